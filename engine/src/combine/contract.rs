@@ -1,0 +1,136 @@
+//! Contract: the test that every combiner must pass, those of users included. It stands on the trait
+//! alone, so it takes any combiner and any values.
+
+use super::Combine;
+use std::cmp::Ordering;
+
+/// Checks the contract of [`Combine`] on some values: they are split over accumulators and merged in
+/// orders and nestings drawn from `seed`, which must all give the same bytes; the byte form must
+/// survive a round trip, take no more than its own bytes, and be refused when cut short; `rank` must
+/// be an order.
+///
+/// # Panics
+/// If the contract is broken.
+pub(crate) fn obey_contract<C: Combine>(values: &[C::Value], seed: u64) {
+    let mut random = Random(seed);
+    let mut whole = C::identity();
+    values.iter().for_each(|value| C::absorb(&mut whole, *value));
+    let expected = bytes::<C>(&whole);
+    for _ in 0..4 {
+        let mut shuffled = values.to_vec();
+        for i in (1..shuffled.len()).rev() {
+            shuffled.swap(i, random.below(i + 1));
+        }
+        let nested = nest::<C>(&shuffled, &mut random);
+        assert_eq!(bytes::<C>(&nested), expected, "order or nesting shows");
+        check_rank::<C>(&whole, &nest::<C>(&shuffled[..shuffled.len() / 2], &mut random));
+    }
+    check_bytes::<C>(&expected);
+}
+
+/// Combines values by a random tree: some leaves absorb several values, some none.
+fn nest<C: Combine>(values: &[C::Value], random: &mut Random) -> C::Accumulator {
+    if values.len() < 2 || random.below(4) == 0 {
+        let mut leaf = C::identity();
+        values.iter().for_each(|value| C::absorb(&mut leaf, *value));
+        return leaf;
+    }
+    let (left, right) = values.split_at(random.below(values.len() + 1));
+    if left.is_empty() || right.is_empty() {
+        let mut identity = C::identity();
+        let mut some = nest::<C>(&values[..values.len() / 2], random);
+        C::merge(&mut identity, &some);
+        C::merge(&mut some, &C::identity());
+        assert_eq!(bytes::<C>(&identity), bytes::<C>(&some), "identity shows");
+        values[values.len() / 2..].iter().for_each(|value| C::absorb(&mut some, *value));
+        return some;
+    }
+    let mut left = nest::<C>(left, random);
+    C::merge(&mut left, &nest::<C>(right, random));
+    left
+}
+
+fn check_bytes<C: Combine>(expected: &[u8]) {
+    let mut followed = [expected, b"next"].concat();
+    let mut rest = followed.as_slice();
+    let decoded = C::decode(&mut rest).expect("a byte form can be read back");
+    assert_eq!(rest, b"next", "decode takes its own bytes alone");
+    assert_eq!(bytes::<C>(&decoded), expected, "a round trip shows");
+    followed.truncate(expected.len());
+    while followed.pop().is_some() {
+        assert!(C::decode(&mut followed.as_slice()).is_none(), "cut short");
+    }
+}
+
+fn check_rank<C: Combine>(a: &C::Accumulator, b: &C::Accumulator) {
+    assert_eq!(C::rank(a, a), Ordering::Equal);
+    assert_eq!(C::rank(a, b), C::rank(b, a).reverse());
+}
+
+fn bytes<C: Combine>(accumulator: &C::Accumulator) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    C::encode(accumulator, &mut bytes);
+    bytes
+}
+
+/// SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ (mixed >> 31)) % bound as u64) as usize
+    }
+}
+
+/// A combiner of a user's own: the second-best of a key, kept as the best two.
+struct SecondBest;
+
+impl Combine for SecondBest {
+    type Value = u32;
+    type Accumulator = [u32; 2];
+    type Output = u32;
+
+    fn identity() -> [u32; 2] {
+        [0, 0]
+    }
+
+    fn absorb(into: &mut [u32; 2], value: u32) {
+        into[1] = into[1].max(value.min(into[0]));
+        into[0] = into[0].max(value);
+    }
+
+    fn merge(into: &mut [u32; 2], other: &[u32; 2]) {
+        other.iter().for_each(|value| Self::absorb(into, *value));
+    }
+
+    fn finish(best: &[u32; 2]) -> u32 {
+        best[1]
+    }
+
+    fn rank(a: &[u32; 2], b: &[u32; 2]) -> Ordering {
+        a[1].cmp(&b[1])
+    }
+
+    fn encode(best: &[u32; 2], out: &mut Vec<u8>) {
+        best.iter().for_each(|value| out.extend_from_slice(&value.to_le_bytes()));
+    }
+
+    fn decode(bytes: &mut &[u8]) -> Option<[u32; 2]> {
+        let best = super::take(bytes).map(u32::from_le_bytes)?;
+        Some([best, super::take(bytes).map(u32::from_le_bytes)?])
+    }
+}
+
+#[test]
+fn a_combiner_of_a_users_own_can_be_checked() {
+    for seed in 0..50 {
+        obey_contract::<SecondBest>(&[5, 9, 2, 9, 7, 1, 0, 3], seed);
+    }
+    let mut best = SecondBest::identity();
+    [4, 8, 6].into_iter().for_each(|value| SecondBest::absorb(&mut best, value));
+    assert_eq!(SecondBest::finish(&best), 6);
+}

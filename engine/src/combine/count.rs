@@ -1,0 +1,81 @@
+//! Count: how often a key was emitted.
+
+use super::{Combine, take};
+use std::cmp::Ordering;
+
+/// How often a key was emitted; the emitted value is `()`.
+///
+/// Byte form: the count as 8 bytes, little-endian.
+///
+/// # Panics
+/// If a count exceeds `u64`.
+#[derive(Clone, Copy, Debug)]
+pub struct Count;
+
+impl Combine for Count {
+    type Value = ();
+    type Accumulator = u64;
+    type Output = u64;
+
+    #[inline]
+    fn identity() -> u64 {
+        0
+    }
+
+    #[inline]
+    fn absorb(into: &mut u64, (): ()) {
+        Self::merge(into, &1);
+    }
+
+    #[inline]
+    fn merge(into: &mut u64, other: &u64) {
+        let Some(count) = into.checked_add(*other) else {
+            panic!("the count of a key exceeds u64");
+        };
+        *into = count;
+    }
+
+    fn finish(accumulator: &u64) -> u64 {
+        *accumulator
+    }
+
+    fn rank(a: &u64, b: &u64) -> Ordering {
+        a.cmp(b)
+    }
+
+    fn encode(accumulator: &u64, out: &mut Vec<u8>) {
+        out.extend_from_slice(&accumulator.to_le_bytes());
+    }
+
+    fn decode(bytes: &mut &[u8]) -> Option<u64> {
+        take(bytes).map(u64::from_le_bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::combine::obey_contract;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn obeys_the_contract(times in 0..50_usize, seed: u64) {
+            obey_contract::<Count>(&vec![(); times], seed);
+        }
+    }
+
+    #[test]
+    fn counts() {
+        let mut count = Count::identity();
+        (0..7).for_each(|_| Count::absorb(&mut count, ()));
+        assert_eq!(Count::finish(&count), 7);
+        assert_eq!(Count::rank(&3, &4), Ordering::Less);
+    }
+
+    #[test]
+    #[should_panic(expected = "the count of a key exceeds u64")]
+    fn never_overflows_silently() {
+        Count::merge(&mut 1, &u64::MAX);
+    }
+}

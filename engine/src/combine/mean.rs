@@ -1,0 +1,142 @@
+//! Mean: the arithmetic mean of a key's values, rounded once, at the end.
+
+use super::rounding::quotient;
+use super::{Binned, Combine, Count, Sum};
+use std::cmp::Ordering;
+use std::marker::PhantomData;
+
+/// The mean of a key's values, for `T` of `u64`, `i64` and `f64`; the answer is an `f64`.
+///
+/// - Integers: the sum is held exactly, so the mean is the nearest `f64` to the true one.
+/// - Floats: the sum is held as [`Binned`], so the mean is the same bits for any order and nesting, and
+///   as near to the true one as the sum is. It does not overflow where the sum would.
+///
+/// The mean of no values is NaN. Means rank as [`f64::total_cmp`] does.
+///
+/// Byte form: the sum (16 bytes, little-endian, for integers; that of [`Binned`] for floats), then
+/// the count as 8 bytes, little-endian.
+///
+/// # Panics
+/// If a key has 2^64 values or more.
+#[derive(Clone, Copy, Debug)]
+pub struct Mean<T>(PhantomData<T>);
+
+/// What [`Mean`] keeps per key: the sum of the values and their count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MeanAccumulator<S> {
+    sum: S,
+    count: u64,
+}
+
+/// The mean of one type: `$sum` is the combine that sums, `$add` and `$over` are how its accumulator
+/// takes a value in and is divided.
+macro_rules! mean {
+    ($type:ty, $sum:ty, $add:expr, $over:expr) => {
+        impl Combine for Mean<$type> {
+            type Value = $type;
+            type Accumulator = MeanAccumulator<<$sum as Combine>::Accumulator>;
+            type Output = f64;
+
+            #[inline]
+            fn identity() -> Self::Accumulator {
+                MeanAccumulator { sum: <$sum>::identity(), count: Count::identity() }
+            }
+
+            #[inline]
+            fn absorb(into: &mut Self::Accumulator, value: $type) {
+                $add(&mut into.sum, value);
+                Count::absorb(&mut into.count, ());
+            }
+
+            #[inline]
+            fn merge(into: &mut Self::Accumulator, other: &Self::Accumulator) {
+                <$sum>::merge(&mut into.sum, &other.sum);
+                Count::merge(&mut into.count, &other.count);
+            }
+
+            fn finish(accumulator: &Self::Accumulator) -> f64 {
+                $over(&accumulator.sum, accumulator.count)
+            }
+
+            fn rank(a: &Self::Accumulator, b: &Self::Accumulator) -> Ordering {
+                Self::finish(a).total_cmp(&Self::finish(b))
+            }
+
+            fn encode(accumulator: &Self::Accumulator, out: &mut Vec<u8>) {
+                <$sum>::encode(&accumulator.sum, out);
+                Count::encode(&accumulator.count, out);
+            }
+
+            fn decode(bytes: &mut &[u8]) -> Option<Self::Accumulator> {
+                Some(MeanAccumulator { sum: <$sum>::decode(bytes)?, count: Count::decode(bytes)? })
+            }
+        }
+    };
+}
+
+mean!(u64, Sum<i64>, add_integer, integers_over);
+mean!(i64, Sum<i64>, add_integer, integers_over);
+mean!(f64, Sum<f64>, Binned::add, Binned::over);
+
+#[inline]
+fn add_integer(sum: &mut i128, value: impl Into<i128>) {
+    Sum::<i64>::merge(sum, &value.into());
+}
+
+fn integers_over(sum: &i128, count: u64) -> f64 {
+    let magnitude = quotient(sum.unsigned_abs(), false, 0, count);
+    if *sum < 0 { -magnitude } else { magnitude }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::combine::obey_contract;
+    use proptest::prelude::*;
+
+    fn mean<T: Copy>(values: &[T]) -> f64
+    where
+        Mean<T>: Combine<Value = T, Output = f64>,
+    {
+        let mut accumulator = Mean::<T>::identity();
+        values.iter().for_each(|value| Mean::<T>::absorb(&mut accumulator, *value));
+        Mean::<T>::finish(&accumulator)
+    }
+
+    proptest! {
+        #[test]
+        fn obey_the_contract(bits in prop::collection::vec(any::<u64>(), 0..50), seed: u64) {
+            let signed: Vec<_> = bits.iter().map(|bits| bits.cast_signed()).collect();
+            let floats: Vec<_> = bits.iter().map(|bits| f64::from_bits(*bits)).collect();
+            obey_contract::<Mean<u64>>(&bits, seed);
+            obey_contract::<Mean<i64>>(&signed, seed);
+            obey_contract::<Mean<f64>>(&floats, seed);
+        }
+
+        #[test]
+        fn whole_floats_and_integers_have_the_same_mean(
+            values in prop::collection::vec(-(1_i64 << 53)..1 << 53, 1..50),
+        ) {
+            let floats: Vec<_> = values.iter().map(|value| *value as f64).collect();
+            prop_assert_eq!(mean(&values), mean(&floats));
+        }
+    }
+
+    #[test]
+    fn means_of_extremes() {
+        assert_eq!(mean(&[u64::MAX; 9]), u64::MAX as f64);
+        assert_eq!(mean(&[i64::MIN; 9]), i64::MIN as f64);
+        assert_eq!(mean(&[f64::MAX; 9]), f64::MAX);
+        assert_eq!(mean(&[-1_i64, 2, 2]), 1.0);
+        assert_eq!(mean(&[-1_i64, 0]), -0.5);
+        assert!(mean::<u64>(&[]).is_nan() && mean::<f64>(&[]).is_nan());
+    }
+
+    #[test]
+    fn rank_is_by_mean_not_by_sum() {
+        let (mut few, mut many) = (Mean::<i64>::identity(), Mean::<i64>::identity());
+        Mean::<i64>::absorb(&mut few, 5);
+        (0..9).for_each(|_| Mean::<i64>::absorb(&mut many, 4));
+        assert_eq!(Mean::<i64>::rank(&few, &many), Ordering::Greater);
+    }
+}

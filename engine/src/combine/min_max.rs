@@ -1,0 +1,136 @@
+//! Min and Max: the least and the greatest value of a key.
+
+use super::{Combine, take};
+use std::cmp::Ordering;
+use std::marker::PhantomData;
+
+/// The least value of a key, for `T` of `u64`, `i64` and `f64`.
+///
+/// Floats are ordered as [`f64::total_cmp`] does: negative NaN, -inf, …, -0.0, 0.0, …, inf, positive
+/// NaN. So a positive NaN, which is what arithmetic mostly gives on ARM, and a negative one, which is
+/// what it gives on x86, stand at opposite ends: filter NaN out before emitting, if it may occur.
+///
+/// The identity is the last value of the order: `u64::MAX`, `i64::MAX`, the positive NaN of all ones.
+///
+/// Byte form: the value as 8 bytes, little-endian; a float as its bits.
+#[derive(Clone, Copy, Debug)]
+pub struct Min<T>(PhantomData<T>);
+
+/// The greatest value of a key, for `T` of `u64`, `i64` and `f64`; order and byte form as in [`Min`].
+///
+/// The identity is the first value of the order: 0, `i64::MIN`, the negative NaN of all ones.
+#[derive(Clone, Copy, Debug)]
+pub struct Max<T>(PhantomData<T>);
+
+/// One of the two for one type: `$keeps` is how a value that is kept compares with one that is not.
+macro_rules! extreme {
+    ($name:ident, $type:ty, $identity:expr, $order:expr, $keeps:expr) => {
+        impl Combine for $name<$type> {
+            type Value = $type;
+            type Accumulator = $type;
+            type Output = $type;
+
+            #[inline]
+            fn identity() -> $type {
+                $identity
+            }
+
+            #[inline]
+            fn absorb(into: &mut $type, value: $type) {
+                if $order(&value, into) == $keeps {
+                    *into = value;
+                }
+            }
+
+            #[inline]
+            fn merge(into: &mut $type, other: &$type) {
+                Self::absorb(into, *other);
+            }
+
+            fn finish(accumulator: &$type) -> $type {
+                *accumulator
+            }
+
+            fn rank(a: &$type, b: &$type) -> Ordering {
+                $order(a, b)
+            }
+
+            fn encode(accumulator: &$type, out: &mut Vec<u8>) {
+                out.extend_from_slice(&accumulator.to_le_bytes());
+            }
+
+            fn decode(bytes: &mut &[u8]) -> Option<$type> {
+                take(bytes).map(<$type>::from_le_bytes)
+            }
+        }
+    };
+}
+
+/// All bits but the sign: the last float of the total order.
+const LAST: f64 = f64::from_bits(u64::MAX >> 1);
+/// All bits: the first float of the total order.
+const FIRST: f64 = f64::from_bits(u64::MAX);
+
+extreme!(Min, u64, u64::MAX, u64::cmp, Ordering::Less);
+extreme!(Min, i64, i64::MAX, i64::cmp, Ordering::Less);
+extreme!(Min, f64, LAST, f64::total_cmp, Ordering::Less);
+extreme!(Max, u64, 0, u64::cmp, Ordering::Greater);
+extreme!(Max, i64, i64::MIN, i64::cmp, Ordering::Greater);
+extreme!(Max, f64, FIRST, f64::total_cmp, Ordering::Greater);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::combine::obey_contract;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn obey_the_contract(bits in prop::collection::vec(any::<u64>(), 0..50), seed: u64) {
+            let signed: Vec<_> = bits.iter().map(|bits| bits.cast_signed()).collect();
+            let floats: Vec<_> = bits.iter().map(|bits| f64::from_bits(*bits)).collect();
+            obey_contract::<Min<u64>>(&bits, seed);
+            obey_contract::<Max<u64>>(&bits, seed);
+            obey_contract::<Min<i64>>(&signed, seed);
+            obey_contract::<Max<i64>>(&signed, seed);
+            obey_contract::<Min<f64>>(&floats, seed);
+            obey_contract::<Max<f64>>(&floats, seed);
+        }
+    }
+
+    fn all<C: Combine<Value = T>, T: Copy>(values: &[T]) -> C::Output {
+        let mut accumulator = C::identity();
+        values.iter().for_each(|value| C::absorb(&mut accumulator, *value));
+        C::finish(&accumulator)
+    }
+
+    #[test]
+    fn keep_the_extremes() {
+        assert_eq!(all::<Min<u64>, _>(&[7, 3, 9]), 3);
+        assert_eq!(all::<Max<u64>, _>(&[7, 3, 9]), 9);
+        assert_eq!(all::<Min<i64>, _>(&[7, -3, 9]), -3);
+        assert_eq!(all::<Max<i64>, _>(&[-7, -3]), -3);
+        assert_eq!(all::<Min<f64>, _>(&[0.5, f64::INFINITY]), 0.5);
+        assert_eq!(all::<Max<f64>, _>(&[f64::NEG_INFINITY, -0.5]), -0.5);
+    }
+
+    #[test]
+    fn zeros_and_nan_are_ordered() {
+        assert!(all::<Min<f64>, _>(&[0.0, -0.0]).is_sign_negative());
+        assert!(all::<Max<f64>, _>(&[-0.0, 0.0]).is_sign_positive());
+        let nan = f64::NAN.copysign(1.0);
+        assert!(all::<Max<f64>, _>(&[nan, f64::INFINITY]).is_nan());
+        assert_eq!(all::<Min<f64>, _>(&[nan, f64::INFINITY]), f64::INFINITY);
+        assert!(all::<Min<f64>, _>(&[-nan, f64::NEG_INFINITY]).is_nan());
+    }
+
+    #[test]
+    fn every_value_replaces_the_identity() {
+        for value in [FIRST, f64::NEG_INFINITY, 0.0, f64::INFINITY, LAST] {
+            assert_eq!(all::<Min<f64>, _>(&[value]).to_bits(), value.to_bits());
+            assert_eq!(all::<Max<f64>, _>(&[value]).to_bits(), value.to_bits());
+        }
+        assert_eq!(all::<Min<u64>, _>(&[u64::MAX]), u64::MAX);
+        assert_eq!(all::<Max<i64>, _>(&[i64::MIN]), i64::MIN);
+    }
+}

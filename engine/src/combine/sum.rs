@@ -1,0 +1,193 @@
+//! Sum: the sum of a key's values. Integers never wrap; floats do not depend on order.
+
+use super::{Binned, Combine, take};
+use std::cmp::Ordering;
+use std::marker::PhantomData;
+
+/// The sum of a key's values, for `T` of `u64`, `i64` and `f64`.
+///
+/// - `u64`: the accumulator is the sum. Byte form: 8 bytes, little-endian.
+/// - `i64`: the accumulator is an `i128`, so that a sum that leaves `i64` on its way and comes back is
+///   right whatever the order; the answer is checked. Byte form: 16 bytes, little-endian.
+/// - `f64`: see [`Binned`], which is the accumulator: the same bits for any order and nesting.
+///
+/// # Panics
+/// If the sum of integers exceeds the range of `T`. An order of values that panics is no different
+/// from any other: it is the whole sum that counts.
+#[derive(Clone, Copy, Debug)]
+pub struct Sum<T>(PhantomData<T>);
+
+impl Combine for Sum<u64> {
+    type Value = u64;
+    type Accumulator = u64;
+    type Output = u64;
+
+    #[inline]
+    fn identity() -> u64 {
+        0
+    }
+
+    #[inline]
+    fn absorb(into: &mut u64, value: u64) {
+        Self::merge(into, &value);
+    }
+
+    #[inline]
+    fn merge(into: &mut u64, other: &u64) {
+        let Some(sum) = into.checked_add(*other) else {
+            panic!("the sum of a key exceeds u64: use Sum<f64> or smaller values");
+        };
+        *into = sum;
+    }
+
+    fn finish(accumulator: &u64) -> u64 {
+        *accumulator
+    }
+
+    fn rank(a: &u64, b: &u64) -> Ordering {
+        a.cmp(b)
+    }
+
+    fn encode(accumulator: &u64, out: &mut Vec<u8>) {
+        out.extend_from_slice(&accumulator.to_le_bytes());
+    }
+
+    fn decode(bytes: &mut &[u8]) -> Option<u64> {
+        take(bytes).map(u64::from_le_bytes)
+    }
+}
+
+impl Combine for Sum<i64> {
+    type Value = i64;
+    type Accumulator = i128;
+    type Output = i64;
+
+    #[inline]
+    fn identity() -> i128 {
+        0
+    }
+
+    #[inline]
+    fn absorb(into: &mut i128, value: i64) {
+        Self::merge(into, &i128::from(value));
+    }
+
+    #[inline]
+    fn merge(into: &mut i128, other: &i128) {
+        // Beyond i128 only after 2^64 values, or from bytes that no sum ever wrote.
+        let Some(sum) = into.checked_add(*other) else {
+            panic!("the sum of a key exceeds i128");
+        };
+        *into = sum;
+    }
+
+    fn finish(accumulator: &i128) -> i64 {
+        let Ok(sum) = i64::try_from(*accumulator) else {
+            panic!("the sum of a key exceeds i64: use Sum<f64> or smaller values");
+        };
+        sum
+    }
+
+    fn rank(a: &i128, b: &i128) -> Ordering {
+        a.cmp(b)
+    }
+
+    fn encode(accumulator: &i128, out: &mut Vec<u8>) {
+        out.extend_from_slice(&accumulator.to_le_bytes());
+    }
+
+    fn decode(bytes: &mut &[u8]) -> Option<i128> {
+        take(bytes).map(i128::from_le_bytes)
+    }
+}
+
+impl Combine for Sum<f64> {
+    type Value = f64;
+    type Accumulator = Binned;
+    type Output = f64;
+
+    #[inline]
+    fn identity() -> Binned {
+        Binned::ZERO
+    }
+
+    #[inline]
+    fn absorb(into: &mut Binned, value: f64) {
+        into.add(value);
+    }
+
+    #[inline]
+    fn merge(into: &mut Binned, other: &Binned) {
+        into.merge(other);
+    }
+
+    fn finish(accumulator: &Binned) -> f64 {
+        accumulator.sum()
+    }
+
+    fn rank(a: &Binned, b: &Binned) -> Ordering {
+        a.sum().total_cmp(&b.sum())
+    }
+
+    fn encode(accumulator: &Binned, out: &mut Vec<u8>) {
+        accumulator.encode(out);
+    }
+
+    fn decode(bytes: &mut &[u8]) -> Option<Binned> {
+        Binned::decode(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::combine::obey_contract;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn obey_the_contract(
+            unsigned in prop::collection::vec(0..u64::MAX / 50, 0..50),
+            signed in prop::collection::vec(any::<i64>(), 0..50),
+            bits in prop::collection::vec(any::<u64>(), 0..50),
+            near in prop::collection::vec(-1e9..1e9, 0..50),
+            seed: u64,
+        ) {
+            obey_contract::<Sum<u64>>(&unsigned, seed);
+            obey_contract::<Sum<i64>>(&signed, seed);
+            let floats: Vec<_> = bits.into_iter().map(f64::from_bits).collect();
+            obey_contract::<Sum<f64>>(&floats, seed);
+            obey_contract::<Sum<f64>>(&near, seed);
+        }
+    }
+
+    #[test]
+    fn a_signed_sum_may_leave_its_range_and_come_back() {
+        let mut sum = Sum::<i64>::identity();
+        for value in [i64::MAX, i64::MAX, i64::MIN, i64::MIN] {
+            Sum::<i64>::absorb(&mut sum, value);
+        }
+        assert_eq!(Sum::<i64>::finish(&sum), -2);
+    }
+
+    #[test]
+    #[should_panic(expected = "the sum of a key exceeds u64")]
+    fn an_unsigned_sum_never_wraps() {
+        Sum::<u64>::absorb(&mut 1, u64::MAX);
+    }
+
+    #[test]
+    #[should_panic(expected = "the sum of a key exceeds i64")]
+    fn a_signed_sum_never_wraps() {
+        Sum::<i64>::finish(&(i128::from(i64::MAX) + 1));
+    }
+
+    #[test]
+    fn float_sums_rank_by_value() {
+        let (mut small, mut large) = (Binned::ZERO, Binned::ZERO);
+        small.add(-1e300);
+        large.add(1e-300);
+        assert_eq!(Sum::<f64>::rank(&small, &large), Ordering::Less);
+        assert_eq!(Sum::<f64>::rank(&large, &large), Ordering::Equal);
+    }
+}

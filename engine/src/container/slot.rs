@@ -1,0 +1,289 @@
+//! Keys as slots hold them, in three size classes: up to 15 bytes and up to 31 bytes inside the
+//! slot, longer ones as hash, address and length. Most keys of most jobs are short, and a short key
+//! is compared in one step without following a pointer.
+//!
+//! An inline key is its bytes, zeros, and in the last byte its length plus one. So `"a"` and
+//! `"a\0"` differ, an all-zero slot is a vacant one, and comparing two inline keys of one class byte
+//! by byte is comparing the keys themselves.
+
+use crate::error::MemoryError;
+use crate::partial::Pairs;
+use std::ptr::NonNull;
+
+/// Keys of at least this length do not fit a slot.
+pub(crate) const LONG_KEY_BYTES: usize = 32;
+
+/// A key and its accumulator, in a table's slot or in a list of pairs.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Entry<K, V> {
+    pub(crate) key: K,
+    pub(crate) value: V,
+}
+
+/// What a table asks of a key.
+pub(crate) trait SlotKey: Copy {
+    fn hash(&self) -> u64;
+    fn same(&self, other: &Self) -> bool;
+    /// True for a slot of zeros.
+    fn is_vacant(&self) -> bool;
+    /// The key's bytes.
+    fn bytes(&self) -> &[u8];
+    /// 16 bytes of the key from the `skip`-th on, behind its end zeros, as a number that orders as
+    /// they do.
+    fn head(&self, skip: usize) -> u128 {
+        let (mut head, rest) = ([0; 16], self.bytes().get(skip..).unwrap_or_default());
+        let len = rest.len().min(16);
+        head[..len].copy_from_slice(&rest[..len]);
+        u128::from_be_bytes(head)
+    }
+    /// The entry, if it is of the short class.
+    fn as_short<V>(_entry: &Entry<Self, V>) -> Option<&Entry<ShortKey, V>> {
+        None
+    }
+    /// Adds an entry of this class to `pairs`.
+    fn put<V: Copy>(pairs: &mut Pairs<V>, entry: &Entry<Self, V>) -> Result<(), MemoryError>;
+}
+
+/// A key inside the slot: `N - 1` bytes at most.
+#[derive(Clone, Copy)]
+#[repr(C, align(8))]
+pub(crate) struct InlineKey<const N: usize> {
+    bytes: [u8; N],
+}
+
+/// Up to 15 bytes.
+pub(crate) type ShortKey = InlineKey<16>;
+/// Up to 31 bytes.
+pub(crate) type MediumKey = InlineKey<32>;
+
+/// A key elsewhere. `bytes` is `None` in a vacant slot.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct LongKey {
+    hash: u64,
+    bytes: Option<NonNull<u8>>,
+    len: usize,
+}
+
+// SAFETY: a LongKey points at bytes of an arena that nobody writes to again; whoever moves the key to
+// another thread keeps the arena alive (tables and lists of pairs own theirs).
+unsafe impl Send for LongKey {}
+// SAFETY: as above: shared reads of bytes that no longer change.
+unsafe impl Sync for LongKey {}
+
+/// `KEEP[len]` keeps the first `len` bytes of a 16-byte key.
+static KEEP: [[u64; 2]; 16] = {
+    let mut keep = [[0, 0]; 16];
+    let mut len = 0;
+    while len < 16 {
+        keep[len][0] = if len >= 8 { u64::MAX } else { (1 << (8 * len)) - 1 };
+        keep[len][1] = if len <= 8 { 0 } else { (1 << (8 * (len - 8))) - 1 };
+        len += 1;
+    }
+    keep
+};
+
+impl ShortKey {
+    pub(crate) const MOST: usize = 15;
+
+    /// The key of the first `len` bytes of `padded`, whose rest is ignored. No branch.
+    #[inline(always)]
+    pub(crate) fn from_padded(padded: [u8; 16], len: usize) -> ShortKey {
+        let padded = u128::from_le_bytes(padded);
+        let len = len.min(Self::MOST);
+        let low = padded as u64 & KEEP[len][0];
+        let high = (padded >> 64) as u64 & KEEP[len][1] | ((len as u64 + 1) << 56);
+        ShortKey { bytes: (u128::from(high) << 64 | u128::from(low)).to_le_bytes() }
+    }
+}
+
+impl<const N: usize> InlineKey<N> {
+    /// The key of `bytes`, which must be at most `N - 1` long.
+    #[inline]
+    pub(crate) fn new(bytes: &[u8]) -> InlineKey<N> {
+        let mut key = [0; N];
+        key[..bytes.len()].copy_from_slice(bytes);
+        key[N - 1] = bytes.len() as u8 + 1;
+        InlineKey { bytes: key }
+    }
+
+    #[inline(always)]
+    fn word(&self, index: usize) -> u64 {
+        let mut word = [0; 8];
+        word.copy_from_slice(&self.bytes[8 * index..8 * index + 8]);
+        u64::from_le_bytes(word)
+    }
+}
+
+impl LongKey {
+    /// A key that points at bytes elsewhere, which the caller keeps alive and unchanged for as long
+    /// as the key is used.
+    pub(crate) fn new(hash: u64, bytes: NonNull<u8>, len: usize) -> LongKey {
+        LongKey { hash, bytes: Some(bytes), len }
+    }
+}
+
+// Folded multiplication (as in wyhash and foldhash): two independent halves into a 128-bit product
+// whose halves are folded. Fixed for ever: partitions of saved partials must line up with new ones.
+const K0: u64 = 0x9e37_79b9_7f4a_7c15;
+const K1: u64 = 0xd6e8_feb8_6659_fd93;
+const K2: u64 = 0xa076_1d64_78bd_642f;
+const K3: u64 = 0xe703_7ed1_a0b4_28db;
+
+#[inline(always)]
+fn fold(a: u64, b: u64) -> u64 {
+    let product = u128::from(a).wrapping_mul(u128::from(b));
+    product as u64 ^ (product >> 64) as u64
+}
+
+/// The hash of a long key, 16 bytes a step.
+pub(crate) fn hash_bytes(bytes: &[u8]) -> u64 {
+    let mut hash = bytes.len() as u64 ^ K2;
+    let mut step = |piece: [u8; 16]| {
+        let piece = u128::from_le_bytes(piece);
+        hash = fold(piece as u64 ^ K0 ^ hash, (piece >> 64) as u64 ^ K1);
+    };
+    let (pieces, rest) = bytes.as_chunks::<16>();
+    pieces.iter().for_each(|piece| step(*piece));
+    let mut last = [0; 16];
+    last[..rest.len()].copy_from_slice(rest);
+    step(last);
+    fold(hash ^ K3, K0)
+}
+
+impl<const N: usize> SlotKey for InlineKey<N>
+where
+    InlineKey<N>: InlineClass,
+{
+    #[inline(always)]
+    fn hash(&self) -> u64 {
+        let first = fold(self.word(0) ^ K0, self.word(1) ^ K1);
+        if N == 16 { first } else { fold(first ^ self.word(2) ^ K2, self.word(3) ^ K3) }
+    }
+
+    #[inline(always)]
+    fn same(&self, other: &Self) -> bool {
+        (0..N / 8).fold(0, |differ, i| differ | (self.word(i) ^ other.word(i))) == 0
+    }
+
+    #[inline(always)]
+    fn is_vacant(&self) -> bool {
+        self.bytes[N - 1] == 0
+    }
+
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.bytes[N - 1].max(1)) - 1]
+    }
+
+    #[inline]
+    fn as_short<V>(entry: &Entry<Self, V>) -> Option<&Entry<ShortKey, V>> {
+        <Self as InlineClass>::as_short(entry)
+    }
+
+    #[inline]
+    fn put<V: Copy>(pairs: &mut Pairs<V>, entry: &Entry<Self, V>) -> Result<(), MemoryError> {
+        <Self as InlineClass>::put(pairs, entry)
+    }
+}
+
+/// What the two inline classes do differently.
+pub(crate) trait InlineClass: Sized {
+    fn as_short<V>(entry: &Entry<Self, V>) -> Option<&Entry<ShortKey, V>>;
+    fn put<V: Copy>(pairs: &mut Pairs<V>, entry: &Entry<Self, V>) -> Result<(), MemoryError>;
+}
+
+impl InlineClass for ShortKey {
+    #[inline]
+    fn as_short<V>(entry: &Entry<Self, V>) -> Option<&Entry<ShortKey, V>> {
+        Some(entry)
+    }
+
+    #[inline]
+    fn put<V: Copy>(pairs: &mut Pairs<V>, entry: &Entry<Self, V>) -> Result<(), MemoryError> {
+        pairs.short.push(*entry)
+    }
+}
+
+impl InlineClass for MediumKey {
+    #[inline]
+    fn as_short<V>(_entry: &Entry<Self, V>) -> Option<&Entry<ShortKey, V>> {
+        None
+    }
+
+    #[inline]
+    fn put<V: Copy>(pairs: &mut Pairs<V>, entry: &Entry<Self, V>) -> Result<(), MemoryError> {
+        pairs.medium.push(*entry)
+    }
+}
+
+impl SlotKey for LongKey {
+    #[inline]
+    fn hash(&self) -> u64 {
+        self.hash
+    }
+
+    #[inline]
+    fn same(&self, other: &Self) -> bool {
+        self.hash == other.hash && self.bytes() == other.bytes()
+    }
+
+    #[inline]
+    fn is_vacant(&self) -> bool {
+        self.bytes.is_none()
+    }
+
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        match self.bytes {
+            // SAFETY: `new` was given `len` readable bytes that outlive every use of the key.
+            Some(start) => unsafe { std::slice::from_raw_parts(start.as_ptr(), self.len) },
+            None => &[],
+        }
+    }
+
+    fn put<V: Copy>(pairs: &mut Pairs<V>, entry: &Entry<Self, V>) -> Result<(), MemoryError> {
+        let start = pairs.arena.push(entry.key.bytes())?;
+        let key = LongKey::new(entry.key.hash, start, entry.key.len);
+        pairs.long.push(Entry { key, value: entry.value })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn padded_and_exact_loads_agree_and_nul_bytes_count() {
+        for len in 0..=15 {
+            let text: Vec<u8> = (0..len).map(|i| (i * 37) as u8).collect();
+            let mut padded = [0xee; 16];
+            padded[..text.len()].copy_from_slice(&text);
+            let (a, b) = (ShortKey::from_padded(padded, text.len()), ShortKey::new(&text));
+            assert!(a.same(&b) && !a.is_vacant());
+            assert_eq!(a.bytes(), &text[..]);
+            assert_eq!(MediumKey::new(&text).bytes(), &text[..]);
+        }
+        assert!(!ShortKey::new(b"a").same(&ShortKey::new(b"a\0")));
+        assert!(!ShortKey::new(b"").is_vacant());
+    }
+
+    #[test]
+    fn hashes_spread_over_the_top_bits_of_every_class() {
+        let mut seen = [[0u32; 256]; 3];
+        for i in 0..25_600u32 {
+            let text = format!("{i}");
+            let long = format!("{text:0>40}");
+            let hashes = [
+                ShortKey::new(text.as_bytes()).hash(),
+                MediumKey::new(format!("{text:0>20}").as_bytes()).hash(),
+                hash_bytes(long.as_bytes()),
+            ];
+            for (class, hash) in hashes.into_iter().enumerate() {
+                seen[class][(hash >> 56) as usize] += 1;
+            }
+        }
+        assert!(seen.iter().flatten().all(|&count| (50..=160).contains(&count)));
+    }
+}

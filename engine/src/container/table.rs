@@ -1,0 +1,355 @@
+//! An open table: linear probing, a power of two of slots, each a key and its accumulator, no
+//! pointer in between. The slot index is the hash's *top* bits (behind `SKIP`), so that slot order is
+//! hash order: growing streams, and handing over by partition is one walk from front to back.
+//!
+//! The caller makes room before a batch ([`Table::has_room`]), so the probe loop checks nothing.
+
+use super::slot::{Entry, SlotKey};
+use crate::error::MemoryError;
+use crate::memory::{Access, Block, BlockPool};
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+/// A table is full at this many eighths of its slots.
+const FULL_EIGHTHS: usize = 5;
+
+/// Slots of one size class. `SKIP` is how many top bits of the hash all keys share, so that they say
+/// nothing here.
+pub(crate) struct Table<K, V, const SKIP: u32> {
+    block: Block,
+    blocks: Arc<BlockPool>,
+    mask: usize,
+    shift: u32,
+    len: usize,
+    slots: PhantomData<Entry<K, V>>,
+}
+
+impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
+    /// An empty table of `2^bits` slots. `SKIP + bits` is at most 64.
+    pub(crate) fn new(
+        blocks: &Arc<BlockPool>,
+        bits: u32,
+    ) -> Result<Table<K, V, SKIP>, MemoryError> {
+        let block = Self::slots(blocks, bits)?;
+        Ok(Table {
+            block,
+            blocks: Arc::clone(blocks),
+            mask: (1 << bits) - 1,
+            shift: 64 - bits,
+            len: 0,
+            slots: PhantomData,
+        })
+    }
+
+    fn slots(blocks: &Arc<BlockPool>, bits: u32) -> Result<Block, MemoryError> {
+        let bytes = size_of::<Entry<K, V>>() << bits;
+        let mut block = blocks.take(bytes, Access::Random, "a table of keys and values")?;
+        block.zero(bytes);
+        Ok(block)
+    }
+
+    /// Fewest bits for which `entries` entries fit.
+    pub(crate) fn bits_for(entries: usize) -> u32 {
+        (entries * 8 / FULL_EIGHTHS + 1).next_power_of_two().trailing_zeros().max(6)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(crate) fn bits(&self) -> u32 {
+        64 - self.shift
+    }
+
+    /// Whether `entries` more entries can be probed for before the table must grow.
+    #[inline]
+    pub(crate) fn has_room(&self, entries: usize) -> bool {
+        (self.len + entries) * 8 <= (self.mask + 1) * FULL_EIGHTHS
+    }
+
+    #[inline(always)]
+    fn home(&self, hash: u64) -> usize {
+        ((hash << SKIP) >> self.shift) as usize
+    }
+
+    #[inline(always)]
+    fn slot(&self, index: usize) -> NonNull<Entry<K, V>> {
+        // SAFETY: every caller's index is a home (of `bits` bits), went through `mask` or counts up to
+        // it, and the block holds `mask + 1` slots.
+        unsafe { self.block.start().cast::<Entry<K, V>>().add(index) }
+    }
+
+    #[inline(always)]
+    fn key(&self, index: usize) -> &K {
+        // SAFETY: a slot is either all zero, which is a valid vacant key, or holds an entry; nobody
+        // writes while `self` is shared.
+        unsafe { &(*self.slot(index).as_ptr()).key }
+    }
+
+    #[inline(always)]
+    fn entry(&self, index: usize) -> &Entry<K, V> {
+        debug_assert!(!self.key(index).is_vacant());
+        // SAFETY: callers ask for slots whose key is not vacant; those hold whole entries.
+        unsafe { self.slot(index).as_ref() }
+    }
+
+    /// Asks the processor to fetch the slot of `hash`.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, hash: u64) {
+        self.hint().prefetch(hash);
+    }
+
+    /// What prefetching needs to know of the table as it is now.
+    #[inline(always)]
+    pub(crate) fn hint(&self) -> Hint<K, V, SKIP> {
+        Hint { slots: self.block.start().cast(), shift: self.shift }
+    }
+
+    /// The accumulator of `key`, which is put in with `identity` if it is new. There must be room.
+    ///
+    /// Whether a key is new is as good as random in many jobs, so it decides no branch here: the key
+    /// is written in any case, and the accumulator chosen.
+    #[inline(always)]
+    pub(crate) fn claim(&mut self, key: K, hash: u64, identity: V) -> &mut V {
+        let mut index = self.home(hash);
+        let vacant = loop {
+            let slot = self.key(index);
+            let vacant = slot.is_vacant();
+            if vacant | slot.same(&key) {
+                break vacant;
+            }
+            index = (index + 1) & self.mask;
+        };
+        self.len += usize::from(vacant);
+        // SAFETY: inside the block, borrowed alone. The value of a vacant slot is read as bytes that
+        // may be no V, and replaced by one; the slot is an entry then.
+        unsafe {
+            let slot = self.slot(index).cast::<Entry<K, MaybeUninit<V>>>().as_mut();
+            slot.key = key;
+            slot.value = if vacant { MaybeUninit::new(identity) } else { slot.value };
+            slot.value.assume_init_mut()
+        }
+    }
+
+    /// The accumulator of `key`, which is put in as `absent` makes it if it is new: for keys that are
+    /// only borrowed and have to be copied first. There must be room.
+    #[inline(always)]
+    pub(crate) fn claim_with(
+        &mut self,
+        key: K,
+        hash: u64,
+        absent: impl FnOnce() -> Result<Entry<K, V>, MemoryError>,
+    ) -> Result<&mut V, MemoryError> {
+        let mut index = self.home(hash);
+        while !self.key(index).same(&key) {
+            if self.key(index).is_vacant() {
+                let entry = absent()?;
+                // SAFETY: inside the block, borrowed alone.
+                unsafe { self.slot(index).write(entry) };
+                self.len += 1;
+                break;
+            }
+            index = (index + 1) & self.mask;
+        }
+        // SAFETY: the slot is not vacant (any more), so it holds an entry; borrowed alone.
+        Ok(unsafe { &mut (*self.slot(index).as_ptr()).value })
+    }
+
+    /// Doubles the slots. On an error the table is as before.
+    pub(crate) fn grow(&mut self) -> Result<(), MemoryError> {
+        let bits = self.bits() + 1;
+        let mut larger = Table::new(&self.blocks, bits)?;
+        self.visit(|entry| {
+            larger.insert_absent(entry);
+            Ok(())
+        })?;
+        *self = larger;
+        Ok(())
+    }
+
+    fn insert_absent(&mut self, entry: &Entry<K, V>) {
+        let mut index = self.home(entry.key.hash());
+        while !self.key(index).is_vacant() {
+            index = (index + 1) & self.mask;
+        }
+        // SAFETY: inside the block, borrowed alone.
+        unsafe { self.slot(index).write(*entry) };
+        self.len += 1;
+    }
+
+    /// Shows every entry, in about the order of their hashes.
+    ///
+    /// Which slots are occupied is as good as random, so it decides no branch: a block's occupied
+    /// slots are listed first.
+    pub(crate) fn visit(
+        &self,
+        mut see: impl FnMut(&Entry<K, V>) -> Result<(), MemoryError>,
+    ) -> Result<(), MemoryError> {
+        const BLOCK: usize = 64;
+        let mut occupied = [0; BLOCK];
+        for first in (0..=self.mask).step_by(BLOCK) {
+            let mut count = 0;
+            for index in first..(first + BLOCK).min(self.mask + 1) {
+                occupied[count % BLOCK] = index;
+                count += usize::from(!self.key(index).is_vacant());
+            }
+            occupied[..count].iter().try_for_each(|&index| see(self.entry(index)))?;
+        }
+        Ok(())
+    }
+
+    /// Shows every entry in the order of hash, then key: the same however the table was filled.
+    ///
+    /// An entry stands in the run of occupied slots that its hash leads to, and runs follow each
+    /// other in hash order, so sorting within runs sorts all. Runs are short.
+    pub(crate) fn visit_sorted(
+        &self,
+        mut see: impl FnMut(&Entry<K, V>) -> Result<(), MemoryError>,
+    ) -> Result<(), MemoryError> {
+        let mut run: Vec<(u64, Entry<K, V>)> = Vec::new();
+        self.visit_runs(|from, len| {
+            run.clear();
+            run.extend((from..from + len).map(|index| {
+                let entry = *self.entry(index & self.mask);
+                (entry.key.hash() << SKIP, entry)
+            }));
+            run.sort_unstable_by(|a, b| {
+                a.0.cmp(&b.0).then_with(|| a.1.key.bytes().cmp(b.1.key.bytes()))
+            });
+            run.iter().try_for_each(|(_, entry)| see(entry))
+        })
+    }
+
+    /// Shows every run of occupied slots as (first index, length), beginning behind a vacant slot;
+    /// the run that wraps around comes last, where its hashes belong. Indices may pass the mask.
+    fn visit_runs(
+        &self,
+        mut see: impl FnMut(usize, usize) -> Result<(), MemoryError>,
+    ) -> Result<(), MemoryError> {
+        if self.len == 0 {
+            return Ok(());
+        }
+        let slots = self.mask + 1;
+        let origin = (0..slots).find(|&index| self.key(index).is_vacant()).unwrap_or(0);
+        let (mut index, end) = (origin, origin + slots);
+        while index < end {
+            if self.key(index & self.mask).is_vacant() {
+                index += 1;
+                continue;
+            }
+            let from = index;
+            while index < end && !self.key(index & self.mask).is_vacant() {
+                index += 1;
+            }
+            see(from, index - from)?;
+        }
+        Ok(())
+    }
+
+    /// Empties the table; keeps its memory.
+    pub(crate) fn clear(&mut self) {
+        if self.len > 0 {
+            self.block.zero(size_of::<Entry<K, V>>() << self.bits());
+            self.len = 0;
+        }
+    }
+
+    /// Empties the table and gives it `2^bits` slots, in the memory it has where that suffices.
+    pub(crate) fn reset(&mut self, bits: u32) -> Result<(), MemoryError> {
+        let bytes = size_of::<Entry<K, V>>() << bits;
+        if bytes > self.block.bytes() {
+            self.block = Self::slots(&self.blocks, bits)?;
+        } else {
+            self.block.zero(bytes);
+        }
+        self.len = 0;
+        self.mask = (1 << bits) - 1;
+        self.shift = 64 - bits;
+        Ok(())
+    }
+}
+
+/// Where the slots of a table are. A hint may be out of date: it is never followed, only prefetched.
+pub(crate) struct Hint<K, V, const SKIP: u32> {
+    slots: NonNull<Entry<K, V>>,
+    shift: u32,
+}
+
+impl<K, V, const SKIP: u32> Clone for Hint<K, V, SKIP> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<K, V, const SKIP: u32> Copy for Hint<K, V, SKIP> {}
+
+impl<K, V, const SKIP: u32> Hint<K, V, SKIP> {
+    /// Asks the processor to fetch the slot of `hash`.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, hash: u64) {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            let slot = self.slots.as_ptr().wrapping_add(((hash << SKIP) >> self.shift) as usize);
+            // SAFETY: a hint about an address; it reads nothing and cannot fault.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(slot.cast()) };
+        }
+        #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+        let _ = hash;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::slot::ShortKey;
+    use super::*;
+    use crate::memory::Budget;
+
+    fn add(table: &mut Table<ShortKey, u64, 0>, text: &str, value: u64) {
+        let key = ShortKey::new(text.as_bytes());
+        if !table.has_room(1) {
+            table.grow().unwrap();
+        }
+        *table.claim(key, key.hash(), 0) += value;
+    }
+
+    fn contents(table: &Table<ShortKey, u64, 0>) -> Vec<(Vec<u8>, u64)> {
+        let mut all = Vec::new();
+        let see = |entry: &Entry<ShortKey, u64>| {
+            all.push((entry.key.bytes().to_vec(), entry.value));
+            Ok(())
+        };
+        table.visit_sorted(see).unwrap();
+        all
+    }
+
+    #[test]
+    fn entries_survive_growth_and_come_in_one_order_however_they_came_in() {
+        let blocks = BlockPool::new(Budget::new(None));
+        let mut forward = Table::new(&blocks, 6).unwrap();
+        let mut backward = Table::new(&blocks, 11).unwrap();
+        for i in 0..1000 {
+            add(&mut forward, &format!("{}", i % 700), 1);
+            add(&mut backward, &format!("{}", (999 - i) % 700), 1);
+        }
+        let (all, again) = (contents(&forward), contents(&backward));
+        assert_eq!(all.len(), 700);
+        assert_eq!(all, again);
+        assert_eq!(all.iter().map(|pair| pair.1).sum::<u64>(), 1000);
+        let hashes: Vec<u64> = all.iter().map(|pair| ShortKey::new(&pair.0).hash()).collect();
+        assert!(hashes.is_sorted());
+    }
+
+    #[test]
+    fn a_reset_table_is_empty_at_any_size() {
+        let blocks = BlockPool::new(Budget::new(None));
+        let mut table = Table::new(&blocks, 8).unwrap();
+        for bits in [6, 9, 7, 12, 6] {
+            (0..30).for_each(|i| add(&mut table, &format!("{i}"), 2));
+            table.reset(bits).unwrap();
+            assert_eq!((table.len(), table.bits(), contents(&table).len()), (0, bits, 0));
+        }
+    }
+}

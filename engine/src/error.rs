@@ -1,0 +1,262 @@
+//! What can go wrong, one enum per kind of operation, folded into one [`Error`].
+//!
+//! Every message names the path or the record, the cause, and what the person can do about it.
+//! Nothing here is raised for a fault of the engine itself; those are panics, which a run turns into
+//! [`Error::Panicked`] so that no worker is lost.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+/// The result of anything that a user's data, machine or code can make fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a job did not give its answer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The input could not be found or read.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// The output could not be written.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    /// The memory budget was reached.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    /// The job's map refused a record.
+    #[error("{place}: {cause}")]
+    Record {
+        /// Where the record starts.
+        place: Place,
+        /// What the map said of it.
+        cause: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The job's own code panicked.
+    #[error(
+        "the job's code panicked at {place}: {message}; the job is stopped, nothing was written"
+    )]
+    Panicked {
+        /// The part of the input, or the stage, in which it happened.
+        place: Place,
+        /// The panic's message.
+        message: String,
+    },
+    /// An option has a value that cannot be meant.
+    #[error("{option}: {cause}")]
+    Option {
+        /// The option's name.
+        option: &'static str,
+        /// What is wrong with its value, and which values are right.
+        cause: String,
+    },
+    /// The job was cancelled through its [`Cancel`](crate::Cancel).
+    #[error("cancelled")]
+    Cancelled,
+    /// The operating system refused something the engine needs to start.
+    #[error("cannot {action}: {cause}")]
+    System {
+        /// What was tried.
+        action: &'static str,
+        /// What the system answered.
+        cause: io::Error,
+    },
+}
+
+/// A place in the input: a path and a byte offset in it, or the name of a stage.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// The file (or `standard input`, or the stage's name).
+    pub source: PathBuf,
+    /// Offset of the first byte concerned, in bytes from the start of the file.
+    pub offset: Option<u64>,
+}
+
+impl Place {
+    /// A place outside the input: a stage of the run, by its name.
+    pub fn stage(name: &str) -> Place {
+        Place { source: PathBuf::from(name), offset: None }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.offset {
+            Some(offset) => write!(f, "{}, byte {offset}", self.source.display()),
+            None => write!(f, "{}", self.source.display()),
+        }
+    }
+}
+
+/// Faults of the input.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum InputError {
+    /// No such file or folder.
+    #[error("{}: no such file or folder; check the path", .path.display())]
+    Missing {
+        /// The path as given or as found in a folder.
+        path: PathBuf,
+    },
+    /// The file or folder may not be read.
+    #[error("{}: permission denied; make it readable or leave it out", .path.display())]
+    Denied {
+        /// The path.
+        path: PathBuf,
+    },
+    /// A pattern matches nothing.
+    #[error(
+        "{pattern}: the pattern matches no file; check it, or quote it if the shell should not expand it"
+    )]
+    NoMatch {
+        /// The pattern as given.
+        pattern: String,
+    },
+    /// A pattern is malformed.
+    #[error("{pattern}: not a valid pattern: {cause}")]
+    Pattern {
+        /// The pattern as given.
+        pattern: String,
+        /// Where and why it is malformed.
+        cause: String,
+    },
+    /// Something that cannot be read as bytes (a socket, a block device).
+    #[error("{}: {kind} cannot be read as input; give a file, a folder, a pipe or -", .path.display())]
+    Unreadable {
+        /// The path.
+        path: PathBuf,
+        /// What it is.
+        kind: &'static str,
+    },
+    /// A link that leads back to itself.
+    #[error("{}: a loop of symbolic links; mend or leave out the link", .path.display())]
+    Loop {
+        /// The path of the link.
+        path: PathBuf,
+    },
+    /// The file became shorter than it was when the job was planned.
+    #[error("{}: the file shrank while it was read ({planned} bytes when the job began, {found} now); run again when nobody writes to it", .path.display())]
+    Shrank {
+        /// The path.
+        path: PathBuf,
+        /// Length at plan time, in bytes.
+        planned: u64,
+        /// Length found, in bytes.
+        found: u64,
+    },
+    /// The file was there when the job was planned and is there no longer.
+    #[error("{}: the file vanished after the job began; run again when nobody removes files", .path.display())]
+    Vanished {
+        /// The path.
+        path: PathBuf,
+    },
+    /// A file of fixed-size records whose length is no multiple of the record's.
+    #[error("{}: {length} bytes is no multiple of the record size {record}; the file is cut short or has another record size", .path.display())]
+    Ragged {
+        /// The path.
+        path: PathBuf,
+        /// Length of the file, in bytes.
+        length: u64,
+        /// Size of a record, in bytes.
+        record: u64,
+    },
+    /// Any other answer of the operating system.
+    #[error("{}: cannot be read: {cause}", .path.display())]
+    Read {
+        /// The path.
+        path: PathBuf,
+        /// What the system answered.
+        cause: io::Error,
+    },
+}
+
+impl InputError {
+    /// Sorts an answer of the operating system about `path` into the kinds above.
+    pub fn from_io(path: impl Into<PathBuf>, cause: io::Error) -> InputError {
+        let path = path.into();
+        match cause.kind() {
+            io::ErrorKind::NotFound => InputError::Missing { path },
+            io::ErrorKind::PermissionDenied => InputError::Denied { path },
+            // The library's name for it is not stable yet.
+            _ if cause.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
+                InputError::Loop { path }
+            }
+            _ => InputError::Read { path, cause },
+        }
+    }
+}
+
+/// Faults of the output.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OutputError {
+    /// The output file cannot be made.
+    #[error("{}: cannot be created: {cause}; choose a folder that exists and that you may write to", .path.display())]
+    Create {
+        /// The path as given.
+        path: PathBuf,
+        /// What the system answered.
+        cause: io::Error,
+    },
+    /// The output is a folder.
+    #[error("{}: is a folder; name a file", .path.display())]
+    IsFolder {
+        /// The path as given.
+        path: PathBuf,
+    },
+    /// Writing failed: most often a full disk.
+    #[error("{}: cannot be written: {cause}; nothing was left behind", .path.display())]
+    Write {
+        /// The path, or `standard output`.
+        path: PathBuf,
+        /// What the system answered.
+        cause: io::Error,
+    },
+    /// The reader of a pipe went away: an end that most programs keep quiet about.
+    #[error("{}: the reader closed the pipe", .path.display())]
+    Closed {
+        /// The path, or `standard output`.
+        path: PathBuf,
+    },
+}
+
+impl OutputError {
+    /// Sorts an answer of the operating system to a write into the kinds above.
+    pub fn from_write(path: impl Into<PathBuf>, cause: io::Error) -> OutputError {
+        let path = path.into();
+        match cause.kind() {
+            io::ErrorKind::BrokenPipe => OutputError::Closed { path },
+            _ => OutputError::Write { path, cause },
+        }
+    }
+}
+
+/// Faults of memory.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MemoryError {
+    /// The job needs more than its budget.
+    #[error(
+        "the memory budget of {limit_bytes} bytes is reached ({needed_bytes} bytes are needed for {purpose}): this job needs spill to disk, which this version does not have; give a larger --memory"
+    )]
+    Budget {
+        /// What the memory was for.
+        purpose: &'static str,
+        /// Bytes in use plus the bytes asked for.
+        needed_bytes: u64,
+        /// The budget.
+        limit_bytes: u64,
+    },
+    /// The operating system has no more.
+    #[error(
+        "the operating system gave no memory for {purpose} ({bytes} bytes): {cause}; close other programs or give a smaller input"
+    )]
+    System {
+        /// What the memory was for.
+        purpose: &'static str,
+        /// The bytes asked for.
+        bytes: u64,
+        /// What the system answered.
+        cause: io::Error,
+    },
+}

@@ -1,0 +1,53 @@
+//! A buffer for a split's bytes: grows, never shrinks, is reused from split to split, and has readable
+//! bytes behind its data, so that keys can be loaded at full width.
+
+use crate::container::OVERREAD_BYTES;
+use crate::error::MemoryError;
+use crate::memory::{Access, Block, BlockPool};
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+/// Reused memory for bytes that are read and mapped.
+pub(crate) struct Buffer {
+    block: Block,
+    blocks: Arc<BlockPool>,
+}
+
+const PURPOSE: &str = "a piece of input (a record must fit in memory)";
+
+impl Buffer {
+    pub(crate) fn new(blocks: &Arc<BlockPool>, bytes: usize) -> Result<Buffer, MemoryError> {
+        let block = blocks.take(bytes + OVERREAD_BYTES, Access::Streamed, PURPOSE)?;
+        Ok(Buffer { block, blocks: Arc::clone(blocks) })
+    }
+
+    /// Bytes that fit.
+    pub(crate) fn capacity(&self) -> usize {
+        self.block.bytes() - OVERREAD_BYTES
+    }
+
+    /// Makes room for `bytes`, keeping the first `keep` bytes. Grows at least twofold, so that
+    /// growing byte by byte stays linear.
+    pub(crate) fn reserve(&mut self, bytes: usize, keep: usize) -> Result<(), MemoryError> {
+        if bytes > self.capacity() {
+            let mut larger = Buffer::new(&self.blocks, bytes.max(2 * self.capacity()))?;
+            larger.bytes_mut()[..keep].copy_from_slice(&self.bytes()[..keep]);
+            *self = larger;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn start(&self) -> NonNull<u8> {
+        self.block.start()
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        // SAFETY: a block's bytes are all initialised and owned by this buffer, which is borrowed.
+        unsafe { std::slice::from_raw_parts(self.start().as_ptr(), self.capacity()) }
+    }
+
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and borrowed alone.
+        unsafe { std::slice::from_raw_parts_mut(self.start().as_ptr(), self.capacity()) }
+    }
+}

@@ -1,0 +1,235 @@
+//! Streams: standard input, pipes and other things that can only be read in order. One reader runs
+//! ahead of the workers, fills buffers from a fixed set, and cuts each at its last border; what is
+//! behind that border begins the next.
+
+use super::buffer::Buffer;
+use crate::error::{Error, InputError, Result};
+use crate::input::{Cut, StreamKind, StreamSource};
+use crate::memory::BlockPool;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use std::collections::VecDeque;
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How long the reader waits before it looks at the cancel flag again.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// Whole records on their way from the reader to a worker.
+pub(crate) struct Block {
+    pub(crate) buffer: Buffer,
+    /// The records lie at the buffer's start.
+    pub(crate) len: usize,
+    /// Where they begin in the stream.
+    pub(crate) offset: u64,
+}
+
+/// What lies between the reader and the workers of one stream: at most `buffers` of blocks.
+pub(crate) struct StreamQueue {
+    state: Mutex<State>,
+    freed: Condvar,
+}
+
+struct State {
+    ready: VecDeque<Block>,
+    free: Vec<Buffer>,
+    ended: bool,
+}
+
+/// What a worker finds in the queue.
+pub(crate) enum Next {
+    Block(Block),
+    /// Nothing yet.
+    Wait,
+    /// Nothing any more.
+    End,
+}
+
+impl StreamQueue {
+    /// A queue with `buffers` buffers of `split_bytes` each.
+    pub(crate) fn new(
+        blocks: &Arc<BlockPool>,
+        buffers: usize,
+        split_bytes: u64,
+    ) -> Result<StreamQueue> {
+        let bytes = usize::try_from(split_bytes).unwrap_or(usize::MAX).max(4096);
+        let free: Result<Vec<_>, _> = (0..buffers).map(|_| Buffer::new(blocks, bytes)).collect();
+        let state = State { ready: VecDeque::new(), free: free?, ended: false };
+        Ok(StreamQueue { state: Mutex::new(state), freed: Condvar::new() })
+    }
+
+    pub(crate) fn next(&self) -> Next {
+        let mut state = self.lock();
+        match state.ready.pop_front() {
+            Some(block) => Next::Block(block),
+            None if state.ended => Next::End,
+            None => Next::Wait,
+        }
+    }
+
+    /// Gives a mapped block's buffer back.
+    pub(crate) fn give_back(&self, buffer: Buffer) {
+        self.lock().free.push(buffer);
+        self.freed.notify_one();
+    }
+
+    fn push(&self, block: Block) {
+        self.lock().ready.push_back(block);
+    }
+
+    /// Says that nothing more comes.
+    fn end(&self) {
+        self.lock().ended = true;
+    }
+
+    fn take_free(&self, stopped: &dyn Fn() -> bool) -> Result<Buffer> {
+        let mut state = self.lock();
+        loop {
+            if stopped() {
+                return Err(Error::Cancelled);
+            }
+            if let Some(buffer) = state.free.pop() {
+                return Ok(buffer);
+            }
+            state =
+                self.freed.wait_timeout(state, PATIENCE).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Reads a stream to its end into `queue`; `wake` tells the workers of each block. Ends early, with
+/// [`Error::Cancelled`], when `stopped` says so. The queue is ended in any case.
+/// Returns the stream's length in bytes.
+pub(crate) fn read_stream(
+    stream: &StreamSource,
+    cut: &Cut,
+    split_bytes: u64,
+    queue: &StreamQueue,
+    stopped: &dyn Fn() -> bool,
+    wake: &dyn Fn(),
+) -> Result<u64> {
+    let length = read_blocks(stream, cut, split_bytes, queue, stopped, wake);
+    queue.end();
+    wake();
+    length
+}
+
+fn read_blocks(
+    stream: &StreamSource,
+    cut: &Cut,
+    split_bytes: u64,
+    queue: &StreamQueue,
+    stopped: &dyn Fn() -> bool,
+    wake: &dyn Fn(),
+) -> Result<u64> {
+    let source = Open::new(stream)?;
+    let mut buffer = queue.take_free(stopped)?;
+    let (mut have, mut offset, mut looked) = (0_usize, 0_u64, 0_usize);
+    let mut want = usize::try_from(split_bytes).unwrap_or(usize::MAX).min(buffer.capacity());
+    loop {
+        let count = source.read(&mut buffer.bytes_mut()[have..want], stopped)?;
+        have += count;
+        let ended = count == 0;
+        if ended {
+            check_whole_records(stream, cut, offset + have as u64)?;
+            if have > 0 {
+                queue.push(Block { buffer, len: have, offset });
+            }
+            return Ok(offset + have as u64);
+        }
+        if have < want {
+            continue;
+        }
+        // Borders before `looked` were looked for in vain; one byte is looked at again, for a border
+        // lies between two.
+        let from = looked.saturating_sub(1);
+        let Some(border) = last_border(cut, &buffer.bytes()[..have], from) else {
+            looked = have;
+            want = 2 * have;
+            buffer.reserve(want, have)?;
+            want = want.max(buffer.capacity());
+            continue;
+        };
+        let mut next = queue.take_free(stopped)?;
+        let rest = have - border;
+        next.reserve(rest + 1, 0)?;
+        next.bytes_mut()[..rest].copy_from_slice(&buffer.bytes()[border..have]);
+        queue.push(Block { buffer, len: border, offset });
+        wake();
+        offset += border as u64;
+        (buffer, have, looked) = (next, rest, 0);
+        want = usize::try_from(split_bytes).unwrap_or(usize::MAX).min(buffer.capacity());
+        want = want.max(have + 1);
+    }
+}
+
+fn last_border(cut: &Cut, bytes: &[u8], from: usize) -> Option<usize> {
+    match cut {
+        // Records of a fixed size are counted from the block's start, itself a border.
+        Cut::Fixed(_) => cut.find_last_border(bytes),
+        _ => cut.find_last_border(&bytes[from..]).map(|border| from + border),
+    }
+}
+
+fn check_whole_records(stream: &StreamSource, cut: &Cut, length: u64) -> Result<(), InputError> {
+    match *cut {
+        Cut::Fixed(record) if !length.is_multiple_of(record) => {
+            Err(InputError::Ragged { path: stream.name.clone(), length, record })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// An open stream.
+struct Open<'s> {
+    name: &'s Path,
+    file: Option<OwnedFd>,
+}
+
+impl<'s> Open<'s> {
+    fn new(stream: &'s StreamSource) -> Result<Open<'s>, InputError> {
+        let name = stream.name.as_path();
+        let file = match stream.kind {
+            StreamKind::Stdin => None,
+            StreamKind::Path => {
+                // Without blocking, so that a pipe that nobody writes to can be cancelled.
+                let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+                let opened = rustix::fs::open(name, flags, Mode::empty());
+                Some(opened.map_err(|cause| InputError::from_io(name, cause.into()))?)
+            }
+        };
+        Ok(Open { name, file })
+    }
+
+    /// Reads some bytes; 0 at the end.
+    fn read(&self, into: &mut [u8], stopped: &dyn Fn() -> bool) -> Result<usize> {
+        let stdin = io::stdin();
+        let file: BorrowedFd<'_> = self.file.as_ref().map_or(stdin.as_fd(), AsFd::as_fd);
+        let fault = |cause: Errno| Error::from(InputError::from_io(self.name, cause.into()));
+        loop {
+            if stopped() {
+                return Err(Error::Cancelled);
+            }
+            let mut wanted = [PollFd::from_borrowed_fd(file, PollFlags::IN)];
+            let patience = Timespec::try_from(PATIENCE).ok();
+            match poll(&mut wanted, patience.as_ref()) {
+                Ok(0) | Err(Errno::INTR) => continue,
+                Ok(_) => {}
+                Err(cause) => return Err(fault(cause)),
+            }
+            match rustix::io::read(file, &mut *into) {
+                Ok(count) => return Ok(count),
+                Err(Errno::INTR | Errno::AGAIN) => {}
+                Err(cause) => return Err(fault(cause)),
+            }
+        }
+    }
+}

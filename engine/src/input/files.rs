@@ -1,0 +1,115 @@
+//! A list of regular files, compact enough for millions of small ones: per file 24 bytes and its
+//! name. Names lie end to end in one arena and a file points to its folder, so that no path is kept
+//! whole. Lengths are fixed when the list is made; whoever reads holds the file to them.
+
+use std::ffi::OsStr;
+use std::num::NonZeroUsize;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// Consecutive regular files, in the order in which they are to be read.
+#[derive(Debug, Default)]
+pub(crate) struct FileList {
+    folder_names: Names,
+    folder_parents: Vec<Option<Folder>>,
+    names: Names,
+    folders: Vec<Option<Folder>>,
+    lengths: Vec<u64>,
+}
+
+/// A folder of one [`FileList`]: its index there plus 1, so that `Option<Folder>` is one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Folder(NonZeroUsize);
+
+impl FileList {
+    /// How many files.
+    pub(crate) fn len(&self) -> usize {
+        self.lengths.len()
+    }
+
+    /// Length of the file when the list was made, in bytes.
+    pub(crate) fn bytes(&self, file: usize) -> u64 {
+        self.lengths[file]
+    }
+
+    /// The file's path: as given, or below the folder as given. Costs one allocation.
+    pub(crate) fn path(&self, file: usize) -> PathBuf {
+        let mut path = PathBuf::new();
+        self.open_folder(self.folders[file], &mut path);
+        path.push(self.names.get(file));
+        path
+    }
+
+    /// Adds a folder. Without a parent, `name` is a path as given.
+    pub(super) fn add_folder(&mut self, parent: Option<Folder>, name: &OsStr) -> Folder {
+        self.folder_names.push(name);
+        self.folder_parents.push(parent);
+        Folder(NonZeroUsize::MIN.saturating_add(self.folder_parents.len() - 1))
+    }
+
+    /// The folder of that path, added unless it is the latest one added.
+    pub(super) fn folder_at(&mut self, path: &Path) -> Folder {
+        match self.folder_parents.iter().zip(1..).last() {
+            Some((None, count)) if self.folder_names.get(count - 1) == path => {
+                Folder(NonZeroUsize::MIN.saturating_add(count - 1))
+            }
+            _ => self.add_folder(None, path.as_os_str()),
+        }
+    }
+
+    /// Adds a file. Without a folder, `name` is a path as given.
+    pub(super) fn add_file(&mut self, folder: Option<Folder>, name: &OsStr, bytes: u64) {
+        self.names.push(name);
+        self.folders.push(folder);
+        self.lengths.push(bytes);
+    }
+
+    fn open_folder(&self, folder: Option<Folder>, path: &mut PathBuf) {
+        // Folders nest no deeper than a path of the system is long, so recursion is safe here.
+        if let Some(Folder(number)) = folder {
+            let index = number.get() - 1;
+            self.open_folder(self.folder_parents[index], path);
+            path.push(self.folder_names.get(index));
+        }
+    }
+}
+
+/// Names end to end.
+#[derive(Debug, Default)]
+struct Names {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Names {
+    fn push(&mut self, name: &OsStr) {
+        self.bytes.extend_from_slice(name.as_bytes());
+        self.ends.push(self.bytes.len());
+    }
+
+    fn get(&self, index: usize) -> &OsStr {
+        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+        OsStr::from_bytes(&self.bytes[start..self.ends[index]])
+    }
+}
+
+#[cfg(test)]
+impl FileList {
+    /// The files in order: paths and lengths.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (PathBuf, u64)> + '_ {
+        (0..self.len()).map(|file| (self.path(file), self.bytes(file)))
+    }
+
+    /// Memory held by the list, in bytes.
+    pub(super) fn memory_bytes(&self) -> usize {
+        let words = [
+            self.folder_parents.capacity(),
+            self.folder_names.ends.capacity(),
+            self.folders.capacity(),
+            self.lengths.capacity(),
+            self.names.ends.capacity(),
+        ];
+        let names = self.folder_names.bytes.capacity() + self.names.bytes.capacity();
+        words.iter().sum::<usize>() * size_of::<u64>() + names
+    }
+}

@@ -1,0 +1,142 @@
+//! What a job reads: files, folders, patterns, standard input, pipes or bytes in memory, named by
+//! the person and looked up once. Out of it comes an ordered list of sources for the plan to cut
+//! into tiles. Nothing is opened or read here but folders, and nothing is left out in silence: what
+//! is not read is an error or is counted.
+
+mod cut;
+mod files;
+mod listing;
+mod named;
+mod pattern;
+#[cfg(test)]
+mod tests;
+mod walk;
+
+pub use cut::{ByteSet, Cut};
+pub(crate) use files::FileList;
+
+use crate::error::Result;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What a job reads, in a fixed order: arguments as given; below a folder depth first, by the bytes
+/// of file names. A file that is named twice is read twice.
+///
+/// Regular files are read to the length they have when the `Input` is made. Below folders, hidden
+/// files are read; symbolic links and special files are counted ([`Input::passed_over`]) and not
+/// read. Folders of `/proc` and `/sys` give their files lengths that mean nothing: name such files
+/// one by one, and they are read to their end, as pipes are.
+#[derive(Debug, Default)]
+pub struct Input {
+    pub(crate) sources: Vec<Source>,
+    pub(crate) passed_over: u64,
+}
+
+/// A part of the input that is read in one way.
+#[derive(Debug)]
+pub(crate) enum Source {
+    /// Regular files, read in parallel at any offset.
+    Files(FileList),
+    /// Bytes that come once and in order, their number unknown.
+    Stream(StreamSource),
+    /// Bytes that are there.
+    Memory(Vec<u8>),
+}
+
+/// Something to read in order until it ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StreamSource {
+    /// The path to open, or what standard input is called in messages.
+    pub(crate) name: PathBuf,
+    pub(crate) kind: StreamKind,
+}
+
+/// How to open a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StreamKind {
+    /// It is open: the standard input of the process.
+    Stdin,
+    /// By its path. Opening a pipe may wait for its writer.
+    Path,
+}
+
+impl Input {
+    /// The files and folders at these paths, taken literally.
+    ///
+    /// # Errors
+    /// [`InputError`](crate::InputError) for a path that is missing, may not be read, is a socket or
+    /// a block device, or is a loop of links. That files *below folders* can be opened is seen only
+    /// when they are read.
+    pub fn paths(paths: impl IntoIterator<Item: AsRef<Path>>) -> Result<Input> {
+        let mut input = Input::default();
+        for path in paths {
+            input.add_named(path.as_ref())?;
+        }
+        Ok(input)
+    }
+
+    /// Arguments as of a command line: `-` is standard input, what exists is a path, and anything
+    /// else with `*`, `?` or `[` is a pattern (`**` stands for any number of folders). Wildcards
+    /// match hidden names too. A link that a pattern matches is followed; a pipe, socket or device
+    /// that it matches is passed over.
+    ///
+    /// # Errors
+    /// As [`Input::paths`], and for a pattern that is malformed or matches nothing.
+    pub fn patterns(arguments: impl IntoIterator<Item: AsRef<OsStr>>) -> Result<Input> {
+        let mut input = Input::default();
+        for argument in arguments {
+            let argument = argument.as_ref();
+            let exists = || fs::symlink_metadata(argument).is_ok();
+            if argument == "-" {
+                input.add_stream(StreamSource::stdin());
+            } else if pattern::is_pattern(argument) && !exists() {
+                input.add_pattern(argument)?;
+            } else {
+                input.add_named(Path::new(argument))?;
+            }
+        }
+        Ok(input)
+    }
+
+    /// The standard input of this process, to its end.
+    pub fn stdin() -> Input {
+        Input { sources: vec![Source::Stream(StreamSource::stdin())], passed_over: 0 }
+    }
+
+    /// Bytes in memory; messages call them `memory`.
+    pub fn bytes(bytes: impl Into<Vec<u8>>) -> Input {
+        Input { sources: vec![Source::Memory(bytes.into())], passed_over: 0 }
+    }
+
+    /// How many symbolic links and special files (pipes, sockets, devices) in the given folders are
+    /// not read.
+    pub fn passed_over(&self) -> u64 {
+        self.passed_over
+    }
+
+    /// The list that the next file belongs to.
+    fn files(&mut self) -> &mut FileList {
+        if !matches!(self.sources.last(), Some(Source::Files(_))) {
+            self.sources.push(Source::Files(FileList::default()));
+        }
+        match self.sources.last_mut() {
+            Some(Source::Files(files)) => files,
+            _ => unreachable!("a list of files was put there above"),
+        }
+    }
+
+    fn add_stream(&mut self, stream: StreamSource) {
+        self.sources.push(Source::Stream(stream));
+    }
+}
+
+impl StreamSource {
+    fn stdin() -> StreamSource {
+        StreamSource { name: PathBuf::from("standard input"), kind: StreamKind::Stdin }
+    }
+
+    fn path(path: &Path) -> StreamSource {
+        StreamSource { name: path.to_path_buf(), kind: StreamKind::Path }
+    }
+}

@@ -1,0 +1,83 @@
+//! A job: what a user writes. A map that emits pairs, and the named type that combines them.
+
+use crate::combine::Combine;
+use crate::error::Result;
+use crate::input::Cut;
+use crate::key::Key;
+use crate::split::Split;
+
+/// A MapReduce job. The map is compiled into the engine's loop: no call through a pointer per
+/// record.
+///
+/// ```
+/// use tegula::{Emit, Engine, Input, Job, Result, Split, Sum};
+///
+/// struct WordCount;
+///
+/// impl Job for WordCount {
+///     type Key = [u8];
+///     type Combine = Sum<u64>;
+///
+///     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+///         for word in split.fields() {
+///             emit.emit(word, 1);
+///         }
+///         Ok(())
+///     }
+/// }
+///
+/// # fn main() -> Result<()> {
+/// let input = Input::bytes("to be or not to be");
+/// let output = Engine::new()?.run(&WordCount, input)?;
+/// let words: Vec<(&[u8], u64)> = output.iter().collect();
+/// assert_eq!(words, [(&b"be"[..], 2), (b"not", 1), (b"or", 1), (b"to", 2)]);
+/// # Ok(())
+/// # }
+/// ```
+pub trait Job: Sync {
+    /// The type of keys: `[u8]` for borrowed bytes (copied once, at first sight), or an integer.
+    type Key: Key + ?Sized;
+    /// How the values of one key become one.
+    type Combine: Combine;
+
+    /// Where the input may be cut, so that every record lies whole in one split. Default: behind
+    /// each newline.
+    fn cut(&self) -> Cut {
+        Cut::Lines
+    }
+
+    /// Whether the letters A-Z become a-z in the split before the map sees it. (A split is the
+    /// worker's own copy, so this costs one pass in its cache; files are never changed.)
+    fn folds_ascii(&self) -> bool {
+        false
+    }
+
+    /// Emits the pairs of one split. It is called once for each split, side by side on many
+    /// threads, in no promised order; it must depend on the split alone.
+    ///
+    /// # Errors
+    /// Whatever it returns fails the job; [`Split::error_at`] makes an error that names the record.
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()>;
+}
+
+/// Where a map puts its pairs.
+pub trait Emit<'s, J: Job + ?Sized> {
+    /// Emits a pair whose key lies in the split (or lives as long). The key is not copied unless it
+    /// is new.
+    fn emit(&mut self, key: <J::Key as Key>::Borrowed<'s>, value: <J::Combine as Combine>::Value);
+
+    /// Emits a pair of `value` with each of the keys, as [`emit`](Emit::emit) would one by one, but in
+    /// a loop that is kept in registers: the way for maps that do nothing else with their keys.
+    fn emit_each(
+        &mut self,
+        keys: impl Iterator<Item = <J::Key as Key>::Borrowed<'s>>,
+        value: <J::Combine as Combine>::Value,
+    );
+
+    /// Emits a pair whose key was made by the map: its bytes are copied at once.
+    fn emit_copied(
+        &mut self,
+        key: <J::Key as Key>::Borrowed<'_>,
+        value: <J::Combine as Combine>::Value,
+    );
+}

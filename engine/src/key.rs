@@ -1,0 +1,104 @@
+//! Keys: what a map may emit, and the one byte form in which the engine holds them. Comparing the
+//! byte forms compares the keys, so everything behind the emitter knows bytes only.
+
+/// A type of key. Implemented for `[u8]` (borrowed, of any length and content) and for the integers.
+///
+/// Sealed: a key of another type is emitted as bytes whose order is the wanted one.
+pub trait Key: sealed::Sealed + 'static {
+    /// What a map emits and an answer shows: `&[u8]`, or the integer itself.
+    type Borrowed<'s>: Copy;
+
+    /// The key's byte form, as the emitter wants it.
+    #[doc(hidden)]
+    fn form<'s>(key: Self::Borrowed<'s>) -> KeyForm<'s>;
+    /// Reads a byte form back.
+    #[doc(hidden)]
+    fn view<'b>(bytes: &'b [u8]) -> Self::Borrowed<'b>;
+}
+
+/// A key on its way into a container.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub enum KeyForm<'s> {
+    /// Bytes that stay where they are until the split is done.
+    Bytes(&'s [u8]),
+    /// At most 8 bytes, in the first `usize` places.
+    Inline([u8; 8], usize),
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+impl sealed::Sealed for [u8] {}
+
+impl Key for [u8] {
+    type Borrowed<'s> = &'s [u8];
+
+    #[inline(always)]
+    fn form<'s>(key: Self::Borrowed<'s>) -> KeyForm<'s> {
+        KeyForm::Bytes(key)
+    }
+
+    #[inline(always)]
+    fn view<'b>(bytes: &'b [u8]) -> Self::Borrowed<'b> {
+        bytes
+    }
+}
+
+/// Big-endian bytes order as unsigned integers do; a signed integer's top bit is flipped first.
+macro_rules! integer_key {
+    ($($int:ty, $unsigned:ty, $flip:expr;)*) => {$(
+        impl sealed::Sealed for $int {}
+
+        impl Key for $int {
+            type Borrowed<'s> = $int;
+
+            #[inline(always)]
+            fn form<'s>(key: Self::Borrowed<'s>) -> KeyForm<'s> {
+                let bytes = (key as $unsigned ^ $flip).to_be_bytes();
+                let mut form = [0; 8];
+                form[..bytes.len()].copy_from_slice(&bytes);
+                KeyForm::Inline(form, bytes.len())
+            }
+
+            #[inline(always)]
+            fn view<'b>(bytes: &'b [u8]) -> Self::Borrowed<'b> {
+                let mut form = [0; size_of::<$int>()];
+                form.copy_from_slice(bytes);
+                (<$unsigned>::from_be_bytes(form) ^ $flip) as $int
+            }
+        }
+    )*};
+}
+
+integer_key! {
+    u8, u8, 0; u16, u16, 0; u32, u32, 0; u64, u64, 0;
+    i8, u8, 1 << 7; i16, u16, 1 << 15; i32, u32, 1 << 31; i64, u64, 1 << 63;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes_of<K: Key + ?Sized>(key: K::Borrowed<'_>) -> Vec<u8> {
+        match K::form(key) {
+            KeyForm::Bytes(bytes) => bytes.to_vec(),
+            KeyForm::Inline(bytes, len) => bytes[..len].to_vec(),
+        }
+    }
+
+    #[test]
+    fn integers_come_back_and_their_bytes_order_as_they_do() {
+        let values = [i64::MIN, -256, -1, 0, 1, 255, 256, i64::MAX];
+        for pair in values.windows(2) {
+            assert!(bytes_of::<i64>(pair[0]) < bytes_of::<i64>(pair[1]));
+        }
+        for value in values {
+            assert_eq!(<i64 as Key>::view(&bytes_of::<i64>(value)), value);
+            assert_eq!(<u8 as Key>::view(&bytes_of::<u8>(value as u8)), value as u8);
+            assert_eq!(<i16 as Key>::view(&bytes_of::<i16>(value as i16)), value as i16);
+            assert_eq!(<u32 as Key>::view(&bytes_of::<u32>(value as u32)), value as u32);
+        }
+    }
+}

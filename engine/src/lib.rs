@@ -1,0 +1,51 @@
+//! Tegula: MapReduce for one big machine.
+//!
+//! A job is a map that emits pairs of a key and a value, and a named type that combines the values of
+//! one key. The engine cuts the input into tiles and splits, maps splits on all cores while they are
+//! in cache, combines in tables of each worker's own, hands tables over by partition, and gives the
+//! answer sorted, ranked or as it is, with the same bytes for any number of workers.
+//!
+//! [`Job`] shows a whole program. The path of the data is the order of the modules below; the design
+//! is told in `ARCHITECTURE.md`.
+
+mod cancel;
+pub mod combine;
+mod container;
+mod engine;
+mod error;
+mod failure;
+mod ingest;
+mod input;
+mod job;
+mod key;
+mod map;
+mod memory;
+mod merge;
+mod options;
+pub mod output;
+mod partial;
+mod plan;
+mod progress;
+mod reduce;
+mod run;
+mod schedule;
+pub mod sizing;
+mod split;
+mod stats;
+pub mod tokenize;
+pub mod topology;
+
+pub use cancel::Cancel;
+pub use combine::*;
+pub use engine::{Engine, EngineBuilder};
+pub use error::{Error, InputError, MemoryError, OutputError, Place, Result};
+pub use input::{ByteSet, Cut, Input};
+pub use job::{Emit, Job};
+pub use key::Key;
+pub use options::{DEFAULT_TILE_BYTES, Options, Order};
+pub use output::Output;
+pub use progress::{Progress, ProgressReading, Stage};
+pub use split::{Lines, Split};
+pub use stats::{StageTime, Stats, process_cpu};
+pub use tokenize::WordClass;
+pub use topology::Topology;

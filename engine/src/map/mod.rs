@@ -1,0 +1,155 @@
+//! The map stage: workers take splits, read each into their own cache, map it, combine its pairs in
+//! their own tables, hand tables over to the job's partial, and compress the partial where it has
+//! grown. Nothing is shared between workers but the counter of splits and the partial.
+
+mod worker;
+
+use crate::combine::Combine;
+use crate::error::{Place, Result};
+use crate::failure::{Failure, panicked};
+use crate::ingest::{Next, StreamQueue, read_stream};
+use crate::input::StreamSource;
+use crate::job::Job;
+use crate::memory::ChunkPool;
+use crate::partial::Partial;
+use crate::plan::{Part, Plan, Ranged};
+use crate::progress::Progress;
+use crate::schedule::{Cursor, PerWorker, Pool, Step};
+use std::sync::Arc;
+use std::time::Duration;
+use worker::Worker;
+
+/// Buffers of a stream per worker: one that is mapped and one that is filled meanwhile.
+const STREAM_BUFFERS_PER_WORKER: usize = 2;
+
+/// What the map stage needs to know of its run.
+pub(crate) struct MapStage<'r, J: Job> {
+    pub(crate) job: &'r J,
+    pub(crate) plan: &'r Plan,
+    pub(crate) pool: &'r Pool,
+    pub(crate) chunks: &'r Arc<ChunkPool>,
+    pub(crate) partial: &'r Partial<<J::Combine as Combine>::Accumulator>,
+    pub(crate) failure: &'r Failure,
+    pub(crate) progress: &'r Progress,
+    pub(crate) table_bytes_most: usize,
+}
+
+/// What the map stage did, summed over workers.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct MapTotals {
+    pub(crate) pairs: u64,
+    pub(crate) pairs_handed_over: u64,
+    pub(crate) bytes: u64,
+    pub(crate) splits: u64,
+    /// Tiles of streams, which no plan can count.
+    pub(crate) stream_tiles: u64,
+    pub(crate) ingest: Duration,
+    pub(crate) hand_over: Duration,
+    pub(crate) compress: Duration,
+}
+
+impl<'r, J: Job> MapStage<'r, J> {
+    /// Maps all of the plan's input into the partial.
+    pub(crate) fn run(&'r self) -> Result<MapTotals> {
+        let workers = PerWorker::new(self.pool.workers());
+        let mut stream_tiles = 0;
+        for part in &self.plan.parts {
+            match part {
+                Part::Ranged(ranged) => self.map_ranged(ranged, &workers)?,
+                Part::Stream(stream) => {
+                    let bytes = self.map_stream(stream, &workers)?;
+                    stream_tiles += bytes.div_ceil(self.plan.tile_bytes);
+                }
+            }
+            self.failure.check()?;
+        }
+        self.hand_over(&workers)?;
+        self.failure.check()?;
+        let mut totals = MapTotals { stream_tiles, ..MapTotals::default() };
+        workers.into_values().for_each(|worker| totals.add(&worker.totals()));
+        Ok(totals)
+    }
+
+    fn map_ranged(&'r self, ranged: &Ranged, workers: &PerWorker<Worker<'r, J>>) -> Result<()> {
+        let cursor = Cursor::new(ranged.layout.splits());
+        self.serve(|index| {
+            let Some(split) = cursor.take() else { return Step::Done };
+            let make = || Worker::new(self, index);
+            let mapped = workers.with(index, make, |worker| worker.map_split(ranged, split));
+            self.more_unless_failed(split, mapped)
+        })
+    }
+
+    /// Returns the stream's length in bytes. The calling thread reads; the workers map.
+    fn map_stream(
+        &'r self,
+        stream: &StreamSource,
+        workers: &PerWorker<Worker<'r, J>>,
+    ) -> Result<u64> {
+        let (count, split_bytes) = (self.pool.workers(), self.plan.split_bytes);
+        let buffers = STREAM_BUFFERS_PER_WORKER * count + 1;
+        let queue = StreamQueue::new(self.chunks.blocks(), buffers, split_bytes)?;
+        let step = |index| match queue.next() {
+            _ if self.failure.stops() => Step::Done,
+            Next::End => Step::Done,
+            Next::Wait => Step::Idle,
+            Next::Block(mut block) => {
+                let (make, name) = (|| Worker::new(self, index), &stream.name);
+                let mapped = workers.with(index, make, |worker| worker.map_block(&mut block, name));
+                let offset = block.offset;
+                queue.give_back(block.buffer);
+                self.more_unless_failed(offset, mapped)
+            }
+        };
+        let read = || {
+            let stopped = || self.failure.stops();
+            let wake = || self.pool.wake();
+            read_stream(stream, &self.plan.cut, split_bytes, &queue, &stopped, &wake)
+        };
+        let read = self.pool.run(step, read).map_err(|panic| panicked(stage(), &*panic))?;
+        // A failure of the workers stops the reader; it comes first.
+        self.failure.check()?;
+        read
+    }
+
+    fn hand_over(&'r self, workers: &PerWorker<Worker<'r, J>>) -> Result<()> {
+        self.serve(|index| {
+            let make = || Worker::new(self, index);
+            let handed = workers.with(index, make, Worker::hand_over);
+            self.more_unless_failed(u64::MAX, handed);
+            Step::Done
+        })
+    }
+
+    fn serve(&self, step: impl Fn(usize) -> Step + Sync) -> Result<()> {
+        let step = |index| if self.failure.stops() { Step::Done } else { step(index) };
+        self.pool.run(step, || ()).map_err(|panic| panicked(stage(), &*panic))
+    }
+
+    fn more_unless_failed(&self, at: u64, outcome: Result<()>) -> Step {
+        match outcome {
+            Ok(()) => Step::More,
+            Err(error) => {
+                self.failure.record(at, error);
+                Step::Done
+            }
+        }
+    }
+}
+
+fn stage() -> Place {
+    Place::stage("the map stage")
+}
+
+impl MapTotals {
+    fn add(&mut self, other: &MapTotals) {
+        self.pairs += other.pairs;
+        self.pairs_handed_over += other.pairs_handed_over;
+        self.bytes += other.bytes;
+        self.splits += other.splits;
+        self.stream_tiles += other.stream_tiles;
+        self.ingest += other.ingest;
+        self.hand_over += other.hand_over;
+        self.compress += other.compress;
+    }
+}

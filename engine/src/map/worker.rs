@@ -1,0 +1,150 @@
+//! One worker of the map stage: its reader, its emitter with its tables, its folder, and what it did.
+
+use super::{MapStage, MapTotals};
+use crate::container::Emitter;
+use crate::error::Result;
+use crate::failure::panicked;
+use crate::ingest::{Block, Buffer, Reader};
+use crate::job::Job;
+use crate::partial::{Folder, PARTITIONS};
+use crate::plan::Ranged;
+use crate::split::{Origin, Split};
+use crate::tokenize::fold_ascii;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// A worker's own things, kept over all splits of the stage.
+pub(super) struct Worker<'r, J: Job> {
+    reader: Option<Reader>,
+    mapper: Mapper<'r, J>,
+    totals: MapTotals,
+}
+
+/// The part of a worker that maps bytes, wherever they were read.
+struct Mapper<'r, J: Job> {
+    stage: &'r MapStage<'r, J>,
+    index: usize,
+    emitter: Emitter<'r, J>,
+    folder: Option<Folder<J::Combine>>,
+    compress: Duration,
+}
+
+impl<'r, J: Job> Worker<'r, J> {
+    pub(super) fn new(stage: &'r MapStage<'r, J>, index: usize) -> Result<Worker<'r, J>> {
+        let emitter = Emitter::new(stage.chunks, stage.partial, stage.table_bytes_most)?;
+        let mapper = Mapper { stage, index, emitter, folder: None, compress: Duration::ZERO };
+        Ok(Worker { reader: None, mapper, totals: MapTotals::default() })
+    }
+
+    pub(super) fn totals(&self) -> MapTotals {
+        let handed_over = self.mapper.emitter.handed_over();
+        MapTotals {
+            pairs: self.mapper.emitter.emitted(),
+            pairs_handed_over: handed_over.pairs,
+            hand_over: handed_over.busy,
+            compress: self.mapper.compress,
+            ..self.totals
+        }
+    }
+
+    /// Reads and maps one split, extent by extent.
+    pub(super) fn map_split(&mut self, ranged: &Ranged, split: u64) -> Result<()> {
+        let stage = self.mapper.stage;
+        let reader = match &mut self.reader {
+            Some(reader) => reader,
+            none => none.insert(Reader::new(stage.chunks.blocks(), stage.plan.split_bytes)?),
+        };
+        let mut bytes = 0;
+        for extent in ranged.layout.extents(split) {
+            let began = Instant::now();
+            let records = reader.read(ranged, &extent, &stage.plan.cut)?;
+            self.totals.ingest += began.elapsed();
+            bytes += extent.bytes.end - extent.bytes.start;
+            if let Some(records) = records {
+                let origin = ranged.material.origin(extent.file);
+                self.mapper.map(reader.buffer(), records.bytes, origin, records.offset)?;
+            }
+        }
+        self.count_split(bytes);
+        self.mapper.compress()
+    }
+
+    /// Maps a block of a stream.
+    pub(super) fn map_block(&mut self, block: &mut Block, name: &Path) -> Result<()> {
+        let origin = Origin::Named(name);
+        self.mapper.map(&mut block.buffer, 0..block.len, origin, block.offset)?;
+        self.count_split(block.len as u64);
+        self.mapper.compress()
+    }
+
+    /// Hands over what is left, at the end of the stage.
+    pub(super) fn hand_over(&mut self) -> Result<()> {
+        Ok(self.mapper.emitter.hand_over()?)
+    }
+
+    fn count_split(&mut self, bytes: u64) {
+        self.totals.bytes += bytes;
+        self.totals.splits += 1;
+        self.mapper.stage.progress.add_bytes(bytes);
+    }
+}
+
+impl<J: Job> Mapper<'_, J> {
+    /// Maps the records in a part of `buffer`, and combines all of their pairs.
+    fn map(
+        &mut self,
+        buffer: &mut Buffer,
+        records: Range<usize>,
+        origin: Origin<'_>,
+        offset: u64,
+    ) -> Result<()> {
+        let (job, emitter) = (self.stage.job, &mut self.emitter);
+        if job.folds_ascii() {
+            fold_ascii(&mut buffer.bytes_mut()[records.clone()]);
+        }
+        let bytes = &buffer.bytes()[records.clone()];
+        let split = Split::new(bytes, origin, offset);
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            // SAFETY: the records lie in the buffer, which has OVERREAD_BYTES initialised bytes
+            // behind its capacity; it stays borrowed, hence unchanged, until the split is finished
+            // or abandoned below.
+            let mut emit = unsafe {
+                let start = buffer.start().add(records.start);
+                emitter.begin_split(start, bytes.len())
+            };
+            job.map(split, &mut emit)?;
+            Ok(emitter.finish_split()?)
+        }));
+        outcome
+            .unwrap_or_else(|panic| Err(panicked(origin.place(offset), &*panic)))
+            .inspect_err(|_| self.emitter.abandon_split())
+    }
+
+    /// Folds the partitions that have doubled since they were last folded, if a table was handed
+    /// over since the last look.
+    fn compress(&mut self) -> Result<()> {
+        if !self.emitter.has_new_hand_over() {
+            return Ok(());
+        }
+        let began = Instant::now();
+        let (partial, workers) = (self.stage.partial, self.stage.pool.workers());
+        let first = self.index * PARTITIONS / workers;
+        let mut held = 0;
+        for number in 0..PARTITIONS {
+            let mut partition = partial.partition((first + number) % PARTITIONS);
+            if partition.fold_is_due() {
+                let folder = match &mut self.folder {
+                    Some(folder) => folder,
+                    none => none.insert(Folder::new(self.stage.chunks)?),
+                };
+                folder.compress(&mut partition)?;
+            }
+            held += partition.pairs.len() as u64;
+        }
+        self.stage.progress.set_keys_held(held);
+        self.compress += began.elapsed();
+        Ok(())
+    }
+}

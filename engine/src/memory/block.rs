@@ -1,0 +1,249 @@
+//! Blocks: large pieces of zero-filled memory straight from the operating system, kept in a pool
+//! when their owner is done with them. The only file that maps and unmaps memory.
+
+use super::budget::Budget;
+use crate::error::MemoryError;
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Sizes are multiples of this, so that blocks of one use fit the next.
+const GRAIN_BYTES: usize = 64 << 10;
+/// Blocks of at least this size are aligned to it, the size of a huge page.
+const HUGE_BYTES: usize = 2 << 20;
+
+/// What a block is for; it decides whether huge pages are asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Written and read front to back. Small pages: first touch of huge pages is slower.
+    Streamed,
+    /// Read and written all over. Huge pages spare a page walk per probe.
+    Random,
+}
+
+/// Memory of at least the size asked for, owned alone. Goes back to its pool when dropped.
+pub(crate) struct Block {
+    raw: Raw,
+    pool: Arc<BlockPool>,
+}
+
+struct Raw {
+    start: NonNull<u8>,
+    bytes: usize,
+    /// Still as the system gave it: all zero.
+    untouched: bool,
+}
+
+// SAFETY: a Raw is the only owner of its memory, which belongs to the process, not to a thread.
+unsafe impl Send for Raw {}
+// SAFETY: a shared Raw gives out a pointer and two numbers; who follows the pointer argues for it.
+unsafe impl Sync for Raw {}
+
+/// Blocks not in use, and the budget that all blocks, used or not, are counted in.
+pub(crate) struct BlockPool {
+    budget: Budget,
+    free: Mutex<Vec<Raw>>,
+}
+
+impl Block {
+    /// First byte; aligned to a page, and to 2 MiB if the block is that large. Valid for `bytes()`
+    /// bytes of reads and writes while the block lives; all of them are initialised.
+    pub(crate) fn start(&self) -> NonNull<u8> {
+        self.raw.start
+    }
+
+    /// Size in bytes: what was asked for, rounded up.
+    pub(crate) fn bytes(&self) -> usize {
+        self.raw.bytes
+    }
+
+    /// The block's first `count` words of 16 bytes, with arbitrary contents.
+    pub(crate) fn words(&mut self, count: usize) -> &mut [u128] {
+        assert!(count * size_of::<u128>() <= self.raw.bytes);
+        self.raw.untouched = false;
+        // SAFETY: inside the block (checked), page-aligned, initialised, borrowed alone; any bits
+        // are a u128.
+        unsafe { std::slice::from_raw_parts_mut(self.raw.start.cast().as_ptr(), count) }
+    }
+
+    /// Makes the first `bytes` zero; free of cost if nobody wrote to the block yet.
+    pub(crate) fn zero(&mut self, bytes: usize) {
+        assert!(bytes <= self.raw.bytes);
+        if !self.raw.untouched {
+            // SAFETY: the block owns `raw.bytes` writable bytes, and `bytes` is at most that.
+            unsafe { self.raw.start.write_bytes(0, bytes) };
+        }
+        self.raw.untouched = false;
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        let raw = Raw { start: self.raw.start, bytes: self.raw.bytes, untouched: false };
+        self.pool.lock().push(raw);
+    }
+}
+
+impl BlockPool {
+    pub(crate) fn new(budget: Budget) -> Arc<BlockPool> {
+        Arc::new(BlockPool { budget, free: Mutex::new(Vec::new()) })
+    }
+
+    pub(crate) fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
+    /// A block of at least `bytes`. Its contents are arbitrary; see [`Block::zero`].
+    pub(crate) fn take(
+        self: &Arc<Self>,
+        bytes: usize,
+        access: Access,
+        purpose: &'static str,
+    ) -> Result<Block, MemoryError> {
+        let bytes = bytes.max(1).next_multiple_of(GRAIN_BYTES);
+        if let Some(raw) = self.find(bytes, bytes) {
+            return Ok(self.own(raw));
+        }
+        if self.budget.take(bytes, purpose).is_err() {
+            self.release(0);
+            self.budget.take(bytes, purpose)?;
+        }
+        match map(bytes, access) {
+            Ok(start) => Ok(self.own(Raw { start, bytes, untouched: true })),
+            Err(cause) => {
+                self.budget.give(bytes);
+                Err(MemoryError::System { purpose, bytes: bytes as u64, cause })
+            }
+        }
+    }
+
+    /// A block for streaming of `least` to `most` bytes: one that lies idle, whatever it served
+    /// before, or else a new one of `fresh` bytes.
+    pub(crate) fn take_between(
+        self: &Arc<Self>,
+        least: usize,
+        most: usize,
+        fresh: usize,
+        purpose: &'static str,
+    ) -> Result<Block, MemoryError> {
+        match self.find(least, most) {
+            Some(raw) => Ok(self.own(raw)),
+            None => self.take(fresh, Access::Streamed, purpose),
+        }
+    }
+
+    /// Gives idle blocks back to the system until at most `keep_bytes` lie idle.
+    pub(crate) fn release(&self, keep_bytes: usize) {
+        let mut free = self.lock();
+        let mut idle: usize = free.iter().map(|raw| raw.bytes).sum();
+        while idle > keep_bytes {
+            let Some(raw) = free.pop() else { break };
+            idle -= raw.bytes;
+            self.budget.give(raw.bytes);
+            unmap(&raw);
+        }
+    }
+
+    fn find(&self, least: usize, most: usize) -> Option<Raw> {
+        let mut free = self.lock();
+        let at = free.iter().rposition(|raw| (least..=most).contains(&raw.bytes))?;
+        Some(free.swap_remove(at))
+    }
+
+    fn own(self: &Arc<Self>, raw: Raw) -> Block {
+        Block { raw, pool: Arc::clone(self) }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Raw>> {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for BlockPool {
+    fn drop(&mut self) {
+        self.release(0);
+    }
+}
+
+#[cfg(not(miri))]
+fn map(bytes: usize, access: Access) -> std::io::Result<NonNull<u8>> {
+    use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+    let spare = if bytes >= HUGE_BYTES { HUGE_BYTES } else { 0 };
+    let (rights, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
+    // SAFETY: a null hint asks for a new mapping at a place of the system's choice, so no memory
+    // that is in use is replaced. The two unmappings cut off pages of that same mapping which lie
+    // before `start` and from `start + bytes` on; nobody has seen them. `madvise` with `Hugepage`
+    // never changes contents.
+    unsafe {
+        let whole =
+            mmap_anonymous(std::ptr::null_mut(), bytes + spare, rights, flags)?.cast::<u8>();
+        let before = if spare > 0 { whole.align_offset(HUGE_BYTES) } else { 0 };
+        let start = whole.add(before);
+        if before > 0 {
+            munmap(whole.cast(), before)?;
+        }
+        if spare > before {
+            munmap(start.add(bytes).cast(), spare - before)?;
+        }
+        if access == Access::Random && bytes >= HUGE_BYTES {
+            // A kernel without huge pages says no, and small pages serve.
+            let _ = madvise(start.cast(), bytes, Advice::LinuxHugepage);
+        }
+        NonNull::new(start).ok_or_else(|| std::io::Error::from(std::io::ErrorKind::OutOfMemory))
+    }
+}
+
+#[cfg(not(miri))]
+fn unmap(raw: &Raw) {
+    // SAFETY: `raw` is a whole mapping made by `map`, and its one owner is giving it up. A refusal
+    // would leave the pages mapped, which harms nobody.
+    let _ = unsafe { rustix::mm::munmap(raw.start.as_ptr().cast(), raw.bytes) };
+}
+
+// Miri knows the allocator but not the system's mappings.
+#[cfg(miri)]
+fn map(bytes: usize, _access: Access) -> std::io::Result<NonNull<u8>> {
+    let layout = std::alloc::Layout::from_size_align(bytes, 4096).map_err(std::io::Error::other)?;
+    // SAFETY: the layout's size is a positive multiple of the grain.
+    NonNull::new(unsafe { std::alloc::alloc_zeroed(layout) })
+        .ok_or_else(|| std::io::Error::from(std::io::ErrorKind::OutOfMemory))
+}
+
+#[cfg(miri)]
+fn unmap(raw: &Raw) {
+    // SAFETY: made by `map` above with this same layout.
+    unsafe {
+        let layout = std::alloc::Layout::from_size_align_unchecked(raw.bytes, 4096);
+        std::alloc::dealloc(raw.start.as_ptr(), layout);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_given_back_is_reused_and_zeroed_on_request() {
+        let pool = BlockPool::new(Budget::new(None));
+        let mut block = pool.take(100_000, Access::Streamed, "test").unwrap();
+        assert_eq!(block.bytes(), 131_072);
+        block.zero(100_000);
+        let first = block.start();
+        // SAFETY: within the block, which is alive.
+        unsafe { first.add(5).write(7) };
+        drop(block);
+        let mut again = pool.take(100_000, Access::Random, "test").unwrap();
+        assert_eq!(again.start(), first);
+        again.zero(100_000);
+        // SAFETY: as above.
+        assert_eq!(unsafe { first.add(5).read() }, 0);
+    }
+
+    #[test]
+    fn idle_blocks_make_room_before_the_budget_refuses() {
+        let pool = BlockPool::new(Budget::new(Some(4 << 20)));
+        drop(pool.take(3 << 20, Access::Random, "first").unwrap());
+        let second = pool.take(4 << 20, Access::Random, "second").unwrap();
+        assert_eq!(second.start().as_ptr() as usize % 4096, 0);
+        assert!(pool.take(1, Access::Streamed, "third").is_err());
+    }
+}

@@ -1,0 +1,24 @@
+//! Memory: the one budget that counts it, the blocks that are made once and reused, and the two
+//! shapes that blocks are cut into: lists of equal entries and arenas of bytes.
+//!
+//! First touch of fresh memory is the dearest memory operation there is, so blocks go back to a pool
+//! and not to the system (Ostrich, section 4.3: buffers are reused over sub-jobs, none freed before
+//! the end).
+
+mod arena;
+mod block;
+mod budget;
+mod chunk;
+
+pub(crate) use arena::ByteArena;
+pub(crate) use block::{Access, Block, BlockPool};
+pub(crate) use budget::Budget;
+pub(crate) use chunk::{ChunkList, ChunkPool};
+
+/// Peak resident memory of this process, in bytes; 0 where the system does not say.
+pub(crate) fn resident_peak_bytes() -> u64 {
+    let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return 0 };
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = peak.and_then(|rest| rest.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+    kib.unwrap_or(0) * 1024
+}

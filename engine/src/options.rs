@@ -1,0 +1,52 @@
+//! How a job is to be run: the choices that a caller may make, each with a default that suits most.
+
+use crate::cancel::Cancel;
+use crate::error::{Error, Result};
+use crate::progress::Progress;
+use std::sync::Arc;
+
+/// Order of the answer's pairs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// By key, bytes ascending (integers by value).
+    #[default]
+    Key,
+    /// By value, largest first as [`Combine::rank`](crate::Combine::rank) ranks them; ties by key.
+    Value,
+    /// The order in which partitions hold them: the same on every run, but of no meaning.
+    None,
+}
+
+/// Options of one run. Every field has a default; write
+/// `Options { order: Order::Value, ..Options::default() }`.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Order of the answer. Default: by key.
+    pub order: Order,
+    /// Keep only the N pairs of the largest values (ties: the smaller key), found by selection.
+    /// They come in `order`. Default: keep all.
+    pub top: Option<usize>,
+    /// Size of a tile in bytes, at least 1. Default ([`DEFAULT_TILE_BYTES`]): the same on every
+    /// machine, for tiles are what later runs recognise.
+    pub tile_bytes: Option<u64>,
+    /// Size of a split in bytes, at least 1. Default: from the second-level cache.
+    pub split_bytes: Option<u64>,
+    /// Live counters, for a progress bar.
+    pub progress: Option<Arc<Progress>>,
+    /// The flag by which the run can be stopped.
+    pub cancel: Cancel,
+}
+
+/// The tile that every run starts from: 32 MiB.
+pub const DEFAULT_TILE_BYTES: u64 = 32 << 20;
+
+impl Options {
+    pub(crate) fn check(&self) -> Result<()> {
+        let zero = |option, value: Option<u64>| match value {
+            Some(0) => Err(Error::Option { option, cause: "0 bytes; give at least 1".into() }),
+            _ => Ok(()),
+        };
+        zero("tile_bytes", self.tile_bytes)?;
+        zero("split_bytes", self.split_bytes)
+    }
+}

@@ -1,0 +1,134 @@
+//! Writing an answer: workers format blocks of pairs side by side and write them in turn, so that a
+//! fast disk waits for no formatter and memory holds a few blocks at most.
+
+use super::{Answer, Output, show};
+use crate::cancel::Cancel;
+use crate::error::{Error, OutputError, Place, Result};
+use crate::failure::{Failure, panicked};
+use crate::job::Job;
+use crate::key::Key;
+use crate::schedule::{Cursor, PerWorker, Step};
+use std::io::Write;
+use std::path::Path;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Pairs formatted at a time: some hundreds of kilobytes of text.
+const BLOCK_PAIRS: usize = 8 << 10;
+
+/// A run of pairs inside one piece.
+struct Block {
+    piece: usize,
+    first: usize,
+}
+
+/// The sink, and the number of the block whose turn it is.
+struct Turn<'w> {
+    sink: &'w mut (dyn Write + Send),
+    next: u64,
+}
+
+impl<J: Job> Output<J> {
+    /// Writes the pairs in order. `format` appends a pair's text; it is called side by side on many
+    /// threads. `name` stands for the sink in messages.
+    ///
+    /// # Errors
+    /// [`OutputError`] if the sink refuses, [`Error::Cancelled`] if `cancel` is raised.
+    pub fn write(
+        &self,
+        sink: &mut (dyn Write + Send),
+        name: &Path,
+        cancel: &Cancel,
+        format: impl Fn(<J::Key as Key>::Borrowed<'_>, Answer<J>, &mut Vec<u8>) + Sync,
+    ) -> Result<()> {
+        let blocks = self.blocks();
+        let (cursor, failure) = (Cursor::new(blocks.len() as u64), Failure::new(cancel));
+        let (turn, turned) = (Mutex::new(Turn { sink, next: 0 }), Condvar::new());
+        let texts = PerWorker::new(self.core.pool().workers());
+        let step = |worker| {
+            let Some(number) = (!failure.stops()).then(|| cursor.take()).flatten() else {
+                return Step::Done;
+            };
+            let written = texts.with(
+                worker,
+                || Ok(Vec::new()),
+                |text: &mut Vec<u8>| {
+                    text.clear();
+                    let formatted = Passing { turn: &turn, turned: &turned, number };
+                    self.format_block(&blocks[number as usize], &format, text);
+                    formatted.write(text, name, &failure)
+                },
+            );
+            match written {
+                Ok(()) => Step::More,
+                Err(error) => {
+                    failure.record(number, error);
+                    Step::Done
+                }
+            }
+        };
+        let fault = |panic: Box<dyn std::any::Any + Send>| {
+            panicked(Place::stage("the output stage"), &*panic)
+        };
+        self.core.pool().run(step, || ()).map_err(fault)?;
+        failure.check()?;
+        let turn = turn.into_inner().unwrap_or_else(PoisonError::into_inner);
+        turn.sink.flush().map_err(|cause| OutputError::from_write(name, cause).into())
+    }
+
+    fn blocks(&self) -> Vec<Block> {
+        let pieces = self.pieces.iter().enumerate();
+        pieces
+            .flat_map(|(piece, held)| {
+                let firsts = (0..held.pairs.len()).step_by(BLOCK_PAIRS);
+                firsts.map(move |first| Block { piece, first })
+            })
+            .collect()
+    }
+
+    fn format_block(
+        &self,
+        block: &Block,
+        format: &impl Fn(<J::Key as Key>::Borrowed<'_>, Answer<J>, &mut Vec<u8>),
+        text: &mut Vec<u8>,
+    ) {
+        let piece = &self.pieces[block.piece];
+        for place in block.first..piece.pairs.len().min(block.first + BLOCK_PAIRS) {
+            let (key, answer) = show::<J>(piece.pairs.get(piece.number_at(place)));
+            format(key, answer, text);
+        }
+    }
+}
+
+/// One block's place in the row. The turn passes on when it is dropped, whatever happened, so that
+/// nobody waits for ever.
+struct Passing<'t, 'w> {
+    turn: &'t Mutex<Turn<'w>>,
+    turned: &'t Condvar,
+    number: u64,
+}
+
+impl<'w> Passing<'_, 'w> {
+    fn write(&self, text: &[u8], name: &Path, failure: &Failure) -> Result<()> {
+        let mut turn = self.wait();
+        if failure.stops() {
+            return failure.check().and(Err(Error::Cancelled));
+        }
+        turn.sink.write_all(text).map_err(|cause| OutputError::from_write(name, cause).into())
+    }
+
+    /// Blocks are taken in order, so the one whose turn it is has a worker of its own at work.
+    fn wait(&self) -> MutexGuard<'_, Turn<'w>> {
+        let mut turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        while turn.next != self.number {
+            turn = self.turned.wait(turn).unwrap_or_else(PoisonError::into_inner);
+        }
+        turn
+    }
+}
+
+impl Drop for Passing<'_, '_> {
+    fn drop(&mut self) {
+        self.wait().next += 1;
+        self.turned.notify_all();
+    }
+}

@@ -1,0 +1,132 @@
+//! Folding: pairs with equal keys become one. Compress (while the job runs, so that partials stay
+//! small) and reduce (at its end) are the same fold; they differ in who takes the result.
+
+use super::{PARTITION_BITS, Pairs, Partition};
+use crate::combine::Combine;
+use crate::container::{Entry, LongKey, MediumKey, ShortKey, SlotKey, Table};
+use crate::error::MemoryError;
+use crate::memory::{ChunkList, ChunkPool};
+use std::sync::Arc;
+
+/// What takes folded pairs, class by class.
+pub(crate) trait Taker<V> {
+    fn take<K: SlotKey>(&mut self, entry: &Entry<K, V>) -> Result<(), MemoryError>;
+}
+
+impl<V: Copy> Taker<V> for Pairs<V> {
+    fn take<K: SlotKey>(&mut self, entry: &Entry<K, V>) -> Result<(), MemoryError> {
+        K::put(self, entry)
+    }
+}
+
+/// Within a partition the hash's first bits are all alike.
+type FoldTable<K, C> = Table<K, <C as Combine>::Accumulator, PARTITION_BITS>;
+
+/// A worker's tables for folding one partition at a time, reused from one to the next.
+pub(crate) struct Folder<C: Combine> {
+    short: FoldTable<ShortKey, C>,
+    medium: FoldTable<MediumKey, C>,
+    long: FoldTable<LongKey, C>,
+    pool: Arc<ChunkPool>,
+}
+
+impl<C: Combine> Folder<C> {
+    pub(crate) fn new(pool: &Arc<ChunkPool>) -> Result<Folder<C>, MemoryError> {
+        let (blocks, bits) = (pool.blocks(), FoldTable::<ShortKey, C>::bits_for(0));
+        Ok(Folder {
+            short: Table::new(blocks, bits)?,
+            medium: Table::new(blocks, bits)?,
+            long: Table::new(blocks, bits)?,
+            pool: Arc::clone(pool),
+        })
+    }
+
+    /// Folds a partition in place.
+    pub(crate) fn compress(
+        &mut self,
+        partition: &mut Partition<C::Accumulator>,
+    ) -> Result<(), MemoryError> {
+        self.compress_in_order::<false>(partition)
+    }
+
+    /// Folds a partition in place, its pairs in the order of class, hash, key: the same whatever
+    /// came together in it, and in which order.
+    pub(crate) fn compress_canonically(
+        &mut self,
+        partition: &mut Partition<C::Accumulator>,
+    ) -> Result<(), MemoryError> {
+        self.compress_in_order::<true>(partition)
+    }
+
+    fn compress_in_order<const CANONICAL: bool>(
+        &mut self,
+        partition: &mut Partition<C::Accumulator>,
+    ) -> Result<(), MemoryError> {
+        let mut folded = Pairs::new(&self.pool);
+        self.fold::<CANONICAL>(&mut partition.pairs, &mut folded)?;
+        partition.folded(folded);
+        Ok(())
+    }
+
+    /// Hands a partition's pairs, one per key, to `taker`, and leaves the partition empty.
+    pub(crate) fn reduce(
+        &mut self,
+        partition: &mut Partition<C::Accumulator>,
+        taker: &mut impl Taker<C::Accumulator>,
+    ) -> Result<(), MemoryError> {
+        if partition.may_repeat() {
+            return self.fold::<false>(&mut partition.pairs, taker);
+        }
+        let pairs = &mut partition.pairs;
+        pairs.short.iter().try_for_each(|entry| taker.take(entry))?;
+        pairs.medium.iter().try_for_each(|entry| taker.take(entry))?;
+        pairs.long.iter().try_for_each(|entry| taker.take(entry))?;
+        pairs.clear();
+        Ok(())
+    }
+
+    /// Folds `pairs` into `taker` and leaves `pairs` empty. The chunks of a class are free again
+    /// before its folded pairs are taken.
+    fn fold<const CANONICAL: bool>(
+        &mut self,
+        pairs: &mut Pairs<C::Accumulator>,
+        taker: &mut impl Taker<C::Accumulator>,
+    ) -> Result<(), MemoryError> {
+        fold_class::<C, _, CANONICAL>(&mut self.short, &mut pairs.short, taker)?;
+        fold_class::<C, _, CANONICAL>(&mut self.medium, &mut pairs.medium, taker)?;
+        fold_class::<C, _, CANONICAL>(&mut self.long, &mut pairs.long, taker)?;
+        pairs.clear();
+        Ok(())
+    }
+}
+
+/// Pairs are probed for this many at a time, so that their cache misses overlap.
+const BATCH: usize = 32;
+
+fn fold_class<C: Combine, K: SlotKey, const CANONICAL: bool>(
+    table: &mut FoldTable<K, C>,
+    entries: &mut ChunkList<Entry<K, C::Accumulator>>,
+    taker: &mut impl Taker<C::Accumulator>,
+) -> Result<(), MemoryError> {
+    if entries.len() == 0 {
+        return Ok(());
+    }
+    let bits = FoldTable::<K, C>::bits_for(entries.len());
+    table.reset(bits)?;
+    let mut hashes = [0; BATCH];
+    for batch in entries.slices().flat_map(|slice| slice.chunks(BATCH)) {
+        for (entry, hash) in batch.iter().zip(&mut hashes) {
+            *hash = entry.key.hash();
+            table.prefetch(*hash);
+        }
+        for (entry, &hash) in batch.iter().zip(&hashes) {
+            C::merge(table.claim(entry.key, hash, C::identity()), &entry.value);
+        }
+    }
+    entries.clear();
+    if CANONICAL {
+        table.visit_sorted(|entry| taker.take(entry))
+    } else {
+        table.visit(|entry| taker.take(entry))
+    }
+}

@@ -1,0 +1,65 @@
+//! Partials: what tiles leave behind. A partial is combined pairs in R partitions by the top bits of
+//! the key's hash; partials merge in any order. This is the ONE form in memory: containers hand
+//! their pairs over to it, compress folds it while the job runs, reduce takes it partition by
+//! partition. (Its byte form, for spill, resume and nodes, will stand beside it in this folder.)
+
+mod fold;
+mod pairs;
+mod partition;
+
+pub(crate) use fold::{Folder, Taker};
+pub(crate) use pairs::{PairRef, Pairs};
+pub(crate) use partition::Partition;
+
+use crate::container::{SlotKey, Table};
+use crate::error::MemoryError;
+use crate::memory::ChunkPool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// log2 of the number of partitions of every partial. 256 of them keep a partition's table inside a
+/// second-level cache up to some ten million keys, and cost a few hundred bytes each when empty.
+pub(crate) const PARTITION_BITS: u32 = 8;
+/// Number of partitions.
+pub(crate) const PARTITIONS: usize = 1 << PARTITION_BITS;
+
+/// The partition of a key by its hash.
+#[inline(always)]
+pub(crate) fn partition_of(hash: u64) -> usize {
+    (hash >> (64 - PARTITION_BITS)) as usize
+}
+
+/// The pairs handed over so far, by partition. Workers add to it side by side, a lock per partition,
+/// held for a few hundred pairs at a time.
+pub(crate) struct Partial<V: Copy> {
+    partitions: Vec<Mutex<Partition<V>>>,
+}
+
+impl<V: Copy> Partial<V> {
+    pub(crate) fn new(pool: &Arc<ChunkPool>) -> Partial<V> {
+        Partial { partitions: (0..PARTITIONS).map(|_| Mutex::new(Partition::new(pool))).collect() }
+    }
+
+    pub(crate) fn partition(&self, index: usize) -> MutexGuard<'_, Partition<V>> {
+        // A holder that panicked has failed its job; nobody reads the partition for an answer.
+        self.partitions[index].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Copies a table's pairs in; each key at most once in it.
+    pub(crate) fn hand_over<K: SlotKey>(&self, table: &Table<K, V, 0>) -> Result<(), MemoryError> {
+        let mut current: Option<(usize, MutexGuard<'_, Partition<V>>)> = None;
+        table.visit(|entry| {
+            let wanted = partition_of(entry.key.hash());
+            match &mut current {
+                Some((index, partition)) if *index == wanted => partition.push(entry),
+                _ => {
+                    drop(current.take());
+                    let mut partition = self.partition(wanted);
+                    partition.begin_segment();
+                    let pushed = partition.push(entry);
+                    current = Some((wanted, partition));
+                    pushed
+                }
+            }
+        })
+    }
+}

@@ -1,0 +1,93 @@
+//! A list of pairs in the three size classes of keys: what a partition holds of a partial, and what
+//! a range holds of an answer. Pairs are numbered: first the short ones, then the medium, then the
+//! long.
+
+use crate::container::{Entry, LONG_KEY_BYTES, LongKey, MediumKey, ShortKey, SlotKey, hash_bytes};
+use crate::error::MemoryError;
+use crate::memory::{ByteArena, ChunkList, ChunkPool};
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+/// Pairs by size class; the arena holds the bytes of the long keys.
+pub(crate) struct Pairs<V: Copy> {
+    pub(crate) short: ChunkList<Entry<ShortKey, V>>,
+    pub(crate) medium: ChunkList<Entry<MediumKey, V>>,
+    pub(crate) long: ChunkList<Entry<LongKey, V>>,
+    pub(crate) arena: ByteArena,
+}
+
+/// A pair as it stands in a list.
+pub(crate) struct PairRef<'a, V> {
+    pub(crate) key: &'a [u8],
+    pub(crate) value: &'a V,
+}
+
+impl<V> Clone for PairRef<'_, V> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<V> Copy for PairRef<'_, V> {}
+
+impl<'a, V> PairRef<'a, V> {
+    pub(crate) fn of<K: SlotKey>(entry: &'a Entry<K, V>) -> PairRef<'a, V> {
+        PairRef { key: entry.key.bytes(), value: &entry.value }
+    }
+}
+
+impl<V: Copy> Pairs<V> {
+    pub(crate) fn new(pool: &Arc<ChunkPool>) -> Pairs<V> {
+        Pairs {
+            short: ChunkList::new(pool),
+            medium: ChunkList::new(pool),
+            long: ChunkList::new(pool),
+            arena: ByteArena::new(pool),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.short.len() + self.medium.len() + self.long.len()
+    }
+
+    /// Adds a pair, to the class that its key's length says.
+    pub(crate) fn push(&mut self, key: &[u8], value: V) -> Result<(), MemoryError> {
+        if key.len() <= ShortKey::MOST {
+            self.short.push(Entry { key: ShortKey::new(key), value })
+        } else if key.len() < LONG_KEY_BYTES {
+            self.medium.push(Entry { key: MediumKey::new(key), value })
+        } else {
+            let key = LongKey::new(hash_bytes(key), NonNull::from(key).cast(), key.len());
+            LongKey::put(self, &Entry { key, value })
+        }
+    }
+
+    /// The pair of a number below `len`.
+    #[inline]
+    pub(crate) fn get(&self, number: usize) -> PairRef<'_, V> {
+        let mut index = number;
+        if index < self.short.len() {
+            return PairRef::of(self.short.get(index));
+        }
+        index -= self.short.len();
+        if index < self.medium.len() {
+            return PairRef::of(self.medium.get(index));
+        }
+        PairRef::of(self.long.get(index - self.medium.len()))
+    }
+
+    /// The pairs in the order of their numbers.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = PairRef<'_, V>> {
+        let short = self.short.iter().map(PairRef::of);
+        let medium = self.medium.iter().map(PairRef::of);
+        short.chain(medium).chain(self.long.iter().map(PairRef::of))
+    }
+
+    /// Forgets all pairs and gives their chunks back.
+    pub(crate) fn clear(&mut self) {
+        self.short.clear();
+        self.medium.clear();
+        self.long.clear();
+        self.arena = ByteArena::new(self.arena.pool());
+    }
+}

@@ -1,0 +1,54 @@
+//! One partition of a partial: pairs in segments, each handed over from one table, and the rule that
+//! says when they are to be folded.
+
+use super::pairs::Pairs;
+use crate::container::{Entry, SlotKey};
+use crate::error::MemoryError;
+use crate::memory::ChunkPool;
+use std::sync::Arc;
+
+/// Below this many pairs a partition is never folded while the job runs: the memory at stake is
+/// less than what a machine with any job to do can spare (a few MiB over all partitions).
+const FOLD_LEAST: usize = 1024;
+
+/// Pairs whose keys share the top bits of their hash.
+pub(crate) struct Partition<V: Copy> {
+    pub(crate) pairs: Pairs<V>,
+    /// Tables that handed over here since the last fold, and the fold itself.
+    segments: usize,
+    /// Folding is due at this many pairs.
+    fold_at: usize,
+}
+
+impl<V: Copy> Partition<V> {
+    pub(super) fn new(pool: &Arc<ChunkPool>) -> Partition<V> {
+        Partition { pairs: Pairs::new(pool), segments: 0, fold_at: FOLD_LEAST }
+    }
+
+    /// Says that the pairs that follow come from another table than those before.
+    pub(super) fn begin_segment(&mut self) {
+        self.segments += 1;
+    }
+
+    pub(super) fn push<K: SlotKey>(&mut self, entry: &Entry<K, V>) -> Result<(), MemoryError> {
+        K::put(&mut self.pairs, entry)
+    }
+
+    /// Whether a key can stand here more than once.
+    pub(crate) fn may_repeat(&self) -> bool {
+        self.segments > 1
+    }
+
+    /// Whether it is time to compress. Folding when the pairs have doubled since the last fold costs
+    /// each pair a constant number of folds, and holds at most twice the distinct pairs.
+    pub(crate) fn fold_is_due(&self) -> bool {
+        self.may_repeat() && self.pairs.len() >= self.fold_at
+    }
+
+    /// Replaces the pairs by folded ones.
+    pub(super) fn folded(&mut self, pairs: Pairs<V>) {
+        self.fold_at = (2 * pairs.len()).max(FOLD_LEAST);
+        self.pairs = pairs;
+        self.segments = 1;
+    }
+}

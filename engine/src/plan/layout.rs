@@ -1,0 +1,150 @@
+//! Where tiles and splits lie. All files stand end to end in one line of bytes; a tile is a stretch
+//! of it: either a piece of one file that is at least a tile long, counted from that file's start, or
+//! a pack of whole smaller files that follow each other. A tile's splits are equal stretches of it; a
+//! file no longer than a split is read whole by the split in which it begins.
+//!
+//! Cutting big files from their own start keeps their tiles where they are when another file changes.
+
+use std::ops::Range;
+
+/// Tiles and splits of a list of files.
+pub(crate) struct Layout {
+    /// Where each file begins in the line of bytes; one more entry for its end.
+    starts: Vec<u64>,
+    tiles: Vec<Tile>,
+    splits: u64,
+    split_bytes: u64,
+    whole: bool,
+}
+
+struct Tile {
+    bytes: Range<u64>,
+    first_split: u64,
+}
+
+/// A nominal range of bytes of one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Extent {
+    pub(crate) file: usize,
+    pub(crate) bytes: Range<u64>,
+}
+
+impl Layout {
+    /// Lays out files of the given lengths. With `whole`, no file is cut. `split_bytes` is at most
+    /// `tile_bytes`, and both are at least 1.
+    pub(crate) fn new(
+        lengths: impl Iterator<Item = u64>,
+        tile_bytes: u64,
+        split_bytes: u64,
+        whole: bool,
+    ) -> Layout {
+        debug_assert!(0 < split_bytes && split_bytes <= tile_bytes);
+        let mut layout =
+            Layout { starts: vec![0], tiles: Vec::new(), splits: 0, split_bytes, whole };
+        let (mut end, mut pack_start) = (0, 0);
+        for length in lengths {
+            let start = end;
+            end += length;
+            layout.starts.push(end);
+            if length >= tile_bytes && !whole {
+                layout.add_tile(pack_start..start);
+                let cuts = (start..end).step_by(usize::try_from(tile_bytes).unwrap_or(usize::MAX));
+                cuts.for_each(|cut| layout.add_tile(cut..end.min(cut + tile_bytes)));
+                pack_start = end;
+            } else if end - pack_start >= tile_bytes {
+                layout.add_tile(pack_start..end);
+                pack_start = end;
+            }
+        }
+        layout.add_tile(pack_start..end);
+        layout
+    }
+
+    fn add_tile(&mut self, bytes: Range<u64>) {
+        if !bytes.is_empty() {
+            let first_split = self.splits;
+            self.splits += (bytes.end - bytes.start).div_ceil(self.split_bytes);
+            self.tiles.push(Tile { bytes, first_split });
+        }
+    }
+
+    pub(crate) fn tiles(&self) -> usize {
+        self.tiles.len()
+    }
+
+    /// Splits in all. Splits are numbered through the tiles in order.
+    pub(crate) fn splits(&self) -> u64 {
+        self.splits
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.starts[self.starts.len() - 1]
+    }
+
+    /// The extents of one split, in order. Costs a binary search and no memory.
+    pub(crate) fn extents(&self, split: u64) -> impl Iterator<Item = Extent> {
+        let tile = &self.tiles[self.tiles.partition_point(|tile| tile.first_split <= split) - 1];
+        let from = tile.bytes.start + (split - tile.first_split) * self.split_bytes;
+        let to = tile.bytes.end.min(from + self.split_bytes);
+        let first = self.starts.partition_point(|&start| start <= from) - 1;
+        (first..self.starts.len() - 1)
+            .take_while(move |&file| self.starts[file] < to)
+            .filter_map(move |file| self.extent(file, from, to))
+    }
+
+    /// What of a file belongs to the split that covers `from..to`.
+    fn extent(&self, file: usize, from: u64, to: u64) -> Option<Extent> {
+        let (start, end) = (self.starts[file], self.starts[file + 1]);
+        let bytes = if self.whole || end - start <= self.split_bytes {
+            if start < from { start..start } else { start..end }
+        } else {
+            start.max(from)..end.min(to)
+        };
+        (!bytes.is_empty()).then(|| Extent { file, bytes: bytes.start - start..bytes.end - start })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn extents(layout: &Layout) -> Vec<Extent> {
+        (0..layout.splits()).flat_map(|split| layout.extents(split)).collect()
+    }
+
+    #[test]
+    fn small_files_share_a_tile_and_big_ones_have_many() {
+        let layout = Layout::new([10, 10, 100, 10, 0, 10, 10].into_iter(), 30, 10, false);
+        let tiles: Vec<_> = layout.tiles.iter().map(|tile| tile.bytes.clone()).collect();
+        assert_eq!(tiles, [0..20, 20..50, 50..80, 80..110, 110..120, 120..150]);
+    }
+
+    #[test]
+    fn tiles_of_a_big_file_do_not_move_when_a_small_one_before_it_grows() {
+        let cuts = |first: u64| -> Vec<u64> {
+            let layout = Layout::new([first, 1000].into_iter(), 64, 64, false);
+            layout.tiles.iter().skip(1).map(|tile| tile.bytes.start - first).collect()
+        };
+        assert_eq!(cuts(10), cuts(50));
+    }
+
+    proptest! {
+        #[test]
+        fn every_byte_is_in_exactly_one_extent(
+            lengths in prop::collection::vec(0u64..200, 0..30),
+            tile in 1u64..300,
+            split in 1u64..300,
+            whole: bool,
+        ) {
+            let layout = Layout::new(lengths.iter().copied(), tile, split.min(tile), whole);
+            let mut expected = vec![0; lengths.len()];
+            for Extent { file, bytes } in extents(&layout) {
+                prop_assert_eq!(bytes.start, expected[file]);
+                prop_assert!(!whole || bytes.end == lengths[file]);
+                expected[file] = bytes.end;
+            }
+            prop_assert_eq!(expected, lengths);
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The plan: the input cut into tiles (sub-jobs, the unit of identity) and tiles into splits (map
+//! tasks, the unit of a worker's work). Tiles are a pure function of the input and the options: never
+//! of the number of workers, of memory, or of time. Splits are free to change from run to run.
+//!
+//! Cuts here are nominal byte offsets; which bytes a split really covers is settled when it is read,
+//! at the borders that the job's [`Cut`] names. So planning reads no data.
+
+mod layout;
+
+pub(crate) use layout::{Extent, Layout};
+
+use crate::error::{InputError, Result};
+use crate::input::{Cut, FileList, Input, Source, StreamSource};
+use crate::options::{DEFAULT_TILE_BYTES, Options};
+
+/// What is to be read, and how it is cut.
+pub(crate) struct Plan {
+    pub(crate) parts: Vec<Part>,
+    pub(crate) cut: Cut,
+    pub(crate) tile_bytes: u64,
+    pub(crate) split_bytes: u64,
+    /// Files in all; a stream counts as one.
+    pub(crate) files: u64,
+    /// Bytes in all, as far as they are known beforehand; 0 if there is a stream.
+    pub(crate) bytes: u64,
+    pub(crate) passed_over: u64,
+}
+
+/// A part of the input that is read in one way.
+pub(crate) enum Part {
+    /// Bytes that can be read at any offset.
+    Ranged(Box<Ranged>),
+    /// Bytes that come in order.
+    Stream(StreamSource),
+}
+
+/// Files or memory, and their layout in tiles and splits.
+pub(crate) struct Ranged {
+    /// Its place among the plan's parts.
+    pub(crate) number: usize,
+    pub(crate) material: Material,
+    pub(crate) layout: Layout,
+}
+
+/// Bytes that can be read at any offset.
+pub(crate) enum Material {
+    Files(FileList),
+    Memory(Vec<u8>),
+}
+
+impl Plan {
+    /// Plans a run. `split_bytes` is what the caller's caches suggest; options go first.
+    pub(crate) fn new(input: Input, cut: Cut, options: &Options, split_bytes: u64) -> Result<Plan> {
+        let tile_bytes = options.tile_bytes.unwrap_or(DEFAULT_TILE_BYTES);
+        let split_bytes = options.split_bytes.unwrap_or(split_bytes).min(tile_bytes);
+        let mut plan = Plan {
+            parts: Vec::new(),
+            cut,
+            tile_bytes,
+            split_bytes,
+            files: 0,
+            bytes: 0,
+            passed_over: input.passed_over,
+        };
+        for source in input.sources {
+            plan.add(source)?;
+        }
+        if plan.parts.iter().any(|part| matches!(part, Part::Stream(_))) {
+            plan.bytes = 0;
+        }
+        Ok(plan)
+    }
+
+    /// Tiles of the parts whose length is known.
+    pub(crate) fn tiles(&self) -> u64 {
+        self.ranged().map(|ranged| ranged.layout.tiles() as u64).sum()
+    }
+
+    fn ranged(&self) -> impl Iterator<Item = &Ranged> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Ranged(ranged) => Some(&**ranged),
+            Part::Stream(_) => None,
+        })
+    }
+
+    fn add(&mut self, source: Source) -> Result<()> {
+        let material = match source {
+            Source::Files(files) => Material::Files(files),
+            Source::Memory(bytes) => Material::Memory(bytes),
+            Source::Stream(stream) => {
+                self.files += 1;
+                self.parts.push(Part::Stream(stream));
+                return Ok(());
+            }
+        };
+        if let Cut::Fixed(record) = self.cut {
+            check_whole_records(&material, record)?;
+        }
+        let whole = matches!(self.cut, Cut::Whole);
+        let lengths = (0..material.files()).map(|file| material.bytes(file));
+        let layout = Layout::new(lengths, self.tile_bytes, self.split_bytes, whole);
+        self.files += material.files() as u64;
+        self.bytes += layout.bytes();
+        self.parts.push(Part::Ranged(Box::new(Ranged {
+            number: self.parts.len(),
+            material,
+            layout,
+        })));
+        Ok(())
+    }
+}
+
+impl Material {
+    pub(crate) fn files(&self) -> usize {
+        match self {
+            Material::Files(files) => files.len(),
+            Material::Memory(_) => 1,
+        }
+    }
+
+    /// Length of a file, as fixed when the job was planned.
+    pub(crate) fn bytes(&self, file: usize) -> u64 {
+        match self {
+            Material::Files(files) => files.bytes(file),
+            Material::Memory(bytes) => bytes.len() as u64,
+        }
+    }
+
+    pub(crate) fn origin(&self, file: usize) -> crate::split::Origin<'_> {
+        use crate::split::Origin;
+        match self {
+            Material::Files(files) => Origin::File { files, file },
+            Material::Memory(_) => Origin::Named("memory".as_ref()),
+        }
+    }
+}
+
+fn check_whole_records(material: &Material, record: u64) -> Result<(), InputError> {
+    for file in 0..material.files() {
+        let length = material.bytes(file);
+        if !length.is_multiple_of(record) {
+            let path = material.origin(file).path();
+            return Err(InputError::Ragged { path, length, record });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,92 @@
+//! What a finished run did: per stage seconds, bytes, tiles, distinct keys, peak memory.
+
+use crate::progress::{Progress, Stage};
+use std::time::{Duration, Instant};
+
+/// Figures of one run. Times of a stage are wall time from its first to its last moment; the
+/// `*_cpu` and `*_busy` figures are summed over workers.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Wall time of each stage, in order. (`Output` is absent until the answer is written.)
+    pub stages: Vec<StageTime>,
+    /// Part of the map stage that workers spent reading, summed over workers.
+    pub ingest_busy: Duration,
+    /// Part of the map stage that workers spent handing tables over, summed over workers.
+    pub hand_over_busy: Duration,
+    /// Part of the map stage that workers spent folding partials, summed over workers.
+    pub compress_busy: Duration,
+    /// Workers that served the run.
+    pub workers: usize,
+    /// Vector instructions the tokenizers used (`avx512`, `avx2`, `portable`).
+    pub simd: &'static str,
+    /// Files read.
+    pub files: u64,
+    /// Symbolic links and special files that stand in the given folders and were not read.
+    pub files_passed_over: u64,
+    /// Input bytes.
+    pub bytes: u64,
+    /// Tiles (sub-jobs) the input was cut into.
+    pub tiles: u64,
+    /// Size of a tile, in bytes.
+    pub tile_bytes: u64,
+    /// Splits (map tasks) handed to workers.
+    pub splits: u64,
+    /// Size of a split, in bytes.
+    pub split_bytes: u64,
+    /// Pairs that maps emitted.
+    pub pairs: u64,
+    /// Pairs handed over from tables to partials: `pairs` less what combined in the tables.
+    pub pairs_handed_over: u64,
+    /// Distinct keys.
+    pub keys: u64,
+    /// Bytes of the distinct keys and their values: what the answer itself weighs.
+    pub key_value_bytes: u64,
+    /// The most bytes that the engine's counted memory held at once.
+    pub memory_counted_peak: u64,
+    /// Peak resident memory of the whole process so far, in bytes (0 where the system does not say).
+    pub memory_resident_peak: u64,
+}
+
+/// One stage's time.
+#[derive(Clone, Copy, Debug)]
+pub struct StageTime {
+    /// The stage.
+    pub stage: Stage,
+    /// Wall time.
+    pub wall: Duration,
+    /// Processor time of the whole process during the stage (other jobs of the process included).
+    pub cpu: Duration,
+}
+
+/// Times the stages of a run, one after the other.
+pub(crate) struct StageClock<'p> {
+    progress: &'p Progress,
+    stages: Vec<StageTime>,
+}
+
+impl<'p> StageClock<'p> {
+    pub(crate) fn new(progress: &'p Progress) -> StageClock<'p> {
+        StageClock { progress, stages: Vec::new() }
+    }
+
+    /// Does a stage's work and notes its time.
+    pub(crate) fn time<R>(&mut self, stage: Stage, work: impl FnOnce() -> R) -> R {
+        self.progress.enter(stage);
+        let (began, cpu_began) = (Instant::now(), process_cpu());
+        let result = work();
+        let cpu = process_cpu().saturating_sub(cpu_began);
+        self.stages.push(StageTime { stage, wall: began.elapsed(), cpu });
+        result
+    }
+
+    pub(crate) fn finish(self) -> Vec<StageTime> {
+        self.stages
+    }
+}
+
+/// Processor time this process has used so far.
+pub fn process_cpu() -> Duration {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec.unsigned_abs() as u32)
+}

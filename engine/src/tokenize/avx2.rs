@@ -1,0 +1,49 @@
+//! AVX2: a block is two registers; their bits are unpacked by the routine shared with the portable
+//! level.
+
+use super::class::SPACE_OF_LOW_HALF;
+use super::flatten;
+use super::positions::{BLOCK, Positions};
+use std::arch::x86_64::*;
+
+/// As [`Positions::scan`], which checks all that is asked for here.
+///
+/// # Safety
+/// The machine has the features; `positions` holds at most a start, `text[from..]` is within a window.
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+pub(super) unsafe fn scan<const ALPHA: bool>(text: &[u8], from: usize, positions: &mut Positions) {
+    // SAFETY: passed on as promised.
+    unsafe { flatten::scan(text, from, positions, |block| word_bytes::<ALPHA>(block)) }
+}
+
+/// A bit for each word byte.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn word_bytes<const ALPHA: bool>(block: &[u8; BLOCK]) -> u64 {
+    let (halves, _) = block.as_chunks::<32>();
+    let half = |i: usize| {
+        // SAFETY: half a block is as long as a register.
+        let bytes = unsafe { _mm256_loadu_si256(halves[i].as_ptr().cast()) };
+        u64::from(_mm256_movemask_epi8(marks::<ALPHA>(bytes)).cast_unsigned())
+    };
+    let set = half(1) << 32 | half(0);
+    if ALPHA { set } else { !set }
+}
+
+/// All ones for each letter; or, unless `ALPHA`, for each white space byte.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn marks<const ALPHA: bool>(bytes: __m256i) -> __m256i {
+    if ALPHA {
+        let lower = _mm256_or_si256(bytes, _mm256_set1_epi8(0x20));
+        // Moved so that the letters are the least of the signed bytes.
+        let rank = _mm256_add_epi8(lower, _mm256_set1_epi8((0x80 - b'a') as i8));
+        _mm256_cmpgt_epi8(_mm256_set1_epi8(-128 + 26), rank)
+    } else {
+        // SAFETY: the table is as long as the load.
+        let table = unsafe { _mm_loadu_si128(SPACE_OF_LOW_HALF.as_ptr().cast()) };
+        // A byte from 0x80 looks up 0, which it is not.
+        let space = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), bytes);
+        _mm256_cmpeq_epi8(bytes, space)
+    }
+}

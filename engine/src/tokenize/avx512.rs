@@ -1,0 +1,89 @@
+//! AVX-512: a block is one register; the positions of its changes are compressed out in one go and
+//! stored 32 at a time. The end of the text is read with a masked load, never past it.
+
+use super::class::SPACE_OF_LOW_HALF;
+use super::positions::{BLOCK, Positions};
+use std::arch::x86_64::*;
+
+/// The numbers 0 to 63: where each byte of a block is.
+const IOTA: [u8; BLOCK] = {
+    let mut iota = [0; BLOCK];
+    let mut i = 0;
+    while i < BLOCK {
+        iota[i] = i as u8;
+        i += 1;
+    }
+    iota
+};
+
+/// As [`Positions::scan`], which checks all that is asked for here.
+///
+/// # Safety
+/// The machine has the features; `positions` holds at most a start, `text[from..]` is within a window.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
+#[target_feature(enable = "bmi1,bmi2,popcnt,lzcnt")]
+pub(super) unsafe fn scan<const ALPHA: bool>(text: &[u8], from: usize, positions: &mut Positions) {
+    // SAFETY: IOTA is as long as a register.
+    let iota = unsafe { _mm512_loadu_epi8(IOTA.as_ptr().cast()) };
+    let mut carry = u64::from(positions.open().is_some());
+    let mut base = from;
+    let (blocks, tail) = text[from..].as_chunks::<BLOCK>();
+    for block in blocks {
+        // SAFETY: a block is as long as a register.
+        let bytes = unsafe { _mm512_loadu_epi8(block.as_ptr().cast()) };
+        let word = word_bytes::<ALPHA>(bytes);
+        // SAFETY: a block gives at most its bytes in positions, so all blocks at most a window.
+        unsafe { unpack(word ^ (word << 1 | carry), base, iota, positions) };
+        carry = word >> 63;
+        base += BLOCK;
+    }
+    if !tail.is_empty() {
+        let held = _bzhi_u64(u64::MAX, tail.len() as u32);
+        // SAFETY: only the bytes in `held`, which are those of `tail`, are read.
+        let bytes = unsafe { _mm512_maskz_loadu_epi8(held, tail.as_ptr().cast()) };
+        let word = word_bytes::<ALPHA>(bytes);
+        // SAFETY: as above; the tail gives at most its bytes in positions, for `held` cuts the rest.
+        unsafe { unpack((word ^ (word << 1 | carry)) & held, base, iota, positions) };
+    }
+}
+
+/// A bit for each word byte.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn word_bytes<const ALPHA: bool>(bytes: __m512i) -> u64 {
+    if ALPHA {
+        let lower = _mm512_or_si512(bytes, _mm512_set1_epi8(0x20));
+        let rank = _mm512_sub_epi8(lower, _mm512_set1_epi8(b'a' as i8));
+        _mm512_cmplt_epu8_mask(rank, _mm512_set1_epi8(26))
+    } else {
+        // SAFETY: the table is as long as the load.
+        let table = unsafe { _mm_loadu_si128(SPACE_OF_LOW_HALF.as_ptr().cast()) };
+        // A byte from 0x80 looks up 0, which it is not.
+        let space = _mm512_shuffle_epi8(_mm512_broadcast_i32x4(table), bytes);
+        _mm512_cmpneq_epi8_mask(bytes, space)
+    }
+}
+
+/// Adds the positions of the bits of `changes`, the first of which is at `base`.
+///
+/// # Safety
+/// There is room in `positions` for a block, as [`Positions::tail`] asks.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt")]
+unsafe fn unpack(changes: u64, base: usize, iota: __m512i, positions: &mut Positions) {
+    let count = changes.count_ones() as usize;
+    let places = _mm512_maskz_compress_epi8(changes, iota);
+    let base = _mm512_set1_epi16(base as i16);
+    // SAFETY: a block's room is two registers of 32 positions; `count` of them, at most 64, are
+    // written: 32 by the first store and the rest by the second.
+    unsafe {
+        let to = positions.tail();
+        let low = _mm512_cvtepu8_epi16(_mm512_castsi512_si256(places));
+        _mm512_storeu_epi16(to.cast(), _mm512_add_epi16(low, base));
+        if count > BLOCK / 2 {
+            let high = _mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64::<1>(places));
+            _mm512_storeu_epi16(to.add(BLOCK / 2).cast(), _mm512_add_epi16(high, base));
+        }
+        positions.keep(count);
+    }
+}

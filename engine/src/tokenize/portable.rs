@@ -1,0 +1,53 @@
+//! Portable: eight bytes at a time in plain 64-bit integers, for any machine.
+
+use super::flatten;
+use super::positions::{BLOCK, Positions};
+
+const ONES: u64 = u64::from_ne_bytes([0x01; 8]);
+const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
+
+/// As [`Positions::scan`], which checks all that is asked for here.
+///
+/// # Safety
+/// `positions` holds at most a start, `text[from..]` is within a window.
+pub(super) unsafe fn scan<const ALPHA: bool>(text: &[u8], from: usize, positions: &mut Positions) {
+    // SAFETY: passed on as promised.
+    unsafe { flatten::scan(text, from, positions, word_bytes::<ALPHA>) }
+}
+
+/// A bit for each word byte.
+#[inline(always)]
+fn word_bytes<const ALPHA: bool>(block: &[u8; BLOCK]) -> u64 {
+    let (lanes, _) = block.as_chunks::<8>();
+    let mut word = 0;
+    for (i, lane) in lanes.iter().enumerate() {
+        let lane = u64::from_le_bytes(*lane);
+        let marks = if ALPHA { letters(lane) } else { !spaces(lane) & HIGH };
+        // Each high bit is moved to its own place in the top byte; no two sums meet.
+        let bits = (marks >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+        word |= bits << (8 * i);
+    }
+    word
+}
+
+/// The high bit of each byte that is at least `least`, all bytes being below 0x80.
+#[inline(always)]
+const fn at_least(bytes: u64, least: u8) -> u64 {
+    bytes + ONES * (0x80 - least) as u64
+}
+
+/// The high bit of each byte that is an ASCII letter.
+#[inline(always)]
+const fn letters(bytes: u64) -> u64 {
+    let lower = (bytes | (ONES * 0x20)) & !HIGH;
+    at_least(lower, b'a') & !at_least(lower, b'z' + 1) & !bytes & HIGH
+}
+
+/// The high bit of each byte that is ASCII white space.
+#[inline(always)]
+const fn spaces(bytes: u64) -> u64 {
+    let low = bytes & !HIGH;
+    let control = at_least(low, b'\t') & !at_least(low, b'\r' + 1);
+    let blank = !at_least(low ^ (ONES * b' ' as u64), 1);
+    (control | blank) & !bytes & HIGH
+}

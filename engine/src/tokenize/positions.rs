@@ -1,0 +1,113 @@
+//! Positions: where words begin and end within one window of text, start and end by turns, relative
+//! to the window's base. Filled by one `scan`, read by the iterator; a fixed array, never the heap.
+
+use super::{Simd, WordClass, portable};
+#[cfg(target_arch = "x86_64")]
+use super::{avx2, avx512};
+use std::mem::MaybeUninit;
+
+/// Bytes looked at by one scan, at most: the positions of a window then stay in the first-level
+/// cache together with its text. From 1 to 4 KiB, speed hardly depends on it.
+/// Miri is slow: there a window is small, so that short texts have many.
+pub(super) const WINDOW: usize = if cfg!(miri) { 128 } else { 2048 };
+
+/// Positions that one block of 64 bytes may write, of which it need not keep all.
+pub(super) const BLOCK: usize = 64;
+
+/// A carried start, a change at every byte of a window, and room for a last block's whole store.
+const CAPACITY: usize = 1 + WINDOW + BLOCK;
+
+/// The places where words begin (even indices) and end (odd indices), ascending.
+pub(super) struct Positions {
+    /// The first `len` are initialised.
+    at: [MaybeUninit<u16>; CAPACITY],
+    len: usize,
+}
+
+// A position is at most a carried word (shorter than a window) and a window away from the base.
+const _: () = assert!(2 * WINDOW <= u16::MAX as usize);
+
+impl Positions {
+    pub(super) const fn new() -> Self {
+        Self { at: [const { MaybeUninit::uninit() }; CAPACITY], len: 0 }
+    }
+
+    /// Forgets all; if `open`, a word has begun at the base and not ended yet.
+    pub(super) fn restart(&mut self, open: bool) {
+        self.at[0].write(0);
+        self.len = usize::from(open);
+    }
+
+    /// Words that have both begun and ended.
+    pub(super) fn words(&self) -> usize {
+        self.len / 2
+    }
+
+    /// Where the word begins that has not ended, if there is one.
+    pub(super) fn open(&self) -> Option<usize> {
+        // SAFETY: an odd `len` is at least 1, and all below `len` is initialised.
+        (self.len % 2 == 1).then(|| usize::from(unsafe { self.at[self.len - 1].assume_init() }))
+    }
+
+    /// Start and end of a word.
+    ///
+    /// # Safety
+    /// `word` is less than [`words`](Self::words).
+    #[inline]
+    pub(super) unsafe fn word(&self, word: usize) -> (usize, usize) {
+        // SAFETY: 2 * word + 1 < len by the caller's promise, and all below `len` is initialised.
+        unsafe {
+            let start = self.at.get_unchecked(2 * word).assume_init();
+            let end = self.at.get_unchecked(2 * word + 1).assume_init();
+            (usize::from(start), usize::from(end))
+        }
+    }
+
+    /// Adds the begins and ends of words in `text[from..]`, relative to the start of `text`. An end is
+    /// where the first byte after the word is, so a word that reaches the end of `text` stays open.
+    /// All are ascending and less than `text.len()`.
+    ///
+    /// # Safety
+    /// The machine has the level `simd`.
+    ///
+    /// # Panics
+    /// If more than a carried start is held, or `text` is larger than the positions can take.
+    pub(super) unsafe fn scan(&mut self, simd: Simd, class: WordClass, text: &[u8], from: usize) {
+        assert!(self.len <= 1 && from <= WINDOW && text.len() - from <= WINDOW);
+        // SAFETY: the caller vouches for the level; the assertion is what `scan` asks for.
+        unsafe {
+            match (simd, class) {
+                #[cfg(target_arch = "x86_64")]
+                (Simd::Avx512, WordClass::Whitespace) => avx512::scan::<false>(text, from, self),
+                #[cfg(target_arch = "x86_64")]
+                (Simd::Avx512, WordClass::Alpha) => avx512::scan::<true>(text, from, self),
+                #[cfg(target_arch = "x86_64")]
+                (Simd::Avx2, WordClass::Whitespace) => avx2::scan::<false>(text, from, self),
+                #[cfg(target_arch = "x86_64")]
+                (Simd::Avx2, WordClass::Alpha) => avx2::scan::<true>(text, from, self),
+                (_, WordClass::Whitespace) => portable::scan::<false>(text, from, self),
+                (_, WordClass::Alpha) => portable::scan::<true>(text, from, self),
+            }
+        }
+    }
+
+    /// Where the next positions are to be written: room for [`BLOCK`] of them.
+    ///
+    /// # Safety
+    /// Less than [`WINDOW`] positions were written since [`restart`](Self::restart).
+    #[inline(always)]
+    pub(super) unsafe fn tail(&mut self) -> *mut u16 {
+        debug_assert!(self.len + BLOCK <= CAPACITY);
+        // SAFETY: len <= 1 + WINDOW, so the pointer and BLOCK places from it are in the array.
+        unsafe { self.at.as_mut_ptr().add(self.len).cast() }
+    }
+
+    /// Keeps the `count` positions just written at [`tail`](Self::tail).
+    ///
+    /// # Safety
+    /// They were written, and `count` is at most [`BLOCK`].
+    #[inline(always)]
+    pub(super) unsafe fn keep(&mut self, count: usize) {
+        self.len += count;
+    }
+}

@@ -1,0 +1,154 @@
+//! Every level finds the words that a byte-by-byte walk finds, in whatever text, and folds like the
+//! standard library. Texts are boxed to their length, so that Miri sees a read past the end.
+//! Under Miri windows are small, so few cases reach all paths.
+
+use super::fold::fold_with;
+use super::positions::WINDOW;
+use super::{Simd, Tokens, WordClass, fold_ascii};
+use proptest::prelude::*;
+
+const CLASSES: [WordClass; 2] = [WordClass::Whitespace, WordClass::Alpha];
+const CASES: u32 = if cfg!(miri) { 4 } else { 100 };
+const LENGTH: usize = if cfg!(miri) { 300 } else { 10_000 };
+
+/// The words by the definition alone.
+fn naive(class: WordClass, text: &[u8]) -> Vec<&[u8]> {
+    text.split(|byte| !class.contains(*byte)).filter(|word| !word.is_empty()).collect()
+}
+
+/// Both ways of iterating, at every level.
+fn check(text: &[u8]) {
+    let text: Box<[u8]> = text.into();
+    for class in CLASSES {
+        let expected = naive(class, &text);
+        for simd in Simd::available() {
+            let mut words = Vec::new();
+            let mut tokens = Tokens::with(simd, class, &text);
+            for word in tokens.by_ref() {
+                words.push(word);
+            }
+            assert!(words == expected, "{} {class:?} by next", simd.name());
+            assert!(tokens.next().is_none(), "no word after the last");
+
+            let mut tokens = Tokens::with(simd, class, &text);
+            let mut words: Vec<_> = tokens.by_ref().take(3).collect();
+            tokens.for_each(|word| words.push(word));
+            assert!(words == expected, "{} {class:?} by fold", simd.name());
+        }
+    }
+}
+
+/// Bytes drawn with a bias that makes words of a given usual length out of a small alphabet.
+fn text() -> impl Strategy<Value = Vec<u8>> {
+    let byte = |separators: u32| {
+        prop_oneof![
+            separators => prop::sample::select(b" \t\n\x0b\x0c\r".to_vec()),
+            20 => prop::sample::select(b"aZ".to_vec()),
+            1 => any::<u8>(),
+        ]
+    };
+    prop_oneof![
+        prop::collection::vec(any::<u8>(), 0..LENGTH),
+        prop::collection::vec(byte(20), 0..LENGTH),
+        prop::collection::vec(byte(3), 0..LENGTH),
+        runs(),
+    ]
+}
+
+/// Runs of one byte each, up to several windows long.
+fn runs() -> impl Strategy<Value = Vec<u8>> {
+    let byte = prop::sample::select(b"a \0\xff\n~".to_vec());
+    let near = |bytes: usize| bytes - 2..bytes + 3;
+    let length = prop_oneof![1..5_usize, near(64), near(WINDOW), near(2 * WINDOW), 1..4 * WINDOW];
+    prop::collection::vec((byte, length), 0..if cfg!(miri) { 3 } else { 8 }).prop_map(|runs| {
+        let run = |(byte, length)| std::iter::repeat_n(byte, length);
+        runs.into_iter().flat_map(run).collect()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: CASES,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn every_level_finds_the_words_of_a_naive_split(text in text()) {
+        check(&text);
+    }
+
+    #[test]
+    fn a_text_may_begin_and_end_anywhere_in_memory(
+        text in text(),
+        cut in (any::<prop::sample::Index>(), any::<prop::sample::Index>()),
+    ) {
+        let (a, b) = (cut.0.index(text.len() + 1), cut.1.index(text.len() + 1));
+        let slice = &text[a.min(b)..a.max(b)];
+        for class in CLASSES {
+            for simd in Simd::available() {
+                let words: Vec<_> = Tokens::with(simd, class, slice).collect();
+                prop_assert!(words == naive(class, slice), "{}", simd.name());
+            }
+        }
+    }
+
+    #[test]
+    fn every_level_folds_ascii_alone(text in text()) {
+        let expected = text.to_ascii_lowercase();
+        for simd in Simd::available() {
+            let mut folded = text.clone();
+            fold_with(simd, &mut folded);
+            prop_assert!(folded == expected, "{}", simd.name());
+        }
+        let mut folded = text;
+        fold_ascii(&mut folded);
+        prop_assert!(folded == expected);
+    }
+}
+
+/// All lengths around blocks and windows of all-word, all-separator and alternating text.
+#[test]
+fn plain_texts_of_every_length() {
+    let step = if cfg!(miri) { 61 } else { 1 };
+    let near_windows = (1..4).flat_map(|n| n * WINDOW - 3..n * WINDOW + 4);
+    for length in (0..200).chain(near_windows).step_by(step) {
+        for pattern in ["a", " ", "a ", " a", "aa ", "\0\u{80}\t", "a\u{e9} \n"] {
+            let text: Vec<u8> = pattern.bytes().cycle().take(length).collect();
+            check(&text);
+        }
+    }
+}
+
+/// A word that crosses one, two or three windows, with words on both sides, begun at every place of
+/// a block.
+#[test]
+fn words_longer_than_windows() {
+    let starts = if cfg!(miri) { 31..33 } else { 20..90 };
+    for start in starts {
+        for windows in 1..=3 {
+            let mut text = b"x ".repeat(start);
+            text.extend(b"y".repeat(windows * WINDOW + start / 2));
+            text.extend(b" z");
+            check(&text);
+        }
+    }
+}
+
+#[test]
+fn each_byte_is_classed_alike_at_every_level() {
+    for class in CLASSES {
+        for simd in Simd::available() {
+            for byte in (0..=u8::MAX).step_by(if cfg!(miri) { 7 } else { 1 }) {
+                let is_word = Tokens::with(simd, class, &[byte]).next().is_some();
+                assert_eq!(is_word, class.contains(byte), "{} {byte}", simd.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn the_detected_level_is_one_of_the_machine() {
+    assert!(Simd::available().contains(&Simd::detect()));
+    assert_eq!(Simd::available().last(), Some(&Simd::Portable));
+}

@@ -1,0 +1,110 @@
+//! The machine as the scheduler sees it: processors that this process may use, their cores, caches
+//! and memory nodes, and the groups these make. Read once from the operating system's own tables
+//! (`/sys`), handed to sizing (second-level cache) and scheduling (groups). It never fails and never
+//! guesses in silence: what the system does not say is assumed and named in [`Topology::unknown`].
+
+mod groups;
+mod quota;
+mod ranges;
+mod read;
+mod show;
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+/// Second-level cache that is assumed where the system names none: 1 MiB.
+pub const ASSUMED_L2_BYTES: u64 = 1 << 20;
+
+/// Processors, caches, memory nodes and groups of this machine, as far as this process may use them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Topology {
+    /// The processors this process may run on, by number. Never empty.
+    pub processors: Vec<Processor>,
+    /// The data and unified caches of those processors, by level, then by lowest processor.
+    pub caches: Vec<Cache>,
+    /// The memory nodes, by number, those without processors included. Never empty.
+    pub nodes: Vec<Node>,
+    /// The processors by last-level cache and memory node, by lowest processor: each processor is in
+    /// exactly one group. Never empty.
+    pub groups: Vec<Group>,
+    /// Processor time per wall time that the control group allows (2.5 is two and a half processors);
+    /// `None` if it sets no limit.
+    pub quota: Option<f64>,
+    /// What the system did not say, and what is assumed in its place.
+    pub unknown: Vec<&'static str>,
+}
+
+/// One processor: a hardware thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Processor {
+    /// Its number in the operating system.
+    pub id: u32,
+    /// Number of its package (socket).
+    pub package: u32,
+    /// Its core, named by the core's lowest processor (which may be one this process may not use).
+    pub core: u32,
+    /// The processors of its core that this process may use, itself included.
+    pub siblings: Vec<u32>,
+    /// Number of its memory node.
+    pub node: u32,
+}
+
+/// One cache that holds data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cache {
+    /// 1 is nearest to the processor.
+    pub level: u8,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// Its line in bytes.
+    pub line_bytes: u64,
+    /// The usable processors that share it.
+    pub processors: Vec<u32>,
+}
+
+/// One memory node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// Its number in the operating system.
+    pub id: u32,
+    /// Its memory in bytes; 0 where the system does not say.
+    pub bytes: u64,
+    /// The usable processors nearest to it.
+    pub processors: Vec<u32>,
+}
+
+/// Processors that share a last-level cache and a memory node: within a group data stays near.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Number of its memory node.
+    pub node: u32,
+    /// Its usable processors.
+    pub processors: Vec<u32>,
+    /// How many cores these are.
+    pub cores: usize,
+    /// Size of the cache they share, in bytes; `None` where no cache is known to be shared.
+    pub cache_bytes: Option<u64>,
+}
+
+impl Topology {
+    /// Reads the topology of this machine: a few small files per processor.
+    pub fn detect() -> Topology {
+        read::topology(Path::new("/"), read::affinity().as_deref())
+    }
+
+    /// The smallest second-level cache of the usable processors, in bytes
+    /// ([`ASSUMED_L2_BYTES`] where none is known).
+    pub fn l2_bytes(&self) -> u64 {
+        let sizes = self.caches.iter().filter(|cache| cache.level == 2).map(|cache| cache.bytes);
+        sizes.min().unwrap_or(ASSUMED_L2_BYTES)
+    }
+
+    /// How many cores the usable processors are.
+    pub fn cores(&self) -> usize {
+        let mut cores: Vec<u32> = self.processors.iter().map(|processor| processor.core).collect();
+        cores.sort_unstable();
+        cores.dedup();
+        cores.len()
+    }
+}
