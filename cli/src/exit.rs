@@ -1,0 +1,32 @@
+//! How the program ends: the exit code, and the one line that says why.
+
+use std::io::Write;
+use std::process::ExitCode;
+use tegula::{Error, OutputError, Result};
+
+/// The end of the help.
+pub(crate) const HELP: &str = "\
+Exit codes: 0 done, also when the reader of standard output went away; 1 the job failed; \
+2 wrong usage; 130 interrupted.
+A first interrupt stops the job and leaves no file behind; a second one stops the program at once.";
+
+/// Interrupted: 128 and the number of the signal that Ctrl-C sends, as shells count it.
+pub(crate) const INTERRUPTED: u8 = 130;
+
+/// The exit code for how a command ended, after saying on standard error what went wrong.
+pub(crate) fn code(result: Result<()>) -> ExitCode {
+    match result {
+        Ok(()) | Err(Error::Output(OutputError::Closed { .. })) => ExitCode::SUCCESS,
+        Err(Error::Cancelled) => ExitCode::from(INTERRUPTED),
+        Err(error) => {
+            say(&error.to_string());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// One line on standard error. If even that is closed, there is nobody to tell.
+pub(crate) fn say(message: &str) {
+    let line = message.replace(['\n', '\r'], " ");
+    let _ = writeln!(std::io::stderr(), "tegula: {line}");
+}

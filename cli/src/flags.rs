@@ -1,0 +1,93 @@
+//! The flags that every command shares which runs a job.
+
+use crate::size::{self, AutoSize};
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+/// How to run a job, and what to do with its answer.
+#[derive(Args)]
+pub(crate) struct RunFlags {
+    /// Keep only the N pairs with the largest values.
+    #[arg(long, value_name = "N", value_parser = count, help_heading = "Answer")]
+    pub(crate) top: Option<usize>,
+
+    /// Order of the answer: by key (bytes ascending), by value (largest first), or none [default:
+    /// key; with --top: value].
+    #[arg(long, value_enum, hide_default_value = true, help_heading = "Answer")]
+    pub(crate) order: Option<Order>,
+
+    /// Write the answer to FILE instead of standard output. FILE appears, or is replaced, only when
+    /// the whole answer is written.
+    #[arg(short, long, value_name = "FILE", help_heading = "Answer")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// tsv: key, tab, value, the key's bytes as they are. jsonl: {"key":"...","value":N}, and
+    /// "key_hex" instead of "key" where the key is not UTF-8.
+    #[arg(long, value_enum, default_value_t = Format::Tsv, help_heading = "Answer")]
+    pub(crate) format: Format,
+
+    /// How many workers [default: one for each processor this process may use].
+    #[arg(short = 'j', long, value_name = "N", value_parser = count, help_heading = "Run")]
+    pub(crate) workers: Option<usize>,
+
+    /// Size of a tile, the part of the input that is one sub-job. SIZE is in bytes or binary units
+    /// (64k, 4M, 1GiB).
+    #[arg(long, value_name = "auto|SIZE", value_parser = size::parse_or_auto, default_value = "auto", help_heading = "Run")]
+    pub(crate) tile: AutoSize,
+
+    /// Memory that the job may hold. SIZE is in bytes or binary units [default: the engine's choice].
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, help_heading = "Run")]
+    pub(crate) memory: Option<u64>,
+
+    /// Progress on standard error: a bar where that is a terminal (auto), a line (plain) or a JSON
+    /// object (json) every second, or nothing (off).
+    #[arg(long, value_enum, default_value_t = Show::Auto, help_heading = "Watch")]
+    pub(crate) progress: Show,
+
+    /// Print a table of what the run did on standard error.
+    #[arg(long, help_heading = "Watch")]
+    pub(crate) stats: bool,
+
+    /// Write what the run did to FILE, as JSON.
+    #[arg(long, value_name = "FILE", help_heading = "Watch")]
+    pub(crate) stats_json: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum Order {
+    Key,
+    Value,
+    None,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum Format {
+    Tsv,
+    Jsonl,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Show {
+    Auto,
+    Plain,
+    Json,
+    Off,
+}
+
+impl RunFlags {
+    /// The order asked for: a top list without a word on it is one by value.
+    pub(crate) fn order(&self) -> tegula::Order {
+        match (self.order, self.top) {
+            (Some(Order::Key), _) | (None, None) => tegula::Order::Key,
+            (Some(Order::Value), _) | (None, Some(_)) => tegula::Order::Value,
+            (Some(Order::None), _) => tegula::Order::None,
+        }
+    }
+}
+
+fn count(text: &str) -> Result<usize, String> {
+    match text.parse::<usize>() {
+        Ok(count) if count > 0 => Ok(count),
+        _ => Err("write a whole number, at least 1".to_owned()),
+    }
+}

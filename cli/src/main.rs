@@ -1,0 +1,39 @@
+//! `tegula`, the command line: reads flags, runs a ready-made job, writes its answer. All work is
+//! done by the engine; here is only what faces the person at the terminal.
+
+mod exit;
+mod flags;
+mod format;
+mod progress;
+mod run;
+mod signals;
+mod size;
+mod stats;
+mod topology;
+mod wordcount;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// MapReduce for one big machine.
+#[derive(Parser)]
+#[command(name = "tegula", version, max_term_width = 100, after_help = exit::HELP)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Count how often each word stands in the input.
+    Wordcount(wordcount::Flags),
+    /// Show the processors, caches and memory nodes that the engine sees.
+    Topology,
+}
+
+fn main() -> ExitCode {
+    exit::code(match Cli::parse().command {
+        Command::Wordcount(flags) => wordcount::run(&flags),
+        Command::Topology => topology::run(),
+    })
+}

@@ -1,0 +1,60 @@
+//! Ctrl-C and its relatives: the first asks the run to stop, the second ends the program.
+//!
+//! A run that is asked to stop comes home by itself within its splits in hand. Where it cannot, for
+//! it is stuck in a write that nobody reads, the program ends without it after a moment, unless a
+//! file is open that would be left behind half-written.
+
+use crate::exit::INTERRUPTED;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::process;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+use tegula::{Cancel, Error, Result};
+
+/// How long the run may take to come home: well under the second that a person waits.
+const GRACE: Duration = Duration::from_millis(700);
+
+/// Raised while a file is open that only the run itself can take away again.
+#[derive(Clone, Default)]
+pub(crate) struct FileOpen(Arc<AtomicBool>);
+
+impl FileOpen {
+    pub(crate) fn set(&self, open: bool) {
+        self.0.store(open, Ordering::SeqCst);
+    }
+}
+
+/// Raises `cancel` at the first signal, from a thread that lives as long as the program.
+pub(crate) fn watch(cancel: Cancel, file: FileOpen) -> Result<()> {
+    let fault = |cause| Error::System { action: "watch for signals", cause };
+    let mut signals = Signals::new(not_ignored()).map_err(fault)?;
+    let handle = move || {
+        let mut signals = signals.forever();
+        if signals.next().is_none() {
+            return;
+        }
+        cancel.cancel();
+        thread::spawn(move || {
+            thread::sleep(GRACE);
+            if !file.0.load(Ordering::SeqCst) {
+                process::exit(i32::from(INTERRUPTED));
+            }
+        });
+        if signals.next().is_some() {
+            process::exit(i32::from(INTERRUPTED));
+        }
+    };
+    thread::Builder::new().name("signals".to_owned()).spawn(handle).map_err(fault)?;
+    Ok(())
+}
+
+/// The signals that whoever started this program did not ask it to ignore, as `nohup` does.
+fn not_ignored() -> impl Iterator<Item = i32> {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    [SIGINT, SIGTERM, SIGHUP].into_iter().filter(move |signal| mask >> (signal - 1) & 1 == 0)
+}

@@ -1,0 +1,82 @@
+//! Sizes on the command line: `1000`, `64k`, `4M`, `1GiB`. Units are binary, as for caches and
+//! memory: `k` is 1024 bytes.
+
+/// Bytes of a size; the message of the error is for the person who typed it.
+pub(crate) fn parse(text: &str) -> Result<u64, String> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at(digits);
+    let shift = match unit.to_ascii_lowercase().as_str() {
+        "" | "b" => 0,
+        "k" | "kb" | "kib" => 10,
+        "m" | "mb" | "mib" => 20,
+        "g" | "gb" | "gib" => 30,
+        "t" | "tb" | "tib" => 40,
+        _ => return Err(HINT.to_owned()),
+    };
+    let number = match number.parse::<u64>() {
+        Ok(0) => return Err("give at least 1 byte".to_owned()),
+        Ok(number) => number,
+        Err(_) if digits > 0 => return Err(TOO_LARGE.to_owned()),
+        Err(_) => return Err(HINT.to_owned()),
+    };
+    number.checked_mul(1 << shift).ok_or_else(|| TOO_LARGE.to_owned())
+}
+
+/// As [`parse`], or `auto` (`None`).
+pub(crate) fn parse_or_auto(text: &str) -> Result<AutoSize, String> {
+    if text == "auto" { Ok(AutoSize(None)) } else { parse(text).map(|bytes| AutoSize(Some(bytes))) }
+}
+
+/// A size in bytes, or the engine's choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct AutoSize(pub(crate) Option<u64>);
+
+/// Bytes for people: in the largest binary unit they fill.
+pub(crate) fn show(bytes: u64) -> String {
+    let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
+    match units.into_iter().find(|(_, shift)| bytes >> shift > 0) {
+        Some((name, shift)) => format!("{:.2} {name}", bytes as f64 / (1u64 << shift) as f64),
+        None => format!("{bytes} B"),
+    }
+}
+
+const HINT: &str = "write a whole number of bytes or binary units: 1000, 64k, 4M, 1GiB";
+const TOO_LARGE: &str = "more bytes than can be counted";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_binary() {
+        for (text, bytes) in
+            [("1000", 1000), ("64k", 65536), ("4M", 4 << 20), ("1GiB", 1 << 30), ("2tb", 2 << 40)]
+        {
+            assert_eq!(parse(text), Ok(bytes), "{text}");
+        }
+        for bad in [
+            "",
+            "k",
+            "1.5M",
+            "-1",
+            "+1",
+            "4 M",
+            "4X",
+            "1e3",
+            "0",
+            "99999999999999999999",
+            "20000000T",
+        ] {
+            assert!(parse(bad).is_err(), "{bad}");
+        }
+        assert_eq!(parse_or_auto("auto"), Ok(AutoSize(None)));
+    }
+
+    #[test]
+    fn sizes_are_shown_in_units() {
+        assert_eq!(
+            (show(999), show(1536), show(3 << 40)),
+            ("999 B".into(), "1.50 KiB".into(), "3.00 TiB".into())
+        );
+    }
+}

@@ -1,0 +1,84 @@
+//! What a run did, as a table for people and as JSON for programs. Both show the same figures.
+
+use crate::size;
+use serde_json::{Value, json};
+use std::fmt::Write;
+use tegula::Stats;
+
+/// The table, one figure a line.
+pub(crate) fn table(stats: &Stats) -> String {
+    let mut table = String::new();
+    for stage in &stats.stages {
+        let times = format!(
+            "{:10.3} s wall, {:10.3} s cpu",
+            stage.wall.as_secs_f64(),
+            stage.cpu.as_secs_f64()
+        );
+        line(&mut table, stage.stage.name(), &times);
+    }
+    let seconds =
+        |time: std::time::Duration| format!("{:10.3} s over all workers", time.as_secs_f64());
+    for (name, text) in [
+        ("ingest", seconds(stats.ingest_busy)),
+        ("hand over", seconds(stats.hand_over_busy)),
+        ("compress", seconds(stats.compress_busy)),
+        ("workers", format!("{}, {} instructions", stats.workers, stats.simd)),
+        (
+            "input",
+            format!(
+                "{} in {} files ({} passed over)",
+                size::show(stats.bytes),
+                stats.files,
+                stats.files_passed_over
+            ),
+        ),
+        ("tiles", format!("{} of {}", stats.tiles, size::show(stats.tile_bytes))),
+        ("splits", format!("{} of {}", stats.splits, size::show(stats.split_bytes))),
+        ("pairs", format!("{}, {} handed over", stats.pairs, stats.pairs_handed_over)),
+        ("keys", format!("{}, {}", stats.keys, size::show(stats.key_value_bytes))),
+        (
+            "memory",
+            format!(
+                "{} counted, {} resident (peaks)",
+                size::show(stats.memory_counted_peak),
+                size::show(stats.memory_resident_peak)
+            ),
+        ),
+    ] {
+        line(&mut table, name, &text);
+    }
+    table
+}
+
+fn line(table: &mut String, name: &str, text: &str) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(table, "{name:<10}{}", text.trim_start());
+}
+
+/// The figures under their names in the engine; times in seconds.
+pub(crate) fn json(stats: &Stats) -> Value {
+    let stages = stats.stages.iter().map(|stage| {
+        json!({ "stage": stage.stage.name(), "wall_s": stage.wall.as_secs_f64(), "cpu_s": stage.cpu.as_secs_f64() })
+    });
+    json!({
+        "stages": stages.collect::<Vec<_>>(),
+        "ingest_busy_s": stats.ingest_busy.as_secs_f64(),
+        "hand_over_busy_s": stats.hand_over_busy.as_secs_f64(),
+        "compress_busy_s": stats.compress_busy.as_secs_f64(),
+        "workers": stats.workers,
+        "simd": stats.simd,
+        "files": stats.files,
+        "files_passed_over": stats.files_passed_over,
+        "bytes": stats.bytes,
+        "tiles": stats.tiles,
+        "tile_bytes": stats.tile_bytes,
+        "splits": stats.splits,
+        "split_bytes": stats.split_bytes,
+        "pairs": stats.pairs,
+        "pairs_handed_over": stats.pairs_handed_over,
+        "keys": stats.keys,
+        "key_value_bytes": stats.key_value_bytes,
+        "memory_counted_peak": stats.memory_counted_peak,
+        "memory_resident_peak": stats.memory_resident_peak,
+    })
+}

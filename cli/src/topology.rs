@@ -1,0 +1,14 @@
+//! `tegula topology`: the machine as the engine sees it, and the sizes it would start from.
+
+use crate::{run, size};
+use std::fmt::Write;
+use tegula::{DEFAULT_TILE_BYTES, Result, Topology, sizing};
+
+pub(crate) fn run() -> Result<()> {
+    let topology = Topology::detect();
+    let mut text = topology.to_string();
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "{:<12}{}", "tile", size::show(DEFAULT_TILE_BYTES));
+    let _ = writeln!(text, "{:<12}{}", "split", size::show(sizing::split_bytes(&topology)));
+    run::to_stdout(text.as_bytes())
+}

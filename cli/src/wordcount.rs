@@ -1,0 +1,39 @@
+//! `tegula wordcount`: the flags of its own, and the job they make.
+
+use crate::flags::RunFlags;
+use crate::run;
+use clap::{Args, ValueEnum};
+use std::ffi::OsString;
+use tegula::Result;
+use tegula_apps::WordCount;
+
+#[derive(Args)]
+pub(crate) struct Flags {
+    /// Files, folders (with all below them), patterns (* ? [...] **), or - for standard input.
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<OsString>,
+
+    /// What a word is: what stands between white space, any bytes; runs of A-Z and a-z in lower
+    /// case; or words of Unicode text (UAX #29) in folded case.
+    #[arg(long, value_enum, default_value_t = Words::Whitespace)]
+    words: Words,
+
+    #[command(flatten)]
+    run: RunFlags,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Words {
+    Whitespace,
+    Alpha,
+    Unicode,
+}
+
+pub(crate) fn run(flags: &Flags) -> Result<()> {
+    let words = match flags.words {
+        Words::Whitespace => tegula_apps::Words::Whitespace,
+        Words::Alpha => tegula_apps::Words::Alpha,
+        Words::Unicode => tegula_apps::Words::Unicode,
+    };
+    run::job(&WordCount { words }, &flags.paths, &flags.run)
+}

@@ -1,0 +1,97 @@
+//! Ctrl-C (and being told to terminate) ends the program with 130 within a second, wherever it is,
+//! and leaves no file and no half of one.
+
+use super::*;
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use rustix::process::{Pid, Signal, kill_process};
+use std::process::Child;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// Starts a run and waits until it would notice a signal.
+fn start(command: &mut Command) -> Child {
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let begin = Instant::now();
+    while !catches_interrupts(&child) {
+        assert!(begin.elapsed() < Duration::from_secs(20), "no signal is watched");
+        sleep(Duration::from_millis(5));
+    }
+    child
+}
+
+fn catches_interrupts(child: &Child) -> bool {
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+    u64::from_str_radix(mask.trim(), 16).unwrap() >> (Signal::INT.as_raw() - 1) & 1 == 1
+}
+
+fn check_end(child: Child, signal: Signal) {
+    let begin = Instant::now();
+    kill_process(Pid::from_child(&child), signal).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let took = begin.elapsed();
+    assert_eq!(
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()),
+        (Some(130), "")
+    );
+    assert!(took < Duration::from_secs(1), "{took:?}");
+}
+
+#[test]
+fn while_a_pipe_gives_nothing() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        mknodat(CWD, &pipe, FileType::Fifo, Mode::RWXU, 0).unwrap();
+        for written in [None, Some("some words")] {
+            let out = folder.path().join("out");
+            let child = start(tegula().arg("wordcount").arg(&pipe).arg("-o").arg(&out));
+            // A writer that stays: without one the program waits for the first, with one for more.
+            let writer = written.map(|text| {
+                let mut writer = fs::OpenOptions::new().write(true).open(&pipe).unwrap();
+                writer.write_all(text.as_bytes()).unwrap();
+                writer
+            });
+            sleep(Duration::from_millis(100));
+            check_end(child, signal);
+            drop(writer);
+            assert_eq!(names(folder.path()), ["pipe"]);
+        }
+    }
+}
+
+#[test]
+fn while_standard_input_gives_nothing() {
+    let mut child = start(tegula().args(["wordcount", "-"]).stdin(Stdio::piped()));
+    let _open = child.stdin.take();
+    sleep(Duration::from_millis(100));
+    check_end(child, Signal::INT);
+}
+
+#[test]
+fn while_much_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let text: String = (0..2_000_000).map(|number| format!("w{} ", number % 70_001)).collect();
+    let file = write(folder.path(), "words", text);
+    let out = folder.path().join("out");
+    // The same file many times over: hours of work in a few megabytes.
+    let child = start(tegula().arg("wordcount").args(vec![&file; 20_000]).arg("-o").arg(&out));
+    sleep(Duration::from_millis(300));
+    check_end(child, Signal::INT);
+    assert_eq!(names(folder.path()), ["words"]);
+}
+
+#[test]
+fn while_nobody_reads_the_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let text: String = (0..100_000).map(|number| format!("word-{number} ")).collect();
+    let mut child = start(tegula().arg("wordcount").arg(write(folder.path(), "words", text)));
+    let unread = child.stdout.take();
+    sleep(Duration::from_secs(1));
+    assert!(
+        child.try_wait().unwrap().is_none(),
+        "it must be stuck in a write for this test to show anything"
+    );
+    check_end(child, Signal::INT);
+    drop(unread);
+}

@@ -1,0 +1,92 @@
+//! The built program, seen from outside: what it prints, how it ends, what it leaves behind. One
+//! file per behaviour.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod answers_come_in_the_order_and_form_asked_for;
+mod bad_input_is_one_clear_line;
+mod closed_pipes_end_quietly;
+mod counts_are_exact;
+mod interrupts_leave_nothing_behind;
+mod outputs_are_whole_or_absent;
+mod sizes_are_shown_by_topology;
+mod watching_changes_nothing;
+mod wrong_usage_ends_with_2;
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+fn tegula() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tegula"));
+    command.stdin(Stdio::null());
+    command
+}
+
+/// Runs `tegula wordcount` to its end.
+fn wordcount(arguments: &[impl AsRef<OsStr>]) -> Output {
+    tegula().arg("wordcount").args(arguments).output().unwrap()
+}
+
+/// As [`wordcount`], with `text` on standard input.
+fn count_text(text: &[u8], arguments: &[&str]) -> Output {
+    let mut command = tegula();
+    command.args(["wordcount", "-"]).args(arguments).stdin(Stdio::piped());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(text).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+/// The standard output of a run that must have ended well.
+fn answer(output: Output) -> Vec<u8> {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "", "a run that ends well says nothing");
+    output.stdout
+}
+
+fn text(output: Output) -> String {
+    String::from_utf8(answer(output)).unwrap()
+}
+
+/// Checks that a run failed with this code and one line that holds each of `parts`.
+fn check_fault(output: &Output, code: i32, parts: &[&str]) {
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{said}");
+    assert_eq!((said.lines().count(), said.starts_with("tegula: ")), (1, true), "{said}");
+    for part in parts {
+        assert!(said.contains(part), "{said:?} should speak of {part:?}");
+    }
+}
+
+/// TSV lines of a count made in the plainest way: word, tab, count, by word.
+fn plain_count<'a>(words: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
+    let mut counts: BTreeMap<&[u8], u64> = BTreeMap::new();
+    for word in words {
+        *counts.entry(word).or_default() += 1;
+    }
+    let mut lines = Vec::new();
+    for (word, count) in counts {
+        lines.extend_from_slice(word);
+        writeln!(lines, "\t{count}").unwrap();
+    }
+    lines
+}
+
+/// Names in a folder, hidden ones too.
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+fn write(folder: &Path, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+    let path = folder.join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, bytes).unwrap();
+    path
+}

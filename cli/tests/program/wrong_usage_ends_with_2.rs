@@ -1,0 +1,50 @@
+//! What the command line cannot mean is refused with code 2, before anything is read or written.
+
+use super::*;
+
+#[test]
+fn for_each_flag() {
+    for arguments in [
+        &[][..],
+        &["nothing"],
+        &["wordcount"],
+        &["wordcount", ".", "--unknown"],
+        &["wordcount", ".", "--words=syllables"],
+        &["wordcount", ".", "--order=random"],
+        &["wordcount", ".", "--format=xml"],
+        &["wordcount", ".", "--progress=loud"],
+        &["wordcount", ".", "--top=0"],
+        &["wordcount", ".", "--top=-1"],
+        &["wordcount", ".", "-j0"],
+        &["wordcount", ".", "-jmany"],
+        &["wordcount", ".", "--tile=0"],
+        &["wordcount", ".", "--tile=1.5M"],
+        &["wordcount", ".", "--tile=auto64k"],
+        &["wordcount", ".", "--memory=lots"],
+        &["wordcount", ".", "--memory=auto"],
+        &["wordcount", ".", "--memory=99999999999G"],
+        &["wordcount", ".", "-o"],
+        &["topology", "extra"],
+    ] {
+        let output = tegula().args(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_bad_size_is_explained() {
+    let output = wordcount(&[".", "--tile=1.5M"]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("binary units"));
+}
+
+#[test]
+fn help_and_version_are_no_faults() {
+    for arguments in
+        [&["--help"][..], &["--version"], &["wordcount", "--help"], &["topology", "-h"]]
+    {
+        assert!(tegula().args(arguments).output().unwrap().status.success(), "{arguments:?}");
+    }
+    let help = text(tegula().arg("--help").output().unwrap());
+    assert!(help.contains("Exit codes") && help.contains("130"));
+}
