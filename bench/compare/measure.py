@@ -1,0 +1,250 @@
+"""The one way in which every comparison here measures: whole processes, interleaved, medians.
+
+Takes programs to run; hands on samples (wall, CPU, peak memory), their medians with least and most,
+a Markdown table, and a file of raw results that names the machine and the commit. It must never
+read an input whole: a child's peak memory, as Linux reports it, is never less than its parent's.
+"""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+
+WARM_BLOCK_BYTES = 1 << 20
+OUTPUT_KEPT_BYTES = 64 << 10
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a program says it counted; None where it does not say."""
+
+    words: int | None = None
+    keys: int | None = None
+    top: tuple[tuple[str, int], ...] | None = None
+
+
+@dataclass(frozen=True)
+class Program:
+    """One program on one input with one number of workers, and how to read what it prints."""
+
+    name: str
+    workers: int
+    input: Path
+    argv: tuple[str, ...]
+    environment: dict[str, str] = field(default_factory=dict)
+    read_answer: Callable[[str], Answer] | None = None
+    """Reads its standard output; None sends the output to the null device."""
+    stats: Path | None = None
+    """The file of figures the program leaves, read after each run and then removed."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One run of a process, from its start to its end."""
+
+    wall_s: float
+    cpu_user_s: float
+    cpu_system_s: float
+    resident_peak_bytes: int
+
+    @property
+    def cpu_s(self) -> float:
+        return self.cpu_user_s + self.cpu_system_s
+
+
+@dataclass
+class Measured:
+    """A program, its samples, and what it said in the last of them."""
+
+    program: Program
+    samples: list[Sample] = field(default_factory=list)
+    answer: Answer = field(default_factory=Answer)
+    stats: dict[str, object] = field(default_factory=dict)
+
+    def middle(self, figure: Callable[[Sample], float]) -> float:
+        return median(map(figure, self.samples))
+
+    def spread(self, figure: Callable[[Sample], float], digits: int = 2) -> str:
+        """`median (least..most)`."""
+        figures = [figure(sample) for sample in self.samples]
+        least, most = min(figures), max(figures)
+        return f"{median(figures):.{digits}f} ({least:.{digits}f}..{most:.{digits}f})"
+
+    @property
+    def cpu_s(self) -> float:
+        return self.middle(lambda sample: sample.cpu_s)
+
+    @property
+    def wall_s(self) -> float:
+        return self.middle(lambda sample: sample.wall_s)
+
+    @property
+    def megabytes_per_cpu_s(self) -> float:
+        return self.program.input.stat().st_size / 1e6 / self.cpu_s
+
+    @property
+    def resident_peak_bytes(self) -> int:
+        """The most of all runs, not their median: a limit must hold on each."""
+        return max(sample.resident_peak_bytes for sample in self.samples)
+
+
+class Failed(Exception):
+    """A comparison that cannot go on; the message says why."""
+
+
+def warm(path: Path) -> None:
+    """Reads a file into the page cache through one small buffer."""
+    buffer = bytearray(WARM_BLOCK_BYTES)
+    with open(path, "rb", buffering=0) as file:
+        while file.readinto(buffer):
+            pass
+
+
+def sample(argv: tuple[str, ...], environment: dict[str, str], stdout: int) -> Sample:
+    """Runs a process to its end and gives what it took; its own children count too."""
+    with tempfile.TemporaryFile() as stderr:
+        start = time.perf_counter()
+        process = subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=stderr,
+            env=os.environ | environment,
+        )
+        _, status, usage = os.wait4(process.pid, 0)
+        wall_s = time.perf_counter() - start
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            stderr.seek(0)
+            said = stderr.read(OUTPUT_KEPT_BYTES).decode(errors="replace").strip()
+            raise Failed(f"{' '.join(argv)}: exit code {process.returncode}: {said}")
+    return Sample(wall_s, usage.ru_utime, usage.ru_stime, usage.ru_maxrss << 10)
+
+
+def run_once(measured: Measured) -> None:
+    """Warms the input, runs the program once, and adds what was seen to `measured`."""
+    program = measured.program
+    warm(program.input)
+    if program.read_answer is None:
+        measured.samples.append(
+            sample(program.argv, program.environment, subprocess.DEVNULL)
+        )
+    else:
+        with tempfile.TemporaryFile() as stdout:
+            measured.samples.append(
+                sample(program.argv, program.environment, stdout.fileno())
+            )
+            stdout.seek(0)
+            # Words need not be UTF-8.
+            printed = stdout.read(OUTPUT_KEPT_BYTES).decode(errors="surrogateescape")
+            measured.answer = program.read_answer(printed)
+    if program.stats is not None:
+        measured.stats = json.loads(program.stats.read_text())
+        program.stats.unlink()
+
+
+def interleaved(
+    programs: list[Program],
+    runs: int,
+    check: Callable[[list[Measured]], None] | None = None,
+) -> list[Measured]:
+    """Runs A B C, A B C, ..., so that a slow minute of the machine falls on all alike.
+
+    `check` sees all that was measured after each round, and raises `Failed` to stop.
+    """
+    measured = [Measured(program) for program in programs]
+    for round_number in range(1, runs + 1):
+        for one in measured:
+            run_once(one)
+            last = one.samples[-1]
+            print(
+                f"run {round_number}/{runs}: {one.program.name} -j {one.program.workers} "
+                f"{one.program.input.name}: {last.cpu_s:.2f} CPU s, {last.wall_s:.2f} s",
+                file=sys.stderr,
+            )
+        if check is not None:
+            check(measured)
+    return measured
+
+
+def first_line(argv: list[str]) -> str:
+    """The first line a command prints, or what stopped it: for versions, which may be unknown."""
+    try:
+        done = subprocess.run(argv, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        return f"unknown ({type(error).__name__})"
+    return (done.stdout.splitlines() or ["unknown"])[0]
+
+
+def commit() -> str:
+    """The commit measured, with `-dirty` when the working tree holds more than it."""
+    here = str(Path(__file__).parent)
+    name = first_line(["git", "-C", here, "rev-parse", "HEAD"])
+    changed = first_line(["git", "-C", here, "status", "--porcelain"])
+    known = not name.startswith("unknown")
+    return f"{name}-dirty" if known and changed != "unknown" else name
+
+
+def machine() -> dict[str, object]:
+    """The processor, cores, memory and kernel that the figures hold for."""
+    models = [
+        line.partition(":")[2].strip()
+        for line in Path("/proc/cpuinfo").read_text().splitlines()
+        if line.startswith("model name")
+    ]
+    with tempfile.TemporaryFile() as stdout:
+        floor = sample(("true",), {}, stdout.fileno())
+    return {
+        "cpu": models[0] if models else platform.processor(),
+        "cores": len(os.sched_getaffinity(0)),
+        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        "kernel": platform.release(),
+        "load_average": os.getloadavg(),
+        # What an empty process is said to take: the least that any peak below can be.
+        "resident_floor_bytes": floor.resident_peak_bytes,
+    }
+
+
+def as_raw(measured: Measured) -> dict[str, object]:
+    """One program's samples for the file of results; folders are this machine's own affair."""
+    program = measured.program
+    return {
+        "program": program.name,
+        "workers": program.workers,
+        "input": program.input.name,
+        "input_bytes": program.input.stat().st_size,
+        "argv": [Path(part).name if "/" in part else part for part in program.argv],
+        "environment": program.environment,
+        "samples": [asdict(one) for one in measured.samples],
+        "answer": asdict(measured.answer),
+        "stats": measured.stats,
+    }
+
+
+def write_results(
+    out: Path, measured: list[Measured], versions: dict[str, str]
+) -> None:
+    """Writes the raw results, with all that is needed to place them."""
+    raw = {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "commit": commit(),
+        "machine": machine(),
+        "versions": versions,
+        "runs": [as_raw(one) for one in measured],
+    }
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(json.dumps(raw, indent=1) + "\n")
+
+
+def table(heads: list[str], rows: list[list[str]]) -> str:
+    """A Markdown table, its first column to the left and the others to the right."""
+    lines = [heads, ["---"] + ["---:"] * (len(heads) - 1), *rows]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)

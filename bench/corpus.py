@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+"""Makes the texts that the benchmarks read: real ones from a folder, and two drawn by a seed.
+
+Takes a name, and for the real texts a folder; writes one file and prints its size, its words and
+its distinct words (cut at ASCII whitespace). The same name, folder, size and seed give the same
+bytes on any machine. Needs the standard library alone, and must never need more.
+
+    python3 bench/corpus.py source  --from linux-source-6.1 --out bench/corpus/source.txt
+    python3 bench/corpus.py letters --from linux-source-6.1 --out bench/corpus/letters.txt
+    python3 bench/corpus.py zipf    --out bench/corpus/zipf.txt
+"""
+
+import argparse
+import itertools
+import os
+import random
+import sys
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+LOWER = b"abcdefghijklmnopqrstuvwxyz"
+# Byte values from 234 on are deleted, so that the other 9 x 26 fall on letters evenly.
+UNEVEN = bytes(range(234, 256))
+TO_LETTER = bytes(LOWER[value % 26] for value in range(256))
+# Newlines stay: some of the programs compared read by lines.
+TO_WORDS = bytes(
+    ord(char.lower())
+    if char.isascii() and char.isalpha()
+    else 10
+    if char == "\n"
+    else 32
+    for char in map(chr, range(256))
+)
+SNIFF_BYTES = 8 << 10
+BLOCK_BYTES = 4 << 20
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How one corpus is made, and how large it is when nothing else is asked for."""
+
+    blocks: Callable[[argparse.Namespace], Iterator[bytes]]
+    size_bytes: int
+    needs_folder: bool
+
+
+def files_sorted(folder: Path) -> list[bytes]:
+    """Regular files below `folder`, links left out, in the order of their paths' bytes."""
+    paths = []
+    for parent, _, names in os.walk(os.fsencode(folder)):
+        for name in names:
+            path = os.path.join(parent, name)
+            if not os.path.islink(path) and os.path.isfile(path):
+                paths.append(path)
+    return sorted(paths)
+
+
+def source_blocks(options: argparse.Namespace) -> Iterator[bytes]:
+    """The folder's text files, one after another; a NUL near the start marks a file as no text."""
+    for path in files_sorted(options.folder):
+        with open(path, "rb") as file:
+            block = file.read(BLOCK_BYTES)
+            if b"\0" in block[:SNIFF_BYTES]:
+                continue
+            while block:
+                yield block
+                block = file.read(BLOCK_BYTES)
+
+
+def letters_blocks(options: argparse.Namespace) -> Iterator[bytes]:
+    """The same text as lower-case words of a-z alone, which every program cuts in the same way."""
+    return (block.translate(TO_WORDS) for block in source_blocks(options))
+
+
+def random_words(rng: random.Random, shortest: int, longest: int) -> Iterator[bytes]:
+    """Endless words of random letters, every length as likely as another."""
+    lengths = range(shortest, longest + 1)
+    while True:
+        letters = rng.randbytes(BLOCK_BYTES).translate(TO_LETTER, UNEVEN)
+        start = 0
+        while start + longest <= len(letters):
+            end = start + lengths[int(rng.random() * len(lengths))]
+            yield letters[start:end]
+            start = end
+
+
+def lines_of(
+    words: Iterator[bytes], rng: random.Random, least: int, most: int
+) -> Iterator[bytes]:
+    """The words in lines of `least` to `most`, many lines a block."""
+    spread = most - least + 1
+    while True:
+        lines = (
+            b" ".join(itertools.islice(words, least + int(rng.random() * spread)))
+            for _ in range(50_000)
+        )
+        yield b"\n".join(lines) + b"\n"
+
+
+def zipf_blocks(options: argparse.Namespace) -> Iterator[bytes]:
+    """Word k of a million comes with a frequency of 1/k, 10 to 12 words a line."""
+    rng = random.Random(options.seed)
+    vocabulary = list(itertools.islice(unique(random_words(rng, 3, 12)), 1_000_000))
+    # Integer weights: their running sum is the same on every machine.
+    heights = list(
+        itertools.accumulate(10**15 // rank for rank in range(1, len(vocabulary) + 1))
+    )
+    top = heights[-1]
+    draw = rng.random
+    words = (
+        vocabulary[bisect_right(heights, int(draw() * top))]
+        for _ in itertools.repeat(None)
+    )
+    return lines_of(words, rng, 10, 12)
+
+
+def distinct_blocks(options: argparse.Namespace) -> Iterator[bytes]:
+    """Words of 9 or 10 letters, nearly all new, one in twenty seen before; 1 to 10 a line."""
+    rng = random.Random(options.seed)
+    return lines_of(with_repeats(random_words(rng, 9, 10), rng), rng, 1, 10)
+
+
+def unique(words: Iterator[bytes]) -> Iterator[bytes]:
+    """Each word once, in the order of its first coming."""
+    seen = set()
+    for word in words:
+        if word not in seen:
+            seen.add(word)
+            yield word
+
+
+def with_repeats(words: Iterator[bytes], rng: random.Random) -> Iterator[bytes]:
+    """One word in twenty gives way to an earlier one, kept in one of 65,536 places."""
+    kept: list[bytes] = []
+    for word in words:
+        chance = rng.random()
+        if len(kept) < 1 << 16:
+            kept.append(word)
+            yield word
+            continue
+        place = int(rng.random() * len(kept))
+        if chance < 0.05:
+            yield kept[place]
+        else:
+            kept[place] = word
+            yield word
+
+
+RECIPES = {
+    "source": Recipe(source_blocks, 1_000_000_000, needs_folder=True),
+    "source256": Recipe(source_blocks, 256 << 20, needs_folder=True),
+    "letters": Recipe(letters_blocks, 1_000_000_000, needs_folder=True),
+    "zipf": Recipe(zipf_blocks, 500_000_000, needs_folder=False),
+    "distinct": Recipe(distinct_blocks, 100_000_000, needs_folder=False),
+}
+
+
+def write(blocks: Iterator[bytes], size_bytes: int, out: Path) -> int:
+    """Writes `size_bytes` of the blocks, or all when there are fewer; gives the bytes written."""
+    left = size_bytes
+    with open(out, "wb") as file:
+        for block in blocks:
+            file.write(block[:left])
+            left -= min(left, len(block))
+            if left == 0:
+                break
+    return size_bytes - left
+
+
+def count(path: Path) -> tuple[int, int]:
+    """Words and distinct words of a file, cut at ASCII whitespace."""
+    total = 0
+    seen: set[bytes] = set()
+    carried = b""
+    with open(path, "rb") as file:
+        while block := file.read(BLOCK_BYTES):
+            block = carried + block
+            words = block.split()
+            carried = words.pop() if words and not block[-1:].isspace() else b""
+            total += len(words)
+            seen.update(words)
+    if carried:
+        total += 1
+        seen.add(carried)
+    return total, len(seen)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Make a text for the benchmarks.")
+    parser.add_argument("name", choices=RECIPES)
+    parser.add_argument("--from", dest="folder", type=Path, help="folder of text files")
+    parser.add_argument("--out", type=Path, required=True, help="file to write")
+    parser.add_argument(
+        "--bytes", type=int, dest="size_bytes", help="size, if not the usual one"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=1, help="seed of zipf and distinct (1)"
+    )
+    options = parser.parse_args()
+    recipe = RECIPES[options.name]
+    if recipe.needs_folder and (options.folder is None or not options.folder.is_dir()):
+        parser.error(
+            f"{options.name} is made from a folder of text files: give it with --from"
+        )
+    size_bytes = recipe.size_bytes if options.size_bytes is None else options.size_bytes
+    written = write(recipe.blocks(options), size_bytes, options.out)
+    if written < size_bytes:
+        print(f"{options.folder} holds {written} bytes of text only", file=sys.stderr)
+    words, distinct = count(options.out)
+    print(f"{options.out}: {written} bytes, {words} words, {distinct} distinct")
+    return 0 if written == size_bytes else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
