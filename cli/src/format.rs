@@ -15,8 +15,7 @@ pub(crate) fn pair(format: Format, key: &[u8], value: u64, out: &mut Vec<u8>) {
         }
         Format::Jsonl => json_key(key, out),
     }
-    // Writing to a vector cannot fail.
-    let _ = write!(out, "{value}");
+    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
     out.extend_from_slice(match format {
         Format::Tsv => b"\n",
         Format::Jsonl => b"}\n",
@@ -33,6 +32,7 @@ fn json_key(key: &[u8], out: &mut Vec<u8>) {
         Err(_) => {
             out.extend_from_slice(b"{\"key_hex\":\"");
             for byte in key {
+                // Writing to a vector cannot fail.
                 let _ = write!(out, "{byte:02x}");
             }
             out.push(b'"');

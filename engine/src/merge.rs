@@ -60,6 +60,12 @@ struct Sorter {
 
 /// A sort key is 12 bytes of the pair's key above the pair's number.
 const NUMBER_BITS: u32 = 32;
+const HEAD_BYTES: usize = 12;
+/// So few pairs that are alike in 12 bytes are compared as a whole.
+const TIES_COMPARED: usize = 8;
+/// So far into keys, pairs that are still alike are compared as a whole: sort keys would win little,
+/// and the nesting must end.
+const SKIP_MOST: usize = 1024;
 
 impl Sorter {
     fn sort<C: Combine>(
@@ -75,8 +81,7 @@ impl Sorter {
         let chunks = Arc::clone(&self.chunks);
         let keys = self.keys(pairs.len())?;
         fill(keys, &pairs, range.shared_prefix);
-        keys.sort_unstable();
-        sort_ties(keys, &pairs);
+        sort(keys, &pairs, range.shared_prefix);
         if order == Order::Value {
             // Stable: pairs of equal value stay in the order of their keys.
             let value = |key: &u128| pairs.get(number(*key)).value;
@@ -97,6 +102,10 @@ impl Sorter {
     }
 }
 
+fn sort_key(head: u128, number: usize) -> u128 {
+    head >> NUMBER_BITS << NUMBER_BITS | number as u128
+}
+
 fn number(key: u128) -> usize {
     key as u32 as usize
 }
@@ -111,17 +120,24 @@ fn fill<V: Copy>(keys: &mut [u128], pairs: &Pairs<V>, skip: usize) {
     let short = heads(pairs.short.iter(), skip);
     let medium = heads(pairs.medium.iter(), skip);
     let all = short.chain(medium).chain(heads(pairs.long.iter(), skip));
-    for ((key, head), number) in keys.iter_mut().zip(all).zip(0u32..) {
-        *key = head >> NUMBER_BITS << NUMBER_BITS | u128::from(number);
+    for ((key, head), number) in keys.iter_mut().zip(all).zip(0..) {
+        *key = sort_key(head, number);
     }
 }
 
-/// Where 12 bytes did not tell keys apart, whole keys do.
-fn sort_ties<V: Copy>(keys: &mut [u128], pairs: &Pairs<V>) {
+/// Sorts pairs whose sort keys hold their bytes from `skip` on; those that are alike there by the
+/// bytes that follow.
+fn sort<V: Copy>(keys: &mut [u128], pairs: &Pairs<V>, skip: usize) {
+    keys.sort_unstable();
+    let next = skip + HEAD_BYTES;
     for tied in keys.chunk_by_mut(|a, b| a >> NUMBER_BITS == b >> NUMBER_BITS) {
-        if tied.len() > 1 {
+        if tied.len() <= TIES_COMPARED || next > SKIP_MOST {
             let key = |sort_key: &u128| pairs.get(number(*sort_key)).key;
             tied.sort_unstable_by(|a, b| key(a).cmp(key(b)));
+        } else {
+            let head = |sort_key: u128| pairs.head(number(sort_key), next);
+            tied.iter_mut().for_each(|key| *key = sort_key(head(*key), number(*key)));
+            sort(tied, pairs, next);
         }
     }
 }

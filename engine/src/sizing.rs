@@ -11,7 +11,7 @@ const SPLIT_BYTES_MOST: u64 = 512 << 10;
 
 /// A table may outgrow the second-level cache fourfold: its misses are asked for ahead of time, and
 /// keys that stay are combined instead of handed over.
-const TABLE_PER_L2: u64 = 4;
+const TABLE_PER_L2: u64 = 8;
 const TABLE_BYTES_LEAST: u64 = 2 << 20;
 const TABLE_BYTES_MOST: u64 = 16 << 20;
 

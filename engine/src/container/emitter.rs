@@ -6,7 +6,7 @@
 
 use super::Hint;
 use super::hash::{HandedOver, HashContainer, Hashed};
-use super::slot::{LONG_KEY_BYTES, MediumKey, ShortKey, SlotKey};
+use super::slot::{LONG_KEY_BYTES, LongKey, MediumKey, ShortKey, SlotKey, hash_bytes};
 use crate::combine::Combine;
 use crate::error::MemoryError;
 use crate::job::{Emit, Job};
@@ -24,7 +24,7 @@ const BATCH: usize = 512;
 /// Bytes of copied keys in a batch.
 const COPIED_BYTES: usize = 64 << 10;
 /// Bytes that are readable behind the data of a split's buffer.
-pub(crate) const OVERREAD_BYTES: usize = 16;
+pub(crate) const OVERREAD_BYTES: usize = 32;
 
 type Value<J> = <<J as Job>::Combine as Combine>::Value;
 type Accumulator<J> = <<J as Job>::Combine as Combine>::Accumulator;
@@ -46,6 +46,7 @@ struct Batch<T> {
     /// Keys of more than 15 bytes, borrowed from the split or from `copied`.
     other: [MaybeUninit<Borrowed<T>>; BATCH],
     medium: [MaybeUninit<Hashed<MediumKey, T>>; BATCH],
+    long: [MaybeUninit<Hashed<LongKey, T>>; BATCH],
 }
 
 #[derive(Clone, Copy)]
@@ -82,15 +83,16 @@ struct Window {
 impl Window {
     const NONE: Window = Window { start: NonNull::dangling(), len: 0 };
 
-    /// 16 bytes from the key's first on, if the key lies in the window: one load and no branch on
+    /// `N` bytes from the key's first on, if the key lies in the window: one load and no branch on
     /// the key's length.
     #[inline(always)]
-    fn load(&self, key: &[u8]) -> Option<[u8; 16]> {
-        let offset = (key.as_ptr() as usize).wrapping_sub(self.start.as_ptr() as usize);
-        // SAFETY: `offset` is below `len`, so the 16 bytes end within the OVERREAD_BYTES that
+    fn load<const N: usize>(&self, key: *const u8) -> Option<[u8; N]> {
+        const { assert!(N <= OVERREAD_BYTES) };
+        let offset = (key as usize).wrapping_sub(self.start.as_ptr() as usize);
+        // SAFETY: `offset` is below `len`, so the bytes end within the OVERREAD_BYTES that
         // `begin_split`'s caller promised. The pointer is derived from the buffer's, not the key's.
         (offset < self.len)
-            .then(|| unsafe { self.start.add(offset).cast::<[u8; 16]>().read_unaligned() })
+            .then(|| unsafe { self.start.add(offset).cast::<[u8; N]>().read_unaligned() })
     }
 }
 
@@ -132,7 +134,7 @@ impl<C: Combine> Lane<C> {
     #[inline(always)]
     fn push_bytes(&mut self, key: &[u8], value: C::Value) {
         let is_short = key.len() <= ShortKey::MOST;
-        let short = match self.window.load(key) {
+        let short = match self.window.load(key.as_ptr()) {
             Some(padded) => ShortKey::from_padded(padded, key.len()),
             None if is_short => ShortKey::new(key),
             None => ShortKey::new(&[]),
@@ -270,7 +272,7 @@ impl<'p, J: Job + ?Sized> Emitter<'p, J> {
         // SAFETY: the first `short_len` entries were written by `push_short`.
         let short = unsafe { batch.short[..short_len].assume_init_ref() };
         self.container.combine_short(short, self.partial)?;
-        let mut medium_len = 0;
+        let (mut medium_len, mut long_len) = (0, 0);
         for place in 0..other_len {
             // SAFETY: the first `other_len` entries were written by `push_other`, and the keys they
             // borrow live until the split is finished (or lie in `copied`, which is cleared only
@@ -280,16 +282,25 @@ impl<'p, J: Job + ?Sized> Emitter<'p, J> {
                 (std::slice::from_raw_parts(other.key.as_ptr(), other.len), other.value)
             };
             if key.len() >= LONG_KEY_BYTES {
-                self.container.combine_long(key, value, self.partial)?;
+                let key = LongKey::new(hash_bytes(key), NonNull::from(key).cast(), key.len());
+                batch.long[long_len].write(Hashed { key, hash: key.hash(), value });
+                long_len += 1;
                 continue;
             }
-            let key = MediumKey::new(key);
+            let key = match self.lane.window.load(key.as_ptr()) {
+                Some(padded) => MediumKey::from_padded(padded, key.len()),
+                None => MediumKey::new(key),
+            };
             batch.medium[medium_len].write(Hashed { key, hash: key.hash(), value });
             medium_len += 1;
         }
-        // SAFETY: the first `medium_len` entries were written just above.
-        let medium = unsafe { batch.medium[..medium_len].assume_init_ref() };
-        self.container.combine_medium(medium, self.partial)
+        // SAFETY: the first entries of both, as many as counted, were written just above.
+        let (medium, long) = unsafe {
+            let medium = batch.medium[..medium_len].assume_init_ref();
+            (medium, batch.long[..long_len].assume_init_ref())
+        };
+        self.container.combine_medium(medium, self.partial)?;
+        self.container.combine_long(long, self.partial)
     }
 }
 

@@ -2,13 +2,12 @@
 //! small; a table that would outgrow its share of the cache is handed over by partition and starts
 //! again, empty, in the same memory.
 
-use super::slot::{Entry, LongKey, MediumKey, ShortKey, SlotKey, hash_bytes};
+use super::slot::{Entry, LongKey, MediumKey, ShortKey, SlotKey};
 use super::table::Table;
 use crate::combine::Combine;
 use crate::error::MemoryError;
 use crate::memory::{ByteArena, ChunkPool};
 use crate::partial::Partial;
-use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -91,29 +90,28 @@ impl<C: Combine> HashContainer<C> {
         Ok(())
     }
 
-    /// Combines one long key; its bytes are copied if it is new.
+    /// As `combine_medium`, for borrowed keys of 32 bytes and more; the bytes of new ones are copied.
     pub(super) fn combine_long(
         &mut self,
-        key: &[u8],
-        value: C::Value,
+        batch: &[Hashed<LongKey, C::Value>],
         partial: &Partial<C::Accumulator>,
     ) -> Result<(), MemoryError> {
-        if !self.long.has_room(1) {
+        if !self.long.has_room(batch.len()) {
             let most = self.table_bytes_most;
-            make_room(&mut self.long, 1, most, partial, &mut self.handed_over)?;
+            make_room(&mut self.long, batch.len(), most, partial, &mut self.handed_over)?;
             if self.long.len() == 0 {
                 self.arena.clear();
             }
         }
-        let hash = hash_bytes(key);
+        batch.iter().for_each(|pair| self.long.prefetch(pair.hash));
         let (table, arena) = (&mut self.long, &mut self.arena);
-        let borrowed = LongKey::new(hash, NonNull::from(key).cast(), key.len());
-        let accumulator = table.claim_with(borrowed, hash, || {
-            let kept = LongKey::new(hash, arena.push(key)?, key.len());
-            Ok(Entry { key: kept, value: C::identity() })
-        })?;
-        C::absorb(accumulator, value);
-        Ok(())
+        batch.iter().try_for_each(|&Hashed { key, hash, value }| {
+            let accumulator = table.claim_with(key, hash, || {
+                Ok(Entry { key: key.copied(arena)?, value: C::identity() })
+            })?;
+            C::absorb(accumulator, value);
+            Ok(())
+        })
     }
 
     /// Hands everything over and empties the tables.
@@ -168,7 +166,6 @@ fn empty<K: SlotKey, V: Copy>(
     let began = Instant::now();
     handed_over.pairs += table.len() as u64;
     partial.hand_over(table)?;
-    table.clear();
     handed_over.busy += began.elapsed();
     Ok(())
 }

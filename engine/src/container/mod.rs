@@ -11,6 +11,8 @@ mod slot;
 mod table;
 
 pub(crate) use emitter::{Emitter, OVERREAD_BYTES};
-pub(crate) use slot::{Entry, LONG_KEY_BYTES, LongKey, MediumKey, ShortKey, SlotKey, hash_bytes};
+pub(crate) use slot::{
+    Entry, LONG_KEY_BYTES, LongKey, MediumKey, ShortKey, SlotKey, hash_bytes, head,
+};
 use table::Hint;
 pub(crate) use table::Table;

@@ -7,6 +7,7 @@
 //! by byte is comparing the keys themselves.
 
 use crate::error::MemoryError;
+use crate::memory::ByteArena;
 use crate::partial::Pairs;
 use std::ptr::NonNull;
 
@@ -31,11 +32,9 @@ pub(crate) trait SlotKey: Copy {
     fn bytes(&self) -> &[u8];
     /// 16 bytes of the key from the `skip`-th on, behind its end zeros, as a number that orders as
     /// they do.
+    #[inline]
     fn head(&self, skip: usize) -> u128 {
-        let (mut head, rest) = ([0; 16], self.bytes().get(skip..).unwrap_or_default());
-        let len = rest.len().min(16);
-        head[..len].copy_from_slice(&rest[..len]);
-        u128::from_be_bytes(head)
+        head(self.bytes().get(skip..).unwrap_or_default())
     }
     /// The entry, if it is of the short class.
     fn as_short<V>(_entry: &Entry<Self, V>) -> Option<&Entry<ShortKey, V>> {
@@ -43,6 +42,13 @@ pub(crate) trait SlotKey: Copy {
     }
     /// Adds an entry of this class to `pairs`.
     fn put<V: Copy>(pairs: &mut Pairs<V>, entry: &Entry<Self, V>) -> Result<(), MemoryError>;
+}
+
+/// The first 16 bytes, behind their end zeros, as a number that orders as they do.
+pub(crate) fn head(bytes: &[u8]) -> u128 {
+    let (mut head, len) = ([0; 16], bytes.len().min(16));
+    head[..len].copy_from_slice(&bytes[..len]);
+    u128::from_be_bytes(head)
 }
 
 /// A key inside the slot: `N - 1` bytes at most.
@@ -98,6 +104,21 @@ impl ShortKey {
     }
 }
 
+impl MediumKey {
+    /// The key of the first `len` bytes of `padded`, 16 to 31 of them. No branch.
+    #[inline(always)]
+    pub(crate) fn from_padded(padded: [u8; 32], len: usize) -> MediumKey {
+        debug_assert!((16..=31).contains(&len));
+        let mut key = MediumKey { bytes: padded };
+        let tail = len & 15;
+        let high = key.word(3) & KEEP[tail][1] | ((len as u64 + 1) << 56);
+        let low = key.word(2) & KEEP[tail][0];
+        key.bytes[16..24].copy_from_slice(&low.to_le_bytes());
+        key.bytes[24..].copy_from_slice(&high.to_le_bytes());
+        key
+    }
+}
+
 impl<const N: usize> InlineKey<N> {
     /// The key of `bytes`, which must be at most `N - 1` long.
     #[inline]
@@ -121,6 +142,11 @@ impl LongKey {
     /// as the key is used.
     pub(crate) fn new(hash: u64, bytes: NonNull<u8>, len: usize) -> LongKey {
         LongKey { hash, bytes: Some(bytes), len }
+    }
+
+    /// The same key, its bytes copied into `arena`.
+    pub(crate) fn copied(&self, arena: &mut ByteArena) -> Result<LongKey, MemoryError> {
+        Ok(LongKey::new(self.hash, arena.push(self.bytes())?, self.len))
     }
 }
 
@@ -175,6 +201,16 @@ where
     #[inline]
     fn bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.bytes[N - 1].max(1)) - 1]
+    }
+
+    #[inline]
+    fn head(&self, skip: usize) -> u128 {
+        if N > 16 {
+            return head(self.bytes().get(skip..).unwrap_or_default());
+        }
+        // The whole key is one number, its length in the last byte.
+        let key = u128::from_be_bytes(std::array::from_fn(|i| self.bytes[i])) & !0xff;
+        key.checked_shl(8 * skip as u32).unwrap_or(0)
     }
 
     #[inline]
@@ -244,8 +280,7 @@ impl SlotKey for LongKey {
     }
 
     fn put<V: Copy>(pairs: &mut Pairs<V>, entry: &Entry<Self, V>) -> Result<(), MemoryError> {
-        let start = pairs.arena.push(entry.key.bytes())?;
-        let key = LongKey::new(entry.key.hash, start, entry.key.len);
+        let key = entry.key.copied(&mut pairs.arena)?;
         pairs.long.push(Entry { key, value: entry.value })
     }
 }
@@ -264,6 +299,11 @@ mod tests {
             assert!(a.same(&b) && !a.is_vacant());
             assert_eq!(a.bytes(), &text[..]);
             assert_eq!(MediumKey::new(&text).bytes(), &text[..]);
+            let text: Vec<u8> = (0..len + 16).map(|i| (i * 41) as u8).collect();
+            let mut padded = [0xee; 32];
+            padded[..text.len()].copy_from_slice(&text);
+            let (a, b) = (MediumKey::from_padded(padded, text.len()), MediumKey::new(&text));
+            assert!(a.same(&b) && a.bytes() == &text[..]);
         }
         assert!(!ShortKey::new(b"a").same(&ShortKey::new(b"a\0")));
         assert!(!ShortKey::new(b"").is_vacant());

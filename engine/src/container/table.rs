@@ -6,7 +6,8 @@
 
 use super::slot::{Entry, SlotKey};
 use crate::error::MemoryError;
-use crate::memory::{Access, Block, BlockPool};
+use crate::memory::{Access, Block, BlockPool, prefetch};
+use std::hint::select_unpredictable;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
@@ -14,6 +15,9 @@ use std::sync::Arc;
 
 /// A table is full at this many eighths of its slots.
 const FULL_EIGHTHS: usize = 5;
+
+/// log2 of the fewest slots.
+const LEAST_BITS: u32 = 6;
 
 /// Slots of one size class. `SKIP` is how many top bits of the hash all keys share, so that they say
 /// nothing here.
@@ -27,7 +31,7 @@ pub(crate) struct Table<K, V, const SKIP: u32> {
 }
 
 impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
-    /// An empty table of `2^bits` slots. `SKIP + bits` is at most 64.
+    /// An empty table of `2^bits` slots, `bits` at least 6 and at most `64 - SKIP`.
     pub(crate) fn new(
         blocks: &Arc<BlockPool>,
         bits: u32,
@@ -46,13 +50,13 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
     fn slots(blocks: &Arc<BlockPool>, bits: u32) -> Result<Block, MemoryError> {
         let bytes = size_of::<Entry<K, V>>() << bits;
         let mut block = blocks.take(bytes, Access::Random, "a table of keys and values")?;
-        block.zero(bytes);
+        block.zero();
         Ok(block)
     }
 
     /// Fewest bits for which `entries` entries fit.
     pub(crate) fn bits_for(entries: usize) -> u32 {
-        (entries * 8 / FULL_EIGHTHS + 1).next_power_of_two().trailing_zeros().max(6)
+        (entries * 8 / FULL_EIGHTHS + 1).next_power_of_two().trailing_zeros().max(LEAST_BITS)
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -117,7 +121,7 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
         let vacant = loop {
             let slot = self.key(index);
             let vacant = slot.is_vacant();
-            if vacant | slot.same(&key) {
+            if one_test(vacant, slot.same(&key)) {
                 break vacant;
             }
             index = (index + 1) & self.mask;
@@ -128,7 +132,7 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
         unsafe {
             let slot = self.slot(index).cast::<Entry<K, MaybeUninit<V>>>().as_mut();
             slot.key = key;
-            slot.value = if vacant { MaybeUninit::new(identity) } else { slot.value };
+            slot.value = select_unpredictable(vacant, MaybeUninit::new(identity), slot.value);
             slot.value.assume_init_mut()
         }
     }
@@ -157,11 +161,10 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
         Ok(unsafe { &mut (*self.slot(index).as_ptr()).value })
     }
 
-    /// Doubles the slots. On an error the table is as before.
+    /// Doubles the slots. On an error of memory the table is as before.
     pub(crate) fn grow(&mut self) -> Result<(), MemoryError> {
-        let bits = self.bits() + 1;
-        let mut larger = Table::new(&self.blocks, bits)?;
-        self.visit(|entry| {
+        let mut larger = Table::new(&self.blocks, self.bits() + 1)?;
+        self.drain(|entry| {
             larger.insert_absent(entry);
             Ok(())
         })?;
@@ -179,33 +182,37 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
         self.len += 1;
     }
 
-    /// Shows every entry, in about the order of their hashes.
+    /// Shows every entry, in about the order of their hashes, and leaves the table empty. An error of
+    /// `see` ends it early; the table is of no use then.
     ///
     /// Which slots are occupied is as good as random, so it decides no branch: a block's occupied
-    /// slots are listed first.
-    pub(crate) fn visit(
-        &self,
+    /// slots are listed first. They are vacated while they are in the cache.
+    pub(crate) fn drain(
+        &mut self,
         mut see: impl FnMut(&Entry<K, V>) -> Result<(), MemoryError>,
     ) -> Result<(), MemoryError> {
         const BLOCK: usize = 64;
         let mut occupied = [0; BLOCK];
         for first in (0..=self.mask).step_by(BLOCK) {
             let mut count = 0;
-            for index in first..(first + BLOCK).min(self.mask + 1) {
+            for index in first..first + BLOCK {
                 occupied[count % BLOCK] = index;
                 count += usize::from(!self.key(index).is_vacant());
             }
             occupied[..count].iter().try_for_each(|&index| see(self.entry(index)))?;
+            // SAFETY: a table has at least BLOCK slots, a power of two of them; borrowed alone.
+            unsafe { self.slot(first).write_bytes(0, BLOCK) };
         }
+        self.len = 0;
         Ok(())
     }
 
-    /// Shows every entry in the order of hash, then key: the same however the table was filled.
+    /// As `drain`, in the order of hash, then key: the same however the table was filled.
     ///
     /// An entry stands in the run of occupied slots that its hash leads to, and runs follow each
     /// other in hash order, so sorting within runs sorts all. Runs are short.
-    pub(crate) fn visit_sorted(
-        &self,
+    pub(crate) fn drain_sorted(
+        &mut self,
         mut see: impl FnMut(&Entry<K, V>) -> Result<(), MemoryError>,
     ) -> Result<(), MemoryError> {
         let mut run: Vec<(u64, Entry<K, V>)> = Vec::new();
@@ -215,11 +222,12 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
                 let entry = *self.entry(index & self.mask);
                 (entry.key.hash() << SKIP, entry)
             }));
-            run.sort_unstable_by(|a, b| {
-                a.0.cmp(&b.0).then_with(|| a.1.key.bytes().cmp(b.1.key.bytes()))
+            run.sort_unstable_by(|(a_hash, a), (b_hash, b)| {
+                a_hash.cmp(b_hash).then_with(|| a.key.bytes().cmp(b.key.bytes()))
             });
             run.iter().try_for_each(|(_, entry)| see(entry))
-        })
+        })?;
+        self.drain(|_| Ok(()))
     }
 
     /// Shows every run of occupied slots as (first index, length), beginning behind a vacant slot;
@@ -248,27 +256,34 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
         Ok(())
     }
 
-    /// Empties the table; keeps its memory.
-    pub(crate) fn clear(&mut self) {
-        if self.len > 0 {
-            self.block.zero(size_of::<Entry<K, V>>() << self.bits());
-            self.len = 0;
-        }
-    }
-
-    /// Empties the table and gives it `2^bits` slots, in the memory it has where that suffices.
-    pub(crate) fn reset(&mut self, bits: u32) -> Result<(), MemoryError> {
-        let bytes = size_of::<Entry<K, V>>() << bits;
-        if bytes > self.block.bytes() {
+    /// Gives an empty table `2^bits` slots, in the memory it has where that suffices.
+    pub(crate) fn resize(&mut self, bits: u32) -> Result<(), MemoryError> {
+        debug_assert_eq!(self.len, 0);
+        if (size_of::<Entry<K, V>>() << bits) > self.block.bytes() {
             self.block = Self::slots(&self.blocks, bits)?;
-        } else {
-            self.block.zero(bytes);
         }
-        self.len = 0;
+        // A block that served a larger table was left all zero by its draining.
         self.mask = (1 << bits) - 1;
         self.shift = 64 - bits;
         Ok(())
     }
+}
+
+/// `a | b`, as one value that is tested once: left to itself, the compiler makes two branches of it,
+/// of which a processor guesses the first wrong as often as not.
+#[inline(always)]
+fn one_test(a: bool, b: bool) -> bool {
+    let either = u32::from(a) | u32::from(b);
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    let either = {
+        let mut either = either;
+        // SAFETY: no instruction at all; the compiler just cannot see where the value comes from.
+        unsafe {
+            std::arch::asm!("/* {0:e} */", inout(reg) either, options(pure, nomem, nostack, preserves_flags));
+        }
+        either
+    };
+    either != 0
 }
 
 /// Where the slots of a table are. A hint may be out of date: it is never followed, only prefetched.
@@ -289,15 +304,8 @@ impl<K, V, const SKIP: u32> Hint<K, V, SKIP> {
     /// Asks the processor to fetch the slot of `hash`.
     #[inline(always)]
     pub(crate) fn prefetch(&self, hash: u64) {
-        #[cfg(all(target_arch = "x86_64", not(miri)))]
-        {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            let slot = self.slots.as_ptr().wrapping_add(((hash << SKIP) >> self.shift) as usize);
-            // SAFETY: a hint about an address; it reads nothing and cannot fault.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(slot.cast()) };
-        }
-        #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-        let _ = hash;
+        let home = ((hash << SKIP) >> self.shift) as usize;
+        prefetch(self.slots.as_ptr().wrapping_add(home));
     }
 }
 
@@ -315,13 +323,13 @@ mod tests {
         *table.claim(key, key.hash(), 0) += value;
     }
 
-    fn contents(table: &Table<ShortKey, u64, 0>) -> Vec<(Vec<u8>, u64)> {
+    fn contents(table: &mut Table<ShortKey, u64, 0>) -> Vec<(Vec<u8>, u64)> {
         let mut all = Vec::new();
         let see = |entry: &Entry<ShortKey, u64>| {
             all.push((entry.key.bytes().to_vec(), entry.value));
             Ok(())
         };
-        table.visit_sorted(see).unwrap();
+        table.drain_sorted(see).unwrap();
         all
     }
 
@@ -334,7 +342,7 @@ mod tests {
             add(&mut forward, &format!("{}", i % 700), 1);
             add(&mut backward, &format!("{}", (999 - i) % 700), 1);
         }
-        let (all, again) = (contents(&forward), contents(&backward));
+        let (all, again) = (contents(&mut forward), contents(&mut backward));
         assert_eq!(all.len(), 700);
         assert_eq!(all, again);
         assert_eq!(all.iter().map(|pair| pair.1).sum::<u64>(), 1000);
@@ -343,13 +351,20 @@ mod tests {
     }
 
     #[test]
-    fn a_reset_table_is_empty_at_any_size() {
+    fn a_drained_table_is_empty_at_any_size() {
         let blocks = BlockPool::new(Budget::new(None));
         let mut table = Table::new(&blocks, 8).unwrap();
         for bits in [6, 9, 7, 12, 6] {
             (0..30).for_each(|i| add(&mut table, &format!("{i}"), 2));
-            table.reset(bits).unwrap();
-            assert_eq!((table.len(), table.bits(), contents(&table).len()), (0, bits, 0));
+            let mut seen = 0;
+            let see = |_: &Entry<ShortKey, u64>| {
+                seen += 1;
+                Ok(())
+            };
+            table.drain(see).unwrap();
+            table.resize(bits).unwrap();
+            assert_eq!((seen, table.len(), table.bits()), (30, 0, bits));
+            assert_eq!(contents(&mut table), []);
         }
     }
 }

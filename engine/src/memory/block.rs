@@ -65,12 +65,11 @@ impl Block {
         unsafe { std::slice::from_raw_parts_mut(self.raw.start.cast().as_ptr(), count) }
     }
 
-    /// Makes the first `bytes` zero; free of cost if nobody wrote to the block yet.
-    pub(crate) fn zero(&mut self, bytes: usize) {
-        assert!(bytes <= self.raw.bytes);
+    /// Makes all bytes zero; free of cost if nobody wrote to the block yet.
+    pub(crate) fn zero(&mut self) {
         if !self.raw.untouched {
-            // SAFETY: the block owns `raw.bytes` writable bytes, and `bytes` is at most that.
-            unsafe { self.raw.start.write_bytes(0, bytes) };
+            // SAFETY: the block owns `raw.bytes` writable bytes.
+            unsafe { self.raw.start.write_bytes(0, self.raw.bytes) };
         }
         self.raw.untouched = false;
     }
@@ -226,14 +225,14 @@ mod tests {
         let pool = BlockPool::new(Budget::new(None));
         let mut block = pool.take(100_000, Access::Streamed, "test").unwrap();
         assert_eq!(block.bytes(), 131_072);
-        block.zero(100_000);
+        block.zero();
         let first = block.start();
         // SAFETY: within the block, which is alive.
         unsafe { first.add(5).write(7) };
         drop(block);
         let mut again = pool.take(100_000, Access::Random, "test").unwrap();
         assert_eq!(again.start(), first);
-        again.zero(100_000);
+        again.zero();
         // SAFETY: as above.
         assert_eq!(unsafe { first.add(5).read() }, 0);
     }

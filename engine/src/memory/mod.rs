@@ -15,6 +15,19 @@ pub(crate) use block::{Access, Block, BlockPool};
 pub(crate) use budget::Budget;
 pub(crate) use chunk::{ChunkList, ChunkPool};
 
+/// Asks the processor to fetch the memory at an address, which need not be valid.
+#[inline(always)]
+pub(crate) fn prefetch<T>(address: *const T) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a hint; it reads nothing and cannot fault.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = address;
+}
+
 /// Peak resident memory of this process, in bytes; 0 where the system does not say.
 pub(crate) fn resident_peak_bytes() -> u64 {
     let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return 0 };

@@ -15,6 +15,10 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 /// Pairs formatted at a time: some hundreds of kilobytes of text.
 const BLOCK_PAIRS: usize = 8 << 10;
 
+/// Pairs stand in another order than they are shown in; this many ahead of the one that is formatted
+/// are asked for.
+const AHEAD: usize = 16;
+
 /// A run of pairs inside one piece.
 struct Block {
     piece: usize,
@@ -92,7 +96,9 @@ impl<J: Job> Output<J> {
         text: &mut Vec<u8>,
     ) {
         let piece = &self.pieces[block.piece];
-        for place in block.first..piece.pairs.len().min(block.first + BLOCK_PAIRS) {
+        let len = piece.pairs.len();
+        for place in block.first..len.min(block.first + BLOCK_PAIRS) {
+            piece.pairs.prefetch(piece.number_at((place + AHEAD).min(len - 1)));
             let (key, answer) = show::<J>(piece.pairs.get(piece.number_at(place)));
             format(key, answer, text);
         }

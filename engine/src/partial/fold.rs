@@ -112,7 +112,7 @@ fn fold_class<C: Combine, K: SlotKey, const CANONICAL: bool>(
         return Ok(());
     }
     let bits = FoldTable::<K, C>::bits_for(entries.len());
-    table.reset(bits)?;
+    table.resize(bits)?;
     let mut hashes = [0; BATCH];
     for batch in entries.slices().flat_map(|slice| slice.chunks(BATCH)) {
         for (entry, hash) in batch.iter().zip(&mut hashes) {
@@ -125,8 +125,8 @@ fn fold_class<C: Combine, K: SlotKey, const CANONICAL: bool>(
     }
     entries.clear();
     if CANONICAL {
-        table.visit_sorted(|entry| taker.take(entry))
+        table.drain_sorted(|entry| taker.take(entry))
     } else {
-        table.visit(|entry| taker.take(entry))
+        table.drain(|entry| taker.take(entry))
     }
 }

@@ -44,10 +44,13 @@ impl<V: Copy> Partial<V> {
         self.partitions[index].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Copies a table's pairs in; each key at most once in it.
-    pub(crate) fn hand_over<K: SlotKey>(&self, table: &Table<K, V, 0>) -> Result<(), MemoryError> {
+    /// Moves a table's pairs in; the table is empty then.
+    pub(crate) fn hand_over<K: SlotKey>(
+        &self,
+        table: &mut Table<K, V, 0>,
+    ) -> Result<(), MemoryError> {
         let mut current: Option<(usize, MutexGuard<'_, Partition<V>>)> = None;
-        table.visit(|entry| {
+        table.drain(|entry| {
             let wanted = partition_of(entry.key.hash());
             match &mut current {
                 Some((index, partition)) if *index == wanted => partition.push(entry),

@@ -4,7 +4,7 @@
 
 use crate::container::{Entry, LONG_KEY_BYTES, LongKey, MediumKey, ShortKey, SlotKey, hash_bytes};
 use crate::error::MemoryError;
-use crate::memory::{ByteArena, ChunkList, ChunkPool};
+use crate::memory::{ByteArena, ChunkList, ChunkPool, prefetch};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -74,6 +74,32 @@ impl<V: Copy> Pairs<V> {
             return PairRef::of(self.medium.get(index));
         }
         PairRef::of(self.long.get(index - self.medium.len()))
+    }
+
+    /// 16 bytes of a pair's key, from the `skip`-th on ([`SlotKey::head`]).
+    pub(crate) fn head(&self, number: usize, skip: usize) -> u128 {
+        let mut index = number;
+        if index < self.short.len() {
+            return self.short.get(index).key.head(skip);
+        }
+        index -= self.short.len();
+        if index < self.medium.len() {
+            return self.medium.get(index).key.head(skip);
+        }
+        self.long.get(index - self.medium.len()).key.head(skip)
+    }
+
+    /// Asks the processor to fetch a pair.
+    #[inline]
+    pub(crate) fn prefetch(&self, number: usize) {
+        let medium = self.short.len();
+        if number < medium {
+            prefetch(self.short.get(number));
+        } else if number - medium < self.medium.len() {
+            prefetch(self.medium.get(number - medium));
+        } else {
+            prefetch(self.long.get(number - medium - self.medium.len()));
+        }
     }
 
     /// The pairs in the order of their numbers.

@@ -8,7 +8,7 @@ use crate::combine::Combine;
 use crate::container::{Entry, ShortKey, SlotKey};
 use crate::error::MemoryError;
 use crate::memory::ChunkPool;
-use crate::partial::{PairRef, Pairs, Taker};
+use crate::partial::{Pairs, Taker};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Pairs that a worker gathers before it copies them to their range.
@@ -67,7 +67,7 @@ impl<'r, C: Combine> Scatter<'r, C> {
 
 impl<C: Combine> Taker<C::Accumulator> for Scatter<'_, C> {
     fn take<K: SlotKey>(&mut self, entry: &Entry<K, C::Accumulator>) -> Result<(), MemoryError> {
-        let range = self.ranges.splitters.range_of(PairRef::of(entry));
+        let range = self.ranges.splitters.range_of(entry);
         let Some(short) = K::as_short(entry) else {
             return K::put(&mut self.ranges.lock(range), entry);
         };
