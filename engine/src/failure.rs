@@ -4,6 +4,7 @@
 use crate::cancel::Cancel;
 use crate::error::{Error, Place, Result};
 use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -20,12 +21,23 @@ impl Failure {
     }
 
     /// Records that step number `at` failed.
-    pub(crate) fn record(&self, at: u64, error: Error) {
+    fn record(&self, at: u64, error: Error) {
         let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
         if first.as_ref().is_none_or(|(earlier, _)| at < *earlier) {
             *first = Some((at, error));
         }
         self.raised.store(true, Ordering::Relaxed);
+    }
+
+    /// Does step number `at` of a stage; an error or panic is recorded and comes to nothing.
+    pub(crate) fn attempt<R>(
+        &self,
+        at: u64,
+        stage: &str,
+        work: impl FnOnce() -> Result<R>,
+    ) -> Option<R> {
+        let outcome = guard(|| Place::stage(stage), work);
+        outcome.map_err(|error| self.record(at, error)).ok()
     }
 
     /// Whether workers should stop: something failed, or the run was cancelled.
@@ -42,8 +54,16 @@ impl Failure {
     }
 }
 
-/// The error that a panic of the job's code becomes.
-pub(crate) fn panicked(place: Place, panic: &(dyn Any + Send)) -> Error {
+/// Does some work that may call the job's code; a panic becomes an error that names `place`.
+pub(crate) fn guard<R>(
+    place: impl FnOnce() -> Place,
+    work: impl FnOnce() -> Result<R>,
+) -> Result<R> {
+    // What the work holds is dropped or not looked at again: the job has failed.
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(panicked(place(), &*panic)))
+}
+
+fn panicked(place: Place, panic: &(dyn Any + Send)) -> Error {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let message = text.or_else(|| panic.downcast_ref::<String>().cloned());
     Error::Panicked { place, message: message.unwrap_or_else(|| "no message".to_owned()) }

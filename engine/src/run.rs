@@ -50,7 +50,7 @@ pub(crate) fn run<J: Job>(
             partial: &partial,
             failure: &failure,
             progress: &progress,
-            table_bytes_most: sizing::table_bytes(core.topology()),
+            table_limits: sizing::table_limits(core.topology()),
         };
         stage.run()
     })?;

@@ -9,10 +9,11 @@ const SPLITS_PER_L2: u64 = 8;
 const SPLIT_BYTES_LEAST: u64 = 64 << 10;
 const SPLIT_BYTES_MOST: u64 = 512 << 10;
 
-/// A table may outgrow the second-level cache fourfold: its misses are asked for ahead of time, and
-/// keys that stay are combined instead of handed over.
-const TABLE_PER_L2: u64 = 8;
-const TABLE_BYTES_LEAST: u64 = 2 << 20;
+/// A table may outgrow the second-level cache by this much without a question.
+const L2S_PER_CACHED_TABLE: u64 = 2;
+/// A table whose keys repeat may outgrow that cache by this much: misses are asked for ahead of
+/// time, and a key that stays is combined instead of handed over.
+const L2S_PER_TABLE: u64 = 8;
 const TABLE_BYTES_MOST: u64 = 16 << 20;
 
 /// The size of a split that a run starts from, in bytes.
@@ -20,7 +21,18 @@ pub fn split_bytes(topology: &Topology) -> u64 {
     (topology.l2_bytes() / SPLITS_PER_L2).clamp(SPLIT_BYTES_LEAST, SPLIT_BYTES_MOST)
 }
 
-/// The most bytes that a worker's table of one size class takes.
-pub(crate) fn table_bytes(topology: &Topology) -> usize {
-    (topology.l2_bytes() * TABLE_PER_L2).clamp(TABLE_BYTES_LEAST, TABLE_BYTES_MOST) as usize
+/// How large a worker's table of one size class may grow, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TableLimits {
+    /// While its keys hardly repeat.
+    pub(crate) cached: usize,
+    /// In any case.
+    pub(crate) most: usize,
+}
+
+/// The limits for a machine's tables.
+pub(crate) fn table_limits(topology: &Topology) -> TableLimits {
+    let l2_bytes = topology.l2_bytes();
+    let most = (l2_bytes * L2S_PER_TABLE).min(TABLE_BYTES_MOST);
+    TableLimits { cached: (l2_bytes * L2S_PER_CACHED_TABLE) as usize, most: most as usize }
 }

@@ -1,5 +1,7 @@
 //! What a finished run did: per stage seconds, bytes, tiles, distinct keys, peak memory.
 
+use crate::error::{Place, Result};
+use crate::failure::guard;
 use crate::progress::{Progress, Stage};
 use std::time::{Duration, Instant};
 
@@ -70,11 +72,12 @@ impl<'p> StageClock<'p> {
         StageClock { progress, stages: Vec::new() }
     }
 
-    /// Does a stage's work and notes its time.
-    pub(crate) fn time<R>(&mut self, stage: Stage, work: impl FnOnce() -> R) -> R {
+    /// Does a stage's work and notes its time. A panic of the job's code on this thread becomes an
+    /// error that names the stage; on workers it was one before.
+    pub(crate) fn time<R>(&mut self, stage: Stage, work: impl FnOnce() -> Result<R>) -> Result<R> {
         self.progress.enter(stage);
         let (began, cpu_began) = (Instant::now(), process_cpu());
-        let result = work();
+        let result = guard(|| Place::stage(&format!("the {} stage", stage.name())), work);
         let cpu = process_cpu().saturating_sub(cpu_began);
         self.stages.push(StageTime { stage, wall: began.elapsed(), cpu });
         result

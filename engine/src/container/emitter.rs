@@ -4,15 +4,17 @@
 //!
 //! It never keeps a borrowed key past [`Emitter::finish_split`].
 
-use super::Hint;
-use super::hash::{HandedOver, HashContainer, Hashed};
+use super::class::HandedOver;
+use super::hash::{HashContainer, Hashed};
 use super::slot::{LONG_KEY_BYTES, LongKey, MediumKey, ShortKey, SlotKey, hash_bytes};
+use super::table::Hint;
 use crate::combine::Combine;
 use crate::error::MemoryError;
 use crate::job::{Emit, Job};
 use crate::key::{Key, KeyForm};
 use crate::memory::ChunkPool;
 use crate::partial::Partial;
+use crate::sizing::TableLimits;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
@@ -20,7 +22,7 @@ use std::sync::Arc;
 
 /// Pairs in a batch: enough to overlap their cache misses, few enough to stay in the first-level
 /// cache between the passes.
-const BATCH: usize = 512;
+const BATCH: usize = if cfg!(miri) { 32 } else { 512 };
 /// Bytes of copied keys in a batch.
 const COPIED_BYTES: usize = 64 << 10;
 /// Bytes that are readable behind the data of a split's buffer.
@@ -139,8 +141,10 @@ impl<C: Combine> Lane<C> {
             None if is_short => ShortKey::new(key),
             None => ShortKey::new(&[]),
         };
-        self.push_other(key, value, !is_short);
-        self.push_short(short, value, is_short);
+        if !is_short {
+            return self.push_other(key, value, true);
+        }
+        self.push_short(short, value, true);
     }
 
     #[inline(always)]
@@ -167,11 +171,11 @@ impl<'p, J: Job + ?Sized> Emitter<'p, J> {
     pub(crate) fn new(
         pool: &Arc<ChunkPool>,
         partial: &'p Partial<Accumulator<J>>,
-        table_bytes_most: usize,
+        table_limits: TableLimits,
     ) -> Result<Emitter<'p, J>, MemoryError> {
-        let container = HashContainer::new(pool, table_bytes_most)?;
+        let container = HashContainer::new(pool, table_limits)?;
         let batch = NonNull::from(Box::leak(Box::<Batch<Value<J>>>::new_uninit())).cast();
-        let hint = container.short.hint();
+        let hint = container.short_hint();
         let lane = Lane { batch, short_len: 0, other_len: 0, window: Window::NONE, hint };
         Ok(Emitter {
             container,
@@ -262,7 +266,7 @@ impl<'p, J: Job + ?Sized> Emitter<'p, J> {
             self.failure = self.combine_batch(short_len, other_len).err();
         }
         (self.lane.short_len, self.lane.other_len) = (0, 0);
-        self.lane.hint = self.container.short.hint();
+        self.lane.hint = self.container.short_hint();
         self.copied.clear();
     }
 

@@ -5,14 +5,16 @@
 //! hashes keys and asks for their slots ahead of time, then probes them together. So the misses of a
 //! batch overlap, and no job needs to know.
 
+mod class;
 mod emitter;
 mod hash;
 mod slot;
 mod table;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use emitter::{Emitter, OVERREAD_BYTES};
 pub(crate) use slot::{
     Entry, LONG_KEY_BYTES, LongKey, MediumKey, ShortKey, SlotKey, hash_bytes, head,
 };
-use table::Hint;
 pub(crate) use table::Table;

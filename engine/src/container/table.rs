@@ -111,12 +111,13 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
         Hint { slots: self.block.start().cast(), shift: self.shift }
     }
 
-    /// The accumulator of `key`, which is put in with `identity` if it is new. There must be room.
+    /// Changes the accumulator of `key`, which is put in with `identity` if it is new. There must be
+    /// room.
     ///
     /// Whether a key is new is as good as random in many jobs, so it decides no branch here: the key
     /// is written in any case, and the accumulator chosen.
     #[inline(always)]
-    pub(crate) fn claim(&mut self, key: K, hash: u64, identity: V) -> &mut V {
+    pub(crate) fn combine(&mut self, key: K, hash: u64, identity: V, change: impl FnOnce(&mut V)) {
         let mut index = self.home(hash);
         let vacant = loop {
             let slot = self.key(index);
@@ -132,20 +133,23 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
         unsafe {
             let slot = self.slot(index).cast::<Entry<K, MaybeUninit<V>>>().as_mut();
             slot.key = key;
-            slot.value = select_unpredictable(vacant, MaybeUninit::new(identity), slot.value);
-            slot.value.assume_init_mut()
+            let value = select_unpredictable(vacant, MaybeUninit::new(identity), slot.value);
+            let mut value = value.assume_init();
+            change(&mut value);
+            slot.value = MaybeUninit::new(value);
         }
     }
 
-    /// The accumulator of `key`, which is put in as `absent` makes it if it is new: for keys that are
-    /// only borrowed and have to be copied first. There must be room.
+    /// As `combine`, but a new key is put in as `absent` makes it: for keys that are only borrowed and
+    /// have to be copied first.
     #[inline(always)]
-    pub(crate) fn claim_with(
+    pub(crate) fn combine_borrowed(
         &mut self,
         key: K,
         hash: u64,
         absent: impl FnOnce() -> Result<Entry<K, V>, MemoryError>,
-    ) -> Result<&mut V, MemoryError> {
+        change: impl FnOnce(&mut V),
+    ) -> Result<(), MemoryError> {
         let mut index = self.home(hash);
         while !self.key(index).same(&key) {
             if self.key(index).is_vacant() {
@@ -158,7 +162,8 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
             index = (index + 1) & self.mask;
         }
         // SAFETY: the slot is not vacant (any more), so it holds an entry; borrowed alone.
-        Ok(unsafe { &mut (*self.slot(index).as_ptr()).value })
+        change(unsafe { &mut (*self.slot(index).as_ptr()).value });
+        Ok(())
     }
 
     /// Doubles the slots. On an error of memory the table is as before.
@@ -210,50 +215,41 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
     /// As `drain`, in the order of hash, then key: the same however the table was filled.
     ///
     /// An entry stands in the run of occupied slots that its hash leads to, and runs follow each
-    /// other in hash order, so sorting within runs sorts all. Runs are short.
+    /// other in hash order, so sorting within runs sorts all. Runs are short. The last run may go on
+    /// in the table's first slots, mixed with the first run; an entry there that is before its home
+    /// belongs to the last.
     pub(crate) fn drain_sorted(
         &mut self,
         mut see: impl FnMut(&Entry<K, V>) -> Result<(), MemoryError>,
     ) -> Result<(), MemoryError> {
-        let mut run: Vec<(u64, Entry<K, V>)> = Vec::new();
-        self.visit_runs(|from, len| {
-            run.clear();
-            run.extend((from..from + len).map(|index| {
-                let entry = *self.entry(index & self.mask);
-                (entry.key.hash() << SKIP, entry)
-            }));
-            run.sort_unstable_by(|(a_hash, a), (b_hash, b)| {
-                a_hash.cmp(b_hash).then_with(|| a.key.bytes().cmp(b.key.bytes()))
-            });
-            run.iter().try_for_each(|(_, entry)| see(entry))
-        })?;
+        let slots = self.mask + 1;
+        let first_vacant = (0..slots).find(|&index| self.key(index).is_vacant()).unwrap_or(slots);
+        let went_on = |&index: &usize| self.home(self.key(index).hash()) > index;
+        let mut run: Vec<usize> = (0..first_vacant).filter(|index| !went_on(index)).collect();
+        self.show_sorted(&mut run, &mut see)?;
+        for index in first_vacant..slots {
+            if !self.key(index).is_vacant() {
+                run.push(index);
+            } else if !run.is_empty() {
+                self.show_sorted(&mut run, &mut see)?;
+            }
+        }
+        run.extend((0..first_vacant).filter(went_on));
+        self.show_sorted(&mut run, &mut see)?;
         self.drain(|_| Ok(()))
     }
 
-    /// Shows every run of occupied slots as (first index, length), beginning behind a vacant slot;
-    /// the run that wraps around comes last, where its hashes belong. Indices may pass the mask.
-    fn visit_runs(
+    /// Shows the entries of these slots in the order of hash, then key, and empties the list.
+    fn show_sorted(
         &self,
-        mut see: impl FnMut(usize, usize) -> Result<(), MemoryError>,
+        run: &mut Vec<usize>,
+        see: &mut impl FnMut(&Entry<K, V>) -> Result<(), MemoryError>,
     ) -> Result<(), MemoryError> {
-        if self.len == 0 {
-            return Ok(());
-        }
-        let slots = self.mask + 1;
-        let origin = (0..slots).find(|&index| self.key(index).is_vacant()).unwrap_or(0);
-        let (mut index, end) = (origin, origin + slots);
-        while index < end {
-            if self.key(index & self.mask).is_vacant() {
-                index += 1;
-                continue;
-            }
-            let from = index;
-            while index < end && !self.key(index & self.mask).is_vacant() {
-                index += 1;
-            }
-            see(from, index - from)?;
-        }
-        Ok(())
+        run.sort_unstable_by(|&a, &b| {
+            let (a, b) = (self.key(a), self.key(b));
+            a.hash().cmp(&b.hash()).then_with(|| a.bytes().cmp(b.bytes()))
+        });
+        run.drain(..).try_for_each(|index| see(self.entry(index)))
     }
 
     /// Gives an empty table `2^bits` slots, in the memory it has where that suffices.
@@ -320,7 +316,7 @@ mod tests {
         if !table.has_room(1) {
             table.grow().unwrap();
         }
-        *table.claim(key, key.hash(), 0) += value;
+        table.combine(key, key.hash(), 0, |sum| *sum += value);
     }
 
     fn contents(table: &mut Table<ShortKey, u64, 0>) -> Vec<(Vec<u8>, u64)> {
@@ -336,18 +332,20 @@ mod tests {
     #[test]
     fn entries_survive_growth_and_come_in_one_order_however_they_came_in() {
         let blocks = BlockPool::new(Budget::new(None));
-        let mut forward = Table::new(&blocks, 6).unwrap();
-        let mut backward = Table::new(&blocks, 11).unwrap();
-        for i in 0..1000 {
-            add(&mut forward, &format!("{}", i % 700), 1);
-            add(&mut backward, &format!("{}", (999 - i) % 700), 1);
+        // Nearly full small tables, so that runs wrap around the end.
+        for count in (1..40).chain([700]) {
+            let mut forward = Table::new(&blocks, 6).unwrap();
+            let mut backward = Table::new(&blocks, 11).unwrap();
+            for i in 0..1000 {
+                add(&mut forward, &format!("{count} {}", i % count), 1);
+                add(&mut backward, &format!("{count} {}", (999 - i) % count), 1);
+            }
+            let (all, again) = (contents(&mut forward), contents(&mut backward));
+            assert_eq!(all.len(), count);
+            assert_eq!(all, again);
+            assert_eq!(all.iter().map(|pair| pair.1).sum::<u64>(), 1000);
+            assert!(all.iter().map(|pair| ShortKey::new(&pair.0).hash()).is_sorted());
         }
-        let (all, again) = (contents(&mut forward), contents(&mut backward));
-        assert_eq!(all.len(), 700);
-        assert_eq!(all, again);
-        assert_eq!(all.iter().map(|pair| pair.1).sum::<u64>(), 1000);
-        let hashes: Vec<u64> = all.iter().map(|pair| ShortKey::new(&pair.0).hash()).collect();
-        assert!(hashes.is_sorted());
     }
 
     #[test]

@@ -19,6 +19,10 @@ use std::time::Duration;
 /// How long the reader waits before it looks at the cancel flag again.
 const PATIENCE: Duration = Duration::from_millis(50);
 
+/// Blocks smaller or larger than this gain nothing.
+const BLOCK_BYTES_LEAST: u64 = 4 << 10;
+const BLOCK_BYTES_MOST: u64 = 4 << 20;
+
 /// Whole records on their way from the reader to a worker.
 pub(crate) struct Block {
     pub(crate) buffer: Buffer,
@@ -50,13 +54,13 @@ pub(crate) enum Next {
 }
 
 impl StreamQueue {
-    /// A queue with `buffers` buffers of `split_bytes` each.
+    /// A queue with `buffers` buffers of about `split_bytes` each.
     pub(crate) fn new(
         blocks: &Arc<BlockPool>,
         buffers: usize,
         split_bytes: u64,
     ) -> Result<StreamQueue> {
-        let bytes = usize::try_from(split_bytes).unwrap_or(usize::MAX).max(4096);
+        let bytes = split_bytes.clamp(BLOCK_BYTES_LEAST, BLOCK_BYTES_MOST) as usize;
         let free: Result<Vec<_>, _> = (0..buffers).map(|_| Buffer::new(blocks, bytes)).collect();
         let state = State { ready: VecDeque::new(), free: free?, ended: false };
         Ok(StreamQueue { state: Mutex::new(state), freed: Condvar::new() })
@@ -111,21 +115,30 @@ impl StreamQueue {
 pub(crate) fn read_stream(
     stream: &StreamSource,
     cut: &Cut,
-    split_bytes: u64,
     queue: &StreamQueue,
     stopped: &dyn Fn() -> bool,
     wake: &dyn Fn(),
 ) -> Result<u64> {
-    let length = read_blocks(stream, cut, split_bytes, queue, stopped, wake);
-    queue.end();
-    wake();
-    length
+    // Even when looking for a border panics, for the workers wait for the end.
+    let _ending = Ending { queue, wake };
+    read_blocks(stream, cut, queue, stopped, wake)
+}
+
+struct Ending<'q> {
+    queue: &'q StreamQueue,
+    wake: &'q dyn Fn(),
+}
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.queue.end();
+        (self.wake)();
+    }
 }
 
 fn read_blocks(
     stream: &StreamSource,
     cut: &Cut,
-    split_bytes: u64,
     queue: &StreamQueue,
     stopped: &dyn Fn() -> bool,
     wake: &dyn Fn(),
@@ -133,7 +146,7 @@ fn read_blocks(
     let source = Open::new(stream)?;
     let mut buffer = queue.take_free(stopped)?;
     let (mut have, mut offset, mut looked) = (0_usize, 0_u64, 0_usize);
-    let mut want = usize::try_from(split_bytes).unwrap_or(usize::MAX).min(buffer.capacity());
+    let mut want = buffer.capacity();
     loop {
         let count = source.read(&mut buffer.bytes_mut()[have..want], stopped)?;
         have += count;
@@ -153,9 +166,8 @@ fn read_blocks(
         let from = looked.saturating_sub(1);
         let Some(border) = last_border(cut, &buffer.bytes()[..have], from) else {
             looked = have;
-            want = 2 * have;
-            buffer.reserve(want, have)?;
-            want = want.max(buffer.capacity());
+            buffer.reserve(2 * have, have)?;
+            want = buffer.capacity();
             continue;
         };
         let mut next = queue.take_free(stopped)?;
@@ -166,8 +178,7 @@ fn read_blocks(
         wake();
         offset += border as u64;
         (buffer, have, looked) = (next, rest, 0);
-        want = usize::try_from(split_bytes).unwrap_or(usize::MAX).min(buffer.capacity());
-        want = want.max(have + 1);
+        want = buffer.capacity();
     }
 }
 

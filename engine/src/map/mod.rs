@@ -6,7 +6,7 @@ mod worker;
 
 use crate::combine::Combine;
 use crate::error::{Place, Result};
-use crate::failure::{Failure, panicked};
+use crate::failure::{Failure, guard};
 use crate::ingest::{Next, StreamQueue, read_stream};
 use crate::input::StreamSource;
 use crate::job::Job;
@@ -15,6 +15,7 @@ use crate::partial::Partial;
 use crate::plan::{Part, Plan, Ranged};
 use crate::progress::Progress;
 use crate::schedule::{Cursor, PerWorker, Pool, Step};
+use crate::sizing::TableLimits;
 use std::sync::Arc;
 use std::time::Duration;
 use worker::Worker;
@@ -31,7 +32,7 @@ pub(crate) struct MapStage<'r, J: Job> {
     pub(crate) partial: &'r Partial<<J::Combine as Combine>::Accumulator>,
     pub(crate) failure: &'r Failure,
     pub(crate) progress: &'r Progress,
-    pub(crate) table_bytes_most: usize,
+    pub(crate) table_limits: TableLimits,
 }
 
 /// What the map stage did, summed over workers.
@@ -61,10 +62,8 @@ impl<'r, J: Job> MapStage<'r, J> {
                     stream_tiles += bytes.div_ceil(self.plan.tile_bytes);
                 }
             }
-            self.failure.check()?;
         }
         self.hand_over(&workers)?;
-        self.failure.check()?;
         let mut totals = MapTotals { stream_tiles, ..MapTotals::default() };
         workers.into_values().for_each(|worker| totals.add(&worker.totals()));
         Ok(totals)
@@ -74,9 +73,7 @@ impl<'r, J: Job> MapStage<'r, J> {
         let cursor = Cursor::new(ranged.layout.splits());
         self.serve(|index| {
             let Some(split) = cursor.take() else { return Step::Done };
-            let make = || Worker::new(self, index);
-            let mapped = workers.with(index, make, |worker| worker.map_split(ranged, split));
-            self.more_unless_failed(split, mapped)
+            self.step(index, split, workers, |worker| worker.map_split(ranged, split))
         })
     }
 
@@ -94,19 +91,19 @@ impl<'r, J: Job> MapStage<'r, J> {
             Next::End => Step::Done,
             Next::Wait => Step::Idle,
             Next::Block(mut block) => {
-                let (make, name) = (|| Worker::new(self, index), &stream.name);
-                let mapped = workers.with(index, make, |worker| worker.map_block(&mut block, name));
-                let offset = block.offset;
+                let (offset, name) = (block.offset, &stream.name);
+                let step =
+                    self.step(index, offset, workers, |worker| worker.map_block(&mut block, name));
                 queue.give_back(block.buffer);
-                self.more_unless_failed(offset, mapped)
+                step
             }
         };
         let read = || {
             let stopped = || self.failure.stops();
             let wake = || self.pool.wake();
-            read_stream(stream, &self.plan.cut, split_bytes, &queue, &stopped, &wake)
+            guard(stage, || read_stream(stream, &self.plan.cut, &queue, &stopped, &wake))
         };
-        let read = self.pool.run(step, read).map_err(|panic| panicked(stage(), &*panic))?;
+        let read = self.pool.run(step, read);
         // A failure of the workers stops the reader; it comes first.
         self.failure.check()?;
         read
@@ -114,31 +111,34 @@ impl<'r, J: Job> MapStage<'r, J> {
 
     fn hand_over(&'r self, workers: &PerWorker<Worker<'r, J>>) -> Result<()> {
         self.serve(|index| {
-            let make = || Worker::new(self, index);
-            let handed = workers.with(index, make, Worker::hand_over);
-            self.more_unless_failed(u64::MAX, handed);
+            self.step(index, u64::MAX, workers, Worker::hand_over);
             Step::Done
         })
     }
 
     fn serve(&self, step: impl Fn(usize) -> Step + Sync) -> Result<()> {
-        let step = |index| if self.failure.stops() { Step::Done } else { step(index) };
-        self.pool.run(step, || ()).map_err(|panic| panicked(stage(), &*panic))
+        self.pool.run(|index| if self.failure.stops() { Step::Done } else { step(index) }, || ());
+        self.failure.check()
     }
 
-    fn more_unless_failed(&self, at: u64, outcome: Result<()>) -> Step {
-        match outcome {
-            Ok(()) => Step::More,
-            Err(error) => {
-                self.failure.record(at, error);
-                Step::Done
-            }
-        }
+    /// Work number `at` of the input, done with a worker's own things.
+    fn step(
+        &'r self,
+        index: usize,
+        at: u64,
+        workers: &PerWorker<Worker<'r, J>>,
+        work: impl FnOnce(&mut Worker<'r, J>) -> Result<()>,
+    ) -> Step {
+        let make = || Worker::new(self, index);
+        let done = self.failure.attempt(at, STAGE, || workers.with(index, make, work));
+        if done.is_some() { Step::More } else { Step::Done }
     }
 }
 
+const STAGE: &str = "the map stage";
+
 fn stage() -> Place {
-    Place::stage("the map stage")
+    Place::stage(STAGE)
 }
 
 impl MapTotals {

@@ -3,7 +3,7 @@
 use super::{MapStage, MapTotals};
 use crate::container::Emitter;
 use crate::error::Result;
-use crate::failure::panicked;
+use crate::failure::guard;
 use crate::ingest::{Block, Buffer, Reader};
 use crate::job::Job;
 use crate::partial::{Folder, PARTITIONS};
@@ -11,7 +11,6 @@ use crate::plan::Ranged;
 use crate::split::{Origin, Split};
 use crate::tokenize::fold_ascii;
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -33,7 +32,7 @@ struct Mapper<'r, J: Job> {
 
 impl<'r, J: Job> Worker<'r, J> {
     pub(super) fn new(stage: &'r MapStage<'r, J>, index: usize) -> Result<Worker<'r, J>> {
-        let emitter = Emitter::new(stage.chunks, stage.partial, stage.table_bytes_most)?;
+        let emitter = Emitter::new(stage.chunks, stage.partial, stage.table_limits)?;
         let mapper = Mapper { stage, index, emitter, folder: None, compress: Duration::ZERO };
         Ok(Worker { reader: None, mapper, totals: MapTotals::default() })
     }
@@ -106,20 +105,21 @@ impl<J: Job> Mapper<'_, J> {
         }
         let bytes = &buffer.bytes()[records.clone()];
         let split = Split::new(bytes, origin, offset);
-        let outcome = catch_unwind(AssertUnwindSafe(|| {
-            // SAFETY: the records lie in the buffer, which has OVERREAD_BYTES initialised bytes
-            // behind its capacity; it stays borrowed, hence unchanged, until the split is finished
-            // or abandoned below.
-            let mut emit = unsafe {
-                let start = buffer.start().add(records.start);
-                emitter.begin_split(start, bytes.len())
-            };
-            job.map(split, &mut emit)?;
-            Ok(emitter.finish_split()?)
-        }));
-        outcome
-            .unwrap_or_else(|panic| Err(panicked(origin.place(offset), &*panic)))
-            .inspect_err(|_| self.emitter.abandon_split())
+        let mapped = guard(
+            || origin.place(offset),
+            || {
+                // SAFETY: the records lie in the buffer, which has OVERREAD_BYTES initialised bytes
+                // behind its capacity; it stays borrowed, hence unchanged, until the split is finished
+                // or abandoned below.
+                let mut emit = unsafe {
+                    let start = buffer.start().add(records.start);
+                    emitter.begin_split(start, bytes.len())
+                };
+                job.map(split, &mut emit)?;
+                Ok(emitter.finish_split()?)
+            },
+        );
+        mapped.inspect_err(|_| self.emitter.abandon_split())
     }
 
     /// Folds the partitions that have doubled since they were last folded, if a table was handed

@@ -3,8 +3,8 @@
 
 use super::{Answer, Output, show};
 use crate::cancel::Cancel;
-use crate::error::{Error, OutputError, Place, Result};
-use crate::failure::{Failure, panicked};
+use crate::error::{OutputError, Result};
+use crate::failure::Failure;
 use crate::job::Job;
 use crate::key::Key;
 use crate::schedule::{Cursor, PerWorker, Step};
@@ -52,28 +52,19 @@ impl<J: Job> Output<J> {
             let Some(number) = (!failure.stops()).then(|| cursor.take()).flatten() else {
                 return Step::Done;
             };
-            let written = texts.with(
-                worker,
-                || Ok(Vec::new()),
-                |text: &mut Vec<u8>| {
+            // Dropped last: the next block must see a failure of this one.
+            let passing = Passing { turn: &turn, turned: &turned, number };
+            let written = failure.attempt(number, "the output stage", || {
+                let make = || Ok(Vec::new());
+                texts.with(worker, make, |text: &mut Vec<u8>| {
                     text.clear();
-                    let formatted = Passing { turn: &turn, turned: &turned, number };
                     self.format_block(&blocks[number as usize], &format, text);
-                    formatted.write(text, name, &failure)
-                },
-            );
-            match written {
-                Ok(()) => Step::More,
-                Err(error) => {
-                    failure.record(number, error);
-                    Step::Done
-                }
-            }
+                    passing.write(text, name, &failure)
+                })
+            });
+            if written.is_some() { Step::More } else { Step::Done }
         };
-        let fault = |panic: Box<dyn std::any::Any + Send>| {
-            panicked(Place::stage("the output stage"), &*panic)
-        };
-        self.core.pool().run(step, || ()).map_err(fault)?;
+        self.core.pool().run(step, || ());
         failure.check()?;
         let turn = turn.into_inner().unwrap_or_else(PoisonError::into_inner);
         turn.sink.flush().map_err(|cause| OutputError::from_write(name, cause).into())
@@ -117,7 +108,7 @@ impl<'w> Passing<'_, 'w> {
     fn write(&self, text: &[u8], name: &Path, failure: &Failure) -> Result<()> {
         let mut turn = self.wait();
         if failure.stops() {
-            return failure.check().and(Err(Error::Cancelled));
+            return Ok(());
         }
         turn.sink.write_all(text).map_err(|cause| OutputError::from_write(name, cause).into())
     }

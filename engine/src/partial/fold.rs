@@ -120,7 +120,7 @@ fn fold_class<C: Combine, K: SlotKey, const CANONICAL: bool>(
             table.prefetch(*hash);
         }
         for (entry, &hash) in batch.iter().zip(&hashes) {
-            C::merge(table.claim(entry.key, hash, C::identity()), &entry.value);
+            table.combine(entry.key, hash, C::identity(), |total| C::merge(total, &entry.value));
         }
     }
     entries.clear();

@@ -10,8 +10,8 @@ mod splitters;
 
 use crate::combine::Combine;
 use crate::container::{Entry, SlotKey};
-use crate::error::{MemoryError, Place, Result};
-use crate::failure::{Failure, panicked};
+use crate::error::{MemoryError, Result};
+use crate::failure::Failure;
 use crate::memory::ChunkPool;
 use crate::options::Order;
 use crate::partial::{Folder, PARTITIONS, Pairs, Partial, Partition, Taker};
@@ -156,16 +156,12 @@ pub(crate) fn for_each(
         let Some(number) = (!failure.stops()).then(|| cursor.take()).flatten() else {
             return Step::Done;
         };
-        match work(index, number as usize) {
-            Ok(()) => Step::More,
-            Err(error) => {
-                failure.record(number, error);
-                Step::Done
-            }
+        match failure.attempt(number, stage, || work(index, number as usize)) {
+            Some(()) => Step::More,
+            None => Step::Done,
         }
     };
-    let fault = |panic: Box<dyn std::any::Any + Send>| panicked(Place::stage(stage), &*panic);
-    pool.run(step, || ()).map_err(fault)?;
+    pool.run(step, || ());
     failure.check()
 }
 

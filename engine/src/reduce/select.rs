@@ -37,6 +37,8 @@ impl<C: Combine> Selection<C> {
         let mut all = Selection::<C>::new(most);
         all.kept = selections.into_iter().flat_map(|selection| selection.kept).collect();
         all.throw_out();
+        // Which worker saw a pair first is chance; the order of what is kept must not be.
+        all.kept.sort_unstable_by(Kept::compare);
         let mut pairs = Pairs::new(chunks);
         all.kept.iter().try_for_each(|kept| pairs.push(&kept.key, kept.value))?;
         Ok(pairs)
@@ -74,7 +76,7 @@ impl<C: Combine> Taker<C::Accumulator> for Selection<C> {
     fn take<K: SlotKey>(&mut self, entry: &Entry<K, C::Accumulator>) -> Result<(), MemoryError> {
         if self.passes(PairRef::of(entry)) {
             self.kept.push(Kept { value: entry.value, key: entry.key.bytes().into() });
-            if self.kept.len() >= 2 * self.most {
+            if self.kept.len() >= self.most.saturating_mul(2) {
                 self.throw_out();
             }
         }

@@ -11,7 +11,7 @@
 
 use super::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// What a worker's step came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,13 +97,14 @@ impl Pool {
     /// Has every worker call `step` until it answers `Done`, while the caller does `meanwhile`.
     /// Returns when all are done.
     ///
-    /// # Errors
-    /// The panic of a step, or else of `meanwhile`; the other workers are let go at their next step.
+    /// # Panics
+    /// With the panic of a step, or else of `meanwhile`, when all workers have come home. Stages guard
+    /// the job's code themselves, so that is a fault of the engine.
     pub(crate) fn run<R>(
         &self,
         step: impl Fn(usize) -> Step + Sync,
         meanwhile: impl FnOnce() -> R,
-    ) -> Result<R, Panic> {
+    ) -> R {
         let step: &StepFn<'_> = &step;
         // SAFETY: only the lifetime changes. The reference is used by workers while the stage is on
         // the list, and `wait` below does not return before the last worker has counted itself off;
@@ -112,9 +113,9 @@ impl Pool {
             unsafe { std::mem::transmute::<&StepFn<'_>, &'static StepFn<'static>>(step) };
         let id = self.shared.add(step, self.workers);
         let result = catch_unwind(AssertUnwindSafe(meanwhile));
-        match self.shared.wait(id) {
-            Some(panic) => Err(panic),
-            None => result,
+        match (self.shared.wait(id), result) {
+            (None, Ok(result)) => result,
+            (Some(panic), _) | (None, Err(panic)) => resume_unwind(panic),
         }
     }
 
@@ -236,7 +237,7 @@ mod tests {
             }
             None => Step::Done,
         };
-        pool.run(step, || ()).unwrap();
+        pool.run(step, || ());
         sum.into_inner()
     }
 
@@ -255,10 +256,12 @@ mod tests {
     #[test]
     fn a_panic_comes_back_to_its_caller_and_no_worker_is_lost() {
         let pool = Pool::new(2, |_| ()).unwrap();
-        let panic = pool.run(|_| panic!("in a step"), || ()).unwrap_err();
+        let caught = |run: &dyn Fn()| catch_unwind(AssertUnwindSafe(run)).unwrap_err();
+        let panic = caught(&|| pool.run(|_| panic!("in a step"), || ()));
         assert_eq!(panic.downcast_ref::<&str>(), Some(&"in a step"));
         assert_eq!(sum_with(&pool, 10), 45);
-        assert!(pool.run(|_| Step::Done, || panic!("meanwhile")).is_err());
+        let panic = caught(&|| pool.run(|_| Step::Done, || panic!("meanwhile")));
+        assert_eq!(panic.downcast_ref::<&str>(), Some(&"meanwhile"));
         assert_eq!(sum_with(&pool, 10), 45);
     }
 
@@ -274,7 +277,7 @@ mod tests {
                 pool.wake();
             }
         };
-        pool.run(step, feed).unwrap();
+        pool.run(step, feed);
     }
 }
 
@@ -299,7 +302,29 @@ mod loom_tests {
                 fed.store(1, Ordering::Release);
                 pool.wake();
             };
-            pool.run(step, feed).unwrap();
+            pool.run(step, feed);
+        });
+    }
+
+    #[test]
+    fn two_callers_at_once_are_both_served() {
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(3);
+        model.check(|| {
+            let pool = Arc::new(Pool::new(1, |_| ()).unwrap());
+            let call = |pool: &Pool| {
+                let steps = AtomicU64::new(0);
+                let step = |_| match steps.fetch_add(1, Ordering::Relaxed) {
+                    0 => Step::More,
+                    _ => Step::Done,
+                };
+                pool.run(step, || ());
+                assert_eq!(steps.load(Ordering::Relaxed), 2);
+            };
+            let other = Arc::clone(&pool);
+            let caller = loom::thread::spawn(move || call(&other));
+            call(&pool);
+            caller.join().unwrap();
         });
     }
 }

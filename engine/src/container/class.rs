@@ -1,0 +1,93 @@
+//! The table of one size class of keys, and the decision what to do when it is full: grow, or hand
+//! its pairs over and start again, empty, in the same memory.
+
+use super::slot::{Entry, SlotKey};
+use super::table::Table;
+use crate::error::MemoryError;
+use crate::memory::BlockPool;
+use crate::partial::Partial;
+use crate::sizing::TableLimits;
+use std::ops::AddAssign;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// log2 of the slots a table starts with. (Miri takes small steps, so it is given small tables.)
+const FIRST_BITS: u32 = if cfg!(miri) { 6 } else { 12 };
+/// A table grows out of the cache only if at least this many pairs came per two keys: what is saved
+/// in handing over the same keys again must pay for misses and for fresh memory.
+const PAIRS_PER_TWO_KEYS_TO_GROW: u64 = 3;
+
+/// A table that knows how large it may grow.
+pub(super) struct ClassTable<K, V> {
+    pub(super) table: Table<K, V, 0>,
+    limits: TableLimits,
+    /// Pairs combined since the table was last empty.
+    combined: u64,
+}
+
+/// What was handed over so far.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct HandedOver {
+    pub(crate) pairs: u64,
+    pub(crate) busy: Duration,
+}
+
+impl AddAssign for HandedOver {
+    fn add_assign(&mut self, other: HandedOver) {
+        self.pairs += other.pairs;
+        self.busy += other.busy;
+    }
+}
+
+impl<K: SlotKey, V: Copy> ClassTable<K, V> {
+    pub(super) fn new(
+        blocks: &Arc<BlockPool>,
+        limits: TableLimits,
+    ) -> Result<ClassTable<K, V>, MemoryError> {
+        Ok(ClassTable { table: Table::new(blocks, FIRST_BITS)?, limits, combined: 0 })
+    }
+
+    /// Sees to it that `pairs` more can be combined. Returns what was handed over for it.
+    #[inline]
+    pub(super) fn make_room(
+        &mut self,
+        pairs: usize,
+        partial: &Partial<V>,
+    ) -> Result<HandedOver, MemoryError> {
+        let handed_over = if self.table.has_room(pairs) {
+            HandedOver::default()
+        } else {
+            self.grow_or_hand_over(pairs, partial)?
+        };
+        self.combined += pairs as u64;
+        Ok(handed_over)
+    }
+
+    #[cold]
+    fn grow_or_hand_over(
+        &mut self,
+        pairs: usize,
+        partial: &Partial<V>,
+    ) -> Result<HandedOver, MemoryError> {
+        let mut handed_over = HandedOver::default();
+        while !self.table.has_room(pairs) {
+            let doubled = size_of::<Entry<K, V>>() << (self.table.bits() + 1);
+            let repeats = 2 * self.combined >= PAIRS_PER_TWO_KEYS_TO_GROW * self.table.len() as u64;
+            let limit = if repeats { self.limits.most } else { self.limits.cached };
+            if doubled <= limit || self.table.len() == 0 {
+                self.table.grow()?;
+            } else {
+                handed_over += self.hand_over(partial)?;
+            }
+        }
+        Ok(handed_over)
+    }
+
+    /// Hands all pairs over; the table is empty then.
+    pub(super) fn hand_over(&mut self, partial: &Partial<V>) -> Result<HandedOver, MemoryError> {
+        let (began, pairs) = (Instant::now(), self.table.len() as u64);
+        partial.hand_over(&mut self.table)?;
+        self.combined = 0;
+        Ok(HandedOver { pairs, busy: began.elapsed() })
+    }
+}

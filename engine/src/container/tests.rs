@@ -1,0 +1,244 @@
+//! A worker's whole way with its pairs, small enough for Miri: from the emitter through tables that
+//! overflow and are handed over, into a partial that is compressed and reduced, against a `BTreeMap`.
+
+use super::{Emitter, OVERREAD_BYTES};
+use crate::combine::Sum;
+use crate::error::Result;
+use crate::job::{Emit, Job};
+use crate::memory::{BlockPool, Budget, ChunkPool};
+use crate::partial::{Folder, PARTITIONS, Pairs, Partial};
+use crate::sizing::TableLimits;
+use crate::split::Split;
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+/// Tables stay as they begin.
+const NO_GROWTH: TableLimits = TableLimits { cached: 1, most: 1 };
+/// Tables grow as long as they like.
+const GROWTH: TableLimits = TableLimits { cached: 1 << 30, most: 1 << 30 };
+
+/// A job in name only: these tests emit themselves.
+struct Keyed<K: ?Sized>(PhantomData<K>);
+
+impl<K: crate::key::Key + ?Sized + Sync> Job for Keyed<K> {
+    type Key = K;
+    type Combine = Sum<u64>;
+
+    fn map<'s>(&self, _: Split<'s>, _: &mut impl Emit<'s, Self>) -> Result<()> {
+        Ok(())
+    }
+}
+
+type Words = Keyed<[u8]>;
+type Numbers = Keyed<u64>;
+type Counts = BTreeMap<Vec<u8>, u64>;
+
+/// A partial and what it takes to fill it.
+struct Bench {
+    chunks: Arc<ChunkPool>,
+    partial: Partial<u64>,
+}
+
+impl Bench {
+    fn new() -> Bench {
+        let chunks = ChunkPool::new(BlockPool::new(Budget::new(None)));
+        Bench { partial: Partial::new(&chunks), chunks }
+    }
+
+    fn emitter<J: Job<Combine = Sum<u64>>>(&self, limits: TableLimits) -> Emitter<'_, J> {
+        Emitter::new(&self.chunks, &self.partial, limits).unwrap()
+    }
+
+    /// Folds what can repeat, as workers do between splits when there is more of it.
+    fn compress(&self, folder: &mut Folder<Sum<u64>>) {
+        for number in 0..PARTITIONS {
+            let mut partition = self.partial.partition(number);
+            if partition.may_repeat() {
+                folder.compress(&mut partition).unwrap();
+            }
+        }
+    }
+
+    fn folder(&self) -> Folder<Sum<u64>> {
+        Folder::new(&self.chunks).unwrap()
+    }
+
+    /// What the partial comes to; no key twice.
+    fn reduce(&self) -> Counts {
+        let (mut folder, mut pairs) = (self.folder(), Pairs::new(&self.chunks));
+        for number in 0..PARTITIONS {
+            folder.reduce(&mut self.partial.partition(number), &mut pairs).unwrap();
+        }
+        let counts: Counts = pairs.iter().map(|pair| (pair.key.to_vec(), *pair.value)).collect();
+        assert_eq!(counts.len(), pairs.len());
+        counts
+    }
+
+    /// The keys in the order that they have in every partial of the same pairs.
+    fn canonical(&self) -> Vec<Vec<u8>> {
+        let mut folder = self.folder();
+        let partitions = (0..PARTITIONS).map(|number| {
+            let mut partition = self.partial.partition(number);
+            folder.compress_canonically(&mut partition).unwrap();
+            partition.pairs.iter().map(|pair| pair.key.to_vec()).collect::<Vec<_>>()
+        });
+        partitions.flatten().collect()
+    }
+}
+
+/// A split's bytes with what must be readable behind them, and where its words lie.
+struct Text {
+    bytes: Vec<u8>,
+    words: Vec<std::ops::Range<usize>>,
+}
+
+impl Text {
+    fn new(words: &[Vec<u8>]) -> Text {
+        let mut text = Text { bytes: Vec::new(), words: Vec::new() };
+        for word in words {
+            text.words.push(text.bytes.len()..text.bytes.len() + word.len());
+            text.bytes.extend_from_slice(word);
+        }
+        text.bytes.extend([0xee; OVERREAD_BYTES]);
+        text
+    }
+
+    /// Emits each word three times: alone, as a copy that is gone at once, and with all others.
+    fn emit_into(&self, emitter: &mut Emitter<'_, Words>) {
+        let start = NonNull::from(&self.bytes[..]).cast();
+        // SAFETY: OVERREAD_BYTES follow the text, which stays unchanged and alive to the end of the
+        // test.
+        let mut emit = unsafe { emitter.begin_split(start, self.bytes.len() - OVERREAD_BYTES) };
+        let words = || self.words.iter().map(|word| &self.bytes[word.clone()]);
+        for word in words() {
+            emit.emit(word, 1);
+            emit.emit_copied(&word.to_vec(), 10);
+        }
+        emit.emit_each(words(), 100);
+        emit.emit(b"a static key that lies in no split", 1000);
+    }
+}
+
+/// Different words, every other of them long enough for the next class of keys.
+fn words(numbers: std::ops::Range<usize>) -> Vec<Vec<u8>> {
+    let word = |number: usize| {
+        let digits = format!("{number}");
+        let width = [0, 15, 16, 31, 32, 40][number % 6];
+        // Zero bytes in front: they are no padding.
+        let mut word = vec![0; usize::saturating_sub(width, digits.len())];
+        word.extend(digits.bytes());
+        word
+    };
+    numbers.map(word).collect()
+}
+
+/// More words of each class than a table takes that does not grow.
+const MANY: usize = if cfg!(miri) { 500 } else { 9000 };
+/// Words in a split.
+const SPLIT: usize = MANY / 6;
+
+#[test]
+fn keys_of_all_classes_survive_overflow_and_compression() {
+    let (bench, mut expected) = (Bench::new(), Counts::new());
+    let mut folder = bench.folder();
+    let mut emitter = bench.emitter::<Words>(NO_GROWTH);
+    let chunk = vec![b'c'; 20_000];
+    for round in 0..2 {
+        let mut all = words(round * SPLIT / 2..MANY);
+        all.extend([Vec::new(), chunk.clone(), b"a".to_vec(), b"a\0".to_vec()]);
+        let texts: Vec<Text> = all.chunks(SPLIT).map(Text::new).collect();
+        for text in &texts {
+            text.emit_into(&mut emitter);
+            emitter.finish_split().unwrap();
+            if emitter.has_new_hand_over() {
+                bench.compress(&mut folder);
+            }
+        }
+        all.into_iter().for_each(|word| *expected.entry(word).or_default() += 111);
+        let statics = expected.entry(b"a static key that lies in no split".to_vec());
+        *statics.or_default() += 1000 * texts.len() as u64;
+    }
+    let before = emitter.handed_over().pairs;
+    assert!(before > 0, "no table overflowed");
+    emitter.hand_over().unwrap();
+    assert!(emitter.handed_over().pairs > before);
+    assert!(emitter.emitted() > 6 * (MANY - SPLIT) as u64);
+    drop(emitter);
+    // Reduced twice, there is nothing the second time.
+    assert!(bench.reduce() == expected);
+    assert!(bench.reduce().is_empty());
+}
+
+#[test]
+fn an_abandoned_split_leaves_no_borrowed_key_behind() {
+    let bench = Bench::new();
+    let mut emitter = bench.emitter::<Words>(NO_GROWTH);
+    let text = Text::new(&words(50..60));
+    text.emit_into(&mut emitter);
+    emitter.finish_split().unwrap();
+    // Few enough that all of them are still in the batch, and gone with their text.
+    Text::new(&words(0..100)).emit_into(&mut emitter);
+    emitter.abandon_split();
+    emitter.hand_over().unwrap();
+    let mut expected: Counts = words(50..60).into_iter().map(|word| (word, 111)).collect();
+    expected.insert(b"a static key that lies in no split".to_vec(), 1000);
+    assert!(bench.reduce() == expected);
+}
+
+#[test]
+fn integers_are_inline_keys_and_two_workers_share_a_partial() {
+    let (bench, mut expected) = (Bench::new(), Counts::new());
+    let mut emitters = [NO_GROWTH, GROWTH].map(|limits| bench.emitter::<Numbers>(limits));
+    let many = if cfg!(miri) { 600 } else { 6000_u64 };
+    for number in 0..many {
+        let key = number % (many / 2 + 100) * 0x0123_4567_89ab;
+        *expected.entry(key.to_be_bytes().to_vec()).or_default() += number;
+        let emitter = &mut emitters[(number / 100 % 2) as usize];
+        // SAFETY: an empty split; its keys are numbers.
+        let mut emit = unsafe { emitter.begin_split(NonNull::dangling(), 0) };
+        if number % 2 == 0 {
+            emit.emit(key, number)
+        } else {
+            emit.emit_copied(key, number)
+        }
+        if number % 50 == 49 {
+            emitter.finish_split().unwrap();
+        }
+    }
+    std::thread::scope(|scope| {
+        for mut emitter in emitters {
+            scope.spawn(move || emitter.hand_over().unwrap());
+        }
+    });
+    assert!(bench.reduce() == expected);
+}
+
+/// The order must not show how large a table was, nor when it was handed over.
+#[test]
+fn the_canonical_order_is_that_of_the_pairs_alone() {
+    // Enough short ones that the tables of a partition differ in size (not so for Miri, which has
+    // other things to look at).
+    let short = if cfg!(miri) { 300 } else { 6000 };
+    let mut all: Vec<Vec<u8>> = (0..short).map(|i| format!("{i}").into_bytes()).collect();
+    all.extend(words(short..short + short / 6));
+    let [forward, backward, parts] = [Bench::new(), Bench::new(), Bench::new()];
+    let fill = |bench: &Bench, words: &[Vec<u8>], limits| {
+        let mut emitter = bench.emitter::<Words>(limits);
+        let text = Text::new(words);
+        text.emit_into(&mut emitter);
+        emitter.finish_split().unwrap();
+        emitter.hand_over().unwrap();
+    };
+    fill(&forward, &all, GROWTH);
+    fill(&backward, &all.iter().rev().cloned().collect::<Vec<_>>(), NO_GROWTH);
+    // Each word three times: the tables that fold them are larger.
+    for _ in 0..3 {
+        fill(&parts, &all, NO_GROWTH);
+    }
+    let order = forward.canonical();
+    assert_eq!(order.len(), all.len() + 1);
+    assert!(order == backward.canonical(), "another order of words gave another order");
+    assert!(order == parts.canonical(), "more segments gave another order");
+}
