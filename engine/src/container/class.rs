@@ -13,13 +13,15 @@ use std::time::{Duration, Instant};
 
 /// log2 of the slots a table starts with. (Miri takes small steps, so it is given small tables.)
 const FIRST_BITS: u32 = if cfg!(miri) { 6 } else { 12 };
-/// A table grows out of the cache only if at least this many pairs came per two keys: what is saved
-/// in handing over the same keys again must pay for misses and for fresh memory.
-const PAIRS_PER_TWO_KEYS_TO_GROW: u64 = 3;
+/// A table grows out of the cache only if its keys were seen this often on average: what is saved in
+/// handing over the same keys again must pay for misses and for fresh memory.
+const PAIRS_PER_KEY_TO_GROW: u64 = 2;
 
 /// A table that knows how large it may grow.
 pub(super) struct ClassTable<K, V> {
     pub(super) table: Table<K, V, 0>,
+    /// Whether keys were seldom new in the last batch.
+    pub(super) is_settled: bool,
     limits: TableLimits,
     /// Pairs combined since the table was last empty.
     combined: u64,
@@ -44,7 +46,12 @@ impl<K: SlotKey, V: Copy> ClassTable<K, V> {
         blocks: &Arc<BlockPool>,
         limits: TableLimits,
     ) -> Result<ClassTable<K, V>, MemoryError> {
-        Ok(ClassTable { table: Table::new(blocks, FIRST_BITS)?, limits, combined: 0 })
+        Ok(ClassTable {
+            table: Table::new(blocks, FIRST_BITS)?,
+            is_settled: false,
+            limits,
+            combined: 0,
+        })
     }
 
     /// Sees to it that `pairs` more can be combined. Returns what was handed over for it.
@@ -72,7 +79,7 @@ impl<K: SlotKey, V: Copy> ClassTable<K, V> {
         let mut handed_over = HandedOver::default();
         while !self.table.has_room(pairs) {
             let doubled = size_of::<Entry<K, V>>() << (self.table.bits() + 1);
-            let repeats = 2 * self.combined >= PAIRS_PER_TWO_KEYS_TO_GROW * self.table.len() as u64;
+            let repeats = self.combined >= PAIRS_PER_KEY_TO_GROW * self.table.len() as u64;
             let limit = if repeats { self.limits.most } else { self.limits.cached };
             if doubled <= limit || self.table.len() == 0 {
                 self.table.grow()?;

@@ -107,12 +107,24 @@ impl<C: Combine> HashContainer<C> {
     }
 }
 
+/// Keys are seldom new when a batch has at least this many pairs per new key.
+const SETTLED_PAIRS_PER_NEW_KEY: usize = 16;
+
 #[inline]
 fn combine_inline<C: Combine, K: SlotKey>(
     class: &mut ClassTable<K, C::Accumulator>,
     batch: &[Hashed<K, C::Value>],
 ) {
-    for &Hashed { key, hash, value } in batch {
-        class.table.combine(key, hash, C::identity(), |total| C::absorb(total, value));
+    let before = class.table.len();
+    let table = &mut class.table;
+    if class.is_settled {
+        for &Hashed { key, hash, value } in batch {
+            table.combine_known(key, hash, C::identity(), |total| C::absorb(total, value));
+        }
+    } else {
+        for &Hashed { key, hash, value } in batch {
+            table.combine(key, hash, C::identity(), |total| C::absorb(total, value));
+        }
     }
+    class.is_settled = (table.len() - before) * SETTLED_PAIRS_PER_NEW_KEY <= batch.len();
 }

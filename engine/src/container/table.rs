@@ -140,6 +140,24 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
         }
     }
 
+    /// As `combine`, for when keys are seldom new: a key that stands in its home costs one guessed
+    /// branch and no more.
+    #[inline(always)]
+    pub(crate) fn combine_known(
+        &mut self,
+        key: K,
+        hash: u64,
+        identity: V,
+        change: impl FnOnce(&mut V),
+    ) {
+        let home = self.home(hash);
+        if self.key(home).same(&key) {
+            // SAFETY: no key that is put in is vacant, so the slot holds an entry; borrowed alone.
+            return change(unsafe { &mut (*self.slot(home).as_ptr()).value });
+        }
+        self.combine(key, hash, identity, change);
+    }
+
     /// As `combine`, but a new key is put in as `absent` makes it: for keys that are only borrowed and
     /// have to be copied first.
     #[inline(always)]
