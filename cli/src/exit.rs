@@ -10,6 +10,9 @@ Exit codes: 0 done, also when the reader of standard output went away; 1 the job
 2 wrong usage; 130 interrupted.
 A first interrupt stops the job and leaves no file behind; a second one stops the program at once.";
 
+/// An option's value cannot be meant: the code that clap gives for what it refuses itself.
+const WRONG_USAGE: u8 = 2;
+
 /// Interrupted: 128 and the number of the signal that Ctrl-C sends, as shells count it.
 pub(crate) const INTERRUPTED: u8 = 130;
 
@@ -20,7 +23,8 @@ pub(crate) fn code(result: Result<()>) -> ExitCode {
         Err(Error::Cancelled) => ExitCode::from(INTERRUPTED),
         Err(error) => {
             say(&error.to_string());
-            ExitCode::FAILURE
+            let usage = matches!(error, Error::Option { .. });
+            if usage { ExitCode::from(WRONG_USAGE) } else { ExitCode::FAILURE }
         }
     }
 }

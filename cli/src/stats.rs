@@ -3,6 +3,7 @@
 use crate::size;
 use serde_json::{Value, json};
 use std::fmt::Write;
+use std::time::Duration;
 use tegula::Stats;
 
 /// The table, one figure a line.
@@ -16,8 +17,8 @@ pub(crate) fn table(stats: &Stats) -> String {
         );
         line(&mut table, stage.stage.name(), &times);
     }
-    let seconds =
-        |time: std::time::Duration| format!("{:10.3} s over all workers", time.as_secs_f64());
+    line(&mut table, "throughput", &throughput(stats));
+    let seconds = |time: Duration| format!("{:10.3} s over all workers", time.as_secs_f64());
     for (name, text) in [
         ("ingest", seconds(stats.ingest_busy)),
         ("hand over", seconds(stats.hand_over_busy)),
@@ -50,9 +51,18 @@ pub(crate) fn table(stats: &Stats) -> String {
     table
 }
 
+/// Input per second of all stages together, by the clock and by processor time.
+fn throughput(stats: &Stats) -> String {
+    let rate =
+        |time: Duration| size::show((stats.bytes as f64 / time.as_secs_f64().max(1e-9)) as u64);
+    let wall = rate(stats.stages.iter().map(|stage| stage.wall).sum());
+    let cpu = rate(stats.stages.iter().map(|stage| stage.cpu).sum());
+    format!("{wall} per second, {cpu} per second of processor time")
+}
+
 fn line(table: &mut String, name: &str, text: &str) {
     // Writing to a string cannot fail.
-    let _ = writeln!(table, "{name:<10}{}", text.trim_start());
+    let _ = writeln!(table, "{name:<12}{}", text.trim_start());
 }
 
 /// The figures under their names in the engine; times in seconds.

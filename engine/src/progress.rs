@@ -11,9 +11,9 @@ pub enum Stage {
     Plan,
     /// Reading, mapping and combining; handing over and compressing partials.
     Map,
-    /// Folding each partition's partials into one pair per key.
+    /// Folding each partition's partials into one pair per key; selecting the top N.
     Reduce,
-    /// Sorting the pairs, or selecting the top N.
+    /// Sorting the pairs.
     Merge,
     /// Formatting and writing.
     Output,

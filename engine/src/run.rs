@@ -76,7 +76,7 @@ pub(crate) fn run<J: Job>(
 
     core.trim();
     let stats = stats::<J>(core, &plan, &mapped, &reduced.totals, clock);
-    Ok(Output::new(Arc::clone(core), pieces, stats))
+    Ok(Output::new(Arc::clone(core), pieces, reduced.long_keys, stats))
 }
 
 fn stats<J: Job>(

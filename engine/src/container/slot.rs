@@ -8,7 +8,6 @@
 
 use crate::error::MemoryError;
 use crate::memory::ByteArena;
-use crate::partial::Pairs;
 use std::ptr::NonNull;
 
 /// Keys of at least this length do not fit a slot.
@@ -36,16 +35,22 @@ pub(crate) trait SlotKey: Copy {
     fn head(&self, skip: usize) -> u128 {
         head(self.bytes().get(skip..).unwrap_or_default())
     }
-    /// The entry, if it is of the short class.
-    fn as_short<V>(_entry: &Entry<Self, V>) -> Option<&Entry<ShortKey, V>> {
-        None
-    }
-    /// Adds an entry of this class to `pairs`.
-    fn put<V: Copy>(pairs: &mut Pairs<V>, entry: &Entry<Self, V>) -> Result<(), MemoryError>;
+    /// The entry by its class.
+    fn class<V>(entry: &Entry<Self, V>) -> ClassEntry<'_, V>;
+}
+
+/// An entry of one of the three classes.
+pub(crate) enum ClassEntry<'e, V> {
+    Short(&'e Entry<ShortKey, V>),
+    Medium(&'e Entry<MediumKey, V>),
+    Long(&'e Entry<LongKey, V>),
 }
 
 /// The first 16 bytes, behind their end zeros, as a number that orders as they do.
 pub(crate) fn head(bytes: &[u8]) -> u128 {
+    if let Some(head) = bytes.first_chunk() {
+        return u128::from_be_bytes(*head);
+    }
     let (mut head, len) = ([0; 16], bytes.len().min(16));
     head[..len].copy_from_slice(&bytes[..len]);
     u128::from_be_bytes(head)
@@ -206,52 +211,37 @@ where
 
     #[inline]
     fn head(&self, skip: usize) -> u128 {
-        if N > 16 {
-            return head(self.bytes().get(skip..).unwrap_or_default());
-        }
-        // The whole key is one number, its length in the last byte.
-        let key = u128::from_be_bytes(std::array::from_fn(|i| self.bytes[i])) & !0xff;
-        key.checked_shl(8 * skip as u32).unwrap_or(0)
+        // Zeros stand behind the key's end but for its length in the last byte.
+        let start = skip.min(N - 16);
+        let mut bytes = [0; 16];
+        bytes.copy_from_slice(&self.bytes[start..start + 16]);
+        let from_start = u128::from_be_bytes(bytes);
+        let key = if start == N - 16 { from_start & !0xff } else { from_start };
+        key.checked_shl(8 * (skip - start) as u32).unwrap_or(0)
     }
 
     #[inline]
-    fn as_short<V>(entry: &Entry<Self, V>) -> Option<&Entry<ShortKey, V>> {
-        <Self as InlineClass>::as_short(entry)
-    }
-
-    #[inline]
-    fn put<V: Copy>(pairs: &mut Pairs<V>, entry: &Entry<Self, V>) -> Result<(), MemoryError> {
-        <Self as InlineClass>::put(pairs, entry)
+    fn class<V>(entry: &Entry<Self, V>) -> ClassEntry<'_, V> {
+        <Self as InlineClass>::class(entry)
     }
 }
 
-/// What the two inline classes do differently.
+/// Which class an inline key is of.
 pub(crate) trait InlineClass: Sized {
-    fn as_short<V>(entry: &Entry<Self, V>) -> Option<&Entry<ShortKey, V>>;
-    fn put<V: Copy>(pairs: &mut Pairs<V>, entry: &Entry<Self, V>) -> Result<(), MemoryError>;
+    fn class<V>(entry: &Entry<Self, V>) -> ClassEntry<'_, V>;
 }
 
 impl InlineClass for ShortKey {
     #[inline]
-    fn as_short<V>(entry: &Entry<Self, V>) -> Option<&Entry<ShortKey, V>> {
-        Some(entry)
-    }
-
-    #[inline]
-    fn put<V: Copy>(pairs: &mut Pairs<V>, entry: &Entry<Self, V>) -> Result<(), MemoryError> {
-        pairs.short.push(*entry)
+    fn class<V>(entry: &Entry<Self, V>) -> ClassEntry<'_, V> {
+        ClassEntry::Short(entry)
     }
 }
 
 impl InlineClass for MediumKey {
     #[inline]
-    fn as_short<V>(_entry: &Entry<Self, V>) -> Option<&Entry<ShortKey, V>> {
-        None
-    }
-
-    #[inline]
-    fn put<V: Copy>(pairs: &mut Pairs<V>, entry: &Entry<Self, V>) -> Result<(), MemoryError> {
-        pairs.medium.push(*entry)
+    fn class<V>(entry: &Entry<Self, V>) -> ClassEntry<'_, V> {
+        ClassEntry::Medium(entry)
     }
 }
 
@@ -280,9 +270,9 @@ impl SlotKey for LongKey {
         }
     }
 
-    fn put<V: Copy>(pairs: &mut Pairs<V>, entry: &Entry<Self, V>) -> Result<(), MemoryError> {
-        let key = entry.key.copied(&mut pairs.arena)?;
-        pairs.long.push(Entry { key, value: entry.value })
+    #[inline]
+    fn class<V>(entry: &Entry<Self, V>) -> ClassEntry<'_, V> {
+        ClassEntry::Long(entry)
     }
 }
 

@@ -224,7 +224,7 @@ mod tests {
             let text: Vec<u8> = (0..records * record as usize).map(|i| i as u8).collect();
             let pieces = pieces(&text, &Cut::Fixed(record), tile, split);
             prop_assert_eq!(pieces.concat(), &text[..]);
-            prop_assert!(pieces.iter().all(|piece| piece.len() as u64 % record == 0));
+            prop_assert!(pieces.iter().all(|piece| (piece.len() as u64).is_multiple_of(record)));
         }
     }
 

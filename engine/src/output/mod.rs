@@ -9,6 +9,7 @@ use crate::combine::Combine;
 use crate::engine::Core;
 use crate::job::Job;
 use crate::key::Key;
+use crate::memory::ByteArena;
 use crate::merge::Piece;
 use crate::partial::PairRef;
 use crate::stats::Stats;
@@ -21,14 +22,21 @@ type Answer<J> = <<J as Job>::Combine as Combine>::Output;
 pub struct Output<J: Job> {
     core: Arc<Core>,
     pieces: Vec<Piece<Accumulator<J>>>,
+    /// Bytes of keys that the pieces point at.
+    _long_keys: Vec<ByteArena>,
     len: usize,
     stats: Stats,
 }
 
 impl<J: Job> Output<J> {
-    pub(crate) fn new(core: Arc<Core>, pieces: Vec<Piece<Accumulator<J>>>, stats: Stats) -> Self {
+    pub(crate) fn new(
+        core: Arc<Core>,
+        pieces: Vec<Piece<Accumulator<J>>>,
+        long_keys: Vec<ByteArena>,
+        stats: Stats,
+    ) -> Self {
         let len = pieces.iter().map(|piece| piece.pairs.len()).sum();
-        Output { core, pieces, len, stats }
+        Output { core, pieces, _long_keys: long_keys, len, stats }
     }
 
     /// Number of pairs.

@@ -5,17 +5,23 @@ use super::{PARTITION_BITS, Pairs, Partition};
 use crate::combine::Combine;
 use crate::container::{Entry, LongKey, MediumKey, ShortKey, SlotKey, Table};
 use crate::error::MemoryError;
-use crate::memory::{ChunkList, ChunkPool};
+use crate::memory::{ByteArena, ChunkList, ChunkPool};
 use std::sync::Arc;
 
 /// What takes folded pairs, class by class.
 pub(crate) trait Taker<V> {
     fn take<K: SlotKey>(&mut self, entry: &Entry<K, V>) -> Result<(), MemoryError>;
+
+    /// Takes the bytes of the long keys of a partition's pairs, all of which were taken. Who has
+    /// kept such keys must keep these; who has copied them lets go.
+    fn keep(&mut self, arena: ByteArena) {
+        drop(arena);
+    }
 }
 
 impl<V: Copy> Taker<V> for Pairs<V> {
     fn take<K: SlotKey>(&mut self, entry: &Entry<K, V>) -> Result<(), MemoryError> {
-        K::put(self, entry)
+        self.put(entry)
     }
 }
 
@@ -81,7 +87,7 @@ impl<C: Combine> Folder<C> {
         pairs.short.iter().try_for_each(|entry| taker.take(entry))?;
         pairs.medium.iter().try_for_each(|entry| taker.take(entry))?;
         pairs.long.iter().try_for_each(|entry| taker.take(entry))?;
-        pairs.clear();
+        taker.keep(pairs.clear());
         Ok(())
     }
 
@@ -95,7 +101,7 @@ impl<C: Combine> Folder<C> {
         fold_class::<C, _, CANONICAL>(&mut self.short, &mut pairs.short, taker)?;
         fold_class::<C, _, CANONICAL>(&mut self.medium, &mut pairs.medium, taker)?;
         fold_class::<C, _, CANONICAL>(&mut self.long, &mut pairs.long, taker)?;
-        pairs.clear();
+        taker.keep(pairs.clear());
         Ok(())
     }
 }

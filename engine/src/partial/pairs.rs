@@ -2,7 +2,9 @@
 //! a range holds of an answer. Pairs are numbered: first the short ones, then the medium, then the
 //! long.
 
-use crate::container::{Entry, LONG_KEY_BYTES, LongKey, MediumKey, ShortKey, SlotKey, hash_bytes};
+use crate::container::{
+    ClassEntry, Entry, LONG_KEY_BYTES, LongKey, MediumKey, ShortKey, SlotKey, hash_bytes,
+};
 use crate::error::MemoryError;
 use crate::memory::{ByteArena, ChunkList, ChunkPool, prefetch};
 use std::ptr::NonNull;
@@ -50,6 +52,19 @@ impl<V: Copy> Pairs<V> {
         self.short.len() + self.medium.len() + self.long.len()
     }
 
+    /// Adds an entry to the list of its class; a long key's bytes are copied.
+    #[inline]
+    pub(crate) fn put<K: SlotKey>(&mut self, entry: &Entry<K, V>) -> Result<(), MemoryError> {
+        match K::class(entry) {
+            ClassEntry::Short(entry) => self.short.push(*entry),
+            ClassEntry::Medium(entry) => self.medium.push(*entry),
+            ClassEntry::Long(entry) => {
+                let key = entry.key.copied(&mut self.arena)?;
+                self.long.push(Entry { key, ..*entry })
+            }
+        }
+    }
+
     /// Adds a pair, to the class that its key's length says.
     pub(crate) fn push(&mut self, key: &[u8], value: V) -> Result<(), MemoryError> {
         if key.len() <= ShortKey::MOST {
@@ -58,7 +73,7 @@ impl<V: Copy> Pairs<V> {
             self.medium.push(Entry { key: MediumKey::new(key), value })
         } else {
             let key = LongKey::new(hash_bytes(key), NonNull::from(key).cast(), key.len());
-            LongKey::put(self, &Entry { key, value })
+            self.put(&Entry { key, value })
         }
     }
 
@@ -109,11 +124,13 @@ impl<V: Copy> Pairs<V> {
         short.chain(medium).chain(self.long.iter().map(PairRef::of))
     }
 
-    /// Forgets all pairs and gives their chunks back.
-    pub(crate) fn clear(&mut self) {
+    /// Forgets all pairs and gives their chunks back, but for those with the bytes of long keys, which
+    /// it returns.
+    pub(crate) fn clear(&mut self) -> ByteArena {
         self.short.clear();
         self.medium.clear();
         self.long.clear();
-        self.arena = ByteArena::new(self.arena.pool());
+        let empty = ByteArena::new(self.arena.pool());
+        std::mem::replace(&mut self.arena, empty)
     }
 }

@@ -31,7 +31,7 @@ impl<V: Copy> Partition<V> {
     }
 
     pub(super) fn push<K: SlotKey>(&mut self, entry: &Entry<K, V>) -> Result<(), MemoryError> {
-        K::put(&mut self.pairs, entry)
+        self.pairs.put(entry)
     }
 
     /// Whether a key can stand here more than once.

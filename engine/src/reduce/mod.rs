@@ -12,7 +12,7 @@ use crate::combine::Combine;
 use crate::container::{Entry, SlotKey};
 use crate::error::{MemoryError, Result};
 use crate::failure::Failure;
-use crate::memory::ChunkPool;
+use crate::memory::{ByteArena, ChunkPool};
 use crate::options::Order;
 use crate::partial::{Folder, PARTITIONS, Pairs, Partial, Partition, Taker};
 use crate::schedule::{Cursor, PerWorker, Pool, Step};
@@ -35,6 +35,8 @@ pub(crate) struct ReduceStage<'r, C: Combine> {
 pub(crate) struct Reduced<V: Copy> {
     /// In order from range to range, unless the answer has no order.
     pub(crate) ranges: Vec<Range<V>>,
+    /// Bytes of long keys that the ranges point at but do not own.
+    pub(crate) long_keys: Vec<ByteArena>,
     pub(crate) totals: ReduceTotals,
 }
 
@@ -73,7 +75,8 @@ impl<C: Combine> ReduceStage<'_, C> {
         let workers = self.fold_all(|| Ok(Selection::<C>::new(most)))?;
         let (selections, totals) = split_totals(workers);
         let pairs = Selection::merge(selections, most, self.chunks)?;
-        Ok(Reduced { ranges: vec![Range { pairs, shared_prefix: 0 }], totals })
+        let ranges = vec![Range { pairs, shared_prefix: 0 }];
+        Ok(Reduced { ranges, long_keys: Vec::new(), totals })
     }
 
     fn scatter(&self) -> Result<Reduced<C::Accumulator>> {
@@ -85,8 +88,11 @@ impl<C: Combine> ReduceStage<'_, C> {
         let ranges = Ranges::new(splitters, self.chunks);
         let workers = self.fold_all(|| Ok(Scatter::new(&ranges)))?;
         let (scatters, totals) = split_totals(workers);
-        scatters.into_iter().try_for_each(|mut scatter| scatter.flush_all())?;
-        Ok(Reduced { ranges: ranges.into_ranges(), totals })
+        let mut long_keys = Vec::new();
+        for scatter in scatters {
+            long_keys.extend(scatter.finish()?);
+        }
+        Ok(Reduced { ranges: ranges.into_ranges(), long_keys, totals })
     }
 
     fn fold_in_place(&self) -> Result<Reduced<C::Accumulator>> {
@@ -100,7 +106,7 @@ impl<C: Combine> ReduceStage<'_, C> {
             Range { pairs, shared_prefix: 0 }
         });
         let ranges = ranges.filter(|range| range.pairs.len() > 0).collect();
-        Ok(Reduced { ranges, totals })
+        Ok(Reduced { ranges, long_keys: Vec::new(), totals })
     }
 
     /// Folds every partition into the takers that workers make.

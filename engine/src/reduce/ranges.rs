@@ -1,13 +1,13 @@
-//! Scattering folded pairs over the answer's ranges. Each worker gathers short pairs in a small list
-//! per range and copies it over when it is full, so that hundreds of open ranges cost few cache and
-//! page misses and a lock only now and then.
+//! Scattering folded pairs over the answer's ranges. Each worker gathers pairs in small lists per
+//! range and copies a list over when it is full, so that hundreds of open ranges cost few cache and
+//! page misses and a lock only now and then. The bytes of long keys stay where they are.
 
 use super::Range;
 use super::splitters::Splitters;
 use crate::combine::Combine;
-use crate::container::{Entry, ShortKey, SlotKey};
+use crate::container::{ClassEntry, Entry, LongKey, MediumKey, ShortKey, SlotKey};
 use crate::error::MemoryError;
-use crate::memory::ChunkPool;
+use crate::memory::{ByteArena, ChunkList, ChunkPool};
 use crate::partial::{Pairs, Taker};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -39,39 +39,80 @@ impl<C: Combine> Ranges<C> {
     }
 }
 
-/// One worker's way into the ranges. Whoever drops it has flushed it.
+/// One worker's way into the ranges. Whoever drops it has finished it.
 pub(super) struct Scatter<'r, C: Combine> {
     ranges: &'r Ranges<C>,
-    gathered: Vec<Vec<Entry<ShortKey, C::Accumulator>>>,
+    gathered: Vec<Gathered<C::Accumulator>>,
+    arenas: Vec<ByteArena>,
+}
+
+/// Pairs of one range, a list per class. Long keys point into the worker's arenas.
+struct Gathered<V> {
+    short: Vec<Entry<ShortKey, V>>,
+    medium: Vec<Entry<MediumKey, V>>,
+    long: Vec<Entry<LongKey, V>>,
 }
 
 impl<'r, C: Combine> Scatter<'r, C> {
     pub(super) fn new(ranges: &'r Ranges<C>) -> Scatter<'r, C> {
-        let gathered = ranges.ranges.iter().map(|_| Vec::with_capacity(GATHERED)).collect();
-        Scatter { ranges, gathered }
+        let gathered = ranges.ranges.iter().map(|_| Gathered {
+            short: Vec::with_capacity(GATHERED),
+            medium: Vec::with_capacity(GATHERED),
+            long: Vec::with_capacity(GATHERED),
+        });
+        Scatter { ranges, gathered: gathered.collect(), arenas: Vec::new() }
     }
 
-    pub(super) fn flush_all(&mut self) -> Result<(), MemoryError> {
-        (0..self.gathered.len()).try_for_each(|range| self.flush(range))
-    }
-
-    fn flush(&mut self, range: usize) -> Result<(), MemoryError> {
-        let gathered = &mut self.gathered[range];
-        if !gathered.is_empty() {
-            self.ranges.lock(range).short.extend(gathered)?;
-            gathered.clear();
+    /// Copies over what is still gathered. Returns the memory that holds the bytes of long keys, for
+    /// as long as the ranges are used.
+    pub(super) fn finish(mut self) -> Result<Vec<ByteArena>, MemoryError> {
+        for (range, gathered) in self.gathered.iter_mut().enumerate() {
+            let mut pairs = self.ranges.lock(range);
+            flush(&mut gathered.short, &mut pairs.short)?;
+            flush(&mut gathered.medium, &mut pairs.medium)?;
+            flush(&mut gathered.long, &mut pairs.long)?;
         }
-        Ok(())
+        Ok(self.arenas)
     }
 }
 
 impl<C: Combine> Taker<C::Accumulator> for Scatter<'_, C> {
     fn take<K: SlotKey>(&mut self, entry: &Entry<K, C::Accumulator>) -> Result<(), MemoryError> {
         let range = self.ranges.splitters.range_of(entry);
-        let Some(short) = K::as_short(entry) else {
-            return K::put(&mut self.ranges.lock(range), entry);
-        };
-        self.gathered[range].push(*short);
-        if self.gathered[range].len() == GATHERED { self.flush(range) } else { Ok(()) }
+        let gathered = &mut self.gathered[range];
+        match K::class(entry) {
+            ClassEntry::Short(entry) => {
+                let list = &mut gathered.short;
+                gather(entry, list, |list| flush(list, &mut self.ranges.lock(range).short))
+            }
+            ClassEntry::Medium(entry) => {
+                let list = &mut gathered.medium;
+                gather(entry, list, |list| flush(list, &mut self.ranges.lock(range).medium))
+            }
+            ClassEntry::Long(entry) => {
+                let list = &mut gathered.long;
+                gather(entry, list, |list| flush(list, &mut self.ranges.lock(range).long))
+            }
+        }
     }
+
+    fn keep(&mut self, arena: ByteArena) {
+        self.arenas.push(arena);
+    }
+}
+
+#[inline]
+fn gather<T: Copy>(
+    entry: &T,
+    list: &mut Vec<T>,
+    flush: impl FnOnce(&mut Vec<T>) -> Result<(), MemoryError>,
+) -> Result<(), MemoryError> {
+    list.push(*entry);
+    if list.len() == GATHERED { flush(list) } else { Ok(()) }
+}
+
+fn flush<T: Copy>(from: &mut Vec<T>, to: &mut ChunkList<T>) -> Result<(), MemoryError> {
+    to.extend(from)?;
+    from.clear();
+    Ok(())
 }

@@ -223,6 +223,7 @@ fn wait<'a>(condvar: &Condvar, guard: MutexGuard<'a, State>) -> MutexGuard<'a, S
 }
 
 #[cfg(all(test, not(loom)))]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::*;
     use crate::schedule::Cursor;
