@@ -1,0 +1,127 @@
+# The one list of commands, for people and for CI. `make` alone shows it.
+
+RUST_LEAST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+PYTHON_LEAST := 3.11
+, := ,
+RUFF := 0.17.5
+
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+TEGULA := $(TARGET)/release/tegula
+VENV := bench/.venv
+
+# What `make run` counts: the sources of the crates that Tegula was just built from.
+INPUT ?= "$${CARGO_HOME:-$$HOME/.cargo}"/registry/src
+WORDS ?= alpha
+TOP ?= 10
+
+# The texts of the whole-process benchmarks, and how often each program runs on them.
+CORPUS ?= bench/corpus
+RUNS ?= 5
+OWN_TEXTS := source source256 zipf distinct
+COMPARE_TEXTS := letters source256
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help run build test lint lint-rust lint-python miri loom bench bench-own bench-compare \
+	corpus clean need-cargo need-lints need-miri need-python
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
+
+run: build ## Count words and show what it took; INPUT=paths WORDS=whitespace|alpha|unicode TOP=10
+	@$(TEGULA) wordcount $(INPUT) --words $(WORDS) --top $(TOP) --stats
+
+build: need-cargo ## Build the release binary
+	cargo build --release -p tegula-cli
+
+test: need-cargo ## Run all tests, those in the documentation too
+	cargo test --workspace
+
+lint: lint-rust lint-python ## Check format and style of all code
+
+lint-rust: need-lints
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc -p tegula -p tegula-apps --no-deps --locked
+
+lint-python: $(VENV)/ruff-$(RUFF)
+	$(VENV)/bin/ruff check bench
+	$(VENV)/bin/ruff format --check bench
+
+# Property tests want the current folder, and under Miri a few cases must do.
+miri: need-miri ## Run the tests of containers, memory and partials under Miri (slow)
+	MIRIFLAGS=-Zmiri-disable-isolation PROPTEST_CASES=4 cargo +nightly miri test -p tegula --lib \
+		--target-dir $(TARGET)/miri -- container:: memory:: partial:: key:: split:: plan::
+
+loom: need-cargo ## Try all interleavings of the scheduler
+	RUSTFLAGS="--cfg loom" cargo test -p tegula --lib --release --target-dir $(TARGET)/loom schedule
+
+bench: need-cargo ## Time each stage on its own (two minutes); FILTER=name for some of them
+	cargo bench -p tegula-bench -- $(FILTER)
+
+bench-own: build need-python $(OWN_TEXTS:%=$(CORPUS)/%.txt) ## Time whole word counts; RUNS=5
+	python3 bench/compare/own.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
+
+bench-compare: build $(VENV)/compare $(COMPARE_TEXTS:%=$(CORPUS)/%.txt) ## Time them beside other programs; PHOENIX=program METIS=program
+	$(VENV)/bin/python bench/compare/word_count.py --corpus $(CORPUS) --tegula $(TEGULA) \
+		--runs $(RUNS) $(if $(PHOENIX),--phoenix $(PHOENIX)) $(if $(METIS),--metis $(METIS))
+
+corpus: $(sort $(OWN_TEXTS:%=$(CORPUS)/%.txt) $(COMPARE_TEXTS:%=$(CORPUS)/%.txt)) ## Make their texts; LINUX_SOURCE=folder of an unpacked linux-source
+
+clean: need-cargo ## Remove all that was built (the texts in bench/corpus stay)
+	cargo clean
+	rm -rf $(VENV)
+
+# The texts. Those that are there are not made again.
+
+$(CORPUS)/zipf.txt $(CORPUS)/distinct.txt: | need-python
+	mkdir -p $(@D)
+	python3 bench/corpus.py $(basename $(@F)) --out $@
+
+$(CORPUS)/%.txt: | need-python
+	@test -n "$(LINUX_SOURCE)" || { echo "make: $@ is missing: say where the Linux source is" \
+		"unpacked, make corpus LINUX_SOURCE=folder (apt-get install linux-source, then" \
+		"tar -xf /usr/src/linux-source-*.tar.xz)" >&2; exit 1; }
+	mkdir -p $(@D)
+	python3 bench/corpus.py $* --from "$(LINUX_SOURCE)" --out $@
+
+# What Python code needs, apart from the standard library.
+
+$(VENV)/ruff-$(RUFF): | $(VENV)/bin/python
+	$(VENV)/bin/python -m pip install --quiet ruff==$(RUFF)
+	touch $@
+
+$(VENV)/compare: bench/compare/requirements.txt | $(VENV)/bin/python
+	$(VENV)/bin/python -m pip install --quiet -r $<
+	touch $@
+
+$(VENV)/bin/python: | need-python
+	python3 -m venv $(VENV)
+
+# What a machine must have, each with the way to get it.
+
+need-cargo:
+	@command -v cargo >/dev/null || { echo "make: cargo is missing: install Rust" \
+		"$(RUST_LEAST) or later from https://rustup.rs" >&2; exit 1; }
+	@have=$$(rustc --version | cut -d ' ' -f 2); \
+	printf '%s\n' $(RUST_LEAST) "$$have" | sort --check=quiet --version-sort || { \
+		echo "make: Rust $$have is too old, $(RUST_LEAST) is the least:" \
+		"rustup update stable" >&2; exit 1; }
+	@command -v cc >/dev/null || { echo "make: cc is missing, with which Rust links:" \
+		"apt-get install gcc" >&2; exit 1; }
+
+need-lints: need-cargo
+	@cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 || { \
+		echo "make: rustfmt or clippy is missing:" \
+		"rustup component add rustfmt clippy" >&2; exit 1; }
+
+need-miri: need-cargo
+	@cargo +nightly miri --version >/dev/null 2>&1 || { echo "make: Miri is missing:" \
+		"rustup toolchain install nightly --component miri,rust-src" >&2; exit 1; }
+
+need-python:
+	@python3 -c 'import sys; sys.exit(sys.version_info < ($(subst .,$(,) ,$(PYTHON_LEAST))))' \
+		2>/dev/null || { echo "make: python3 is missing or older than $(PYTHON_LEAST):" \
+		"apt-get install python3, or https://www.python.org/downloads" >&2; exit 1; }
+	@python3 -c 'import ensurepip, venv' 2>/dev/null || { echo "make: python3 has no venv:" \
+		"apt-get install python3-venv" >&2; exit 1; }
