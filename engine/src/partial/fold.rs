@@ -14,14 +14,17 @@ pub(crate) trait Taker<V> {
 
     /// Takes the bytes of the long keys of a partition's pairs, all of which were taken. Who has
     /// kept such keys must keep these; who has copied them lets go.
-    fn keep(&mut self, arena: ByteArena) {
-        drop(arena);
-    }
+    fn keep(&mut self, arena: ByteArena);
 }
 
 impl<V: Copy> Taker<V> for Pairs<V> {
     fn take<K: SlotKey>(&mut self, entry: &Entry<K, V>) -> Result<(), MemoryError> {
         self.put(entry)
+    }
+
+    /// `put` has copied the keys.
+    fn keep(&mut self, arena: ByteArena) {
+        drop(arena);
     }
 }
 

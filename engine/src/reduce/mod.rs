@@ -183,6 +183,10 @@ impl<V, T: Taker<V>> Taker<V> for Counted<T> {
         self.totals.key_bytes += entry.key.bytes().len() as u64;
         self.taker.take(entry)
     }
+
+    fn keep(&mut self, arena: ByteArena) {
+        self.taker.keep(arena);
+    }
 }
 
 fn split_totals<C: Combine, T>(workers: Vec<Worker<C, T>>) -> (Vec<T>, ReduceTotals) {

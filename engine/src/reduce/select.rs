@@ -5,7 +5,7 @@ use super::splitters::by_value;
 use crate::combine::Combine;
 use crate::container::{Entry, SlotKey};
 use crate::error::MemoryError;
-use crate::memory::ChunkPool;
+use crate::memory::{ByteArena, ChunkPool};
 use crate::partial::{PairRef, Pairs, Taker};
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -81,5 +81,10 @@ impl<C: Combine> Taker<C::Accumulator> for Selection<C> {
             }
         }
         Ok(())
+    }
+
+    /// What is selected was copied.
+    fn keep(&mut self, arena: ByteArena) {
+        drop(arena);
     }
 }
