@@ -20,12 +20,22 @@ type Answer<J> = <<J as Job>::Combine as Combine>::Output;
 
 /// The answer of a job, in the order that was asked for.
 pub struct Output<J: Job> {
-    core: Arc<Core>,
     pieces: Vec<Piece<Accumulator<J>>>,
     /// Bytes of keys that the pieces point at.
     _long_keys: Vec<ByteArena>,
     len: usize,
     stats: Stats,
+    /// Dropped last, when the memory of the fields above has gone back to it.
+    core: TrimmedCore,
+}
+
+/// The engine's core, which gives memory back to the system when an answer lets go of it.
+struct TrimmedCore(Arc<Core>);
+
+impl Drop for TrimmedCore {
+    fn drop(&mut self) {
+        self.0.trim();
+    }
 }
 
 impl<J: Job> Output<J> {
@@ -36,7 +46,7 @@ impl<J: Job> Output<J> {
         stats: Stats,
     ) -> Self {
         let len = pieces.iter().map(|piece| piece.pairs.len()).sum();
-        Output { core, pieces, _long_keys: long_keys, len, stats }
+        Output { pieces, _long_keys: long_keys, len, stats, core: TrimmedCore(core) }
     }
 
     /// Number of pairs.

@@ -47,7 +47,7 @@ impl<J: Job> Output<J> {
         let blocks = self.blocks();
         let (cursor, failure) = (Cursor::new(blocks.len() as u64), Failure::new(cancel));
         let (turn, turned) = (Mutex::new(Turn { sink, next: 0 }), Condvar::new());
-        let texts = PerWorker::new(self.core.pool().workers());
+        let texts = PerWorker::new(self.core.0.pool().workers());
         let step = |worker| {
             let Some(number) = (!failure.stops()).then(|| cursor.take()).flatten() else {
                 return Step::Done;
@@ -64,7 +64,7 @@ impl<J: Job> Output<J> {
             });
             if written.is_some() { Step::More } else { Step::Done }
         };
-        self.core.pool().run(step, || ());
+        self.core.0.pool().run(step, || ());
         failure.check()?;
         let turn = turn.into_inner().unwrap_or_else(PoisonError::into_inner);
         turn.sink.flush().map_err(|cause| OutputError::from_write(name, cause).into())
