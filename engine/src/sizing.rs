@@ -5,7 +5,7 @@
 use crate::topology::Topology;
 
 /// A split leaves most of the second-level cache to the tables it is mapped into.
-const SPLITS_PER_L2: u64 = 8;
+const SPLITS_PER_L2: u64 = 16;
 const SPLIT_BYTES_LEAST: u64 = 64 << 10;
 const SPLIT_BYTES_MOST: u64 = 512 << 10;
 
