@@ -1,9 +1,9 @@
 //! Count: how often a key was emitted.
 
-use super::{Combine, take};
+use super::{Combine, Sum};
 use std::cmp::Ordering;
 
-/// How often a key was emitted; the emitted value is `()`.
+/// How often a key was emitted; the emitted value is `()`. It is the sum of ones, but says so.
 ///
 /// Byte form: the count as 8 bytes, little-endian.
 ///
@@ -36,19 +36,19 @@ impl Combine for Count {
     }
 
     fn finish(accumulator: &u64) -> u64 {
-        *accumulator
+        Sum::<u64>::finish(accumulator)
     }
 
     fn rank(a: &u64, b: &u64) -> Ordering {
-        a.cmp(b)
+        Sum::<u64>::rank(a, b)
     }
 
     fn encode(accumulator: &u64, out: &mut Vec<u8>) {
-        out.extend_from_slice(&accumulator.to_le_bytes());
+        Sum::<u64>::encode(accumulator, out);
     }
 
     fn decode(bytes: &mut &[u8]) -> Option<u64> {
-        take(bytes).map(u64::from_le_bytes)
+        Sum::<u64>::decode(bytes)
     }
 }
 
