@@ -350,18 +350,19 @@ mod tests {
     #[test]
     fn entries_survive_growth_and_come_in_one_order_however_they_came_in() {
         let blocks = BlockPool::new(Budget::new(None));
-        // Nearly full small tables, so that runs wrap around the end.
-        for count in (1..40).chain([700]) {
+        // Nearly full small tables, so that runs wrap around the end; fewer for Miri, which is slow.
+        let (step, most) = if cfg!(miri) { (13, 100) } else { (1, 700) };
+        for count in (1..40).step_by(step).chain([most]) {
             let mut forward = Table::new(&blocks, 6).unwrap();
             let mut backward = Table::new(&blocks, 11).unwrap();
-            for i in 0..1000 {
+            for i in 0..3 * count {
                 add(&mut forward, &format!("{count} {}", i % count), 1);
-                add(&mut backward, &format!("{count} {}", (999 - i) % count), 1);
+                add(&mut backward, &format!("{count} {}", (3 * count - 1 - i) % count), 1);
             }
             let (all, again) = (contents(&mut forward), contents(&mut backward));
             assert_eq!(all.len(), count);
             assert_eq!(all, again);
-            assert_eq!(all.iter().map(|pair| pair.1).sum::<u64>(), 1000);
+            assert!(all.iter().all(|pair| pair.1 == 3));
             assert!(all.iter().map(|pair| ShortKey::new(&pair.0).hash()).is_sorted());
         }
     }

@@ -135,7 +135,7 @@ fn words(numbers: std::ops::Range<usize>) -> Vec<Vec<u8>> {
 }
 
 /// More words of each class than a table takes that does not grow.
-const MANY: usize = if cfg!(miri) { 500 } else { 9000 };
+const MANY: usize = if cfg!(miri) { 180 } else { 9000 };
 /// Words in a split.
 const SPLIT: usize = MANY / 6;
 
@@ -191,7 +191,7 @@ fn an_abandoned_split_leaves_no_borrowed_key_behind() {
 fn integers_are_inline_keys_and_two_workers_share_a_partial() {
     let (bench, mut expected) = (Bench::new(), Counts::new());
     let mut emitters = [NO_GROWTH, GROWTH].map(|limits| bench.emitter::<Numbers>(limits));
-    let many = if cfg!(miri) { 600 } else { 6000_u64 };
+    let many = if cfg!(miri) { 400 } else { 6000_u64 };
     for number in 0..many {
         let key = number % (many / 2 + 100) * 0x0123_4567_89ab;
         *expected.entry(key.to_be_bytes().to_vec()).or_default() += number;
@@ -220,7 +220,7 @@ fn integers_are_inline_keys_and_two_workers_share_a_partial() {
 fn the_canonical_order_is_that_of_the_pairs_alone() {
     // Enough short ones that the tables of a partition differ in size (not so for Miri, which has
     // other things to look at).
-    let short = if cfg!(miri) { 300 } else { 6000 };
+    let short = if cfg!(miri) { 60 } else { 6000 };
     let mut all: Vec<Vec<u8>> = (0..short).map(|i| format!("{i}").into_bytes()).collect();
     all.extend(words(short..short + short / 6));
     let [forward, backward, parts] = [Bench::new(), Bench::new(), Bench::new()];

@@ -7,6 +7,8 @@
 mod ranges;
 mod select;
 mod splitters;
+#[cfg(test)]
+mod tests;
 
 use crate::combine::Combine;
 use crate::container::{Entry, SlotKey};

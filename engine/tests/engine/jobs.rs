@@ -1,0 +1,72 @@
+//! Jobs that several tests run.
+
+use tegula::{Count, Cut, Emit, Job, Result, Split, Sum, WordClass};
+
+/// How often each word of a class occurs; letters folded if the class is of letters.
+pub(crate) struct Words(pub(crate) WordClass);
+
+impl Job for Words {
+    type Key = [u8];
+    type Combine = Sum<u64>;
+
+    fn cut(&self) -> Cut {
+        Cut::around(self.0)
+    }
+
+    fn folds_ascii(&self) -> bool {
+        self.0 == WordClass::Alpha
+    }
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        emit.emit_each(split.words(self.0), 1);
+        Ok(())
+    }
+}
+
+/// As `Words` of white space, with keys that the map makes: each is emitted as a copy.
+pub(crate) struct CopiedWords;
+
+impl Job for CopiedWords {
+    type Key = [u8];
+    type Combine = Count;
+
+    fn cut(&self) -> Cut {
+        Cut::around(WordClass::Whitespace)
+    }
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        for word in split.fields() {
+            emit.emit_copied(&word.to_vec(), ());
+        }
+        Ok(())
+    }
+}
+
+/// A job of `u64` sums under byte keys whose map is a function: for tests that need a map of their
+/// own. Boxed, so that the engine is compiled once for all of them.
+pub(crate) struct Mapping<'f>(Box<Map<'f>>);
+
+type Map<'f> = dyn Fn(Split<'_>, EmitPair<'_>) -> Result<()> + Sync + 'f;
+
+/// What such a function is given to emit with.
+pub(crate) type EmitPair<'e> = &'e mut dyn FnMut(&[u8], u64);
+
+impl Job for Mapping<'_> {
+    type Key = [u8];
+    type Combine = Sum<u64>;
+
+    fn cut(&self) -> Cut {
+        Cut::around(WordClass::Whitespace)
+    }
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        (self.0)(split, &mut |key, value| emit.emit_copied(key, value))
+    }
+}
+
+/// The job of a map.
+pub(crate) fn mapping<'f>(
+    map: impl Fn(Split<'_>, EmitPair<'_>) -> Result<()> + Sync + 'f,
+) -> Mapping<'f> {
+    Mapping(Box::new(map))
+}

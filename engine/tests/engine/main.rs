@@ -1,0 +1,23 @@
+//! The engine as its users see it: jobs over the public API, against counts made in the plainest
+//! way. One file per behaviour; `jobs`, `reference` and `support` are what they share.
+
+// The lint's exception for tests does not reach what tests share.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod jobs;
+mod reference;
+mod support;
+
+mod answers_are_the_same_in_every_shape;
+mod bad_input_is_named;
+mod bad_options_are_named;
+mod cancelled_runs_end_soon;
+mod many_jobs_share_an_engine;
+mod memory_has_a_limit;
+mod misbehaving_jobs_fail_alone;
+mod numbers_are_the_same_in_every_shape;
+mod outputs_that_cannot_be_written_are_named;
+mod overflowing_tables_lose_nothing;
+mod records_are_never_torn;
+mod streams_are_read_to_their_end;
+mod the_books_are_counted_to_the_byte;

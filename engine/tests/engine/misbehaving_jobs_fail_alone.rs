@@ -1,0 +1,301 @@
+//! A job whose own code fails or panics, wherever it is called, fails with the place named; the
+//! engine loses no worker and its next job is right.
+
+use crate::jobs::mapping;
+use crate::support::{assert_works, cases, engine, error_saying, folder_of, within};
+use proptest::prelude::*;
+use std::cmp::Ordering;
+use std::path::Path;
+use tegula::{
+    Cancel, Combine, Cut, Emit, Error, Input, Job, Options, Order, Place, Result, Split, Sum,
+};
+
+fn splits_of(bytes: u64) -> Options {
+    Options { split_bytes: Some(bytes), ..Options::default() }
+}
+
+#[test]
+fn an_error_of_the_map_names_the_record_and_the_earliest_one_wins() {
+    let folder = folder_of(&["good good good good", "good bad good bad good", "good"]);
+    let job = mapping(|split, emit| {
+        for word in split.fields() {
+            if word == b"bad" {
+                return Err(split.error_at(word, "this word is bad"));
+            }
+            emit(word, 1);
+        }
+        Ok(())
+    });
+    for workers in [1, 2, 7] {
+        let engine = engine(workers);
+        let input = Input::paths([folder.path()]).unwrap();
+        let path = folder.path().join("001.txt");
+        let says = [&*format!("{}, byte 5: this word is bad", path.display())];
+        // One split a file: the second bad word is not even seen.
+        let error = error_saying(&engine, engine.run_with(&job, input, &splits_of(30)), &says);
+        let Error::Record { place, .. } = error else { panic!("{error:?}") };
+        assert_eq!(place, Place { source: path, offset: Some(5) });
+    }
+}
+
+#[test]
+fn a_panic_of_the_map_names_the_split() {
+    for workers in [1, 2, 7] {
+        let engine = engine(workers);
+        let job = mapping(|split, emit| {
+            split.fields().for_each(|word| emit(word, 1));
+            assert!(!split.bytes().starts_with(b"c"), "no c, please");
+            Ok(())
+        });
+        let result = engine.run_with(&job, Input::bytes("aaa bbb ccc ddd "), &splits_of(4));
+        let says = ["panicked at memory, byte 8: no c, please; the job is stopped"];
+        let error = error_saying(&engine, result, &says);
+        let Error::Panicked { place, message } = error else { panic!("{error:?}") };
+        assert_eq!((place.offset, &*message), (Some(8), "no c, please"));
+    }
+}
+
+#[test]
+fn a_panic_without_a_message_is_a_panic_still() {
+    let engine = engine(2);
+    let job = mapping(|_, _| std::panic::panic_any(7));
+    let error = error_saying(&engine, engine.run(&job, Input::bytes("a")), &["no message"]);
+    assert!(matches!(error, Error::Panicked { .. }));
+}
+
+#[test]
+fn a_sum_that_overflows_fails_the_job() {
+    let says = ["the sum of a key exceeds u64", "use Sum<f64> or smaller values"];
+    let job = mapping(|split, emit| {
+        split.fields().for_each(|word| emit(word, u64::MAX / 2));
+        Ok(())
+    });
+    // In one split (absorb), and over two workers' tables (merge).
+    for (text, workers) in [("a a a ", 1), ("a a b c d e f g h i j k a a ", 2)] {
+        let engine = engine(workers);
+        let result = engine.run_with(&job, Input::bytes(text), &splits_of(1));
+        let error = error_saying(&engine, result, &says);
+        assert!(matches!(error, Error::Panicked { .. }), "{error:?}");
+    }
+}
+
+/// The greatest value of a key; each part of it panics at a value of its own.
+struct Faulty;
+
+/// A part of the combine, by the value that it does not like.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Part {
+    Absorb = 13,
+    Merge,
+    Finish,
+    Rank,
+}
+
+impl Part {
+    fn check(self, value: u64) {
+        assert!(value != self as u64, "{self:?} does not like {value}");
+    }
+}
+
+impl Combine for Faulty {
+    type Value = u64;
+    type Accumulator = u64;
+    type Output = u64;
+
+    fn identity() -> u64 {
+        0
+    }
+
+    fn absorb(into: &mut u64, value: u64) {
+        Part::Absorb.check(value);
+        *into = value.max(*into);
+    }
+
+    fn merge(into: &mut u64, other: &u64) {
+        Part::Merge.check(*other);
+        *into = (*other).max(*into);
+    }
+
+    fn finish(value: &u64) -> u64 {
+        Part::Finish.check(*value);
+        *value
+    }
+
+    fn rank(a: &u64, b: &u64) -> Ordering {
+        Part::Rank.check(*a);
+        a.cmp(b)
+    }
+
+    fn encode(value: &u64, out: &mut Vec<u8>) {
+        Sum::<u64>::encode(value, out);
+    }
+
+    fn decode(bytes: &mut &[u8]) -> Option<u64> {
+        Sum::<u64>::decode(bytes)
+    }
+}
+
+/// Emits numbers as keys; beyond the first few, their value is the one that a part does not like.
+struct Numbers {
+    disliked: Option<Part>,
+}
+
+impl Job for Numbers {
+    type Key = u64;
+    type Combine = Faulty;
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        for line in split.lines() {
+            let number = line.iter().fold(0, |number, digit| number * 10 + u64::from(digit - b'0'));
+            let bad = self.disliked.filter(|_| number > 12).map(|part| part as u64);
+            emit.emit(number, bad.unwrap_or(number % 13));
+        }
+        Ok(())
+    }
+}
+
+fn numbers(count: u64) -> Input {
+    Input::bytes((0..count).map(|i| format!("{i}\n")).collect::<String>())
+}
+
+/// Runs a job whose combine panics in a part, and looks for the name of the stage in which it should.
+fn panics_in(part: Part, stage: &str, order: Order, count: u64) {
+    for workers in [1, 3] {
+        let engine = engine(workers);
+        let options = Options { order, ..splits_of(1000) };
+        // It works with values that nobody minds.
+        let fine = engine.run_with(&Numbers { disliked: None }, numbers(count), &options).unwrap();
+        assert_eq!(fine.len() as u64, count);
+        let failed = engine.run_with(&Numbers { disliked: Some(part) }, numbers(count), &options);
+        let says = [stage, &*format!("{part:?} does not like")];
+        let error = error_saying(&engine, failed, &says);
+        assert!(matches!(error, Error::Panicked { .. }), "{error:?}");
+    }
+}
+
+#[test]
+fn a_panic_of_the_combine_names_its_stage() {
+    panics_in(Part::Absorb, "memory, byte ", Order::Key, 100);
+    panics_in(Part::Rank, "the reduce stage", Order::Value, 100_000);
+    panics_in(Part::Rank, "the merge stage", Order::Value, 100);
+    // Order::None folds all partitions, whether or not a key can stand in them twice.
+    panics_in(Part::Merge, "the reduce stage", Order::None, 100);
+}
+
+#[test]
+fn a_panic_while_partials_are_compressed_names_the_map_stage() {
+    // More pairs than the tables of any machine hold.
+    panics_in(Part::Merge, "the map stage", Order::Key, 3_000_000);
+}
+
+#[test]
+fn a_panic_while_the_answer_is_written_names_the_output_stage() {
+    for (workers, count) in [(1, 20), (3, 20), (1, 100_000), (3, 100_000)] {
+        let engine = engine(workers);
+        let output = engine.run(&Numbers { disliked: Some(Part::Finish) }, numbers(count)).unwrap();
+        let mut sink = Vec::new();
+        let written =
+            output.write(&mut sink, Path::new("a vector"), &Cancel::new(), |key, value, text| {
+                text.extend(format!("{key}\t{value}\n").bytes())
+            });
+        error_saying(&engine, written, &["the output stage", "Finish does not like"]);
+        // What was written is what stands before the block that failed, which here is the first.
+        assert!(sink.is_empty(), "{} bytes were written around a hole", sink.len());
+    }
+}
+
+/// A stream whose workers are gone must not be read for ever.
+#[test]
+fn a_panic_while_a_stream_is_read_ends_the_job() {
+    within(60, || {
+        for workers in [1, 2] {
+            let engine = engine(workers);
+            let folder = tempfile::tempdir().unwrap();
+            let (pipe, writer) = crate::support::pipe_written_by(&folder, |mut pipe| {
+                let text: String = (0..200_000).map(|i| format!("{i}\n")).collect();
+                // Until the reader goes away.
+                while std::io::Write::write_all(&mut pipe, text.as_bytes()).is_ok() {}
+            });
+            let failed = engine.run(&Numbers { disliked: Some(Part::Merge) }, pipe);
+            error_saying(&engine, failed, &["the map stage", "Merge does not like"]);
+            writer.join().unwrap();
+        }
+    });
+}
+
+/// Cuts where its function says, which is wherever it does not panic.
+struct BadCut;
+
+impl Job for BadCut {
+    type Key = [u8];
+    type Combine = Sum<u64>;
+
+    fn cut(&self) -> Cut {
+        Cut::Between(|before, _| {
+            assert!(before != b'!', "the cut does not like !");
+            before == b' '
+        })
+    }
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        emit.emit(split.bytes(), 1);
+        Ok(())
+    }
+}
+
+#[test]
+fn a_panic_of_the_cut_ends_the_job() {
+    let text = "one two three four! five six ".repeat(10_000);
+    let engine = engine(2);
+    let failed = engine.run_with(&BadCut, Input::bytes(text.clone()), &splits_of(100));
+    let says = ["the map stage", "the cut does not like !"];
+    error_saying(&engine, failed, &says);
+    within(60, move || {
+        let folder = tempfile::tempdir().unwrap();
+        let (pipe, writer) = crate::support::pipe_written_by(&folder, move |mut pipe| {
+            // Whose every byte is disliked; the reader may go away at any time.
+            let _ = std::io::Write::write_all(&mut pipe, "!".repeat(text.len()).as_bytes());
+        });
+        error_saying(&engine, engine.run_with(&BadCut, pipe, &splits_of(100)), &says);
+        writer.join().unwrap();
+    });
+}
+
+proptest! {
+    #![proptest_config(cases(32))]
+
+    #[test]
+    fn whatever_word_fails_the_next_job_is_right(
+        words in 1..3000_usize,
+        bad in 0..3000_usize,
+        panics: bool,
+        split in 1..500_u64,
+        workers in 1..4_usize,
+    ) {
+        let text: String = (0..words).map(|i| format!("{} ", i % 1000 + i / 1000 * 1000)).collect();
+        let bad_word = bad.to_string();
+        let job = mapping(|part, emit| {
+            for word in part.fields() {
+                if word == bad_word.as_bytes() {
+                    assert!(!panics, "bad");
+                    return Err(part.error_at(word, "bad"));
+                }
+                emit(word, 1);
+            }
+            Ok(())
+        });
+        let engine = engine(workers);
+        let result = engine.run_with(&job, Input::bytes(text.clone()), &splits_of(split));
+        match result {
+            Ok(output) => prop_assert!(bad >= words && output.len() == words),
+            Err(Error::Panicked { .. }) => prop_assert!(panics && bad < words),
+            Err(Error::Record { place, .. }) => {
+                let at = place.offset.unwrap() as usize;
+                let found = text[at..].split(' ').next();
+                prop_assert_eq!(found, Some(&*bad_word));
+            }
+            Err(other) => prop_assert!(false, "{other:?}"),
+        }
+        assert_works(&engine);
+    }
+}

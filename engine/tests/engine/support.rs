@@ -1,0 +1,143 @@
+//! What tests share: engines, texts of answers, folders of files, and patience with an end.
+
+use crate::jobs::Words;
+use proptest::prelude::ProptestConfig;
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{OnceLock, mpsc};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tegula::{Cancel, Combine, Engine, Input, Job, Key, Options, Output, Result, WordClass};
+use tempfile::TempDir;
+
+/// Numbers of workers that answers are compared over.
+pub(crate) const WORKERS: [usize; 4] = [1, 2, 3, 7];
+
+pub(crate) fn engine(workers: usize) -> Engine {
+    Engine::builder().workers(workers).build().unwrap()
+}
+
+/// Engines of `WORKERS`, shared by all tests that leave them whole: so each serves many jobs.
+pub(crate) fn engines() -> &'static [Engine] {
+    static ENGINES: OnceLock<Vec<Engine>> = OnceLock::new();
+    ENGINES.get_or_init(|| WORKERS.map(engine).into())
+}
+
+/// So many random cases, and no file of those that failed.
+pub(crate) fn cases(count: u32) -> ProptestConfig {
+    ProptestConfig { cases: count, failure_persistence: None, ..ProptestConfig::default() }
+}
+
+pub(crate) type Answer<J> = <<J as Job>::Combine as Combine>::Output;
+
+/// The output as text, a line per pair; the same by looking at it and by writing it.
+pub(crate) fn text_of<J: Job>(
+    output: &Output<J>,
+    line: impl Fn(<J::Key as Key>::Borrowed<'_>, Answer<J>, &mut Vec<u8>) + Sync,
+) -> Vec<u8> {
+    let (mut seen, mut written) = (Vec::new(), Vec::new());
+    output.iter().for_each(|(key, answer)| line(key, answer, &mut seen));
+    output.write(&mut written, Path::new("a vector"), &Cancel::new(), line).unwrap();
+    assert!(seen == written, "iter and write differ");
+    assert_eq!(output.len(), output.iter().count());
+    assert_eq!(output.is_empty(), output.len() == 0);
+    written
+}
+
+/// A line of a count.
+pub(crate) fn count_line(key: &[u8], count: u64, text: &mut Vec<u8>) {
+    text.extend_from_slice(key);
+    text.extend_from_slice(format!("\t{count}\n").as_bytes());
+}
+
+/// The lines of counts.
+pub(crate) fn count_lines(pairs: &[(Vec<u8>, u64)]) -> Vec<u8> {
+    let mut text = Vec::new();
+    pairs.iter().for_each(|(key, count)| count_line(key, *count, &mut text));
+    text
+}
+
+/// Files named by number, in a folder that goes when it is dropped.
+pub(crate) fn folder_of<T: AsRef<[u8]>>(texts: &[T]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (number, text) in texts.iter().enumerate() {
+        fs::write(file_in(&folder, number), text).unwrap();
+    }
+    folder
+}
+
+pub(crate) fn file_in(folder: &TempDir, number: usize) -> PathBuf {
+    folder.path().join(format!("{number:03}.txt"))
+}
+
+/// Runs a small job that anyone can check: no worker, no buffer and no lock was lost.
+pub(crate) fn assert_works(engine: &Engine) {
+    let text = "to be or not to be ".repeat(5000);
+    let options = Options { split_bytes: Some(1000), ..Options::default() };
+    let job = Words(WordClass::Whitespace);
+    let output = engine.run_with(&job, Input::bytes(text), &options).unwrap();
+    let text = text_of(&output, count_line);
+    assert_eq!(text, b"be\t10000\nnot\t5000\nor\t5000\nto\t10000\n");
+}
+
+/// The error of a run, whose message says all of `words`, and whose engine still works.
+pub(crate) fn error_saying<R>(engine: &Engine, result: Result<R>, words: &[&str]) -> tegula::Error {
+    let Err(error) = result else { panic!("the run should have failed") };
+    let message = error.to_string();
+    for word in words {
+        assert!(message.contains(word), "`{message}` does not say `{word}`");
+    }
+    assert_works(engine);
+    error
+}
+
+/// Fails if the work takes longer, instead of waiting for ever.
+pub(crate) fn within<R: Send + 'static>(
+    seconds: u64,
+    work: impl FnOnce() -> R + Send + 'static,
+) -> R {
+    let (sender, receiver) = mpsc::channel();
+    let worker = std::thread::spawn(move || sender.send(work()).unwrap());
+    match receiver.recv_timeout(Duration::from_secs(seconds)) {
+        Ok(result) => result,
+        Err(mpsc::RecvTimeoutError::Timeout) => panic!("not done within {seconds} s"),
+        Err(mpsc::RecvTimeoutError::Disconnected) => match worker.join() {
+            Err(panic) => std::panic::resume_unwind(panic),
+            Ok(()) => unreachable!("a worker that ended well has sent its result"),
+        },
+    }
+}
+
+/// A pipe in the folder as input, and the thread that opens and writes it.
+pub(crate) fn pipe_written_by(
+    folder: &TempDir,
+    write: impl FnOnce(fs::File) + Send + 'static,
+) -> (Input, JoinHandle<()>) {
+    let path = folder.path().join("pipe");
+    let _ = fs::remove_file(&path);
+    mknodat(CWD, &path, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+    let input = Input::paths([&path]).unwrap();
+    // Opening waits for the reader.
+    let open = move || write(fs::OpenOptions::new().write(true).open(path).unwrap());
+    (input, std::thread::spawn(open))
+}
+
+const LIMITED: &str = "TEGULA_TEST_WITH_LITTLE_ADDRESS_SPACE";
+
+/// Runs another test in a process of its own that may use so many KiB of addresses: a limit that
+/// cannot be lifted again.
+pub(crate) fn with_address_space(test: &str, kib: u64) {
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg(format!("ulimit -v {kib}; exec \"$0\" --exact \"$1\" --nocapture"));
+    shell.arg(std::env::current_exe().unwrap()).arg(test).env(LIMITED, "1");
+    let output = shell.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && text.contains("1 passed"), "{text}{output:?}");
+}
+
+/// Whether this process was started so.
+pub(crate) fn has_little_address_space() -> bool {
+    std::env::var_os(LIMITED).is_some()
+}
