@@ -114,7 +114,8 @@ impl Text {
         let words = || self.words.iter().map(|word| &self.bytes[word.clone()]);
         for word in words() {
             emit.emit(word, 1);
-            emit.emit_copied(&word.to_vec(), 10);
+            let made = word.to_vec();
+            emit.emit_copied(&made, 10);
         }
         emit.emit_each(words(), 100);
         emit.emit(b"a static key that lies in no split", 1000);
@@ -199,9 +200,9 @@ fn integers_are_inline_keys_and_two_workers_share_a_partial() {
         // SAFETY: an empty split; its keys are numbers.
         let mut emit = unsafe { emitter.begin_split(NonNull::dangling(), 0) };
         if number % 2 == 0 {
-            emit.emit(key, number)
+            emit.emit(key, number);
         } else {
-            emit.emit_copied(key, number)
+            emit.emit_copied(key, number);
         }
         if number % 50 == 49 {
             emitter.finish_split().unwrap();

@@ -36,7 +36,8 @@ impl Job for CopiedWords {
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
         for word in split.fields() {
-            emit.emit_copied(&word.to_vec(), ());
+            let made = word.to_vec();
+            emit.emit_copied(&made, ());
         }
         Ok(())
     }

@@ -196,7 +196,7 @@ fn a_panic_while_the_answer_is_written_names_the_output_stage() {
         let mut sink = Vec::new();
         let written =
             output.write(&mut sink, Path::new("a vector"), &Cancel::new(), |key, value, text| {
-                text.extend(format!("{key}\t{value}\n").bytes())
+                text.extend(format!("{key}\t{value}\n").bytes());
             });
         error_saying(&engine, written, &["the output stage", "Finish does not like"]);
         // What was written is what stands before the block that failed, which here is the first.

@@ -32,7 +32,7 @@ fn records<'t>(cut: &Cut, text: &'t [u8]) -> Vec<&'t [u8]> {
         Cut::Lines => text[at - 1] == b'\n',
         Cut::After(set) => set.contains(text[at - 1]),
         Cut::Between(border) => border(text[at - 1], text[at]),
-        Cut::Fixed(record) => at as u64 % record == 0,
+        Cut::Fixed(record) => (at as u64).is_multiple_of(record),
         _ => false,
     };
     let mut records = Vec::new();

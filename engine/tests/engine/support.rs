@@ -42,7 +42,7 @@ pub(crate) fn text_of<J: Job>(
     output.write(&mut written, Path::new("a vector"), &Cancel::new(), line).unwrap();
     assert!(seen == written, "iter and write differ");
     assert_eq!(output.len(), output.iter().count());
-    assert_eq!(output.is_empty(), output.len() == 0);
+    assert_eq!(output.is_empty(), output.iter().next().is_none());
     written
 }
 
