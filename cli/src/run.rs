@@ -48,7 +48,7 @@ impl Run<'_> {
         let flags = self.flags;
         // Better to fail now than after hours: makes each file once, and takes it away again.
         for path in [&flags.output, &flags.stats_json].into_iter().flatten() {
-            drop(AtomicFile::create(path)?);
+            AtomicFile::probe(path)?;
         }
         let shown = progress::show(Arc::clone(&self.progress), flags.progress);
         let engine = Engine::builder().workers(flags.workers).memory_bytes(flags.memory).build()?;

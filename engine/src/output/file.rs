@@ -1,9 +1,10 @@
 //! A file that appears whole or not at all: written under a temporary name beside its place, synced,
-//! renamed. Dropped before that, it leaves nothing behind.
+//! renamed. Dropped before that, it leaves nothing behind. What is no regular file (a device, a pipe)
+//! cannot be replaced and is written as it is.
 
 use crate::error::OutputError;
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -11,39 +12,47 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub struct AtomicFile {
     file: File,
-    temporary: PathBuf,
     path: PathBuf,
-    committed: bool,
+    /// Where the bytes are until the commit; `None` for a device or pipe, and after it.
+    temporary: Option<PathBuf>,
 }
 
 impl AtomicFile {
     /// Creates the temporary file in the folder of `path`. A file that stands at `path` stays as it
-    /// is until [`commit`](AtomicFile::commit).
+    /// is until [`commit`](AtomicFile::commit), which replaces it and keeps its permissions; a link
+    /// is followed. A device or pipe is opened and written directly.
     ///
     /// # Errors
     /// [`OutputError::IsFolder`], or [`OutputError::Create`] with the system's reason.
     pub fn create(path: impl AsRef<Path>) -> Result<AtomicFile, OutputError> {
-        let path = path.as_ref().to_path_buf();
-        let Some(name) = path.file_name().filter(|_| !path.is_dir()) else {
-            return Err(OutputError::IsFolder { path });
-        };
-        let mut hidden = OsString::from(".");
-        hidden.push(name);
-        hidden.push(format!(".tegula-{}", std::process::id()));
-        let mut number = 0;
-        loop {
-            let mut unique = hidden.clone();
-            unique.push(format!("-{number}"));
-            let temporary = path.with_file_name(unique);
-            match OpenOptions::new().write(true).create_new(true).open(&temporary) {
-                Ok(file) => return Ok(AtomicFile { file, temporary, path, committed: false }),
-                Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => number += 1,
-                Err(cause) => return Err(OutputError::Create { path, cause }),
-            }
+        let (path, standing) = look(path.as_ref())?;
+        if standing.as_ref().is_some_and(|standing| !standing.is_file()) {
+            return match OpenOptions::new().write(true).open(&path) {
+                Ok(file) => Ok(AtomicFile { file, path, temporary: None }),
+                Err(cause) => Err(OutputError::Create { path, cause }),
+            };
+        }
+        let made = make_beside(&path).and_then(|(file, temporary)| {
+            let file = AtomicFile { file, path: path.clone(), temporary: Some(temporary) };
+            standing.map_or(Ok(()), |old| file.file.set_permissions(old.permissions()))?;
+            Ok(file)
+        });
+        made.map_err(|cause| OutputError::Create { path, cause })
+    }
+
+    /// Whether `create` would succeed, as far as can be told without a trace: pipes are not opened,
+    /// for their readers would notice.
+    ///
+    /// # Errors
+    /// As [`create`](AtomicFile::create).
+    pub fn probe(path: impl AsRef<Path>) -> Result<(), OutputError> {
+        match look(path.as_ref())? {
+            (_, Some(standing)) if !standing.is_file() => Ok(()),
+            (path, _) => AtomicFile::create(path).map(drop),
         }
     }
 
-    /// The path that the file will have.
+    /// The path that the file will have, links followed.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -54,16 +63,51 @@ impl AtomicFile {
     /// [`OutputError::Write`]; the temporary file is gone then.
     pub fn commit(mut self) -> Result<(), OutputError> {
         let fault = |cause| OutputError::Write { path: self.path.clone(), cause };
-        self.file.sync_all().map_err(fault)?;
-        fs::rename(&self.temporary, &self.path).map_err(fault)?;
-        self.committed = true;
-        let folder = match self.path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
+        let Some(temporary) = &self.temporary else {
+            return Ok(());
         };
+        self.file.sync_all().map_err(fault)?;
+        fs::rename(temporary, &self.path).map_err(fault)?;
+        self.temporary = None;
         // The rename is done; where folders cannot be synced, the file system orders it itself.
-        let _ = File::open(folder).and_then(|folder| folder.sync_all());
+        let _ = File::open(folder_of(&self.path)).and_then(|folder| folder.sync_all());
         Ok(())
+    }
+}
+
+/// The path with links followed, and what stands there.
+fn look(path: &Path) -> Result<(PathBuf, Option<Metadata>), OutputError> {
+    // A link to nothing is replaced, as it can be followed nowhere.
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let standing = fs::metadata(&path).ok();
+    if standing.as_ref().is_some_and(Metadata::is_dir) || path.file_name().is_none() {
+        return Err(OutputError::IsFolder { path });
+    }
+    Ok((path, standing))
+}
+
+/// A new file with a name of its own in the folder of `path`.
+fn make_beside(path: &Path) -> io::Result<(File, PathBuf)> {
+    let mut hidden = OsString::from(".");
+    hidden.push(path.file_name().unwrap_or_default());
+    hidden.push(format!(".tegula-{}", std::process::id()));
+    let mut number = 0;
+    loop {
+        let mut unique = hidden.clone();
+        unique.push(format!("-{number}"));
+        let temporary = path.with_file_name(unique);
+        match OpenOptions::new().write(true).create_new(true).open(&temporary) {
+            Ok(file) => return Ok((file, temporary)),
+            Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => number += 1,
+            Err(cause) => return Err(cause),
+        }
+    }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
     }
 }
 
@@ -79,9 +123,9 @@ impl Write for AtomicFile {
 
 impl Drop for AtomicFile {
     fn drop(&mut self) {
-        if !self.committed {
+        if let Some(temporary) = &self.temporary {
             // Nothing better can be done about a file that will not go.
-            let _ = fs::remove_file(&self.temporary);
+            let _ = fs::remove_file(temporary);
         }
     }
 }
@@ -104,6 +148,31 @@ mod tests {
         file.commit().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_is_no_regular_file_is_written_and_not_replaced() {
+        let mut null = AtomicFile::create("/dev/null").unwrap();
+        null.write_all(b"gone").unwrap();
+        null.commit().unwrap();
+        AtomicFile::probe("/dev/null").unwrap();
+        assert!(!fs::metadata("/dev/null").unwrap().is_file());
+    }
+
+    #[test]
+    fn a_link_is_followed_and_permissions_stay() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let (path, link) = (folder.path().join("counts"), folder.path().join("link"));
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        symlink("counts", &link).unwrap();
+        let mut file = AtomicFile::create(&link).unwrap();
+        file.write_all(b"new").unwrap();
+        file.commit().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     }
 
     #[test]
