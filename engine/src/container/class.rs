@@ -78,16 +78,25 @@ impl<K: SlotKey, V: Copy> ClassTable<K, V> {
     ) -> Result<HandedOver, MemoryError> {
         let mut handed_over = HandedOver::default();
         while !self.table.has_room(pairs) {
-            let doubled = size_of::<Entry<K, V>>() << (self.table.bits() + 1);
-            let repeats = self.combined >= PAIRS_PER_KEY_TO_GROW * self.table.len() as u64;
-            let limit = if repeats { self.limits.most } else { self.limits.cached };
-            if doubled <= limit || self.table.len() == 0 {
-                self.table.grow()?;
-            } else {
-                handed_over += self.hand_over(partial)?;
+            match self.larger() {
+                Some(bits) => self.table.grow(bits)?,
+                None => handed_over += self.hand_over(partial)?,
             }
         }
         Ok(handed_over)
+    }
+
+    /// The size that the table should grow to, if it should: twofold while it is cached; all the way
+    /// when it leaves the cache, for the sizes between would be fresh memory touched for nothing.
+    fn larger(&self) -> Option<u32> {
+        let bytes = |bits: u32| size_of::<Entry<K, V>>() << bits;
+        let doubled = self.table.bits() + 1;
+        if bytes(doubled) <= self.limits.cached || self.table.len() == 0 {
+            return Some(doubled);
+        }
+        let repeats = self.combined >= PAIRS_PER_KEY_TO_GROW * self.table.len() as u64;
+        let most = (doubled..).take_while(|&bits| bytes(bits) <= self.limits.most).last();
+        most.filter(|_| repeats)
     }
 
     /// Hands all pairs over; the table is empty then.

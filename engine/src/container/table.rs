@@ -184,9 +184,10 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
         Ok(())
     }
 
-    /// Doubles the slots. On an error of memory the table is as before.
-    pub(crate) fn grow(&mut self) -> Result<(), MemoryError> {
-        let mut larger = Table::new(&self.blocks, self.bits() + 1)?;
+    /// Makes it `2^bits` slots, more than now. On an error of memory the table is as before.
+    pub(crate) fn grow(&mut self, bits: u32) -> Result<(), MemoryError> {
+        debug_assert!(bits > self.bits());
+        let mut larger = Table::new(&self.blocks, bits)?;
         self.drain(|entry| {
             larger.insert_absent(entry);
             Ok(())
@@ -332,7 +333,7 @@ mod tests {
     fn add(table: &mut Table<ShortKey, u64, 0>, text: &str, value: u64) {
         let key = ShortKey::new(text.as_bytes());
         if !table.has_room(1) {
-            table.grow().unwrap();
+            table.grow(table.bits() + 1).unwrap();
         }
         table.combine(key, key.hash(), 0, |sum| *sum += value);
     }
