@@ -17,8 +17,8 @@ use crate::memory::ChunkPool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// log2 of the number of partitions of every partial. 256 of them keep a partition's table inside a
-/// second-level cache up to some ten million keys, and cost a few hundred bytes each when empty.
-pub(crate) const PARTITION_BITS: u32 = 8;
+/// second-level cache up to some ten million keys, and cost a few hundred bytes each when empty. (Fewer for Miri, which is slow.)
+pub(crate) const PARTITION_BITS: u32 = if cfg!(miri) { 4 } else { 8 };
 /// Number of partitions.
 pub(crate) const PARTITIONS: usize = 1 << PARTITION_BITS;
 
