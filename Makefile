@@ -51,7 +51,7 @@ lint-python: $(VENV)/ruff-$(RUFF)
 # Property tests want the current folder, and under Miri a few cases must do.
 miri: need-miri ## Run the tests of containers, memory and partials under Miri (slow)
 	MIRIFLAGS=-Zmiri-disable-isolation PROPTEST_CASES=4 cargo +nightly miri test -p tegula --lib \
-		--target-dir $(TARGET)/miri -- container:: memory:: partial:: key:: split:: plan::
+		--target-dir $(TARGET)/miri -- container:: memory:: partial:: key:: split:: plan:: reduce::
 
 loom: need-cargo ## Try all interleavings of the scheduler
 	RUSTFLAGS="--cfg loom" cargo test -p tegula --lib --release --target-dir $(TARGET)/loom schedule
