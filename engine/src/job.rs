@@ -53,7 +53,8 @@ pub trait Job: Sync {
     }
 
     /// Emits the pairs of one split. It is called once for each split, side by side on many
-    /// threads, in no promised order; it must depend on the split alone.
+    /// threads, in no promised order; it must depend on the split alone. It runs on the engine's own
+    /// workers, so it must not wait for another job of the same engine.
     ///
     /// # Errors
     /// Whatever it returns fails the job; [`Split::error_at`] makes an error that names the record.

@@ -10,10 +10,10 @@ use crate::error::{InputError, Result};
 use crate::input::Cut;
 use crate::memory::BlockPool;
 use crate::plan::{Extent, Material, Ranged};
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::sync::Arc;
 
 /// Read behind an extent's nominal end at first, to find its last record's end: more than most words
@@ -155,10 +155,14 @@ impl Reader {
 
 fn open(material: &Material, file: usize) -> Result<File, InputError> {
     let path = material.origin(file).path();
-    File::open(&path).map_err(|cause| match cause.kind() {
-        // It was there when the job was planned.
-        io::ErrorKind::NotFound => InputError::Vanished { path },
-        _ => InputError::from_io(path, cause),
+    // Not to wait for ever, should a pipe stand there by now.
+    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    OpenOptions::new().read(true).custom_flags(flags).open(&path).map_err(|cause| {
+        match cause.kind() {
+            // It was there when the job was planned.
+            io::ErrorKind::NotFound => InputError::Vanished { path },
+            _ => InputError::from_io(path, cause),
+        }
     })
 }
 

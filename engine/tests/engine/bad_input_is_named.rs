@@ -86,6 +86,17 @@ fn a_file_that_vanishes_is_named() {
 }
 
 #[test]
+fn a_pipe_in_the_place_of_a_file_is_not_waited_for() {
+    let (engine, folder) = (engine(2), one_file());
+    let replace = |path: &Path| {
+        fs::remove_file(path).unwrap();
+        mknodat(CWD, path, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+    };
+    let error = error_saying(&engine, run_over_changed(&engine, &folder, replace), &["000.txt"]);
+    assert!(matches!(error, Error::Input(InputError::Read { .. })), "{error:?}");
+}
+
+#[test]
 fn a_file_that_shrinks_is_named() {
     let (engine, folder) = (engine(2), one_file());
     let shrink = |path: &Path| {
