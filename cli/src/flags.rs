@@ -39,6 +39,11 @@ pub(crate) struct RunFlags {
     #[arg(long, value_name = "SIZE", value_parser = size::parse, help_heading = "Run")]
     pub(crate) memory: Option<u64>,
 
+    /// Folder for what does not fit in memory [default: the system's for temporary files]. Nothing
+    /// stays there, however the run ends.
+    #[arg(long, value_name = "DIR", help_heading = "Run")]
+    pub(crate) scratch: Option<PathBuf>,
+
     /// Progress on standard error: a bar where that is a terminal (auto), a line (plain) or a JSON
     /// object (json) every second, or nothing (off).
     #[arg(long, value_enum, default_value_t = Show::Auto, help_heading = "Watch")]

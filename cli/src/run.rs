@@ -51,7 +51,11 @@ impl Run<'_> {
             AtomicFile::probe(path)?;
         }
         let shown = progress::show(Arc::clone(&self.progress), flags.progress);
-        let engine = Engine::builder().workers(flags.workers).memory_bytes(flags.memory).build()?;
+        let mut engine = Engine::builder().workers(flags.workers).memory_bytes(flags.memory);
+        if let Some(folder) = &flags.scratch {
+            engine = engine.scratch(folder);
+        }
+        let engine = engine.build()?;
         let options = Options {
             order: flags.order(),
             top: flags.top,

@@ -9,7 +9,9 @@ use crate::options::Options;
 use crate::output::Output;
 use crate::run;
 use crate::schedule::Pool;
+use crate::storage::{Disk, Storage};
 use crate::topology::Topology;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// An engine: many jobs may run on it, one after another and at once, from any threads. Its workers
@@ -23,6 +25,7 @@ pub(crate) struct Core {
     pool: Pool,
     blocks: Arc<BlockPool>,
     topology: Topology,
+    storage: Arc<dyn Storage>,
 }
 
 /// How an engine is to be built. [`Engine::builder`] begins one.
@@ -30,6 +33,7 @@ pub(crate) struct Core {
 pub struct EngineBuilder {
     workers: Option<usize>,
     memory_bytes: Option<u64>,
+    storage: Option<Arc<dyn Storage>>,
 }
 
 /// Memory that stays with the engine when a job ends, per worker: about what a job's tables and
@@ -74,6 +78,11 @@ impl Engine {
         self.core.pool.workers()
     }
 
+    /// Where the engine keeps what does not fit in memory.
+    pub fn storage(&self) -> &Arc<dyn Storage> {
+        self.core.storage()
+    }
+
     /// The machine as the engine sees it.
     pub fn topology(&self) -> &Topology {
         &self.core.topology
@@ -94,6 +103,19 @@ impl EngineBuilder {
         self
     }
 
+    /// The folder for what does not fit in memory: files without names, which are gone with the run
+    /// however it ends. It is opened when it is first needed. Default: the system's folder for
+    /// temporary files ([`std::env::temp_dir`]).
+    pub fn scratch(self, folder: impl Into<PathBuf>) -> EngineBuilder {
+        self.storage(Arc::new(Disk::new(folder)))
+    }
+
+    /// Another place for what does not fit in memory than a folder of the file system.
+    pub fn storage(mut self, storage: Arc<dyn Storage>) -> EngineBuilder {
+        self.storage = Some(storage);
+        self
+    }
+
     /// Starts the workers.
     ///
     /// # Errors
@@ -110,7 +132,8 @@ impl EngineBuilder {
         let pool = Pool::new(workers, pin)
             .map_err(|cause| Error::System { action: "start the workers", cause })?;
         let blocks = BlockPool::new(Budget::new(self.memory_bytes));
-        Ok(Engine { core: Arc::new(Core { pool, blocks, topology }) })
+        let storage = self.storage.unwrap_or_else(|| Arc::new(Disk::new(std::env::temp_dir())));
+        Ok(Engine { core: Arc::new(Core { pool, blocks, topology, storage }) })
     }
 }
 
@@ -125,6 +148,10 @@ impl Core {
 
     pub(crate) fn topology(&self) -> &Topology {
         &self.topology
+    }
+
+    pub(crate) fn storage(&self) -> &Arc<dyn Storage> {
+        &self.storage
     }
 
     /// Gives memory beyond what the next job will want back to the system.

@@ -24,6 +24,9 @@ pub enum Error {
     /// The memory budget was reached.
     #[error(transparent)]
     Memory(#[from] MemoryError),
+    /// What does not fit in memory, or outlives a run, could not be kept on disk.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
     /// The job's map refused a record.
     #[error("{place}: {cause}")]
     Record {
@@ -259,4 +262,75 @@ pub enum MemoryError {
         /// What the system answered.
         cause: io::Error,
     },
+}
+
+/// Faults of the engine's own files on disk: what it puts out of memory, and what it saves.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StorageError {
+    /// The folder cannot be used at all.
+    #[error("{}: cannot be used as scratch folder: {cause}; name a folder that exists and that you may write to (--scratch)", .path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// What the system answered.
+        cause: io::Error,
+    },
+    /// The disk is full, or the user's share of it.
+    #[error("{}: no room for scratch files: {cause}; free some, name another folder (--scratch), or give more --memory", .path.display())]
+    Full {
+        /// The file, or the folder of a file without a name.
+        path: PathBuf,
+        /// What the system answered.
+        cause: io::Error,
+    },
+    /// A file that should be there is not.
+    #[error("{}: no such file; it was removed, or this is another folder", .path.display())]
+    Missing {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file that should be new is there.
+    #[error("{}: is there already; remove it, or name another folder", .path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file ends before what was written to it.
+    #[error("{}: ends at byte {found} where {wanted} were written; another program changed it, or the disk is failing", .path.display())]
+    Short {
+        /// The file, or the folder of a file without a name.
+        path: PathBuf,
+        /// The offset up to which there should be bytes.
+        wanted: u64,
+        /// The offset at which it ended.
+        found: u64,
+    },
+    /// Any other answer of the operating system.
+    #[error("{}: cannot {action}: {cause}; look at the disk, or name another folder (--scratch)", .path.display())]
+    Access {
+        /// What was tried.
+        action: &'static str,
+        /// The file, or the folder of a file without a name.
+        path: PathBuf,
+        /// What the system answered.
+        cause: io::Error,
+    },
+}
+
+impl StorageError {
+    /// Sorts an answer of the operating system about `path`, which could not do `action`.
+    pub fn from_io(
+        action: &'static str,
+        path: impl Into<PathBuf>,
+        cause: io::Error,
+    ) -> StorageError {
+        let path = path.into();
+        match cause.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                StorageError::Full { path, cause }
+            }
+            _ => StorageError::Access { action, path, cause },
+        }
+    }
 }

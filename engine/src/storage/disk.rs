@@ -1,0 +1,185 @@
+//! Disk: storage in a real folder. Anonymous files have never had a name where the file system can
+//! do that (`O_TMPFILE`), and lose it at once where it cannot.
+
+use super::{Storage, StoredFile};
+use crate::error::StorageError;
+use rustix::fs::{FallocateFlags, Mode, OFlags};
+use rustix::io::Errno;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A folder of the file system. Nothing is opened before the first file is asked for.
+#[derive(Debug)]
+pub struct Disk {
+    folder: PathBuf,
+}
+
+#[derive(Debug)]
+struct DiskFile {
+    file: File,
+    path: PathBuf,
+}
+
+impl Disk {
+    /// Storage in a folder, which must exist by the time it is used.
+    pub fn new(folder: impl Into<PathBuf>) -> Disk {
+        Disk { folder: folder.into() }
+    }
+
+    fn open_with(
+        &self,
+        options: &OpenOptions,
+        name: &str,
+    ) -> Result<Box<dyn StoredFile>, StorageError> {
+        let path = self.folder.join(name);
+        match options.open(&path) {
+            Ok(file) => Ok(Box::new(DiskFile { file, path })),
+            Err(cause) => Err(self.fault(&path, cause)),
+        }
+    }
+
+    /// What an answer about the file at `path` means: a folder that is not there makes every file
+    /// missing, and is the thing to name.
+    fn fault(&self, path: &Path, cause: io::Error) -> StorageError {
+        match cause.kind() {
+            io::ErrorKind::NotFound if self.folder.is_dir() => {
+                StorageError::Missing { path: path.to_path_buf() }
+            }
+            io::ErrorKind::AlreadyExists => StorageError::Exists { path: path.to_path_buf() },
+            _ => self.unusable(cause),
+        }
+    }
+
+    fn unusable(&self, cause: io::Error) -> StorageError {
+        match StorageError::from_io("be used", &self.folder, cause) {
+            StorageError::Access { path, cause, .. } => StorageError::Folder { path, cause },
+            full => full,
+        }
+    }
+
+    pub(super) fn named_then_unlinked(&self) -> io::Result<File> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        loop {
+            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+            let name = format!(".tegula-{}-{number}", std::process::id());
+            let path = self.folder.join(name);
+            match new_file().open(&path) {
+                Ok(file) => return fs::remove_file(&path).map(|()| file),
+                Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(cause) => return Err(cause),
+            }
+        }
+    }
+}
+
+fn new_file() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true);
+    options
+}
+
+impl Storage for Disk {
+    fn path(&self) -> &Path {
+        &self.folder
+    }
+
+    fn scratch(&self) -> Result<Box<dyn StoredFile>, StorageError> {
+        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+        let file = match rustix::fs::open(&self.folder, flags, Mode::RUSR | Mode::WUSR) {
+            Ok(file) => Ok(File::from(file)),
+            // How file systems and kernels that have no such files say so.
+            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOENT) => {
+                self.named_then_unlinked()
+            }
+            Err(cause) => Err(cause.into()),
+        };
+        match file {
+            Ok(file) => Ok(Box::new(DiskFile { file, path: self.folder.clone() })),
+            Err(cause) => Err(self.unusable(cause)),
+        }
+    }
+
+    fn create(&self, name: &str) -> Result<Box<dyn StoredFile>, StorageError> {
+        self.open_with(&new_file(), name)
+    }
+
+    fn open(&self, name: &str) -> Result<Box<dyn StoredFile>, StorageError> {
+        self.open_with(OpenOptions::new().read(true).write(true), name)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<(), StorageError> {
+        let path = self.folder.join(from);
+        fs::rename(&path, self.folder.join(to)).map_err(|cause| self.fault(&path, cause))
+    }
+
+    fn remove(&self, name: &str) -> Result<(), StorageError> {
+        let path = self.folder.join(name);
+        fs::remove_file(&path).map_err(|cause| self.fault(&path, cause))
+    }
+
+    fn list(&self) -> Result<Vec<String>, StorageError> {
+        let fault = |cause| self.unusable(cause);
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.folder).map_err(fault)? {
+            let entry = entry.map_err(fault)?;
+            if entry.file_type().map_err(fault)?.is_file() {
+                names.extend(entry.file_name().into_string());
+            }
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    fn sync(&self) -> Result<(), StorageError> {
+        let synced = File::open(&self.folder).and_then(|folder| folder.sync_all());
+        synced.map_err(|cause| StorageError::from_io("be synced", &self.folder, cause))
+    }
+}
+
+impl StoredFile for DiskFile {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.file.read_at(into, offset)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        self.file.write_at(bytes, offset)
+    }
+
+    fn bytes(&self) -> Result<u64, StorageError> {
+        let found = self.file.metadata();
+        found.map(|found| found.len()).map_err(|cause| self.fault("be looked at", cause))
+    }
+
+    fn set_bytes(&self, bytes: u64) -> Result<(), StorageError> {
+        self.file.set_len(bytes).map_err(|cause| self.fault("change its length", cause))
+    }
+
+    fn punch(&self, range: Range<u64>) -> Result<(), StorageError> {
+        if range.is_empty() {
+            return Ok(());
+        }
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        match rustix::fs::fallocate(&self.file, flags, range.start, range.end - range.start) {
+            Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
+            Err(cause) => Err(self.fault("give space back", cause.into())),
+        }
+    }
+
+    fn sync(&self) -> Result<(), StorageError> {
+        self.file.sync_all().map_err(|cause| self.fault("be synced", cause))
+    }
+}
+
+impl DiskFile {
+    fn fault(&self, action: &'static str, cause: io::Error) -> StorageError {
+        StorageError::from_io(action, &self.path, cause)
+    }
+}

@@ -1,0 +1,401 @@
+//! Faulty: storage in which things go wrong as planned, for tests. It counts calls by kind, fails the
+//! Nth of a kind in the way asked for, reads and writes less than asked, tears writes, and loses what
+//! was not synced when the power goes; all of it the same for the same seed.
+//!
+//! What is lost with the power follows file systems that order changes of names among themselves and
+//! nothing else: of the names changed since the folder was last synced a first part stays, of the
+//! writes since a file was last synced any part.
+
+use super::{Storage, StoredFile};
+use crate::error::StorageError;
+use rustix::io::Errno;
+use std::fmt;
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A testing aid: wraps any storage. Clones are the same storage, so keep one to look at.
+#[derive(Clone)]
+pub struct Faulty {
+    inner: Arc<dyn Storage>,
+    state: Arc<Mutex<State>>,
+}
+
+/// A kind of call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs, reason = "named after the methods that they are calls of")]
+pub enum Call {
+    Scratch,
+    Create,
+    Open,
+    Rename,
+    Remove,
+    List,
+    SyncFolder,
+    ReadAt,
+    WriteAt,
+    Bytes,
+    SetBytes,
+    Punch,
+    SyncFile,
+}
+
+/// What goes wrong in a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fault {
+    /// The device fails (`EIO`), and nothing is done.
+    Io,
+    /// The disk is full (`ENOSPC`), and nothing is done.
+    Full,
+    /// A signal came first (`EINTR`), and nothing is done. Only reads and writes: where other calls
+    /// know it, it is dealt with underneath.
+    Interrupted,
+    /// Fewer bytes are read or written than asked for, at least one. As [`Fault::Io`] for others.
+    Short,
+    /// Some of the bytes are written, and the call fails with `EIO`. As [`Fault::Io`] for others.
+    Torn,
+    /// The power goes: what is not synced is lost in part, and this call and all after it fail. What
+    /// is left is seen through the storage that was wrapped.
+    PowerLoss,
+}
+
+struct Planned {
+    call: Call,
+    nth: u64,
+    fault: Fault,
+    for_good: bool,
+}
+
+struct State {
+    random: u64,
+    calls: [u64; Call::SyncFile as usize + 1],
+    plan: Vec<Planned>,
+    /// One in so many reads and writes is short.
+    short_one_in: Option<u64>,
+    dead: bool,
+    names: Vec<NameChange>,
+    writes: Vec<Pending>,
+    next_file: u64,
+}
+
+/// A change of names since the folder was last synced, with what undoes it.
+enum NameChange {
+    Created(String),
+    Renamed { from: String, to: String, replaced: Option<Vec<u8>> },
+    Removed(String, Vec<u8>),
+}
+
+/// A write since its file was last synced.
+struct Pending {
+    number: u64,
+    file: Arc<dyn StoredFile>,
+    offset: u64,
+    new: Vec<u8>,
+    old: Vec<u8>,
+    old_bytes: u64,
+}
+
+struct FaultyFile {
+    inner: Arc<dyn StoredFile>,
+    number: u64,
+    /// Anonymous files do not outlive the power anyway.
+    named: bool,
+    faulty: Faulty,
+}
+
+impl Faulty {
+    /// Nothing goes wrong yet. `seed` decides what is random: how short is short, what is torn or lost.
+    pub fn new(inner: Arc<dyn Storage>, seed: u64) -> Faulty {
+        let state = State {
+            random: seed,
+            calls: [0; Call::SyncFile as usize + 1],
+            plan: Vec::new(),
+            short_one_in: None,
+            dead: false,
+            names: Vec::new(),
+            writes: Vec::new(),
+            next_file: 0,
+        };
+        Faulty { inner, state: Arc::new(Mutex::new(state)) }
+    }
+
+    /// The `nth` call of a kind (counted from 1, those before this included) goes wrong.
+    pub fn fail_once(self, call: Call, nth: u64, fault: Fault) -> Faulty {
+        lock(&self.state).plan.push(Planned { call, nth, fault, for_good: false });
+        self
+    }
+
+    /// The `nth` call of a kind goes wrong, and so does each after it.
+    pub fn fail_from(self, call: Call, nth: u64, fault: Fault) -> Faulty {
+        lock(&self.state).plan.push(Planned { call, nth, fault, for_good: true });
+        self
+    }
+
+    /// One in `one_in` reads and writes, at random, moves less than asked for.
+    pub fn short(self, one_in: u64) -> Faulty {
+        lock(&self.state).short_one_in = Some(one_in.max(1));
+        self
+    }
+
+    /// How many calls of a kind there were, failed ones included.
+    pub fn calls(&self, call: Call) -> u64 {
+        lock(&self.state).calls[call as usize]
+    }
+
+    /// The power goes now: see [`Fault::PowerLoss`].
+    pub fn lose_power(&self) {
+        lock(&self.state).lose_power(&*self.inner);
+    }
+
+    /// Counts a call that moves no bytes, and fails it if that is planned.
+    fn enter(&self, call: Call, action: &'static str, path: &Path) -> Result<(), StorageError> {
+        let mut state = lock(&self.state);
+        let cause = match state.count(call) {
+            None | Some(Fault::Interrupted) => return Ok(()),
+            Some(Fault::Full) => Errno::NOSPC,
+            Some(Fault::PowerLoss) => {
+                state.lose_power(&*self.inner);
+                Errno::IO
+            }
+            Some(Fault::Io | Fault::Short | Fault::Torn) => Errno::IO,
+        };
+        Err(StorageError::from_io(action, path, cause.into()))
+    }
+
+    fn wrap(&self, inner: Box<dyn StoredFile>, named: bool) -> Box<dyn StoredFile> {
+        let mut state = lock(&self.state);
+        state.next_file += 1;
+        let number = state.next_file;
+        Box::new(FaultyFile { inner: Arc::from(inner), number, named, faulty: self.clone() })
+    }
+
+    /// The bytes of a file that is about to lose its name.
+    fn content(&self, name: &str) -> Option<Vec<u8>> {
+        let file = self.inner.open(name).ok()?;
+        let mut bytes = vec![0; usize::try_from(file.bytes().ok()?).ok()?];
+        file.read_exact_at(&mut bytes, 0).ok()?;
+        Some(bytes)
+    }
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl State {
+    fn count(&mut self, call: Call) -> Option<Fault> {
+        self.calls[call as usize] += 1;
+        let now = self.calls[call as usize];
+        if self.dead {
+            return Some(Fault::Io);
+        }
+        let planned = self.plan.iter().find(|planned| {
+            planned.call == call && (planned.nth == now || planned.for_good && planned.nth < now)
+        });
+        if let Some(planned) = planned {
+            return Some(planned.fault);
+        }
+        let one_in = self.short_one_in.filter(|_| matches!(call, Call::ReadAt | Call::WriteAt))?;
+        self.random().is_multiple_of(one_in).then_some(Fault::Short)
+    }
+
+    /// The next number of the generator SplitMix64 (Steele, Lea and Flood, 2014).
+    fn random(&mut self) -> u64 {
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.random;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn lose_power(&mut self, storage: &dyn Storage) {
+        self.lose_writes();
+        let stay = self.random() as usize % (self.names.len() + 1);
+        for change in self.names.drain(stay..).rev() {
+            undo(storage, change);
+        }
+    }
+
+    fn lose_writes(&mut self) {
+        self.dead = true;
+        let writes: Vec<Pending> = self.writes.drain(..).collect();
+        // A file may have gone since; then there is nothing to lose.
+        for write in writes.iter().rev() {
+            let _ = write.file.write_all_at(&write.old, write.offset);
+            let _ = write.file.set_bytes(write.old_bytes);
+        }
+        for write in &writes {
+            if self.random().is_multiple_of(2) {
+                let _ = write.file.write_all_at(&write.new, write.offset);
+            }
+        }
+    }
+}
+
+/// Undoes a change of names. The changes after it are undone, so it finds what it left.
+fn undo(storage: &dyn Storage, change: NameChange) {
+    let put_back = |name: &str, bytes: &[u8]| {
+        if let Ok(file) = storage.create(name) {
+            let _ = file.write_all_at(bytes, 0);
+        }
+    };
+    match change {
+        NameChange::Created(name) => {
+            let _ = storage.remove(&name);
+        }
+        NameChange::Renamed { from, to, replaced } => {
+            let _ = storage.rename(&to, &from);
+            replaced.iter().for_each(|bytes| put_back(&to, bytes));
+        }
+        NameChange::Removed(name, bytes) => put_back(&name, &bytes),
+    }
+}
+
+impl Storage for Faulty {
+    fn path(&self) -> &Path {
+        self.inner.path()
+    }
+
+    fn scratch(&self) -> Result<Box<dyn StoredFile>, StorageError> {
+        self.enter(Call::Scratch, "make a scratch file", self.path())?;
+        Ok(self.wrap(self.inner.scratch()?, false))
+    }
+
+    fn create(&self, name: &str) -> Result<Box<dyn StoredFile>, StorageError> {
+        self.enter(Call::Create, "make a file", self.path())?;
+        let file = self.inner.create(name)?;
+        lock(&self.state).names.push(NameChange::Created(name.to_owned()));
+        Ok(self.wrap(file, true))
+    }
+
+    fn open(&self, name: &str) -> Result<Box<dyn StoredFile>, StorageError> {
+        self.enter(Call::Open, "open a file", self.path())?;
+        Ok(self.wrap(self.inner.open(name)?, true))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<(), StorageError> {
+        self.enter(Call::Rename, "rename a file", self.path())?;
+        let replaced = self.content(to);
+        self.inner.rename(from, to)?;
+        let (from, to) = (from.to_owned(), to.to_owned());
+        lock(&self.state).names.push(NameChange::Renamed { from, to, replaced });
+        Ok(())
+    }
+
+    fn remove(&self, name: &str) -> Result<(), StorageError> {
+        self.enter(Call::Remove, "remove a file", self.path())?;
+        let bytes = self.content(name).unwrap_or_default();
+        self.inner.remove(name)?;
+        lock(&self.state).names.push(NameChange::Removed(name.to_owned(), bytes));
+        Ok(())
+    }
+
+    fn list(&self) -> Result<Vec<String>, StorageError> {
+        self.enter(Call::List, "be listed", self.path())?;
+        self.inner.list()
+    }
+
+    fn sync(&self) -> Result<(), StorageError> {
+        self.enter(Call::SyncFolder, "be synced", self.path())?;
+        self.inner.sync()?;
+        lock(&self.state).names.clear();
+        Ok(())
+    }
+}
+
+impl StoredFile for FaultyFile {
+    fn path(&self) -> &Path {
+        self.inner.path()
+    }
+
+    fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
+        let count = self.part(Call::ReadAt, into.len())?.0;
+        self.inner.read_at(&mut into[..count], offset)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        let (count, torn) = self.part(Call::WriteAt, bytes.len())?;
+        self.keep(&bytes[..count], offset)?;
+        match self.inner.write_at(&bytes[..count], offset) {
+            Ok(_) if torn => Err(Errno::IO.into()),
+            written => written,
+        }
+    }
+
+    fn bytes(&self) -> Result<u64, StorageError> {
+        self.enter(Call::Bytes, "be looked at")?;
+        self.inner.bytes()
+    }
+
+    fn set_bytes(&self, bytes: u64) -> Result<(), StorageError> {
+        self.enter(Call::SetBytes, "change its length")?;
+        self.inner.set_bytes(bytes)
+    }
+
+    fn punch(&self, range: Range<u64>) -> Result<(), StorageError> {
+        self.enter(Call::Punch, "give space back")?;
+        self.inner.punch(range)
+    }
+
+    fn sync(&self) -> Result<(), StorageError> {
+        self.enter(Call::SyncFile, "be synced")?;
+        self.inner.sync()?;
+        lock(&self.faulty.state).writes.retain(|write| write.number != self.number);
+        Ok(())
+    }
+}
+
+impl FaultyFile {
+    fn enter(&self, call: Call, action: &'static str) -> Result<(), StorageError> {
+        self.faulty.enter(call, action, self.path())
+    }
+
+    /// How many of `count` bytes a call may move, and whether it is to fail after that.
+    fn part(&self, call: Call, count: usize) -> io::Result<(usize, bool)> {
+        let mut state = lock(&self.faulty.state);
+        match state.count(call) {
+            None => Ok((count, false)),
+            Some(Fault::Short) if count > 1 => {
+                Ok((1 + state.random() as usize % (count - 1), false))
+            }
+            Some(Fault::Short) => Ok((count, false)),
+            Some(Fault::Torn) if call == Call::WriteAt => {
+                Ok((state.random() as usize % (count + 1), true))
+            }
+            Some(Fault::Full) => Err(Errno::NOSPC.into()),
+            Some(Fault::Interrupted) => Err(Errno::INTR.into()),
+            Some(Fault::PowerLoss) => {
+                state.lose_power(&*self.faulty.inner);
+                Err(Errno::IO.into())
+            }
+            Some(Fault::Io | Fault::Torn) => Err(Errno::IO.into()),
+        }
+    }
+
+    /// Notes what a write replaces, as long as it is not synced.
+    fn keep(&self, new: &[u8], offset: u64) -> io::Result<()> {
+        if !self.named {
+            return Ok(());
+        }
+        let old_bytes = self.inner.bytes().map_err(io::Error::other)?;
+        let overlap = old_bytes.saturating_sub(offset).min(new.len() as u64);
+        let mut old = vec![0; overlap as usize];
+        self.inner.read_exact_at(&mut old, offset).map_err(io::Error::other)?;
+        let (number, file, new) = (self.number, Arc::clone(&self.inner), new.to_vec());
+        lock(&self.faulty.state).writes.push(Pending { number, file, offset, new, old, old_bytes });
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Faulty {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Faulty").field("inner", &self.inner).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for FaultyFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FaultyFile").field("inner", &self.inner).finish_non_exhaustive()
+    }
+}
