@@ -1,12 +1,14 @@
-//! The flags that every command shares which runs a job.
+//! The flags that commands share which run jobs: how to run them (all), and what to keep of an answer
+//! of pairs (those that have one).
 
 use crate::size::{self, AutoSize};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
+use tegula::Options;
 
-/// How to run a job, and what to do with its answer.
+/// What of an answer's pairs to show, in which order and form.
 #[derive(Args)]
-pub(crate) struct RunFlags {
+pub(crate) struct AnswerFlags {
     /// Keep only the N pairs with the largest values.
     #[arg(long, value_name = "N", value_parser = count, help_heading = "Answer")]
     pub(crate) top: Option<usize>,
@@ -16,15 +18,19 @@ pub(crate) struct RunFlags {
     #[arg(long, value_enum, hide_default_value = true, help_heading = "Answer")]
     pub(crate) order: Option<Order>,
 
-    /// Write the answer to FILE instead of standard output. FILE appears, or is replaced, only when
-    /// the whole answer is written.
-    #[arg(short, long, value_name = "FILE", help_heading = "Answer")]
-    pub(crate) output: Option<PathBuf>,
-
     /// tsv: key, tab, value, the key's bytes as they are. jsonl: {"key":"...","value":N}, and
     /// "key_hex" instead of "key" where the key is not UTF-8.
     #[arg(long, value_enum, default_value_t = Format::Tsv, help_heading = "Answer")]
     pub(crate) format: Format,
+}
+
+/// How to run a command's jobs, and where their answer goes.
+#[derive(Args)]
+pub(crate) struct RunFlags {
+    /// Write the answer to FILE instead of standard output. FILE appears, or is replaced, only when
+    /// the whole answer is written.
+    #[arg(short, long, value_name = "FILE", help_heading = "Answer")]
+    pub(crate) output: Option<PathBuf>,
 
     /// How many workers [default: one for each processor this process may use].
     #[arg(short = 'j', long, value_name = "N", value_parser = count, help_heading = "Run")]
@@ -79,9 +85,14 @@ pub(crate) enum Show {
     Off,
 }
 
-impl RunFlags {
+impl AnswerFlags {
+    /// These options, with the order and the number of pairs asked for.
+    pub(crate) fn apply(&self, options: Options) -> Options {
+        Options { order: self.order(), top: self.top, ..options }
+    }
+
     /// The order asked for: a top list without a word on it is one by value.
-    pub(crate) fn order(&self) -> tegula::Order {
+    fn order(&self) -> tegula::Order {
         match (self.order, self.top) {
             (Some(Order::Key), _) | (None, None) => tegula::Order::Key,
             (Some(Order::Value), _) | (None, Some(_)) => tegula::Order::Value,

@@ -1,44 +1,77 @@
-//! One pair of the answer as one line.
+//! One pair of the answer as one line of named fields.
 //!
-//! TSV gives the key's bytes as they are: no word of any definition holds a tab or a line feed.
-//! JSON has no bytes, so a key that is not UTF-8 is given in hexadecimal under another name.
+//! TSV gives the fields' bytes as they are, with tabs between. JSON has no bytes, so a field that is
+//! not UTF-8 is given in hexadecimal, under its name and `_hex`.
 
 use crate::flags::Format;
 use std::io::Write;
 
-/// Appends the line of a pair, with its line feed.
-pub(crate) fn pair(format: Format, key: &[u8], value: u64, out: &mut Vec<u8>) {
-    match format {
-        Format::Tsv => {
-            out.extend_from_slice(key);
-            out.push(b'\t');
-        }
-        Format::Jsonl => json_key(key, out),
-    }
-    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
-    out.extend_from_slice(match format {
-        Format::Tsv => b"\n",
-        Format::Jsonl => b"}\n",
-    });
+/// A line at the end of a text, on its way.
+pub(crate) struct Line<'o> {
+    format: Format,
+    out: &'o mut Vec<u8>,
+    is_first: bool,
 }
 
-fn json_key(key: &[u8], out: &mut Vec<u8>) {
-    match std::str::from_utf8(key) {
-        Ok(text) => {
-            out.extend_from_slice(b"{\"key\":");
-            // A string always has a JSON form, and the vector takes it.
-            let _ = serde_json::to_writer(&mut *out, text);
-        }
-        Err(_) => {
-            out.extend_from_slice(b"{\"key_hex\":\"");
-            for byte in key {
-                // Writing to a vector cannot fail.
-                let _ = write!(out, "{byte:02x}");
-            }
-            out.push(b'"');
-        }
+impl<'o> Line<'o> {
+    pub(crate) fn begin(format: Format, out: &'o mut Vec<u8>) -> Line<'o> {
+        Line { format, out, is_first: true }
     }
-    out.extend_from_slice(b",\"value\":");
+
+    /// Adds a field of any bytes.
+    pub(crate) fn bytes(&mut self, name: &str, bytes: &[u8]) -> &mut Self {
+        match (self.format, std::str::from_utf8(bytes)) {
+            (Format::Tsv, _) => {
+                self.name(name, "");
+                self.out.extend_from_slice(bytes);
+            }
+            (Format::Jsonl, Ok(text)) => {
+                self.name(name, "");
+                // A string always has a JSON form, and the vector takes it.
+                let _ = serde_json::to_writer(&mut *self.out, text);
+            }
+            (Format::Jsonl, Err(_)) => {
+                self.name(name, "_hex");
+                self.out.push(b'"');
+                for byte in bytes {
+                    // Writing to a vector cannot fail.
+                    let _ = write!(self.out, "{byte:02x}");
+                }
+                self.out.push(b'"');
+            }
+        }
+        self
+    }
+
+    /// Adds a field that is a whole number.
+    pub(crate) fn integer(&mut self, name: &str, value: impl itoa::Integer) -> &mut Self {
+        self.name(name, "");
+        self.out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+        self
+    }
+
+    /// Ends the line.
+    pub(crate) fn end(self) {
+        self.out.extend_from_slice(match self.format {
+            Format::Tsv => b"\n",
+            Format::Jsonl => b"}\n",
+        });
+    }
+
+    /// What stands before a field's value. Names are the program's own: plain letters.
+    fn name(&mut self, name: &str, suffix: &str) {
+        match self.format {
+            Format::Tsv if self.is_first => {}
+            Format::Tsv => self.out.push(b'\t'),
+            Format::Jsonl => {
+                self.out.extend_from_slice(if self.is_first { b"{\"" } else { b",\"" });
+                self.out.extend_from_slice(name.as_bytes());
+                self.out.extend_from_slice(suffix.as_bytes());
+                self.out.extend_from_slice(b"\":");
+            }
+        }
+        self.is_first = false;
+    }
 }
 
 #[cfg(test)]
@@ -48,16 +81,18 @@ mod tests {
     #[test]
     fn pairs_become_lines() {
         for (format, key, line) in [
-            (Format::Tsv, b"a\\\xff".as_slice(), b"a\\\xff\t7\n".as_slice()),
+            (Format::Tsv, b"a\\\xff".as_slice(), b"a\\\xff\t7\t-1\n".as_slice()),
             (
                 Format::Jsonl,
                 b"q\"\\\x01\xc3\xa9",
-                b"{\"key\":\"q\\\"\\\\\\u0001\xc3\xa9\",\"value\":7}\n",
+                b"{\"key\":\"q\\\"\\\\\\u0001\xc3\xa9\",\"value\":7,\"rest\":-1}\n",
             ),
-            (Format::Jsonl, b"a\xff", b"{\"key_hex\":\"61ff\",\"value\":7}\n"),
+            (Format::Jsonl, b"a\xff", b"{\"key_hex\":\"61ff\",\"value\":7,\"rest\":-1}\n"),
         ] {
             let mut out = Vec::new();
-            pair(format, key, 7, &mut out);
+            let mut made = Line::begin(format, &mut out);
+            made.bytes("key", key).integer("value", 7_u64).integer("rest", -1);
+            made.end();
             assert_eq!(out, line);
         }
     }

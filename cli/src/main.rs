@@ -6,6 +6,7 @@ mod flags;
 mod format;
 mod progress;
 mod run;
+mod session;
 mod signals;
 mod size;
 mod stats;

@@ -1,6 +1,7 @@
 //! `tegula topology`: the machine as the engine sees it, and the sizes it would start from.
 
-use crate::{run, size};
+use crate::session::Session;
+use crate::size;
 use std::fmt::Write;
 use tegula::{DEFAULT_TILE_BYTES, Result, Topology, sizing};
 
@@ -10,5 +11,5 @@ pub(crate) fn run() -> Result<()> {
     // Writing to a string cannot fail.
     let _ = writeln!(text, "{:<12}{}", "tile", size::show(DEFAULT_TILE_BYTES));
     let _ = writeln!(text, "{:<12}{}", "split", size::show(sizing::split_bytes(&topology)));
-    run::to_stdout(text.as_bytes())
+    Session::command(|session| session.write(None, |sink| sink.write(text.as_bytes())))
 }

@@ -1,6 +1,6 @@
 //! `tegula wordcount`: the flags of its own, and the job they make.
 
-use crate::flags::RunFlags;
+use crate::flags::{AnswerFlags, RunFlags};
 use crate::run;
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
@@ -19,6 +19,9 @@ pub(crate) struct Flags {
     words: Words,
 
     #[command(flatten)]
+    answer: AnswerFlags,
+
+    #[command(flatten)]
     run: RunFlags,
 }
 
@@ -35,5 +38,13 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
         Words::Alpha => tegula_apps::Words::Alpha,
         Words::Unicode => tegula_apps::Words::Unicode,
     };
-    run::job(&WordCount { words }, &flags.paths, &flags.run)
+    run::pairs(
+        &WordCount { words },
+        &flags.paths,
+        &flags.answer,
+        &flags.run,
+        |word, count, line| {
+            line.bytes("key", word).integer("value", count);
+        },
+    )
 }

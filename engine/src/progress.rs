@@ -36,7 +36,7 @@ impl Stage {
     }
 }
 
-/// Live counters of one job. Share it (`Arc`) with the job through
+/// Live counters of one job, or of several one after another: each begins them anew. Share it (`Arc`) with the job through
 /// [`Options::progress`](crate::Options) and read it from another thread.
 #[derive(Debug, Default)]
 pub struct Progress {
@@ -81,7 +81,10 @@ impl Progress {
         self.stage.store(stage as u8, Ordering::Relaxed);
     }
 
+    /// Begins a run's counters, whose input is now known.
     pub(crate) fn plan(&self, files: u64, bytes: u64) {
+        self.bytes_done.store(0, Ordering::Relaxed);
+        self.keys_held.store(0, Ordering::Relaxed);
         self.files_planned.store(files, Ordering::Relaxed);
         self.bytes_planned.store(bytes, Ordering::Relaxed);
     }

@@ -61,6 +61,46 @@ pub struct StageTime {
     pub cpu: Duration,
 }
 
+impl Stats {
+    /// Adds the figures of a run that followed this one: times and amounts add up, sizes and peaks are
+    /// the larger of both, and the answer's weight is the later run's.
+    pub fn add(&mut self, later: &Stats) {
+        later.stages.iter().for_each(|time| self.add_time(*time));
+        *self = Stats {
+            stages: std::mem::take(&mut self.stages),
+            ingest_busy: self.ingest_busy + later.ingest_busy,
+            hand_over_busy: self.hand_over_busy + later.hand_over_busy,
+            compress_busy: self.compress_busy + later.compress_busy,
+            workers: self.workers.max(later.workers),
+            simd: later.simd,
+            files: self.files + later.files,
+            files_passed_over: self.files_passed_over + later.files_passed_over,
+            bytes: self.bytes + later.bytes,
+            tiles: self.tiles + later.tiles,
+            tile_bytes: self.tile_bytes.max(later.tile_bytes),
+            splits: self.splits + later.splits,
+            split_bytes: self.split_bytes.max(later.split_bytes),
+            pairs: self.pairs + later.pairs,
+            pairs_handed_over: self.pairs_handed_over + later.pairs_handed_over,
+            keys: later.keys,
+            key_value_bytes: later.key_value_bytes,
+            memory_counted_peak: self.memory_counted_peak.max(later.memory_counted_peak),
+            memory_resident_peak: self.memory_resident_peak.max(later.memory_resident_peak),
+        };
+    }
+
+    /// Adds the time of one more stretch of a stage.
+    pub fn add_time(&mut self, time: StageTime) {
+        match self.stages.iter_mut().find(|known| known.stage == time.stage) {
+            Some(known) => {
+                known.wall += time.wall;
+                known.cpu += time.cpu;
+            }
+            None => self.stages.push(time),
+        }
+    }
+}
+
 /// Times the stages of a run, one after the other.
 pub(crate) struct StageClock<'p> {
     progress: &'p Progress,
@@ -92,4 +132,30 @@ impl<'p> StageClock<'p> {
 pub fn process_cpu() -> Duration {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec.unsigned_abs() as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_of_runs_add_up() {
+        let time = |stage, seconds| {
+            let time = Duration::from_secs(seconds);
+            StageTime { stage, wall: time, cpu: 2 * time }
+        };
+        let run = |stages, bytes, keys, tile_bytes| Stats {
+            stages,
+            bytes,
+            keys,
+            tile_bytes,
+            ..Stats::default()
+        };
+        let mut sum = run(vec![time(Stage::Plan, 1), time(Stage::Map, 2)], 10, 7, 64);
+        sum.add(&run(vec![time(Stage::Map, 3), time(Stage::Reduce, 4)], 20, 5, 32));
+        let stages = sum.stages.iter().map(|time| (time.stage, time.wall.as_secs()));
+        let expected = [(Stage::Plan, 1), (Stage::Map, 5), (Stage::Reduce, 4)];
+        assert!(stages.eq(expected) && sum.stages[1].cpu.as_secs() == 10);
+        assert_eq!((sum.bytes, sum.keys, sum.tile_bytes), (30, 5, 64));
+    }
 }

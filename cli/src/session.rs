@@ -1,0 +1,94 @@
+//! A command from its first moment to its last: how an interrupt ends it, and where its answer goes.
+//! An answer goes to standard output, or to a file that appears whole or not at all. Commands that
+//! run jobs have a `Run` on top of this; those that only write, such as generators, need no more.
+
+use crate::signals::{self, FileOpen};
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::path::Path;
+use tegula::output::AtomicFile;
+use tegula::{Cancel, Error, Job, Key, Output, OutputError, Result};
+
+/// One command at work.
+pub(crate) struct Session {
+    cancel: Cancel,
+    file: FileOpen,
+}
+
+/// Where an answer is written: bytes as they come, or the pairs of an output.
+pub(crate) struct Sink<'s> {
+    to: &'s mut (dyn Write + Send),
+    name: &'s Path,
+    cancel: &'s Cancel,
+}
+
+impl Session {
+    /// Does a command's work; an interrupt meanwhile raises its flag and ends it.
+    pub(crate) fn command(work: impl FnOnce(&Session) -> Result<()>) -> Result<()> {
+        let session = Session { cancel: Cancel::new(), file: FileOpen::default() };
+        signals::watch(session.cancel.clone(), session.file.clone())?;
+        match work(&session) {
+            // Whatever an interrupted command ran into on its way home, the interrupt ended it.
+            Err(_) if session.cancel.is_cancelled() => Err(Error::Cancelled),
+            result => result,
+        }
+    }
+
+    /// The flag that an interrupt raises.
+    pub(crate) fn cancel(&self) -> &Cancel {
+        &self.cancel
+    }
+
+    /// Writes an answer to the file `to`, or to standard output.
+    pub(crate) fn write(
+        &self,
+        to: Option<&Path>,
+        fill: impl FnOnce(&mut Sink<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let Some(path) = to else {
+            let name = Path::new(STDOUT);
+            return fill(&mut Sink { to: &mut stdout()?, name, cancel: &self.cancel });
+        };
+        self.file.set(true);
+        let result = AtomicFile::create(path).map_err(Error::from).and_then(|mut file| {
+            fill(&mut Sink { to: &mut file, name: path, cancel: &self.cancel })?;
+            Ok(file.commit()?)
+        });
+        self.file.set(false);
+        result
+    }
+}
+
+impl Sink<'_> {
+    /// Writes some bytes of the answer: better many at once than few. Fails once the command is
+    /// interrupted.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        if self.cancel.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        let written = self.to.write_all(bytes);
+        written.map_err(|cause| OutputError::from_write(self.name, cause).into())
+    }
+
+    /// Writes the pairs of `output` in order; `format` appends a pair's text.
+    pub(crate) fn pairs<J: Job>(
+        &mut self,
+        output: &Output<J>,
+        format: impl Fn(<J::Key as Key>::Borrowed<'_>, AnswerOf<J>, &mut Vec<u8>) + Sync,
+    ) -> Result<()> {
+        output.write(self.to, self.name, self.cancel, format)
+    }
+}
+
+/// What an answer shows per key.
+pub(crate) type AnswerOf<J> = <<J as Job>::Combine as tegula::Combine>::Output;
+
+const STDOUT: &str = "standard output";
+
+/// Standard output without the standard library's buffer by lines: the engine writes large pieces.
+fn stdout() -> Result<File> {
+    let same = io::stdout().as_fd().try_clone_to_owned();
+    let same = same.map_err(|cause| Error::System { action: "open standard output", cause })?;
+    Ok(File::from(same))
+}
