@@ -41,7 +41,8 @@ pub(crate) struct RunFlags {
     #[arg(long, value_name = "auto|SIZE", value_parser = size::parse_or_auto, default_value = "auto", help_heading = "Run")]
     pub(crate) tile: AutoSize,
 
-    /// Memory that the job may hold. SIZE is in bytes or binary units [default: the engine's choice].
+    /// Memory that the whole process may hold; what has no room goes to scratch files. SIZE is in bytes
+    /// or binary units [default: no limit].
     #[arg(long, value_name = "SIZE", value_parser = size::parse, help_heading = "Run")]
     pub(crate) memory: Option<u64>,
 

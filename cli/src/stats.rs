@@ -45,6 +45,7 @@ pub(crate) fn table(stats: &Stats) -> String {
                 size::show(stats.memory_resident_peak)
             ),
         ),
+        ("scratch", size::show(stats.spilled_bytes)),
     ] {
         line(&mut table, name, &text);
     }
@@ -88,6 +89,7 @@ pub(crate) fn json(stats: &Stats) -> Value {
         "pairs_handed_over": stats.pairs_handed_over,
         "keys": stats.keys,
         "key_value_bytes": stats.key_value_bytes,
+        "spilled_bytes": stats.spilled_bytes,
         "memory_counted_peak": stats.memory_counted_peak,
         "memory_resident_peak": stats.memory_resident_peak,
     })

@@ -25,7 +25,7 @@ fn main() -> Result<()> {
     let input = Input::paths(std::env::args_os().skip(1))?;
     let output = Engine::new()?.run(&WordCount, input)?;
     let mut stdout = std::io::BufWriter::new(std::io::stdout().lock());
-    for (word, count) in output.iter() {
+    for (word, count) in output.iter()? {
         // A reader that wants no more of it is no failure.
         if writeln!(stdout, "{}\t{count}", word.escape_ascii()).is_err() {
             break;

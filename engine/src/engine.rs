@@ -1,14 +1,17 @@
 //! The engine: workers, memory and what is known of the machine, kept from job to job. [`Engine::run`]
 //! takes a job through its stages; `run.rs` shows them on one screen.
 
-use crate::error::{Error, Result};
+use crate::combine::Combine;
+use crate::container::{Entry, MediumKey};
+use crate::error::{Error, MemoryError, Result};
 use crate::input::Input;
 use crate::job::Job;
-use crate::memory::{BlockPool, Budget};
+use crate::memory::{BlockPool, Budget, resident_bytes};
 use crate::options::Options;
 use crate::output::Output;
 use crate::run;
 use crate::schedule::Pool;
+use crate::sizing::Shares;
 use crate::storage::{Disk, Storage};
 use crate::topology::Topology;
 use std::path::PathBuf;
@@ -25,6 +28,9 @@ pub(crate) struct Core {
     pool: Pool,
     blocks: Arc<BlockPool>,
     topology: Topology,
+    /// The limit on the process, and what of it is not the budget's.
+    limit_bytes: Option<u64>,
+    beside_bytes: u64,
     storage: Arc<dyn Storage>,
 }
 
@@ -39,6 +45,10 @@ pub struct EngineBuilder {
 /// Memory that stays with the engine when a job ends, per worker: about what a job's tables and
 /// buffers need again.
 const KEPT_BYTES_PER_WORKER: usize = 32 << 20;
+/// Memory that is not counted block by block: the program's own code as it is touched, and small
+/// allocations; and per worker its stack.
+const BESIDE_BYTES: u64 = 4 << 20;
+const BESIDE_BYTES_PER_WORKER: u64 = 512 << 10;
 /// The most workers that can be asked for.
 const WORKERS_MOST: usize = 4096;
 
@@ -96,7 +106,9 @@ impl EngineBuilder {
         self
     }
 
-    /// A limit on the engine's counted memory, in bytes. A job that needs more fails with
+    /// A limit on the memory of the whole process, in bytes, as its resident size shows it: what is
+    /// in use when the engine is built counts, too. Pairs that do not fit go to disk (see
+    /// [`scratch`](EngineBuilder::scratch)); what cannot (one record, one pair) fails the job with
     /// [`MemoryError`](crate::MemoryError). Default: none.
     pub fn memory_bytes(mut self, bytes: impl Into<Option<u64>>) -> EngineBuilder {
         self.memory_bytes = bytes.into();
@@ -131,9 +143,21 @@ impl EngineBuilder {
         let pin = pinning(&topology, workers);
         let pool = Pool::new(workers, pin)
             .map_err(|cause| Error::System { action: "start the workers", cause })?;
-        let blocks = BlockPool::new(Budget::new(self.memory_bytes));
+        let beside_bytes =
+            resident_bytes() + BESIDE_BYTES + workers as u64 * BESIDE_BYTES_PER_WORKER;
+        let budget = self.memory_bytes.map(|bytes| bytes.saturating_sub(beside_bytes));
+        let blocks = BlockPool::new(Budget::new(budget));
         let storage = self.storage.unwrap_or_else(|| Arc::new(Disk::new(std::env::temp_dir())));
-        Ok(Engine { core: Arc::new(Core { pool, blocks, topology, storage }) })
+        Ok(Engine {
+            core: Arc::new(Core {
+                pool,
+                blocks,
+                topology,
+                limit_bytes: self.memory_bytes,
+                beside_bytes,
+                storage,
+            }),
+        })
     }
 }
 
@@ -152,6 +176,33 @@ impl Core {
 
     pub(crate) fn storage(&self) -> &Arc<dyn Storage> {
         &self.storage
+    }
+
+    /// Whether memory has a limit.
+    pub(crate) fn is_limited(&self) -> bool {
+        self.limit_bytes.is_some()
+    }
+
+    /// How a job divides the budget.
+    ///
+    /// # Errors
+    /// [`MemoryError::TooSmall`] if the job cannot run with it.
+    pub(crate) fn shares<J: Job>(&self, split_bytes: u64) -> Result<Shares, MemoryError> {
+        let workers = self.pool.workers();
+        let budget = self.blocks.budget().limit();
+        let slot_bytes = size_of::<Entry<MediumKey, <J::Combine as Combine>::Accumulator>>();
+        let least = Shares::least_bytes(slot_bytes, split_bytes, workers);
+        match self.limit_bytes {
+            Some(limit_bytes) if budget < least as u64 => {
+                let least_bytes = limit_bytes.max(self.beside_bytes) - budget + least as u64;
+                Err(MemoryError::TooSmall { limit_bytes, least_bytes, workers })
+            }
+            _ => Ok(Shares::new(
+                &self.topology,
+                usize::try_from(budget).unwrap_or(usize::MAX),
+                workers,
+            )),
+        }
     }
 
     /// Gives memory beyond what the next job will want back to the system.

@@ -240,7 +240,7 @@ impl OutputError {
 pub enum MemoryError {
     /// The job needs more than its budget.
     #[error(
-        "the memory budget of {limit_bytes} bytes is reached ({needed_bytes} bytes are needed for {purpose}): this job needs spill to disk, which this version does not have; give a larger --memory"
+        "the memory budget of {limit_bytes} bytes is reached ({needed_bytes} bytes are needed for {purpose}), which cannot go to disk; give a larger --memory or fewer workers"
     )]
     Budget {
         /// What the memory was for.
@@ -249,6 +249,26 @@ pub enum MemoryError {
         needed_bytes: u64,
         /// The budget.
         limit_bytes: u64,
+    },
+    /// The budget is less than the job can run with at all.
+    #[error(
+        "a memory budget of {limit_bytes} bytes is too small: with {workers} workers this job needs at least {least_bytes} bytes (fewer workers need less); give a larger --memory"
+    )]
+    TooSmall {
+        /// The budget.
+        limit_bytes: u64,
+        /// The least that will do.
+        least_bytes: u64,
+        /// Workers of the engine.
+        workers: usize,
+    },
+    /// All pairs of an answer were asked for at once, and it is on disk.
+    #[error(
+        "the answer's {pairs} pairs are on disk, for they did not fit in the memory budget: look at them one by one (Output::for_each), write them, or give a larger budget"
+    )]
+    OnDisk {
+        /// Pairs of the answer.
+        pairs: u64,
     },
     /// The operating system has no more.
     #[error(
@@ -305,6 +325,16 @@ pub enum StorageError {
         wanted: u64,
         /// The offset at which it ended.
         found: u64,
+    },
+    /// What was read is not what was written.
+    #[error("{}: damaged at byte {offset}: {cause}; another program changed it, or the disk is failing", .path.display())]
+    Damaged {
+        /// The file, or the folder of a file without a name.
+        path: PathBuf,
+        /// Where the damaged block begins, in bytes.
+        offset: u64,
+        /// What is wrong.
+        cause: &'static str,
     },
     /// Any other answer of the operating system.
     #[error("{}: cannot {action}: {cause}; look at the disk, or name another folder (--scratch)", .path.display())]

@@ -4,7 +4,9 @@ use crate::combine::Combine;
 use crate::error::Result;
 use crate::input::Cut;
 use crate::key::Key;
+use crate::partial::PairRef;
 use crate::split::Split;
+use std::cmp::Ordering;
 
 /// A MapReduce job. The map is compiled into the engine's loop: no call through a pointer per
 /// record.
@@ -29,7 +31,7 @@ use crate::split::Split;
 /// # fn main() -> Result<()> {
 /// let input = Input::bytes("to be or not to be");
 /// let output = Engine::new()?.run(&WordCount, input)?;
-/// let words: Vec<(&[u8], u64)> = output.iter().collect();
+/// let words: Vec<(&[u8], u64)> = output.iter()?.collect();
 /// assert_eq!(words, [(&b"be"[..], 2), (b"not", 1), (b"or", 1), (b"to", 2)]);
 /// # Ok(())
 /// # }
@@ -52,6 +54,16 @@ pub trait Job: Sync {
         false
     }
 
+    /// The order of [`Order::Value`](crate::Order::Value), first to last, and of what
+    /// [`Options::top`](crate::Options::top) keeps: the least N. Default: the greatest value first, as
+    /// [`Combine::rank`] ranks them. Pairs that are equal here come in the order of their keys.
+    ///
+    /// So one job gives its answer by value (Metis, section 4: output compare), and needs no second
+    /// one to sort it.
+    fn compare(&self, a: Pair<'_, Self>, b: Pair<'_, Self>) -> Ordering {
+        Self::Combine::rank(b.accumulator, a.accumulator)
+    }
+
     /// Emits the pairs of one split. It is called once for each split, side by side on many
     /// threads, in no promised order; it must depend on the split alone. It runs on the engine's own
     /// workers, so it must not wait for another job of the same engine.
@@ -59,6 +71,41 @@ pub trait Job: Sync {
     /// # Errors
     /// Whatever it returns fails the job; [`Split::error_at`] makes an error that names the record.
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()>;
+}
+
+/// A pair of the answer, on its way into its place.
+pub struct Pair<'a, J: Job + ?Sized> {
+    key: &'a [u8],
+    accumulator: &'a <J::Combine as Combine>::Accumulator,
+}
+
+impl<J: Job + ?Sized> Clone for Pair<'_, J> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<J: Job + ?Sized> Copy for Pair<'_, J> {}
+
+impl<'a, J: Job + ?Sized> Pair<'a, J> {
+    pub(crate) fn of(pair: PairRef<'a, <J::Combine as Combine>::Accumulator>) -> Pair<'a, J> {
+        Pair { key: pair.key, accumulator: pair.value }
+    }
+
+    /// The key.
+    pub fn key(&self) -> <J::Key as Key>::Borrowed<'a> {
+        J::Key::view(self.key)
+    }
+
+    /// What the key's values came to, as the job keeps it.
+    pub fn accumulator(&self) -> &'a <J::Combine as Combine>::Accumulator {
+        self.accumulator
+    }
+
+    /// What the answer shows for the key.
+    pub fn value(&self) -> <J::Combine as Combine>::Output {
+        J::Combine::finish(self.accumulator)
+    }
 }
 
 /// Where a map puts its pairs.

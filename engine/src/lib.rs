@@ -41,7 +41,7 @@ pub use combine::*;
 pub use engine::{Engine, EngineBuilder};
 pub use error::{Error, InputError, MemoryError, OutputError, Place, Result, StorageError};
 pub use input::{ByteSet, Cut, Input};
-pub use job::{Emit, Job};
+pub use job::{Emit, Job, Pair};
 pub use key::Key;
 pub use options::{DEFAULT_TILE_BYTES, Options, Order};
 pub use output::Output;

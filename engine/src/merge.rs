@@ -1,61 +1,93 @@
 //! The merge stage: each range of the answer is sorted by one worker, all ranges side by side. What
-//! is sorted are numbers of pairs; the pairs stay where they are.
+//! is sorted are numbers of pairs; the pairs stay where they are. A range on disk is brought into
+//! memory for it, and goes back in order.
 
 use crate::combine::Combine;
 use crate::container::{Entry, SlotKey};
 use crate::error::{MemoryError, Result};
 use crate::failure::Failure;
+use crate::job::Job;
 use crate::memory::{Access, Block, ChunkList, ChunkPool};
 use crate::options::Order;
-use crate::partial::Pairs;
-use crate::reduce::{Range, for_each};
+use crate::partial::{Pairs, Run, RunReader, RunWriter, Spill, read_run};
+use crate::reduce::{Range, Ranking, for_each};
 use crate::schedule::{PerWorker, Pool};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Pairs and the order in which the answer shows them.
-pub(crate) struct Piece<V: Copy> {
+type Accumulator<J> = <<J as Job>::Combine as Combine>::Accumulator;
+
+/// Pairs in the order in which the answer shows them.
+pub(crate) enum Piece<V: Copy> {
+    /// In memory.
+    Held(Box<Held<V>>),
+    /// On disk.
+    Stored(Run),
+}
+
+/// Pairs in memory and the order in which the answer shows them.
+pub(crate) struct Held<V: Copy> {
     pub(crate) pairs: Pairs<V>,
     /// Numbers of pairs; `None`: as they stand.
     order: Option<ChunkList<u32>>,
 }
 
-impl<V: Copy> Piece<V> {
+impl<V: Copy> Held<V> {
     /// The pair at a place of the answer.
     pub(crate) fn number_at(&self, place: usize) -> usize {
         self.order.as_ref().map_or(place, |order| *order.get(place) as usize)
     }
 }
 
-/// Sorts the ranges.
-pub(crate) fn run<C: Combine>(
-    pool: &Pool,
-    chunks: &Arc<ChunkPool>,
-    failure: &Failure,
-    ranges: Vec<Range<C::Accumulator>>,
-    order: Order,
-) -> Result<Vec<Piece<C::Accumulator>>> {
-    let pieces: Vec<Mutex<Option<Piece<C::Accumulator>>>> =
-        ranges.iter().map(|_| Mutex::new(None)).collect();
-    let ranges: Vec<_> = ranges.into_iter().map(|range| Mutex::new(Some(range))).collect();
-    let sorters = PerWorker::new(pool.workers());
-    for_each(pool, failure, "the merge stage", ranges.len(), |index, number| {
-        let range = ranges[number].lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some(range) = range else { return Ok(()) };
-        let make = || Ok(Sorter { chunks: Arc::clone(chunks), keys: None });
-        let piece = sorters.with(index, make, |sorter| Ok(sorter.sort::<C>(range, order)?))?;
-        *pieces[number].lock().unwrap_or_else(PoisonError::into_inner) = Some(piece);
-        Ok(())
-    })?;
-    let pieces = pieces.into_iter();
-    Ok(pieces
-        .filter_map(|piece| piece.into_inner().unwrap_or_else(PoisonError::into_inner))
-        .collect())
+impl<V: Copy> Piece<V> {
+    /// Number of pairs.
+    pub(crate) fn pairs(&self) -> u64 {
+        match self {
+            Piece::Held(held) => held.pairs.len() as u64,
+            Piece::Stored(run) => run.pairs,
+        }
+    }
 }
 
-/// A worker's memory for sort keys.
-struct Sorter {
-    chunks: Arc<ChunkPool>,
+/// What the merge stage needs to know of its run.
+pub(crate) struct MergeStage<'r, J: Job> {
+    pub(crate) job: &'r J,
+    pub(crate) pool: &'r Pool,
+    pub(crate) chunks: &'r Arc<ChunkPool>,
+    pub(crate) failure: &'r Failure,
+    pub(crate) order: Order,
+    pub(crate) spill: Option<&'r Spill>,
+}
+
+impl<J: Job> MergeStage<'_, J> {
+    /// Sorts the ranges.
+    pub(crate) fn run(
+        &self,
+        ranges: Vec<Range<Accumulator<J>>>,
+    ) -> Result<Vec<Piece<Accumulator<J>>>> {
+        let pieces: Vec<_> = ranges.iter().map(|_| Mutex::new(None)).collect();
+        let ranges: Vec<_> = ranges.into_iter().map(|range| Mutex::new(Some(range))).collect();
+        let sorters = PerWorker::new(self.pool.workers());
+        for_each(self.pool, self.failure, "the merge stage", ranges.len(), |index, number| {
+            let range = ranges[number].lock().unwrap_or_else(PoisonError::into_inner).take();
+            let Some(range) = range else { return Ok(()) };
+            let make = || Ok(Sorter { stage: self, keys: None, disk: None });
+            let piece = sorters.with(index, make, |sorter| sorter.sort(range))?;
+            *pieces[number].lock().unwrap_or_else(PoisonError::into_inner) = Some(piece);
+            Ok(())
+        })?;
+        let pieces = pieces.into_iter();
+        Ok(pieces
+            .filter_map(|piece| piece.into_inner().unwrap_or_else(PoisonError::into_inner))
+            .collect())
+    }
+}
+
+/// What a worker sorts with.
+struct Sorter<'r, J: Job> {
+    stage: &'r MergeStage<'r, J>,
+    /// Memory for sort keys.
     keys: Option<Block>,
+    disk: Option<Disk<J::Combine>>,
 }
 
 /// A sort key is 12 bytes of the pair's key above the pair's number.
@@ -67,36 +99,78 @@ const TIES_COMPARED: usize = 8;
 /// and the nesting must end.
 const SKIP_MOST: usize = 1024;
 
-impl Sorter {
-    fn sort<C: Combine>(
+/// What a worker brings ranges from disk and back with.
+type Disk<C> = (RunReader<C>, RunWriter<C>);
+
+impl<J: Job> Sorter<'_, J> {
+    fn sort(&mut self, range: Range<Accumulator<J>>) -> Result<Piece<Accumulator<J>>> {
+        match (range, self.stage.spill) {
+            (Range::Held { pairs, shared_prefix }, _) => {
+                Ok(Piece::Held(Box::new(self.sort_held(*pairs, shared_prefix)?)))
+            }
+            (Range::Stored(run), Some(spill)) if self.stage.order != Order::None => {
+                Ok(Piece::Stored(self.sort_stored(&run, spill)?))
+            }
+            (Range::Stored(run), _) => Ok(Piece::Stored(run)),
+        }
+    }
+
+    fn sort_stored(&mut self, run: &Run, spill: &Spill) -> Result<Run> {
+        let chunks = self.stage.chunks;
+        let (mut reader, mut writer) = match self.disk.take() {
+            Some(disk) => disk,
+            None => {
+                let block_bytes = spill.shares().block_bytes;
+                let reader = RunReader::new(spill.scratch(), chunks.blocks(), block_bytes)?;
+                (reader, spill.writer(chunks)?)
+            }
+        };
+        let mut pairs = Pairs::new(chunks);
+        read_run(&mut reader, run.number, &run.extents, |pair| {
+            Ok(pairs.push(pair.key, *pair.value)?)
+        })?;
+        spill.scratch().free(&run.extents)?;
+        let held = self.sort_held(pairs, 0)?;
+        writer.begin(run.number);
+        let places = 0..held.pairs.len();
+        places
+            .map(|place| held.number_at(place))
+            .try_for_each(|number| writer.push(held.pairs.get(number)))?;
+        let run = writer.finish()?;
+        self.disk = Some((reader, writer));
+        Ok(run)
+    }
+
+    fn sort_held(
         &mut self,
-        range: Range<C::Accumulator>,
-        order: Order,
-    ) -> Result<Piece<C::Accumulator>, MemoryError> {
-        let pairs = range.pairs;
-        if order == Order::None || pairs.len() < 2 {
-            return Ok(Piece { pairs, order: None });
+        pairs: Pairs<Accumulator<J>>,
+        shared_prefix: usize,
+    ) -> Result<Held<Accumulator<J>>, MemoryError> {
+        let stage = self.stage;
+        if stage.order == Order::None || pairs.len() < 2 {
+            return Ok(Held { pairs, order: None });
         }
         assert!(pairs.len() <= u32::MAX as usize, "a range of the answer holds at most 2^32 pairs");
-        let chunks = Arc::clone(&self.chunks);
         let keys = self.keys(pairs.len())?;
-        fill(keys, &pairs, range.shared_prefix);
-        sort(keys, &pairs, range.shared_prefix);
-        if order == Order::Value {
+        fill(keys, &pairs, shared_prefix);
+        sort(keys, &pairs, shared_prefix);
+        if stage.order == Order::Value {
             // Stable: pairs of equal value stay in the order of their keys.
-            let value = |key: &u128| pairs.get(number(*key)).value;
-            keys.sort_by(|a, b| C::rank(value(b), value(a)));
+            let (ranking, pair) = (Ranking(stage.job), |key: &u128| pairs.get(number(*key)));
+            keys.sort_by(|a, b| ranking.by_value(pair(a), pair(b)));
         }
-        let mut numbers = ChunkList::new(&chunks);
+        let mut numbers = ChunkList::new(stage.chunks);
         keys.iter().try_for_each(|&key| numbers.push(number(key) as u32))?;
-        Ok(Piece { pairs, order: Some(numbers) })
+        Ok(Held { pairs, order: Some(numbers) })
     }
 
     fn keys(&mut self, count: usize) -> Result<&mut [u128], MemoryError> {
         let bytes = count * size_of::<u128>();
         if self.keys.as_ref().is_none_or(|block| block.bytes() < bytes) {
-            let block = self.chunks.blocks().take(bytes, Access::Streamed, "sorting the answer")?;
-            self.keys = Some(block);
+            // The old one makes room first.
+            self.keys = None;
+            let blocks = self.stage.chunks.blocks();
+            self.keys = Some(blocks.take(bytes, Access::Streamed, "sorting the answer")?);
         }
         Ok(self.keys.as_mut().map_or(&mut [], |block| block.words(count)))
     }

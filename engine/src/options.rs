@@ -11,7 +11,8 @@ pub enum Order {
     /// By key, bytes ascending (integers by value).
     #[default]
     Key,
-    /// By value, largest first as [`Combine::rank`](crate::Combine::rank) ranks them; ties by key.
+    /// As [`Job::compare`](crate::Job::compare) says: by value, largest first, unless the job says
+    /// otherwise; ties by key.
     Value,
     /// The order in which partitions hold them: the same on every run, but of no meaning.
     None,
@@ -23,7 +24,7 @@ pub enum Order {
 pub struct Options {
     /// Order of the answer. Default: by key.
     pub order: Order,
-    /// Keep only the N pairs of the largest values (ties: the smaller key), found by selection.
+    /// Keep only the N pairs that come first by value (ties: the smaller key), found by selection.
     /// They come in `order`. Default: keep all.
     pub top: Option<usize>,
     /// Size of a tile in bytes, at least 1. Default ([`DEFAULT_TILE_BYTES`]): the same on every

@@ -9,15 +9,16 @@ use crate::input::Input;
 use crate::job::Job;
 use crate::map::{MapStage, MapTotals};
 use crate::memory::{ChunkPool, resident_peak_bytes};
-use crate::merge;
+use crate::merge::MergeStage;
 use crate::options::Options;
-use crate::output::Output;
-use crate::partial::Partial;
+use crate::output::{Output, Stored};
+use crate::partial::{Partial, Spill};
 use crate::plan::Plan;
 use crate::progress::Stage;
 use crate::reduce::{ReduceStage, ReduceTotals};
 use crate::sizing;
 use crate::stats::{StageClock, Stats};
+use crate::storage::Scratch;
 use crate::tokenize::Simd;
 use std::sync::Arc;
 
@@ -40,7 +41,10 @@ pub(crate) fn run<J: Job>(
     progress.plan(plan.files, plan.bytes);
 
     let chunks = ChunkPool::new(Arc::clone(core.blocks()));
-    let partial = Partial::new(&chunks);
+    let shares = core.shares::<J>(plan.split_bytes)?;
+    let scratch = Scratch::new(core.storage());
+    let spill = core.is_limited().then(|| Spill::new(Arc::clone(&scratch), shares));
+    let partial = Partial::new(&chunks, spill);
     let mapped = clock.time(Stage::Map, || {
         let stage = MapStage {
             job,
@@ -50,33 +54,42 @@ pub(crate) fn run<J: Job>(
             partial: &partial,
             failure: &failure,
             progress: &progress,
-            table_limits: sizing::table_limits(core.topology()),
+            table_limits: shares.tables,
         };
         stage.run()
     })?;
 
     let reduced = clock.time(Stage::Reduce, || {
-        let (order, top) = (options.order, options.top);
-        let stage = ReduceStage::<J::Combine> {
+        let stage = ReduceStage {
+            job,
             pool: core.pool(),
             chunks: &chunks,
             partial: &partial,
             failure: &failure,
-            order,
-            top,
+            order: options.order,
+            top: options.top,
         };
         stage.run()
     })?;
-    drop(partial);
 
     let pieces = clock.time(Stage::Merge, || {
-        let ranges = reduced.ranges;
-        merge::run::<J::Combine>(core.pool(), &chunks, &failure, ranges, options.order)
+        let stage = MergeStage {
+            job,
+            pool: core.pool(),
+            chunks: &chunks,
+            failure: &failure,
+            order: options.order,
+            spill: partial.spill(),
+        };
+        stage.run(reduced.ranges)
     })?;
+    drop(partial);
 
     core.trim();
-    let stats = stats::<J>(core, &plan, &mapped, &reduced.totals, clock);
-    Ok(Output::new(Arc::clone(core), pieces, reduced.long_keys, stats))
+    let mut stats = stats::<J>(core, &plan, &mapped, &reduced.totals, clock);
+    stats.spilled_bytes = scratch.bytes();
+    let stored = Stored { scratch, block_bytes: shares.block_bytes };
+    Ok(Output::new(Arc::clone(core), pieces, reduced.long_keys, stored, stats))
 }
 
 fn stats<J: Job>(
@@ -105,6 +118,7 @@ fn stats<J: Job>(
         pairs_handed_over: mapped.pairs_handed_over,
         keys: reduced.keys,
         key_value_bytes: reduced.key_bytes + reduced.keys * value_bytes,
+        spilled_bytes: 0,
         memory_counted_peak: core.blocks().budget().peak(),
         memory_resident_peak: resident_peak_bytes(),
     }

@@ -1,6 +1,7 @@
-//! Sizes that follow from the machine's caches: how large a split, and how large a worker's table may
-//! grow before it is handed over. Neither can change an answer, so both are free to change from run
-//! to run; a tile's size is not, and is no business of this file.
+//! Sizes that follow from the machine's caches and from the budget: how large a split, how large a
+//! worker's table before it is handed over, how many pairs before they go to disk. None can change an
+//! answer, so all are free to change from run to run; a tile's size is not, and is no business of
+//! this file.
 
 use crate::topology::Topology;
 
@@ -10,11 +11,11 @@ const SPLIT_BYTES_LEAST: u64 = 64 << 10;
 const SPLIT_BYTES_MOST: u64 = 512 << 10;
 
 /// A table may outgrow the second-level cache by this much without a question.
-const L2S_PER_CACHED_TABLE: u64 = 2;
+const L2S_PER_CACHED_TABLE: usize = 2;
 /// A table whose keys repeat may outgrow that cache by this much: misses are asked for ahead of
 /// time, and a key that stays is combined instead of handed over.
-const L2S_PER_TABLE: u64 = 8;
-const TABLE_BYTES_MOST: u64 = 16 << 20;
+const L2S_PER_TABLE: usize = 8;
+const TABLE_BYTES_MOST: usize = 16 << 20;
 
 /// The size of a split that a run starts from, in bytes.
 pub fn split_bytes(topology: &Topology) -> u64 {
@@ -30,9 +31,87 @@ pub(crate) struct TableLimits {
     pub(crate) most: usize,
 }
 
-/// The limits for a machine's tables.
-pub(crate) fn table_limits(topology: &Topology) -> TableLimits {
-    let l2_bytes = topology.l2_bytes();
-    let most = (l2_bytes * L2S_PER_TABLE).min(TABLE_BYTES_MOST);
-    TableLimits { cached: (l2_bytes * L2S_PER_CACHED_TABLE) as usize, most: most as usize }
+/// Shares of the budget, each one over so many parts. While maps run, tables and partials are held;
+/// after them, blocks of runs that are merged and of ranges that are filled.
+mod part {
+    /// Per worker: a table of one class. There are three, and growing takes one and a half.
+    pub(super) const TABLE: usize = 16;
+    /// Once: pairs in partials.
+    pub(super) const PARTIAL: usize = 3;
+    /// Per worker: a block on its way to or from disk.
+    pub(super) const BLOCK: usize = 1024;
+    /// Per worker: the blocks of the runs that are merged.
+    pub(super) const MERGE: usize = 8;
+    /// Per worker: the blocks of the ranges that are filled.
+    pub(super) const SCATTER: usize = 4;
+    /// Per worker: a range that is sorted.
+    pub(super) const RANGE: usize = 3;
+}
+
+const BLOCK_BYTES_LEAST: usize = 4 << 10;
+const BLOCK_BYTES_MOST: usize = 64 << 10;
+/// A table must take one batch of pairs at least.
+const TABLE_SLOTS_LEAST: usize = 1024;
+/// A partition of a partial holds a chunk of pairs per size class, at least.
+const PARTIAL_BYTES_LEAST: usize = 4 << 20;
+
+/// How a run divides its budget, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shares {
+    pub(crate) tables: TableLimits,
+    /// Pairs in partials before some go to disk.
+    pub(crate) partial_bytes: usize,
+    /// A block on its way to or from disk.
+    pub(crate) block_bytes: usize,
+    /// Blocks that a worker reads at once, together.
+    pub(crate) merge_bytes: usize,
+    /// Blocks that a worker fills at once, together.
+    pub(crate) scatter_bytes: usize,
+    /// What it may take to sort a range of the answer.
+    pub(crate) range_bytes: usize,
+}
+
+impl Shares {
+    /// The shares of a budget (`usize::MAX`: no limit) on a machine.
+    pub(crate) fn new(topology: &Topology, budget_bytes: usize, workers: usize) -> Shares {
+        let l2_bytes = topology.l2_bytes() as usize;
+        let each = budget_bytes / workers;
+        let most = (l2_bytes * L2S_PER_TABLE).min(TABLE_BYTES_MOST).min(each / part::TABLE);
+        let cached = (l2_bytes * L2S_PER_CACHED_TABLE).min(most);
+        Shares {
+            tables: TableLimits { cached, most },
+            partial_bytes: budget_bytes / part::PARTIAL,
+            block_bytes: (each / part::BLOCK).clamp(BLOCK_BYTES_LEAST, BLOCK_BYTES_MOST),
+            merge_bytes: each / part::MERGE,
+            scatter_bytes: each / part::SCATTER,
+            range_bytes: each / part::RANGE,
+        }
+    }
+
+    /// The least budget with which a job can run: whose shares hold a batch of the largest of its
+    /// slots, and a little of every partition.
+    pub(crate) fn least_bytes(slot_bytes: usize, split_bytes: u64, workers: usize) -> usize {
+        let tables = workers * part::TABLE * TABLE_SLOTS_LEAST * slot_bytes;
+        let partials = part::PARTIAL * PARTIAL_BYTES_LEAST;
+        tables.max(partials).saturating_add(4 * workers * (split_bytes.min(1 << 40) as usize))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_together_are_no_more_than_the_budget() {
+        let topology = Topology::detect();
+        for (mib, workers) in [(16, 1), (32, 2), (100, 7), (4096, 2), (1 << 20, 64)] {
+            let budget = mib << 20;
+            let shares = Shares::new(&topology, budget, workers);
+            let mapping = shares.partial_bytes + workers * shares.tables.most * 9 / 2;
+            let reducing = shares.partial_bytes
+                + workers * (shares.merge_bytes + shares.scatter_bytes + shares.block_bytes);
+            assert!(mapping < budget && reducing < budget, "{mib} MiB: {shares:?}");
+            assert!(shares.tables.cached <= shares.tables.most);
+        }
+    }
 }

@@ -44,6 +44,8 @@ pub struct Stats {
     pub keys: u64,
     /// Bytes of the distinct keys and their values: what the answer itself weighs.
     pub key_value_bytes: u64,
+    /// Bytes that were written to scratch files, for memory had no room for them.
+    pub spilled_bytes: u64,
     /// The most bytes that the engine's counted memory held at once.
     pub memory_counted_peak: u64,
     /// Peak resident memory of the whole process so far, in bytes (0 where the system does not say).
@@ -84,6 +86,7 @@ impl Stats {
             pairs_handed_over: self.pairs_handed_over + later.pairs_handed_over,
             keys: later.keys,
             key_value_bytes: later.key_value_bytes,
+            spilled_bytes: self.spilled_bytes + later.spilled_bytes,
             memory_counted_peak: self.memory_counted_peak.max(later.memory_counted_peak),
             memory_resident_peak: self.memory_resident_peak.max(later.memory_resident_peak),
         };

@@ -7,6 +7,7 @@ mod bad_input_is_one_clear_line;
 mod closed_pipes_end_quietly;
 mod counts_are_exact;
 mod interrupts_leave_nothing_behind;
+mod memory_is_kept_to;
 mod outputs_are_whole_or_absent;
 mod sizes_are_shown_by_topology;
 mod watching_changes_nothing;

@@ -190,7 +190,7 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
         let mut larger = Table::new(&self.blocks, bits)?;
         self.drain(|entry| {
             larger.insert_absent(entry);
-            Ok(())
+            Ok::<(), MemoryError>(())
         })?;
         *self = larger;
         Ok(())
@@ -211,10 +211,10 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
     ///
     /// Which slots are occupied is as good as random, so it decides no branch: a block's occupied
     /// slots are listed first. They are vacated while they are in the cache.
-    pub(crate) fn drain(
+    pub(crate) fn drain<E>(
         &mut self,
-        mut see: impl FnMut(&Entry<K, V>) -> Result<(), MemoryError>,
-    ) -> Result<(), MemoryError> {
+        mut see: impl FnMut(&Entry<K, V>) -> Result<(), E>,
+    ) -> Result<(), E> {
         const BLOCK: usize = 64;
         let mut occupied = [0; BLOCK];
         for first in (0..=self.mask).step_by(BLOCK) {
@@ -237,10 +237,10 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
     /// other in hash order, so sorting within runs sorts all. Runs are short. The last run may go on
     /// in the table's first slots, mixed with the first run; an entry there that is before its home
     /// belongs to the last.
-    pub(crate) fn drain_sorted(
+    pub(crate) fn drain_sorted<E>(
         &mut self,
-        mut see: impl FnMut(&Entry<K, V>) -> Result<(), MemoryError>,
-    ) -> Result<(), MemoryError> {
+        mut see: impl FnMut(&Entry<K, V>) -> Result<(), E>,
+    ) -> Result<(), E> {
         let slots = self.mask + 1;
         let first_vacant = (0..slots).find(|&index| self.key(index).is_vacant()).unwrap_or(slots);
         let went_on = |&index: &usize| self.home(self.key(index).hash()) > index;
@@ -259,11 +259,11 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
     }
 
     /// Shows the entries of these slots in the order of hash, then key, and empties the list.
-    fn show_sorted(
+    fn show_sorted<E>(
         &self,
         run: &mut Vec<usize>,
-        see: &mut impl FnMut(&Entry<K, V>) -> Result<(), MemoryError>,
-    ) -> Result<(), MemoryError> {
+        see: &mut impl FnMut(&Entry<K, V>) -> Result<(), E>,
+    ) -> Result<(), E> {
         run.sort_unstable_by(|&a, &b| {
             let (a, b) = (self.key(a), self.key(b));
             a.hash().cmp(&b.hash()).then_with(|| a.bytes().cmp(b.bytes()))
@@ -342,7 +342,7 @@ mod tests {
         let mut all = Vec::new();
         let see = |entry: &Entry<ShortKey, u64>| {
             all.push((entry.key.bytes().to_vec(), entry.value));
-            Ok(())
+            Ok::<(), MemoryError>(())
         };
         table.drain_sorted(see).unwrap();
         all
@@ -377,7 +377,7 @@ mod tests {
             let mut seen = 0;
             let see = |_: &Entry<ShortKey, u64>| {
                 seen += 1;
-                Ok(())
+                Ok::<(), MemoryError>(())
             };
             table.drain(see).unwrap();
             table.resize(bits).unwrap();

@@ -44,7 +44,7 @@ struct Bench {
 impl Bench {
     fn new() -> Bench {
         let chunks = ChunkPool::new(BlockPool::new(Budget::new(None)));
-        Bench { partial: Partial::new(&chunks), chunks }
+        Bench { partial: Partial::new(&chunks, None), chunks }
     }
 
     fn emitter<J: Job<Combine = Sum<u64>>>(&self, limits: TableLimits) -> Emitter<'_, J> {

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::failure::guard;
 use crate::ingest::{Block, Buffer, Reader};
 use crate::job::Job;
-use crate::partial::{Folder, PARTITIONS};
+use crate::partial::{Folder, PARTITIONS, RunWriter};
 use crate::plan::Ranged;
 use crate::split::{Origin, Split};
 use crate::tokenize::fold_ascii;
@@ -27,13 +27,16 @@ struct Mapper<'r, J: Job> {
     index: usize,
     emitter: Emitter<'r, J>,
     folder: Option<Folder<J::Combine>>,
+    /// Writes what is spilled.
+    writer: Option<RunWriter<J::Combine>>,
     compress: Duration,
 }
 
 impl<'r, J: Job> Worker<'r, J> {
     pub(super) fn new(stage: &'r MapStage<'r, J>, index: usize) -> Result<Worker<'r, J>> {
         let emitter = Emitter::new(stage.chunks, stage.partial, stage.table_limits)?;
-        let mapper = Mapper { stage, index, emitter, folder: None, compress: Duration::ZERO };
+        let mapper =
+            Mapper { stage, index, emitter, folder: None, writer: None, compress: Duration::ZERO };
         Ok(Worker { reader: None, mapper, totals: MapTotals::default() })
     }
 
@@ -80,7 +83,8 @@ impl<'r, J: Job> Worker<'r, J> {
 
     /// Hands over what is left, at the end of the stage.
     pub(super) fn hand_over(&mut self) -> Result<()> {
-        Ok(self.mapper.emitter.hand_over()?)
+        self.mapper.emitter.hand_over()?;
+        self.mapper.spill()
     }
 
     fn count_split(&mut self, bytes: u64) {
@@ -122,8 +126,8 @@ impl<J: Job> Mapper<'_, J> {
         mapped.inspect_err(|_| self.emitter.abandon_split())
     }
 
-    /// Folds the partitions that have doubled since they were last folded, if a table was handed
-    /// over since the last look.
+    /// Folds the partitions that have doubled since they were last folded, and spills if memory is
+    /// short, if a table was handed over since the last look.
     fn compress(&mut self) -> Result<()> {
         if !self.emitter.has_new_hand_over() {
             return Ok(());
@@ -144,7 +148,24 @@ impl<J: Job> Mapper<'_, J> {
             held += partition.pairs.len() as u64;
         }
         self.stage.progress.set_keys_held(held);
+        self.spill()?;
         self.compress += began.elapsed();
         Ok(())
+    }
+
+    fn spill(&mut self) -> Result<()> {
+        let (partial, chunks) = (self.stage.partial, self.stage.chunks);
+        let Some(spill) = partial.spill().filter(|spill| spill.is_due(chunks)) else {
+            return Ok(());
+        };
+        let folder = match &mut self.folder {
+            Some(folder) => folder,
+            none => none.insert(Folder::new(chunks)?),
+        };
+        let writer = match &mut self.writer {
+            Some(writer) => writer,
+            none => none.insert(spill.writer(chunks)?),
+        };
+        spill.relieve(partial, chunks, folder, writer)
     }
 }

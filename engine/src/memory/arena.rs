@@ -61,7 +61,8 @@ impl ByteArena {
 
     #[cold]
     fn push_large(&mut self, bytes: &[u8]) -> Result<NonNull<u8>, MemoryError> {
-        self.pool.blocks().budget().take(bytes.len(), "a key")?;
+        self.pool.blocks().count(bytes.len(), "a key")?;
+        self.pool.hold(bytes.len());
         self.large_bytes += bytes.len();
         let mut stored = bytes.to_vec();
         let start = NonNull::from(&mut stored[..]).cast();
@@ -74,7 +75,11 @@ impl ByteArena {
         self.current = 0;
         self.used = 0;
         self.large.clear();
-        self.pool.blocks().budget().give(std::mem::take(&mut self.large_bytes));
+        let large_bytes = std::mem::take(&mut self.large_bytes);
+        if large_bytes > 0 {
+            self.pool.let_go(large_bytes);
+            self.pool.blocks().budget().give(large_bytes);
+        }
     }
 }
 

@@ -102,10 +102,7 @@ impl BlockPool {
         if let Some(raw) = self.find(bytes, bytes) {
             return Ok(self.own(raw));
         }
-        if self.budget.take(bytes, purpose).is_err() {
-            self.release(0);
-            self.budget.take(bytes, purpose)?;
-        }
+        self.count(bytes, purpose)?;
         match map(bytes, access) {
             Ok(start) => Ok(self.own(Raw { start, bytes, untouched: true })),
             Err(cause) => {
@@ -128,6 +125,15 @@ impl BlockPool {
             Some(raw) => Ok(self.own(raw)),
             None => self.take(fresh, Access::Streamed, purpose),
         }
+    }
+
+    /// Counts `bytes` as used; idle blocks make room for them.
+    pub(crate) fn count(&self, bytes: usize, purpose: &'static str) -> Result<(), MemoryError> {
+        if self.budget.take(bytes, purpose).is_err() {
+            self.release(0);
+            self.budget.take(bytes, purpose)?;
+        }
+        Ok(())
     }
 
     /// Gives idle blocks back to the system until at most `keep_bytes` lie idle.

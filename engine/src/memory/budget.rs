@@ -22,6 +22,11 @@ impl Budget {
         }
     }
 
+    /// The limit in bytes; `u64::MAX` without one.
+    pub(crate) fn limit(&self) -> u64 {
+        self.limit
+    }
+
     /// Counts `bytes` as used.
     pub(crate) fn take(&self, bytes: usize, purpose: &'static str) -> Result<(), MemoryError> {
         let bytes = bytes as u64;

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Size of a chunk. Each of some hundreds of partitions wastes half of one per size class on
 /// average, so it is small; yet it holds hundreds of entries, so its upkeep is nothing.
-pub(super) const CHUNK_BYTES: usize = 16 << 10;
+pub(super) const CHUNK_BYTES: usize = 4 << 10;
 /// Chunks are aligned to this; entries must not ask for more.
 const CHUNK_ALIGN: usize = 64;
 /// Fresh blocks to cut chunks from.
@@ -29,6 +29,8 @@ struct State {
     slabs: Vec<Block>,
     /// Bytes of the last slab that are handed out.
     used: usize,
+    /// Bytes that lists and arenas hold now, those outside of chunks too.
+    held_bytes: usize,
 }
 
 /// A piece of a slab, owned by whoever holds it.
@@ -51,6 +53,7 @@ impl ChunkPool {
 
     pub(super) fn take(&self) -> Result<Chunk, MemoryError> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.held_bytes += CHUNK_BYTES;
         if let Some(chunk) = state.free.pop() {
             return Ok(chunk);
         }
@@ -75,7 +78,24 @@ impl ChunkPool {
     }
 
     pub(super) fn give(&self, chunks: impl IntoIterator<Item = Chunk>) {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).free.extend(chunks);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = state.free.len();
+        state.free.extend(chunks);
+        state.held_bytes -= (state.free.len() - before) * CHUNK_BYTES;
+    }
+
+    /// Counts bytes that an arena holds outside of chunks, from now on or no longer.
+    pub(super) fn hold(&self, bytes: usize) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).held_bytes += bytes;
+    }
+
+    pub(super) fn let_go(&self, bytes: usize) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).held_bytes -= bytes;
+    }
+
+    /// Bytes that the job's lists and arenas hold now.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).held_bytes
     }
 }
 
@@ -105,7 +125,7 @@ impl<T: Copy> ChunkList<T> {
     const PER_CHUNK: usize = {
         assert!(
             size_of::<T>() > 0 && size_of::<T>() <= CHUNK_BYTES,
-            "accumulators hold at most 16 KiB"
+            "accumulators hold at most 4 KiB"
         );
         assert!(align_of::<T>() <= CHUNK_ALIGN, "accumulators are aligned to at most 64 bytes");
         CHUNK_BYTES / size_of::<T>()

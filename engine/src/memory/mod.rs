@@ -9,11 +9,13 @@ mod arena;
 mod block;
 mod budget;
 mod chunk;
+mod reserved;
 
 pub(crate) use arena::ByteArena;
 pub(crate) use block::{Access, Block, BlockPool};
 pub(crate) use budget::Budget;
 pub(crate) use chunk::{ChunkList, ChunkPool};
+pub(crate) use reserved::Reserved;
 
 /// Asks the processor to fetch the memory at an address, which need not be valid.
 #[inline(always)]
@@ -30,8 +32,17 @@ pub(crate) fn prefetch<T>(address: *const T) {
 
 /// Peak resident memory of this process, in bytes; 0 where the system does not say.
 pub(crate) fn resident_peak_bytes() -> u64 {
+    resident("VmHWM:")
+}
+
+/// Resident memory of this process now, in bytes; 0 where the system does not say.
+pub(crate) fn resident_bytes() -> u64 {
+    resident("VmRSS:")
+}
+
+fn resident(field: &str) -> u64 {
     let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return 0 };
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kib = peak.and_then(|rest| rest.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+    let line = status.lines().find_map(|line| line.strip_prefix(field));
+    let kib = line.and_then(|rest| rest.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
     kib.unwrap_or(0) * 1024
 }

@@ -1,4 +1,5 @@
-//! The answer of a job: pairs in order, held until they are written, looked at or dropped.
+//! The answer of a job: pairs in order, held until they are written, looked at or dropped. What memory
+//! had no room for is on disk, and streams.
 
 mod file;
 mod write;
@@ -7,12 +8,14 @@ pub use file::AtomicFile;
 
 use crate::combine::Combine;
 use crate::engine::Core;
+use crate::error::{MemoryError, Result};
 use crate::job::Job;
 use crate::key::Key;
 use crate::memory::ByteArena;
 use crate::merge::Piece;
-use crate::partial::PairRef;
+use crate::partial::{PairRef, RunReader, read_run};
 use crate::stats::Stats;
+use crate::storage::Scratch;
 use std::sync::Arc;
 
 type Accumulator<J> = <<J as Job>::Combine as Combine>::Accumulator;
@@ -23,10 +26,17 @@ pub struct Output<J: Job> {
     pieces: Vec<Piece<Accumulator<J>>>,
     /// Bytes of keys that the pieces point at.
     _long_keys: Vec<ByteArena>,
-    len: usize,
+    stored: Stored,
+    len: u64,
     stats: Stats,
     /// Dropped last, when the memory of the fields above has gone back to it.
     core: TrimmedCore,
+}
+
+/// Where pieces are that are not in memory.
+pub(crate) struct Stored {
+    pub(crate) scratch: Arc<Scratch>,
+    pub(crate) block_bytes: usize,
 }
 
 /// The engine's core, which gives memory back to the system when an answer lets go of it.
@@ -43,15 +53,16 @@ impl<J: Job> Output<J> {
         core: Arc<Core>,
         pieces: Vec<Piece<Accumulator<J>>>,
         long_keys: Vec<ByteArena>,
+        stored: Stored,
         stats: Stats,
     ) -> Self {
-        let len = pieces.iter().map(|piece| piece.pairs.len()).sum();
-        Output { pieces, _long_keys: long_keys, len, stats, core: TrimmedCore(core) }
+        let len = pieces.iter().map(Piece::pairs).sum();
+        Output { pieces, _long_keys: long_keys, stored, len, stats, core: TrimmedCore(core) }
     }
 
     /// Number of pairs.
     pub fn len(&self) -> usize {
-        self.len
+        usize::try_from(self.len).unwrap_or(usize::MAX)
     }
 
     /// Whether there are none.
@@ -64,11 +75,61 @@ impl<J: Job> Output<J> {
         &self.stats
     }
 
-    /// The pairs, in order.
-    pub fn iter(&self) -> impl Iterator<Item = (<J::Key as Key>::Borrowed<'_>, Answer<J>)> {
-        self.pieces.iter().flat_map(|piece| {
-            (0..piece.pairs.len()).map(|place| show::<J>(piece.pairs.get(piece.number_at(place))))
-        })
+    /// The pairs, in order, of an answer that is in memory: always so without a limit on memory.
+    ///
+    /// # Errors
+    /// [`MemoryError::OnDisk`] if the answer did not fit in memory; see
+    /// [`for_each`](Output::for_each).
+    pub fn iter(
+        &self,
+    ) -> Result<impl Iterator<Item = (<J::Key as Key>::Borrowed<'_>, Answer<J>)>, MemoryError> {
+        let held = self.pieces.iter().map(|piece| match piece {
+            Piece::Held(held) => Ok(held),
+            Piece::Stored(_) => Err(MemoryError::OnDisk { pairs: self.len }),
+        });
+        let held: Vec<_> = held.collect::<Result<_, _>>()?;
+        Ok(held.into_iter().flat_map(|held| {
+            (0..held.pairs.len()).map(|place| show::<J>(held.pairs.get(held.number_at(place))))
+        }))
+    }
+
+    /// Shows the pairs in order, whether they are in memory or on disk.
+    ///
+    /// # Errors
+    /// [`StorageError`](crate::StorageError) if the disk fails.
+    pub fn for_each(
+        &self,
+        mut see: impl FnMut(<J::Key as Key>::Borrowed<'_>, Answer<J>),
+    ) -> Result<()> {
+        let mut reader = None;
+        for piece in &self.pieces {
+            match piece {
+                Piece::Held(held) => (0..held.pairs.len()).for_each(|place| {
+                    let (key, answer) = show::<J>(held.pairs.get(held.number_at(place)));
+                    see(key, answer);
+                }),
+                Piece::Stored(run) => {
+                    read_run(self.reader(&mut reader)?, run.number, &run.extents, |pair| {
+                        let (key, answer) = show::<J>(pair);
+                        see(key, answer);
+                        Ok(())
+                    })?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The reader of pieces on disk, made when it is first needed.
+    fn reader<'r>(
+        &self,
+        reader: &'r mut Option<RunReader<J::Combine>>,
+    ) -> Result<&'r mut RunReader<J::Combine>> {
+        let Stored { scratch, block_bytes } = &self.stored;
+        match reader {
+            Some(reader) => Ok(reader),
+            none => Ok(none.insert(RunReader::new(scratch, self.core.0.blocks(), *block_bytes)?)),
+        }
     }
 }
 

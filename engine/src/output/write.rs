@@ -1,31 +1,43 @@
-//! Writing an answer: workers format blocks of pairs side by side and write them in turn, so that a
-//! fast disk waits for no formatter and memory holds a few blocks at most.
+//! Writing an answer: workers format portions of it side by side and write them in turn, so that a
+//! fast disk waits for no formatter and memory holds a few pieces of text at most.
 
-use super::{Answer, Output, show};
+use super::{Accumulator, Answer, Output, show};
 use crate::cancel::Cancel;
+use crate::combine::Combine;
 use crate::error::{OutputError, Result};
 use crate::failure::Failure;
 use crate::job::Job;
 use crate::key::Key;
+use crate::merge::{Held, Piece};
+use crate::partial::{PairRef, RunReader, read_run};
 use crate::schedule::{Cursor, PerWorker, Step};
 use std::io::Write;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Pairs formatted at a time: some hundreds of kilobytes of text.
-const BLOCK_PAIRS: usize = 8 << 10;
+/// Pairs in a portion of what is in memory: some hundreds of kilobytes of text.
+const PORTION_PAIRS: usize = 8 << 10;
+/// A portion that comes to more text than this is written piece by piece.
+const TEXT_BYTES: usize = 1 << 20;
 
 /// Pairs stand in another order than they are shown in; this many ahead of the one that is formatted
 /// are asked for.
 const AHEAD: usize = 16;
 
-/// A run of pairs inside one piece.
-struct Block {
-    piece: usize,
-    first: usize,
+/// Pairs that follow each other in the answer.
+enum Portion<'o, V: Copy> {
+    Held { held: &'o Held<V>, first: usize },
+    Stored { number: usize, extent: &'o Range<u64> },
 }
 
-/// The sink, and the number of the block whose turn it is.
+/// What a worker writes with.
+struct Writer<C: Combine> {
+    text: Vec<u8>,
+    reader: Option<RunReader<C>>,
+}
+
+/// The sink, and the number of the portion whose turn it is.
 struct Turn<'w> {
     sink: &'w mut (dyn Write + Send),
     next: u64,
@@ -44,22 +56,22 @@ impl<J: Job> Output<J> {
         cancel: &Cancel,
         format: impl Fn(<J::Key as Key>::Borrowed<'_>, Answer<J>, &mut Vec<u8>) + Sync,
     ) -> Result<()> {
-        let blocks = self.blocks();
-        let (cursor, failure) = (Cursor::new(blocks.len() as u64), Failure::new(cancel));
+        let portions = self.portions();
+        let (cursor, failure) = (Cursor::new(portions.len() as u64), Failure::new(cancel));
         let (turn, turned) = (Mutex::new(Turn { sink, next: 0 }), Condvar::new());
-        let texts = PerWorker::new(self.core.0.pool().workers());
+        let writers = PerWorker::new(self.core.0.pool().workers());
         let step = |worker| {
             let Some(number) = (!failure.stops()).then(|| cursor.take()).flatten() else {
                 return Step::Done;
             };
-            // Dropped last: the next block must see a failure of this one.
+            // Dropped last: the next portion must see a failure of this one.
             let passing = Passing { turn: &turn, turned: &turned, number };
             let written = failure.attempt(number, "the output stage", || {
-                let make = || Ok(Vec::new());
-                texts.with(worker, make, |text: &mut Vec<u8>| {
-                    text.clear();
-                    self.format_block(&blocks[number as usize], &format, text);
-                    passing.write(text, name, &failure)
+                let make = || Ok(Writer { text: Vec::new(), reader: None });
+                writers.with(worker, make, |writer| {
+                    let write = |text: &mut Vec<u8>| passing.write(text, name, &failure);
+                    self.format(&portions[number as usize], &format, writer, &write)?;
+                    write(&mut writer.text)
                 })
             });
             if written.is_some() { Step::More } else { Step::Done }
@@ -70,33 +82,55 @@ impl<J: Job> Output<J> {
         turn.sink.flush().map_err(|cause| OutputError::from_write(name, cause).into())
     }
 
-    fn blocks(&self) -> Vec<Block> {
-        let pieces = self.pieces.iter().enumerate();
-        pieces
-            .flat_map(|(piece, held)| {
-                let firsts = (0..held.pairs.len()).step_by(BLOCK_PAIRS);
-                firsts.map(move |first| Block { piece, first })
-            })
-            .collect()
+    fn portions(&self) -> Vec<Portion<'_, Accumulator<J>>> {
+        let mut portions = Vec::new();
+        for piece in &self.pieces {
+            match piece {
+                Piece::Held(held) => {
+                    let firsts = (0..held.pairs.len()).step_by(PORTION_PAIRS);
+                    portions.extend(firsts.map(|first| Portion::Held { held, first }));
+                }
+                Piece::Stored(run) => {
+                    let number = run.number;
+                    let extents = run.extents.iter();
+                    portions.extend(extents.map(|extent| Portion::Stored { number, extent }));
+                }
+            }
+        }
+        portions
     }
 
-    fn format_block(
+    /// Formats a portion. All text but the last piece is written.
+    fn format(
         &self,
-        block: &Block,
+        portion: &Portion<'_, Accumulator<J>>,
         format: &impl Fn(<J::Key as Key>::Borrowed<'_>, Answer<J>, &mut Vec<u8>),
-        text: &mut Vec<u8>,
-    ) {
-        let piece = &self.pieces[block.piece];
-        let len = piece.pairs.len();
-        for place in block.first..len.min(block.first + BLOCK_PAIRS) {
-            piece.pairs.prefetch(piece.number_at((place + AHEAD).min(len - 1)));
-            let (key, answer) = show::<J>(piece.pairs.get(piece.number_at(place)));
+        writer: &mut Writer<J::Combine>,
+        write: &impl Fn(&mut Vec<u8>) -> Result<()>,
+    ) -> Result<()> {
+        let text = &mut writer.text;
+        let mut add = |pair: PairRef<'_, Accumulator<J>>| {
+            let (key, answer) = show::<J>(pair);
             format(key, answer, text);
+            if text.len() >= TEXT_BYTES { write(text) } else { Ok(()) }
+        };
+        match portion {
+            Portion::Held { held, first } => {
+                let len = held.pairs.len();
+                (*first..len.min(first + PORTION_PAIRS)).try_for_each(|place| {
+                    held.pairs.prefetch(held.number_at((place + AHEAD).min(len - 1)));
+                    add(held.pairs.get(held.number_at(place)))
+                })
+            }
+            Portion::Stored { number, extent } => {
+                let reader = self.reader(&mut writer.reader)?;
+                read_run(reader, *number, std::slice::from_ref(*extent), add)
+            }
         }
     }
 }
 
-/// One block's place in the row. The turn passes on when it is dropped, whatever happened, so that
+/// One portion's place in the row. The turn passes on when it is dropped, whatever happened, so that
 /// nobody waits for ever.
 struct Passing<'t, 'w> {
     turn: &'t Mutex<Turn<'w>>,
@@ -105,15 +139,17 @@ struct Passing<'t, 'w> {
 }
 
 impl<'w> Passing<'_, 'w> {
-    fn write(&self, text: &[u8], name: &Path, failure: &Failure) -> Result<()> {
+    /// Writes some of the portion's text, when its turn has come, and clears it.
+    fn write(&self, text: &mut Vec<u8>, name: &Path, failure: &Failure) -> Result<()> {
         let mut turn = self.wait();
-        if failure.stops() {
-            return Ok(());
+        if !failure.stops() {
+            turn.sink.write_all(text).map_err(|cause| OutputError::from_write(name, cause))?;
         }
-        turn.sink.write_all(text).map_err(|cause| OutputError::from_write(name, cause).into())
+        text.clear();
+        Ok(())
     }
 
-    /// Blocks are taken in order, so the one whose turn it is has a worker of its own at work.
+    /// Portions are taken in order, so the one whose turn it is has a worker of its own at work.
     fn wait(&self) -> MutexGuard<'_, Turn<'w>> {
         let mut turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         while turn.next != self.number {

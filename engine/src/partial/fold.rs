@@ -1,16 +1,22 @@
 //! Folding: pairs with equal keys become one. Compress (while the job runs, so that partials stay
 //! small) and reduce (at its end) are the same fold; they differ in who takes the result.
 
+use super::runs::RunWriter;
 use super::{PARTITION_BITS, Pairs, Partition};
 use crate::combine::Combine;
 use crate::container::{Entry, LongKey, MediumKey, ShortKey, SlotKey, Table};
-use crate::error::MemoryError;
+use crate::error::{MemoryError, Result};
 use crate::memory::{ByteArena, ChunkList, ChunkPool};
 use std::sync::Arc;
 
 /// What takes folded pairs, class by class.
 pub(crate) trait Taker<V> {
-    fn take<K: SlotKey>(&mut self, entry: &Entry<K, V>) -> Result<(), MemoryError>;
+    /// What can go wrong in taking.
+    type Error: From<MemoryError>;
+
+    /// Takes a pair. A long key's bytes live until `keep` is called, or for this call alone if it
+    /// never is.
+    fn take<K: SlotKey>(&mut self, entry: &Entry<K, V>) -> Result<(), Self::Error>;
 
     /// Takes the bytes of the long keys of a partition's pairs, all of which were taken. Who has
     /// kept such keys must keep these; who has copied them lets go.
@@ -18,6 +24,8 @@ pub(crate) trait Taker<V> {
 }
 
 impl<V: Copy> Taker<V> for Pairs<V> {
+    type Error = MemoryError;
+
     fn take<K: SlotKey>(&mut self, entry: &Entry<K, V>) -> Result<(), MemoryError> {
         self.put(entry)
     }
@@ -72,19 +80,29 @@ impl<C: Combine> Folder<C> {
         partition: &mut Partition<C::Accumulator>,
     ) -> Result<(), MemoryError> {
         let mut folded = Pairs::new(&self.pool);
-        self.fold::<CANONICAL>(&mut partition.pairs, &mut folded)?;
+        self.fold::<CANONICAL, _>(&mut partition.pairs, &mut folded)?;
         partition.folded(folded);
         Ok(())
     }
 
-    /// Hands a partition's pairs, one per key, to `taker`, and leaves the partition empty.
-    pub(crate) fn reduce(
+    /// Hands a partition's pairs, one per key and in canonical order, to the run they go to, and
+    /// leaves memory empty of them.
+    pub(crate) fn spill(
         &mut self,
         partition: &mut Partition<C::Accumulator>,
-        taker: &mut impl Taker<C::Accumulator>,
-    ) -> Result<(), MemoryError> {
+        run: &mut RunWriter<C>,
+    ) -> Result<()> {
+        self.fold::<true, _>(&mut partition.pairs, run)
+    }
+
+    /// Hands a partition's pairs, one per key, to `taker`, and leaves the partition empty.
+    pub(crate) fn reduce<T: Taker<C::Accumulator>>(
+        &mut self,
+        partition: &mut Partition<C::Accumulator>,
+        taker: &mut T,
+    ) -> Result<(), T::Error> {
         if partition.may_repeat() {
-            return self.fold::<false>(&mut partition.pairs, taker);
+            return self.fold::<false, _>(&mut partition.pairs, taker);
         }
         let pairs = &mut partition.pairs;
         pairs.short.iter().try_for_each(|entry| taker.take(entry))?;
@@ -96,14 +114,14 @@ impl<C: Combine> Folder<C> {
 
     /// Folds `pairs` into `taker` and leaves `pairs` empty. The chunks of a class are free again
     /// before its folded pairs are taken.
-    fn fold<const CANONICAL: bool>(
+    fn fold<const CANONICAL: bool, T: Taker<C::Accumulator>>(
         &mut self,
         pairs: &mut Pairs<C::Accumulator>,
-        taker: &mut impl Taker<C::Accumulator>,
-    ) -> Result<(), MemoryError> {
-        fold_class::<C, _, CANONICAL>(&mut self.short, &mut pairs.short, taker)?;
-        fold_class::<C, _, CANONICAL>(&mut self.medium, &mut pairs.medium, taker)?;
-        fold_class::<C, _, CANONICAL>(&mut self.long, &mut pairs.long, taker)?;
+        taker: &mut T,
+    ) -> Result<(), T::Error> {
+        fold_class::<C, _, T, CANONICAL>(&mut self.short, &mut pairs.short, taker)?;
+        fold_class::<C, _, T, CANONICAL>(&mut self.medium, &mut pairs.medium, taker)?;
+        fold_class::<C, _, T, CANONICAL>(&mut self.long, &mut pairs.long, taker)?;
         taker.keep(pairs.clear());
         Ok(())
     }
@@ -112,11 +130,11 @@ impl<C: Combine> Folder<C> {
 /// Pairs are probed for this many at a time, so that their cache misses overlap.
 const BATCH: usize = 32;
 
-fn fold_class<C: Combine, K: SlotKey, const CANONICAL: bool>(
+fn fold_class<C: Combine, K: SlotKey, T: Taker<C::Accumulator>, const CANONICAL: bool>(
     table: &mut FoldTable<K, C>,
     entries: &mut ChunkList<Entry<K, C::Accumulator>>,
-    taker: &mut impl Taker<C::Accumulator>,
-) -> Result<(), MemoryError> {
+    taker: &mut T,
+) -> Result<(), T::Error> {
     if entries.len() == 0 {
         return Ok(());
     }

@@ -1,15 +1,27 @@
 //! Partials: what tiles leave behind. A partial is combined pairs in R partitions by the top bits of
 //! the key's hash; partials merge in any order. This is the ONE form in memory: containers hand
 //! their pairs over to it, compress folds it while the job runs, reduce takes it partition by
-//! partition. (Its byte form, for spill, resume and nodes, will stand beside it in this folder.)
+//! partition. Its ONE byte form is `form.rs`; what does not fit in memory is spilled in that form, and
+//! merged from it.
 
+mod compress;
 mod fold;
+mod form;
+mod merger;
 mod pairs;
 mod partition;
+mod runs;
+mod spill;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use fold::{Folder, Taker};
+pub(crate) use form::{OpenBlock, Sealer};
+pub(crate) use merger::{Merger, read_run};
 pub(crate) use pairs::{PairRef, Pairs};
 pub(crate) use partition::Partition;
+pub(crate) use runs::{Run, RunReader, RunWriter, store};
+pub(crate) use spill::Spill;
 
 use crate::container::{SlotKey, Table};
 use crate::error::MemoryError;
@@ -32,11 +44,19 @@ pub(crate) fn partition_of(hash: u64) -> usize {
 /// held for a few hundred pairs at a time.
 pub(crate) struct Partial<V: Copy> {
     partitions: Vec<Mutex<Partition<V>>>,
+    /// `None` if memory has no limit.
+    spill: Option<Spill>,
 }
 
 impl<V: Copy> Partial<V> {
-    pub(crate) fn new(pool: &Arc<ChunkPool>) -> Partial<V> {
-        Partial { partitions: (0..PARTITIONS).map(|_| Mutex::new(Partition::new(pool))).collect() }
+    pub(crate) fn new(pool: &Arc<ChunkPool>, spill: Option<Spill>) -> Partial<V> {
+        let partitions = (0..PARTITIONS).map(|_| Mutex::new(Partition::new(pool))).collect();
+        Partial { partitions, spill }
+    }
+
+    /// Where pairs go that memory has no room for, if memory has a limit.
+    pub(crate) fn spill(&self) -> Option<&Spill> {
+        self.spill.as_ref()
     }
 
     pub(crate) fn partition(&self, index: usize) -> MutexGuard<'_, Partition<V>> {

@@ -2,6 +2,7 @@
 //! says when they are to be folded.
 
 use super::pairs::Pairs;
+use super::runs::Run;
 use crate::container::{Entry, SlotKey};
 use crate::error::MemoryError;
 use crate::memory::ChunkPool;
@@ -18,11 +19,13 @@ pub(crate) struct Partition<V: Copy> {
     segments: usize,
     /// Folding is due at this many pairs.
     fold_at: usize,
+    /// What was spilled, each run folded and in canonical order.
+    pub(crate) runs: Vec<Run>,
 }
 
 impl<V: Copy> Partition<V> {
     pub(super) fn new(pool: &Arc<ChunkPool>) -> Partition<V> {
-        Partition { pairs: Pairs::new(pool), segments: 0, fold_at: FOLD_LEAST }
+        Partition { pairs: Pairs::new(pool), segments: 0, fold_at: FOLD_LEAST, runs: Vec::new() }
     }
 
     /// Says that the pairs that follow come from another table than those before.
@@ -43,6 +46,12 @@ impl<V: Copy> Partition<V> {
     /// each pair a constant number of folds, and holds at most twice the distinct pairs.
     pub(crate) fn fold_is_due(&self) -> bool {
         self.may_repeat() && self.pairs.len() >= self.fold_at
+    }
+
+    /// Says that all pairs went into a run.
+    pub(super) fn spilled(&mut self, run: Run) {
+        (self.segments, self.fold_at) = (0, FOLD_LEAST);
+        self.runs.push(run);
     }
 
     /// Replaces the pairs by folded ones.

@@ -3,31 +3,44 @@
 //! selection of the top N, or back into its partition if order does not matter. A partition's memory
 //! is free again before the next one is taken, so the answer replaces the partials instead of
 //! standing beside them.
+//!
+//! If the partial was spilled, all of it is on disk: its runs are merged, and the ranges are on disk, too.
 
 mod ranges;
+mod ranking;
 mod select;
 mod splitters;
+mod stored;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use ranking::Ranking;
+
 use crate::combine::Combine;
 use crate::container::{Entry, SlotKey};
-use crate::error::{MemoryError, Result};
+use crate::error::{Error, MemoryError, Result};
 use crate::failure::Failure;
+use crate::job::Job;
 use crate::memory::{ByteArena, ChunkPool};
 use crate::options::Order;
-use crate::partial::{Folder, PARTITIONS, Pairs, Partial, Partition, Taker};
+use crate::partial::{
+    Folder, Merger, PARTITIONS, Pairs, Partial, Partition, Run, RunWriter, Spill, Taker,
+};
 use crate::schedule::{Cursor, PerWorker, Pool, Step};
 use ranges::{Ranges, Scatter};
 use select::Selection;
-use splitters::Splitters;
-use std::sync::Arc;
+use splitters::{Sample, Splitters};
+use std::sync::{Arc, Mutex, PoisonError};
+use stored::{StoredRanges, StoredScatter, divide};
+
+type Accumulator<J> = <<J as Job>::Combine as Combine>::Accumulator;
 
 /// What the reduce stage needs to know of its run.
-pub(crate) struct ReduceStage<'r, C: Combine> {
+pub(crate) struct ReduceStage<'r, J: Job> {
+    pub(crate) job: &'r J,
     pub(crate) pool: &'r Pool,
     pub(crate) chunks: &'r Arc<ChunkPool>,
-    pub(crate) partial: &'r Partial<C::Accumulator>,
+    pub(crate) partial: &'r Partial<Accumulator<J>>,
     pub(crate) failure: &'r Failure,
     pub(crate) order: Order,
     pub(crate) top: Option<usize>,
@@ -43,10 +56,12 @@ pub(crate) struct Reduced<V: Copy> {
 }
 
 /// Pairs that stand together in the answer's order, not yet sorted among themselves.
-pub(crate) struct Range<V: Copy> {
-    pub(crate) pairs: Pairs<V>,
-    /// Bytes that all keys begin with, so that sorting need not look at them.
-    pub(crate) shared_prefix: usize,
+pub(crate) enum Range<V: Copy> {
+    /// In memory. All keys begin with the same `shared_prefix` bytes, so that sorting need not look
+    /// at them.
+    Held { pairs: Box<Pairs<V>>, shared_prefix: usize },
+    /// On disk.
+    Stored(Run),
 }
 
 /// What the reduce stage saw.
@@ -56,16 +71,20 @@ pub(crate) struct ReduceTotals {
     pub(crate) key_bytes: u64,
 }
 
-/// A worker of the stage.
-struct Worker<C: Combine, T> {
-    folder: Folder<C>,
+/// A worker of the stage: what folds or merges partitions, and where their pairs go.
+struct Worker<F, T> {
+    folder: F,
     taker: Counted<T>,
 }
 
-impl<C: Combine> ReduceStage<'_, C> {
-    pub(crate) fn run(&self) -> Result<Reduced<C::Accumulator>> {
+impl<'r, J: Job> ReduceStage<'r, J> {
+    pub(crate) fn run(&self) -> Result<Reduced<Accumulator<J>>> {
+        if let Some(spill) = self.partial.spill().filter(|spill| spill.began()) {
+            return self.run_stored(spill);
+        }
         if let Some(most) = self.top {
-            return self.select(most);
+            let workers = self.fold_all(|| Ok(self.selection(most)))?;
+            return self.merge_selections(workers, most);
         }
         match self.order {
             Order::None => self.fold_in_place(),
@@ -73,20 +92,45 @@ impl<C: Combine> ReduceStage<'_, C> {
         }
     }
 
-    fn select(&self, most: usize) -> Result<Reduced<C::Accumulator>> {
-        let workers = self.fold_all(|| Ok(Selection::<C>::new(most)))?;
+    /// As `run`, when the partial is on disk.
+    fn run_stored(&self, spill: &'r Spill) -> Result<Reduced<Accumulator<J>>> {
+        self.spill_rest(spill)?;
+        if let Some(most) = self.top {
+            let workers = self.merge_all(spill, || Ok(self.selection(most)))?;
+            return self.merge_selections(workers, most);
+        }
+        match self.order {
+            Order::None => self.merge_in_place(spill),
+            Order::Key | Order::Value => self.scatter_stored(spill),
+        }
+    }
+
+    fn ranking(&self) -> Ranking<'r, J> {
+        Ranking(self.job)
+    }
+
+    fn selection(&self, most: usize) -> Selection<'r, J> {
+        Selection::new(self.ranking(), most, self.chunks.blocks())
+    }
+
+    fn merge_selections<F>(
+        &self,
+        workers: Vec<Worker<F, Selection<'r, J>>>,
+        most: usize,
+    ) -> Result<Reduced<Accumulator<J>>> {
         let (selections, totals) = split_totals(workers);
-        let pairs = Selection::merge(selections, most, self.chunks)?;
-        let ranges = vec![Range { pairs, shared_prefix: 0 }];
+        let pairs = Selection::merge(selections, self.ranking(), most, self.chunks)?;
+        let ranges = vec![Range::Held { pairs: Box::new(pairs), shared_prefix: 0 }];
         Ok(Reduced { ranges, long_keys: Vec::new(), totals })
     }
 
-    fn scatter(&self) -> Result<Reduced<C::Accumulator>> {
+    fn scatter(&self) -> Result<Reduced<Accumulator<J>>> {
         if self.order == Order::Value {
             // Splitters by value are only as good as the values in the sample: fold them first.
             self.compress_all(Folder::compress)?;
         }
-        let splitters = Splitters::<C>::sample(self.partial, self.order, self.pool.workers());
+        let (ranking, workers) = (self.ranking(), self.pool.workers());
+        let splitters = Splitters::sample(self.partial, ranking, self.order, workers);
         let ranges = Ranges::new(splitters, self.chunks);
         let workers = self.fold_all(|| Ok(Scatter::new(&ranges)))?;
         let (scatters, totals) = split_totals(workers);
@@ -97,33 +141,132 @@ impl<C: Combine> ReduceStage<'_, C> {
         Ok(Reduced { ranges: ranges.into_ranges(), long_keys, totals })
     }
 
-    fn fold_in_place(&self) -> Result<Reduced<C::Accumulator>> {
+    fn fold_in_place(&self) -> Result<Reduced<Accumulator<J>>> {
         self.compress_all(Folder::compress_canonically)?;
         let mut totals = ReduceTotals::default();
-        let ranges = (0..PARTITIONS).map(|number| {
+        let pairs = (0..PARTITIONS).map(|number| {
             let mut partition = self.partial.partition(number);
             let pairs = std::mem::replace(&mut partition.pairs, Pairs::new(self.chunks));
             totals.keys += pairs.len() as u64;
             totals.key_bytes += pairs.iter().map(|pair| pair.key.len() as u64).sum::<u64>();
-            Range { pairs, shared_prefix: 0 }
+            pairs
         });
-        let ranges = ranges.filter(|range| range.pairs.len() > 0).collect();
+        let ranges = pairs.filter(|pairs| pairs.len() > 0);
+        let ranges =
+            ranges.map(|pairs| Range::Held { pairs: Box::new(pairs), shared_prefix: 0 }).collect();
         Ok(Reduced { ranges, long_keys: Vec::new(), totals })
     }
 
+    /// Spills what is in memory still, so that all of the partial is in runs.
+    fn spill_rest(&self, spill: &Spill) -> Result<()> {
+        let workers = PerWorker::new(self.pool.workers());
+        for_each(self.pool, self.failure, STAGE, PARTITIONS, |index, number| {
+            let make = || Ok((Folder::new(self.chunks)?, spill.writer(self.chunks)?));
+            workers.with(index, make, |(folder, writer)| {
+                spill.spill::<J::Combine>(number, self.partial, folder, writer)
+            })
+        })
+    }
+
+    /// Scatters over ranges on disk. Hashing has mixed the keys, so the pairs of one partition are a
+    /// fair sample of the answer.
+    fn scatter_stored(&self, spill: &'r Spill) -> Result<Reduced<Accumulator<J>>> {
+        let blocks = self.chunks.blocks();
+        let on_disk = |number: usize| {
+            let partition = self.partial.partition(number);
+            let sizes = partition.runs.iter().map(|run| (run.pairs, run.bytes()));
+            sizes.fold((0, 0), |sum: (u64, u64), size| (sum.0 + size.0, sum.1 + size.1))
+        };
+        let sizes: Vec<(u64, u64)> = (0..PARTITIONS).map(on_disk).collect();
+        let (pairs, bytes) =
+            sizes.iter().fold((0, 0), |sum, size| (sum.0 + size.0, sum.1 + size.1));
+        let largest = (0..PARTITIONS).max_by_key(|&number| sizes[number]).unwrap_or_default();
+        let mut sample = Sample::new(self.ranking(), self.order);
+        let mut merger = self.merger(spill);
+        merger.merge(largest, &self.partial.partition(largest).runs, &mut sample)?;
+        drop(merger);
+        let ranges = StoredRanges::new(sample, pairs, bytes, spill, blocks);
+        let workers = self.merge_all(spill, || Ok(StoredScatter::new(&ranges)?))?;
+        let (scatters, totals) = split_totals(workers);
+        scatters.into_iter().try_for_each(StoredScatter::finish)?;
+        let runs: Vec<_> =
+            ranges.into_runs().into_iter().map(|run| Mutex::new((Some(run), Vec::new()))).collect();
+        for_each(self.pool, self.failure, STAGE, runs.len(), |_, number| {
+            let mut run = runs[number].lock().unwrap_or_else(PoisonError::into_inner);
+            let (run, parts) = &mut *run;
+            run.take()
+                .map_or(Ok(()), |run| divide(run, self.ranking(), self.order, spill, blocks, parts))
+        })?;
+        let ranges = runs.into_iter();
+        let ranges =
+            ranges.flat_map(|run| run.into_inner().unwrap_or_else(PoisonError::into_inner).1);
+        Ok(Reduced { ranges: ranges.collect(), long_keys: Vec::new(), totals })
+    }
+
+    fn merge_in_place(&self, spill: &'r Spill) -> Result<Reduced<Accumulator<J>>> {
+        let runs: Vec<_> = (0..PARTITIONS).map(|_| Mutex::new(Run::default())).collect();
+        let workers = PerWorker::new(self.pool.workers());
+        self.for_each_partition(|index, number, partition| {
+            let make = || {
+                let taker =
+                    Counted { taker: spill.writer(self.chunks)?, totals: ReduceTotals::default() };
+                Ok(Worker { folder: self.merger(spill), taker })
+            };
+            workers.with(index, make, |worker: &mut Worker<Merger<_>, RunWriter<J::Combine>>| {
+                worker.taker.taker.begin(number);
+                let merged = std::mem::take(&mut partition.runs);
+                worker.folder.merge(number, &merged, &mut worker.taker)?;
+                free(spill, &merged)?;
+                let run = worker.taker.taker.finish()?;
+                *runs[number].lock().unwrap_or_else(PoisonError::into_inner) = run;
+                Ok(())
+            })
+        })?;
+        let (_, totals) = split_totals(workers.into_values().collect());
+        let runs =
+            runs.into_iter().map(|run| run.into_inner().unwrap_or_else(PoisonError::into_inner));
+        let ranges = runs.filter(|run| run.pairs > 0).map(Range::Stored).collect();
+        Ok(Reduced { ranges, long_keys: Vec::new(), totals })
+    }
+
+    fn merger(&self, spill: &Spill) -> Merger<J::Combine> {
+        Merger::new(spill.scratch(), self.chunks.blocks(), spill.shares())
+    }
+
     /// Folds every partition into the takers that workers make.
-    fn fold_all<T: Taker<C::Accumulator> + Send>(
+    fn fold_all<T: Taker<Accumulator<J>, Error: Into<Error>> + Send>(
         &self,
         taker: impl Fn() -> Result<T> + Sync,
-    ) -> Result<Vec<Worker<C, T>>> {
+    ) -> Result<Vec<Worker<Folder<J::Combine>, T>>> {
         let workers = PerWorker::new(self.pool.workers());
-        self.for_each_partition(|index, partition| {
+        self.for_each_partition(|index, _, partition| {
             let make = || {
                 let taker = Counted { taker: taker()?, totals: ReduceTotals::default() };
                 Ok(Worker { folder: Folder::new(self.chunks)?, taker })
             };
-            workers.with(index, make, |worker: &mut Worker<C, T>| {
-                Ok(worker.folder.reduce(partition, &mut worker.taker)?)
+            workers.with(index, make, |worker: &mut Worker<Folder<J::Combine>, T>| {
+                worker.folder.reduce(partition, &mut worker.taker).map_err(Into::into)
+            })
+        })?;
+        Ok(workers.into_values().collect())
+    }
+
+    /// Merges every partition's runs into the takers that workers make.
+    fn merge_all<T: Taker<Accumulator<J>, Error = Error> + Send>(
+        &self,
+        spill: &Spill,
+        taker: impl Fn() -> Result<T> + Sync,
+    ) -> Result<Vec<Worker<Merger<J::Combine>, T>>> {
+        let workers = PerWorker::new(self.pool.workers());
+        self.for_each_partition(|index, number, partition| {
+            let make = || {
+                let taker = Counted { taker: taker()?, totals: ReduceTotals::default() };
+                Ok(Worker { folder: self.merger(spill), taker })
+            };
+            workers.with(index, make, |worker: &mut Worker<Merger<J::Combine>, T>| {
+                let runs = std::mem::take(&mut partition.runs);
+                worker.folder.merge(number, &runs, &mut worker.taker)?;
+                free(spill, &runs)
             })
         })?;
         Ok(workers.into_values().collect())
@@ -131,24 +274,34 @@ impl<C: Combine> ReduceStage<'_, C> {
 
     fn compress_all(
         &self,
-        compress: impl Fn(&mut Folder<C>, &mut Partition<C::Accumulator>) -> Result<(), MemoryError>
+        compress: impl Fn(
+            &mut Folder<J::Combine>,
+            &mut Partition<Accumulator<J>>,
+        ) -> Result<(), MemoryError>
         + Sync,
     ) -> Result<()> {
         let folders = PerWorker::new(self.pool.workers());
-        self.for_each_partition(|index, partition| {
-            let make = || Ok(Folder::<C>::new(self.chunks)?);
+        self.for_each_partition(|index, _, partition| {
+            let make = || Ok(Folder::<J::Combine>::new(self.chunks)?);
             folders.with(index, make, |folder| Ok(compress(folder, partition)?))
         })
     }
 
     fn for_each_partition(
         &self,
-        work: impl Fn(usize, &mut Partition<C::Accumulator>) -> Result<()> + Sync,
+        work: impl Fn(usize, usize, &mut Partition<Accumulator<J>>) -> Result<()> + Sync,
     ) -> Result<()> {
-        for_each(self.pool, self.failure, "the reduce stage", PARTITIONS, |index, number| {
-            work(index, &mut self.partial.partition(number))
+        for_each(self.pool, self.failure, STAGE, PARTITIONS, |index, number| {
+            work(index, number, &mut self.partial.partition(number))
         })
     }
+}
+
+const STAGE: &str = "the reduce stage";
+
+/// Gives the space of runs back that were read for the last time.
+fn free(spill: &Spill, runs: &[Run]) -> Result<()> {
+    Ok(runs.iter().try_for_each(|run| spill.scratch().free(&run.extents))?)
 }
 
 /// Does numbered pieces of work on all workers: `work(worker, number)` for each number below `count`.
@@ -180,7 +333,9 @@ struct Counted<T> {
 }
 
 impl<V, T: Taker<V>> Taker<V> for Counted<T> {
-    fn take<K: SlotKey>(&mut self, entry: &Entry<K, V>) -> Result<(), MemoryError> {
+    type Error = T::Error;
+
+    fn take<K: SlotKey>(&mut self, entry: &Entry<K, V>) -> Result<(), T::Error> {
         self.totals.keys += 1;
         self.totals.key_bytes += entry.key.bytes().len() as u64;
         self.taker.take(entry)
@@ -191,7 +346,7 @@ impl<V, T: Taker<V>> Taker<V> for Counted<T> {
     }
 }
 
-fn split_totals<C: Combine, T>(workers: Vec<Worker<C, T>>) -> (Vec<T>, ReduceTotals) {
+fn split_totals<F, T>(workers: Vec<Worker<F, T>>) -> (Vec<T>, ReduceTotals) {
     let mut sum = ReduceTotals::default();
     let takers = workers.into_iter().map(|worker| {
         sum.keys += worker.taker.totals.keys;

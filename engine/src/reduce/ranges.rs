@@ -7,6 +7,7 @@ use super::splitters::Splitters;
 use crate::combine::Combine;
 use crate::container::{ClassEntry, Entry, LongKey, MediumKey, ShortKey, SlotKey};
 use crate::error::MemoryError;
+use crate::job::Job;
 use crate::memory::{ByteArena, ChunkList, ChunkPool};
 use crate::partial::{Pairs, Taker};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,35 +15,40 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Pairs that a worker gathers before it copies them to their range.
 const GATHERED: usize = 32;
 
+type Accumulator<J> = <<J as Job>::Combine as Combine>::Accumulator;
+
 /// The ranges of an answer while they are filled.
-pub(super) struct Ranges<C: Combine> {
-    splitters: Splitters<C>,
-    ranges: Vec<Mutex<Pairs<C::Accumulator>>>,
+pub(super) struct Ranges<'r, J: Job> {
+    splitters: Splitters<'r, J>,
+    ranges: Vec<Mutex<Pairs<Accumulator<J>>>>,
 }
 
-impl<C: Combine> Ranges<C> {
-    pub(super) fn new(splitters: Splitters<C>, chunks: &Arc<ChunkPool>) -> Ranges<C> {
+impl<'r, J: Job> Ranges<'r, J> {
+    pub(super) fn new(splitters: Splitters<'r, J>, chunks: &Arc<ChunkPool>) -> Ranges<'r, J> {
         let ranges = (0..splitters.ranges()).map(|_| Mutex::new(Pairs::new(chunks))).collect();
         Ranges { splitters, ranges }
     }
 
-    pub(super) fn into_ranges(self) -> Vec<Range<C::Accumulator>> {
+    pub(super) fn into_ranges(self) -> Vec<Range<Accumulator<J>>> {
         let shared: Vec<usize> =
             (0..self.ranges.len()).map(|range| self.splitters.shared_prefix(range)).collect();
         let pairs = self.ranges.into_iter();
         let pairs = pairs.map(|pairs| pairs.into_inner().unwrap_or_else(PoisonError::into_inner));
-        pairs.zip(shared).map(|(pairs, shared_prefix)| Range { pairs, shared_prefix }).collect()
+        pairs
+            .zip(shared)
+            .map(|(pairs, shared_prefix)| Range::Held { pairs: Box::new(pairs), shared_prefix })
+            .collect()
     }
 
-    fn lock(&self, range: usize) -> MutexGuard<'_, Pairs<C::Accumulator>> {
+    fn lock(&self, range: usize) -> MutexGuard<'_, Pairs<Accumulator<J>>> {
         self.ranges[range].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// One worker's way into the ranges. Whoever drops it has finished it.
-pub(super) struct Scatter<'r, C: Combine> {
-    ranges: &'r Ranges<C>,
-    gathered: Vec<Gathered<C::Accumulator>>,
+pub(super) struct Scatter<'r, J: Job> {
+    ranges: &'r Ranges<'r, J>,
+    gathered: Vec<Gathered<Accumulator<J>>>,
     arenas: Vec<ByteArena>,
 }
 
@@ -53,8 +59,8 @@ struct Gathered<V> {
     long: Vec<Entry<LongKey, V>>,
 }
 
-impl<'r, C: Combine> Scatter<'r, C> {
-    pub(super) fn new(ranges: &'r Ranges<C>) -> Scatter<'r, C> {
+impl<'r, J: Job> Scatter<'r, J> {
+    pub(super) fn new(ranges: &'r Ranges<'r, J>) -> Scatter<'r, J> {
         let gathered = ranges.ranges.iter().map(|_| Gathered {
             short: Vec::with_capacity(GATHERED),
             medium: Vec::with_capacity(GATHERED),
@@ -76,8 +82,10 @@ impl<'r, C: Combine> Scatter<'r, C> {
     }
 }
 
-impl<C: Combine> Taker<C::Accumulator> for Scatter<'_, C> {
-    fn take<K: SlotKey>(&mut self, entry: &Entry<K, C::Accumulator>) -> Result<(), MemoryError> {
+impl<J: Job> Taker<Accumulator<J>> for Scatter<'_, J> {
+    type Error = MemoryError;
+
+    fn take<K: SlotKey>(&mut self, entry: &Entry<K, Accumulator<J>>) -> Result<(), MemoryError> {
         let range = self.ranges.splitters.range_of(entry);
         let gathered = &mut self.gathered[range];
         match K::class(entry) {

@@ -1,44 +1,59 @@
 //! Selecting the top N: each worker keeps the best it has seen and a bar that the next must pass.
 //! Expected linear time in the number of keys; nothing is sorted but what is kept.
 
-use super::splitters::by_value;
+use super::ranking::Ranking;
 use crate::combine::Combine;
 use crate::container::{Entry, SlotKey};
-use crate::error::MemoryError;
-use crate::memory::{ByteArena, ChunkPool};
+use crate::error::{Error, MemoryError};
+use crate::job::Job;
+use crate::memory::{BlockPool, ByteArena, ChunkPool, Reserved};
 use crate::partial::{PairRef, Pairs, Taker};
-use std::cmp::Ordering;
 use std::sync::Arc;
 
+type Accumulator<J> = <<J as Job>::Combine as Combine>::Accumulator;
+
 /// The N best pairs seen, and some more that were not yet thrown out.
-pub(super) struct Selection<C: Combine> {
+pub(super) struct Selection<'j, J: Job> {
+    ranking: Ranking<'j, J>,
     most: usize,
-    kept: Vec<Kept<C>>,
+    kept: Vec<Kept<J>>,
     /// Whether the worst of the best N is known and stands at `kept[most - 1]`.
     has_bar: bool,
+    key_bytes: usize,
+    memory: Reserved,
 }
 
-struct Kept<C: Combine> {
-    value: C::Accumulator,
+struct Kept<J: Job> {
+    value: Accumulator<J>,
     key: Box<[u8]>,
 }
 
-impl<C: Combine> Selection<C> {
-    pub(super) fn new(most: usize) -> Selection<C> {
-        Selection { most, kept: Vec::new(), has_bar: false }
+impl<'j, J: Job> Selection<'j, J> {
+    pub(super) fn new(
+        ranking: Ranking<'j, J>,
+        most: usize,
+        blocks: &Arc<BlockPool>,
+    ) -> Selection<'j, J> {
+        let memory = Reserved::none(blocks, "the pairs of the top N");
+        Selection { ranking, most, kept: Vec::new(), has_bar: false, key_bytes: 0, memory }
     }
 
     /// The best of several selections.
     pub(super) fn merge(
-        selections: Vec<Selection<C>>,
+        selections: Vec<Selection<'j, J>>,
+        ranking: Ranking<'j, J>,
         most: usize,
         chunks: &Arc<ChunkPool>,
-    ) -> Result<Pairs<C::Accumulator>, MemoryError> {
-        let mut all = Selection::<C>::new(most);
-        all.kept = selections.into_iter().flat_map(|selection| selection.kept).collect();
+    ) -> Result<Pairs<Accumulator<J>>, MemoryError> {
+        let mut all = Selection::new(ranking, most, chunks.blocks());
+        for mut selection in selections {
+            selection.throw_out();
+            all.kept.append(&mut selection.kept);
+            all.count()?;
+        }
         all.throw_out();
         // Which worker saw a pair first is chance; the order of what is kept must not be.
-        all.kept.sort_unstable_by(Kept::compare);
+        all.kept.sort_unstable_by(|a, b| ranking.compare(a.pair(), b.pair()));
         let mut pairs = Pairs::new(chunks);
         all.kept.iter().try_for_each(|kept| pairs.push(&kept.key, kept.value))?;
         Ok(pairs)
@@ -46,39 +61,51 @@ impl<C: Combine> Selection<C> {
 
     /// Keeps the best N and sets the bar.
     fn throw_out(&mut self) {
+        let ranking = self.ranking;
         if self.kept.len() >= self.most && self.most > 0 {
-            self.kept.select_nth_unstable_by(self.most - 1, Kept::compare);
+            let compare = |a: &Kept<J>, b: &Kept<J>| ranking.compare(a.pair(), b.pair());
+            self.kept.select_nth_unstable_by(self.most - 1, compare);
             self.has_bar = true;
         }
         self.kept.truncate(self.most);
+        self.key_bytes = self.kept.iter().map(|kept| kept.key.len()).sum();
     }
 
-    fn passes(&self, pair: PairRef<'_, C::Accumulator>) -> bool {
+    fn passes(&self, pair: PairRef<'_, Accumulator<J>>) -> bool {
         match self.kept.get(self.most.wrapping_sub(1)) {
             _ if self.most == 0 => false,
-            Some(bar) if self.has_bar => by_value::<C>(pair, bar.pair()).is_lt(),
+            Some(bar) if self.has_bar => self.ranking.compare(pair, bar.pair()).is_lt(),
             _ => true,
         }
     }
+
+    /// Counts what is kept in the budget.
+    fn count(&mut self) -> Result<(), MemoryError> {
+        // A small allocation costs a few words beside its bytes.
+        const BESIDE: usize = 24;
+        let pairs = self.kept.capacity() * size_of::<Kept<J>>() + self.kept.len() * BESIDE;
+        self.memory.cover(pairs + self.key_bytes)
+    }
 }
 
-impl<C: Combine> Kept<C> {
-    fn pair(&self) -> PairRef<'_, C::Accumulator> {
+impl<J: Job> Kept<J> {
+    fn pair(&self) -> PairRef<'_, Accumulator<J>> {
         PairRef { key: &self.key, value: &self.value }
     }
-
-    fn compare(a: &Kept<C>, b: &Kept<C>) -> Ordering {
-        by_value::<C>(a.pair(), b.pair())
-    }
 }
 
-impl<C: Combine> Taker<C::Accumulator> for Selection<C> {
-    fn take<K: SlotKey>(&mut self, entry: &Entry<K, C::Accumulator>) -> Result<(), MemoryError> {
+impl<J: Job> Taker<Accumulator<J>> for Selection<'_, J> {
+    type Error = Error;
+
+    fn take<K: SlotKey>(&mut self, entry: &Entry<K, Accumulator<J>>) -> Result<(), Error> {
         if self.passes(PairRef::of(entry)) {
-            self.kept.push(Kept { value: entry.value, key: entry.key.bytes().into() });
+            let key: Box<[u8]> = entry.key.bytes().into();
+            self.key_bytes += key.len();
+            self.kept.push(Kept { value: entry.value, key });
             if self.kept.len() >= self.most.saturating_mul(2) {
                 self.throw_out();
             }
+            self.count()?;
         }
         Ok(())
     }

@@ -3,11 +3,13 @@
 //! (PSRS, Metis section 3.3) does, but for its final merge: each range is sorted once, inside the
 //! cache, by one worker.
 
+use super::ranking::Ranking;
 use crate::combine::Combine;
 use crate::container::{Entry, SlotKey, head};
+use crate::job::Job;
+use crate::memory::ByteArena;
 use crate::options::Order;
-use crate::partial::{PARTITIONS, PairRef, Partial};
-use std::cmp::Ordering;
+use crate::partial::{PARTITIONS, PairRef, Partial, Taker};
 
 /// Pairs in a range: about what fits a second-level cache together with its sort keys.
 const RANGE_PAIRS: usize = 32 << 10;
@@ -19,12 +21,88 @@ const RANGES_PER_WORKER: usize = 4;
 const RANGES_MOST: usize = 4096;
 /// Sampled pairs per range. The largest of many ranges is then rarely twice the average.
 const OVERSAMPLING: usize = 32;
+/// The most that is kept of a sample.
+const SAMPLE_PAIRS_MOST: usize = RANGES_MOST * OVERSAMPLING;
+const SAMPLE_BYTES_MOST: usize = 2 << 20;
+
+type Accumulator<J> = <<J as Job>::Combine as Combine>::Accumulator;
+type Sampled<J> = (Accumulator<J>, Box<[u8]>);
+
+/// Pairs of an answer (or of the partial that becomes it), of all parts of it alike.
+pub(super) struct Sample<'j, J: Job> {
+    ranking: Ranking<'j, J>,
+    order: Order,
+    pairs: Vec<Sampled<J>>,
+    bytes: usize,
+    seen: u64,
+    /// One of so many pairs is kept.
+    one_of: u64,
+}
+
+impl<'j, J: Job> Sample<'j, J> {
+    pub(super) fn new(ranking: Ranking<'j, J>, order: Order) -> Sample<'j, J> {
+        Sample { ranking, order, pairs: Vec::new(), bytes: 0, seen: 0, one_of: 1 }
+    }
+
+    /// Adds a pair. A sample that has grown too large is thinned.
+    pub(super) fn add(&mut self, pair: PairRef<'_, Accumulator<J>>) {
+        self.seen += 1;
+        if !self.seen.is_multiple_of(self.one_of) {
+            return;
+        }
+        self.pairs.push((*pair.value, pair.key.into()));
+        self.bytes += size_of::<Sampled<J>>() + pair.key.len();
+        while self.pairs.len() > SAMPLE_PAIRS_MOST
+            || (self.bytes > SAMPLE_BYTES_MOST && self.pairs.len() > 2)
+        {
+            let mut number = 0;
+            self.pairs.retain(|_| {
+                number += 1;
+                number % 2 == 0
+            });
+            self.bytes /= 2;
+            self.one_of *= 2;
+        }
+    }
+
+    /// Divides the answer into about `ranges` ranges.
+    pub(super) fn splitters(mut self, ranges: usize) -> Splitters<'j, J> {
+        match self.order {
+            Order::Value => {
+                let ranking = self.ranking;
+                self.pairs.sort_unstable_by(|a, b| ranking.compare(pair_of(a), pair_of(b)));
+                Splitters::Values(ranking, every_nth(self.pairs, ranges))
+            }
+            Order::Key | Order::None => {
+                let mut keys: Vec<Box<[u8]>> = self.pairs.into_iter().map(|pair| pair.1).collect();
+                keys.sort_unstable();
+                keys.dedup();
+                Splitters::Keys(KeySplitters::new(every_nth(keys, ranges)))
+            }
+        }
+    }
+}
+
+/// A sample of what a partition folds to.
+impl<J: Job> Taker<Accumulator<J>> for Sample<'_, J> {
+    type Error = crate::error::Error;
+
+    fn take<K: SlotKey>(&mut self, entry: &Entry<K, Accumulator<J>>) -> Result<(), Self::Error> {
+        self.add(PairRef::of(entry));
+        Ok(())
+    }
+
+    /// What is kept was copied.
+    fn keep(&mut self, arena: ByteArena) {
+        drop(arena);
+    }
+}
 
 /// Where ranges begin. There is one range more than there are splitters.
-pub(super) enum Splitters<C: Combine> {
+pub(super) enum Splitters<'j, J: Job> {
     Keys(KeySplitters),
-    /// In the answer's order: greatest value first, then key.
-    Values(Vec<(C::Accumulator, Box<[u8]>)>),
+    /// In the answer's order.
+    Values(Ranking<'j, J>, Vec<Sampled<J>>),
 }
 
 /// Splitters by key, with the 8 bytes behind what all of them begin with at hand.
@@ -34,53 +112,49 @@ pub(super) struct KeySplitters {
     shared: Box<[u8]>,
 }
 
-impl<C: Combine> Splitters<C> {
+impl<'j, J: Job> Splitters<'j, J> {
     /// Samples the partial. The ranges differ with the sample, the answer does not.
     pub(super) fn sample(
-        partial: &Partial<C::Accumulator>,
+        partial: &Partial<Accumulator<J>>,
+        ranking: Ranking<'j, J>,
         order: Order,
         workers: usize,
-    ) -> Splitters<C> {
+    ) -> Splitters<'j, J> {
         let pairs: usize = (0..PARTITIONS).map(|p| partial.partition(p).pairs.len()).sum();
         let wanted = (pairs / RANGE_PAIRS).max(RANGES_PER_WORKER * workers);
         let ranges = wanted.min(pairs / RANGE_PAIRS_LEAST).clamp(1, RANGES_MOST);
         let stride = (pairs / (ranges * OVERSAMPLING)).max(1);
-        match order {
-            Order::Value => {
-                let mut sample: Vec<(C::Accumulator, Box<[u8]>)> = Vec::new();
-                if ranges > 1 {
-                    visit(partial, stride, |pair| sample.push((*pair.value, pair.key.into())));
-                }
-                sample.sort_unstable_by(|a, b| by_value::<C>(pair_of(a), pair_of(b)));
-                Splitters::Values(every_nth(sample, ranges))
-            }
-            Order::Key | Order::None => {
-                let mut sample: Vec<Box<[u8]>> = Vec::new();
-                if ranges > 1 {
-                    visit(partial, stride, |pair| sample.push(pair.key.into()));
-                }
-                sample.sort_unstable();
-                sample.dedup();
-                Splitters::Keys(KeySplitters::new(every_nth(sample, ranges)))
-            }
+        let mut sample = Sample::new(ranking, order);
+        if ranges > 1 {
+            visit(partial, stride, |pair| sample.add(pair));
         }
+        sample.splitters(ranges)
     }
 
     pub(super) fn ranges(&self) -> usize {
         1 + match self {
             Splitters::Keys(splitters) => splitters.keys.len(),
-            Splitters::Values(splitters) => splitters.len(),
+            Splitters::Values(_, splitters) => splitters.len(),
         }
     }
 
     /// The range of a pair: the number of splitters at or before it.
     #[inline]
-    pub(super) fn range_of<K: SlotKey>(&self, entry: &Entry<K, C::Accumulator>) -> usize {
+    pub(super) fn range_of<K: SlotKey>(&self, entry: &Entry<K, Accumulator<J>>) -> usize {
         match self {
             Splitters::Keys(splitters) => splitters.range_of(&entry.key),
-            Splitters::Values(splitters) => splitters.partition_point(|splitter| {
-                by_value::<C>(pair_of(splitter), PairRef::of(entry)).is_le()
-            }),
+            Splitters::Values(..) => self.range_of_pair(PairRef::of(entry)),
+        }
+    }
+
+    /// As `range_of`, for a pair that is in no slot.
+    pub(super) fn range_of_pair(&self, pair: PairRef<'_, Accumulator<J>>) -> usize {
+        match self {
+            Splitters::Keys(KeySplitters { keys, .. }) => {
+                keys.partition_point(|splitter| **splitter <= *pair.key)
+            }
+            Splitters::Values(ranking, splitters) => splitters
+                .partition_point(|splitter| ranking.compare(pair_of(splitter), pair).is_le()),
         }
     }
 
@@ -118,14 +192,6 @@ impl KeySplitters {
         let at_or_below = |splitter: &[u8]| *splitter <= *key.bytes();
         below + tied.take_while(|&(&tie, key)| tie == head && at_or_below(key)).count()
     }
-}
-
-/// The answer's order by value: greatest first, ties by key.
-pub(super) fn by_value<C: Combine>(
-    a: PairRef<'_, C::Accumulator>,
-    b: PairRef<'_, C::Accumulator>,
-) -> Ordering {
-    C::rank(b.value, a.value).then_with(|| a.key.cmp(b.key))
 }
 
 fn pair_of<V>(owned: &(V, Box<[u8]>)) -> PairRef<'_, V> {

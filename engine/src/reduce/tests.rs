@@ -5,12 +5,17 @@ use super::ReduceStage;
 use crate::cancel::Cancel;
 use crate::combine::Sum;
 use crate::container::{Entry, LongKey, ShortKey, SlotKey, Table, hash_bytes};
+use crate::error::{Error, Result};
 use crate::failure::Failure;
+use crate::job::{Emit, Job};
 use crate::memory::{BlockPool, Budget, ByteArena, ChunkPool};
-use crate::merge;
+use crate::merge::{MergeStage, Piece};
 use crate::options::Order;
-use crate::partial::{PairRef, Partial};
+use crate::partial::{Folder, PairRef, Partial, RunReader, Spill, read_run};
 use crate::schedule::Pool;
+use crate::sizing::{Shares, TableLimits};
+use crate::split::Split;
+use crate::storage::{Call, Disk, Fault, Faulty, Scratch, Storage};
 use std::cmp::Reverse;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -57,26 +62,134 @@ fn fill(chunks: &Arc<ChunkPool>, partial: &Partial<u64>, pairs: &[Pair]) {
     }
 }
 
+/// A job in name only: these tests fill partials themselves.
+struct Sums;
+
+impl Job for Sums {
+    type Key = [u8];
+    type Combine = Sum<u64>;
+
+    fn map<'s>(&self, _: Split<'s>, _: &mut impl Emit<'s, Self>) -> Result<()> {
+        Ok(())
+    }
+}
+
 fn answer(order: Order, top: Option<usize>) -> Vec<Pair> {
+    try_answer(order, top, None).unwrap()
+}
+
+/// Shares so small that runs are merged in several rounds and ranges divided more than once.
+const TIGHT: Shares = Shares {
+    tables: TableLimits { cached: 1, most: 1 },
+    partial_bytes: 64 << 10,
+    block_bytes: 300,
+    merge_bytes: 2000,
+    scatter_bytes: 1500,
+    range_bytes: 20_000,
+};
+
+/// The answer, from disk if there is storage to spill to.
+fn try_answer(
+    order: Order,
+    top: Option<usize>,
+    storage: Option<Arc<dyn Storage>>,
+) -> Result<Vec<Pair>> {
     let pool = Pool::new(2, |_| ()).unwrap();
     let chunks = ChunkPool::new(BlockPool::new(Budget::new(None)));
-    let partial = Partial::new(&chunks);
-    fill(&chunks, &partial, &pairs());
+    let spill = storage.map(|storage| Spill::new(Scratch::new(&storage), TIGHT));
+    let spills = spill.is_some();
+    let partial = Partial::new(&chunks, spill);
+    // Several times over, so that there are more runs than may be merged at once.
+    for round in 0..if spills { 5 } else { 1 } {
+        let values = |pair: Pair| if round == 0 { pair } else { (pair.0, 0) };
+        fill(&chunks, &partial, &pairs().into_iter().map(values).collect::<Vec<_>>());
+        if let Some(spill) = partial.spill() {
+            assert!(spill.is_due(&chunks));
+            let mut folder = Folder::<Sum<u64>>::new(&chunks)?;
+            spill.relieve(&partial, &chunks, &mut folder, &mut spill.writer(&chunks)?)?;
+            assert!(!spill.is_due(&chunks));
+        }
+    }
     let (failure, pool, chunks) = (Failure::new(&Cancel::new()), &pool, &chunks);
-    let stage =
-        ReduceStage::<Sum<u64>> { pool, chunks, partial: &partial, failure: &failure, order, top };
-    let reduced = stage.run().unwrap();
+    let (job, failure) = (&Sums, &failure);
+    let stage = ReduceStage { job, pool, chunks, partial: &partial, failure, order, top };
+    let reduced = stage.run()?;
     assert_eq!(reduced.totals.keys, WORDS);
-    let pieces = merge::run::<Sum<u64>>(pool, chunks, &failure, reduced.ranges, order).unwrap();
-    drop(partial);
-    let owned = |pair: PairRef<'_, u64>| (pair.key.to_vec(), *pair.value);
-    let piece = |piece: &merge::Piece<u64>| {
-        let places = 0..piece.pairs.len();
-        places.map(|place| owned(piece.pairs.get(piece.number_at(place)))).collect::<Vec<_>>()
-    };
-    let answer = pieces.iter().flat_map(piece).collect();
+    let stage = MergeStage { job, pool, chunks, failure, order, spill: partial.spill() };
+    let pieces = stage.run(reduced.ranges)?;
+    let mut answer = Vec::new();
+    for piece in &pieces {
+        let mut add = |pair: PairRef<'_, u64>| answer.push((pair.key.to_vec(), *pair.value));
+        match (piece, partial.spill()) {
+            (Piece::Held(held), _) => {
+                let places = 0..held.pairs.len();
+                places.for_each(|place| add(held.pairs.get(held.number_at(place))));
+            }
+            (Piece::Stored(run), Some(spill)) => {
+                let scratch = spill.scratch();
+                let mut reader = RunReader::<Sum<u64>>::new(scratch, chunks.blocks(), 300)?;
+                read_run(&mut reader, run.number, &run.extents, |pair| {
+                    add(pair);
+                    Ok(())
+                })?;
+            }
+            (Piece::Stored(_), None) => panic!("nothing was spilled"),
+        }
+    }
     drop(reduced.long_keys);
-    answer
+    Ok(answer)
+}
+
+fn disk() -> Arc<dyn Storage> {
+    Arc::new(Disk::new(std::env::temp_dir()))
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "long, and all about files")]
+fn an_answer_from_disk_is_that_from_memory() {
+    for order in [Order::Key, Order::Value] {
+        let held = answer(order, None);
+        let stored = try_answer(order, None, Some(disk())).unwrap();
+        assert!(stored == held, "{order:?}");
+        let most = WORDS as usize / 3;
+        assert!(try_answer(order, Some(most), Some(disk())).unwrap() == answer(order, Some(most)));
+    }
+    assert!(try_answer(Order::None, None, Some(disk())).unwrap() == answer(Order::None, None));
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "long, and all about files")]
+fn a_failing_disk_fails_the_job_and_says_so() {
+    let calls = Faulty::new(disk(), 1);
+    let all: Arc<dyn Storage> = Arc::new(calls.clone());
+    try_answer(Order::Key, None, Some(all)).unwrap();
+    for (call, fault) in [
+        (Call::Scratch, Fault::Io),
+        (Call::WriteAt, Fault::Io),
+        (Call::WriteAt, Fault::Full),
+        (Call::WriteAt, Fault::Torn),
+        (Call::ReadAt, Fault::Io),
+    ] {
+        let count = calls.calls(call);
+        assert!(count > 0, "{call:?}");
+        for nth in [1, count / 3 + 1, count - count / 3] {
+            let faulty: Arc<dyn Storage> =
+                Arc::new(Faulty::new(disk(), nth).fail_from(call, nth, fault));
+            let error = try_answer(Order::Key, None, Some(faulty)).unwrap_err();
+            assert!(matches!(error, Error::Storage(_)), "{call:?} {nth}: {error:?}");
+        }
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "long, and all about files")]
+fn a_disk_that_does_things_by_halves_changes_nothing() {
+    let faulty = Faulty::new(disk(), 7)
+        .short(3)
+        .fail_once(Call::WriteAt, 5, Fault::Interrupted)
+        .fail_once(Call::ReadAt, 9, Fault::Interrupted);
+    let answered = try_answer(Order::Key, None, Some(Arc::new(faulty))).unwrap();
+    assert!(answered == pairs());
 }
 
 #[test]

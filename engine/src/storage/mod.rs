@@ -9,11 +9,13 @@
 
 mod disk;
 mod faulty;
+mod scratch;
 #[cfg(test)]
 mod tests;
 
 pub use disk::Disk;
 pub use faulty::{Call, Fault, Faulty};
+pub(crate) use scratch::Scratch;
 
 use crate::error::StorageError;
 use std::fmt;

@@ -139,7 +139,7 @@ fn progress_and_figures_tell_what_was_done() {
     assert!(stats.splits >= bytes / 1000 && stats.split_bytes == 1000);
     assert_eq!((stats.pairs, stats.keys), (40_000, output.len() as u64));
     assert_eq!((stats.workers, stats.files), (2, 1));
-    let key_bytes: u64 = output.iter().map(|(key, _)| key.len() as u64 + 8).sum();
+    let key_bytes: u64 = output.iter().unwrap().map(|(key, _)| key.len() as u64 + 8).sum();
     assert_eq!(stats.key_value_bytes, key_bytes);
     assert!(stats.memory_counted_peak > 0 && stats.memory_resident_peak > 0);
     let mut nothing = Vec::new();

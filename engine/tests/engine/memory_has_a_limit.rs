@@ -1,12 +1,13 @@
-//! A job that needs more memory than it may have is refused by name, wherever it needs it, and the
-//! next job has what was there before.
+//! A job keeps to its memory: what does not fit goes to disk and comes back as it was; what cannot is
+//! refused by name, and the next job has what was there before.
 
 use crate::jobs::Words;
 use crate::support::{
-    assert_works, count_line, engine, error_saying, has_little_address_space, text_of,
-    with_address_space,
+    count_line, engine, error_saying, has_little_address_space, text_of, with_address_space,
 };
-use tegula::{Engine, Error, Input, MemoryError, Options, Order, Result, WordClass};
+use std::sync::Arc;
+use tegula::storage::{Call, Disk, Fault, Faulty, Storage};
+use tegula::{Engine, Error, Input, MemoryError, Options, Order, WordClass};
 
 const JOB: Words = Words(WordClass::Whitespace);
 
@@ -15,63 +16,104 @@ fn distinct_words(count: u32) -> Vec<u8> {
     words.collect::<String>().into_bytes()
 }
 
+/// What this process holds now: a limit is on the whole of it.
+fn resident_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().strip_suffix(" kB").unwrap().parse::<u64>().unwrap() * 1024
+}
+
+/// An engine that may hold so much more than the process holds without it.
 fn limited(bytes: u64) -> Engine {
-    Engine::builder().workers(2).memory_bytes(bytes).build().unwrap()
+    let limit = resident_bytes() + bytes;
+    Engine::builder().workers(2).memory_bytes(limit).build().unwrap()
 }
 
-fn refusal<R>(result: Result<R>) -> (&'static str, u64, u64) {
-    let Err(error) = result else { panic!("the budget was passed") };
-    let message = error.to_string();
-    let says = ["memory budget", "needs spill to disk", "give a larger --memory"];
-    assert!(says.iter().all(|word| message.contains(word)), "{message}");
-    let Error::Memory(MemoryError::Budget { purpose, needed_bytes, limit_bytes }) = error else {
-        panic!("{error:?}")
-    };
-    assert!(needed_bytes > limit_bytes && message.contains(purpose));
-    (purpose, needed_bytes, limit_bytes)
-}
+/// Half of what the text's distinct words take in memory, and a lot more than a job's least.
+const LITTLE: u64 = 28 << 20;
 
-/// From far too little to enough: each limit gives the refusal or the right answer, and leaves an
-/// engine that can do a small job afterwards.
 #[test]
-fn at_every_limit_a_job_is_refused_or_right() {
-    let text = distinct_words(40_000);
-    let unlimited = engine(2).run(&JOB, Input::bytes(text.clone())).unwrap();
-    let expected = text_of(&unlimited, count_line);
-    let mut purposes = Vec::new();
-    let mut answered = 0;
-    for limit in [0, 1, 100_000, 1 << 20].into_iter().chain((2..80).step_by(3).map(|mib| mib << 20))
-    {
-        let engine = limited(limit);
-        for order in [Order::Key, Order::Value, Order::None] {
-            let options = Options { order, ..Options::default() };
-            match engine.run_with(&JOB, Input::bytes(text.clone()), &options) {
-                Ok(output) => {
-                    assert!(output.stats().memory_counted_peak <= limit);
-                    let text = text_of(&output, count_line);
-                    assert!(order != Order::Key || text == expected);
-                    answered += 1;
-                }
-                failed => purposes.push(refusal(failed).0),
-            }
-        }
-        if limit >= 16 << 20 {
-            assert_works(&engine);
+fn answers_that_do_not_fit_are_the_same_from_disk() {
+    let text = distinct_words(150_000);
+    for order in [Order::Key, Order::Value, Order::None] {
+        for top in [None, Some(10_000)] {
+            let options = Options { order, top, ..Options::default() };
+            let run = |engine: &Engine| {
+                let output = engine.run_with(&JOB, Input::bytes(text.clone()), &options).unwrap();
+                let counted = output.stats().memory_counted_peak;
+                (text_of(&output, count_line), output.stats().spilled_bytes, counted)
+            };
+            let (expected, spilled, _) = run(&engine(2));
+            assert_eq!(spilled, 0);
+            let (answer, spilled, counted) = run(&limited(LITTLE));
+            assert!(spilled > 0 && counted <= LITTLE, "{spilled} spilled, {counted} counted");
+            assert!(answer == expected, "{order:?} {top:?}");
         }
     }
-    purposes.sort_unstable();
-    purposes.dedup();
-    assert!(answered > 0 && purposes.len() > 1, "{answered} answers; refused: {purposes:?}");
+}
+
+/// From nothing to enough: each limit is refused, with the least that would do, or gives the right
+/// answer; and the least does.
+#[test]
+fn too_little_is_refused_with_the_least_that_would_do() {
+    let text = distinct_words(1000);
+    let run = |engine: &Engine| engine.run(&JOB, Input::bytes(text.clone()));
+    let expected = text_of(&run(&engine(2)).unwrap(), count_line);
+    let limit = resident_bytes() + (1 << 20);
+    for limit in [0, 1, 1 << 20, limit] {
+        let small = Engine::builder().workers(2).memory_bytes(limit).build().unwrap();
+        let Err(error) = run(&small) else { panic!("{limit} bytes were enough") };
+        let message = error.to_string();
+        assert!(message.contains("too small") && message.contains("--memory"), "{message}");
+        let Error::Memory(MemoryError::TooSmall { limit_bytes, least_bytes, workers }) = error
+        else {
+            panic!("{error:?}")
+        };
+        assert_eq!((limit_bytes, workers), (limit, 2));
+        // What the process holds beside grows meanwhile with other tests.
+        let enough = Engine::builder().workers(2).memory_bytes(least_bytes + (64 << 20));
+        let output = run(&enough.build().unwrap()).unwrap();
+        assert!(text_of(&output, count_line) == expected);
+    }
+}
+
+#[test]
+fn an_answer_on_disk_cannot_be_had_at_once() {
+    let output = limited(LITTLE).run(&JOB, Input::bytes(distinct_words(150_000))).unwrap();
+    let Err(error) = output.iter().map(Iterator::count) else { panic!("it is on disk") };
+    assert!(error.to_string().contains("450000 pairs are on disk"), "{error}");
 }
 
 #[test]
 fn one_record_beyond_the_limit_is_refused() {
-    let engine = limited(16 << 20);
-    let text = vec![b'x'; 40 << 20];
-    let (purpose, _, limit) = refusal(engine.run(&JOB, Input::bytes(text)));
-    assert_eq!(limit, 16 << 20);
-    assert!(purpose.contains("a record must fit in memory"), "{purpose}");
-    assert_works(&engine);
+    let engine = limited(LITTLE);
+    let text = vec![b'x'; 80 << 20];
+    let refused = Engine::run(&engine, &JOB, Input::bytes(text));
+    let says = ["memory budget", "a record must fit in memory", "give a larger --memory"];
+    let error = error_saying(&engine, refused, &says);
+    assert!(matches!(error, Error::Memory(MemoryError::Budget { .. })), "{error:?}");
+}
+
+#[test]
+fn a_disk_that_fails_is_an_error_and_leaves_an_engine_that_works() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk: Arc<dyn Storage> = Arc::new(Disk::new(folder.path()));
+    let text = distinct_words(150_000);
+    for (call, nth, fault, says) in [
+        (Call::Scratch, 1, Fault::Io, "cannot make a scratch file"),
+        (Call::WriteAt, 9, Fault::Full, "no room for scratch files"),
+        (Call::WriteAt, 400, Fault::Torn, "cannot be written"),
+        (Call::ReadAt, 300, Fault::Io, "cannot be read"),
+    ] {
+        let faulty = Faulty::new(Arc::clone(&disk), nth).fail_once(call, nth, fault);
+        let limit = resident_bytes() + LITTLE;
+        let builder = Engine::builder().workers(2).memory_bytes(limit);
+        let engine = builder.storage(Arc::new(faulty)).build().unwrap();
+        let result = engine.run(&JOB, Input::bytes(text.clone()));
+        let error = error_saying(&engine, result, &[says]);
+        assert!(matches!(error, Error::Storage(_)), "{error:?}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "something was left");
+    }
 }
 
 /// The largest sizes that can be asked for are those of an input: no memory is taken beyond it.

@@ -1,0 +1,68 @@
+//! `--memory` holds for the whole process, as the system counts it; what has no room goes to disk,
+//! changes nothing, and leaves nothing there.
+
+use super::*;
+use serde_json::Value;
+
+/// Distinct words, more than the budget below holds.
+fn words() -> String {
+    (0..600_000_u64)
+        .map(|i| format!("{:x}\n", (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)))
+        .collect()
+}
+
+const BUDGET: u64 = 24 << 20;
+
+fn stats(folder: &Path) -> Value {
+    serde_json::from_slice(&fs::read(folder.join("stats")).unwrap()).unwrap()
+}
+
+#[test]
+fn the_peak_of_the_process_is_within_the_budget_and_the_answer_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let (text, scratch) = (write(folder.path(), "text", words()), folder.path().join("scratch"));
+    fs::create_dir(&scratch).unwrap();
+    let text = text.to_str().unwrap();
+    for order in ["key", "value", "none"] {
+        let expected = answer(wordcount(&[text, "-j2", "--order", order]));
+        let budget = BUDGET.to_string();
+        let stats_json = folder.path().join("stats");
+        let limited = wordcount(&[
+            text,
+            "-j2",
+            "--order",
+            order,
+            "--memory",
+            &budget,
+            "--scratch",
+            scratch.to_str().unwrap(),
+            "--stats-json",
+            stats_json.to_str().unwrap(),
+        ]);
+        assert!(answer(limited) == expected, "{order}");
+        let stats = stats(folder.path());
+        let figure = |name: &str| stats[name].as_u64().unwrap();
+        assert!(figure("spilled_bytes") > 0);
+        assert!(figure("memory_resident_peak") <= BUDGET, "{stats:#}");
+        assert_eq!(names(&scratch), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn too_little_is_refused_with_the_least_that_would_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let text = write(folder.path(), "text", "to be or not to be");
+    let output = wordcount(&[text.to_str().unwrap(), "--memory=1M", "-o", out.to_str().unwrap()]);
+    check_fault(&output, 1, &["1048576 bytes is too small", "at least", "--memory"]);
+    assert!(!out.exists());
+}
+
+#[test]
+fn a_scratch_folder_that_is_not_there_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = write(folder.path(), "text", words());
+    let output =
+        wordcount(&[text.to_str().unwrap(), "-j2", "--memory=24M", "--scratch=/no/such/folder"]);
+    check_fault(&output, 1, &["/no/such/folder", "--scratch"]);
+}

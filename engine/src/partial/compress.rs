@@ -1,0 +1,98 @@
+//! Whether to compress a block: only if that is faster. Compressing costs time and saves some of
+//! writing; both are measured on the blocks themselves, now and then the other way is tried again.
+
+use std::time::{Duration, Instant};
+
+/// Every so many blocks the way not taken is tried.
+const TRY_EVERY: u32 = 64;
+/// How much a new figure counts beside the old ones.
+const WEIGHT: f64 = 0.25;
+/// Reading back and decompressing cost about so much of what writing and compressing do.
+const AND_BACK: f64 = 1.5;
+
+/// Compresses blocks where it pays.
+#[derive(Default)]
+pub(super) struct Compressor {
+    blocks: u32,
+    /// Nanoseconds of writing a byte that is stored.
+    write_ns: Option<f64>,
+    /// Nanoseconds of compressing a byte, and the bytes that one becomes.
+    compress: Option<(f64, f64)>,
+}
+
+impl Compressor {
+    /// Appends the payload in LZ4's block form to `out`, if that is the faster way; says whether.
+    pub(super) fn compress(&mut self, payload: &[u8], out: &mut Vec<u8>) -> bool {
+        self.blocks = self.blocks.wrapping_add(1);
+        let pays = self.pays();
+        let tries = self.blocks % TRY_EVERY == 2;
+        if payload.is_empty() || pays == tries {
+            return false;
+        }
+        let (before, began) = (out.len(), Instant::now());
+        out.resize(before + lz4_flex::block::get_maximum_output_size(payload.len()), 0);
+        let Ok(count) = lz4_flex::block::compress_into(payload, &mut out[before..]) else {
+            out.truncate(before);
+            return false;
+        };
+        let bytes = payload.len() as f64;
+        let figures = (began.elapsed().as_nanos() as f64 / bytes, count as f64 / bytes);
+        let old = self.compress.unwrap_or(figures);
+        self.compress = Some((mix(old.0, figures.0), mix(old.1, figures.1)));
+        let smaller = count < payload.len();
+        out.truncate(if smaller { before + count } else { before });
+        smaller
+    }
+
+    /// Notes what it took to write so many bytes.
+    pub(super) fn wrote(&mut self, bytes: usize, took: Duration) {
+        let figure = took.as_nanos() as f64 / bytes.max(1) as f64;
+        self.write_ns = Some(mix(self.write_ns.unwrap_or(figure), figure));
+    }
+
+    /// Whether compressing costs less than it saves, by the figures so far.
+    fn pays(&self) -> bool {
+        match (self.write_ns, self.compress) {
+            (Some(write_ns), Some((compress_ns, ratio))) => {
+                compress_ns * AND_BACK + write_ns * ratio * 2.0 < write_ns * 2.0
+            }
+            _ => false,
+        }
+    }
+}
+
+fn mix(old: f64, new: f64) -> f64 {
+    old + WEIGHT * (new - old)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many of some blocks are compressed if a byte takes so long to write.
+    fn compressed(payload: &[u8], write_ns: u64) -> usize {
+        let mut compressor = Compressor::default();
+        let blocks = (0..1000).filter(|_| {
+            let mut out = Vec::new();
+            let compressed = compressor.compress(payload, &mut out);
+            let bytes = if compressed { out.len() } else { payload.len() };
+            compressor.wrote(bytes, Duration::from_nanos(write_ns * bytes as u64));
+            compressed
+        });
+        blocks.count()
+    }
+
+    #[test]
+    fn what_is_slow_to_write_is_compressed_and_what_does_not_shrink_is_not() {
+        let text = b"a text that says the same again and again, ".repeat(200);
+        assert!(compressed(&text, 1000) > 900);
+        let mut state = 1_u64;
+        let noise = std::iter::repeat_with(|| {
+            state = state.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23) ^ 0x5bd1;
+            (state >> 56) as u8
+        });
+        let noise: Vec<u8> = noise.take(8000).collect();
+        assert_eq!(compressed(&noise, 1000), 0);
+        assert!(compressed(&text, 0) < 100);
+    }
+}

@@ -1,0 +1,290 @@
+//! The byte form of a partial: blocks of pairs, each of one partition, versioned and checksummed,
+//! drawn byte by byte in `docs/partial-format.md`. A partial is any sequence of blocks; a reader can
+//! take one partition of many partials and stream. Whatever is kept or sent of a partial has this form.
+
+use super::PairRef;
+use super::compress::Compressor;
+use crate::combine::Combine;
+use crate::error::MemoryError;
+use crate::memory::{BlockPool, Reserved};
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+
+/// The first bytes of every block; the last one is the version.
+const MAGIC: [u8; 4] = *b"TgB\x01";
+/// Bytes before a block's payload.
+pub(crate) const HEADER_BYTES: usize = 40;
+/// The flag of a payload that is compressed with LZ4.
+const COMPRESSED: u16 = 1;
+const PURPOSE: &str = "blocks on their way to and from disk";
+
+/// Why bytes are not the block that was written.
+pub(crate) type Damage = &'static str;
+
+/// What stands before a block's payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Header {
+    flags: u16,
+    /// The partition (or range) that the pairs are of.
+    number: u16,
+    pairs: u64,
+    /// Bytes of the payload as it is stored, and as it was.
+    stored_bytes: u64,
+    payload_bytes: u64,
+}
+
+impl Header {
+    /// The block's header, with the checksum over it and the payload as stored.
+    fn bytes(&self, stored: &[u8]) -> [u8; HEADER_BYTES] {
+        let mut bytes = [0; HEADER_BYTES];
+        bytes[..4].copy_from_slice(&MAGIC);
+        bytes[4..6].copy_from_slice(&self.flags.to_le_bytes());
+        bytes[6..8].copy_from_slice(&self.number.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.pairs.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.stored_bytes.to_le_bytes());
+        bytes[24..32].copy_from_slice(&self.payload_bytes.to_le_bytes());
+        let sum = checksum(&bytes, stored);
+        bytes[32..].copy_from_slice(&sum.to_le_bytes());
+        bytes
+    }
+
+    /// Reads a header. What it says is sure only when the checksum was compared.
+    fn read(bytes: &[u8; HEADER_BYTES]) -> Result<Header, Damage> {
+        let short = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
+        let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
+        if bytes[..3] != MAGIC[..3] {
+            return Err("no block of a partial begins there");
+        }
+        if bytes[3] != MAGIC[3] {
+            return Err("the block is of another version");
+        }
+        Ok(Header {
+            flags: short(4),
+            number: short(6),
+            pairs: word(8),
+            stored_bytes: word(16),
+            payload_bytes: word(24),
+        })
+    }
+}
+
+/// XXH3 (64 bits) of the payload as stored, seeded with that of the header's first 32 bytes.
+fn checksum(header: &[u8; HEADER_BYTES], stored: &[u8]) -> u64 {
+    xxh3_64_with_seed(stored, xxh3_64(&header[..32]))
+}
+
+/// A block while it is filled.
+pub(crate) struct OpenBlock {
+    payload: Vec<u8>,
+    full_bytes: usize,
+    pairs: u64,
+    memory: Reserved,
+}
+
+impl OpenBlock {
+    /// An empty block that is to have about `full_bytes`.
+    pub(crate) fn new(
+        blocks: &Arc<BlockPool>,
+        full_bytes: usize,
+    ) -> Result<OpenBlock, MemoryError> {
+        let memory = Reserved::new(blocks, full_bytes, PURPOSE)?;
+        Ok(OpenBlock { payload: Vec::new(), full_bytes, pairs: 0, memory })
+    }
+
+    pub(crate) fn pairs(&self) -> u64 {
+        self.pairs
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.pairs == 0
+    }
+
+    /// Adds a pair; says whether the block is full and should be sealed now.
+    pub(crate) fn push<C: Combine>(
+        &mut self,
+        pair: PairRef<'_, C::Accumulator>,
+    ) -> Result<bool, MemoryError> {
+        push_pair::<C>(pair, &mut self.payload);
+        self.pairs += 1;
+        self.memory.cover(self.payload.capacity())?;
+        Ok(self.payload.len() >= self.full_bytes)
+    }
+}
+
+/// Makes stored bytes of blocks.
+pub(crate) struct Sealer {
+    sealed: Vec<u8>,
+    compressor: Compressor,
+    memory: Reserved,
+}
+
+impl Sealer {
+    pub(crate) fn new(blocks: &Arc<BlockPool>) -> Sealer {
+        let (sealed, compressor) = (Vec::new(), Compressor::default());
+        Sealer { sealed, compressor, memory: Reserved::none(blocks, PURPOSE) }
+    }
+
+    /// The stored bytes of a block of the given partition (or range), which is empty then.
+    pub(crate) fn seal(
+        &mut self,
+        block: &mut OpenBlock,
+        number: usize,
+    ) -> Result<&[u8], MemoryError> {
+        let payload = &block.payload;
+        self.sealed.clear();
+        self.sealed.resize(HEADER_BYTES, 0);
+        let compressed = self.compressor.compress(payload, &mut self.sealed);
+        if !compressed {
+            self.sealed.extend_from_slice(payload);
+        }
+        self.memory.cover(self.sealed.capacity())?;
+        let (header, stored) = self.sealed.split_at_mut(HEADER_BYTES);
+        let fields = Header {
+            flags: if compressed { COMPRESSED } else { 0 },
+            number: number as u16,
+            pairs: std::mem::take(&mut block.pairs),
+            stored_bytes: stored.len() as u64,
+            payload_bytes: payload.len() as u64,
+        };
+        header.copy_from_slice(&fields.bytes(stored));
+        block.payload.clear();
+        Ok(&self.sealed)
+    }
+
+    /// Says how long it took to write what was sealed last.
+    pub(crate) fn wrote(&mut self, took: Duration) {
+        self.compressor.wrote(self.sealed.len(), took);
+    }
+}
+
+/// Appends a pair's bytes: the key's length (LEB128), the key, the value as its combine encodes it.
+pub(crate) fn push_pair<C: Combine>(pair: PairRef<'_, C::Accumulator>, out: &mut Vec<u8>) {
+    let mut len = pair.key.len();
+    while len >= 0x80 {
+        out.push(len as u8 | 0x80);
+        len >>= 7;
+    }
+    out.push(len as u8);
+    out.extend_from_slice(pair.key);
+    C::encode(pair.value, out);
+}
+
+/// A block while it is read, pair by pair.
+pub(crate) struct BlockReader {
+    payload: Vec<u8>,
+    stored: Vec<u8>,
+    at: usize,
+    pairs_left: u64,
+    memory: Reserved,
+}
+
+impl BlockReader {
+    /// A reader of blocks of about `block_bytes`.
+    pub(crate) fn new(
+        blocks: &Arc<BlockPool>,
+        block_bytes: usize,
+    ) -> Result<BlockReader, MemoryError> {
+        Ok(BlockReader {
+            payload: Vec::new(),
+            stored: Vec::new(),
+            at: 0,
+            pairs_left: 0,
+            memory: Reserved::new(blocks, 2 * block_bytes, PURPOSE)?,
+        })
+    }
+
+    /// Opens the block of a partition (or range) at the front of `room` bytes, whose bytes `read`
+    /// gives: `read(from, into)`. Returns the block's length.
+    pub(crate) fn open<E: From<MemoryError>>(
+        &mut self,
+        number: usize,
+        room: u64,
+        mut read: impl FnMut(u64, &mut [u8]) -> Result<(), E>,
+    ) -> Result<Result<u64, Damage>, E> {
+        let mut header = [0; HEADER_BYTES];
+        if room < HEADER_BYTES as u64 {
+            return Ok(Err("the block is cut short"));
+        }
+        read(0, &mut header)?;
+        let parsed = match Header::read(&header) {
+            Ok(parsed) => parsed,
+            Err(damage) => return Ok(Err(damage)),
+        };
+        if parsed.stored_bytes > room - HEADER_BYTES as u64 {
+            return Ok(Err("the block is cut short"));
+        }
+        let stored_bytes = parsed.stored_bytes as usize;
+        self.memory.cover(self.payload.capacity() + stored_bytes.max(self.stored.capacity()))?;
+        self.stored.resize(stored_bytes, 0);
+        read(HEADER_BYTES as u64, &mut self.stored)?;
+        let said = u64::from_le_bytes(std::array::from_fn(|i| header[32 + i]));
+        if checksum(&header, &self.stored) != said {
+            return Ok(Err("the block's checksum is another"));
+        }
+        if usize::from(parsed.number) != number {
+            return Ok(Err("the block is of another partition"));
+        }
+        if parsed.flags & COMPRESSED != 0 {
+            let payload_bytes = parsed.payload_bytes as usize;
+            self.memory
+                .cover(self.stored.capacity() + payload_bytes.max(self.payload.capacity()))?;
+            self.payload.resize(payload_bytes, 0);
+            let count = lz4_flex::block::decompress_into(&self.stored, &mut self.payload);
+            if !count.is_ok_and(|count| count == payload_bytes) {
+                return Ok(Err("the block cannot be decompressed"));
+            }
+        } else {
+            std::mem::swap(&mut self.payload, &mut self.stored);
+        }
+        (self.at, self.pairs_left) = (0, parsed.pairs);
+        Ok(Ok(HEADER_BYTES as u64 + parsed.stored_bytes))
+    }
+
+    /// Forgets the block.
+    pub(crate) fn clear(&mut self) {
+        (self.at, self.pairs_left) = (0, 0);
+        self.payload.clear();
+    }
+
+    /// The next pair of the block; the key is where it says, in [`bytes`](BlockReader::bytes).
+    pub(crate) fn next<C: Combine>(&mut self) -> Result<Option<ReadPair<C>>, Damage> {
+        const DAMAGE: Damage = "the block holds other pairs than it says";
+        if self.pairs_left == 0 {
+            return if self.at == self.payload.len() { Ok(None) } else { Err(DAMAGE) };
+        }
+        self.pairs_left -= 1;
+        let mut rest = &self.payload[self.at..];
+        let len = take_len(&mut rest).filter(|&len| len <= rest.len()).ok_or(DAMAGE)?;
+        let start = self.payload.len() - rest.len();
+        rest = &rest[len..];
+        let value = C::decode(&mut rest).ok_or(DAMAGE)?;
+        self.at = self.payload.len() - rest.len();
+        Ok(Some(ReadPair { key: start..start + len, value }))
+    }
+
+    /// The payload of the block that is open.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.payload
+    }
+}
+
+/// A pair as it was read.
+pub(crate) struct ReadPair<C: Combine> {
+    pub(crate) key: Range<usize>,
+    pub(crate) value: C::Accumulator,
+}
+
+fn take_len(bytes: &mut &[u8]) -> Option<usize> {
+    let (mut len, mut shift) = (0_u64, 0);
+    loop {
+        let (&byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        len |= u64::from(byte & 0x7f).checked_shl(shift)?;
+        if byte < 0x80 {
+            return usize::try_from(len).ok();
+        }
+        shift += 7;
+    }
+}

@@ -1,0 +1,201 @@
+//! Merging the runs of a partition: pairs with equal keys become one as they are read, so a partition
+//! of any size is folded in the memory of one block per run. Where there are more runs than blocks
+//! may be held, some are merged into longer ones first.
+
+use super::fold::Taker;
+use super::runs::{Run, RunReader, RunWriter};
+use crate::combine::Combine;
+use crate::container::{Entry, LONG_KEY_BYTES, LongKey, MediumKey, ShortKey, SlotKey, hash_bytes};
+use crate::error::{Error, Result};
+use crate::memory::BlockPool;
+use crate::sizing::Shares;
+use crate::storage::Scratch;
+use std::cmp::Ordering;
+use std::ops::Range;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+/// A worker's way of merging runs; its buffers serve one partition after the other.
+pub(crate) struct Merger<C: Combine> {
+    scratch: Arc<Scratch>,
+    blocks: Arc<BlockPool>,
+    block_bytes: usize,
+    /// The most runs that are read at once.
+    fan_in: usize,
+    readers: Vec<RunReader<C>>,
+    /// A binary heap, the run with the least pair first.
+    heads: Vec<Head>,
+    /// The key that is being folded.
+    key: Vec<u8>,
+}
+
+/// A run and where the pair at which it stands belongs.
+#[derive(Clone, Copy)]
+struct Head {
+    place: Place,
+    reader: usize,
+}
+
+/// The order of runs, but for the keys of equal hash.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    class: u8,
+    hash: u64,
+}
+
+impl Place {
+    fn of(key: &[u8]) -> Place {
+        if key.len() <= ShortKey::MOST {
+            Place { class: 0, hash: ShortKey::new(key).hash() }
+        } else if key.len() < LONG_KEY_BYTES {
+            Place { class: 1, hash: MediumKey::new(key).hash() }
+        } else {
+            Place { class: 2, hash: hash_bytes(key) }
+        }
+    }
+}
+
+impl<C: Combine> Merger<C> {
+    pub(crate) fn new(scratch: &Arc<Scratch>, blocks: &Arc<BlockPool>, shares: &Shares) -> Self {
+        Merger {
+            scratch: Arc::clone(scratch),
+            blocks: Arc::clone(blocks),
+            block_bytes: shares.block_bytes,
+            fan_in: (shares.merge_bytes / (2 * shares.block_bytes)).max(2),
+            readers: Vec::new(),
+            heads: Vec::new(),
+            key: Vec::new(),
+        }
+    }
+
+    /// Hands the pairs of all runs to `taker`, one per key, in the order of runs.
+    pub(crate) fn merge<T>(&mut self, number: usize, runs: &[Run], taker: &mut T) -> Result<()>
+    where
+        T: Taker<C::Accumulator, Error = Error>,
+    {
+        if runs.len() <= self.fan_in {
+            return self.merge_some(runs, taker);
+        }
+        let mut longer = Vec::new();
+        let mut writer = RunWriter::<C>::new(&self.scratch, &self.blocks, self.block_bytes)?;
+        for some in runs.chunks(self.fan_in) {
+            writer.begin(number);
+            self.merge_some(some, &mut writer)?;
+            longer.push(writer.finish()?);
+        }
+        drop(writer);
+        self.merge(number, &longer, taker)
+    }
+
+    fn merge_some<T>(&mut self, runs: &[Run], taker: &mut T) -> Result<()>
+    where
+        T: Taker<C::Accumulator, Error = Error>,
+    {
+        while self.readers.len() < runs.len() {
+            self.readers.push(RunReader::new(&self.scratch, &self.blocks, self.block_bytes)?);
+        }
+        self.heads.clear();
+        for (number, run) in runs.iter().enumerate() {
+            self.readers[number].begin(run.number, &run.extents);
+            if self.readers[number].advance()? {
+                self.heads.push(Head { place: self.place(number), reader: number });
+            }
+        }
+        (0..self.heads.len() / 2).rev().for_each(|at| self.sift_down(at));
+        while let Some(&Head { place, reader }) = self.heads.first() {
+            let Some(first) = self.readers[reader].pair() else { break };
+            self.key.clear();
+            self.key.extend_from_slice(first.key);
+            let mut total = *first.value;
+            self.advance_first()?;
+            while let Some(next) = self.first_if_same(place) {
+                C::merge(&mut total, &next);
+                self.advance_first()?;
+            }
+            give(place, &self.key, total, taker)?;
+        }
+        Ok(())
+    }
+
+    /// The value of the least pair, if its key is the one being folded.
+    fn first_if_same(&self, place: Place) -> Option<C::Accumulator> {
+        let head = self.heads.first().filter(|head| head.place == place)?;
+        let pair = self.readers[head.reader].pair()?;
+        (pair.key == self.key).then_some(*pair.value)
+    }
+
+    fn place(&self, reader: usize) -> Place {
+        Place::of(self.readers[reader].pair().map_or(&[], |pair| pair.key))
+    }
+
+    fn advance_first(&mut self) -> Result<()> {
+        let reader = self.heads[0].reader;
+        if self.readers[reader].advance()? {
+            self.heads[0].place = self.place(reader);
+        } else {
+            self.heads.swap_remove(0);
+        }
+        self.sift_down(0);
+        Ok(())
+    }
+
+    fn sift_down(&mut self, mut at: usize) {
+        loop {
+            let (left, right) = (2 * at + 1, 2 * at + 2);
+            let mut least = at;
+            if left < self.heads.len() && self.is_before(left, least) {
+                least = left;
+            }
+            if right < self.heads.len() && self.is_before(right, least) {
+                least = right;
+            }
+            if least == at {
+                return;
+            }
+            self.heads.swap(at, least);
+            at = least;
+        }
+    }
+
+    fn is_before(&self, a: usize, b: usize) -> bool {
+        let (a, b) = (self.heads[a], self.heads[b]);
+        let key = |head: Head| self.readers[head.reader].pair().map(|pair| pair.key);
+        match a.place.cmp(&b.place) {
+            Ordering::Equal => key(a) < key(b),
+            order => order == Ordering::Less,
+        }
+    }
+}
+
+/// Hands a pair over as an entry of its class.
+fn give<V: Copy, T: Taker<V>>(
+    place: Place,
+    key: &[u8],
+    value: V,
+    taker: &mut T,
+) -> Result<(), T::Error> {
+    match place.class {
+        0 => taker.take(&Entry { key: ShortKey::new(key), value }),
+        1 => taker.take(&Entry { key: MediumKey::new(key), value }),
+        _ => {
+            let key = LongKey::new(place.hash, NonNull::from(key).cast(), key.len());
+            taker.take(&Entry { key, value })
+        }
+    }
+}
+
+/// Shows the pairs of a run (or of a part of it) as they stand.
+pub(crate) fn read_run<C: Combine>(
+    reader: &mut RunReader<C>,
+    number: usize,
+    extents: &[Range<u64>],
+    mut see: impl FnMut(super::PairRef<'_, C::Accumulator>) -> Result<()>,
+) -> Result<()> {
+    reader.begin(number, extents);
+    while reader.advance()? {
+        if let Some(pair) = reader.pair() {
+            see(pair)?;
+        }
+    }
+    Ok(())
+}

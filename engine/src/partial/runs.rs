@@ -1,0 +1,200 @@
+//! Runs: pairs on disk, in blocks one behind the other. A partition that was spilled has a run for
+//! each time; an answer that does not fit in memory is runs, too. Runs of a partition hold their
+//! pairs in the order of size class, hash, key, so they merge as they are read, in little memory
+//! whatever their length.
+
+use super::PairRef;
+use super::fold::Taker;
+use super::form::{BlockReader, OpenBlock, Sealer};
+use crate::combine::Combine;
+use crate::container::{Entry, SlotKey};
+use crate::error::{Error, MemoryError, Result};
+use crate::memory::{BlockPool, ByteArena};
+use crate::storage::Scratch;
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Where the blocks of a run lie, in the order of their pairs; neighbours are joined.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Run {
+    /// The partition (or range) of all its blocks.
+    pub(crate) number: usize,
+    pub(crate) extents: Vec<Range<u64>>,
+    pub(crate) pairs: u64,
+}
+
+impl Run {
+    pub(crate) fn new(number: usize) -> Run {
+        Run { number, ..Run::default() }
+    }
+
+    /// Bytes on disk.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.extents.iter().map(|extent| extent.end - extent.start).sum()
+    }
+
+    /// Adds a block at the end.
+    pub(crate) fn add(&mut self, block: Range<u64>, pairs: u64) {
+        self.pairs += pairs;
+        match self.extents.last_mut() {
+            Some(last) if last.end == block.start => last.end = block.end,
+            _ => self.extents.push(block),
+        }
+    }
+}
+
+/// Seals a block and adds it to a run.
+pub(crate) fn store(
+    scratch: &Scratch,
+    sealer: &mut Sealer,
+    block: &mut OpenBlock,
+    run: &mut Run,
+) -> Result<()> {
+    let pairs = block.pairs();
+    let sealed = sealer.seal(block, run.number)?;
+    let began = Instant::now();
+    let extent = scratch.append(sealed)?;
+    sealer.wrote(began.elapsed());
+    run.add(extent, pairs);
+    Ok(())
+}
+
+/// Writes pairs into a run, in the order in which it takes them.
+pub(crate) struct RunWriter<C> {
+    scratch: Arc<Scratch>,
+    block: OpenBlock,
+    sealer: Sealer,
+    run: Run,
+    combine: PhantomData<fn() -> C>,
+}
+
+impl<C: Combine> RunWriter<C> {
+    pub(crate) fn new(
+        scratch: &Arc<Scratch>,
+        blocks: &Arc<BlockPool>,
+        block_bytes: usize,
+    ) -> Result<RunWriter<C>, MemoryError> {
+        Ok(RunWriter {
+            scratch: Arc::clone(scratch),
+            block: OpenBlock::new(blocks, block_bytes)?,
+            sealer: Sealer::new(blocks),
+            run: Run::default(),
+            combine: PhantomData,
+        })
+    }
+
+    /// Begins a run of a partition (or range).
+    pub(crate) fn begin(&mut self, number: usize) {
+        self.run.number = number;
+    }
+
+    pub(crate) fn push(&mut self, pair: PairRef<'_, C::Accumulator>) -> Result<()> {
+        if self.block.push::<C>(pair)? { self.store() } else { Ok(()) }
+    }
+
+    /// The run, all of it on disk.
+    pub(crate) fn finish(&mut self) -> Result<Run> {
+        if !self.block.is_empty() {
+            self.store()?;
+        }
+        let next = Run::new(self.run.number);
+        Ok(std::mem::replace(&mut self.run, next))
+    }
+
+    fn store(&mut self) -> Result<()> {
+        let (scratch, run) = (&self.scratch, &mut self.run);
+        store(scratch, &mut self.sealer, &mut self.block, run)
+    }
+}
+
+impl<C: Combine> Taker<C::Accumulator> for RunWriter<C> {
+    type Error = Error;
+
+    fn take<K: SlotKey>(&mut self, entry: &Entry<K, C::Accumulator>) -> Result<()> {
+        self.push(PairRef::of(entry))
+    }
+
+    /// What is written was copied.
+    fn keep(&mut self, arena: ByteArena) {
+        drop(arena);
+    }
+}
+
+/// Reads the pairs of a run, one after the other.
+pub(crate) struct RunReader<C: Combine> {
+    scratch: Arc<Scratch>,
+    number: usize,
+    /// What is still to be read, the next last.
+    extents: Vec<Range<u64>>,
+    reader: BlockReader,
+    key: Range<usize>,
+    value: Option<C::Accumulator>,
+}
+
+impl<C: Combine> RunReader<C> {
+    pub(crate) fn new(
+        scratch: &Arc<Scratch>,
+        blocks: &Arc<BlockPool>,
+        block_bytes: usize,
+    ) -> Result<RunReader<C>, MemoryError> {
+        Ok(RunReader {
+            scratch: Arc::clone(scratch),
+            number: 0,
+            extents: Vec::new(),
+            reader: BlockReader::new(blocks, block_bytes)?,
+            key: 0..0,
+            value: None,
+        })
+    }
+
+    /// Begins to read blocks of a partition (or range); [`advance`](RunReader::advance) finds the first pair.
+    pub(crate) fn begin(&mut self, number: usize, extents: &[Range<u64>]) {
+        self.number = number;
+        self.extents.clear();
+        self.extents.extend(extents.iter().rev().cloned());
+        self.reader.clear();
+        self.value = None;
+    }
+
+    /// Goes on to the next pair; says whether there is one.
+    pub(crate) fn advance(&mut self) -> Result<bool> {
+        loop {
+            match self.reader.next::<C>() {
+                Ok(Some(pair)) => {
+                    (self.key, self.value) = (pair.key, Some(pair.value));
+                    return Ok(true);
+                }
+                Ok(None) if !self.open_next()? => {
+                    self.value = None;
+                    return Ok(false);
+                }
+                Ok(None) => {}
+                Err(damage) => return Err(self.scratch.damaged(0, damage).into()),
+            }
+        }
+    }
+
+    fn open_next(&mut self) -> Result<bool> {
+        let Some(extent) = self.extents.last_mut() else { return Ok(false) };
+        let (start, room) = (extent.start, extent.end - extent.start);
+        let scratch = &self.scratch;
+        let read =
+            |from: u64, into: &mut [u8]| -> Result<()> { Ok(scratch.read(start + from, into)?) };
+        match self.reader.open(self.number, room, read)? {
+            Ok(bytes) => extent.start += bytes,
+            Err(damage) => return Err(scratch.damaged(start, damage).into()),
+        }
+        if extent.is_empty() {
+            self.extents.pop();
+        }
+        Ok(true)
+    }
+
+    /// The pair it stands at, if there is one.
+    pub(crate) fn pair(&self) -> Option<PairRef<'_, C::Accumulator>> {
+        let value = self.value.as_ref()?;
+        Some(PairRef { key: &self.reader.bytes()[self.key.clone()], value })
+    }
+}

@@ -1,0 +1,94 @@
+//! Spilling: when the pairs in memory pass their share of the budget, partitions go to disk, one
+//! after the other and round about, each folded and as a run of blocks.
+
+use super::fold::Folder;
+use super::runs::RunWriter;
+use super::{PARTITIONS, Partial};
+use crate::combine::Combine;
+use crate::error::{MemoryError, Result};
+use crate::memory::ChunkPool;
+use crate::sizing::Shares;
+use crate::storage::Scratch;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// Once it spills, it spills until this part of the share is left: runs are the longer for it.
+const LEFT_DIVISOR: usize = 2;
+
+/// Where partitions go that memory has no room for.
+pub(crate) struct Spill {
+    scratch: Arc<Scratch>,
+    shares: Shares,
+    /// The partition that is spilled next.
+    next: AtomicUsize,
+    began: AtomicBool,
+}
+
+impl Spill {
+    pub(crate) fn new(scratch: Arc<Scratch>, shares: Shares) -> Spill {
+        Spill { scratch, shares, next: AtomicUsize::new(0), began: AtomicBool::new(false) }
+    }
+
+    pub(crate) fn scratch(&self) -> &Arc<Scratch> {
+        &self.scratch
+    }
+
+    pub(crate) fn shares(&self) -> &Shares {
+        &self.shares
+    }
+
+    /// A worker's writer of runs.
+    pub(crate) fn writer<C: Combine>(
+        &self,
+        chunks: &ChunkPool,
+    ) -> Result<RunWriter<C>, MemoryError> {
+        RunWriter::new(&self.scratch, chunks.blocks(), self.shares.block_bytes)
+    }
+
+    /// Whether the pairs in memory have passed their share.
+    pub(crate) fn is_due(&self, chunks: &ChunkPool) -> bool {
+        chunks.held_bytes() > self.shares.partial_bytes
+    }
+
+    /// Whether anything was spilled.
+    pub(crate) fn began(&self) -> bool {
+        self.began.load(Ordering::Relaxed)
+    }
+
+    /// Spills partitions until there is room again. Workers may do so side by side.
+    pub(crate) fn relieve<C: Combine>(
+        &self,
+        partial: &Partial<C::Accumulator>,
+        chunks: &ChunkPool,
+        folder: &mut Folder<C>,
+        writer: &mut RunWriter<C>,
+    ) -> Result<()> {
+        for _ in 0..PARTITIONS {
+            if chunks.held_bytes() <= self.shares.partial_bytes / LEFT_DIVISOR {
+                break;
+            }
+            let number = self.next.fetch_add(1, Ordering::Relaxed) % PARTITIONS;
+            self.spill(number, partial, folder, writer)?;
+        }
+        Ok(())
+    }
+
+    /// Spills a partition's pairs, if it has any.
+    pub(crate) fn spill<C: Combine>(
+        &self,
+        number: usize,
+        partial: &Partial<C::Accumulator>,
+        folder: &mut Folder<C>,
+        writer: &mut RunWriter<C>,
+    ) -> Result<()> {
+        let mut partition = partial.partition(number);
+        if partition.pairs.len() == 0 {
+            return Ok(());
+        }
+        self.began.store(true, Ordering::Relaxed);
+        writer.begin(number);
+        folder.spill(&mut partition, writer)?;
+        partition.spilled(writer.finish()?);
+        Ok(())
+    }
+}

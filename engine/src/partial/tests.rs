@@ -1,0 +1,93 @@
+//! Blocks come back as they were written, or are refused: no damage goes unseen.
+
+use super::PairRef;
+use super::form::{BlockReader, Damage, OpenBlock, Sealer};
+use crate::combine::Sum;
+use crate::error::{MemoryError, Result};
+use crate::memory::{BlockPool, Budget};
+use proptest::prelude::*;
+use std::sync::Arc;
+use std::time::Duration;
+
+type Pair = (Vec<u8>, u64);
+
+const NUMBER: usize = 77;
+
+fn blocks() -> Arc<BlockPool> {
+    BlockPool::new(Budget::new(None))
+}
+
+/// The block of some pairs; compressed, if disks are so slow.
+fn sealed(pairs: &[Pair], write_ns_per_byte: u64) -> Vec<u8> {
+    let (mut block, mut sealer) = (OpenBlock::new(&blocks(), 100).unwrap(), Sealer::new(&blocks()));
+    let mut bytes = Vec::new();
+    // The first blocks find out whether compressing pays.
+    for _ in 0..4 {
+        for (key, value) in pairs {
+            block.push::<Sum<u64>>(PairRef { key, value }).unwrap();
+        }
+        bytes = sealer.seal(&mut block, NUMBER).unwrap().to_vec();
+        sealer.wrote(Duration::from_nanos(write_ns_per_byte * bytes.len() as u64));
+    }
+    bytes
+}
+
+fn open(bytes: &[u8], number: usize) -> Result<Vec<Pair>, Damage> {
+    let mut reader = BlockReader::new(&blocks(), 100).unwrap();
+    let read = |from: u64, into: &mut [u8]| -> Result<(), MemoryError> {
+        into.copy_from_slice(&bytes[from as usize..from as usize + into.len()]);
+        Ok(())
+    };
+    let len = reader.open(number, bytes.len() as u64, read).unwrap()?;
+    assert_eq!(len, bytes.len() as u64);
+    let mut pairs = Vec::new();
+    while let Some(pair) = reader.next::<Sum<u64>>()? {
+        pairs.push((reader.bytes()[pair.key].to_vec(), pair.value));
+    }
+    Ok(pairs)
+}
+
+fn some_pairs() -> Vec<Pair> {
+    (0..40_u64).map(|i| (format!("key {} {i}", "long ".repeat(i as usize)).into(), i * i)).collect()
+}
+
+proptest! {
+    #[test]
+    fn any_pairs_come_back(
+        pairs in prop::collection::vec((prop::collection::vec(any::<u8>(), 0..300), any::<u64>()), 0..50),
+    ) {
+        for write_ns_per_byte in [0, 10_000] {
+            prop_assert_eq!(open(&sealed(&pairs, write_ns_per_byte), NUMBER).unwrap(), pairs.clone());
+        }
+    }
+}
+
+#[test]
+fn every_flipped_bit_and_every_cut_is_found() {
+    for write_ns_per_byte in [0, 10_000] {
+        let block = sealed(&some_pairs(), write_ns_per_byte);
+        assert_eq!(open(&block, NUMBER).unwrap(), some_pairs());
+        let step = if cfg!(miri) { 997 } else { 1 };
+        for bit in (0..8 * block.len()).step_by(step) {
+            let mut damaged = block.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            assert!(open(&damaged, NUMBER).is_err(), "bit {bit}");
+        }
+        for len in (0..block.len()).step_by(step) {
+            assert!(open(&block[..len], NUMBER).is_err(), "length {len}");
+        }
+    }
+}
+
+#[test]
+fn a_block_of_another_partition_or_version_is_refused() {
+    let mut block = sealed(&some_pairs(), 0);
+    assert_eq!(open(&block, NUMBER + 1).unwrap_err(), "the block is of another partition");
+    block[3] += 1;
+    assert_eq!(open(&block, NUMBER).unwrap_err(), "the block is of another version");
+}
+
+#[test]
+fn slow_disks_get_smaller_blocks() {
+    assert!(sealed(&some_pairs(), 10_000).len() < sealed(&some_pairs(), 0).len() / 2);
+}

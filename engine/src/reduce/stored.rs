@@ -1,0 +1,161 @@
+//! Ranges of an answer that does not fit in memory. Workers gather the pairs of each range in blocks
+//! and put full blocks on disk; a range that came out too large to be sorted in memory is divided
+//! again.
+
+use super::Range;
+use super::ranking::Ranking;
+use super::splitters::{Sample, Splitters};
+use crate::combine::Combine;
+use crate::container::{Entry, ShortKey, SlotKey};
+use crate::error::{Error, MemoryError, Result};
+use crate::job::Job;
+use crate::memory::{BlockPool, ByteArena};
+use crate::options::Order;
+use crate::partial::{OpenBlock, PairRef, Run, RunReader, Sealer, Spill, Taker, read_run, store};
+use std::sync::{Arc, Mutex, PoisonError};
+
+type Accumulator<J> = <<J as Job>::Combine as Combine>::Accumulator;
+
+/// Ranges while they are filled.
+pub(super) struct StoredRanges<'r, J: Job> {
+    splitters: Splitters<'r, J>,
+    runs: Vec<Mutex<Run>>,
+    spill: &'r Spill,
+    blocks: Arc<BlockPool>,
+}
+
+impl<'r, J: Job> StoredRanges<'r, J> {
+    /// The ranges that a sample of the answer suggests, which has at most so many pairs and bytes on
+    /// disk.
+    pub(super) fn new(
+        sample: Sample<'r, J>,
+        pairs: u64,
+        bytes: u64,
+        spill: &'r Spill,
+        blocks: &Arc<BlockPool>,
+    ) -> StoredRanges<'r, J> {
+        let shares = spill.shares();
+        // Half of what a range may have, for sampled ranges differ.
+        let half = (shares.range_bytes as u64 / 2).max(1);
+        let wanted = sorting_bytes::<J>(pairs, bytes) / half + 1;
+        let most = (shares.scatter_bytes / shares.block_bytes).max(2);
+        let splitters = sample.splitters((wanted as usize).clamp(2, most));
+        let runs = (0..splitters.ranges()).map(|range| Mutex::new(Run::new(range))).collect();
+        StoredRanges { splitters, runs, spill, blocks: Arc::clone(blocks) }
+    }
+
+    pub(super) fn into_runs(self) -> Vec<Run> {
+        let runs = self.runs.into_iter();
+        let runs = runs.map(|run| run.into_inner().unwrap_or_else(PoisonError::into_inner));
+        runs.filter(|run| run.pairs > 0).collect()
+    }
+}
+
+/// What it takes to sort so many pairs in memory that have so many bytes on disk.
+fn sorting_bytes<J: Job>(pairs: u64, bytes: u64) -> u64 {
+    // A sort key, half of one while values are sorted, and a number.
+    const BESIDE: usize = 16 + 8 + 4;
+    bytes + pairs * (size_of::<Entry<ShortKey, Accumulator<J>>>() + BESIDE) as u64
+}
+
+/// One worker's way into the ranges.
+pub(super) struct StoredScatter<'r, J: Job> {
+    ranges: &'r StoredRanges<'r, J>,
+    open: Vec<OpenBlock>,
+    sealer: Sealer,
+}
+
+impl<'r, J: Job> StoredScatter<'r, J> {
+    pub(super) fn new(
+        ranges: &'r StoredRanges<'r, J>,
+    ) -> Result<StoredScatter<'r, J>, MemoryError> {
+        let (blocks, block_bytes) = (&ranges.blocks, ranges.spill.shares().block_bytes);
+        let open = ranges.runs.iter().map(|_| OpenBlock::new(blocks, block_bytes));
+        Ok(StoredScatter {
+            ranges,
+            open: open.collect::<Result<_, _>>()?,
+            sealer: Sealer::new(blocks),
+        })
+    }
+
+    fn put(&mut self, range: usize, pair: PairRef<'_, Accumulator<J>>) -> Result<()> {
+        if self.open[range].push::<J::Combine>(pair)? { self.store(range) } else { Ok(()) }
+    }
+
+    fn store(&mut self, range: usize) -> Result<()> {
+        let mut stored = Run::new(range);
+        let scratch = self.ranges.spill.scratch();
+        store(scratch, &mut self.sealer, &mut self.open[range], &mut stored)?;
+        let mut run = self.ranges.runs[range].lock().unwrap_or_else(PoisonError::into_inner);
+        let pairs = stored.pairs;
+        stored.extents.into_iter().for_each(|extent| run.add(extent, 0));
+        run.pairs += pairs;
+        Ok(())
+    }
+
+    /// Puts what is still gathered on disk.
+    pub(super) fn finish(mut self) -> Result<()> {
+        for range in 0..self.open.len() {
+            if !self.open[range].is_empty() {
+                self.store(range)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<J: Job> Taker<Accumulator<J>> for StoredScatter<'_, J> {
+    type Error = Error;
+
+    fn take<K: SlotKey>(&mut self, entry: &Entry<K, Accumulator<J>>) -> Result<()> {
+        let range = self.ranges.splitters.range_of(entry);
+        self.put(range, PairRef::of(entry))
+    }
+
+    /// What is written was copied.
+    fn keep(&mut self, arena: ByteArena) {
+        drop(arena);
+    }
+}
+
+/// Divides a run whose pairs cannot be sorted in memory, until its parts can. The parts come in the
+/// order of the answer.
+pub(super) fn divide<J: Job>(
+    run: Run,
+    ranking: Ranking<'_, J>,
+    order: Order,
+    spill: &Spill,
+    blocks: &Arc<BlockPool>,
+    into: &mut Vec<Range<Accumulator<J>>>,
+) -> Result<()> {
+    let shares = spill.shares();
+    if sorting_bytes::<J>(run.pairs, run.bytes()) <= shares.range_bytes as u64 || run.pairs < 2 {
+        into.push(Range::Stored(run));
+        return Ok(());
+    }
+    let mut reader = RunReader::<J::Combine>::new(spill.scratch(), blocks, shares.block_bytes)?;
+    let mut sample = Sample::new(ranking, order);
+    read_run(&mut reader, run.number, &run.extents, |pair| {
+        sample.add(pair);
+        Ok(())
+    })?;
+    let pairs = run.pairs;
+    let ranges = StoredRanges::new(sample, pairs, run.bytes(), spill, blocks);
+    let mut scatter = StoredScatter::new(&ranges)?;
+    read_run(&mut reader, run.number, &run.extents, |pair| {
+        let range = ranges.splitters.range_of_pair(pair);
+        scatter.put(range, pair)
+    })?;
+    drop(reader);
+    scatter.finish()?;
+    spill.scratch().free(&run.extents)?;
+    for part in ranges.into_runs() {
+        if part.pairs == pairs {
+            // One pair is larger than all others together: nothing is left to divide by.
+            into.push(Range::Stored(part));
+        } else {
+            divide(part, ranking, order, spill, blocks, into)?;
+        }
+    }
+    Ok(())
+}

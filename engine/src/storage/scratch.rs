@@ -1,0 +1,71 @@
+//! Scratch: one file without a name, to which blocks are appended from any thread and read back. It
+//! is made when the first block is written, and its space is free again when it is dropped.
+
+use super::{Storage, StoredFile};
+use crate::error::StorageError;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// Bytes that did not fit in memory.
+pub(crate) struct Scratch {
+    storage: Arc<dyn Storage>,
+    file: OnceLock<Box<dyn StoredFile>>,
+    opening: Mutex<()>,
+    bytes: AtomicU64,
+}
+
+impl Scratch {
+    pub(crate) fn new(storage: &Arc<dyn Storage>) -> Arc<Scratch> {
+        Arc::new(Scratch {
+            storage: Arc::clone(storage),
+            file: OnceLock::new(),
+            opening: Mutex::new(()),
+            bytes: AtomicU64::new(0),
+        })
+    }
+
+    /// Writes bytes behind all that were written; says where they are.
+    pub(crate) fn append(&self, bytes: &[u8]) -> Result<Range<u64>, StorageError> {
+        let len = bytes.len() as u64;
+        let file = self.file()?;
+        let start = self.bytes.fetch_add(len, Ordering::Relaxed);
+        file.write_all_at(bytes, start)?;
+        Ok(start..start + len)
+    }
+
+    /// Fills `into` from `offset` on.
+    pub(crate) fn read(&self, offset: u64, into: &mut [u8]) -> Result<(), StorageError> {
+        self.file()?.read_exact_at(into, offset)
+    }
+
+    /// Gives the space of these bytes back, which nobody will read again.
+    pub(crate) fn free(&self, extents: &[Range<u64>]) -> Result<(), StorageError> {
+        extents.iter().try_for_each(|extent| self.file()?.punch(extent.clone()))
+    }
+
+    /// Bytes written so far.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// That what was read at `offset` is not what was written there.
+    pub(crate) fn damaged(&self, offset: u64, cause: &'static str) -> StorageError {
+        let path = self.file.get().map_or(PathBuf::new(), |file| file.path().to_path_buf());
+        StorageError::Damaged { path, offset, cause }
+    }
+
+    fn file(&self) -> Result<&dyn StoredFile, StorageError> {
+        if self.file.get().is_none() {
+            let _one = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+            if self.file.get().is_none() {
+                let _ = self.file.set(self.storage.scratch()?);
+            }
+        }
+        self.file
+            .get()
+            .map(AsRef::as_ref)
+            .ok_or_else(|| StorageError::Missing { path: self.storage.path().to_path_buf() })
+    }
+}
