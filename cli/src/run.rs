@@ -7,14 +7,14 @@ use crate::flags::{AnswerFlags, RunFlags};
 use crate::format::Line;
 use crate::progress::{self, Shown};
 use crate::session::{AnswerOf, Session, Sink};
-use crate::stats;
+use crate::{exit, stats};
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tegula::output::AtomicFile;
 use tegula::{
-    Engine, Input, Job, Key, Options, Output, Progress, Result, Stage, StageTime, Stats,
+    BadRecord, Engine, Input, Job, Key, Options, Output, Progress, Result, Stage, StageTime, Stats,
     process_cpu,
 };
 
@@ -82,6 +82,7 @@ impl<'a> Run<'a> {
     pub(crate) fn options(&self) -> Options {
         Options {
             tile_bytes: self.flags.tile.0,
+            skip_bad: self.flags.skip_bad,
             progress: Some(Arc::clone(&self.progress)),
             cancel: self.session.cancel().clone(),
             ..Options::default()
@@ -124,6 +125,16 @@ impl<'a> Run<'a> {
         result
     }
 
+    fn say_what_was_skipped(&self) {
+        let Stats { bad_records, bad_first, .. } = &self.stats;
+        if *bad_records > 0 {
+            exit::say(&format!("{bad_records} bad records were skipped, the first of them:"));
+            for BadRecord { place, cause } in bad_first {
+                exit::say(&format!("  {place}: {cause}"));
+            }
+        }
+    }
+
     /// Says what the command did, where that is asked for.
     fn report(mut self) -> Result<()> {
         self.shown = None;
@@ -131,6 +142,7 @@ impl<'a> Run<'a> {
             // A closed standard error takes nothing away from the answer.
             let _ = io::stderr().write_all(stats::table(&self.stats).as_bytes());
         }
+        self.say_what_was_skipped();
         match &self.flags.stats_json {
             Some(path) => self.session.write(Some(path), |sink| {
                 sink.write(format!("{:#}\n", stats::json(&self.stats)).as_bytes())

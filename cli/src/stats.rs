@@ -36,6 +36,7 @@ pub(crate) fn table(stats: &Stats) -> String {
         ("tiles", format!("{} of {}", stats.tiles, size::show(stats.tile_bytes))),
         ("splits", format!("{} of {}", stats.splits, size::show(stats.split_bytes))),
         ("pairs", format!("{}, {} handed over", stats.pairs, stats.pairs_handed_over)),
+        ("bad records", stats.bad_records.to_string()),
         ("keys", format!("{}, {}", stats.keys, size::show(stats.key_value_bytes))),
         (
             "memory",
@@ -71,6 +72,10 @@ pub(crate) fn json(stats: &Stats) -> Value {
     let stages = stats.stages.iter().map(|stage| {
         json!({ "stage": stage.stage.name(), "wall_s": stage.wall.as_secs_f64(), "cpu_s": stage.cpu.as_secs_f64() })
     });
+    let bad_first = stats
+        .bad_first
+        .iter()
+        .map(|bad| json!({ "place": bad.place.to_string(), "cause": bad.cause }));
     json!({
         "stages": stages.collect::<Vec<_>>(),
         "ingest_busy_s": stats.ingest_busy.as_secs_f64(),
@@ -87,6 +92,8 @@ pub(crate) fn json(stats: &Stats) -> Value {
         "split_bytes": stats.split_bytes,
         "pairs": stats.pairs,
         "pairs_handed_over": stats.pairs_handed_over,
+        "bad_records": stats.bad_records,
+        "bad_first": bad_first.collect::<Vec<_>>(),
         "keys": stats.keys,
         "key_value_bytes": stats.key_value_bytes,
         "spilled_bytes": stats.spilled_bytes,

@@ -66,11 +66,13 @@ pub enum Error {
     },
 }
 
-/// A place in the input: a path and a byte offset in it, or the name of a stage.
+/// A place in the input: a path, and a line and a byte offset in it; or the name of a stage.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     /// The file (or `standard input`, or the stage's name).
     pub source: PathBuf,
+    /// Number of the line in the file, from 1, where records are lines and it could be counted.
+    pub line: Option<u64>,
     /// Offset of the first byte concerned, in bytes from the start of the file.
     pub offset: Option<u64>,
 }
@@ -78,16 +80,15 @@ pub struct Place {
 impl Place {
     /// A place outside the input: a stage of the run, by its name.
     pub fn stage(name: &str) -> Place {
-        Place { source: PathBuf::from(name), offset: None }
+        Place { source: PathBuf::from(name), line: None, offset: None }
     }
 }
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.offset {
-            Some(offset) => write!(f, "{}, byte {offset}", self.source.display()),
-            None => write!(f, "{}", self.source.display()),
-        }
+        write!(f, "{}", self.source.display())?;
+        self.line.map_or(Ok(()), |line| write!(f, ", line {line}"))?;
+        self.offset.map_or(Ok(()), |offset| write!(f, ", byte {offset}"))
     }
 }
 

@@ -69,7 +69,8 @@ pub trait Job: Sync {
     /// workers, so it must not wait for another job of the same engine.
     ///
     /// # Errors
-    /// Whatever it returns fails the job; [`Split::error_at`] makes an error that names the record.
+    /// Whatever it returns fails the job; [`Split::bad`] refuses a record with an error that
+    /// names it.
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()>;
 }
 

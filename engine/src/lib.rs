@@ -8,6 +8,7 @@
 //! [`Job`] shows a whole program. The path of the data is the order of the modules below; the design
 //! is told in `ARCHITECTURE.md`.
 
+mod bad;
 mod cancel;
 pub mod combine;
 mod container;
@@ -22,6 +23,7 @@ mod map;
 mod memory;
 mod merge;
 mod options;
+mod origin;
 pub mod output;
 mod partial;
 mod plan;
@@ -36,6 +38,7 @@ pub mod storage;
 pub mod tokenize;
 pub mod topology;
 
+pub use bad::{BAD_RECORDS_SHOWN, BadRecord};
 pub use cancel::Cancel;
 pub use combine::*;
 pub use engine::{Engine, EngineBuilder};

@@ -32,6 +32,9 @@ pub struct Options {
     pub tile_bytes: Option<u64>,
     /// Size of a split in bytes, at least 1. Default: from the second-level cache.
     pub split_bytes: Option<u64>,
+    /// Count the records that the map refuses ([`Split::bad`](crate::Split::bad)) and go on, instead of
+    /// failing at the first; [`Stats`](crate::Stats) has their number and where the first ones are.
+    pub skip_bad: bool,
     /// Live counters, for a progress bar.
     pub progress: Option<Arc<Progress>>,
     /// The flag by which the run can be stopped.

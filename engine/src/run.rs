@@ -1,6 +1,7 @@
 //! One run of one job, all of it: plan, map (with ingest, combine and compress inside), reduce, merge;
 //! each stage timed. Output is written later, by whoever holds the answer.
 
+use crate::bad::{BadRecord, BadRecords};
 use crate::combine::Combine;
 use crate::engine::Core;
 use crate::error::Result;
@@ -45,7 +46,8 @@ pub(crate) fn run<J: Job>(
     let scratch = Scratch::new(core.storage());
     let spill = core.is_limited().then(|| Spill::new(Arc::clone(&scratch), shares));
     let partial = Partial::new(&chunks, spill);
-    let mapped = clock.time(Stage::Map, || {
+    let bad = BadRecords::new(options.skip_bad, plan.cut.is_lines());
+    let (mapped, bad) = clock.time(Stage::Map, || {
         let stage = MapStage {
             job,
             plan: &plan,
@@ -53,10 +55,12 @@ pub(crate) fn run<J: Job>(
             chunks: &chunks,
             partial: &partial,
             failure: &failure,
+            bad: &bad,
             progress: &progress,
             table_limits: shares.tables,
         };
-        stage.run()
+        let mapped = stage.run()?;
+        Ok((mapped, bad.finish(&plan)))
     })?;
 
     let reduced = clock.time(Stage::Reduce, || {
@@ -86,7 +90,7 @@ pub(crate) fn run<J: Job>(
     drop(partial);
 
     core.trim();
-    let mut stats = stats::<J>(core, &plan, &mapped, &reduced.totals, clock);
+    let mut stats = stats::<J>(core, &plan, &mapped, bad, &reduced.totals, clock);
     stats.spilled_bytes = scratch.bytes();
     let stored = Stored { scratch, block_bytes: shares.block_bytes };
     Ok(Output::new(Arc::clone(core), pieces, reduced.long_keys, stored, stats))
@@ -96,6 +100,7 @@ fn stats<J: Job>(
     core: &Core,
     plan: &Plan,
     mapped: &MapTotals,
+    (bad_records, bad_first): (u64, Vec<BadRecord>),
     reduced: &ReduceTotals,
     clock: StageClock<'_>,
 ) -> Stats {
@@ -116,6 +121,8 @@ fn stats<J: Job>(
         split_bytes: plan.split_bytes,
         pairs: mapped.pairs,
         pairs_handed_over: mapped.pairs_handed_over,
+        bad_records,
+        bad_first,
         keys: reduced.keys,
         key_value_bytes: reduced.key_bytes + reduced.keys * value_bytes,
         spilled_bytes: 0,

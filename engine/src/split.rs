@@ -1,9 +1,11 @@
 //! A split: the piece of input that one call of a map sees. It begins and ends at borders that the
 //! job's cut allows, and its bytes stay where they are until the call's pairs are combined.
 
-use crate::error::{Error, Place};
+use crate::bad::BadRecords;
+use crate::error::Result;
+use crate::origin::Origin;
 use crate::tokenize::{Tokens, WordClass};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Whole records of one file (or stream), in the worker's own memory.
 #[derive(Clone, Copy)]
@@ -11,31 +13,21 @@ pub struct Split<'s> {
     bytes: &'s [u8],
     origin: Origin<'s>,
     offset: u64,
-}
-
-/// What a split was cut from. The path is put together only when someone asks.
-#[derive(Clone, Copy)]
-pub(crate) enum Origin<'s> {
-    File { files: &'s crate::input::FileList, file: usize },
-    Named(&'s Path),
-}
-
-impl Origin<'_> {
-    pub(crate) fn path(&self) -> PathBuf {
-        match self {
-            Origin::File { files, file } => files.path(*file),
-            Origin::Named(name) => name.to_path_buf(),
-        }
-    }
-
-    pub(crate) fn place(&self, offset: u64) -> Place {
-        Place { source: self.path(), offset: Some(offset) }
-    }
+    bad: &'s BadRecords,
 }
 
 impl<'s> Split<'s> {
-    pub(crate) fn new(bytes: &'s [u8], origin: Origin<'s>, offset: u64) -> Split<'s> {
-        Split { bytes, origin, offset }
+    pub(crate) fn new(
+        bytes: &'s [u8],
+        origin: Origin<'s>,
+        offset: u64,
+        bad: &'s BadRecords,
+    ) -> Split<'s> {
+        Split { bytes, origin, offset, bad }
+    }
+
+    pub(crate) fn origin(&self) -> &Origin<'s> {
+        &self.origin
     }
 
     /// The split's bytes.
@@ -72,16 +64,50 @@ impl<'s> Split<'s> {
         Lines { rest: self.bytes }
     }
 
-    /// An error that names the place of `record`, which should be a part of the split's bytes (the
-    /// split's own place is named if it is not).
-    pub fn error_at(
+    /// Refuses `record`, a part of the split's bytes (of any other the split's own place is named).
+    /// Nothing of it should have been emitted.
+    ///
+    /// Under [`Options::skip_bad`](crate::Options) it is counted, and the map goes on with the next
+    /// record:
+    ///
+    /// ```
+    /// # use tegula::*;
+    /// # struct Numbers;
+    /// # impl Job for Numbers {
+    /// #     type Key = [u8];
+    /// #     type Combine = Sum<u64>;
+    /// fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+    ///     for line in split.lines() {
+    ///         match std::str::from_utf8(line).ok().and_then(|text| text.parse().ok()) {
+    ///             Some(number) => emit.emit(b"sum", number),
+    ///             None => split.bad(line, "not a number")?,
+    ///         }
+    ///     }
+    ///     Ok(())
+    /// }
+    /// # }
+    /// # fn main() -> Result<()> {
+    /// # let input = || Input::bytes("5\nsix\n7\n");
+    /// let error = Engine::new()?.run(&Numbers, input()).err().map(|error| error.to_string());
+    /// assert_eq!(error.as_deref(), Some("memory, line 2, byte 2: not a number"));
+    /// let options = Options { skip_bad: true, ..Options::default() };
+    /// let output = Engine::new()?.run_with(&Numbers, input(), &options)?;
+    /// assert_eq!((output.iter().next(), output.stats().bad_records), (Some((&b"sum"[..], 12)), 1));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Without that option [`Error::Record`](crate::Error::Record), which names file, line and byte.
+    #[cold]
+    pub fn bad(
         &self,
         record: &[u8],
         cause: impl Into<Box<dyn std::error::Error + Send + Sync>>,
-    ) -> Error {
+    ) -> Result<()> {
         let inside = (record.as_ptr() as usize).wrapping_sub(self.bytes.as_ptr() as usize);
-        let inside = if inside <= self.bytes.len() { inside as u64 } else { 0 };
-        Error::Record { place: self.origin.place(self.offset + inside), cause: cause.into() }
+        let inside = if inside <= self.bytes.len() { inside } else { 0 };
+        self.bad.refuse(self, inside, cause)
     }
 }
 
@@ -111,6 +137,7 @@ impl<'s> Iterator for Lines<'s> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::origin::OriginKind;
 
     #[test]
     fn lines_end_at_newlines_and_at_the_end() {
@@ -122,8 +149,11 @@ mod tests {
 
     #[test]
     fn an_error_names_the_record_it_was_given() {
-        let split = Split::new(b"one two", Origin::Named(Path::new("memory")), 100);
-        assert_eq!(split.error_at(&split.bytes()[4..], "bad").to_string(), "memory, byte 104: bad");
-        assert_eq!(split.error_at(b"elsewhere", "bad").to_string(), "memory, byte 100: bad");
+        let bad = BadRecords::new(false, false);
+        let origin = Origin { part: 0, kind: OriginKind::Memory(b"") };
+        let split = Split::new(b"one two", origin, 100, &bad);
+        let error = |record| split.bad(record, "bad").unwrap_err().to_string();
+        assert_eq!(error(&split.bytes()[4..]), "memory, byte 104: bad");
+        assert_eq!(error(b"elsewhere"), "memory, byte 100: bad");
     }
 }

@@ -1,5 +1,6 @@
 //! What a finished run did: per stage seconds, bytes, tiles, distinct keys, peak memory.
 
+use crate::bad::{BAD_RECORDS_SHOWN, BadRecord};
 use crate::error::{Place, Result};
 use crate::failure::guard;
 use crate::progress::{Progress, Stage};
@@ -40,6 +41,10 @@ pub struct Stats {
     pub pairs: u64,
     /// Pairs handed over from tables to partials: `pairs` less what combined in the tables.
     pub pairs_handed_over: u64,
+    /// Records that the map refused and that were skipped ([`Options::skip_bad`](crate::Options)).
+    pub bad_records: u64,
+    /// The earliest of them in the input, at most [`BAD_RECORDS_SHOWN`].
+    pub bad_first: Vec<BadRecord>,
     /// Distinct keys.
     pub keys: u64,
     /// Bytes of the distinct keys and their values: what the answer itself weighs.
@@ -68,6 +73,7 @@ impl Stats {
     /// the larger of both, and the answer's weight is the later run's.
     pub fn add(&mut self, later: &Stats) {
         later.stages.iter().for_each(|time| self.add_time(*time));
+        let bad_first = self.bad_first.iter().chain(&later.bad_first).cloned();
         *self = Stats {
             stages: std::mem::take(&mut self.stages),
             ingest_busy: self.ingest_busy + later.ingest_busy,
@@ -84,6 +90,8 @@ impl Stats {
             split_bytes: self.split_bytes.max(later.split_bytes),
             pairs: self.pairs + later.pairs,
             pairs_handed_over: self.pairs_handed_over + later.pairs_handed_over,
+            bad_records: self.bad_records + later.bad_records,
+            bad_first: bad_first.take(BAD_RECORDS_SHOWN).collect(),
             keys: later.keys,
             key_value_bytes: later.key_value_bytes,
             spilled_bytes: self.spilled_bytes + later.spilled_bytes,

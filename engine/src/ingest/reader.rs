@@ -7,13 +7,13 @@
 
 use super::buffer::Buffer;
 use crate::error::{InputError, Result};
-use crate::input::Cut;
+use crate::input::{Cut, open_file};
 use crate::memory::BlockPool;
 use crate::plan::{Extent, Material, Ranged};
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 /// Read behind an extent's nominal end at first, to find its last record's end: more than most words
@@ -136,7 +136,7 @@ impl Reader {
             match handle.read_at(into, offset) {
                 Ok(0) => {
                     return Err(InputError::Shrank {
-                        path: material.origin(file).path(),
+                        path: material.path(file),
                         planned: material.bytes(file),
                         found: handle.metadata().map_or(offset, |now| now.len().min(offset)),
                     });
@@ -146,7 +146,7 @@ impl Reader {
                     offset += count as u64;
                 }
                 Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
-                Err(cause) => return Err(InputError::from_io(material.origin(file).path(), cause)),
+                Err(cause) => return Err(InputError::from_io(material.path(file), cause)),
             }
         }
         Ok(())
@@ -154,10 +154,8 @@ impl Reader {
 }
 
 fn open(material: &Material, file: usize) -> Result<File, InputError> {
-    let path = material.origin(file).path();
-    // Not to wait for ever, should a pipe stand there by now.
-    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-    OpenOptions::new().read(true).custom_flags(flags).open(&path).map_err(|cause| {
+    let path = material.path(file);
+    open_file(&path).map_err(|cause| {
         match cause.kind() {
             // It was there when the job was planned.
             io::ErrorKind::NotFound => InputError::Vanished { path },

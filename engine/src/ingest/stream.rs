@@ -6,6 +6,7 @@ use super::buffer::Buffer;
 use crate::error::{Error, InputError, Result};
 use crate::input::{Cut, StreamKind, StreamSource};
 use crate::memory::BlockPool;
+use crate::origin;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
@@ -30,6 +31,9 @@ pub(crate) struct Block {
     pub(crate) len: usize,
     /// Where they begin in the stream.
     pub(crate) offset: u64,
+    /// Newlines of the stream before them, if its records are lines: it cannot be read again when a
+    /// line is to be numbered.
+    pub(crate) newlines: Option<u64>,
 }
 
 /// What lies between the reader and the workers of one stream: at most `buffers` of blocks.
@@ -146,6 +150,7 @@ fn read_blocks(
     let source = Open::new(stream)?;
     let mut buffer = queue.take_free(stopped)?;
     let (mut have, mut offset, mut looked) = (0_usize, 0_u64, 0_usize);
+    let mut newlines = cut.is_lines().then_some(0);
     let mut want = buffer.capacity();
     loop {
         let count = source.read(&mut buffer.bytes_mut()[have..want], stopped)?;
@@ -154,7 +159,7 @@ fn read_blocks(
         if ended {
             check_whole_records(stream, cut, offset + have as u64)?;
             if have > 0 {
-                queue.push(Block { buffer, len: have, offset });
+                queue.push(Block { buffer, len: have, offset, newlines });
             }
             return Ok(offset + have as u64);
         }
@@ -174,8 +179,10 @@ fn read_blocks(
         let rest = have - border;
         next.reserve(rest + 1, 0)?;
         next.bytes_mut()[..rest].copy_from_slice(&buffer.bytes()[border..have]);
-        queue.push(Block { buffer, len: border, offset });
+        let more = newlines.map(|before| before + origin::newlines(&buffer.bytes()[..border]));
+        queue.push(Block { buffer, len: border, offset, newlines });
         wake();
+        newlines = more;
         offset += border as u64;
         (buffer, have, looked) = (next, rest, 0);
         want = buffer.capacity();

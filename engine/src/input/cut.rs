@@ -63,6 +63,11 @@ impl Cut {
         Cut::After(ByteSet::from_fn(|byte| !words.contains(byte)))
     }
 
+    /// Whether records are lines.
+    pub(crate) fn is_lines(&self) -> bool {
+        matches!(self, Cut::Lines)
+    }
+
     /// Refuses a cut that cannot be meant.
     pub(crate) fn check(&self) -> Result<()> {
         match self {

@@ -3,8 +3,11 @@
 //! whole. Lengths are fixed when the list is made; whoever reads holds the file to them.
 
 use std::ffi::OsStr;
+use std::fs::{File, OpenOptions};
+use std::io;
 use std::num::NonZeroUsize;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// Consecutive regular files, in the order in which they are to be read.
@@ -20,6 +23,13 @@ pub(crate) struct FileList {
 /// A folder of one [`FileList`]: its index there plus 1, so that `Option<Folder>` is one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Folder(NonZeroUsize);
+
+/// Opens a file that stood in a list; whatever stands there by now, without waiting for it.
+pub(crate) fn open_file(path: &Path) -> io::Result<File> {
+    // A pipe would wait for its writer.
+    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    OpenOptions::new().read(true).custom_flags(flags).open(path)
+}
 
 impl FileList {
     /// How many files.

@@ -13,7 +13,7 @@ mod tests;
 mod walk;
 
 pub use cut::{ByteSet, Cut};
-pub(crate) use files::FileList;
+pub(crate) use files::{FileList, open_file};
 
 use crate::error::Result;
 use std::ffi::OsStr;

@@ -4,6 +4,7 @@
 
 mod worker;
 
+use crate::bad::BadRecords;
 use crate::combine::Combine;
 use crate::error::{Place, Result};
 use crate::failure::{Failure, guard};
@@ -31,6 +32,7 @@ pub(crate) struct MapStage<'r, J: Job> {
     pub(crate) chunks: &'r Arc<ChunkPool>,
     pub(crate) partial: &'r Partial<<J::Combine as Combine>::Accumulator>,
     pub(crate) failure: &'r Failure,
+    pub(crate) bad: &'r BadRecords,
     pub(crate) progress: &'r Progress,
     pub(crate) table_limits: TableLimits,
 }
@@ -54,11 +56,11 @@ impl<'r, J: Job> MapStage<'r, J> {
     pub(crate) fn run(&'r self) -> Result<MapTotals> {
         let workers = PerWorker::new(self.pool.workers());
         let mut stream_tiles = 0;
-        for part in &self.plan.parts {
+        for (number, part) in self.plan.parts.iter().enumerate() {
             match part {
                 Part::Ranged(ranged) => self.map_ranged(ranged, &workers)?,
                 Part::Stream(stream) => {
-                    let bytes = self.map_stream(stream, &workers)?;
+                    let bytes = self.map_stream(number, stream, &workers)?;
                     stream_tiles += bytes.div_ceil(self.plan.tile_bytes);
                 }
             }
@@ -80,6 +82,7 @@ impl<'r, J: Job> MapStage<'r, J> {
     /// Returns the stream's length in bytes. The calling thread reads; the workers map.
     fn map_stream(
         &'r self,
+        number: usize,
         stream: &StreamSource,
         workers: &PerWorker<Worker<'r, J>>,
     ) -> Result<u64> {
@@ -92,8 +95,9 @@ impl<'r, J: Job> MapStage<'r, J> {
             Next::Wait => Step::Idle,
             Next::Block(mut block) => {
                 let (offset, name) = (block.offset, &stream.name);
-                let step =
-                    self.step(index, offset, workers, |worker| worker.map_block(&mut block, name));
+                let step = self.step(index, offset, workers, |worker| {
+                    worker.map_block(&mut block, number, name)
+                });
                 queue.give_back(block.buffer);
                 step
             }

@@ -6,9 +6,10 @@ use crate::error::Result;
 use crate::failure::guard;
 use crate::ingest::{Block, Buffer, Reader};
 use crate::job::Job;
+use crate::origin::{Origin, OriginKind};
 use crate::partial::{Folder, PARTITIONS, RunWriter};
 use crate::plan::Ranged;
-use crate::split::{Origin, Split};
+use crate::split::Split;
 use crate::tokenize::fold_ascii;
 use std::ops::Range;
 use std::path::Path;
@@ -65,7 +66,7 @@ impl<'r, J: Job> Worker<'r, J> {
             self.totals.ingest += began.elapsed();
             bytes += extent.bytes.end - extent.bytes.start;
             if let Some(records) = records {
-                let origin = ranged.material.origin(extent.file);
+                let origin = ranged.origin(extent.file);
                 self.mapper.map(reader.buffer(), records.bytes, origin, records.offset)?;
             }
         }
@@ -73,9 +74,10 @@ impl<'r, J: Job> Worker<'r, J> {
         self.mapper.compress()
     }
 
-    /// Maps a block of a stream.
-    pub(super) fn map_block(&mut self, block: &mut Block, name: &Path) -> Result<()> {
-        let origin = Origin::Named(name);
+    /// Maps a block of the stream that is that part of the plan.
+    pub(super) fn map_block(&mut self, block: &mut Block, part: usize, name: &Path) -> Result<()> {
+        let kind = OriginKind::Stream { name, newlines: block.newlines };
+        let origin = Origin { part, kind };
         self.mapper.map(&mut block.buffer, 0..block.len, origin, block.offset)?;
         self.count_split(block.len as u64);
         self.mapper.compress()
@@ -108,9 +110,9 @@ impl<J: Job> Mapper<'_, J> {
             fold_ascii(&mut buffer.bytes_mut()[records.clone()]);
         }
         let bytes = &buffer.bytes()[records.clone()];
-        let split = Split::new(bytes, origin, offset);
+        let split = Split::new(bytes, origin, offset, self.stage.bad);
         let mapped = guard(
-            || origin.place(offset),
+            || origin.place(None, offset),
             || {
                 // SAFETY: the records lie in the buffer, which has OVERREAD_BYTES initialised bytes
                 // behind its capacity; it stays borrowed, hence unchanged, until the split is finished

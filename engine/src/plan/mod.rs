@@ -12,6 +12,8 @@ pub(crate) use layout::{Extent, Layout};
 use crate::error::{InputError, Result};
 use crate::input::{Cut, FileList, Input, Source, StreamSource};
 use crate::options::{DEFAULT_TILE_BYTES, Options};
+use crate::origin::{MEMORY, Origin, OriginKind};
+use std::path::PathBuf;
 
 /// What is to be read, and how it is cut.
 pub(crate) struct Plan {
@@ -71,6 +73,17 @@ impl Plan {
         Ok(plan)
     }
 
+    /// What a file of a part is. A stream has no lines that could be counted any more.
+    pub(crate) fn origin(&self, part: usize, file: usize) -> Origin<'_> {
+        match &self.parts[part] {
+            Part::Ranged(ranged) => ranged.origin(file),
+            Part::Stream(stream) => {
+                let kind = OriginKind::Stream { name: &stream.name, newlines: None };
+                Origin { part, kind }
+            }
+        }
+    }
+
     /// Tiles of the parts whose length is known.
     pub(crate) fn tiles(&self) -> u64 {
         self.ranged().map(|ranged| ranged.layout.tiles() as u64).sum()
@@ -126,12 +139,21 @@ impl Material {
         }
     }
 
-    pub(crate) fn origin(&self, file: usize) -> crate::split::Origin<'_> {
-        use crate::split::Origin;
+    pub(crate) fn path(&self, file: usize) -> PathBuf {
         match self {
-            Material::Files(files) => Origin::File { files, file },
-            Material::Memory(_) => Origin::Named("memory".as_ref()),
+            Material::Files(files) => files.path(file),
+            Material::Memory(_) => PathBuf::from(MEMORY),
         }
+    }
+}
+
+impl Ranged {
+    pub(crate) fn origin(&self, file: usize) -> Origin<'_> {
+        let kind = match &self.material {
+            Material::Files(files) => OriginKind::File { files, file },
+            Material::Memory(bytes) => OriginKind::Memory(bytes),
+        };
+        Origin { part: self.number, kind }
     }
 }
 
@@ -139,7 +161,7 @@ fn check_whole_records(material: &Material, record: u64) -> Result<(), InputErro
     for file in 0..material.files() {
         let length = material.bytes(file);
         if !length.is_multiple_of(record) {
-            let path = material.origin(file).path();
+            let path = material.path(file);
             return Err(InputError::Ragged { path, length, record });
         }
     }

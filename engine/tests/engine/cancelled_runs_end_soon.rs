@@ -56,7 +56,7 @@ fn an_error_found_before_the_flag_is_raised_is_the_one_that_is_told() {
     let (engine, cancel) = (engine(2), Cancel::new());
     let job = mapping(|split, _| {
         cancel.cancel();
-        Err(split.error_at(b"", "worse than cancelled"))
+        split.bad(b"", "worse than cancelled")
     });
     let result = engine.run_with(&job, Input::bytes("a b c"), &cancellable(&cancel));
     error_saying(&engine, result, &["worse than cancelled"]);

@@ -11,6 +11,7 @@ mod support;
 mod answers_are_the_same_in_every_shape;
 mod bad_input_is_named;
 mod bad_options_are_named;
+mod bad_records_are_named_or_skipped;
 mod cancelled_runs_end_soon;
 mod many_jobs_share_an_engine;
 mod memory_has_a_limit;

@@ -33,7 +33,7 @@ fn fail(engine: &Engine, number: u64) {
     let job = mapping(|split, emit| {
         assert!(split.offset() < 100_000 || number.is_multiple_of(2), "a panic among others");
         split.fields().for_each(|word| emit(word, 1));
-        if split.offset() < 100_000 { Ok(()) } else { Err(split.error_at(b"", "an error")) }
+        if split.offset() < 100_000 { Ok(()) } else { split.bad(b"", "an error") }
     });
     let options = Options { split_bytes: Some(1000), ..Options::default() };
     match engine.run_with(&job, Input::bytes(text(number)), &options) {

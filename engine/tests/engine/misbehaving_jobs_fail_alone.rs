@@ -20,7 +20,7 @@ fn an_error_of_the_map_names_the_record_and_the_earliest_one_wins() {
     let job = mapping(|split, emit| {
         for word in split.fields() {
             if word == b"bad" {
-                return Err(split.error_at(word, "this word is bad"));
+                split.bad(word, "this word is bad")?;
             }
             emit(word, 1);
         }
@@ -34,7 +34,7 @@ fn an_error_of_the_map_names_the_record_and_the_earliest_one_wins() {
         // One split a file: the second bad word is not even seen.
         let error = error_saying(&engine, engine.run_with(&job, input, &splits_of(30)), &says);
         let Error::Record { place, .. } = error else { panic!("{error:?}") };
-        assert_eq!(place, Place { source: path, offset: Some(5) });
+        assert_eq!(place, Place { source: path, line: None, offset: Some(5) });
     }
 }
 
@@ -278,7 +278,7 @@ proptest! {
             for word in part.fields() {
                 if word == bad_word.as_bytes() {
                     assert!(!panics, "bad");
-                    return Err(part.error_at(word, "bad"));
+                    part.bad(word, "bad")?;
                 }
                 emit(word, 1);
             }

@@ -168,7 +168,7 @@ fn an_error_of_the_map_names_the_place_in_the_stream() {
         });
         let job =
             crate::jobs::mapping(|split, _| match split.fields().find(|word| *word == b"bad") {
-                Some(word) => Err(split.error_at(word, "a bad word")),
+                Some(word) => split.bad(word, "a bad word"),
                 None => Ok(()),
             });
         let result = engine.run(&job, input);

@@ -1,0 +1,153 @@
+//! A record that a map refuses fails the job, with its file, line and byte named; or, if the caller
+//! says so, it is counted and passed over, and the earliest ones are shown: the same ones for any
+//! number of workers and any size of splits.
+
+use crate::support::{
+    cases, count_line, engines, error_saying, file_in, folder_of, pipe_written_by, text_of,
+};
+use proptest::prelude::*;
+use std::io::Write;
+use tegula::{
+    BAD_RECORDS_SHOWN, BadRecord, Emit, Error, Input, Job, Options, Place, Result, Split, Sum,
+};
+use tempfile::TempDir;
+
+/// How often each line occurs; lines that begin with `-` are bad.
+struct GoodLines;
+
+impl Job for GoodLines {
+    type Key = [u8];
+    type Combine = Sum<u64>;
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        for line in split.lines() {
+            if line.starts_with(b"-") {
+                split.bad(line, format!("{} bytes of no good", line.len()))?;
+            } else {
+                emit.emit(line, 1);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn skip(split_bytes: u64) -> Options {
+    Options { skip_bad: true, split_bytes: Some(split_bytes), ..Options::default() }
+}
+
+/// The bad records of texts in files, found one after the other.
+fn bad_ones(folder: &TempDir, texts: &[String]) -> Vec<BadRecord> {
+    let mut bad = Vec::new();
+    for (number, text) in texts.iter().enumerate() {
+        let (mut offset, source) = (0, file_in(folder, number));
+        for (line, record) in (1..).zip(text.split_inclusive('\n')) {
+            let cause = format!("{} bytes of no good", record.trim_end_matches('\n').len());
+            if record.starts_with('-') {
+                let place =
+                    Place { source: source.clone(), line: Some(line), offset: Some(offset) };
+                bad.push(BadRecord { place, cause });
+            }
+            offset += record.len() as u64;
+        }
+    }
+    bad
+}
+
+fn texts() -> impl Strategy<Value = Vec<String>> {
+    let line = prop_oneof![6 => "[ab]{0,9}\n", 1 => "-[ab]{0,30}\n"];
+    let text = (prop::collection::vec(line, 0..60), any::<bool>()).prop_map(|(lines, ends)| {
+        let text = lines.concat();
+        if ends { text } else { text.trim_end_matches('\n').to_owned() }
+    });
+    prop::collection::vec(text, 1..4)
+}
+
+proptest! {
+    #![proptest_config(cases(64))]
+
+    #[test]
+    fn in_any_shape(texts in texts(), split in 1_u64..200) {
+        let folder = folder_of(&texts);
+        let bad = bad_ones(&folder, &texts);
+        let lines = texts.iter().flat_map(|text| text.lines());
+        let good = lines.filter(|line| !line.starts_with('-')).count() as u64;
+        for engine in engines() {
+            let input = || Input::paths([folder.path()]).unwrap();
+            let output = engine.run_with(&GoodLines, input(), &skip(split)).unwrap();
+            let stats = output.stats();
+            prop_assert_eq!(stats.bad_records, bad.len() as u64);
+            prop_assert_eq!(&stats.bad_first[..], &bad[..bad.len().min(BAD_RECORDS_SHOWN)]);
+            let counted: u64 = output.iter().map(|(_, count)| count).sum();
+            prop_assert_eq!(counted, good);
+            let strict = Options { skip_bad: false, ..skip(split) };
+            match (engine.run_with(&GoodLines, input(), &strict), bad.first()) {
+                (Err(Error::Record { place, cause }), Some(first)) => {
+                    prop_assert_eq!((&place, cause.to_string()), (&first.place, first.cause.clone()));
+                }
+                (Ok(output), None) => prop_assert_eq!(output.stats().bad_records, 0),
+                (result, expected) => {
+                    panic!("{:?} instead of {expected:?}", result.map(|output| output.len()));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn in_memory() {
+    for engine in engines() {
+        let input = || Input::bytes("good\n-bad\ngood\n");
+        let says = ["memory, line 2, byte 5: 4 bytes of no good"];
+        error_saying(engine, engine.run(&GoodLines, input()), &says);
+        let output = engine.run_with(&GoodLines, input(), &skip(3)).unwrap();
+        assert_eq!(output.stats().bad_first[0].place.to_string(), "memory, line 2, byte 5");
+        assert_eq!(text_of(&output, count_line), b"good\t2\n");
+    }
+}
+
+/// A stream cannot be read again, so its lines are counted on the way.
+#[test]
+fn in_a_stream_of_many_blocks() {
+    let good = "a good line\n".repeat(100_000);
+    let text = format!("{good}-bad\n{good}-worse\n");
+    for engine in engines() {
+        for skips in [true, false] {
+            let (folder, text) = (tempfile::tempdir().unwrap(), text.clone());
+            let (input, writer) = pipe_written_by(&folder, move |mut pipe| {
+                // The reader may have gone at the first bad line.
+                let _ = pipe.write_all(text.as_bytes());
+            });
+            let options = Options { skip_bad: skips, ..skip(1000) };
+            let first = "line 100001, byte 1200000";
+            match engine.run_with(&GoodLines, input, &options) {
+                Ok(output) => {
+                    let places: Vec<String> =
+                        output.stats().bad_first.iter().map(|bad| bad.place.to_string()).collect();
+                    assert!(skips && places.len() == 2 && places[0].ends_with(first), "{places:?}");
+                    assert!(places[1].ends_with("line 200002, byte 2400005"), "{places:?}");
+                }
+                Err(error) => assert!(!skips && error.to_string().contains(first), "{error}"),
+            }
+            writer.join().unwrap();
+        }
+    }
+}
+
+/// A file that is gone when its lines are to be counted is named without a line.
+#[test]
+fn in_a_file_that_is_gone() {
+    let folder = folder_of(&["good\n-bad\n"]);
+    struct Remover<'f>(&'f TempDir);
+    impl Job for Remover<'_> {
+        type Key = [u8];
+        type Combine = Sum<u64>;
+
+        fn map<'s>(&self, split: Split<'s>, _: &mut impl Emit<'s, Self>) -> Result<()> {
+            std::fs::remove_file(file_in(self.0, 0)).unwrap();
+            split.bad(&split.bytes()[5..], "gone")
+        }
+    }
+    let engine = &engines()[1];
+    let input = Input::paths([folder.path()]).unwrap();
+    error_saying(engine, engine.run(&Remover(&folder), input), &["000.txt, byte 5: gone"]);
+}
