@@ -4,11 +4,13 @@
 mod exit;
 mod flags;
 mod format;
+mod generate;
 mod progress;
 mod run;
 mod session;
 mod signals;
 mod size;
+mod stations;
 mod stats;
 mod topology;
 mod wordcount;
@@ -28,6 +30,11 @@ struct Cli {
 enum Command {
     /// Count how often each word stands in the input.
     Wordcount(wordcount::Flags),
+    /// The least, mean and greatest temperature of each station, from lines of name;temperature.
+    Stations(stations::Flags),
+    /// Write input for other commands, drawn by a seed.
+    #[command(subcommand)]
+    Generate(generate::Command),
     /// Show the processors, caches and memory nodes that the engine sees.
     Topology,
 }
@@ -35,6 +42,8 @@ enum Command {
 fn main() -> ExitCode {
     exit::code(match Cli::parse().command {
         Command::Wordcount(flags) => wordcount::run(&flags),
+        Command::Stations(flags) => stations::run(&flags),
+        Command::Generate(command) => generate::run(&command),
         Command::Topology => topology::run(),
     })
 }

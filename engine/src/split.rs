@@ -4,7 +4,7 @@
 use crate::bad::BadRecords;
 use crate::error::Result;
 use crate::origin::Origin;
-use crate::tokenize::{Tokens, WordClass};
+use crate::tokenize::{Records, Tokens, WordClass};
 use std::path::PathBuf;
 
 /// Whole records of one file (or stream), in the worker's own memory.
@@ -56,6 +56,13 @@ impl<'s> Split<'s> {
     #[inline]
     pub fn fields(&self) -> Tokens<'s> {
         self.words(WordClass::Whitespace)
+    }
+
+    /// The lines as records of `N` fields between separators, found with vector instructions where the
+    /// machine has them; a line of fewer or more fields comes whole, as an error.
+    #[inline]
+    pub fn records<const N: usize>(&self, separator: u8) -> Records<'s, N> {
+        Records::new(separator, self.bytes)
     }
 
     /// The lines, without their newline. A last line without one counts; an empty rest does not.

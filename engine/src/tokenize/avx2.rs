@@ -13,21 +13,40 @@ use std::arch::x86_64::*;
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn scan<const ALPHA: bool>(text: &[u8], from: usize, positions: &mut Positions) {
     // SAFETY: passed on as promised.
-    unsafe { flatten::scan(text, from, positions, |block| word_bytes::<ALPHA>(block)) }
+    unsafe { flatten::scan::<true>(text, from, positions, |block| word_bytes::<ALPHA>(block)) }
+}
+
+/// As [`Positions::find`], which checks all that is asked for here.
+///
+/// # Safety
+/// The machine has the features; `positions` is empty, `text` is within a window.
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+pub(super) unsafe fn find(bytes: [u8; 2], text: &[u8], positions: &mut Positions) {
+    let [a, b] = bytes.map(|byte| _mm256_set1_epi8(byte.cast_signed()));
+    let found = |bytes| _mm256_or_si256(_mm256_cmpeq_epi8(bytes, a), _mm256_cmpeq_epi8(bytes, b));
+    // SAFETY: passed on as promised.
+    unsafe { flatten::scan::<false>(text, 0, positions, |block| gather(block, found)) }
 }
 
 /// A bit for each word byte.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn word_bytes<const ALPHA: bool>(block: &[u8; BLOCK]) -> u64 {
+    let set = gather(block, |bytes| marks::<ALPHA>(bytes));
+    if ALPHA { set } else { !set }
+}
+
+/// The bytes that `marks` turns into all ones, as one bit each.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn gather(block: &[u8; BLOCK], marks: impl Fn(__m256i) -> __m256i) -> u64 {
     let (halves, _) = block.as_chunks::<32>();
     let half = |i: usize| {
         // SAFETY: half a block is as long as a register.
         let bytes = unsafe { _mm256_loadu_si256(halves[i].as_ptr().cast()) };
-        u64::from(_mm256_movemask_epi8(marks::<ALPHA>(bytes)).cast_unsigned())
+        u64::from(_mm256_movemask_epi8(marks(bytes)).cast_unsigned())
     };
-    let set = half(1) << 32 | half(0);
-    if ALPHA { set } else { !set }
+    half(1) << 32 | half(0)
 }
 
 /// All ones for each letter; or, unless `ALPHA`, for each white space byte.

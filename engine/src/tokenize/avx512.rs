@@ -23,6 +23,37 @@ const IOTA: [u8; BLOCK] = {
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 #[target_feature(enable = "bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn scan<const ALPHA: bool>(text: &[u8], from: usize, positions: &mut Positions) {
+    // SAFETY: passed on as promised.
+    unsafe { each_block::<true>(text, from, positions, |bytes| word_bytes::<ALPHA>(bytes)) }
+}
+
+/// As [`Positions::find`], which checks all that is asked for here.
+///
+/// # Safety
+/// The machine has the features; `positions` is empty, `text` is within a window.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
+#[target_feature(enable = "bmi1,bmi2,popcnt,lzcnt")]
+pub(super) unsafe fn find(bytes: [u8; 2], text: &[u8], positions: &mut Positions) {
+    let [a, b] = bytes.map(|byte| _mm512_set1_epi8(byte.cast_signed()));
+    let found = |bytes| _mm512_cmpeq_epi8_mask(bytes, a) | _mm512_cmpeq_epi8_mask(bytes, b);
+    // SAFETY: passed on as promised.
+    unsafe { each_block::<false>(text, 0, positions, found) }
+}
+
+/// Adds the places of the bytes that `marks` marks; or, if `EDGES`, of where runs of them begin and
+/// end.
+///
+/// # Safety
+/// As `scan`.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
+#[target_feature(enable = "bmi1,bmi2,popcnt,lzcnt")]
+unsafe fn each_block<const EDGES: bool>(
+    text: &[u8],
+    from: usize,
+    positions: &mut Positions,
+    marks: impl Fn(__m512i) -> u64,
+) {
     // SAFETY: IOTA is as long as a register.
     let iota = unsafe { _mm512_loadu_epi8(IOTA.as_ptr().cast()) };
     let mut carry = u64::from(positions.open().is_some());
@@ -31,19 +62,21 @@ pub(super) unsafe fn scan<const ALPHA: bool>(text: &[u8], from: usize, positions
     for block in blocks {
         // SAFETY: a block is as long as a register.
         let bytes = unsafe { _mm512_loadu_epi8(block.as_ptr().cast()) };
-        let word = word_bytes::<ALPHA>(bytes);
+        let marks = marks(bytes);
+        let bits = if EDGES { marks ^ (marks << 1 | carry) } else { marks };
         // SAFETY: a block gives at most its bytes in positions, so all blocks at most a window.
-        unsafe { unpack(word ^ (word << 1 | carry), base, iota, positions) };
-        carry = word >> 63;
+        unsafe { unpack(bits, base, iota, positions) };
+        carry = marks >> 63;
         base += BLOCK;
     }
     if !tail.is_empty() {
         let held = _bzhi_u64(u64::MAX, tail.len() as u32);
         // SAFETY: only the bytes in `held`, which are those of `tail`, are read.
         let bytes = unsafe { _mm512_maskz_loadu_epi8(held, tail.as_ptr().cast()) };
-        let word = word_bytes::<ALPHA>(bytes);
+        let marks = marks(bytes);
+        let bits = if EDGES { marks ^ (marks << 1 | carry) } else { marks };
         // SAFETY: as above; the tail gives at most its bytes in positions, for `held` cuts the rest.
-        unsafe { unpack((word ^ (word << 1 | carry)) & held, base, iota, positions) };
+        unsafe { unpack(bits & held, base, iota, positions) };
     }
 }
 
@@ -64,15 +97,15 @@ fn word_bytes<const ALPHA: bool>(bytes: __m512i) -> u64 {
     }
 }
 
-/// Adds the positions of the bits of `changes`, the first of which is at `base`.
+/// Adds the positions of `bits`, the first of which is at `base`.
 ///
 /// # Safety
 /// There is room in `positions` for a block, as [`Positions::tail`] asks.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt")]
-unsafe fn unpack(changes: u64, base: usize, iota: __m512i, positions: &mut Positions) {
-    let count = changes.count_ones() as usize;
-    let places = _mm512_maskz_compress_epi8(changes, iota);
+unsafe fn unpack(bits: u64, base: usize, iota: __m512i, positions: &mut Positions) {
+    let count = bits.count_ones() as usize;
+    let places = _mm512_maskz_compress_epi8(bits, iota);
     let base = _mm512_set1_epi16(base as i16);
     // SAFETY: a block's room is two registers of 32 positions; `count` of them, at most 64, are
     // written: 32 by the first store and the rest by the second.

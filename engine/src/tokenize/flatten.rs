@@ -1,36 +1,39 @@
-//! Flatten: from masks of word bytes to positions, for the levels that have no instruction for it.
-//! The end of the text is read from a padded copy of its last block.
+//! Flatten: from masks of bytes to positions, for the levels that have no instruction for it. The end
+//! of the text is read from a padded copy of its last block.
 
 use super::positions::{BLOCK, Positions};
 
-/// As [`Positions::scan`], given how the word bytes of a block are told.
+/// As [`Positions::scan`] if `EDGES`, else as [`Positions::find`], given how the bytes of a block are
+/// told: those of words, or those looked for.
 ///
 /// # Safety
 /// `positions` holds at most a start, `text[from..]` is within a window.
 #[inline(always)]
-pub(super) unsafe fn scan(
+pub(super) unsafe fn scan<const EDGES: bool>(
     text: &[u8],
     from: usize,
     positions: &mut Positions,
-    word_bytes: impl Fn(&[u8; BLOCK]) -> u64,
+    marks: impl Fn(&[u8; BLOCK]) -> u64,
 ) {
     let mut carry = u64::from(positions.open().is_some());
     let mut base = from;
     let (blocks, tail) = text[from..].as_chunks::<BLOCK>();
     for block in blocks {
-        let word = word_bytes(block);
+        let marks = marks(block);
+        let bits = if EDGES { marks ^ (marks << 1 | carry) } else { marks };
         // SAFETY: a block gives at most its bytes in positions, so all blocks at most a window.
-        unsafe { unpack(word ^ (word << 1 | carry), base, positions) };
-        carry = word >> 63;
+        unsafe { unpack(bits, base, positions) };
+        carry = marks >> 63;
         base += BLOCK;
     }
     if !tail.is_empty() {
         let mut block = [b' '; BLOCK];
         block[..tail.len()].copy_from_slice(tail);
-        let word = word_bytes(&block);
+        let marks = marks(&block);
+        let bits = if EDGES { marks ^ (marks << 1 | carry) } else { marks };
         let held = !(u64::MAX << tail.len());
         // SAFETY: as above; the tail gives at most its bytes in positions, for `held` cuts the rest.
-        unsafe { unpack((word ^ (word << 1 | carry)) & held, base, positions) };
+        unsafe { unpack(bits & held, base, positions) };
     }
 }
 
@@ -53,17 +56,17 @@ static PLACES: [[u8; 8]; 256] = {
     places
 };
 
-/// Adds the positions of the bits of `changes`, the first of which is at `base`.
+/// Adds the positions of `bits`, the first of which is at `base`.
 ///
 /// # Safety
 /// There is room in `positions` for a block, as [`Positions::tail`] asks.
 #[inline(always)]
-unsafe fn unpack(changes: u64, base: usize, positions: &mut Positions) {
+unsafe fn unpack(bits: u64, base: usize, positions: &mut Positions) {
     // SAFETY: passed on as promised.
     let to = unsafe { positions.tail() };
     let mut count = 0;
     for i in 0..8 {
-        let mask = (changes >> (8 * i)) as u8;
+        let mask = (bits >> (8 * i)) as u8;
         let base = (base + 8 * i) as u16;
         let mut places = [0; 8];
         for (place, bit) in places.iter_mut().zip(&PLACES[usize::from(mask)]) {

@@ -1,5 +1,6 @@
-//! Positions: where words begin and end within one window of text, start and end by turns, relative
-//! to the window's base. Filled by one `scan`, read by the iterator; a fixed array, never the heap.
+//! Positions: where words begin and end within one window of text, start and end by turns, or where
+//! certain bytes are; relative to the window's base. Filled by one `scan` or `find`, read by the
+//! iterators; a fixed array, never the heap.
 
 use super::{Simd, WordClass, portable};
 #[cfg(target_arch = "x86_64")]
@@ -17,7 +18,7 @@ pub(super) const BLOCK: usize = 64;
 /// A carried start, a change at every byte of a window, and room for a last block's whole store.
 const CAPACITY: usize = 1 + WINDOW + BLOCK;
 
-/// The places where words begin (even indices) and end (odd indices), ascending.
+/// The places where words begin (even indices) and end (odd indices), or of bytes; ascending.
 pub(super) struct Positions {
     /// The first `len` are initialised.
     at: [MaybeUninit<u16>; CAPACITY],
@@ -36,6 +37,23 @@ impl Positions {
     pub(super) fn restart(&mut self, open: bool) {
         self.at[0].write(0);
         self.len = usize::from(open);
+    }
+
+    /// All positions.
+    #[inline(always)]
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// One of them.
+    ///
+    /// # Safety
+    /// `index` is less than [`len`](Self::len).
+    #[inline(always)]
+    pub(super) unsafe fn at(&self, index: usize) -> usize {
+        debug_assert!(index < self.len);
+        // SAFETY: inside the array by the caller's promise, and all below `len` is initialised.
+        usize::from(unsafe { self.at.get_unchecked(index).assume_init() })
     }
 
     /// Words that have both begun and ended.
@@ -87,6 +105,27 @@ impl Positions {
                 (Simd::Avx2, WordClass::Alpha) => avx2::scan::<true>(text, from, self),
                 (_, WordClass::Whitespace) => portable::scan::<false>(text, from, self),
                 (_, WordClass::Alpha) => portable::scan::<true>(text, from, self),
+            }
+        }
+    }
+
+    /// Adds the places of all bytes of `text` that are one of two, ascending.
+    ///
+    /// # Safety
+    /// The machine has the level `simd`.
+    ///
+    /// # Panics
+    /// If any position is held, or `text` is larger than a window.
+    pub(super) unsafe fn find(&mut self, simd: Simd, bytes: [u8; 2], text: &[u8]) {
+        assert!(self.len == 0 && text.len() <= WINDOW);
+        // SAFETY: the caller vouches for the level; the assertion is what `find` asks for.
+        unsafe {
+            match simd {
+                #[cfg(target_arch = "x86_64")]
+                Simd::Avx512 => avx512::find(bytes, text, self),
+                #[cfg(target_arch = "x86_64")]
+                Simd::Avx2 => avx2::find(bytes, text, self),
+                _ => portable::find(bytes, text, self),
             }
         }
     }

@@ -1,10 +1,10 @@
-//! Every level finds the words that a byte-by-byte walk finds, in whatever text, and folds like the
+//! Every level finds the words and records that a byte-by-byte walk finds, in whatever text, and folds like the
 //! standard library. Texts are boxed to their length, so that Miri sees a read past the end.
 //! Under Miri windows are small, so few cases reach all paths.
 
 use super::fold::fold_with;
 use super::positions::WINDOW;
-use super::{Simd, Tokens, WordClass, fold_ascii};
+use super::{Records, Simd, Tokens, WordClass, fold_ascii};
 use proptest::prelude::*;
 
 const CLASSES: [WordClass; 2] = [WordClass::Whitespace, WordClass::Alpha];
@@ -66,6 +66,43 @@ fn runs() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
+/// The records by the definition alone.
+fn naive_records<const N: usize>(separator: u8, text: &[u8]) -> Vec<Result<[&[u8]; N], &[u8]>> {
+    let lines = text.split_inclusive(|byte| *byte == b'\n');
+    let lines = lines.map(|line| line.strip_suffix(b"\n").unwrap_or(line));
+    let fields =
+        lines.map(|line| (line, line.split(|byte| *byte == separator).collect::<Vec<_>>()));
+    fields.map(|(line, fields)| fields.try_into().map_err(|_| line)).collect()
+}
+
+fn check_records<const N: usize>(text: &[u8]) {
+    let text: Box<[u8]> = text.into();
+    let expected = naive_records::<N>(b';', &text);
+    for simd in Simd::available() {
+        let mut records = Records::<N>::with(simd, b';', &text);
+        let found: Vec<_> = records.by_ref().collect();
+        assert!(found == expected, "{} {N} fields of {text:?}", simd.name());
+        assert!(records.next().is_none(), "no record after the last");
+    }
+}
+
+/// Lines that are mostly of two fields, some of them longer than a window.
+fn lines() -> impl Strategy<Value = Vec<u8>> {
+    let length = prop_oneof![20 => 0..9_usize, 1 => 0..2 * WINDOW];
+    let field = (length, any::<u8>()).prop_map(|(length, byte)| {
+        let byte = if byte == b';' || byte == b'\n' { b'x' } else { byte };
+        vec![byte; length]
+    });
+    let count = prop_oneof![9 => Just(2), 1 => 0..5_usize];
+    let line = count.prop_flat_map(move |count| prop::collection::vec(field.clone(), count));
+    let ends = prop_oneof![Just(&b""[..]), Just(&b"\n"[..])];
+    let most = if cfg!(miri) { 20 } else { 600 };
+    (prop::collection::vec(line, 0..most), ends).prop_map(|(lines, end)| {
+        let lines: Vec<_> = lines.iter().map(|fields| fields.join(&b';')).collect();
+        [&lines.join(&b'\n')[..], end].concat()
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: CASES,
@@ -91,6 +128,14 @@ proptest! {
                 prop_assert!(words == naive(class, slice), "{}", simd.name());
             }
         }
+    }
+
+    #[test]
+    fn every_level_finds_the_records_of_a_naive_split(lines in lines(), text in text()) {
+        check_records::<1>(&lines);
+        check_records::<2>(&lines);
+        check_records::<3>(&lines);
+        check_records::<2>(&text);
     }
 
     #[test]

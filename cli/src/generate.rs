@@ -1,0 +1,79 @@
+//! `tegula generate`: input for the ready-made jobs, drawn by a seed, so that anyone can make the same
+//! bytes again.
+
+use crate::session::Session;
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+use tegula::{Error, InputError, Result};
+use tegula_apps::stations::Measurements;
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Lines of name;temperature, for `tegula stations`.
+    Stations {
+        /// A list of stations, lines of name;mean [default: the 413 of the One Billion Row Challenge].
+        #[arg(long, value_name = "FILE")]
+        list: Option<PathBuf>,
+
+        #[command(flatten)]
+        lines: Lines,
+    },
+}
+
+#[derive(Args)]
+pub(crate) struct Lines {
+    /// How many lines.
+    #[arg(value_name = "N")]
+    count: u64,
+
+    /// Another seed gives other lines, the same one the same.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+
+    /// Write to FILE instead of standard output. FILE appears, or is replaced, only when all lines are
+    /// written.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// Written at a time.
+const BLOCK_BYTES: usize = 1 << 20;
+
+pub(crate) fn run(command: &Command) -> Result<()> {
+    match command {
+        Command::Stations { list, lines } => {
+            let mut measurements = match list {
+                Some(path) => from_list(path, lines.seed)?,
+                None => Measurements::new(lines.seed),
+            };
+            lines.write(|out| measurements.line(out))
+        }
+    }
+}
+
+fn from_list(path: &PathBuf, seed: u64) -> Result<Measurements> {
+    let list = std::fs::read_to_string(path).map_err(|cause| InputError::from_io(path, cause))?;
+    Measurements::from_list(&list, seed).map_err(|cause| Error::Option {
+        option: "--list",
+        cause: format!("{}: {cause}", path.display()),
+    })
+}
+
+impl Lines {
+    /// Writes the lines that `line` appends one by one.
+    fn write(&self, mut line: impl FnMut(&mut Vec<u8>)) -> Result<()> {
+        Session::command(|session| {
+            session.write(self.output.as_deref(), |sink| {
+                let mut block = Vec::with_capacity(BLOCK_BYTES);
+                for _ in 0..self.count {
+                    line(&mut block);
+                    if block.len() >= BLOCK_BYTES {
+                        sink.write(&block)?;
+                        block.clear();
+                    }
+                }
+                sink.write(&block)
+            })
+        })
+    }
+}
