@@ -50,6 +50,7 @@ pub(crate) struct RunFlags {
     /// stays there, however the run ends.
     #[arg(long, value_name = "DIR", help_heading = "Run")]
     pub(crate) scratch: Option<PathBuf>,
+
     /// Count records that cannot be read, such as malformed lines, and go on without them; their number
     /// and the first places are said at the end. Without it, the first one ends the job.
     #[arg(long, help_heading = "Run")]

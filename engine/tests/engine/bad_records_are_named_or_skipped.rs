@@ -77,7 +77,7 @@ proptest! {
             let stats = output.stats();
             prop_assert_eq!(stats.bad_records, bad.len() as u64);
             prop_assert_eq!(&stats.bad_first[..], &bad[..bad.len().min(BAD_RECORDS_SHOWN)]);
-            let counted: u64 = output.iter().map(|(_, count)| count).sum();
+            let counted: u64 = output.iter().unwrap().map(|(_, count)| count).sum();
             prop_assert_eq!(counted, good);
             let strict = Options { skip_bad: false, ..skip(split) };
             match (engine.run_with(&GoodLines, input(), &strict), bad.first()) {
