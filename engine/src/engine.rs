@@ -2,14 +2,13 @@
 //! takes a job through its stages; `run.rs` shows them on one screen.
 
 use crate::combine::Combine;
-use crate::container::{Entry, MediumKey};
+use crate::container::{Adaptive, Container, Entry, MediumKey};
 use crate::error::{Error, MemoryError, Result};
 use crate::input::Input;
 use crate::job::Job;
 use crate::memory::{BlockPool, Budget, resident_bytes};
 use crate::options::Options;
 use crate::output::Output;
-use crate::run;
 use crate::schedule::Pool;
 use crate::sizing::Shares;
 use crate::storage::{Disk, Storage};
@@ -80,7 +79,26 @@ impl Engine {
     /// # Errors
     /// See [`Error`]; the job leaves nothing behind.
     pub fn run_with<J: Job>(&self, job: &J, input: Input, options: &Options) -> Result<Output<J>> {
-        run::run(&self.core, job, input, options)
+        self.run_in::<Adaptive, J>(job, input, options)
+    }
+
+    /// As [`run_with`](Engine::run_with), with a container of the caller's choice instead of
+    /// [`Adaptive`]: `engine.run_in::<container::Append, _>(&job, input, &options)`. The choice cannot
+    /// change the answer, only its cost.
+    ///
+    /// # Errors
+    /// See [`Error`]; the job leaves nothing behind.
+    pub fn run_in<C: Container, J: Job>(
+        &self,
+        job: &J,
+        input: Input,
+        options: &Options,
+    ) -> Result<Output<J>> {
+        C::run(self, job, input, options)
+    }
+
+    pub(crate) fn core(&self) -> &Arc<Core> {
+        &self.core
     }
 
     /// Number of workers.

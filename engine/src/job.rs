@@ -7,6 +7,7 @@ use crate::key::Key;
 use crate::partial::PairRef;
 use crate::split::Split;
 use std::cmp::Ordering;
+use std::ops::RangeInclusive;
 
 /// A MapReduce job. The map is compiled into the engine's loop: no call through a pointer per
 /// record.
@@ -62,6 +63,13 @@ pub trait Job: Sync {
     /// one to sort it.
     fn compare(&self, a: Pair<'_, Self>, b: Pair<'_, Self>) -> Ordering {
         Self::Combine::rank(b.accumulator, a.accumulator)
+    }
+
+    /// The keys that the map may emit, if they are integers of a small range: they are then kept in an
+    /// array ([`Array`](crate::container::Array)), where a pair costs an indexed operation. Keys of 8
+    /// and 16 bits need not say so. A key outside the range fails the job. Default: not known.
+    fn key_range(&self) -> Option<RangeInclusive<<Self::Key as Key>::Borrowed<'static>>> {
+        None
     }
 
     /// Emits the pairs of one split. It is called once for each split, side by side on many

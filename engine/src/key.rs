@@ -14,6 +14,22 @@ pub trait Key: sealed::Sealed + 'static {
     /// Reads a byte form back.
     #[doc(hidden)]
     fn view<'b>(bytes: &'b [u8]) -> Self::Borrowed<'b>;
+
+    /// Whether keys are integers, and so have a number.
+    #[doc(hidden)]
+    const IS_INTEGER: bool;
+    /// The first and the last of all keys, as numbers, if they are few.
+    #[doc(hidden)]
+    const SMALL_RANGE: Option<(u64, u64)>;
+    /// An integer as a number that orders as the key does; `None` for other keys.
+    #[doc(hidden)]
+    fn number(key: Self::Borrowed<'_>) -> Option<u64>;
+    /// The byte form of the key of a number, in so many places.
+    #[doc(hidden)]
+    fn bytes_of(number: u64) -> ([u8; 8], usize);
+    /// The key of a number, as people write it.
+    #[doc(hidden)]
+    fn text(number: u64) -> String;
 }
 
 /// A key on its way into a container.
@@ -44,6 +60,22 @@ impl Key for [u8] {
     fn view<'b>(bytes: &'b [u8]) -> Self::Borrowed<'b> {
         bytes
     }
+
+    const IS_INTEGER: bool = false;
+    const SMALL_RANGE: Option<(u64, u64)> = None;
+
+    #[inline(always)]
+    fn number(_: Self::Borrowed<'_>) -> Option<u64> {
+        None
+    }
+
+    fn bytes_of(number: u64) -> ([u8; 8], usize) {
+        (number.to_be_bytes(), 8)
+    }
+
+    fn text(number: u64) -> String {
+        number.to_string()
+    }
 }
 
 /// Big-endian bytes order as unsigned integers do; a signed integer's top bit is flipped first.
@@ -56,10 +88,8 @@ macro_rules! integer_key {
 
             #[inline(always)]
             fn form<'s>(key: Self::Borrowed<'s>) -> KeyForm<'s> {
-                let bytes = (key as $unsigned ^ $flip).to_be_bytes();
-                let mut form = [0; 8];
-                form[..bytes.len()].copy_from_slice(&bytes);
-                KeyForm::Inline(form, bytes.len())
+                let (form, len) = Self::bytes_of(u64::from(key as $unsigned ^ $flip));
+                KeyForm::Inline(form, len)
             }
 
             #[inline(always)]
@@ -67,6 +97,27 @@ macro_rules! integer_key {
                 let mut form = [0; size_of::<$int>()];
                 form.copy_from_slice(bytes);
                 (<$unsigned>::from_be_bytes(form) ^ $flip) as $int
+            }
+
+            const IS_INTEGER: bool = true;
+            const SMALL_RANGE: Option<(u64, u64)> =
+                if size_of::<$int>() <= 2 { Some((0, <$unsigned>::MAX as u64)) } else { None };
+
+            #[inline(always)]
+            fn number(key: Self::Borrowed<'_>) -> Option<u64> {
+                Some(u64::from(key as $unsigned ^ $flip))
+            }
+
+            #[inline(always)]
+            fn bytes_of(number: u64) -> ([u8; 8], usize) {
+                let bytes = (number as $unsigned).to_be_bytes();
+                let mut form = [0; 8];
+                form[..bytes.len()].copy_from_slice(&bytes);
+                (form, bytes.len())
+            }
+
+            fn text(number: u64) -> String {
+                ((number as $unsigned ^ $flip) as $int).to_string()
             }
         }
     )*};

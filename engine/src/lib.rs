@@ -11,7 +11,7 @@
 mod bad;
 mod cancel;
 pub mod combine;
-mod container;
+pub mod container;
 mod engine;
 mod error;
 mod failure;

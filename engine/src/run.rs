@@ -3,6 +3,7 @@
 
 use crate::bad::{BadRecord, BadRecords};
 use crate::combine::Combine;
+use crate::container::{KeyRange, Kind};
 use crate::engine::Core;
 use crate::error::Result;
 use crate::failure::Failure;
@@ -21,10 +22,11 @@ use crate::sizing;
 use crate::stats::{StageClock, Stats};
 use crate::storage::Scratch;
 use crate::tokenize::Simd;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// Runs a job on an engine.
-pub(crate) fn run<J: Job>(
+/// Runs a job on an engine, its workers keeping their pairs in containers of kind `K`.
+pub(crate) fn run<J: Job, K: Kind>(
     core: &Arc<Core>,
     job: &J,
     input: Input,
@@ -35,6 +37,8 @@ pub(crate) fn run<J: Job>(
     let mut clock = StageClock::new(&progress);
     options.check()?;
     job.cut().check()?;
+    let key_range = KeyRange::of(job)?;
+    K::check(key_range)?;
 
     let plan = clock.time(Stage::Plan, || {
         Plan::new(input, job.cut(), options, sizing::split_bytes(core.topology()))
@@ -48,7 +52,7 @@ pub(crate) fn run<J: Job>(
     let partial = Partial::new(&chunks, spill);
     let bad = BadRecords::new(options.skip_bad, plan.cut.is_lines());
     let (mapped, bad) = clock.time(Stage::Map, || {
-        let stage = MapStage {
+        let stage = MapStage::<J, K> {
             job,
             plan: &plan,
             pool: core.pool(),
@@ -58,6 +62,8 @@ pub(crate) fn run<J: Job>(
             bad: &bad,
             progress: &progress,
             table_limits: shares.tables,
+            key_range,
+            kind: PhantomData,
         };
         let mapped = stage.run()?;
         Ok((mapped, bad.finish(&plan)))

@@ -1,15 +1,15 @@
 //! The table of one size class of keys, and the decision what to do when it is full: grow, or hand
 //! its pairs over and start again, empty, in the same memory.
 
+use super::HandedOver;
 use super::slot::{Entry, SlotKey};
 use super::table::Table;
 use crate::error::MemoryError;
 use crate::memory::BlockPool;
 use crate::partial::Partial;
 use crate::sizing::TableLimits;
-use std::ops::AddAssign;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// log2 of the slots a table starts with. (Miri takes small steps, so it is given small tables.)
 const FIRST_BITS: u32 = if cfg!(miri) { 6 } else { 12 };
@@ -25,20 +25,15 @@ pub(super) struct ClassTable<K, V> {
     limits: TableLimits,
     /// Pairs combined since the table was last empty.
     combined: u64,
+    /// What was found when the table was last full and was handed over.
+    verdict: Option<Verdict>,
 }
 
-/// What was handed over so far.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct HandedOver {
-    pub(crate) pairs: u64,
-    pub(crate) busy: Duration,
-}
-
-impl AddAssign for HandedOver {
-    fn add_assign(&mut self, other: HandedOver) {
-        self.pairs += other.pairs;
-        self.busy += other.busy;
-    }
+/// How a full table's keys repeated.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Verdict {
+    pub(super) pairs: u64,
+    pub(super) keys: u64,
 }
 
 impl<K: SlotKey, V: Copy> ClassTable<K, V> {
@@ -51,6 +46,7 @@ impl<K: SlotKey, V: Copy> ClassTable<K, V> {
             is_settled: false,
             limits,
             combined: 0,
+            verdict: None,
         })
     }
 
@@ -80,7 +76,11 @@ impl<K: SlotKey, V: Copy> ClassTable<K, V> {
         while !self.table.has_room(pairs) {
             match self.larger() {
                 Some(bits) => self.table.grow(bits)?,
-                None => handed_over += self.hand_over(partial)?,
+                None => {
+                    let keys = self.table.len() as u64;
+                    self.verdict = Some(Verdict { pairs: self.combined, keys });
+                    handed_over += self.hand_over(partial)?;
+                }
             }
         }
         Ok(handed_over)
@@ -97,6 +97,12 @@ impl<K: SlotKey, V: Copy> ClassTable<K, V> {
         let repeats = self.combined >= PAIRS_PER_KEY_TO_GROW * self.table.len() as u64;
         let most = (doubled..).take_while(|&bits| bytes(bits) <= self.limits.most).last();
         most.filter(|_| repeats)
+    }
+
+    /// What a full table showed since this was last asked.
+    #[inline]
+    pub(super) fn take_verdict(&mut self) -> Option<Verdict> {
+        self.verdict.take()
     }
 
     /// Hands all pairs over; the table is empty then.

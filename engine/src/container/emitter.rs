@@ -1,24 +1,22 @@
-//! The emitter: a worker's batch of emitted pairs in front of its container. It takes keys as the map
-//! finds them, loads and hashes the short ones, asks for their slots, and probes a batch at a time.
-//! Longer keys wait in a list of their own, so that the loop over short ones has no branch to miss.
+//! The batch emitter: a worker's batch of emitted pairs in front of a container that takes batches. It
+//! takes keys as the map finds them, loads and hashes the short ones, asks for their slots, and hands
+//! a batch on at a time. Longer keys wait in a list of their own, so that the loop over short ones has
+//! no branch to miss.
 //!
-//! It never keeps a borrowed key past [`Emitter::finish_split`].
+//! It never keeps a borrowed key past [`Inlet::finish_split`].
 
-use super::class::HandedOver;
-use super::hash::{HashContainer, Hashed};
+use super::range::{KeyRange, OutOfRange};
 use super::slot::{LONG_KEY_BYTES, LongKey, MediumKey, ShortKey, SlotKey, hash_bytes};
-use super::table::Hint;
+use super::{Ahead, Batched, HandedOver, Hashed, Inlet, Making};
 use crate::combine::Combine;
-use crate::error::MemoryError;
+use crate::error::{MemoryError, Result};
 use crate::job::{Emit, Job};
 use crate::key::{Key, KeyForm};
-use crate::memory::ChunkPool;
 use crate::partial::Partial;
-use crate::sizing::TableLimits;
+use crate::split::Split;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
-use std::sync::Arc;
 
 /// Pairs in a batch: enough to overlap their cache misses, few enough to stay in the first-level
 /// cache between the passes.
@@ -31,16 +29,17 @@ pub(crate) const OVERREAD_BYTES: usize = 32;
 type Value<J> = <<J as Job>::Combine as Combine>::Value;
 type Accumulator<J> = <<J as Job>::Combine as Combine>::Accumulator;
 
-/// A worker's way into its container.
-pub(crate) struct Emitter<'p, J: Job + ?Sized> {
-    container: HashContainer<J::Combine>,
+/// A worker's way into a container that takes batches.
+pub(crate) struct BatchEmitter<'p, J: Job, B: Batched<J::Combine>> {
+    container: B,
     partial: &'p Partial<Accumulator<J>>,
     batch: NonNull<Batch<Value<J>>>,
-    lane: Lane<J::Combine>,
+    lane: Lane<J::Combine, B::Ahead>,
+    range: KeyRange,
+    out_of_range: Option<OutOfRange>,
     copied: Vec<u8>,
     failure: Option<MemoryError>,
     emitted: u64,
-    handed_over_seen: u64,
 }
 
 struct Batch<T> {
@@ -59,21 +58,21 @@ struct Borrowed<T> {
 }
 
 /// All that adding a pair to the batch touches, small enough for a loop to keep in registers.
-struct Lane<C: Combine> {
+struct Lane<C: Combine, A> {
     batch: NonNull<Batch<C::Value>>,
     short_len: usize,
     other_len: usize,
     window: Window,
-    hint: Hint<ShortKey, C::Accumulator, 0>,
+    ahead: A,
 }
 
-impl<C: Combine> Clone for Lane<C> {
+impl<C: Combine, A: Copy> Clone for Lane<C, A> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<C: Combine> Copy for Lane<C> {}
+impl<C: Combine, A: Copy> Copy for Lane<C, A> {}
 
 /// The split's buffer: `len` bytes from `start`, and OVERREAD_BYTES readable bytes behind them.
 #[derive(Clone, Copy)]
@@ -98,7 +97,7 @@ impl Window {
     }
 }
 
-impl<C: Combine> Lane<C> {
+impl<C: Combine, A: Ahead> Lane<C, A> {
     fn is_full(&self) -> bool {
         self.short_len == BATCH || self.other_len == BATCH
     }
@@ -108,7 +107,7 @@ impl<C: Combine> Lane<C> {
     fn push_short(&mut self, key: ShortKey, value: C::Value, counts: bool) {
         debug_assert!(self.short_len < BATCH);
         let hash = key.hash();
-        self.hint.prefetch(hash);
+        self.ahead.prefetch(hash);
         // SAFETY: the batch outlives the lane (both are the emitter's), and nobody else looks at it
         // while a lane is in use; `short_len` is below BATCH, for a full batch is flushed at once.
         unsafe {
@@ -164,82 +163,84 @@ impl<C: Combine> Lane<C> {
 }
 
 // SAFETY: between splits, when an emitter may go to another thread, the batch is empty; the batch and
-// the tables that the pointers lead to are the emitter's own.
-unsafe impl<J: Job + ?Sized> Send for Emitter<'_, J> {}
+// what the container's pointers lead to are the emitter's own.
+unsafe impl<J: Job, B: Batched<J::Combine>> Send for BatchEmitter<'_, J, B> {}
 
-impl<'p, J: Job + ?Sized> Emitter<'p, J> {
-    pub(crate) fn new(
-        pool: &Arc<ChunkPool>,
-        partial: &'p Partial<Accumulator<J>>,
-        table_limits: TableLimits,
-    ) -> Result<Emitter<'p, J>, MemoryError> {
-        let container = HashContainer::new(pool, table_limits)?;
+impl<'p, J: Job, B: Batched<J::Combine>> Inlet<'p, J> for BatchEmitter<'p, J, B> {
+    type Split<'e, 's>
+        = BatchSplit<'e, 'p, 's, J, B>
+    where
+        Self: 'e;
+
+    fn new(making: &Making<'p, J>) -> Result<Self> {
+        let container = B::new(making.chunks, making.limits)?;
         let batch = NonNull::from(Box::leak(Box::<Batch<Value<J>>>::new_uninit())).cast();
-        let hint = container.short_hint();
-        let lane = Lane { batch, short_len: 0, other_len: 0, window: Window::NONE, hint };
-        Ok(Emitter {
+        let ahead = container.ahead();
+        let lane = Lane { batch, short_len: 0, other_len: 0, window: Window::NONE, ahead };
+        Ok(BatchEmitter {
             container,
-            partial,
+            partial: making.partial,
             batch,
             lane,
+            range: making.range.unwrap_or(KeyRange::ALL),
+            out_of_range: None,
             copied: Vec::new(),
             failure: None,
             emitted: 0,
-            handed_over_seen: 0,
         })
     }
 
-    /// Pairs emitted so far.
-    pub(crate) fn emitted(&self) -> u64 {
-        self.emitted
-    }
-
-    /// What left the container so far.
-    pub(crate) fn handed_over(&self) -> HandedOver {
-        self.container.handed_over()
-    }
-
-    /// Whether a table was handed over since this was last asked.
-    pub(crate) fn has_new_hand_over(&mut self) -> bool {
-        let now = self.container.handed_over().pairs;
-        std::mem::replace(&mut self.handed_over_seen, now) != now
-    }
-
-    /// The face that a map sees while it works on one split, whose bytes begin at `start`.
-    ///
-    /// # Safety
-    /// From `start` on, `len + OVERREAD_BYTES` initialised bytes are readable and nobody writes to
-    /// them while a key that was cut from them is in the batch; keys live until `finish_split`.
-    pub(crate) unsafe fn begin_split<'e, 's>(
+    unsafe fn begin_split<'e, 's>(
         &'e mut self,
         start: NonNull<u8>,
         len: usize,
-    ) -> SplitEmitter<'e, 'p, 's, J> {
+    ) -> BatchSplit<'e, 'p, 's, J, B> {
         self.lane.window = Window { start, len };
-        SplitEmitter { emitter: self, split: PhantomData }
+        BatchSplit { emitter: self, split: PhantomData }
     }
 
-    /// Combines what is in the batch; the split's buffer is free then.
-    ///
-    /// # Errors
-    /// The first refusal of memory since the split began.
-    pub(crate) fn finish_split(&mut self) -> Result<(), MemoryError> {
+    fn finish_split(&mut self, split: &Split<'_>) -> Result<()> {
         self.flush();
         self.lane.window = Window::NONE;
-        self.failure.take().map_or(Ok(()), Err)
+        if let Some(out_of_range) = self.out_of_range.take() {
+            return Err(out_of_range.at(split));
+        }
+        self.failure.take().map_or(Ok(()), |failure| Err(failure.into()))
     }
 
-    /// Drops the batch of a split whose map failed.
-    pub(crate) fn abandon_split(&mut self) {
+    fn abandon_split(&mut self) {
         (self.lane.short_len, self.lane.other_len) = (0, 0);
         self.lane.window = Window::NONE;
         self.copied.clear();
+        self.out_of_range = None;
         self.failure = None;
     }
 
-    /// Hands the container's pairs over.
-    pub(crate) fn hand_over(&mut self) -> Result<(), MemoryError> {
+    fn hand_over(&mut self) -> Result<(), MemoryError> {
         self.container.hand_over(self.partial)
+    }
+
+    fn emitted(&self) -> u64 {
+        self.emitted
+    }
+
+    fn handed_over(&self) -> HandedOver {
+        self.container.handed_over()
+    }
+}
+
+impl<J: Job, B: Batched<J::Combine>> BatchEmitter<'_, J, B> {
+    /// Whether a key may be emitted; one that may not is kept for the message.
+    #[inline(always)]
+    fn allows(&mut self, key: <J::Key as Key>::Borrowed<'_>) -> bool {
+        let Some(number) = J::Key::number(key) else { return true };
+        self.range.place_of(number).is_some() || self.refuse(number)
+    }
+
+    #[cold]
+    fn refuse(&mut self, number: u64) -> bool {
+        self.out_of_range.get_or_insert_with(|| OutOfRange::new::<J::Key>(number, self.range));
+        false
     }
 
     fn push_copy(&mut self, key: &[u8], value: Value<J>) {
@@ -266,7 +267,7 @@ impl<'p, J: Job + ?Sized> Emitter<'p, J> {
             self.failure = self.combine_batch(short_len, other_len).err();
         }
         (self.lane.short_len, self.lane.other_len) = (0, 0);
-        self.lane.hint = self.container.short_hint();
+        self.lane.ahead = self.container.ahead();
         self.copied.clear();
     }
 
@@ -275,7 +276,7 @@ impl<'p, J: Job + ?Sized> Emitter<'p, J> {
         let batch = unsafe { self.batch.as_mut() };
         // SAFETY: the first `short_len` entries were written by `push_short`.
         let short = unsafe { batch.short[..short_len].assume_init_ref() };
-        self.container.combine_short(short, self.partial)?;
+        self.container.put_short(short, self.partial)?;
         let (mut medium_len, mut long_len) = (0, 0);
         for place in 0..other_len {
             // SAFETY: the first `other_len` entries were written by `push_other`, and the keys they
@@ -303,12 +304,12 @@ impl<'p, J: Job + ?Sized> Emitter<'p, J> {
             let medium = batch.medium[..medium_len].assume_init_ref();
             (medium, batch.long[..long_len].assume_init_ref())
         };
-        self.container.combine_medium(medium, self.partial)?;
-        self.container.combine_long(long, self.partial)
+        self.container.put_medium(medium, self.partial)?;
+        self.container.put_long(long, self.partial)
     }
 }
 
-impl<J: Job + ?Sized> Drop for Emitter<'_, J> {
+impl<J: Job, B: Batched<J::Combine>> Drop for BatchEmitter<'_, J, B> {
     fn drop(&mut self) {
         // SAFETY: leaked by `new` as a box of this type (uninitialised, which all its fields may be).
         drop(unsafe { Box::from_raw(self.batch.as_ptr()) });
@@ -316,14 +317,17 @@ impl<J: Job + ?Sized> Drop for Emitter<'_, J> {
 }
 
 /// What a map emits into, for the time of one split.
-pub(crate) struct SplitEmitter<'e, 'p, 's, J: Job + ?Sized> {
-    emitter: &'e mut Emitter<'p, J>,
+pub(crate) struct BatchSplit<'e, 'p, 's, J: Job, B: Batched<J::Combine>> {
+    emitter: &'e mut BatchEmitter<'p, J, B>,
     split: PhantomData<&'s [u8]>,
 }
 
-impl<'s, J: Job + ?Sized> Emit<'s, J> for SplitEmitter<'_, '_, 's, J> {
+impl<'s, J: Job, B: Batched<J::Combine>> Emit<'s, J> for BatchSplit<'_, '_, 's, J, B> {
     #[inline(always)]
     fn emit(&mut self, key: <J::Key as Key>::Borrowed<'s>, value: Value<J>) {
+        if !self.emitter.allows(key) {
+            return;
+        }
         self.emitter.lane.push(J::Key::form(key), value);
         if self.emitter.lane.is_full() {
             self.emitter.flush();
@@ -339,6 +343,9 @@ impl<'s, J: Job + ?Sized> Emit<'s, J> for SplitEmitter<'_, '_, 's, J> {
         let emitter = &mut *self.emitter;
         let mut lane = emitter.lane;
         keys.for_each(|key| {
+            if !emitter.allows(key) {
+                return;
+            }
             lane.push(J::Key::form(key), value);
             if lane.is_full() {
                 emitter.lane = lane;
@@ -351,6 +358,9 @@ impl<'s, J: Job + ?Sized> Emit<'s, J> for SplitEmitter<'_, '_, 's, J> {
 
     #[inline(always)]
     fn emit_copied(&mut self, key: <J::Key as Key>::Borrowed<'_>, value: Value<J>) {
+        if !self.emitter.allows(key) {
+            return;
+        }
         match J::Key::form(key) {
             KeyForm::Bytes(bytes) => self.emitter.push_copy(bytes, value),
             KeyForm::Inline(bytes, len) => self.emitter.lane.push_inline(bytes, len, value),

@@ -8,6 +8,7 @@
 
 use crate::error::MemoryError;
 use crate::memory::ByteArena;
+use std::cmp::Ordering;
 use std::ptr::NonNull;
 
 /// Keys of at least this length do not fit a slot.
@@ -56,8 +57,9 @@ pub(crate) fn head(bytes: &[u8]) -> u128 {
     u128::from_be_bytes(head)
 }
 
-/// A key inside the slot: `N - 1` bytes at most.
-#[derive(Clone, Copy)]
+/// A key inside the slot: `N - 1` bytes at most. It orders as its bytes do: what follows their end is
+/// zeros, and the last byte decides between a key and the same with zeros behind.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(C, align(8))]
 pub(crate) struct InlineKey<const N: usize> {
     bytes: [u8; N],
@@ -244,6 +246,27 @@ impl InlineClass for MediumKey {
         ClassEntry::Medium(entry)
     }
 }
+
+/// Long keys order as their bytes do.
+impl Ord for LongKey {
+    fn cmp(&self, other: &LongKey) -> Ordering {
+        self.bytes().cmp(other.bytes())
+    }
+}
+
+impl PartialOrd for LongKey {
+    fn partial_cmp(&self, other: &LongKey) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for LongKey {
+    fn eq(&self, other: &LongKey) -> bool {
+        self.same(other)
+    }
+}
+
+impl Eq for LongKey {}
 
 impl SlotKey for LongKey {
     #[inline]

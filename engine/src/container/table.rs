@@ -316,6 +316,12 @@ impl<K, V, const SKIP: u32> Clone for Hint<K, V, SKIP> {
 impl<K, V, const SKIP: u32> Copy for Hint<K, V, SKIP> {}
 
 impl<K, V, const SKIP: u32> Hint<K, V, SKIP> {
+    /// The hint for when no slot will be looked at: it asks for the table's first line, again and
+    /// again, which costs nothing.
+    pub(crate) fn idle(self) -> Self {
+        Hint { shift: 63, ..self }
+    }
+
     /// Asks the processor to fetch the slot of `hash`.
     #[inline(always)]
     pub(crate) fn prefetch(&self, hash: u64) {

@@ -1,18 +1,23 @@
-//! A worker's whole way with its pairs, small enough for Miri: from the emitter through tables that
-//! overflow and are handed over, into a partial that is compressed and reduced, against a `BTreeMap`.
+//! A worker's whole way with its pairs, small enough for Miri: from the map's emitting through each
+//! container, which overflows and is handed over, into a partial that is compressed and reduced, against
+//! a `BTreeMap`.
 
-use super::{Emitter, OVERREAD_BYTES};
+use super::{
+    Adaptive, Append, Array, Hash, HashTree, Inlet, KeyRange, Kind, Making, OVERREAD_BYTES,
+};
+use crate::bad::BadRecords;
 use crate::combine::Sum;
 use crate::error::Result;
 use crate::job::{Emit, Job};
 use crate::memory::{BlockPool, Budget, ChunkPool};
+use crate::origin::{Origin, OriginKind};
 use crate::partial::{Folder, PARTITIONS, Pairs, Partial};
 use crate::sizing::TableLimits;
 use crate::split::Split;
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// Tables stay as they begin.
 const NO_GROWTH: TableLimits = TableLimits { cached: 1, most: 1 };
@@ -47,8 +52,14 @@ impl Bench {
         Bench { partial: Partial::new(&chunks, None), chunks }
     }
 
-    fn emitter<J: Job<Combine = Sum<u64>>>(&self, limits: TableLimits) -> Emitter<'_, J> {
-        Emitter::new(&self.chunks, &self.partial, limits).unwrap()
+    /// What a worker emits into, whose container is of kind `C`.
+    fn inlet<C: Kind, J: Job<Combine = Sum<u64>>>(
+        &self,
+        limits: TableLimits,
+        range: Option<KeyRange>,
+    ) -> C::Inlet<'_, J> {
+        let making = Making { chunks: &self.chunks, partial: &self.partial, limits, range };
+        C::Inlet::new(&making).unwrap()
     }
 
     /// Folds what can repeat, as workers do between splits when there is more of it.
@@ -106,7 +117,7 @@ impl Text {
     }
 
     /// Emits each word three times: alone, as a copy that is gone at once, and with all others.
-    fn emit_into(&self, emitter: &mut Emitter<'_, Words>) {
+    fn emit_into<'p>(&self, emitter: &mut impl Inlet<'p, Words>) {
         let start = NonNull::from(&self.bytes[..]).cast();
         // SAFETY: OVERREAD_BYTES follow the text, which stays unchanged and alive to the end of the
         // test.
@@ -120,6 +131,18 @@ impl Text {
         emit.emit_each(words(), 100);
         emit.emit(b"a static key that lies in no split", 1000);
     }
+
+    /// Emits the words, and takes them in.
+    fn map_into<'p>(&self, emitter: &mut impl Inlet<'p, Words>) {
+        self.emit_into(emitter);
+        emitter.finish_split(&empty_split()).unwrap();
+    }
+}
+
+/// A split for messages to name.
+fn empty_split() -> Split<'static> {
+    static BAD: LazyLock<BadRecords> = LazyLock::new(|| BadRecords::new(false, true));
+    Split::new(b"", Origin { part: 0, kind: OriginKind::Memory(b"") }, 0, &BAD)
 }
 
 /// Different words, every other of them long enough for the next class of keys.
@@ -140,20 +163,19 @@ const MANY: usize = if cfg!(miri) { 180 } else { 9000 };
 /// Words in a split.
 const SPLIT: usize = MANY / 6;
 
-#[test]
-fn keys_of_all_classes_survive_overflow_and_compression() {
+fn keys_of_all_classes_survive<C: Kind>() {
     let (bench, mut expected) = (Bench::new(), Counts::new());
     let mut folder = bench.folder();
-    let mut emitter = bench.emitter::<Words>(NO_GROWTH);
+    let mut emitter = bench.inlet::<C, Words>(NO_GROWTH, None);
     let chunk = vec![b'c'; 20_000];
     for round in 0..2 {
         let mut all = words(round * SPLIT / 2..MANY);
         all.extend([Vec::new(), chunk.clone(), b"a".to_vec(), b"a\0".to_vec()]);
         let texts: Vec<Text> = all.chunks(SPLIT).map(Text::new).collect();
         for text in &texts {
-            text.emit_into(&mut emitter);
-            emitter.finish_split().unwrap();
-            if emitter.has_new_hand_over() {
+            let before = emitter.handed_over().pairs;
+            text.map_into(&mut emitter);
+            if emitter.handed_over().pairs > before {
                 bench.compress(&mut folder);
             }
         }
@@ -161,10 +183,8 @@ fn keys_of_all_classes_survive_overflow_and_compression() {
         let statics = expected.entry(b"a static key that lies in no split".to_vec());
         *statics.or_default() += 1000 * texts.len() as u64;
     }
-    let before = emitter.handed_over().pairs;
-    assert!(before > 0, "no table overflowed");
+    assert!(emitter.handed_over().pairs > 0, "nothing overflowed");
     emitter.hand_over().unwrap();
-    assert!(emitter.handed_over().pairs > before);
     assert!(emitter.emitted() > 6 * (MANY - SPLIT) as u64);
     drop(emitter);
     // Reduced twice, there is nothing the second time.
@@ -173,12 +193,17 @@ fn keys_of_all_classes_survive_overflow_and_compression() {
 }
 
 #[test]
-fn an_abandoned_split_leaves_no_borrowed_key_behind() {
+fn keys_of_all_classes_survive_overflow_and_compression_in_every_container() {
+    keys_of_all_classes_survive::<Hash>();
+    keys_of_all_classes_survive::<Append>();
+    keys_of_all_classes_survive::<HashTree>();
+    keys_of_all_classes_survive::<Adaptive>();
+}
+
+fn an_abandoned_split_is_gone<C: Kind>() {
     let bench = Bench::new();
-    let mut emitter = bench.emitter::<Words>(NO_GROWTH);
-    let text = Text::new(&words(50..60));
-    text.emit_into(&mut emitter);
-    emitter.finish_split().unwrap();
+    let mut emitter = bench.inlet::<C, Words>(NO_GROWTH, None);
+    Text::new(&words(50..60)).map_into(&mut emitter);
     // Few enough that all of them are still in the batch, and gone with their text.
     Text::new(&words(0..5)).emit_into(&mut emitter);
     emitter.abandon_split();
@@ -189,12 +214,19 @@ fn an_abandoned_split_leaves_no_borrowed_key_behind() {
 }
 
 #[test]
-fn integers_are_inline_keys_and_two_workers_share_a_partial() {
+fn an_abandoned_split_leaves_no_borrowed_key_behind() {
+    an_abandoned_split_is_gone::<Hash>();
+    an_abandoned_split_is_gone::<Append>();
+    an_abandoned_split_is_gone::<HashTree>();
+    an_abandoned_split_is_gone::<Adaptive>();
+}
+
+fn two_workers_share_a_partial<C: Kind>(range: Option<KeyRange>) {
     let (bench, mut expected) = (Bench::new(), Counts::new());
-    let mut emitters = [NO_GROWTH, GROWTH].map(|limits| bench.emitter::<Numbers>(limits));
+    let mut emitters = [NO_GROWTH, GROWTH].map(|limits| bench.inlet::<C, Numbers>(limits, range));
     let many = if cfg!(miri) { 400 } else { 6000_u64 };
     for number in 0..many {
-        let key = number % (many / 2 + 100) * 0x0123_4567_89ab;
+        let key = number % (many / 2 + 100) * 0x13;
         *expected.entry(key.to_be_bytes().to_vec()).or_default() += number;
         let emitter = &mut emitters[(number / 100 % 2) as usize];
         // SAFETY: an empty split; its keys are numbers.
@@ -204,8 +236,9 @@ fn integers_are_inline_keys_and_two_workers_share_a_partial() {
         } else {
             emit.emit_copied(key, number);
         }
+        drop(emit);
         if number % 50 == 49 {
-            emitter.finish_split().unwrap();
+            emitter.finish_split(&empty_split()).unwrap();
         }
     }
     std::thread::scope(|scope| {
@@ -214,6 +247,17 @@ fn integers_are_inline_keys_and_two_workers_share_a_partial() {
         }
     });
     assert!(bench.reduce() == expected);
+}
+
+#[test]
+fn integers_are_inline_keys_and_two_workers_share_a_partial() {
+    let range = KeyRange::new(0, 60_000);
+    two_workers_share_a_partial::<Hash>(None);
+    two_workers_share_a_partial::<Append>(range);
+    two_workers_share_a_partial::<HashTree>(range);
+    two_workers_share_a_partial::<Adaptive>(None);
+    two_workers_share_a_partial::<Adaptive>(range);
+    two_workers_share_a_partial::<Array>(range);
 }
 
 /// The order must not show how large a table was, nor when it was handed over.
@@ -226,10 +270,8 @@ fn the_canonical_order_is_that_of_the_pairs_alone() {
     all.extend(words(short..short + short / 6));
     let [forward, backward, parts] = [Bench::new(), Bench::new(), Bench::new()];
     let fill = |bench: &Bench, words: &[Vec<u8>], limits| {
-        let mut emitter = bench.emitter::<Words>(limits);
-        let text = Text::new(words);
-        text.emit_into(&mut emitter);
-        emitter.finish_split().unwrap();
+        let mut emitter = bench.inlet::<Hash, Words>(limits, None);
+        Text::new(words).map_into(&mut emitter);
         emitter.hand_over().unwrap();
     };
     fill(&forward, &all, GROWTH);

@@ -6,6 +6,7 @@ mod worker;
 
 use crate::bad::BadRecords;
 use crate::combine::Combine;
+use crate::container::{KeyRange, Kind};
 use crate::error::{Place, Result};
 use crate::failure::{Failure, guard};
 use crate::ingest::{Next, StreamQueue, read_stream};
@@ -17,6 +18,7 @@ use crate::plan::{Part, Plan, Ranged};
 use crate::progress::Progress;
 use crate::schedule::{Cursor, PerWorker, Pool, Step};
 use crate::sizing::TableLimits;
+use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 use worker::Worker;
@@ -25,7 +27,7 @@ use worker::Worker;
 const STREAM_BUFFERS_PER_WORKER: usize = 2;
 
 /// What the map stage needs to know of its run.
-pub(crate) struct MapStage<'r, J: Job> {
+pub(crate) struct MapStage<'r, J: Job, K: Kind> {
     pub(crate) job: &'r J,
     pub(crate) plan: &'r Plan,
     pub(crate) pool: &'r Pool,
@@ -35,6 +37,9 @@ pub(crate) struct MapStage<'r, J: Job> {
     pub(crate) bad: &'r BadRecords,
     pub(crate) progress: &'r Progress,
     pub(crate) table_limits: TableLimits,
+    pub(crate) key_range: Option<KeyRange>,
+    /// The container that workers use.
+    pub(crate) kind: PhantomData<K>,
 }
 
 /// What the map stage did, summed over workers.
@@ -51,7 +56,7 @@ pub(crate) struct MapTotals {
     pub(crate) compress: Duration,
 }
 
-impl<'r, J: Job> MapStage<'r, J> {
+impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
     /// Maps all of the plan's input into the partial.
     pub(crate) fn run(&'r self) -> Result<MapTotals> {
         let workers = PerWorker::new(self.pool.workers());
@@ -71,7 +76,7 @@ impl<'r, J: Job> MapStage<'r, J> {
         Ok(totals)
     }
 
-    fn map_ranged(&'r self, ranged: &Ranged, workers: &PerWorker<Worker<'r, J>>) -> Result<()> {
+    fn map_ranged(&'r self, ranged: &Ranged, workers: &PerWorker<Worker<'r, J, K>>) -> Result<()> {
         let cursor = Cursor::new(ranged.layout.splits());
         self.serve(|index| {
             let Some(split) = cursor.take() else { return Step::Done };
@@ -84,7 +89,7 @@ impl<'r, J: Job> MapStage<'r, J> {
         &'r self,
         number: usize,
         stream: &StreamSource,
-        workers: &PerWorker<Worker<'r, J>>,
+        workers: &PerWorker<Worker<'r, J, K>>,
     ) -> Result<u64> {
         let (count, split_bytes) = (self.pool.workers(), self.plan.split_bytes);
         let buffers = STREAM_BUFFERS_PER_WORKER * count + 1;
@@ -113,7 +118,7 @@ impl<'r, J: Job> MapStage<'r, J> {
         read
     }
 
-    fn hand_over(&'r self, workers: &PerWorker<Worker<'r, J>>) -> Result<()> {
+    fn hand_over(&'r self, workers: &PerWorker<Worker<'r, J, K>>) -> Result<()> {
         self.serve(|index| {
             self.step(index, u64::MAX, workers, Worker::hand_over);
             Step::Done
@@ -130,8 +135,8 @@ impl<'r, J: Job> MapStage<'r, J> {
         &'r self,
         index: usize,
         at: u64,
-        workers: &PerWorker<Worker<'r, J>>,
-        work: impl FnOnce(&mut Worker<'r, J>) -> Result<()>,
+        workers: &PerWorker<Worker<'r, J, K>>,
+        work: impl FnOnce(&mut Worker<'r, J, K>) -> Result<()>,
     ) -> Step {
         let make = || Worker::new(self, index);
         let done = self.failure.attempt(at, STAGE, || workers.with(index, make, work));

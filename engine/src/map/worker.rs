@@ -1,7 +1,7 @@
 //! One worker of the map stage: its reader, its emitter with its tables, its folder, and what it did.
 
 use super::{MapStage, MapTotals};
-use crate::container::Emitter;
+use crate::container::{Inlet, Kind, Making};
 use crate::error::Result;
 use crate::failure::guard;
 use crate::ingest::{Block, Buffer, Reader};
@@ -15,29 +15,48 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+/// Partitions are looked at after so many pairs: a small part of what they hold before folding pays.
+const PAIRS_PER_LOOK: u64 = 16 << 10;
+
 /// A worker's own things, kept over all splits of the stage.
-pub(super) struct Worker<'r, J: Job> {
+pub(super) struct Worker<'r, J: Job, K: Kind> {
     reader: Option<Reader>,
-    mapper: Mapper<'r, J>,
+    mapper: Mapper<'r, J, K>,
     totals: MapTotals,
 }
 
 /// The part of a worker that maps bytes, wherever they were read.
-struct Mapper<'r, J: Job> {
-    stage: &'r MapStage<'r, J>,
+struct Mapper<'r, J: Job, K: Kind> {
+    stage: &'r MapStage<'r, J, K>,
     index: usize,
-    emitter: Emitter<'r, J>,
+    emitter: K::Inlet<'r, J>,
+    /// Pairs handed over when partitions were last looked at.
+    handed_over_seen: u64,
     folder: Option<Folder<J::Combine>>,
     /// Writes what is spilled.
     writer: Option<RunWriter<J::Combine>>,
     compress: Duration,
 }
 
-impl<'r, J: Job> Worker<'r, J> {
-    pub(super) fn new(stage: &'r MapStage<'r, J>, index: usize) -> Result<Worker<'r, J>> {
-        let emitter = Emitter::new(stage.chunks, stage.partial, stage.table_limits)?;
-        let mapper =
-            Mapper { stage, index, emitter, folder: None, writer: None, compress: Duration::ZERO };
+impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
+    pub(super) fn new(stage: &'r MapStage<'r, J, K>, index: usize) -> Result<Worker<'r, J, K>> {
+        let making = Making {
+            chunks: stage.chunks,
+            partial: stage.partial,
+            limits: stage.table_limits,
+            range: stage.key_range,
+        };
+        let emitter = K::Inlet::new(&making)?;
+        let compress = Duration::ZERO;
+        let mapper = Mapper {
+            stage,
+            index,
+            emitter,
+            handed_over_seen: 0,
+            folder: None,
+            writer: None,
+            compress,
+        };
         Ok(Worker { reader: None, mapper, totals: MapTotals::default() })
     }
 
@@ -71,7 +90,8 @@ impl<'r, J: Job> Worker<'r, J> {
             }
         }
         self.count_split(bytes);
-        self.mapper.compress()
+        self.mapper.compress()?;
+        self.mapper.spill()
     }
 
     /// Maps a block of the stream that is that part of the plan.
@@ -80,7 +100,8 @@ impl<'r, J: Job> Worker<'r, J> {
         let origin = Origin { part, kind };
         self.mapper.map(&mut block.buffer, 0..block.len, origin, block.offset)?;
         self.count_split(block.len as u64);
-        self.mapper.compress()
+        self.mapper.compress()?;
+        self.mapper.spill()
     }
 
     /// Hands over what is left, at the end of the stage.
@@ -96,7 +117,7 @@ impl<'r, J: Job> Worker<'r, J> {
     }
 }
 
-impl<J: Job> Mapper<'_, J> {
+impl<J: Job, K: Kind> Mapper<'_, J, K> {
     /// Maps the records in a part of `buffer`, and combines all of their pairs.
     fn map(
         &mut self,
@@ -122,18 +143,21 @@ impl<J: Job> Mapper<'_, J> {
                     emitter.begin_split(start, bytes.len())
                 };
                 job.map(split, &mut emit)?;
-                Ok(emitter.finish_split()?)
+                drop(emit);
+                emitter.finish_split(&split)
             },
         );
         mapped.inspect_err(|_| self.emitter.abandon_split())
     }
 
-    /// Folds the partitions that have doubled since they were last folded, and spills if memory is
-    /// short, if a table was handed over since the last look.
+    /// Folds the partitions that have doubled since they were last folded, if enough was handed over
+    /// since the last look.
     fn compress(&mut self) -> Result<()> {
-        if !self.emitter.has_new_hand_over() {
+        let handed_over = self.emitter.handed_over().pairs;
+        if handed_over - self.handed_over_seen < PAIRS_PER_LOOK {
             return Ok(());
         }
+        self.handed_over_seen = handed_over;
         let began = Instant::now();
         let (partial, workers) = (self.stage.partial, self.stage.pool.workers());
         let first = self.index * PARTITIONS / workers;
@@ -150,11 +174,11 @@ impl<J: Job> Mapper<'_, J> {
             held += partition.pairs.len() as u64;
         }
         self.stage.progress.set_keys_held(held);
-        self.spill()?;
         self.compress += began.elapsed();
         Ok(())
     }
 
+    /// Spills if pairs have passed their share of memory.
     fn spill(&mut self) -> Result<()> {
         let (partial, chunks) = (self.stage.partial, self.stage.chunks);
         let Some(spill) = partial.spill().filter(|spill| spill.is_due(chunks)) else {

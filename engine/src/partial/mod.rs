@@ -23,7 +23,7 @@ pub(crate) use partition::Partition;
 pub(crate) use runs::{Run, RunReader, RunWriter, store};
 pub(crate) use spill::Spill;
 
-use crate::container::{SlotKey, Table};
+use crate::container::{Entry, SlotKey, Table};
 use crate::error::MemoryError;
 use crate::memory::ChunkPool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -84,5 +84,30 @@ impl<V: Copy> Partial<V> {
                 }
             }
         })
+    }
+
+    /// Copies pairs of one partition in, any of which may have the same key.
+    pub(crate) fn append<K: SlotKey>(
+        &self,
+        index: usize,
+        entries: &[Entry<K, V>],
+    ) -> Result<(), MemoryError> {
+        let mut partition = self.partition(index);
+        partition.begin_repeating_segment();
+        entries.iter().try_for_each(|entry| partition.push(entry))
+    }
+
+    /// Moves pairs of one partition in, no two with the same key.
+    pub(crate) fn add_segment<K: SlotKey>(
+        &self,
+        index: usize,
+        entries: impl ExactSizeIterator<Item = Entry<K, V>>,
+    ) -> Result<(), MemoryError> {
+        if entries.len() == 0 {
+            return Ok(());
+        }
+        let mut partition = self.partition(index);
+        partition.begin_segment();
+        entries.into_iter().try_for_each(|entry| partition.push(&entry))
     }
 }

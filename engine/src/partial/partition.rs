@@ -33,6 +33,11 @@ impl<V: Copy> Partition<V> {
         self.segments += 1;
     }
 
+    /// Says that the pairs that follow were not combined: keys may repeat among themselves.
+    pub(super) fn begin_repeating_segment(&mut self) {
+        self.segments += 2;
+    }
+
     pub(super) fn push<K: SlotKey>(&mut self, entry: &Entry<K, V>) -> Result<(), MemoryError> {
         self.pairs.put(entry)
     }

@@ -1,0 +1,247 @@
+//! The adaptive container: an array where the job's keys are a small range of integers, and otherwise,
+//! for each size class of keys by itself, either hash tables or appending, by what full tables show of
+//! how keys repeat. It goes on asking, so a misleading start misleads it for one stretch only.
+
+use super::append::Appender;
+use super::array::{ArrayEmitter, ArraySplit};
+use super::class::Verdict;
+use super::emitter::{BatchEmitter, BatchSplit};
+use super::hash::HashTables;
+use super::slot::{LongKey, MediumKey, ShortKey};
+use super::table::Hint;
+use super::{Batched, HandedOver, Hashed, Inlet, Making, named};
+use crate::combine::Combine;
+use crate::error::{MemoryError, Result};
+use crate::job::{Emit, Job};
+use crate::key::Key;
+use crate::memory::ChunkPool;
+use crate::partial::Partial;
+use crate::sizing::TableLimits;
+use crate::split::Split;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+/// Chooses by itself, and changes its mind: the default.
+///
+/// Integer keys of a small range go to an [`Array`](super::Array). For other keys it begins with
+/// [`Hash`](super::Hash) tables, each a sample of its stretch of the input: where a full one shows that
+/// keys hardly repeat, the next pairs are appended ([`Append`](super::Append)), sixteen times as many
+/// as the table took; then the next table is filled, and decides anew. Metis (section 3.4) predicts
+/// once, from the first 7 % of the input, and cannot go back.
+#[derive(Clone, Copy, Debug)]
+pub struct Adaptive;
+
+named!(Adaptive, AdaptiveEmitter<'p, J>);
+
+/// Below so many pairs per key of a full table, combining them there does not pay.
+const PAIRS_PER_KEY_LEAST: f64 = 1.25;
+/// Pairs that are appended for each pair of the table that said so.
+const STRETCH: u64 = 16;
+
+/// Tables, and lists beside them for the classes of keys that hardly repeat.
+pub(crate) struct Choosing<C: Combine> {
+    tables: HashTables<C>,
+    lists: Appender<C>,
+    short: Mind,
+    medium: Mind,
+    long: Mind,
+}
+
+/// What is thought of one size class.
+#[derive(Clone, Copy, Default)]
+struct Mind {
+    /// Pairs that are still to be appended; 0 while tables are filled.
+    append: u64,
+}
+
+impl Mind {
+    /// Whether the next batch is appended.
+    #[inline]
+    fn appends(&mut self, pairs: usize) -> bool {
+        let appends = self.append > 0;
+        self.append = self.append.saturating_sub(pairs as u64);
+        appends
+    }
+
+    #[inline]
+    fn hear(&mut self, verdict: Option<Verdict>) {
+        let Some(Verdict { pairs, keys }) = verdict else { return };
+        if (pairs as f64) < PAIRS_PER_KEY_LEAST * keys as f64 {
+            self.append = STRETCH * pairs;
+        }
+    }
+}
+
+impl<C: Combine> Batched<C> for Choosing<C> {
+    type Ahead = Hint<ShortKey, C::Accumulator, 0>;
+
+    fn new(pool: &Arc<ChunkPool>, limits: TableLimits) -> Result<Choosing<C>, MemoryError> {
+        let mind = Mind::default();
+        Ok(Choosing {
+            tables: HashTables::new(pool, limits)?,
+            lists: Appender::new(pool, limits)?,
+            short: mind,
+            medium: mind,
+            long: mind,
+        })
+    }
+
+    fn ahead(&self) -> Self::Ahead {
+        let ahead = self.tables.ahead();
+        if self.short.append > 0 { ahead.idle() } else { ahead }
+    }
+
+    fn put_short(
+        &mut self,
+        batch: &[Hashed<ShortKey, C::Value>],
+        partial: &Partial<C::Accumulator>,
+    ) -> Result<(), MemoryError> {
+        if self.short.appends(batch.len()) {
+            return self.lists.put_short(batch, partial);
+        }
+        self.tables.put_short(batch, partial)?;
+        self.short.hear(self.tables.short.take_verdict());
+        Ok(())
+    }
+
+    fn put_medium(
+        &mut self,
+        batch: &[Hashed<MediumKey, C::Value>],
+        partial: &Partial<C::Accumulator>,
+    ) -> Result<(), MemoryError> {
+        if self.medium.appends(batch.len()) {
+            return self.lists.put_medium(batch, partial);
+        }
+        self.tables.put_medium(batch, partial)?;
+        self.medium.hear(self.tables.medium.take_verdict());
+        Ok(())
+    }
+
+    fn put_long(
+        &mut self,
+        batch: &[Hashed<LongKey, C::Value>],
+        partial: &Partial<C::Accumulator>,
+    ) -> Result<(), MemoryError> {
+        if self.long.appends(batch.len()) {
+            return self.lists.put_long(batch, partial);
+        }
+        self.tables.put_long(batch, partial)?;
+        self.long.hear(self.tables.long.take_verdict());
+        Ok(())
+    }
+
+    fn hand_over(&mut self, partial: &Partial<C::Accumulator>) -> Result<(), MemoryError> {
+        self.tables.hand_over(partial)?;
+        self.lists.hand_over(partial)
+    }
+
+    fn handed_over(&self) -> HandedOver {
+        let mut both = self.tables.handed_over();
+        both += self.lists.handed_over();
+        both
+    }
+}
+
+/// A worker's array, or else its tables and lists.
+pub(crate) struct AdaptiveEmitter<'p, J: Job> {
+    batched: BatchEmitter<'p, J, Choosing<J::Combine>>,
+    array: Option<ArrayEmitter<'p, J>>,
+}
+
+impl<'p, J: Job> Inlet<'p, J> for AdaptiveEmitter<'p, J> {
+    type Split<'e, 's>
+        = AdaptiveSplit<'e, 'p, 's, J>
+    where
+        Self: 'e;
+
+    fn new(making: &Making<'p, J>) -> Result<Self> {
+        let bytes = making.range.and_then(ArrayEmitter::<J>::bytes);
+        let is_small = bytes.is_some_and(|bytes| bytes <= making.limits.cached);
+        let array = is_small.then(|| ArrayEmitter::new(making)).transpose()?;
+        Ok(AdaptiveEmitter { batched: BatchEmitter::new(making)?, array })
+    }
+
+    unsafe fn begin_split<'e, 's>(
+        &'e mut self,
+        start: NonNull<u8>,
+        len: usize,
+    ) -> AdaptiveSplit<'e, 'p, 's, J> {
+        // SAFETY: the caller's promises are the same.
+        let (batched, array) = unsafe {
+            let array = self.array.as_mut().map(|array| array.begin_split(start, len));
+            (self.batched.begin_split(start, len), array)
+        };
+        AdaptiveSplit { batched, array }
+    }
+
+    fn finish_split(&mut self, split: &Split<'_>) -> Result<()> {
+        self.array.as_mut().map_or(Ok(()), |array| array.finish_split(split))?;
+        self.batched.finish_split(split)
+    }
+
+    fn abandon_split(&mut self) {
+        self.array.iter_mut().for_each(Inlet::abandon_split);
+        self.batched.abandon_split();
+    }
+
+    fn hand_over(&mut self) -> Result<(), MemoryError> {
+        self.array.as_mut().map_or(Ok(()), Inlet::hand_over)?;
+        self.batched.hand_over()
+    }
+
+    fn emitted(&self) -> u64 {
+        self.batched.emitted() + self.array.as_ref().map_or(0, Inlet::emitted)
+    }
+
+    fn handed_over(&self) -> HandedOver {
+        let mut all = self.batched.handed_over();
+        all += self.array.as_ref().map_or(HandedOver::default(), Inlet::handed_over);
+        all
+    }
+}
+
+/// What a map emits into, for the time of one split.
+pub(crate) struct AdaptiveSplit<'e, 'p, 's, J: Job> {
+    batched: BatchSplit<'e, 'p, 's, J, Choosing<J::Combine>>,
+    array: Option<ArraySplit<'e, J>>,
+}
+
+type Value<J> = <<J as Job>::Combine as Combine>::Value;
+
+impl<'e, J: Job> AdaptiveSplit<'e, '_, '_, J> {
+    /// The array, if there is one; for keys that are no integers this is known beforehand.
+    #[inline(always)]
+    fn array(&mut self) -> Option<&mut ArraySplit<'e, J>> {
+        if J::Key::IS_INTEGER { self.array.as_mut() } else { None }
+    }
+}
+
+impl<'s, J: Job> Emit<'s, J> for AdaptiveSplit<'_, '_, 's, J> {
+    #[inline(always)]
+    fn emit(&mut self, key: <J::Key as Key>::Borrowed<'s>, value: Value<J>) {
+        match self.array() {
+            Some(array) => array.add(key, value),
+            None => self.batched.emit(key, value),
+        }
+    }
+
+    #[inline(always)]
+    fn emit_each(
+        &mut self,
+        keys: impl Iterator<Item = <J::Key as Key>::Borrowed<'s>>,
+        value: Value<J>,
+    ) {
+        match self.array() {
+            Some(array) => array.emit_each(keys, value),
+            None => self.batched.emit_each(keys, value),
+        }
+    }
+
+    #[inline(always)]
+    fn emit_copied(&mut self, key: <J::Key as Key>::Borrowed<'_>, value: Value<J>) {
+        match self.array() {
+            Some(array) => array.add(key, value),
+            None => self.batched.emit_copied(key, value),
+        }
+    }
+}

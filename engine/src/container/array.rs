@@ -1,0 +1,198 @@
+//! The array container: one accumulator for each key of a small range of integers. No batch, no hash
+//! and no comparison until the array is handed over: a pair costs an index and its combining.
+
+use super::range::{KeyRange, OutOfRange};
+use super::slot::{ShortKey, SlotKey};
+use super::table::Table;
+use super::{HandedOver, Inlet, Kind, Making, named};
+use crate::combine::Combine;
+use crate::error::{Error, MemoryError, Result};
+use crate::job::{Emit, Job};
+use crate::key::Key;
+use crate::memory::BlockPool;
+use crate::partial::Partial;
+use crate::split::Split;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// An array with a place for every key of the job's range: that of its type for keys of 8 and 16 bits,
+/// that of [`Job::key_range`] for wider ones (a job without one is refused, as is a key outside it).
+/// Memory is linear in the range, per worker. Best for keys of a small range, most of which occur.
+#[derive(Clone, Copy, Debug)]
+pub struct Array;
+
+named!(Array, ArrayEmitter<'p, J>, |range: Option<KeyRange>| match range {
+    Some(_) => Ok(()),
+    None => {
+        let cause = "container::Array needs the range of the job's keys: let the job's key_range \
+                     give it, or choose another container";
+        Err(Error::Option { option: "container", cause: cause.to_owned() })
+    }
+});
+
+type Value<J> = <<J as Job>::Combine as Combine>::Value;
+type Accumulator<J> = <<J as Job>::Combine as Combine>::Accumulator;
+
+/// A key's place. An accumulator alone cannot say whether its key was emitted.
+#[derive(Clone, Copy)]
+struct Place<V> {
+    value: V,
+    is_used: bool,
+}
+
+/// A worker's array.
+pub(crate) struct ArrayEmitter<'p, J: Job> {
+    partial: &'p Partial<Accumulator<J>>,
+    blocks: &'p Arc<BlockPool>,
+    places: Vec<Place<Accumulator<J>>>,
+    range: KeyRange,
+    out_of_range: Option<OutOfRange>,
+    emitted: u64,
+    handed_over: HandedOver,
+}
+
+impl<J: Job> ArrayEmitter<'_, J> {
+    /// Bytes of an array for a range; `None` if that is no number.
+    pub(super) fn bytes(range: KeyRange) -> Option<usize> {
+        range.keys()?.checked_mul(size_of::<Place<Accumulator<J>>>())
+    }
+}
+
+impl<'p, J: Job> Inlet<'p, J> for ArrayEmitter<'p, J> {
+    type Split<'e, 's>
+        = ArraySplit<'e, J>
+    where
+        Self: 'e;
+
+    fn new(making: &Making<'p, J>) -> Result<Self> {
+        Array::check(making.range)?;
+        let range = making.range.unwrap_or(KeyRange::ALL);
+        let bytes = Self::bytes(range).unwrap_or(usize::MAX / 2);
+        let purpose = "an array with a place for each key of the range";
+        let blocks = making.chunks.blocks();
+        blocks.budget().take(bytes, purpose)?;
+        let mut places = Vec::new();
+        if places.try_reserve_exact(range.keys().unwrap_or(usize::MAX)).is_err() {
+            blocks.budget().give(bytes);
+            let cause = std::io::ErrorKind::OutOfMemory.into();
+            return Err(MemoryError::System { purpose, bytes: bytes as u64, cause }.into());
+        }
+        let place = Place { value: J::Combine::identity(), is_used: false };
+        places.resize(range.keys().unwrap_or(0), place);
+        Ok(ArrayEmitter {
+            partial: making.partial,
+            blocks,
+            places,
+            range,
+            out_of_range: None,
+            emitted: 0,
+            handed_over: HandedOver::default(),
+        })
+    }
+
+    unsafe fn begin_split<'e, 's>(&'e mut self, _: NonNull<u8>, _: usize) -> Self::Split<'e, 's> {
+        ArraySplit {
+            places: &mut self.places,
+            range: self.range,
+            count: 0,
+            emitted: &mut self.emitted,
+            out_of_range: &mut self.out_of_range,
+        }
+    }
+
+    fn finish_split(&mut self, split: &Split<'_>) -> Result<()> {
+        self.out_of_range.take().map_or(Ok(()), |out_of_range| Err(out_of_range.at(split)))
+    }
+
+    fn abandon_split(&mut self) {
+        self.out_of_range = None;
+    }
+
+    fn hand_over(&mut self) -> Result<(), MemoryError> {
+        let began = Instant::now();
+        let used = self.places.iter().filter(|place| place.is_used).count();
+        let bits = Table::<ShortKey, Accumulator<J>, 0>::bits_for(used);
+        let mut table = Table::<ShortKey, _, 0>::new(self.blocks, bits)?;
+        for (place, number) in self.places.iter_mut().zip(self.range.first..=u64::MAX) {
+            if place.is_used {
+                let (bytes, len) = J::Key::bytes_of(number);
+                let key = ShortKey::new(&bytes[..len]);
+                table.combine(key, key.hash(), place.value, |_| ());
+                *place = Place { value: J::Combine::identity(), is_used: false };
+            }
+        }
+        self.partial.hand_over(&mut table)?;
+        self.handed_over += HandedOver { pairs: used as u64, busy: began.elapsed() };
+        Ok(())
+    }
+
+    fn emitted(&self) -> u64 {
+        self.emitted
+    }
+
+    fn handed_over(&self) -> HandedOver {
+        self.handed_over
+    }
+}
+
+impl<J: Job> Drop for ArrayEmitter<'_, J> {
+    fn drop(&mut self) {
+        self.blocks.budget().give(Self::bytes(self.range).unwrap_or(usize::MAX / 2));
+    }
+}
+
+/// What a map emits into, for the time of one split.
+pub(crate) struct ArraySplit<'e, J: Job> {
+    places: &'e mut [Place<Accumulator<J>>],
+    range: KeyRange,
+    /// Pairs of this split: counted here, where a loop can keep it in a register.
+    count: u64,
+    emitted: &'e mut u64,
+    out_of_range: &'e mut Option<OutOfRange>,
+}
+
+impl<J: Job> ArraySplit<'_, J> {
+    #[inline(always)]
+    pub(super) fn add(&mut self, key: <J::Key as Key>::Borrowed<'_>, value: Value<J>) {
+        let number = J::Key::number(key).unwrap_or(0);
+        let index = number.wrapping_sub(self.range.first) as usize;
+        let Some(place) = self.places.get_mut(index) else { return self.refuse(number) };
+        J::Combine::absorb(&mut place.value, value);
+        place.is_used = true;
+        self.count += 1;
+    }
+
+    #[cold]
+    fn refuse(&mut self, number: u64) {
+        let range = self.range;
+        self.out_of_range.get_or_insert_with(|| OutOfRange::new::<J::Key>(number, range));
+    }
+}
+
+impl<J: Job> Drop for ArraySplit<'_, J> {
+    fn drop(&mut self) {
+        *self.emitted += self.count;
+    }
+}
+
+impl<'s, J: Job> Emit<'s, J> for ArraySplit<'_, J> {
+    #[inline(always)]
+    fn emit(&mut self, key: <J::Key as Key>::Borrowed<'s>, value: Value<J>) {
+        self.add(key, value);
+    }
+
+    #[inline(always)]
+    fn emit_each(
+        &mut self,
+        keys: impl Iterator<Item = <J::Key as Key>::Borrowed<'s>>,
+        value: Value<J>,
+    ) {
+        keys.for_each(|key| self.add(key, value));
+    }
+
+    #[inline(always)]
+    fn emit_copied(&mut self, key: <J::Key as Key>::Borrowed<'_>, value: Value<J>) {
+        self.add(key, value);
+    }
+}

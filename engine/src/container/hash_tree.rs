@@ -1,0 +1,163 @@
+//! The hash+tree container of Metis (section 3.3): a fixed hash table with an ordered tree in each
+//! entry. Its entries are the partitions, so that a tree is handed over as it stands.
+
+use super::slot::{Entry, LongKey, MediumKey, ShortKey, SlotKey};
+use super::{Batched, HandedOver, Hashed, named};
+use crate::combine::Combine;
+use crate::error::MemoryError;
+use crate::memory::{ByteArena, ChunkPool};
+use crate::partial::{PARTITIONS, Partial, partition_of};
+use crate::sizing::TableLimits;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// 256 ordered trees (`BTreeMap`), one for each partition: the hash+tree of Metis, section 3.3. A pair
+/// costs O(log(k / 256)) comparisons for k keys. Its promise is a bound that no distribution of keys
+/// can break; [`Hash`](super::Hash) keeps its own by handing full tables over.
+#[derive(Clone, Copy, Debug)]
+pub struct HashTree;
+
+named!(HashTree, super::emitter::BatchEmitter<'p, J, ForestOf<J::Combine>>);
+
+/// The trees of one worker.
+pub(crate) struct ForestOf<C: Combine> {
+    short: Forest<ShortKey, C::Accumulator>,
+    medium: Forest<MediumKey, C::Accumulator>,
+    long: Forest<LongKey, C::Accumulator>,
+    /// The bytes of the keys in `long`.
+    arena: ByteArena,
+    most_bytes: usize,
+    handed_over: HandedOver,
+}
+
+/// The trees of one size class, by partition.
+struct Forest<K, V> {
+    trees: Vec<BTreeMap<K, V>>,
+    keys: usize,
+    /// Bytes that the budget counts for them.
+    counted: usize,
+    pool: Arc<ChunkPool>,
+}
+
+/// Nodes are two thirds full on average.
+const BYTES_PER_ENTRY_BYTE: f64 = 1.5;
+/// Bytes are counted in steps of this.
+const STEP_BYTES: usize = 64 << 10;
+
+impl<K: SlotKey + Ord, V: Copy> Forest<K, V> {
+    fn new(pool: &Arc<ChunkPool>) -> Forest<K, V> {
+        let trees = (0..PARTITIONS).map(|_| BTreeMap::new()).collect();
+        Forest { trees, keys: 0, counted: 0, pool: Arc::clone(pool) }
+    }
+
+    fn bytes(&self) -> usize {
+        ((self.keys * size_of::<Entry<K, V>>()) as f64 * BYTES_PER_ENTRY_BYTE) as usize
+    }
+
+    fn put<C: Combine<Accumulator = V>>(
+        &mut self,
+        batch: &[Hashed<K, C::Value>],
+        mut keep: impl FnMut(K) -> Result<K, MemoryError>,
+    ) -> Result<(), MemoryError> {
+        for &Hashed { key, hash, value } in batch {
+            let tree = &mut self.trees[partition_of(hash)];
+            if let Some(total) = tree.get_mut(&key) {
+                C::absorb(total, value);
+                continue;
+            }
+            let mut total = C::identity();
+            C::absorb(&mut total, value);
+            tree.insert(keep(key)?, total);
+            self.keys += 1;
+        }
+        let bytes = self.bytes();
+        if bytes > self.counted {
+            let more = (bytes - self.counted).next_multiple_of(STEP_BYTES);
+            self.pool.blocks().budget().take(more, "trees of keys and values")?;
+            self.counted += more;
+        }
+        Ok(())
+    }
+
+    fn hand_over(&mut self, partial: &Partial<V>) -> Result<HandedOver, MemoryError> {
+        let (began, pairs) = (Instant::now(), self.keys as u64);
+        for (index, tree) in self.trees.iter_mut().enumerate() {
+            let entries = std::mem::take(tree).into_iter().map(|(key, value)| Entry { key, value });
+            partial.add_segment(index, entries)?;
+        }
+        self.keys = 0;
+        self.pool.blocks().budget().give(std::mem::take(&mut self.counted));
+        Ok(HandedOver { pairs, busy: began.elapsed() })
+    }
+}
+
+impl<K, V> Drop for Forest<K, V> {
+    fn drop(&mut self) {
+        self.pool.blocks().budget().give(self.counted);
+    }
+}
+
+impl<C: Combine> Batched<C> for ForestOf<C> {
+    type Ahead = ();
+
+    fn new(pool: &Arc<ChunkPool>, limits: TableLimits) -> Result<ForestOf<C>, MemoryError> {
+        Ok(ForestOf {
+            short: Forest::new(pool),
+            medium: Forest::new(pool),
+            long: Forest::new(pool),
+            arena: ByteArena::new(pool),
+            most_bytes: limits.most,
+            handed_over: HandedOver::default(),
+        })
+    }
+
+    fn ahead(&self) {}
+
+    fn put_short(
+        &mut self,
+        batch: &[Hashed<ShortKey, C::Value>],
+        partial: &Partial<C::Accumulator>,
+    ) -> Result<(), MemoryError> {
+        if self.short.bytes() > self.most_bytes {
+            self.handed_over += self.short.hand_over(partial)?;
+        }
+        self.short.put::<C>(batch, Ok)
+    }
+
+    fn put_medium(
+        &mut self,
+        batch: &[Hashed<MediumKey, C::Value>],
+        partial: &Partial<C::Accumulator>,
+    ) -> Result<(), MemoryError> {
+        if self.medium.bytes() > self.most_bytes {
+            self.handed_over += self.medium.hand_over(partial)?;
+        }
+        self.medium.put::<C>(batch, Ok)
+    }
+
+    fn put_long(
+        &mut self,
+        batch: &[Hashed<LongKey, C::Value>],
+        partial: &Partial<C::Accumulator>,
+    ) -> Result<(), MemoryError> {
+        if self.long.bytes() > self.most_bytes {
+            self.handed_over += self.long.hand_over(partial)?;
+            self.arena.clear();
+        }
+        let arena = &mut self.arena;
+        self.long.put::<C>(batch, |key| key.copied(arena))
+    }
+
+    fn hand_over(&mut self, partial: &Partial<C::Accumulator>) -> Result<(), MemoryError> {
+        self.handed_over += self.short.hand_over(partial)?;
+        self.handed_over += self.medium.hand_over(partial)?;
+        self.handed_over += self.long.hand_over(partial)?;
+        self.arena.clear();
+        Ok(())
+    }
+
+    fn handed_over(&self) -> HandedOver {
+        self.handed_over
+    }
+}
