@@ -23,6 +23,7 @@ COMPARE_TEXTS := letters source256
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help run build test lint lint-rust lint-python miri loom bench bench-own bench-compare \
+	bench-memory \
 	corpus clean need-cargo need-lints need-miri need-python
 
 help: ## Show this list
@@ -66,6 +67,9 @@ bench-compare: build $(VENV)/compare $(COMPARE_TEXTS:%=$(CORPUS)/%.txt) ## Time 
 	$(VENV)/bin/python bench/compare/word_count.py --corpus $(CORPUS) --tegula $(TEGULA) \
 		--runs $(RUNS) $(if $(PHOENIX),--phoenix $(PHOENIX)) $(if $(METIS),--metis $(METIS))
 
+bench-memory: build need-python $(CORPUS)/distinct400.txt ## Time a word count in a tenth of its memory
+	python3 bench/compare/memory.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
+
 corpus: $(sort $(OWN_TEXTS:%=$(CORPUS)/%.txt) $(COMPARE_TEXTS:%=$(CORPUS)/%.txt)) ## Make their texts; LINUX_SOURCE=folder of an unpacked linux-source
 
 clean: need-cargo ## Remove all that was built (the texts in bench/corpus stay)
@@ -77,6 +81,10 @@ clean: need-cargo ## Remove all that was built (the texts in bench/corpus stay)
 $(CORPUS)/zipf.txt $(CORPUS)/distinct.txt: | need-python
 	mkdir -p $(@D)
 	python3 bench/corpus.py $(basename $(@F)) --out $@
+
+$(CORPUS)/distinct400.txt: | need-python
+	mkdir -p $(@D)
+	python3 bench/corpus.py distinct --bytes 400000000 --out $@
 
 $(CORPUS)/%.txt: | need-python
 	@test -n "$(LINUX_SOURCE)" || { echo "make: $@ is missing: say where the Linux source is" \

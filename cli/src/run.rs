@@ -25,7 +25,7 @@ pub(crate) fn pairs<J: Job>(
     paths: &[OsString],
     answer: &AnswerFlags,
     flags: &RunFlags,
-    fill: impl Fn(<J::Key as Key>::Borrowed<'_>, AnswerOf<J>, &mut Line<'_>) + Sync,
+    fill: impl Fn(<J::Key as Key>::Borrowed<'_>, AnswerOf<'_, J>, &mut Line<'_>) + Sync,
 ) -> Result<()> {
     command(flags, |run| {
         let input = run.input(paths)?;

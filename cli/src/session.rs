@@ -75,14 +75,14 @@ impl Sink<'_> {
     pub(crate) fn pairs<J: Job>(
         &mut self,
         output: &Output<J>,
-        format: impl Fn(<J::Key as Key>::Borrowed<'_>, AnswerOf<J>, &mut Vec<u8>) + Sync,
+        format: impl Fn(<J::Key as Key>::Borrowed<'_>, AnswerOf<'_, J>, &mut Vec<u8>) + Sync,
     ) -> Result<()> {
         output.write(self.to, self.name, self.cancel, format)
     }
 }
 
 /// What an answer shows per key.
-pub(crate) type AnswerOf<J> = <<J as Job>::Combine as tegula::Combine>::Output;
+pub(crate) type AnswerOf<'a, J> = <<J as Job>::Combine as tegula::Aggregate>::Output<'a>;
 
 const STDOUT: &str = "standard output";
 

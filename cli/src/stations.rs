@@ -21,6 +21,6 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
     run::command(&flags.run, |run| {
         let input = run.input(&flags.paths)?;
         let output = run.job(&Stations, input, &run.options())?;
-        run.write(|sink| sink.write(&answer(&output)))
+        run.write(|sink| sink.write(&answer(&output)?))
     })
 }

@@ -1,7 +1,7 @@
 //! The engine: workers, memory and what is known of the machine, kept from job to job. [`Engine::run`]
 //! takes a job through its stages; `run.rs` shows them on one screen.
 
-use crate::combine::Combine;
+use crate::aggregate::Aggregate;
 use crate::container::{Adaptive, Container, Entry, MediumKey};
 use crate::error::{Error, MemoryError, Result};
 use crate::input::Input;
@@ -208,7 +208,7 @@ impl Core {
     pub(crate) fn shares<J: Job>(&self, split_bytes: u64) -> Result<Shares, MemoryError> {
         let workers = self.pool.workers();
         let budget = self.blocks.budget().limit();
-        let slot_bytes = size_of::<Entry<MediumKey, <J::Combine as Combine>::Accumulator>>();
+        let slot_bytes = size_of::<Entry<MediumKey, <J::Combine as Aggregate>::Accumulator>>();
         let least = Shares::least_bytes(slot_bytes, split_bytes, workers);
         match self.limit_bytes {
             Some(limit_bytes) if budget < least as u64 => {

@@ -1,6 +1,6 @@
 //! A job: what a user writes. A map that emits pairs, and the named type that combines them.
 
-use crate::combine::Combine;
+use crate::aggregate::Aggregate;
 use crate::error::Result;
 use crate::input::Cut;
 use crate::key::Key;
@@ -40,8 +40,9 @@ use std::ops::RangeInclusive;
 pub trait Job: Sync {
     /// The type of keys: `[u8]` for borrowed bytes (copied once, at first sight), or an integer.
     type Key: Key + ?Sized;
-    /// How the values of one key become one.
-    type Combine: Combine;
+    /// What becomes of the values of one key: a [`Combine`](crate::Combine), a
+    /// [`Collect`](crate::Collect) or a [`Group`](crate::Group).
+    type Combine: Aggregate;
 
     /// Where the input may be cut, so that every record lies whole in one split. Default: behind
     /// each newline.
@@ -57,12 +58,12 @@ pub trait Job: Sync {
 
     /// The order of [`Order::Value`](crate::Order::Value), first to last, and of what
     /// [`Options::top`](crate::Options::top) keeps: the least N. Default: the greatest value first, as
-    /// [`Combine::rank`] ranks them. Pairs that are equal here come in the order of their keys.
+    /// [`Combine::rank`](crate::Combine::rank) ranks them. Pairs that are equal here come in the order of their keys.
     ///
     /// So one job gives its answer by value (Metis, section 4: output compare), and needs no second
     /// one to sort it.
     fn compare(&self, a: Pair<'_, Self>, b: Pair<'_, Self>) -> Ordering {
-        Self::Combine::rank(b.accumulator, a.accumulator)
+        Self::Combine::rank(b.value, a.value)
     }
 
     /// The keys that the map may emit, if they are integers of a small range: they are then kept in an
@@ -85,7 +86,7 @@ pub trait Job: Sync {
 /// A pair of the answer, on its way into its place.
 pub struct Pair<'a, J: Job + ?Sized> {
     key: &'a [u8],
-    accumulator: &'a <J::Combine as Combine>::Accumulator,
+    value: &'a <J::Combine as Aggregate>::Reduced,
 }
 
 impl<J: Job + ?Sized> Clone for Pair<'_, J> {
@@ -97,8 +98,8 @@ impl<J: Job + ?Sized> Clone for Pair<'_, J> {
 impl<J: Job + ?Sized> Copy for Pair<'_, J> {}
 
 impl<'a, J: Job + ?Sized> Pair<'a, J> {
-    pub(crate) fn of(pair: PairRef<'a, <J::Combine as Combine>::Accumulator>) -> Pair<'a, J> {
-        Pair { key: pair.key, accumulator: pair.value }
+    pub(crate) fn of(pair: PairRef<'a, <J::Combine as Aggregate>::Reduced>) -> Pair<'a, J> {
+        Pair { key: pair.key, value: pair.value }
     }
 
     /// The key.
@@ -106,35 +107,34 @@ impl<'a, J: Job + ?Sized> Pair<'a, J> {
         J::Key::view(self.key)
     }
 
-    /// What the key's values came to, as the job keeps it.
-    pub fn accumulator(&self) -> &'a <J::Combine as Combine>::Accumulator {
-        self.accumulator
-    }
-
     /// What the answer shows for the key.
-    pub fn value(&self) -> <J::Combine as Combine>::Output {
-        J::Combine::finish(self.accumulator)
+    pub fn value(&self) -> <J::Combine as Aggregate>::Output<'a> {
+        J::Combine::finish(self.value)
     }
 }
 
 /// Where a map puts its pairs.
 pub trait Emit<'s, J: Job + ?Sized> {
-    /// Emits a pair whose key lies in the split (or lives as long). The key is not copied unless it
+    /// Emits a pair that lies in the split (or lives as long). The key is not copied unless it
     /// is new.
-    fn emit(&mut self, key: <J::Key as Key>::Borrowed<'s>, value: <J::Combine as Combine>::Value);
+    fn emit(
+        &mut self,
+        key: <J::Key as Key>::Borrowed<'s>,
+        value: <J::Combine as Aggregate>::Value<'s>,
+    );
 
     /// Emits a pair of `value` with each of the keys, as [`emit`](Emit::emit) would one by one, but in
     /// a loop that is kept in registers: the way for maps that do nothing else with their keys.
     fn emit_each(
         &mut self,
         keys: impl Iterator<Item = <J::Key as Key>::Borrowed<'s>>,
-        value: <J::Combine as Combine>::Value,
+        value: <J::Combine as Aggregate>::Value<'s>,
     );
 
-    /// Emits a pair whose key was made by the map: its bytes are copied at once.
+    /// Emits a pair that was made by the map: its bytes are copied at once.
     fn emit_copied(
         &mut self,
         key: <J::Key as Key>::Borrowed<'_>,
-        value: <J::Combine as Combine>::Value,
+        value: <J::Combine as Aggregate>::Value<'_>,
     );
 }

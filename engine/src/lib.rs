@@ -8,6 +8,7 @@
 //! [`Job`] shows a whole program. The path of the data is the order of the modules below; the design
 //! is told in `ARCHITECTURE.md`.
 
+pub mod aggregate;
 mod bad;
 mod cancel;
 pub mod combine;
@@ -38,6 +39,7 @@ pub mod storage;
 pub mod tokenize;
 pub mod topology;
 
+pub use aggregate::*;
 pub use bad::{BAD_RECORDS_SHOWN, BadRecord};
 pub use cancel::Cancel;
 pub use combine::*;

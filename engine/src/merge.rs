@@ -2,19 +2,19 @@
 //! is sorted are numbers of pairs; the pairs stay where they are. A range on disk is brought into
 //! memory for it, and goes back in order.
 
-use crate::combine::Combine;
+use crate::aggregate::Aggregate;
 use crate::container::{Entry, SlotKey};
 use crate::error::{MemoryError, Result};
 use crate::failure::Failure;
 use crate::job::Job;
 use crate::memory::{Access, Block, ChunkList, ChunkPool};
 use crate::options::Order;
-use crate::partial::{Pairs, Run, RunReader, RunWriter, Spill, read_run};
+use crate::partial::{Answers, Pairs, Run, RunReader, RunWriter, Spill};
 use crate::reduce::{Range, Ranking, for_each};
 use crate::schedule::{PerWorker, Pool};
 use std::sync::{Arc, Mutex, PoisonError};
 
-type Accumulator<J> = <<J as Job>::Combine as Combine>::Accumulator;
+type Value<J> = <<J as Job>::Combine as Aggregate>::Reduced;
 
 /// Pairs in the order in which the answer shows them.
 pub(crate) enum Piece<V: Copy> {
@@ -60,10 +60,7 @@ pub(crate) struct MergeStage<'r, J: Job> {
 
 impl<J: Job> MergeStage<'_, J> {
     /// Sorts the ranges.
-    pub(crate) fn run(
-        &self,
-        ranges: Vec<Range<Accumulator<J>>>,
-    ) -> Result<Vec<Piece<Accumulator<J>>>> {
+    pub(crate) fn run(&self, ranges: Vec<Range<Value<J>>>) -> Result<Vec<Piece<Value<J>>>> {
         let pieces: Vec<_> = ranges.iter().map(|_| Mutex::new(None)).collect();
         let ranges: Vec<_> = ranges.into_iter().map(|range| Mutex::new(Some(range))).collect();
         let sorters = PerWorker::new(self.pool.workers());
@@ -100,10 +97,10 @@ const TIES_COMPARED: usize = 8;
 const SKIP_MOST: usize = 1024;
 
 /// What a worker brings ranges from disk and back with.
-type Disk<C> = (RunReader<C>, RunWriter<C>);
+type Disk<C> = (RunReader<Answers<C>>, RunWriter<Answers<C>>);
 
 impl<J: Job> Sorter<'_, J> {
-    fn sort(&mut self, range: Range<Accumulator<J>>) -> Result<Piece<Accumulator<J>>> {
+    fn sort(&mut self, range: Range<Value<J>>) -> Result<Piece<Value<J>>> {
         match (range, self.stage.spill) {
             (Range::Held { pairs, shared_prefix }, _) => {
                 Ok(Piece::Held(Box::new(self.sort_held(*pairs, shared_prefix)?)))
@@ -121,14 +118,17 @@ impl<J: Job> Sorter<'_, J> {
             Some(disk) => disk,
             None => {
                 let block_bytes = spill.shares().block_bytes;
-                let reader = RunReader::new(spill.scratch(), chunks.blocks(), block_bytes)?;
+                let reader = RunReader::new(spill.scratch(), chunks, block_bytes)?;
                 (reader, spill.writer(chunks)?)
             }
         };
         let mut pairs = Pairs::new(chunks);
-        read_run(&mut reader, run.number, &run.extents, |pair| {
-            Ok(pairs.push(pair.key, *pair.value)?)
-        })?;
+        reader.begin(run.number, &run.extents);
+        while reader.advance_keeping()? {
+            if let Some(pair) = reader.pair() {
+                pairs.push(pair.key, *pair.value)?;
+            }
+        }
         spill.scratch().free(&run.extents)?;
         let held = self.sort_held(pairs, 0)?;
         writer.begin(run.number);
@@ -137,15 +137,16 @@ impl<J: Job> Sorter<'_, J> {
             .map(|place| held.number_at(place))
             .try_for_each(|number| writer.push(held.pairs.get(number)))?;
         let run = writer.finish()?;
+        reader.begin(0, &[]);
         self.disk = Some((reader, writer));
         Ok(run)
     }
 
     fn sort_held(
         &mut self,
-        pairs: Pairs<Accumulator<J>>,
+        pairs: Pairs<Value<J>>,
         shared_prefix: usize,
-    ) -> Result<Held<Accumulator<J>>, MemoryError> {
+    ) -> Result<Held<Value<J>>, MemoryError> {
         let stage = self.stage;
         if stage.order == Order::None || pairs.len() < 2 {
             return Ok(Held { pairs, order: None });

@@ -1,8 +1,8 @@
 //! One run of one job, all of it: plan, map (with ingest, combine and compress inside), reduce, merge;
 //! each stage timed. Output is written later, by whoever holds the answer.
 
+use crate::aggregate::Aggregate;
 use crate::bad::{BadRecord, BadRecords};
-use crate::combine::Combine;
 use crate::container::{KeyRange, Kind};
 use crate::engine::Core;
 use crate::error::Result;
@@ -13,7 +13,7 @@ use crate::map::{MapStage, MapTotals};
 use crate::memory::{ChunkPool, resident_peak_bytes};
 use crate::merge::MergeStage;
 use crate::options::Options;
-use crate::output::{Output, Stored};
+use crate::output::{Output, PointedAt, Stored};
 use crate::partial::{Partial, Spill};
 use crate::plan::Plan;
 use crate::progress::Stage;
@@ -93,13 +93,15 @@ pub(crate) fn run<J: Job, K: Kind>(
         };
         stage.run(reduced.ranges)
     })?;
+    let pointed_at = PointedAt { _long_keys: reduced.long_keys, _values: partial.take_values() };
     drop(partial);
 
     core.trim();
     let mut stats = stats::<J>(core, &plan, &mapped, bad, &reduced.totals, clock);
     stats.spilled_bytes = scratch.bytes();
-    let stored = Stored { scratch, block_bytes: shares.block_bytes };
-    Ok(Output::new(Arc::clone(core), pieces, reduced.long_keys, stored, stats))
+    let stored = Stored { scratch, chunks, block_bytes: shares.block_bytes };
+    let files = plan.into_names();
+    Ok(Output::new(Arc::clone(core), pieces, pointed_at, stored, files, stats))
 }
 
 fn stats<J: Job>(
@@ -110,7 +112,7 @@ fn stats<J: Job>(
     reduced: &ReduceTotals,
     clock: StageClock<'_>,
 ) -> Stats {
-    let value_bytes = size_of::<<J::Combine as Combine>::Accumulator>() as u64;
+    let value_bytes = size_of::<<J::Combine as Aggregate>::Reduced>() as u64;
     Stats {
         stages: clock.finish(),
         ingest_busy: mapped.ingest,

@@ -29,6 +29,8 @@ pub(crate) struct TableLimits {
     pub(crate) cached: usize,
     /// In any case.
     pub(crate) most: usize,
+    /// And what its keys and values may hold elsewhere: long keys, lists.
+    pub(crate) beside: usize,
 }
 
 /// Shares of the budget, each one over so many parts. While maps run, tables and partials are held;
@@ -79,7 +81,7 @@ impl Shares {
         let most = (l2_bytes * L2S_PER_TABLE).min(TABLE_BYTES_MOST).min(each / part::TABLE);
         let cached = (l2_bytes * L2S_PER_CACHED_TABLE).min(most);
         Shares {
-            tables: TableLimits { cached, most },
+            tables: TableLimits { cached, most, beside: each / part::TABLE },
             partial_bytes: budget_bytes / part::PARTIAL,
             block_bytes: (each / part::BLOCK).clamp(BLOCK_BYTES_LEAST, BLOCK_BYTES_MOST),
             merge_bytes: each / part::MERGE,

@@ -13,6 +13,7 @@ pub struct Split<'s> {
     bytes: &'s [u8],
     origin: Origin<'s>,
     offset: u64,
+    file: u32,
     bad: &'s BadRecords,
 }
 
@@ -21,9 +22,10 @@ impl<'s> Split<'s> {
         bytes: &'s [u8],
         origin: Origin<'s>,
         offset: u64,
+        file: u32,
         bad: &'s BadRecords,
     ) -> Split<'s> {
-        Split { bytes, origin, offset, bad }
+        Split { bytes, origin, offset, file, bad }
     }
 
     pub(crate) fn origin(&self) -> &Origin<'s> {
@@ -39,6 +41,19 @@ impl<'s> Split<'s> {
     /// Where the split begins in its file, in bytes.
     pub fn offset(&self) -> u64 {
         self.offset
+    }
+
+    /// Where `record`, a part of the split's bytes, begins in its file, in bytes.
+    #[inline]
+    pub fn offset_of(&self, record: &[u8]) -> u64 {
+        self.offset + (record.as_ptr() as usize).wrapping_sub(self.bytes.as_ptr() as usize) as u64
+    }
+
+    /// The number of the file the split was cut from: files (and streams) are counted from 0 in the
+    /// order in which they are read. [`Output::file`](crate::Output::file) has its path.
+    #[inline]
+    pub fn file(&self) -> u32 {
+        self.file
     }
 
     /// The path of the file the split was cut from (or `standard input`, `memory`). Allocates.
@@ -158,7 +173,7 @@ mod tests {
     fn an_error_names_the_record_it_was_given() {
         let bad = BadRecords::new(false, false);
         let origin = Origin { part: 0, kind: OriginKind::Memory(b"") };
-        let split = Split::new(b"one two", origin, 100, &bad);
+        let split = Split::new(b"one two", origin, 100, 0, &bad);
         let error = |record| split.bad(record, "bad").unwrap_err().to_string();
         assert_eq!(error(&split.bytes()[4..]), "memory, byte 104: bad");
         assert_eq!(error(b"elsewhere"), "memory, byte 100: bad");

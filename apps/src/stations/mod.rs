@@ -157,15 +157,18 @@ impl fmt::Display for Temperatures {
 }
 
 /// The answer as the challenge asks for it: `{Abha=-23.0/18.0/59.2, Abidjan=...}` and a newline.
-pub fn answer(output: &Output<Stations>) -> Vec<u8> {
+///
+/// # Errors
+/// As [`Output::for_each`].
+pub fn answer(output: &Output<Stations>) -> Result<Vec<u8>> {
     let mut text = b"{".to_vec();
-    for (name, temperatures) in output.iter() {
+    output.for_each(|name, temperatures| {
         if text.len() > 1 {
             text.extend_from_slice(b", ");
         }
         text.extend_from_slice(name);
         text.extend_from_slice(format!("={temperatures}").as_bytes());
-    }
+    })?;
     text.extend_from_slice(b"}\n");
-    text
+    Ok(text)
 }

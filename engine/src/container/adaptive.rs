@@ -10,7 +10,7 @@ use super::hash::HashTables;
 use super::slot::{LongKey, MediumKey, ShortKey};
 use super::table::Hint;
 use super::{Batched, HandedOver, Hashed, Inlet, Making, named};
-use crate::combine::Combine;
+use crate::aggregate::Aggregate;
 use crate::error::{MemoryError, Result};
 use crate::job::{Emit, Job};
 use crate::key::Key;
@@ -39,7 +39,7 @@ const PAIRS_PER_KEY_LEAST: f64 = 1.25;
 const STRETCH: u64 = 16;
 
 /// Tables, and lists beside them for the classes of keys that hardly repeat.
-pub(crate) struct Choosing<C: Combine> {
+pub(crate) struct Choosing<C: Aggregate> {
     tables: HashTables<C>,
     lists: Appender<C>,
     short: Mind,
@@ -72,7 +72,7 @@ impl Mind {
     }
 }
 
-impl<C: Combine> Batched<C> for Choosing<C> {
+impl<C: Aggregate> Batched<C> for Choosing<C> {
     type Ahead = Hint<ShortKey, C::Accumulator, 0>;
 
     fn new(pool: &Arc<ChunkPool>, limits: TableLimits) -> Result<Choosing<C>, MemoryError> {
@@ -86,6 +86,11 @@ impl<C: Combine> Batched<C> for Choosing<C> {
         })
     }
 
+    fn begin_split(&mut self, number: u32) {
+        self.tables.begin_split(number);
+        self.lists.begin_split(number);
+    }
+
     fn ahead(&self) -> Self::Ahead {
         let ahead = self.tables.ahead();
         if self.short.append > 0 { ahead.idle() } else { ahead }
@@ -93,7 +98,7 @@ impl<C: Combine> Batched<C> for Choosing<C> {
 
     fn put_short(
         &mut self,
-        batch: &[Hashed<ShortKey, C::Value>],
+        batch: &[Hashed<ShortKey, C::Held>],
         partial: &Partial<C::Accumulator>,
     ) -> Result<(), MemoryError> {
         if self.short.appends(batch.len()) {
@@ -106,7 +111,7 @@ impl<C: Combine> Batched<C> for Choosing<C> {
 
     fn put_medium(
         &mut self,
-        batch: &[Hashed<MediumKey, C::Value>],
+        batch: &[Hashed<MediumKey, C::Held>],
         partial: &Partial<C::Accumulator>,
     ) -> Result<(), MemoryError> {
         if self.medium.appends(batch.len()) {
@@ -119,7 +124,7 @@ impl<C: Combine> Batched<C> for Choosing<C> {
 
     fn put_long(
         &mut self,
-        batch: &[Hashed<LongKey, C::Value>],
+        batch: &[Hashed<LongKey, C::Held>],
         partial: &Partial<C::Accumulator>,
     ) -> Result<(), MemoryError> {
         if self.long.appends(batch.len()) {
@@ -165,11 +170,12 @@ impl<'p, J: Job> Inlet<'p, J> for AdaptiveEmitter<'p, J> {
         &'e mut self,
         start: NonNull<u8>,
         len: usize,
+        number: u32,
     ) -> AdaptiveSplit<'e, 'p, 's, J> {
         // SAFETY: the caller's promises are the same.
         let (batched, array) = unsafe {
-            let array = self.array.as_mut().map(|array| array.begin_split(start, len));
-            (self.batched.begin_split(start, len), array)
+            let array = self.array.as_mut().map(|array| array.begin_split(start, len, number));
+            (self.batched.begin_split(start, len, number), array)
         };
         AdaptiveSplit { batched, array }
     }
@@ -206,7 +212,7 @@ pub(crate) struct AdaptiveSplit<'e, 'p, 's, J: Job> {
     array: Option<ArraySplit<'e, J>>,
 }
 
-type Value<J> = <<J as Job>::Combine as Combine>::Value;
+type Value<'s, J> = <<J as Job>::Combine as Aggregate>::Value<'s>;
 
 impl<'e, J: Job> AdaptiveSplit<'e, '_, '_, J> {
     /// The array, if there is one; for keys that are no integers this is known beforehand.
@@ -218,7 +224,7 @@ impl<'e, J: Job> AdaptiveSplit<'e, '_, '_, J> {
 
 impl<'s, J: Job> Emit<'s, J> for AdaptiveSplit<'_, '_, 's, J> {
     #[inline(always)]
-    fn emit(&mut self, key: <J::Key as Key>::Borrowed<'s>, value: Value<J>) {
+    fn emit(&mut self, key: <J::Key as Key>::Borrowed<'s>, value: Value<'s, J>) {
         match self.array() {
             Some(array) => array.add(key, value),
             None => self.batched.emit(key, value),
@@ -229,7 +235,7 @@ impl<'s, J: Job> Emit<'s, J> for AdaptiveSplit<'_, '_, 's, J> {
     fn emit_each(
         &mut self,
         keys: impl Iterator<Item = <J::Key as Key>::Borrowed<'s>>,
-        value: Value<J>,
+        value: Value<'s, J>,
     ) {
         match self.array() {
             Some(array) => array.emit_each(keys, value),
@@ -238,7 +244,7 @@ impl<'s, J: Job> Emit<'s, J> for AdaptiveSplit<'_, '_, 's, J> {
     }
 
     #[inline(always)]
-    fn emit_copied(&mut self, key: <J::Key as Key>::Borrowed<'_>, value: Value<J>) {
+    fn emit_copied(&mut self, key: <J::Key as Key>::Borrowed<'_>, value: Value<'_, J>) {
         match self.array() {
             Some(array) => array.add(key, value),
             None => self.batched.emit_copied(key, value),

@@ -4,9 +4,9 @@
 
 use super::slot::{Entry, LongKey, MediumKey, ShortKey, SlotKey};
 use super::{Batched, HandedOver, Hashed, named};
-use crate::combine::Combine;
+use crate::aggregate::Aggregate;
 use crate::error::MemoryError;
-use crate::memory::ChunkPool;
+use crate::memory::{ChunkPool, ValueStore};
 use crate::partial::{PARTITIONS, Partial, partition_of};
 use crate::sizing::TableLimits;
 use std::sync::Arc;
@@ -24,22 +24,29 @@ named!(Append, super::emitter::BatchEmitter<'p, J, Appender<J::Combine>>);
 /// second-level cache.
 const GATHERED: usize = if cfg!(miri) { 4 } else { 32 };
 
+/// Memory of collected values is handed over in pieces of this.
+const VALUES_BYTES: usize = 1 << 20;
+
 /// A worker's pairs on their way to the partial.
-pub(crate) struct Appender<C: Combine> {
+pub(crate) struct Appender<C: Aggregate> {
     short: Gathered<ShortKey, C::Accumulator>,
     medium: Gathered<MediumKey, C::Accumulator>,
+    /// What the accumulators of long keys point at.
+    long_store: ValueStore,
     handed_over: HandedOver,
 }
 
 /// Pairs of one size class, by partition; no lists as long as there was none.
 struct Gathered<K, V> {
     lists: Vec<Vec<Entry<K, V>>>,
+    /// What the accumulators point at.
+    store: ValueStore,
 }
 
 impl<K: SlotKey, V: Copy> Gathered<K, V> {
-    fn put<C: Combine<Accumulator = V>>(
+    fn put<C: Aggregate<Accumulator = V>>(
         &mut self,
-        batch: &[Hashed<K, C::Value>],
+        batch: &[Hashed<K, C::Held>],
         partial: &Partial<V>,
     ) -> Result<HandedOver, MemoryError> {
         if batch.is_empty() {
@@ -53,12 +60,16 @@ impl<K: SlotKey, V: Copy> Gathered<K, V> {
             let partition = partition_of(hash);
             let list = &mut self.lists[partition];
             let mut total = C::identity();
-            C::absorb(&mut total, value);
+            C::absorb(&mut total, value, &mut self.store);
             list.push(Entry { key, value: total });
             if list.len() == GATHERED {
                 partial.append(partition, list)?;
                 list.clear();
             }
+        }
+        self.store.check()?;
+        if self.store.bytes() >= VALUES_BYTES {
+            self.hand_over(partial)?;
         }
         Ok(HandedOver { pairs: batch.len() as u64, busy: began.elapsed() })
     }
@@ -70,26 +81,34 @@ impl<K: SlotKey, V: Copy> Gathered<K, V> {
                 list.clear();
             }
         }
+        partial.keep_values(&mut self.store);
         Ok(())
     }
 }
 
-impl<C: Combine> Batched<C> for Appender<C> {
+impl<C: Aggregate> Batched<C> for Appender<C> {
     type Ahead = ();
 
-    fn new(_: &Arc<ChunkPool>, _: TableLimits) -> Result<Appender<C>, MemoryError> {
+    fn new(pool: &Arc<ChunkPool>, _: TableLimits) -> Result<Appender<C>, MemoryError> {
         Ok(Appender {
-            short: Gathered { lists: Vec::new() },
-            medium: Gathered { lists: Vec::new() },
+            short: Gathered { lists: Vec::new(), store: ValueStore::new(pool) },
+            medium: Gathered { lists: Vec::new(), store: ValueStore::new(pool) },
+            long_store: ValueStore::new(pool),
             handed_over: HandedOver::default(),
         })
+    }
+
+    fn begin_split(&mut self, number: u32) {
+        self.short.store.set_split(number);
+        self.medium.store.set_split(number);
+        self.long_store.set_split(number);
     }
 
     fn ahead(&self) {}
 
     fn put_short(
         &mut self,
-        batch: &[Hashed<ShortKey, C::Value>],
+        batch: &[Hashed<ShortKey, C::Held>],
         partial: &Partial<C::Accumulator>,
     ) -> Result<(), MemoryError> {
         self.handed_over += self.short.put::<C>(batch, partial)?;
@@ -98,7 +117,7 @@ impl<C: Combine> Batched<C> for Appender<C> {
 
     fn put_medium(
         &mut self,
-        batch: &[Hashed<MediumKey, C::Value>],
+        batch: &[Hashed<MediumKey, C::Held>],
         partial: &Partial<C::Accumulator>,
     ) -> Result<(), MemoryError> {
         self.handed_over += self.medium.put::<C>(batch, partial)?;
@@ -108,7 +127,7 @@ impl<C: Combine> Batched<C> for Appender<C> {
     /// One by one: their bytes are only borrowed for the split, and the partition copies them.
     fn put_long(
         &mut self,
-        batch: &[Hashed<LongKey, C::Value>],
+        batch: &[Hashed<LongKey, C::Held>],
         partial: &Partial<C::Accumulator>,
     ) -> Result<(), MemoryError> {
         if batch.is_empty() {
@@ -117,16 +136,22 @@ impl<C: Combine> Batched<C> for Appender<C> {
         let began = Instant::now();
         for &Hashed { key, hash, value } in batch {
             let mut total = C::identity();
-            C::absorb(&mut total, value);
+            C::absorb(&mut total, value, &mut self.long_store);
             partial.append(partition_of(hash), &[Entry { key, value: total }])?;
         }
         self.handed_over += HandedOver { pairs: batch.len() as u64, busy: began.elapsed() };
+        self.long_store.check()?;
+        if self.long_store.bytes() >= VALUES_BYTES {
+            partial.keep_values(&mut self.long_store);
+        }
         Ok(())
     }
 
     fn hand_over(&mut self, partial: &Partial<C::Accumulator>) -> Result<(), MemoryError> {
         self.short.hand_over(partial)?;
-        self.medium.hand_over(partial)
+        self.medium.hand_over(partial)?;
+        partial.keep_values(&mut self.long_store);
+        Ok(())
     }
 
     fn handed_over(&self) -> HandedOver {

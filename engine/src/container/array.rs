@@ -5,11 +5,11 @@ use super::range::{KeyRange, OutOfRange};
 use super::slot::{ShortKey, SlotKey};
 use super::table::Table;
 use super::{HandedOver, Inlet, Kind, Making, named};
-use crate::combine::Combine;
+use crate::aggregate::Aggregate;
 use crate::error::{Error, MemoryError, Result};
 use crate::job::{Emit, Job};
 use crate::key::Key;
-use crate::memory::BlockPool;
+use crate::memory::{BlockPool, ValueStore};
 use crate::partial::Partial;
 use crate::split::Split;
 use std::ptr::NonNull;
@@ -31,8 +31,8 @@ named!(Array, ArrayEmitter<'p, J>, |range: Option<KeyRange>| match range {
     }
 });
 
-type Value<J> = <<J as Job>::Combine as Combine>::Value;
-type Accumulator<J> = <<J as Job>::Combine as Combine>::Accumulator;
+type Value<'s, J> = <<J as Job>::Combine as Aggregate>::Value<'s>;
+type Accumulator<J> = <<J as Job>::Combine as Aggregate>::Accumulator;
 
 /// A key's place. An accumulator alone cannot say whether its key was emitted.
 #[derive(Clone, Copy)]
@@ -46,6 +46,8 @@ pub(crate) struct ArrayEmitter<'p, J: Job> {
     partial: &'p Partial<Accumulator<J>>,
     blocks: &'p Arc<BlockPool>,
     places: Vec<Place<Accumulator<J>>>,
+    /// What the accumulators point at.
+    store: ValueStore,
     range: KeyRange,
     out_of_range: Option<OutOfRange>,
     emitted: u64,
@@ -84,6 +86,7 @@ impl<'p, J: Job> Inlet<'p, J> for ArrayEmitter<'p, J> {
             partial: making.partial,
             blocks,
             places,
+            store: ValueStore::new(making.chunks),
             range,
             out_of_range: None,
             emitted: 0,
@@ -91,9 +94,16 @@ impl<'p, J: Job> Inlet<'p, J> for ArrayEmitter<'p, J> {
         })
     }
 
-    unsafe fn begin_split<'e, 's>(&'e mut self, _: NonNull<u8>, _: usize) -> Self::Split<'e, 's> {
+    unsafe fn begin_split<'e, 's>(
+        &'e mut self,
+        _: NonNull<u8>,
+        _: usize,
+        number: u32,
+    ) -> Self::Split<'e, 's> {
+        self.store.set_split(number);
         ArraySplit {
             places: &mut self.places,
+            store: &mut self.store,
             range: self.range,
             count: 0,
             emitted: &mut self.emitted,
@@ -102,6 +112,7 @@ impl<'p, J: Job> Inlet<'p, J> for ArrayEmitter<'p, J> {
     }
 
     fn finish_split(&mut self, split: &Split<'_>) -> Result<()> {
+        self.store.check()?;
         self.out_of_range.take().map_or(Ok(()), |out_of_range| Err(out_of_range.at(split)))
     }
 
@@ -123,6 +134,7 @@ impl<'p, J: Job> Inlet<'p, J> for ArrayEmitter<'p, J> {
             }
         }
         self.partial.hand_over(&mut table)?;
+        self.partial.keep_values(&mut self.store);
         self.handed_over += HandedOver { pairs: used as u64, busy: began.elapsed() };
         Ok(())
     }
@@ -145,6 +157,7 @@ impl<J: Job> Drop for ArrayEmitter<'_, J> {
 /// What a map emits into, for the time of one split.
 pub(crate) struct ArraySplit<'e, J: Job> {
     places: &'e mut [Place<Accumulator<J>>],
+    store: &'e mut ValueStore,
     range: KeyRange,
     /// Pairs of this split: counted here, where a loop can keep it in a register.
     count: u64,
@@ -154,11 +167,11 @@ pub(crate) struct ArraySplit<'e, J: Job> {
 
 impl<J: Job> ArraySplit<'_, J> {
     #[inline(always)]
-    pub(super) fn add(&mut self, key: <J::Key as Key>::Borrowed<'_>, value: Value<J>) {
+    pub(super) fn add(&mut self, key: <J::Key as Key>::Borrowed<'_>, value: Value<'_, J>) {
         let number = J::Key::number(key).unwrap_or(0);
         let index = number.wrapping_sub(self.range.first) as usize;
         let Some(place) = self.places.get_mut(index) else { return self.refuse(number) };
-        J::Combine::absorb(&mut place.value, value);
+        J::Combine::absorb(&mut place.value, J::Combine::hold(value), self.store);
         place.is_used = true;
         self.count += 1;
     }
@@ -178,7 +191,7 @@ impl<J: Job> Drop for ArraySplit<'_, J> {
 
 impl<'s, J: Job> Emit<'s, J> for ArraySplit<'_, J> {
     #[inline(always)]
-    fn emit(&mut self, key: <J::Key as Key>::Borrowed<'s>, value: Value<J>) {
+    fn emit(&mut self, key: <J::Key as Key>::Borrowed<'s>, value: Value<'s, J>) {
         self.add(key, value);
     }
 
@@ -186,13 +199,13 @@ impl<'s, J: Job> Emit<'s, J> for ArraySplit<'_, J> {
     fn emit_each(
         &mut self,
         keys: impl Iterator<Item = <J::Key as Key>::Borrowed<'s>>,
-        value: Value<J>,
+        value: Value<'s, J>,
     ) {
         keys.for_each(|key| self.add(key, value));
     }
 
     #[inline(always)]
-    fn emit_copied(&mut self, key: <J::Key as Key>::Borrowed<'_>, value: Value<J>) {
+    fn emit_copied(&mut self, key: <J::Key as Key>::Borrowed<'_>, value: Value<'_, J>) {
         self.add(key, value);
     }
 }

@@ -5,7 +5,7 @@ use super::HandedOver;
 use super::slot::{Entry, SlotKey};
 use super::table::Table;
 use crate::error::MemoryError;
-use crate::memory::BlockPool;
+use crate::memory::{ChunkPool, ValueStore};
 use crate::partial::Partial;
 use crate::sizing::TableLimits;
 use std::sync::Arc;
@@ -20,9 +20,11 @@ const PAIRS_PER_KEY_TO_GROW: u64 = 2;
 /// A table that knows how large it may grow.
 pub(super) struct ClassTable<K, V> {
     pub(super) table: Table<K, V, 0>,
+    /// What the table's accumulators point at.
+    pub(super) store: ValueStore,
     /// Whether keys were seldom new in the last batch.
     pub(super) is_settled: bool,
-    limits: TableLimits,
+    pub(super) limits: TableLimits,
     /// Pairs combined since the table was last empty.
     combined: u64,
     /// What was found when the table was last full and was handed over.
@@ -38,11 +40,12 @@ pub(super) struct Verdict {
 
 impl<K: SlotKey, V: Copy> ClassTable<K, V> {
     pub(super) fn new(
-        blocks: &Arc<BlockPool>,
+        pool: &Arc<ChunkPool>,
         limits: TableLimits,
     ) -> Result<ClassTable<K, V>, MemoryError> {
         Ok(ClassTable {
-            table: Table::new(blocks, FIRST_BITS)?,
+            table: Table::new(pool.blocks(), FIRST_BITS)?,
+            store: ValueStore::new(pool),
             is_settled: false,
             limits,
             combined: 0,
@@ -57,11 +60,13 @@ impl<K: SlotKey, V: Copy> ClassTable<K, V> {
         pairs: usize,
         partial: &Partial<V>,
     ) -> Result<HandedOver, MemoryError> {
-        let handed_over = if self.table.has_room(pairs) {
-            HandedOver::default()
-        } else {
-            self.grow_or_hand_over(pairs, partial)?
-        };
+        let mut handed_over = HandedOver::default();
+        if self.store.bytes() > self.limits.beside {
+            handed_over += self.hand_over(partial)?;
+        }
+        if !self.table.has_room(pairs) {
+            handed_over += self.grow_or_hand_over(pairs, partial)?;
+        }
         self.combined += pairs as u64;
         Ok(handed_over)
     }
@@ -109,6 +114,7 @@ impl<K: SlotKey, V: Copy> ClassTable<K, V> {
     pub(super) fn hand_over(&mut self, partial: &Partial<V>) -> Result<HandedOver, MemoryError> {
         let (began, pairs) = (Instant::now(), self.table.len() as u64);
         partial.hand_over(&mut self.table)?;
+        partial.keep_values(&mut self.store);
         self.combined = 0;
         Ok(HandedOver { pairs, busy: began.elapsed() })
     }

@@ -8,7 +8,7 @@
 use super::range::{KeyRange, OutOfRange};
 use super::slot::{LONG_KEY_BYTES, LongKey, MediumKey, ShortKey, SlotKey, hash_bytes};
 use super::{Ahead, Batched, HandedOver, Hashed, Inlet, Making};
-use crate::combine::Combine;
+use crate::aggregate::Aggregate;
 use crate::error::{MemoryError, Result};
 use crate::job::{Emit, Job};
 use crate::key::{Key, KeyForm};
@@ -26,14 +26,15 @@ const COPIED_BYTES: usize = 64 << 10;
 /// Bytes that are readable behind the data of a split's buffer.
 pub(crate) const OVERREAD_BYTES: usize = 32;
 
-type Value<J> = <<J as Job>::Combine as Combine>::Value;
-type Accumulator<J> = <<J as Job>::Combine as Combine>::Accumulator;
+type Value<'s, J> = <<J as Job>::Combine as Aggregate>::Value<'s>;
+type Held<J> = <<J as Job>::Combine as Aggregate>::Held;
+type Accumulator<J> = <<J as Job>::Combine as Aggregate>::Accumulator;
 
 /// A worker's way into a container that takes batches.
 pub(crate) struct BatchEmitter<'p, J: Job, B: Batched<J::Combine>> {
     container: B,
     partial: &'p Partial<Accumulator<J>>,
-    batch: NonNull<Batch<Value<J>>>,
+    batch: NonNull<Batch<Held<J>>>,
     lane: Lane<J::Combine, B::Ahead>,
     range: KeyRange,
     out_of_range: Option<OutOfRange>,
@@ -58,21 +59,21 @@ struct Borrowed<T> {
 }
 
 /// All that adding a pair to the batch touches, small enough for a loop to keep in registers.
-struct Lane<C: Combine, A> {
-    batch: NonNull<Batch<C::Value>>,
+struct Lane<C: Aggregate, A> {
+    batch: NonNull<Batch<C::Held>>,
     short_len: usize,
     other_len: usize,
     window: Window,
     ahead: A,
 }
 
-impl<C: Combine, A: Copy> Clone for Lane<C, A> {
+impl<C: Aggregate, A: Copy> Clone for Lane<C, A> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<C: Combine, A: Copy> Copy for Lane<C, A> {}
+impl<C: Aggregate, A: Copy> Copy for Lane<C, A> {}
 
 /// The split's buffer: `len` bytes from `start`, and OVERREAD_BYTES readable bytes behind them.
 #[derive(Clone, Copy)]
@@ -97,33 +98,32 @@ impl Window {
     }
 }
 
-impl<C: Combine, A: Ahead> Lane<C, A> {
+impl<C: Aggregate, A: Ahead> Lane<C, A> {
     fn is_full(&self) -> bool {
         self.short_len == BATCH || self.other_len == BATCH
     }
 
     /// Writes a short pair, and counts it only if told so.
     #[inline(always)]
-    fn push_short(&mut self, key: ShortKey, value: C::Value, counts: bool) {
+    fn push_short(&mut self, key: ShortKey, value: C::Held, counts: bool) {
         debug_assert!(self.short_len < BATCH);
         let hash = key.hash();
         self.ahead.prefetch(hash);
         // SAFETY: the batch outlives the lane (both are the emitter's), and nobody else looks at it
         // while a lane is in use; `short_len` is below BATCH, for a full batch is flushed at once.
         unsafe {
-            let short =
-                (&raw mut (*self.batch.as_ptr()).short).cast::<Hashed<ShortKey, C::Value>>();
+            let short = (&raw mut (*self.batch.as_ptr()).short).cast::<Hashed<ShortKey, C::Held>>();
             short.add(self.short_len).write(Hashed { key, hash, value });
         }
         self.short_len += usize::from(counts);
     }
 
     #[inline(always)]
-    fn push_other(&mut self, key: &[u8], value: C::Value, counts: bool) {
+    fn push_other(&mut self, key: &[u8], value: C::Held, counts: bool) {
         debug_assert!(self.other_len < BATCH);
         // SAFETY: as in `push_short`.
         unsafe {
-            let other = (&raw mut (*self.batch.as_ptr()).other).cast::<Borrowed<C::Value>>();
+            let other = (&raw mut (*self.batch.as_ptr()).other).cast::<Borrowed<C::Held>>();
             let key = Borrowed { key: NonNull::from(key).cast(), len: key.len(), value };
             other.add(self.other_len).write(key);
         }
@@ -133,7 +133,7 @@ impl<C: Combine, A: Ahead> Lane<C, A> {
     /// Adds a pair whose key lies in the split or lives as long. Both lists are written and the one
     /// that holds is counted: no branch on the key's length.
     #[inline(always)]
-    fn push_bytes(&mut self, key: &[u8], value: C::Value) {
+    fn push_bytes(&mut self, key: &[u8], value: C::Held) {
         let is_short = key.len() <= ShortKey::MOST;
         let short = match self.window.load(key.as_ptr()) {
             Some(padded) => ShortKey::from_padded(padded, key.len()),
@@ -147,14 +147,14 @@ impl<C: Combine, A: Ahead> Lane<C, A> {
     }
 
     #[inline(always)]
-    fn push_inline(&mut self, bytes: [u8; 8], len: usize, value: C::Value) {
+    fn push_inline(&mut self, bytes: [u8; 8], len: usize, value: C::Held) {
         let mut padded = [0; 16];
         padded[..8].copy_from_slice(&bytes);
         self.push_short(ShortKey::from_padded(padded, len), value, true);
     }
 
     #[inline(always)]
-    fn push(&mut self, key: KeyForm<'_>, value: C::Value) {
+    fn push(&mut self, key: KeyForm<'_>, value: C::Held) {
         match key {
             KeyForm::Bytes(bytes) => self.push_bytes(bytes, value),
             KeyForm::Inline(bytes, len) => self.push_inline(bytes, len, value),
@@ -174,7 +174,7 @@ impl<'p, J: Job, B: Batched<J::Combine>> Inlet<'p, J> for BatchEmitter<'p, J, B>
 
     fn new(making: &Making<'p, J>) -> Result<Self> {
         let container = B::new(making.chunks, making.limits)?;
-        let batch = NonNull::from(Box::leak(Box::<Batch<Value<J>>>::new_uninit())).cast();
+        let batch = NonNull::from(Box::leak(Box::<Batch<Held<J>>>::new_uninit())).cast();
         let ahead = container.ahead();
         let lane = Lane { batch, short_len: 0, other_len: 0, window: Window::NONE, ahead };
         Ok(BatchEmitter {
@@ -194,7 +194,9 @@ impl<'p, J: Job, B: Batched<J::Combine>> Inlet<'p, J> for BatchEmitter<'p, J, B>
         &'e mut self,
         start: NonNull<u8>,
         len: usize,
+        number: u32,
     ) -> BatchSplit<'e, 'p, 's, J, B> {
+        self.container.begin_split(number);
         self.lane.window = Window { start, len };
         BatchSplit { emitter: self, split: PhantomData }
     }
@@ -243,15 +245,25 @@ impl<J: Job, B: Batched<J::Combine>> BatchEmitter<'_, J, B> {
         false
     }
 
-    fn push_copy(&mut self, key: &[u8], value: Value<J>) {
+    /// The value, borrowed from a copy, and room for a copy of `key_bytes` more.
+    #[inline]
+    fn copy_value(&mut self, value: Value<'_, J>, key_bytes: usize) -> Held<J> {
+        let held = J::Combine::hold(value);
+        let bytes = J::Combine::held_bytes(&held);
+        if self.copied.len() + bytes + key_bytes > self.copied.capacity() {
+            // Growing would move what the batch points at.
+            self.flush();
+            self.copied.reserve((bytes + key_bytes).max(COPIED_BYTES));
+        }
+        J::Combine::copy_held(held, &mut self.copied)
+    }
+
+    fn push_copy(&mut self, key: &[u8], value: Value<'_, J>) {
         if key.len() <= ShortKey::MOST {
+            let value = self.copy_value(value, 0);
             return self.lane.push_short(ShortKey::new(key), value, true);
         }
-        if self.copied.len() + key.len() > self.copied.capacity() {
-            // Growing would move the keys that the batch points at.
-            self.flush();
-            self.copied.reserve(key.len().max(COPIED_BYTES));
-        }
+        let value = self.copy_value(value, key.len());
         let start = self.copied.len();
         self.copied.extend_from_slice(key);
         self.lane.push_other(&self.copied[start..], value, true);
@@ -324,11 +336,11 @@ pub(crate) struct BatchSplit<'e, 'p, 's, J: Job, B: Batched<J::Combine>> {
 
 impl<'s, J: Job, B: Batched<J::Combine>> Emit<'s, J> for BatchSplit<'_, '_, 's, J, B> {
     #[inline(always)]
-    fn emit(&mut self, key: <J::Key as Key>::Borrowed<'s>, value: Value<J>) {
+    fn emit(&mut self, key: <J::Key as Key>::Borrowed<'s>, value: Value<'s, J>) {
         if !self.emitter.allows(key) {
             return;
         }
-        self.emitter.lane.push(J::Key::form(key), value);
+        self.emitter.lane.push(J::Key::form(key), J::Combine::hold(value));
         if self.emitter.lane.is_full() {
             self.emitter.flush();
         }
@@ -338,9 +350,9 @@ impl<'s, J: Job, B: Batched<J::Combine>> Emit<'s, J> for BatchSplit<'_, '_, 's, 
     fn emit_each(
         &mut self,
         keys: impl Iterator<Item = <J::Key as Key>::Borrowed<'s>>,
-        value: Value<J>,
+        value: Value<'s, J>,
     ) {
-        let emitter = &mut *self.emitter;
+        let (emitter, value) = (&mut *self.emitter, J::Combine::hold(value));
         let mut lane = emitter.lane;
         keys.for_each(|key| {
             if !emitter.allows(key) {
@@ -357,13 +369,16 @@ impl<'s, J: Job, B: Batched<J::Combine>> Emit<'s, J> for BatchSplit<'_, '_, 's, 
     }
 
     #[inline(always)]
-    fn emit_copied(&mut self, key: <J::Key as Key>::Borrowed<'_>, value: Value<J>) {
+    fn emit_copied(&mut self, key: <J::Key as Key>::Borrowed<'_>, value: Value<'_, J>) {
         if !self.emitter.allows(key) {
             return;
         }
         match J::Key::form(key) {
             KeyForm::Bytes(bytes) => self.emitter.push_copy(bytes, value),
-            KeyForm::Inline(bytes, len) => self.emitter.lane.push_inline(bytes, len, value),
+            KeyForm::Inline(bytes, len) => {
+                let value = self.emitter.copy_value(value, 0);
+                self.emitter.lane.push_inline(bytes, len, value);
+            }
         }
         if self.emitter.lane.is_full() {
             self.emitter.flush();

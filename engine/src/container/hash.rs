@@ -5,7 +5,7 @@ use super::class::ClassTable;
 use super::slot::{Entry, LongKey, MediumKey, ShortKey, SlotKey};
 use super::table::Hint;
 use super::{Ahead, Batched, HandedOver, Hashed, named};
-use crate::combine::Combine;
+use crate::aggregate::Aggregate;
 use crate::error::MemoryError;
 use crate::memory::{ByteArena, ChunkPool};
 use crate::partial::Partial;
@@ -21,7 +21,7 @@ pub struct Hash;
 named!(Hash, super::emitter::BatchEmitter<'p, J, HashTables<J::Combine>>);
 
 /// Tables of one worker.
-pub(crate) struct HashTables<C: Combine> {
+pub(crate) struct HashTables<C: Aggregate> {
     pub(super) short: ClassTable<ShortKey, C::Accumulator>,
     pub(super) medium: ClassTable<MediumKey, C::Accumulator>,
     pub(super) long: ClassTable<LongKey, C::Accumulator>,
@@ -37,18 +37,23 @@ impl<K: SlotKey, V: Copy> Ahead for Hint<K, V, 0> {
     }
 }
 
-impl<C: Combine> Batched<C> for HashTables<C> {
+impl<C: Aggregate> Batched<C> for HashTables<C> {
     type Ahead = Hint<ShortKey, C::Accumulator, 0>;
 
     fn new(pool: &Arc<ChunkPool>, limits: TableLimits) -> Result<HashTables<C>, MemoryError> {
-        let blocks = pool.blocks();
         Ok(HashTables {
-            short: ClassTable::new(blocks, limits)?,
-            medium: ClassTable::new(blocks, limits)?,
-            long: ClassTable::new(blocks, limits)?,
+            short: ClassTable::new(pool, limits)?,
+            medium: ClassTable::new(pool, limits)?,
+            long: ClassTable::new(pool, limits)?,
             arena: ByteArena::new(pool),
             handed_over: HandedOver::default(),
         })
+    }
+
+    fn begin_split(&mut self, number: u32) {
+        self.short.store.set_split(number);
+        self.medium.store.set_split(number);
+        self.long.store.set_split(number);
     }
 
     fn ahead(&self) -> Self::Ahead {
@@ -57,42 +62,44 @@ impl<C: Combine> Batched<C> for HashTables<C> {
 
     fn put_short(
         &mut self,
-        batch: &[Hashed<ShortKey, C::Value>],
+        batch: &[Hashed<ShortKey, C::Held>],
         partial: &Partial<C::Accumulator>,
     ) -> Result<(), MemoryError> {
         self.handed_over += self.short.make_room(batch.len(), partial)?;
-        combine_inline::<C, _>(&mut self.short, batch);
-        Ok(())
+        combine_inline::<C, _>(&mut self.short, batch)
     }
 
     /// The slots of these keys were not asked for yet.
     fn put_medium(
         &mut self,
-        batch: &[Hashed<MediumKey, C::Value>],
+        batch: &[Hashed<MediumKey, C::Held>],
         partial: &Partial<C::Accumulator>,
     ) -> Result<(), MemoryError> {
         self.handed_over += self.medium.make_room(batch.len(), partial)?;
         batch.iter().for_each(|pair| self.medium.table.prefetch(pair.hash));
-        combine_inline::<C, _>(&mut self.medium, batch);
-        Ok(())
+        combine_inline::<C, _>(&mut self.medium, batch)
     }
 
     /// As `put_medium`; the bytes of new keys are copied.
     fn put_long(
         &mut self,
-        batch: &[Hashed<LongKey, C::Value>],
+        batch: &[Hashed<LongKey, C::Held>],
         partial: &Partial<C::Accumulator>,
     ) -> Result<(), MemoryError> {
+        if self.arena.bytes() > self.long.limits.beside {
+            self.handed_over += self.long.hand_over(partial)?;
+        }
         self.handed_over += self.long.make_room(batch.len(), partial)?;
-        let (table, arena) = (&mut self.long.table, &mut self.arena);
+        let (ClassTable { table, store, .. }, arena) = (&mut self.long, &mut self.arena);
         if table.len() == 0 {
             arena.clear();
         }
         batch.iter().for_each(|pair| table.prefetch(pair.hash));
         batch.iter().try_for_each(|&Hashed { key, hash, value }| {
             let absent = || Ok(Entry { key: key.copied(arena)?, value: C::identity() });
-            table.combine_borrowed(key, hash, absent, |total| C::absorb(total, value))
-        })
+            table.combine_borrowed(key, hash, absent, |total| C::absorb(total, value, store))
+        })?;
+        store.check()
     }
 
     fn hand_over(&mut self, partial: &Partial<C::Accumulator>) -> Result<(), MemoryError> {
@@ -112,20 +119,21 @@ impl<C: Combine> Batched<C> for HashTables<C> {
 const SETTLED_PAIRS_PER_NEW_KEY: usize = 16;
 
 #[inline]
-fn combine_inline<C: Combine, K: SlotKey>(
+fn combine_inline<C: Aggregate, K: SlotKey>(
     class: &mut ClassTable<K, C::Accumulator>,
-    batch: &[Hashed<K, C::Value>],
-) {
+    batch: &[Hashed<K, C::Held>],
+) -> Result<(), MemoryError> {
     let before = class.table.len();
-    let table = &mut class.table;
+    let ClassTable { table, store, .. } = class;
     if class.is_settled {
         for &Hashed { key, hash, value } in batch {
-            table.combine_known(key, hash, C::identity(), |total| C::absorb(total, value));
+            table.combine_known(key, hash, C::identity(), |total| C::absorb(total, value, store));
         }
     } else {
         for &Hashed { key, hash, value } in batch {
-            table.combine(key, hash, C::identity(), |total| C::absorb(total, value));
+            table.combine(key, hash, C::identity(), |total| C::absorb(total, value, store));
         }
     }
-    class.is_settled = (table.len() - before) * SETTLED_PAIRS_PER_NEW_KEY <= batch.len();
+    class.is_settled = (class.table.len() - before) * SETTLED_PAIRS_PER_NEW_KEY <= batch.len();
+    class.store.check()
 }

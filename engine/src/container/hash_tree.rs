@@ -3,9 +3,9 @@
 
 use super::slot::{Entry, LongKey, MediumKey, ShortKey, SlotKey};
 use super::{Batched, HandedOver, Hashed, named};
-use crate::combine::Combine;
+use crate::aggregate::Aggregate;
 use crate::error::MemoryError;
-use crate::memory::{ByteArena, ChunkPool};
+use crate::memory::{ByteArena, ChunkPool, ValueStore};
 use crate::partial::{PARTITIONS, Partial, partition_of};
 use crate::sizing::TableLimits;
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ pub struct HashTree;
 named!(HashTree, super::emitter::BatchEmitter<'p, J, ForestOf<J::Combine>>);
 
 /// The trees of one worker.
-pub(crate) struct ForestOf<C: Combine> {
+pub(crate) struct ForestOf<C: Aggregate> {
     short: Forest<ShortKey, C::Accumulator>,
     medium: Forest<MediumKey, C::Accumulator>,
     long: Forest<LongKey, C::Accumulator>,
@@ -38,6 +38,8 @@ struct Forest<K, V> {
     /// Bytes that the budget counts for them.
     counted: usize,
     pool: Arc<ChunkPool>,
+    /// What the accumulators point at.
+    store: ValueStore,
 }
 
 /// Nodes are two thirds full on average.
@@ -48,29 +50,30 @@ const STEP_BYTES: usize = 64 << 10;
 impl<K: SlotKey + Ord, V: Copy> Forest<K, V> {
     fn new(pool: &Arc<ChunkPool>) -> Forest<K, V> {
         let trees = (0..PARTITIONS).map(|_| BTreeMap::new()).collect();
-        Forest { trees, keys: 0, counted: 0, pool: Arc::clone(pool) }
+        Forest { trees, keys: 0, counted: 0, pool: Arc::clone(pool), store: ValueStore::new(pool) }
     }
 
     fn bytes(&self) -> usize {
         ((self.keys * size_of::<Entry<K, V>>()) as f64 * BYTES_PER_ENTRY_BYTE) as usize
     }
 
-    fn put<C: Combine<Accumulator = V>>(
+    fn put<C: Aggregate<Accumulator = V>>(
         &mut self,
-        batch: &[Hashed<K, C::Value>],
+        batch: &[Hashed<K, C::Held>],
         mut keep: impl FnMut(K) -> Result<K, MemoryError>,
     ) -> Result<(), MemoryError> {
         for &Hashed { key, hash, value } in batch {
             let tree = &mut self.trees[partition_of(hash)];
             if let Some(total) = tree.get_mut(&key) {
-                C::absorb(total, value);
+                C::absorb(total, value, &mut self.store);
                 continue;
             }
             let mut total = C::identity();
-            C::absorb(&mut total, value);
+            C::absorb(&mut total, value, &mut self.store);
             tree.insert(keep(key)?, total);
             self.keys += 1;
         }
+        self.store.check()?;
         let bytes = self.bytes();
         if bytes > self.counted {
             let more = (bytes - self.counted).next_multiple_of(STEP_BYTES);
@@ -86,6 +89,7 @@ impl<K: SlotKey + Ord, V: Copy> Forest<K, V> {
             let entries = std::mem::take(tree).into_iter().map(|(key, value)| Entry { key, value });
             partial.add_segment(index, entries)?;
         }
+        partial.keep_values(&mut self.store);
         self.keys = 0;
         self.pool.blocks().budget().give(std::mem::take(&mut self.counted));
         Ok(HandedOver { pairs, busy: began.elapsed() })
@@ -98,7 +102,7 @@ impl<K, V> Drop for Forest<K, V> {
     }
 }
 
-impl<C: Combine> Batched<C> for ForestOf<C> {
+impl<C: Aggregate> Batched<C> for ForestOf<C> {
     type Ahead = ();
 
     fn new(pool: &Arc<ChunkPool>, limits: TableLimits) -> Result<ForestOf<C>, MemoryError> {
@@ -112,11 +116,17 @@ impl<C: Combine> Batched<C> for ForestOf<C> {
         })
     }
 
+    fn begin_split(&mut self, number: u32) {
+        self.short.store.set_split(number);
+        self.medium.store.set_split(number);
+        self.long.store.set_split(number);
+    }
+
     fn ahead(&self) {}
 
     fn put_short(
         &mut self,
-        batch: &[Hashed<ShortKey, C::Value>],
+        batch: &[Hashed<ShortKey, C::Held>],
         partial: &Partial<C::Accumulator>,
     ) -> Result<(), MemoryError> {
         if self.short.bytes() > self.most_bytes {
@@ -127,7 +137,7 @@ impl<C: Combine> Batched<C> for ForestOf<C> {
 
     fn put_medium(
         &mut self,
-        batch: &[Hashed<MediumKey, C::Value>],
+        batch: &[Hashed<MediumKey, C::Held>],
         partial: &Partial<C::Accumulator>,
     ) -> Result<(), MemoryError> {
         if self.medium.bytes() > self.most_bytes {
@@ -138,7 +148,7 @@ impl<C: Combine> Batched<C> for ForestOf<C> {
 
     fn put_long(
         &mut self,
-        batch: &[Hashed<LongKey, C::Value>],
+        batch: &[Hashed<LongKey, C::Held>],
         partial: &Partial<C::Accumulator>,
     ) -> Result<(), MemoryError> {
         if self.long.bytes() > self.most_bytes {

@@ -32,7 +32,7 @@ pub(crate) use slot::{
 };
 pub(crate) use table::Table;
 
-use crate::combine::Combine;
+use crate::aggregate::Aggregate;
 use crate::error::{MemoryError, Result};
 use crate::job::{Emit, Job};
 use crate::memory::ChunkPool;
@@ -108,7 +108,7 @@ pub(crate) use named;
 /// What a worker's container is made from.
 pub(crate) struct Making<'p, J: Job> {
     pub(crate) chunks: &'p Arc<ChunkPool>,
-    pub(crate) partial: &'p Partial<<J::Combine as Combine>::Accumulator>,
+    pub(crate) partial: &'p Partial<<J::Combine as Aggregate>::Accumulator>,
     pub(crate) limits: TableLimits,
     /// The keys that the job may emit, where that is known.
     pub(crate) range: Option<KeyRange>,
@@ -123,15 +123,17 @@ pub(crate) trait Inlet<'p, J: Job>: Sized + Send {
 
     fn new(making: &Making<'p, J>) -> Result<Self>;
 
-    /// Begins a split, whose bytes begin at `start`.
+    /// Begins a split, whose bytes begin at `start`. Splits are numbered in the order of the input.
     ///
     /// # Safety
     /// From `start` on, `len + OVERREAD_BYTES` initialised bytes are readable and nobody writes to
-    /// them before `finish_split` or `abandon_split`; keys that are emitted live as long.
+    /// them before `finish_split` or `abandon_split`; keys and values that are emitted live as
+    /// long.
     unsafe fn begin_split<'e, 's>(
         &'e mut self,
         start: NonNull<u8>,
         len: usize,
+        number: u32,
     ) -> Self::Split<'e, 's>;
 
     /// Takes in what was emitted to the last pair; the split's buffer is free then.
@@ -154,10 +156,13 @@ pub(crate) trait Inlet<'p, J: Job>: Sized + Send {
 }
 
 /// A container that takes its pairs in batches.
-pub(crate) trait Batched<C: Combine>: Sized {
+pub(crate) trait Batched<C: Aggregate>: Sized {
     type Ahead: Ahead;
 
     fn new(pool: &Arc<ChunkPool>, limits: TableLimits) -> Result<Self, MemoryError>;
+
+    /// Says which split the pairs that follow come from.
+    fn begin_split(&mut self, number: u32);
 
     /// Where short keys are found, as of now.
     fn ahead(&self) -> Self::Ahead;
@@ -165,21 +170,21 @@ pub(crate) trait Batched<C: Combine>: Sized {
     /// Takes keys of up to 15 bytes, whose places were asked for.
     fn put_short(
         &mut self,
-        batch: &[Hashed<ShortKey, C::Value>],
+        batch: &[Hashed<ShortKey, C::Held>],
         partial: &Partial<C::Accumulator>,
     ) -> Result<(), MemoryError>;
 
     /// Takes keys of 16 to 31 bytes.
     fn put_medium(
         &mut self,
-        batch: &[Hashed<MediumKey, C::Value>],
+        batch: &[Hashed<MediumKey, C::Held>],
         partial: &Partial<C::Accumulator>,
     ) -> Result<(), MemoryError>;
 
     /// Takes borrowed keys of 32 bytes and more; it copies those that it keeps.
     fn put_long(
         &mut self,
-        batch: &[Hashed<LongKey, C::Value>],
+        batch: &[Hashed<LongKey, C::Held>],
         partial: &Partial<C::Accumulator>,
     ) -> Result<(), MemoryError>;
 

@@ -20,9 +20,9 @@ use std::ptr::NonNull;
 use std::sync::{Arc, LazyLock};
 
 /// Tables stay as they begin.
-const NO_GROWTH: TableLimits = TableLimits { cached: 1, most: 1 };
+const NO_GROWTH: TableLimits = TableLimits { cached: 1, most: 1, beside: 1 << 30 };
 /// Tables grow as long as they like.
-const GROWTH: TableLimits = TableLimits { cached: 1 << 30, most: 1 << 30 };
+const GROWTH: TableLimits = TableLimits { cached: 1 << 30, most: 1 << 30, beside: 1 << 30 };
 
 /// A job in name only: these tests emit themselves.
 struct Keyed<K: ?Sized>(PhantomData<K>);
@@ -121,7 +121,7 @@ impl Text {
         let start = NonNull::from(&self.bytes[..]).cast();
         // SAFETY: OVERREAD_BYTES follow the text, which stays unchanged and alive to the end of the
         // test.
-        let mut emit = unsafe { emitter.begin_split(start, self.bytes.len() - OVERREAD_BYTES) };
+        let mut emit = unsafe { emitter.begin_split(start, self.bytes.len() - OVERREAD_BYTES, 0) };
         let words = || self.words.iter().map(|word| &self.bytes[word.clone()]);
         for word in words() {
             emit.emit(word, 1);
@@ -142,7 +142,7 @@ impl Text {
 /// A split for messages to name.
 fn empty_split() -> Split<'static> {
     static BAD: LazyLock<BadRecords> = LazyLock::new(|| BadRecords::new(false, true));
-    Split::new(b"", Origin { part: 0, kind: OriginKind::Memory(b"") }, 0, &BAD)
+    Split::new(b"", Origin { part: 0, kind: OriginKind::Memory(b"") }, 0, 0, &BAD)
 }
 
 /// Different words, every other of them long enough for the next class of keys.
@@ -230,7 +230,7 @@ fn two_workers_share_a_partial<C: Kind>(range: Option<KeyRange>) {
         *expected.entry(key.to_be_bytes().to_vec()).or_default() += number;
         let emitter = &mut emitters[(number / 100 % 2) as usize];
         // SAFETY: an empty split; its keys are numbers.
-        let mut emit = unsafe { emitter.begin_split(NonNull::dangling(), 0) };
+        let mut emit = unsafe { emitter.begin_split(NonNull::dangling(), 0, 0) };
         if number % 2 == 0 {
             emit.emit(key, number);
         } else {

@@ -34,6 +34,8 @@ pub(crate) struct Block {
     /// Newlines of the stream before them, if its records are lines: it cannot be read again when a
     /// line is to be numbered.
     pub(crate) newlines: Option<u64>,
+    /// Blocks before this one.
+    pub(crate) number: u64,
 }
 
 /// What lies between the reader and the workers of one stream: at most `buffers` of blocks.
@@ -46,6 +48,8 @@ struct State {
     ready: VecDeque<Block>,
     free: Vec<Buffer>,
     ended: bool,
+    /// Blocks so far.
+    blocks: u64,
 }
 
 /// What a worker finds in the queue.
@@ -66,7 +70,7 @@ impl StreamQueue {
     ) -> Result<StreamQueue> {
         let bytes = split_bytes.clamp(BLOCK_BYTES_LEAST, BLOCK_BYTES_MOST) as usize;
         let free: Result<Vec<_>, _> = (0..buffers).map(|_| Buffer::new(blocks, bytes)).collect();
-        let state = State { ready: VecDeque::new(), free: free?, ended: false };
+        let state = State { ready: VecDeque::new(), free: free?, ended: false, blocks: 0 };
         Ok(StreamQueue { state: Mutex::new(state), freed: Condvar::new() })
     }
 
@@ -85,8 +89,16 @@ impl StreamQueue {
         self.freed.notify_one();
     }
 
-    fn push(&self, block: Block) {
-        self.lock().ready.push_back(block);
+    fn push(&self, buffer: Buffer, len: usize, offset: u64, newlines: Option<u64>) {
+        let mut state = self.lock();
+        let number = state.blocks;
+        state.blocks += 1;
+        state.ready.push_back(Block { buffer, len, offset, newlines, number });
+    }
+
+    /// Blocks that came so far.
+    pub(crate) fn blocks(&self) -> u64 {
+        self.lock().blocks
     }
 
     /// Says that nothing more comes.
@@ -159,7 +171,7 @@ fn read_blocks(
         if ended {
             check_whole_records(stream, cut, offset + have as u64)?;
             if have > 0 {
-                queue.push(Block { buffer, len: have, offset, newlines });
+                queue.push(buffer, have, offset, newlines);
             }
             return Ok(offset + have as u64);
         }
@@ -180,7 +192,7 @@ fn read_blocks(
         next.reserve(rest + 1, 0)?;
         next.bytes_mut()[..rest].copy_from_slice(&buffer.bytes()[border..have]);
         let more = newlines.map(|before| before + origin::newlines(&buffer.bytes()[..border]));
-        queue.push(Block { buffer, len: border, offset, newlines });
+        queue.push(buffer, border, offset, newlines);
         wake();
         newlines = more;
         offset += border as u64;

@@ -4,10 +4,10 @@
 
 mod worker;
 
+use crate::aggregate::Aggregate;
 use crate::bad::BadRecords;
-use crate::combine::Combine;
 use crate::container::{KeyRange, Kind};
-use crate::error::{Place, Result};
+use crate::error::{Error, Place, Result};
 use crate::failure::{Failure, guard};
 use crate::ingest::{Next, StreamQueue, read_stream};
 use crate::input::StreamSource;
@@ -32,7 +32,7 @@ pub(crate) struct MapStage<'r, J: Job, K: Kind> {
     pub(crate) plan: &'r Plan,
     pub(crate) pool: &'r Pool,
     pub(crate) chunks: &'r Arc<ChunkPool>,
-    pub(crate) partial: &'r Partial<<J::Combine as Combine>::Accumulator>,
+    pub(crate) partial: &'r Partial<<J::Combine as Aggregate>::Accumulator>,
     pub(crate) failure: &'r Failure,
     pub(crate) bad: &'r BadRecords,
     pub(crate) progress: &'r Progress,
@@ -40,6 +40,23 @@ pub(crate) struct MapStage<'r, J: Job, K: Kind> {
     pub(crate) key_range: Option<KeyRange>,
     /// The container that workers use.
     pub(crate) kind: PhantomData<K>,
+}
+
+/// What of the input comes before a part of it.
+#[derive(Clone, Copy, Default)]
+struct Before {
+    files: u64,
+    splits: u64,
+}
+
+/// The number of a file or split in the whole input.
+fn numbered(before: u64, number: u64) -> Result<u32> {
+    // The last number is taken: lists of values use it as a mark.
+    let number = u32::try_from(before + number).ok().filter(|&number| number < u32::MAX);
+    number.ok_or_else(|| {
+        let cause = "more than 2^32 files or splits; give fewer files, or larger splits".to_owned();
+        Error::Option { option: "split_bytes", cause }
+    })
 }
 
 /// What the map stage did, summed over workers.
@@ -61,12 +78,19 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
     pub(crate) fn run(&'r self) -> Result<MapTotals> {
         let workers = PerWorker::new(self.pool.workers());
         let mut stream_tiles = 0;
+        let mut before = Before::default();
         for (number, part) in self.plan.parts.iter().enumerate() {
             match part {
-                Part::Ranged(ranged) => self.map_ranged(ranged, &workers)?,
+                Part::Ranged(ranged) => {
+                    self.map_ranged(ranged, before, &workers)?;
+                    before.files += ranged.material.files() as u64;
+                    before.splits += ranged.layout.splits();
+                }
                 Part::Stream(stream) => {
-                    let bytes = self.map_stream(number, stream, &workers)?;
+                    let (bytes, blocks) = self.map_stream(number, stream, before, &workers)?;
                     stream_tiles += bytes.div_ceil(self.plan.tile_bytes);
+                    before.files += 1;
+                    before.splits += blocks;
                 }
             }
         }
@@ -76,21 +100,27 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
         Ok(totals)
     }
 
-    fn map_ranged(&'r self, ranged: &Ranged, workers: &PerWorker<Worker<'r, J, K>>) -> Result<()> {
+    fn map_ranged(
+        &'r self,
+        ranged: &Ranged,
+        before: Before,
+        workers: &PerWorker<Worker<'r, J, K>>,
+    ) -> Result<()> {
         let cursor = Cursor::new(ranged.layout.splits());
         self.serve(|index| {
             let Some(split) = cursor.take() else { return Step::Done };
-            self.step(index, split, workers, |worker| worker.map_split(ranged, split))
+            self.step(index, split, workers, |worker| worker.map_split(ranged, split, before))
         })
     }
 
-    /// Returns the stream's length in bytes. The calling thread reads; the workers map.
+    /// Returns the stream's length in bytes and in blocks. The calling thread reads; the workers map.
     fn map_stream(
         &'r self,
         number: usize,
         stream: &StreamSource,
+        before: Before,
         workers: &PerWorker<Worker<'r, J, K>>,
-    ) -> Result<u64> {
+    ) -> Result<(u64, u64)> {
         let (count, split_bytes) = (self.pool.workers(), self.plan.split_bytes);
         let buffers = STREAM_BUFFERS_PER_WORKER * count + 1;
         let queue = StreamQueue::new(self.chunks.blocks(), buffers, split_bytes)?;
@@ -101,7 +131,7 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
             Next::Block(mut block) => {
                 let (offset, name) = (block.offset, &stream.name);
                 let step = self.step(index, offset, workers, |worker| {
-                    worker.map_block(&mut block, number, name)
+                    worker.map_block(&mut block, number, name, before)
                 });
                 queue.give_back(block.buffer);
                 step
@@ -115,7 +145,7 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
         let read = self.pool.run(step, read);
         // A failure of the workers stops the reader; it comes first.
         self.failure.check()?;
-        read
+        Ok((read?, queue.blocks()))
     }
 
     fn hand_over(&'r self, workers: &PerWorker<Worker<'r, J, K>>) -> Result<()> {

@@ -1,13 +1,13 @@
 //! One worker of the map stage: its reader, its emitter with its tables, its folder, and what it did.
 
-use super::{MapStage, MapTotals};
+use super::{Before, MapStage, MapTotals, numbered};
 use crate::container::{Inlet, Kind, Making};
 use crate::error::Result;
 use crate::failure::guard;
 use crate::ingest::{Block, Buffer, Reader};
 use crate::job::Job;
 use crate::origin::{Origin, OriginKind};
-use crate::partial::{Folder, PARTITIONS, RunWriter};
+use crate::partial::{Accumulators, Folder, PARTITIONS, RunWriter};
 use crate::plan::Ranged;
 use crate::split::Split;
 use crate::tokenize::fold_ascii;
@@ -17,6 +17,15 @@ use std::time::{Duration, Instant};
 
 /// Partitions are looked at after so many pairs: a small part of what they hold before folding pays.
 const PAIRS_PER_LOOK: u64 = 16 << 10;
+
+/// Records of one file that lie in a buffer.
+struct Part<'a> {
+    records: Range<usize>,
+    origin: Origin<'a>,
+    /// Where they begin in the file.
+    offset: u64,
+    file: u32,
+}
 
 /// A worker's own things, kept over all splits of the stage.
 pub(super) struct Worker<'r, J: Job, K: Kind> {
@@ -34,7 +43,7 @@ struct Mapper<'r, J: Job, K: Kind> {
     handed_over_seen: u64,
     folder: Option<Folder<J::Combine>>,
     /// Writes what is spilled.
-    writer: Option<RunWriter<J::Combine>>,
+    writer: Option<RunWriter<Accumulators<J::Combine>>>,
     compress: Duration,
 }
 
@@ -72,13 +81,13 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
     }
 
     /// Reads and maps one split, extent by extent.
-    pub(super) fn map_split(&mut self, ranged: &Ranged, split: u64) -> Result<()> {
+    pub(super) fn map_split(&mut self, ranged: &Ranged, split: u64, before: Before) -> Result<()> {
         let stage = self.mapper.stage;
         let reader = match &mut self.reader {
             Some(reader) => reader,
             none => none.insert(Reader::new(stage.chunks.blocks(), stage.plan.split_bytes)?),
         };
-        let mut bytes = 0;
+        let (mut bytes, number) = (0, numbered(before.splits, split)?);
         for extent in ranged.layout.extents(split) {
             let began = Instant::now();
             let records = reader.read(ranged, &extent, &stage.plan.cut)?;
@@ -86,7 +95,9 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
             bytes += extent.bytes.end - extent.bytes.start;
             if let Some(records) = records {
                 let origin = ranged.origin(extent.file);
-                self.mapper.map(reader.buffer(), records.bytes, origin, records.offset)?;
+                let file = numbered(before.files, extent.file as u64)?;
+                let part = Part { records: records.bytes, origin, offset: records.offset, file };
+                self.mapper.map(reader.buffer(), part, number)?;
             }
         }
         self.count_split(bytes);
@@ -95,10 +106,17 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
     }
 
     /// Maps a block of the stream that is that part of the plan.
-    pub(super) fn map_block(&mut self, block: &mut Block, part: usize, name: &Path) -> Result<()> {
+    pub(super) fn map_block(
+        &mut self,
+        block: &mut Block,
+        part: usize,
+        name: &Path,
+        before: Before,
+    ) -> Result<()> {
         let kind = OriginKind::Stream { name, newlines: block.newlines };
-        let origin = Origin { part, kind };
-        self.mapper.map(&mut block.buffer, 0..block.len, origin, block.offset)?;
+        let (origin, file) = (Origin { part, kind }, numbered(before.files, 0)?);
+        let part = Part { records: 0..block.len, origin, offset: block.offset, file };
+        self.mapper.map(&mut block.buffer, part, numbered(before.splits, block.number)?)?;
         self.count_split(block.len as u64);
         self.mapper.compress()?;
         self.mapper.spill()
@@ -118,20 +136,16 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
 }
 
 impl<J: Job, K: Kind> Mapper<'_, J, K> {
-    /// Maps the records in a part of `buffer`, and combines all of their pairs.
-    fn map(
-        &mut self,
-        buffer: &mut Buffer,
-        records: Range<usize>,
-        origin: Origin<'_>,
-        offset: u64,
-    ) -> Result<()> {
+    /// Maps the records in a part of `buffer`, which belong to split `number`, and takes in all of
+    /// their pairs.
+    fn map(&mut self, buffer: &mut Buffer, part: Part<'_>, number: u32) -> Result<()> {
+        let Part { records, origin, offset, file } = part;
         let (job, emitter) = (self.stage.job, &mut self.emitter);
         if job.folds_ascii() {
             fold_ascii(&mut buffer.bytes_mut()[records.clone()]);
         }
         let bytes = &buffer.bytes()[records.clone()];
-        let split = Split::new(bytes, origin, offset, self.stage.bad);
+        let split = Split::new(bytes, origin, offset, file, self.stage.bad);
         let mapped = guard(
             || origin.place(None, offset),
             || {
@@ -140,7 +154,7 @@ impl<J: Job, K: Kind> Mapper<'_, J, K> {
                 // or abandoned below.
                 let mut emit = unsafe {
                     let start = buffer.start().add(records.start);
-                    emitter.begin_split(start, bytes.len())
+                    emitter.begin_split(start, bytes.len(), number)
                 };
                 job.map(split, &mut emit)?;
                 drop(emit);

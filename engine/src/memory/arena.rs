@@ -70,6 +70,11 @@ impl ByteArena {
         Ok(start)
     }
 
+    /// Bytes in use, about.
+    pub(crate) fn bytes(&self) -> usize {
+        self.current * CHUNK_BYTES + self.used + self.large_bytes
+    }
+
     /// Forgets all strings; keeps the chunks for the next ones.
     pub(crate) fn clear(&mut self) {
         self.current = 0;

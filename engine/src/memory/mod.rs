@@ -10,12 +10,15 @@ mod block;
 mod budget;
 mod chunk;
 mod reserved;
+mod values;
 
 pub(crate) use arena::ByteArena;
 pub(crate) use block::{Access, Block, BlockPool};
 pub(crate) use budget::Budget;
 pub(crate) use chunk::{ChunkList, ChunkPool};
 pub(crate) use reserved::Reserved;
+pub(crate) use values::KeptValues;
+pub(crate) use values::ValueStore;
 
 /// Asks the processor to fetch the memory at an address, which need not be valid.
 #[inline(always)]

@@ -6,26 +6,29 @@ mod write;
 
 pub use file::AtomicFile;
 
-use crate::combine::Combine;
+use crate::aggregate::Aggregate;
 use crate::engine::Core;
 use crate::error::{MemoryError, Result};
 use crate::job::Job;
 use crate::key::Key;
-use crate::memory::ByteArena;
+use crate::memory::{ByteArena, ChunkPool, KeptValues};
 use crate::merge::Piece;
-use crate::partial::{PairRef, RunReader, read_run};
+use crate::partial::{Answers, PairRef, RunReader, read_run};
+use crate::plan::FileNames;
 use crate::stats::Stats;
 use crate::storage::Scratch;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-type Accumulator<J> = <<J as Job>::Combine as Combine>::Accumulator;
-type Answer<J> = <<J as Job>::Combine as Combine>::Output;
+type Value<J> = <<J as Job>::Combine as Aggregate>::Reduced;
+type Answer<'a, J> = <<J as Job>::Combine as Aggregate>::Output<'a>;
 
 /// The answer of a job, in the order that was asked for.
 pub struct Output<J: Job> {
-    pieces: Vec<Piece<Accumulator<J>>>,
-    /// Bytes of keys that the pieces point at.
-    _long_keys: Vec<ByteArena>,
+    pieces: Vec<Piece<Value<J>>>,
+    /// Bytes of keys and values that the pieces point at.
+    _pointed_at: PointedAt,
+    files: FileNames,
     stored: Stored,
     len: u64,
     stats: Stats,
@@ -36,7 +39,14 @@ pub struct Output<J: Job> {
 /// Where pieces are that are not in memory.
 pub(crate) struct Stored {
     pub(crate) scratch: Arc<Scratch>,
+    pub(crate) chunks: Arc<ChunkPool>,
     pub(crate) block_bytes: usize,
+}
+
+/// Bytes of keys and values that pieces in memory point at.
+pub(crate) struct PointedAt {
+    pub(crate) _long_keys: Vec<ByteArena>,
+    pub(crate) _values: Vec<KeptValues>,
 }
 
 /// The engine's core, which gives memory back to the system when an answer lets go of it.
@@ -51,13 +61,21 @@ impl Drop for TrimmedCore {
 impl<J: Job> Output<J> {
     pub(crate) fn new(
         core: Arc<Core>,
-        pieces: Vec<Piece<Accumulator<J>>>,
-        long_keys: Vec<ByteArena>,
+        pieces: Vec<Piece<Value<J>>>,
+        pointed_at: PointedAt,
         stored: Stored,
+        files: FileNames,
         stats: Stats,
     ) -> Self {
         let len = pieces.iter().map(Piece::pairs).sum();
-        Output { pieces, _long_keys: long_keys, stored, len, stats, core: TrimmedCore(core) }
+        let core = TrimmedCore(core);
+        Output { pieces, _pointed_at: pointed_at, files, stored, len, stats, core }
+    }
+
+    /// The path of an input file by its number ([`Split::file`](crate::Split::file)): as given, or
+    /// below the folder as given; or `standard input`, or `memory`. `None` if there is no such file.
+    pub fn file(&self, number: u32) -> Option<PathBuf> {
+        self.files.get(number)
     }
 
     /// Number of pairs.
@@ -82,7 +100,8 @@ impl<J: Job> Output<J> {
     /// [`for_each`](Output::for_each).
     pub fn iter(
         &self,
-    ) -> Result<impl Iterator<Item = (<J::Key as Key>::Borrowed<'_>, Answer<J>)>, MemoryError> {
+    ) -> Result<impl Iterator<Item = (<J::Key as Key>::Borrowed<'_>, Answer<'_, J>)>, MemoryError>
+    {
         let held = self.pieces.iter().map(|piece| match piece {
             Piece::Held(held) => Ok(held),
             Piece::Stored(_) => Err(MemoryError::OnDisk { pairs: self.len }),
@@ -99,7 +118,7 @@ impl<J: Job> Output<J> {
     /// [`StorageError`](crate::StorageError) if the disk fails.
     pub fn for_each(
         &self,
-        mut see: impl FnMut(<J::Key as Key>::Borrowed<'_>, Answer<J>),
+        mut see: impl FnMut(<J::Key as Key>::Borrowed<'_>, Answer<'_, J>),
     ) -> Result<()> {
         let mut reader = None;
         for piece in &self.pieces {
@@ -123,16 +142,16 @@ impl<J: Job> Output<J> {
     /// The reader of pieces on disk, made when it is first needed.
     fn reader<'r>(
         &self,
-        reader: &'r mut Option<RunReader<J::Combine>>,
-    ) -> Result<&'r mut RunReader<J::Combine>> {
-        let Stored { scratch, block_bytes } = &self.stored;
+        reader: &'r mut Option<RunReader<Answers<J::Combine>>>,
+    ) -> Result<&'r mut RunReader<Answers<J::Combine>>> {
+        let Stored { scratch, chunks, block_bytes } = &self.stored;
         match reader {
             Some(reader) => Ok(reader),
-            none => Ok(none.insert(RunReader::new(scratch, self.core.0.blocks(), *block_bytes)?)),
+            none => Ok(none.insert(RunReader::new(scratch, chunks, *block_bytes)?)),
         }
     }
 }
 
-fn show<J: Job>(pair: PairRef<'_, Accumulator<J>>) -> (<J::Key as Key>::Borrowed<'_>, Answer<J>) {
+fn show<J: Job>(pair: PairRef<'_, Value<J>>) -> (<J::Key as Key>::Borrowed<'_>, Answer<'_, J>) {
     (J::Key::view(pair.key), J::Combine::finish(pair.value))
 }

@@ -1,15 +1,15 @@
 //! Writing an answer: workers format portions of it side by side and write them in turn, so that a
 //! fast disk waits for no formatter and memory holds a few pieces of text at most.
 
-use super::{Accumulator, Answer, Output, show};
+use super::{Answer, Output, Value, show};
+use crate::aggregate::Aggregate;
 use crate::cancel::Cancel;
-use crate::combine::Combine;
 use crate::error::{OutputError, Result};
 use crate::failure::Failure;
 use crate::job::Job;
 use crate::key::Key;
 use crate::merge::{Held, Piece};
-use crate::partial::{PairRef, RunReader, read_run};
+use crate::partial::{Answers, PairRef, RunReader, read_run};
 use crate::schedule::{Cursor, PerWorker, Step};
 use std::io::Write;
 use std::ops::Range;
@@ -32,9 +32,9 @@ enum Portion<'o, V: Copy> {
 }
 
 /// What a worker writes with.
-struct Writer<C: Combine> {
+struct Writer<C: Aggregate> {
     text: Vec<u8>,
-    reader: Option<RunReader<C>>,
+    reader: Option<RunReader<Answers<C>>>,
 }
 
 /// The sink, and the number of the portion whose turn it is.
@@ -54,7 +54,7 @@ impl<J: Job> Output<J> {
         sink: &mut (dyn Write + Send),
         name: &Path,
         cancel: &Cancel,
-        format: impl Fn(<J::Key as Key>::Borrowed<'_>, Answer<J>, &mut Vec<u8>) + Sync,
+        format: impl Fn(<J::Key as Key>::Borrowed<'_>, Answer<'_, J>, &mut Vec<u8>) + Sync,
     ) -> Result<()> {
         let portions = self.portions();
         let (cursor, failure) = (Cursor::new(portions.len() as u64), Failure::new(cancel));
@@ -82,7 +82,7 @@ impl<J: Job> Output<J> {
         turn.sink.flush().map_err(|cause| OutputError::from_write(name, cause).into())
     }
 
-    fn portions(&self) -> Vec<Portion<'_, Accumulator<J>>> {
+    fn portions(&self) -> Vec<Portion<'_, Value<J>>> {
         let mut portions = Vec::new();
         for piece in &self.pieces {
             match piece {
@@ -103,13 +103,13 @@ impl<J: Job> Output<J> {
     /// Formats a portion. All text but the last piece is written.
     fn format(
         &self,
-        portion: &Portion<'_, Accumulator<J>>,
-        format: &impl Fn(<J::Key as Key>::Borrowed<'_>, Answer<J>, &mut Vec<u8>),
+        portion: &Portion<'_, Value<J>>,
+        format: &impl Fn(<J::Key as Key>::Borrowed<'_>, Answer<'_, J>, &mut Vec<u8>),
         writer: &mut Writer<J::Combine>,
         write: &impl Fn(&mut Vec<u8>) -> Result<()>,
     ) -> Result<()> {
         let text = &mut writer.text;
-        let mut add = |pair: PairRef<'_, Accumulator<J>>| {
+        let mut add = |pair: PairRef<'_, Value<J>>| {
             let (key, answer) = show::<J>(pair);
             format(key, answer, text);
             if text.len() >= TEXT_BYTES { write(text) } else { Ok(()) }

@@ -1,9 +1,10 @@
 //! Folding: pairs with equal keys become one. Compress (while the job runs, so that partials stay
 //! small) and reduce (at its end) are the same fold; they differ in who takes the result.
 
+use super::form::Accumulators;
 use super::runs::RunWriter;
 use super::{PARTITION_BITS, Pairs, Partition};
-use crate::combine::Combine;
+use crate::aggregate::Aggregate;
 use crate::container::{Entry, LongKey, MediumKey, ShortKey, SlotKey, Table};
 use crate::error::{MemoryError, Result};
 use crate::memory::{ByteArena, ChunkList, ChunkPool};
@@ -37,17 +38,17 @@ impl<V: Copy> Taker<V> for Pairs<V> {
 }
 
 /// Within a partition the hash's first bits are all alike.
-type FoldTable<K, C> = Table<K, <C as Combine>::Accumulator, PARTITION_BITS>;
+type FoldTable<K, C> = Table<K, <C as Aggregate>::Accumulator, PARTITION_BITS>;
 
 /// A worker's tables for folding one partition at a time, reused from one to the next.
-pub(crate) struct Folder<C: Combine> {
+pub(crate) struct Folder<C: Aggregate> {
     short: FoldTable<ShortKey, C>,
     medium: FoldTable<MediumKey, C>,
     long: FoldTable<LongKey, C>,
     pool: Arc<ChunkPool>,
 }
 
-impl<C: Combine> Folder<C> {
+impl<C: Aggregate> Folder<C> {
     pub(crate) fn new(pool: &Arc<ChunkPool>) -> Result<Folder<C>, MemoryError> {
         let (blocks, bits) = (pool.blocks(), FoldTable::<ShortKey, C>::bits_for(0));
         Ok(Folder {
@@ -90,7 +91,7 @@ impl<C: Combine> Folder<C> {
     pub(crate) fn spill(
         &mut self,
         partition: &mut Partition<C::Accumulator>,
-        run: &mut RunWriter<C>,
+        run: &mut RunWriter<Accumulators<C>>,
     ) -> Result<()> {
         self.fold::<true, _>(&mut partition.pairs, run)
     }
@@ -130,7 +131,7 @@ impl<C: Combine> Folder<C> {
 /// Pairs are probed for this many at a time, so that their cache misses overlap.
 const BATCH: usize = 32;
 
-fn fold_class<C: Combine, K: SlotKey, T: Taker<C::Accumulator>, const CANONICAL: bool>(
+fn fold_class<C: Aggregate, K: SlotKey, T: Taker<C::Accumulator>, const CANONICAL: bool>(
     table: &mut FoldTable<K, C>,
     entries: &mut ChunkList<Entry<K, C::Accumulator>>,
     taker: &mut T,

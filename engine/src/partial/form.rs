@@ -4,9 +4,10 @@
 
 use super::PairRef;
 use super::compress::Compressor;
-use crate::combine::Combine;
+use crate::aggregate::Aggregate;
 use crate::error::MemoryError;
-use crate::memory::{BlockPool, Reserved};
+use crate::memory::{BlockPool, Reserved, ValueStore};
+use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,6 +20,49 @@ pub(crate) const HEADER_BYTES: usize = 40;
 /// The flag of a payload that is compressed with LZ4.
 const COMPRESSED: u16 = 1;
 const PURPOSE: &str = "blocks on their way to and from disk";
+
+/// What blocks hold beside keys: values of a type, and how they become bytes.
+pub(crate) trait Form: 'static {
+    /// A value.
+    type Value: Copy + Send + Sync + 'static;
+    /// Whether values point at memory of a store.
+    const POINTS: bool;
+
+    fn encode(value: &Self::Value, out: &mut Vec<u8>);
+    fn decode(bytes: &mut &[u8], store: &mut ValueStore) -> Option<Self::Value>;
+}
+
+/// The accumulators of a partial.
+pub(crate) struct Accumulators<C>(PhantomData<fn() -> C>);
+
+/// What keys that are complete came to.
+pub(crate) struct Answers<C>(PhantomData<fn() -> C>);
+
+impl<C: Aggregate> Form for Accumulators<C> {
+    type Value = C::Accumulator;
+    const POINTS: bool = C::POINTS;
+
+    fn encode(value: &C::Accumulator, out: &mut Vec<u8>) {
+        C::encode(value, out);
+    }
+
+    fn decode(bytes: &mut &[u8], store: &mut ValueStore) -> Option<C::Accumulator> {
+        C::decode(bytes, store)
+    }
+}
+
+impl<C: Aggregate> Form for Answers<C> {
+    type Value = C::Reduced;
+    const POINTS: bool = C::POINTS && !C::REDUCES;
+
+    fn encode(value: &C::Reduced, out: &mut Vec<u8>) {
+        C::encode_reduced(value, out);
+    }
+
+    fn decode(bytes: &mut &[u8], store: &mut ValueStore) -> Option<C::Reduced> {
+        C::decode_reduced(bytes, store)
+    }
+}
 
 /// Why bytes are not the block that was written.
 pub(crate) type Damage = &'static str;
@@ -102,11 +146,11 @@ impl OpenBlock {
     }
 
     /// Adds a pair; says whether the block is full and should be sealed now.
-    pub(crate) fn push<C: Combine>(
+    pub(crate) fn push<F: Form>(
         &mut self,
-        pair: PairRef<'_, C::Accumulator>,
+        pair: PairRef<'_, F::Value>,
     ) -> Result<bool, MemoryError> {
-        push_pair::<C>(pair, &mut self.payload);
+        push_pair::<F>(pair, &mut self.payload);
         self.pairs += 1;
         self.memory.cover(self.payload.capacity())?;
         Ok(self.payload.len() >= self.full_bytes)
@@ -159,8 +203,8 @@ impl Sealer {
     }
 }
 
-/// Appends a pair's bytes: the key's length (LEB128), the key, the value as its combine encodes it.
-pub(crate) fn push_pair<C: Combine>(pair: PairRef<'_, C::Accumulator>, out: &mut Vec<u8>) {
+/// Appends a pair's bytes: the key's length (LEB128), the key, the value as its form encodes it.
+pub(crate) fn push_pair<F: Form>(pair: PairRef<'_, F::Value>, out: &mut Vec<u8>) {
     let mut len = pair.key.len();
     while len >= 0x80 {
         out.push(len as u8 | 0x80);
@@ -168,7 +212,7 @@ pub(crate) fn push_pair<C: Combine>(pair: PairRef<'_, C::Accumulator>, out: &mut
     }
     out.push(len as u8);
     out.extend_from_slice(pair.key);
-    C::encode(pair.value, out);
+    F::encode(pair.value, out);
 }
 
 /// A block while it is read, pair by pair.
@@ -249,7 +293,10 @@ impl BlockReader {
     }
 
     /// The next pair of the block; the key is where it says, in [`bytes`](BlockReader::bytes).
-    pub(crate) fn next<C: Combine>(&mut self) -> Result<Option<ReadPair<C>>, Damage> {
+    pub(crate) fn next<F: Form>(
+        &mut self,
+        store: &mut ValueStore,
+    ) -> Result<Option<ReadPair<F>>, Damage> {
         const DAMAGE: Damage = "the block holds other pairs than it says";
         if self.pairs_left == 0 {
             return if self.at == self.payload.len() { Ok(None) } else { Err(DAMAGE) };
@@ -259,7 +306,7 @@ impl BlockReader {
         let len = take_len(&mut rest).filter(|&len| len <= rest.len()).ok_or(DAMAGE)?;
         let start = self.payload.len() - rest.len();
         rest = &rest[len..];
-        let value = C::decode(&mut rest).ok_or(DAMAGE)?;
+        let value = F::decode(&mut rest, store).ok_or(DAMAGE)?;
         self.at = self.payload.len() - rest.len();
         Ok(Some(ReadPair { key: start..start + len, value }))
     }
@@ -271,9 +318,9 @@ impl BlockReader {
 }
 
 /// A pair as it was read.
-pub(crate) struct ReadPair<C: Combine> {
+pub(crate) struct ReadPair<F: Form> {
     pub(crate) key: Range<usize>,
-    pub(crate) value: C::Accumulator,
+    pub(crate) value: F::Value,
 }
 
 fn take_len(bytes: &mut &[u8]) -> Option<usize> {

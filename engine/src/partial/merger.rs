@@ -2,12 +2,14 @@
 //! of any size is folded in the memory of one block per run. Where there are more runs than blocks
 //! may be held, some are merged into longer ones first.
 
+use super::PairRef;
 use super::fold::Taker;
+use super::form::{Accumulators, Form};
 use super::runs::{Run, RunReader, RunWriter};
-use crate::combine::Combine;
+use crate::aggregate::Aggregate;
 use crate::container::{Entry, LONG_KEY_BYTES, LongKey, MediumKey, ShortKey, SlotKey, hash_bytes};
 use crate::error::{Error, Result};
-use crate::memory::BlockPool;
+use crate::memory::{ChunkPool, ValueStore};
 use crate::sizing::Shares;
 use crate::storage::Scratch;
 use std::cmp::Ordering;
@@ -16,17 +18,18 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 /// A worker's way of merging runs; its buffers serve one partition after the other.
-pub(crate) struct Merger<C: Combine> {
+pub(crate) struct Merger<C: Aggregate> {
     scratch: Arc<Scratch>,
-    blocks: Arc<BlockPool>,
+    chunks: Arc<ChunkPool>,
     block_bytes: usize,
     /// The most runs that are read at once.
     fan_in: usize,
-    readers: Vec<RunReader<C>>,
+    readers: Vec<RunReader<Accumulators<C>>>,
     /// A binary heap, the run with the least pair first.
     heads: Vec<Head>,
-    /// The key that is being folded.
+    /// The key that is being folded, and what its value points at.
     key: Vec<u8>,
+    store: ValueStore,
 }
 
 /// A run and where the pair at which it stands belongs.
@@ -55,16 +58,17 @@ impl Place {
     }
 }
 
-impl<C: Combine> Merger<C> {
-    pub(crate) fn new(scratch: &Arc<Scratch>, blocks: &Arc<BlockPool>, shares: &Shares) -> Self {
+impl<C: Aggregate> Merger<C> {
+    pub(crate) fn new(scratch: &Arc<Scratch>, chunks: &Arc<ChunkPool>, shares: &Shares) -> Self {
         Merger {
             scratch: Arc::clone(scratch),
-            blocks: Arc::clone(blocks),
+            chunks: Arc::clone(chunks),
             block_bytes: shares.block_bytes,
             fan_in: (shares.merge_bytes / (2 * shares.block_bytes)).max(2),
             readers: Vec::new(),
             heads: Vec::new(),
             key: Vec::new(),
+            store: ValueStore::new(chunks),
         }
     }
 
@@ -77,7 +81,8 @@ impl<C: Combine> Merger<C> {
             return self.merge_some(runs, taker);
         }
         let mut longer = Vec::new();
-        let mut writer = RunWriter::<C>::new(&self.scratch, &self.blocks, self.block_bytes)?;
+        let mut writer =
+            RunWriter::<Accumulators<C>>::new(&self.scratch, &self.chunks, self.block_bytes)?;
         for some in runs.chunks(self.fan_in) {
             writer.begin(number);
             self.merge_some(some, &mut writer)?;
@@ -92,7 +97,7 @@ impl<C: Combine> Merger<C> {
         T: Taker<C::Accumulator, Error = Error>,
     {
         while self.readers.len() < runs.len() {
-            self.readers.push(RunReader::new(&self.scratch, &self.blocks, self.block_bytes)?);
+            self.readers.push(RunReader::new(&self.scratch, &self.chunks, self.block_bytes)?);
         }
         self.heads.clear();
         for (number, run) in runs.iter().enumerate() {
@@ -106,13 +111,16 @@ impl<C: Combine> Merger<C> {
             let Some(first) = self.readers[reader].pair() else { break };
             self.key.clear();
             self.key.extend_from_slice(first.key);
-            let mut total = *first.value;
+            let mut total = C::identity();
+            C::copy_in(&mut total, first.value, &mut self.store);
             self.advance_first()?;
             while let Some(next) = self.first_if_same(place) {
-                C::merge(&mut total, &next);
+                C::copy_in(&mut total, &next, &mut self.store);
                 self.advance_first()?;
             }
+            self.store.check()?;
             give(place, &self.key, total, taker)?;
+            self.store.reset();
         }
         Ok(())
     }
@@ -185,11 +193,11 @@ fn give<V: Copy, T: Taker<V>>(
 }
 
 /// Shows the pairs of a run (or of a part of it) as they stand.
-pub(crate) fn read_run<C: Combine>(
-    reader: &mut RunReader<C>,
+pub(crate) fn read_run<F: Form>(
+    reader: &mut RunReader<F>,
     number: usize,
     extents: &[Range<u64>],
-    mut see: impl FnMut(super::PairRef<'_, C::Accumulator>) -> Result<()>,
+    mut see: impl FnMut(PairRef<'_, F::Value>) -> Result<()>,
 ) -> Result<()> {
     reader.begin(number, extents);
     while reader.advance()? {

@@ -16,7 +16,7 @@ mod spill;
 mod tests;
 
 pub(crate) use fold::{Folder, Taker};
-pub(crate) use form::{OpenBlock, Sealer};
+pub(crate) use form::{Accumulators, Answers, Form, OpenBlock, Sealer};
 pub(crate) use merger::{Merger, read_run};
 pub(crate) use pairs::{PairRef, Pairs};
 pub(crate) use partition::Partition;
@@ -25,7 +25,7 @@ pub(crate) use spill::Spill;
 
 use crate::container::{Entry, SlotKey, Table};
 use crate::error::MemoryError;
-use crate::memory::ChunkPool;
+use crate::memory::{ChunkPool, KeptValues, ValueStore};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// log2 of the number of partitions of every partial. 256 of them keep a partition's table inside a
@@ -44,6 +44,8 @@ pub(crate) fn partition_of(hash: u64) -> usize {
 /// held for a few hundred pairs at a time.
 pub(crate) struct Partial<V: Copy> {
     partitions: Vec<Mutex<Partition<V>>>,
+    /// What accumulators that were handed over point at.
+    values: Mutex<Vec<KeptValues>>,
     /// `None` if memory has no limit.
     spill: Option<Spill>,
 }
@@ -51,7 +53,20 @@ pub(crate) struct Partial<V: Copy> {
 impl<V: Copy> Partial<V> {
     pub(crate) fn new(pool: &Arc<ChunkPool>, spill: Option<Spill>) -> Partial<V> {
         let partitions = (0..PARTITIONS).map(|_| Mutex::new(Partition::new(pool))).collect();
-        Partial { partitions, spill }
+        Partial { partitions, values: Mutex::default(), spill }
+    }
+
+    /// Takes over what the accumulators that were handed over so far point at.
+    pub(crate) fn keep_values(&self, store: &mut ValueStore) {
+        if let Some(values) = store.seal() {
+            self.values.lock().unwrap_or_else(PoisonError::into_inner).push(values);
+        }
+    }
+
+    /// What accumulators that were handed over so far point at, for whoever keeps it as long as they
+    /// are used.
+    pub(crate) fn take_values(&self) -> Vec<KeptValues> {
+        std::mem::take(&mut self.values.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Where pairs go that memory has no room for, if memory has a limit.

@@ -5,11 +5,10 @@
 
 use super::PairRef;
 use super::fold::Taker;
-use super::form::{BlockReader, OpenBlock, Sealer};
-use crate::combine::Combine;
+use super::form::{BlockReader, Form, OpenBlock, Sealer};
 use crate::container::{Entry, SlotKey};
 use crate::error::{Error, MemoryError, Result};
-use crate::memory::{BlockPool, ByteArena};
+use crate::memory::{ByteArena, ChunkPool, ValueStore};
 use crate::storage::Scratch;
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -62,26 +61,26 @@ pub(crate) fn store(
 }
 
 /// Writes pairs into a run, in the order in which it takes them.
-pub(crate) struct RunWriter<C> {
+pub(crate) struct RunWriter<F> {
     scratch: Arc<Scratch>,
     block: OpenBlock,
     sealer: Sealer,
     run: Run,
-    combine: PhantomData<fn() -> C>,
+    form: PhantomData<fn() -> F>,
 }
 
-impl<C: Combine> RunWriter<C> {
+impl<F: Form> RunWriter<F> {
     pub(crate) fn new(
         scratch: &Arc<Scratch>,
-        blocks: &Arc<BlockPool>,
+        chunks: &Arc<ChunkPool>,
         block_bytes: usize,
-    ) -> Result<RunWriter<C>, MemoryError> {
+    ) -> Result<RunWriter<F>, MemoryError> {
         Ok(RunWriter {
             scratch: Arc::clone(scratch),
-            block: OpenBlock::new(blocks, block_bytes)?,
-            sealer: Sealer::new(blocks),
+            block: OpenBlock::new(chunks.blocks(), block_bytes)?,
+            sealer: Sealer::new(chunks.blocks()),
             run: Run::default(),
-            combine: PhantomData,
+            form: PhantomData,
         })
     }
 
@@ -90,8 +89,8 @@ impl<C: Combine> RunWriter<C> {
         self.run.number = number;
     }
 
-    pub(crate) fn push(&mut self, pair: PairRef<'_, C::Accumulator>) -> Result<()> {
-        if self.block.push::<C>(pair)? { self.store() } else { Ok(()) }
+    pub(crate) fn push(&mut self, pair: PairRef<'_, F::Value>) -> Result<()> {
+        if self.block.push::<F>(pair)? { self.store() } else { Ok(()) }
     }
 
     /// The run, all of it on disk.
@@ -109,10 +108,10 @@ impl<C: Combine> RunWriter<C> {
     }
 }
 
-impl<C: Combine> Taker<C::Accumulator> for RunWriter<C> {
+impl<F: Form> Taker<F::Value> for RunWriter<F> {
     type Error = Error;
 
-    fn take<K: SlotKey>(&mut self, entry: &Entry<K, C::Accumulator>) -> Result<()> {
+    fn take<K: SlotKey>(&mut self, entry: &Entry<K, F::Value>) -> Result<()> {
         self.push(PairRef::of(entry))
     }
 
@@ -123,29 +122,32 @@ impl<C: Combine> Taker<C::Accumulator> for RunWriter<C> {
 }
 
 /// Reads the pairs of a run, one after the other.
-pub(crate) struct RunReader<C: Combine> {
+pub(crate) struct RunReader<F: Form> {
     scratch: Arc<Scratch>,
     number: usize,
     /// What is still to be read, the next last.
     extents: Vec<Range<u64>>,
     reader: BlockReader,
     key: Range<usize>,
-    value: Option<C::Accumulator>,
+    value: Option<F::Value>,
+    /// What the value points at.
+    store: ValueStore,
 }
 
-impl<C: Combine> RunReader<C> {
+impl<F: Form> RunReader<F> {
     pub(crate) fn new(
         scratch: &Arc<Scratch>,
-        blocks: &Arc<BlockPool>,
+        chunks: &Arc<ChunkPool>,
         block_bytes: usize,
-    ) -> Result<RunReader<C>, MemoryError> {
+    ) -> Result<RunReader<F>, MemoryError> {
         Ok(RunReader {
             scratch: Arc::clone(scratch),
             number: 0,
             extents: Vec::new(),
-            reader: BlockReader::new(blocks, block_bytes)?,
+            reader: BlockReader::new(chunks.blocks(), block_bytes)?,
             key: 0..0,
             value: None,
+            store: ValueStore::new(chunks),
         })
     }
 
@@ -156,13 +158,23 @@ impl<C: Combine> RunReader<C> {
         self.extents.extend(extents.iter().rev().cloned());
         self.reader.clear();
         self.value = None;
+        self.store.reset();
     }
 
-    /// Goes on to the next pair; says whether there is one.
+    /// Goes on to the next pair; says whether there is one. What the last one pointed at is gone.
     pub(crate) fn advance(&mut self) -> Result<bool> {
+        if F::POINTS {
+            self.store.reset();
+        }
+        self.advance_keeping()
+    }
+
+    /// As `advance`, but what the values so far point at stays until `begin`.
+    pub(crate) fn advance_keeping(&mut self) -> Result<bool> {
         loop {
-            match self.reader.next::<C>() {
+            match self.reader.next::<F>(&mut self.store) {
                 Ok(Some(pair)) => {
+                    self.store.check()?;
                     (self.key, self.value) = (pair.key, Some(pair.value));
                     return Ok(true);
                 }
@@ -193,7 +205,7 @@ impl<C: Combine> RunReader<C> {
     }
 
     /// The pair it stands at, if there is one.
-    pub(crate) fn pair(&self) -> Option<PairRef<'_, C::Accumulator>> {
+    pub(crate) fn pair(&self) -> Option<PairRef<'_, F::Value>> {
         let value = self.value.as_ref()?;
         Some(PairRef { key: &self.reader.bytes()[self.key.clone()], value })
     }

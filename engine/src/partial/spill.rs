@@ -2,9 +2,10 @@
 //! after the other and round about, each folded and as a run of blocks.
 
 use super::fold::Folder;
+use super::form::{Accumulators, Form};
 use super::runs::RunWriter;
 use super::{PARTITIONS, Partial};
-use crate::combine::Combine;
+use crate::aggregate::Aggregate;
 use crate::error::{MemoryError, Result};
 use crate::memory::ChunkPool;
 use crate::sizing::Shares;
@@ -38,11 +39,11 @@ impl Spill {
     }
 
     /// A worker's writer of runs.
-    pub(crate) fn writer<C: Combine>(
+    pub(crate) fn writer<F: Form>(
         &self,
-        chunks: &ChunkPool,
-    ) -> Result<RunWriter<C>, MemoryError> {
-        RunWriter::new(&self.scratch, chunks.blocks(), self.shares.block_bytes)
+        chunks: &Arc<ChunkPool>,
+    ) -> Result<RunWriter<F>, MemoryError> {
+        RunWriter::new(&self.scratch, chunks, self.shares.block_bytes)
     }
 
     /// Whether the pairs in memory have passed their share.
@@ -56,30 +57,35 @@ impl Spill {
     }
 
     /// Spills partitions until there is room again. Workers may do so side by side.
-    pub(crate) fn relieve<C: Combine>(
+    pub(crate) fn relieve<C: Aggregate>(
         &self,
         partial: &Partial<C::Accumulator>,
         chunks: &ChunkPool,
         folder: &mut Folder<C>,
-        writer: &mut RunWriter<C>,
+        writer: &mut RunWriter<Accumulators<C>>,
     ) -> Result<()> {
+        // Lists of one hand-over lie beside each other whatever their partition, so their memory is
+        // free only when all partitions were spilled.
+        let values = partial.take_values();
         for _ in 0..PARTITIONS {
-            if chunks.held_bytes() <= self.shares.partial_bytes / LEFT_DIVISOR {
+            let enough = chunks.held_bytes() <= self.shares.partial_bytes / LEFT_DIVISOR;
+            if values.is_empty() && enough {
                 break;
             }
             let number = self.next.fetch_add(1, Ordering::Relaxed) % PARTITIONS;
             self.spill(number, partial, folder, writer)?;
         }
+        drop(values);
         Ok(())
     }
 
     /// Spills a partition's pairs, if it has any.
-    pub(crate) fn spill<C: Combine>(
+    pub(crate) fn spill<C: Aggregate>(
         &self,
         number: usize,
         partial: &Partial<C::Accumulator>,
         folder: &mut Folder<C>,
-        writer: &mut RunWriter<C>,
+        writer: &mut RunWriter<Accumulators<C>>,
     ) -> Result<()> {
         let mut partition = partial.partition(number);
         if partition.pairs.len() == 0 {

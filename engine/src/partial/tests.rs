@@ -1,10 +1,10 @@
 //! Blocks come back as they were written, or are refused: no damage goes unseen.
 
 use super::PairRef;
-use super::form::{BlockReader, Damage, OpenBlock, Sealer};
+use super::form::{Accumulators, BlockReader, Damage, OpenBlock, Sealer};
 use crate::combine::Sum;
 use crate::error::{MemoryError, Result};
-use crate::memory::{BlockPool, Budget};
+use crate::memory::{BlockPool, Budget, ChunkPool, ValueStore};
 use proptest::prelude::*;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +24,7 @@ fn sealed(pairs: &[Pair], write_ns_per_byte: u64) -> Vec<u8> {
     // The first blocks find out whether compressing pays.
     for _ in 0..4 {
         for (key, value) in pairs {
-            block.push::<Sum<u64>>(PairRef { key, value }).unwrap();
+            block.push::<Accumulators<Sum<u64>>>(PairRef { key, value }).unwrap();
         }
         bytes = sealer.seal(&mut block, NUMBER).unwrap().to_vec();
         sealer.wrote(Duration::from_nanos(write_ns_per_byte * bytes.len() as u64));
@@ -40,8 +40,9 @@ fn open(bytes: &[u8], number: usize) -> Result<Vec<Pair>, Damage> {
     };
     let len = reader.open(number, bytes.len() as u64, read).unwrap()?;
     assert_eq!(len, bytes.len() as u64);
+    let mut store = ValueStore::new(&ChunkPool::new(blocks()));
     let mut pairs = Vec::new();
-    while let Some(pair) = reader.next::<Sum<u64>>()? {
+    while let Some(pair) = reader.next::<Accumulators<Sum<u64>>>(&mut store)? {
         pairs.push((reader.bytes()[pair.key].to_vec(), pair.value));
     }
     Ok(pairs)

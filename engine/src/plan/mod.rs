@@ -89,6 +89,18 @@ impl Plan {
         self.ranged().map(|ranged| ranged.layout.tiles() as u64).sum()
     }
 
+    /// The names of the files, when nothing more is to be read.
+    pub(crate) fn into_names(self) -> FileNames {
+        let names = self.parts.into_iter().map(|part| match part {
+            Part::Ranged(ranged) => match ranged.material {
+                Material::Files(files) => Names::Files(files),
+                Material::Memory(_) => Names::One(MEMORY.into()),
+            },
+            Part::Stream(stream) => Names::One(stream.name),
+        });
+        FileNames(names.collect())
+    }
+
     fn ranged(&self) -> impl Iterator<Item = &Ranged> {
         self.parts.iter().filter_map(|part| match part {
             Part::Ranged(ranged) => Some(&**ranged),
@@ -120,6 +132,32 @@ impl Plan {
             layout,
         })));
         Ok(())
+    }
+}
+
+/// The names of all files that were read, in order.
+#[derive(Debug)]
+pub(crate) struct FileNames(Vec<Names>);
+
+#[derive(Debug)]
+enum Names {
+    Files(FileList),
+    One(PathBuf),
+}
+
+impl FileNames {
+    /// The path of a file by its number.
+    pub(crate) fn get(&self, number: u32) -> Option<PathBuf> {
+        let mut number = number as usize;
+        for names in &self.0 {
+            match names {
+                Names::Files(files) if number < files.len() => return Some(files.path(number)),
+                Names::One(path) if number == 0 => return Some(path.clone()),
+                Names::Files(files) => number -= files.len(),
+                Names::One(_) => number -= 1,
+            }
+        }
+        None
     }
 }
 

@@ -16,7 +16,7 @@ mod tests;
 
 pub(crate) use ranking::Ranking;
 
-use crate::combine::Combine;
+use crate::aggregate::Aggregate;
 use crate::container::{Entry, SlotKey};
 use crate::error::{Error, MemoryError, Result};
 use crate::failure::Failure;
@@ -24,16 +24,19 @@ use crate::job::Job;
 use crate::memory::{ByteArena, ChunkPool};
 use crate::options::Order;
 use crate::partial::{
-    Folder, Merger, PARTITIONS, Pairs, Partial, Partition, Run, RunWriter, Spill, Taker,
+    Answers, Folder, Merger, PARTITIONS, Pairs, Partial, Partition, Run, RunWriter, Spill, Taker,
 };
 use crate::schedule::{Cursor, PerWorker, Pool, Step};
 use ranges::{Ranges, Scatter};
 use select::Selection;
 use splitters::{Sample, Splitters};
+use std::any::Any;
+use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, PoisonError};
 use stored::{StoredRanges, StoredScatter, divide};
 
-type Accumulator<J> = <<J as Job>::Combine as Combine>::Accumulator;
+type Accumulator<J> = <<J as Job>::Combine as Aggregate>::Accumulator;
+type Value<J> = <<J as Job>::Combine as Aggregate>::Reduced;
 
 /// What the reduce stage needs to know of its run.
 pub(crate) struct ReduceStage<'r, J: Job> {
@@ -72,13 +75,16 @@ pub(crate) struct ReduceTotals {
 }
 
 /// A worker of the stage: what folds or merges partitions, and where their pairs go.
-struct Worker<F, T> {
+struct Worker<C, F, T> {
     folder: F,
-    taker: Counted<T>,
+    taker: Finishing<C, T>,
 }
 
+type Folding<J, T> = Worker<<J as Job>::Combine, Folder<<J as Job>::Combine>, T>;
+type Merging<J, T> = Worker<<J as Job>::Combine, Merger<<J as Job>::Combine>, T>;
+
 impl<'r, J: Job> ReduceStage<'r, J> {
-    pub(crate) fn run(&self) -> Result<Reduced<Accumulator<J>>> {
+    pub(crate) fn run(&self) -> Result<Reduced<Value<J>>> {
         if let Some(spill) = self.partial.spill().filter(|spill| spill.began()) {
             return self.run_stored(spill);
         }
@@ -93,7 +99,7 @@ impl<'r, J: Job> ReduceStage<'r, J> {
     }
 
     /// As `run`, when the partial is on disk.
-    fn run_stored(&self, spill: &'r Spill) -> Result<Reduced<Accumulator<J>>> {
+    fn run_stored(&self, spill: &'r Spill) -> Result<Reduced<Value<J>>> {
         self.spill_rest(spill)?;
         if let Some(most) = self.top {
             let workers = self.merge_all(spill, || Ok(self.selection(most)))?;
@@ -115,16 +121,16 @@ impl<'r, J: Job> ReduceStage<'r, J> {
 
     fn merge_selections<F>(
         &self,
-        workers: Vec<Worker<F, Selection<'r, J>>>,
+        workers: Vec<Worker<J::Combine, F, Selection<'r, J>>>,
         most: usize,
-    ) -> Result<Reduced<Accumulator<J>>> {
+    ) -> Result<Reduced<Value<J>>> {
         let (selections, totals) = split_totals(workers);
         let pairs = Selection::merge(selections, self.ranking(), most, self.chunks)?;
         let ranges = vec![Range::Held { pairs: Box::new(pairs), shared_prefix: 0 }];
         Ok(Reduced { ranges, long_keys: Vec::new(), totals })
     }
 
-    fn scatter(&self) -> Result<Reduced<Accumulator<J>>> {
+    fn scatter(&self) -> Result<Reduced<Value<J>>> {
         if self.order == Order::Value {
             // Splitters by value are only as good as the values in the sample: fold them first.
             self.compress_all(Folder::compress)?;
@@ -141,7 +147,7 @@ impl<'r, J: Job> ReduceStage<'r, J> {
         Ok(Reduced { ranges: ranges.into_ranges(), long_keys, totals })
     }
 
-    fn fold_in_place(&self) -> Result<Reduced<Accumulator<J>>> {
+    fn fold_in_place(&self) -> Result<Reduced<Value<J>>> {
         self.compress_all(Folder::compress_canonically)?;
         let mut totals = ReduceTotals::default();
         let pairs = (0..PARTITIONS).map(|number| {
@@ -149,12 +155,28 @@ impl<'r, J: Job> ReduceStage<'r, J> {
             let pairs = std::mem::replace(&mut partition.pairs, Pairs::new(self.chunks));
             totals.keys += pairs.len() as u64;
             totals.key_bytes += pairs.iter().map(|pair| pair.key.len() as u64).sum::<u64>();
-            pairs
+            Ok(Range::Held { pairs: Box::new(self.finished(pairs)?), shared_prefix: 0 })
         });
-        let ranges = pairs.filter(|pairs| pairs.len() > 0);
-        let ranges =
-            ranges.map(|pairs| Range::Held { pairs: Box::new(pairs), shared_prefix: 0 }).collect();
+        let ranges = pairs.collect::<Result<_>>()?;
         Ok(Reduced { ranges, long_keys: Vec::new(), totals })
+    }
+
+    /// The answers of pairs that are complete: the pairs themselves, for most aggregates.
+    fn finished(&self, pairs: Pairs<Accumulator<J>>) -> Result<Pairs<Value<J>>> {
+        let mut pairs = Some(pairs);
+        if !J::Combine::REDUCES
+            && let Some(same) = (&mut pairs as &mut dyn Any).downcast_mut()
+        {
+            return Ok(Option::take(same).unwrap_or_else(|| Pairs::new(self.chunks)));
+        }
+        let mut finished = Pairs::new(self.chunks);
+        if let Some(pairs) = pairs {
+            let put = &mut finished;
+            pairs.short.iter().try_for_each(|entry| put.put(&reduced::<J::Combine, _>(entry)))?;
+            pairs.medium.iter().try_for_each(|entry| put.put(&reduced::<J::Combine, _>(entry)))?;
+            pairs.long.iter().try_for_each(|entry| put.put(&reduced::<J::Combine, _>(entry)))?;
+        }
+        Ok(finished)
     }
 
     /// Spills what is in memory still, so that all of the partial is in runs.
@@ -170,8 +192,7 @@ impl<'r, J: Job> ReduceStage<'r, J> {
 
     /// Scatters over ranges on disk. Hashing has mixed the keys, so the pairs of one partition are a
     /// fair sample of the answer.
-    fn scatter_stored(&self, spill: &'r Spill) -> Result<Reduced<Accumulator<J>>> {
-        let blocks = self.chunks.blocks();
+    fn scatter_stored(&self, spill: &'r Spill) -> Result<Reduced<Value<J>>> {
         let on_disk = |number: usize| {
             let partition = self.partial.partition(number);
             let sizes = partition.runs.iter().map(|run| (run.pairs, run.bytes()));
@@ -181,11 +202,14 @@ impl<'r, J: Job> ReduceStage<'r, J> {
         let (pairs, bytes) =
             sizes.iter().fold((0, 0), |sum, size| (sum.0 + size.0, sum.1 + size.1));
         let largest = (0..PARTITIONS).max_by_key(|&number| sizes[number]).unwrap_or_default();
-        let mut sample = Sample::new(self.ranking(), self.order);
+        let sample = Sample::new(self.ranking(), self.order);
         let mut merger = self.merger(spill);
-        merger.merge(largest, &self.partial.partition(largest).runs, &mut sample)?;
+        let runs = self.partial.partition(largest).runs.clone();
+        let mut sampling = Finishing::<J::Combine, _>::new(sample);
+        merger.merge(largest, &runs, &mut sampling)?;
+        let sample = sampling.taker;
         drop(merger);
-        let ranges = StoredRanges::new(sample, pairs, bytes, spill, blocks);
+        let ranges = StoredRanges::new(sample, pairs, bytes, spill, self.chunks);
         let workers = self.merge_all(spill, || Ok(StoredScatter::new(&ranges)?))?;
         let (scatters, totals) = split_totals(workers);
         scatters.into_iter().try_for_each(StoredScatter::finish)?;
@@ -194,8 +218,9 @@ impl<'r, J: Job> ReduceStage<'r, J> {
         for_each(self.pool, self.failure, STAGE, runs.len(), |_, number| {
             let mut run = runs[number].lock().unwrap_or_else(PoisonError::into_inner);
             let (run, parts) = &mut *run;
-            run.take()
-                .map_or(Ok(()), |run| divide(run, self.ranking(), self.order, spill, blocks, parts))
+            run.take().map_or(Ok(()), |run| {
+                divide(run, self.ranking(), self.order, spill, self.chunks, parts)
+            })
         })?;
         let ranges = runs.into_iter();
         let ranges =
@@ -203,16 +228,15 @@ impl<'r, J: Job> ReduceStage<'r, J> {
         Ok(Reduced { ranges: ranges.collect(), long_keys: Vec::new(), totals })
     }
 
-    fn merge_in_place(&self, spill: &'r Spill) -> Result<Reduced<Accumulator<J>>> {
+    fn merge_in_place(&self, spill: &'r Spill) -> Result<Reduced<Value<J>>> {
         let runs: Vec<_> = (0..PARTITIONS).map(|_| Mutex::new(Run::default())).collect();
         let workers = PerWorker::new(self.pool.workers());
         self.for_each_partition(|index, number, partition| {
             let make = || {
-                let taker =
-                    Counted { taker: spill.writer(self.chunks)?, totals: ReduceTotals::default() };
+                let taker = Finishing::new(spill.writer(self.chunks)?);
                 Ok(Worker { folder: self.merger(spill), taker })
             };
-            workers.with(index, make, |worker: &mut Worker<Merger<_>, RunWriter<J::Combine>>| {
+            workers.with(index, make, |worker: &mut Merging<J, RunWriter<Answers<J::Combine>>>| {
                 worker.taker.taker.begin(number);
                 let merged = std::mem::take(&mut partition.runs);
                 worker.folder.merge(number, &merged, &mut worker.taker)?;
@@ -230,21 +254,21 @@ impl<'r, J: Job> ReduceStage<'r, J> {
     }
 
     fn merger(&self, spill: &Spill) -> Merger<J::Combine> {
-        Merger::new(spill.scratch(), self.chunks.blocks(), spill.shares())
+        Merger::new(spill.scratch(), self.chunks, spill.shares())
     }
 
     /// Folds every partition into the takers that workers make.
-    fn fold_all<T: Taker<Accumulator<J>, Error: Into<Error>> + Send>(
+    fn fold_all<T: Taker<Value<J>, Error: Into<Error>> + Send>(
         &self,
         taker: impl Fn() -> Result<T> + Sync,
-    ) -> Result<Vec<Worker<Folder<J::Combine>, T>>> {
+    ) -> Result<Vec<Folding<J, T>>> {
         let workers = PerWorker::new(self.pool.workers());
         self.for_each_partition(|index, _, partition| {
             let make = || {
-                let taker = Counted { taker: taker()?, totals: ReduceTotals::default() };
+                let taker = Finishing::new(taker()?);
                 Ok(Worker { folder: Folder::new(self.chunks)?, taker })
             };
-            workers.with(index, make, |worker: &mut Worker<Folder<J::Combine>, T>| {
+            workers.with(index, make, |worker: &mut Folding<J, T>| {
                 worker.folder.reduce(partition, &mut worker.taker).map_err(Into::into)
             })
         })?;
@@ -252,18 +276,18 @@ impl<'r, J: Job> ReduceStage<'r, J> {
     }
 
     /// Merges every partition's runs into the takers that workers make.
-    fn merge_all<T: Taker<Accumulator<J>, Error = Error> + Send>(
+    fn merge_all<T: Taker<Value<J>, Error = Error> + Send>(
         &self,
         spill: &Spill,
         taker: impl Fn() -> Result<T> + Sync,
-    ) -> Result<Vec<Worker<Merger<J::Combine>, T>>> {
+    ) -> Result<Vec<Merging<J, T>>> {
         let workers = PerWorker::new(self.pool.workers());
         self.for_each_partition(|index, number, partition| {
             let make = || {
-                let taker = Counted { taker: taker()?, totals: ReduceTotals::default() };
+                let taker = Finishing::new(taker()?);
                 Ok(Worker { folder: self.merger(spill), taker })
             };
-            workers.with(index, make, |worker: &mut Worker<Merger<J::Combine>, T>| {
+            workers.with(index, make, |worker: &mut Merging<J, T>| {
                 let runs = std::mem::take(&mut partition.runs);
                 worker.folder.merge(number, &runs, &mut worker.taker)?;
                 free(spill, &runs)
@@ -326,19 +350,26 @@ pub(crate) fn for_each(
     failure.check()
 }
 
-/// A taker that counts what it passes on.
-struct Counted<T> {
+/// A taker that makes the answer of each key, and counts what it passes on.
+struct Finishing<C, T> {
     taker: T,
     totals: ReduceTotals,
+    aggregate: PhantomData<fn(C)>,
 }
 
-impl<V, T: Taker<V>> Taker<V> for Counted<T> {
+impl<C, T> Finishing<C, T> {
+    fn new(taker: T) -> Finishing<C, T> {
+        Finishing { taker, totals: ReduceTotals::default(), aggregate: PhantomData }
+    }
+}
+
+impl<C: Aggregate, T: Taker<C::Reduced>> Taker<C::Accumulator> for Finishing<C, T> {
     type Error = T::Error;
 
-    fn take<K: SlotKey>(&mut self, entry: &Entry<K, V>) -> Result<(), T::Error> {
+    fn take<K: SlotKey>(&mut self, entry: &Entry<K, C::Accumulator>) -> Result<(), T::Error> {
         self.totals.keys += 1;
         self.totals.key_bytes += entry.key.bytes().len() as u64;
-        self.taker.take(entry)
+        self.taker.take(&reduced::<C, K>(entry))
     }
 
     fn keep(&mut self, arena: ByteArena) {
@@ -346,7 +377,13 @@ impl<V, T: Taker<V>> Taker<V> for Counted<T> {
     }
 }
 
-fn split_totals<F, T>(workers: Vec<Worker<F, T>>) -> (Vec<T>, ReduceTotals) {
+/// The answer of a key that is complete.
+#[inline(always)]
+fn reduced<C: Aggregate, K: SlotKey>(entry: &Entry<K, C::Accumulator>) -> Entry<K, C::Reduced> {
+    Entry { key: entry.key, value: C::reduce(entry.key.bytes(), &entry.value) }
+}
+
+fn split_totals<C, F, T>(workers: Vec<Worker<C, F, T>>) -> (Vec<T>, ReduceTotals) {
     let mut sum = ReduceTotals::default();
     let takers = workers.into_iter().map(|worker| {
         sum.keys += worker.taker.totals.keys;

@@ -4,7 +4,7 @@
 
 use super::Range;
 use super::splitters::Splitters;
-use crate::combine::Combine;
+use crate::aggregate::Aggregate;
 use crate::container::{ClassEntry, Entry, LongKey, MediumKey, ShortKey, SlotKey};
 use crate::error::MemoryError;
 use crate::job::Job;
@@ -15,12 +15,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Pairs that a worker gathers before it copies them to their range.
 const GATHERED: usize = 32;
 
-type Accumulator<J> = <<J as Job>::Combine as Combine>::Accumulator;
+type Value<J> = <<J as Job>::Combine as Aggregate>::Reduced;
 
 /// The ranges of an answer while they are filled.
 pub(super) struct Ranges<'r, J: Job> {
     splitters: Splitters<'r, J>,
-    ranges: Vec<Mutex<Pairs<Accumulator<J>>>>,
+    ranges: Vec<Mutex<Pairs<Value<J>>>>,
 }
 
 impl<'r, J: Job> Ranges<'r, J> {
@@ -29,7 +29,7 @@ impl<'r, J: Job> Ranges<'r, J> {
         Ranges { splitters, ranges }
     }
 
-    pub(super) fn into_ranges(self) -> Vec<Range<Accumulator<J>>> {
+    pub(super) fn into_ranges(self) -> Vec<Range<Value<J>>> {
         let shared: Vec<usize> =
             (0..self.ranges.len()).map(|range| self.splitters.shared_prefix(range)).collect();
         let pairs = self.ranges.into_iter();
@@ -40,7 +40,7 @@ impl<'r, J: Job> Ranges<'r, J> {
             .collect()
     }
 
-    fn lock(&self, range: usize) -> MutexGuard<'_, Pairs<Accumulator<J>>> {
+    fn lock(&self, range: usize) -> MutexGuard<'_, Pairs<Value<J>>> {
         self.ranges[range].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -48,7 +48,7 @@ impl<'r, J: Job> Ranges<'r, J> {
 /// One worker's way into the ranges. Whoever drops it has finished it.
 pub(super) struct Scatter<'r, J: Job> {
     ranges: &'r Ranges<'r, J>,
-    gathered: Vec<Gathered<Accumulator<J>>>,
+    gathered: Vec<Gathered<Value<J>>>,
     arenas: Vec<ByteArena>,
 }
 
@@ -82,10 +82,10 @@ impl<'r, J: Job> Scatter<'r, J> {
     }
 }
 
-impl<J: Job> Taker<Accumulator<J>> for Scatter<'_, J> {
+impl<J: Job> Taker<Value<J>> for Scatter<'_, J> {
     type Error = MemoryError;
 
-    fn take<K: SlotKey>(&mut self, entry: &Entry<K, Accumulator<J>>) -> Result<(), MemoryError> {
+    fn take<K: SlotKey>(&mut self, entry: &Entry<K, Value<J>>) -> Result<(), MemoryError> {
         let range = self.ranges.splitters.range_of(entry);
         let gathered = &mut self.gathered[range];
         match K::class(entry) {

@@ -1,7 +1,7 @@
 //! The order of an answer by value: what the job says, and then the key, so that no two pairs are
 //! equal.
 
-use crate::combine::Combine;
+use crate::aggregate::Aggregate;
 use crate::job::{Job, Pair};
 use crate::partial::PairRef;
 use std::cmp::Ordering;
@@ -17,26 +17,18 @@ impl<J: Job> Clone for Ranking<'_, J> {
 
 impl<J: Job> Copy for Ranking<'_, J> {}
 
-type Accumulator<J> = <<J as Job>::Combine as Combine>::Accumulator;
+type Value<J> = <<J as Job>::Combine as Aggregate>::Reduced;
 
 impl<J: Job> Ranking<'_, J> {
     /// By value, as the job compares.
     #[inline]
-    pub(crate) fn by_value(
-        &self,
-        a: PairRef<'_, Accumulator<J>>,
-        b: PairRef<'_, Accumulator<J>>,
-    ) -> Ordering {
+    pub(crate) fn by_value(&self, a: PairRef<'_, Value<J>>, b: PairRef<'_, Value<J>>) -> Ordering {
         self.0.compare(Pair::of(a), Pair::of(b))
     }
 
     /// By value, ties by key.
     #[inline]
-    pub(crate) fn compare(
-        &self,
-        a: PairRef<'_, Accumulator<J>>,
-        b: PairRef<'_, Accumulator<J>>,
-    ) -> Ordering {
+    pub(crate) fn compare(&self, a: PairRef<'_, Value<J>>, b: PairRef<'_, Value<J>>) -> Ordering {
         self.by_value(a, b).then_with(|| a.key.cmp(b.key))
     }
 }

@@ -2,7 +2,7 @@
 //! Expected linear time in the number of keys; nothing is sorted but what is kept.
 
 use super::ranking::Ranking;
-use crate::combine::Combine;
+use crate::aggregate::Aggregate;
 use crate::container::{Entry, SlotKey};
 use crate::error::{Error, MemoryError};
 use crate::job::Job;
@@ -10,7 +10,7 @@ use crate::memory::{BlockPool, ByteArena, ChunkPool, Reserved};
 use crate::partial::{PairRef, Pairs, Taker};
 use std::sync::Arc;
 
-type Accumulator<J> = <<J as Job>::Combine as Combine>::Accumulator;
+type Value<J> = <<J as Job>::Combine as Aggregate>::Reduced;
 
 /// The N best pairs seen, and some more that were not yet thrown out.
 pub(super) struct Selection<'j, J: Job> {
@@ -24,7 +24,7 @@ pub(super) struct Selection<'j, J: Job> {
 }
 
 struct Kept<J: Job> {
-    value: Accumulator<J>,
+    value: Value<J>,
     key: Box<[u8]>,
 }
 
@@ -44,7 +44,7 @@ impl<'j, J: Job> Selection<'j, J> {
         ranking: Ranking<'j, J>,
         most: usize,
         chunks: &Arc<ChunkPool>,
-    ) -> Result<Pairs<Accumulator<J>>, MemoryError> {
+    ) -> Result<Pairs<Value<J>>, MemoryError> {
         let mut all = Selection::new(ranking, most, chunks.blocks());
         for mut selection in selections {
             selection.throw_out();
@@ -71,7 +71,7 @@ impl<'j, J: Job> Selection<'j, J> {
         self.key_bytes = self.kept.iter().map(|kept| kept.key.len()).sum();
     }
 
-    fn passes(&self, pair: PairRef<'_, Accumulator<J>>) -> bool {
+    fn passes(&self, pair: PairRef<'_, Value<J>>) -> bool {
         match self.kept.get(self.most.wrapping_sub(1)) {
             _ if self.most == 0 => false,
             Some(bar) if self.has_bar => self.ranking.compare(pair, bar.pair()).is_lt(),
@@ -89,15 +89,15 @@ impl<'j, J: Job> Selection<'j, J> {
 }
 
 impl<J: Job> Kept<J> {
-    fn pair(&self) -> PairRef<'_, Accumulator<J>> {
+    fn pair(&self) -> PairRef<'_, Value<J>> {
         PairRef { key: &self.key, value: &self.value }
     }
 }
 
-impl<J: Job> Taker<Accumulator<J>> for Selection<'_, J> {
+impl<J: Job> Taker<Value<J>> for Selection<'_, J> {
     type Error = Error;
 
-    fn take<K: SlotKey>(&mut self, entry: &Entry<K, Accumulator<J>>) -> Result<(), Error> {
+    fn take<K: SlotKey>(&mut self, entry: &Entry<K, Value<J>>) -> Result<(), Error> {
         if self.passes(PairRef::of(entry)) {
             let key: Box<[u8]> = entry.key.bytes().into();
             self.key_bytes += key.len();

@@ -4,7 +4,7 @@
 //! cache, by one worker.
 
 use super::ranking::Ranking;
-use crate::combine::Combine;
+use crate::aggregate::Aggregate;
 use crate::container::{Entry, SlotKey, head};
 use crate::job::Job;
 use crate::memory::ByteArena;
@@ -25,8 +25,8 @@ const OVERSAMPLING: usize = 32;
 const SAMPLE_PAIRS_MOST: usize = RANGES_MOST * OVERSAMPLING;
 const SAMPLE_BYTES_MOST: usize = 2 << 20;
 
-type Accumulator<J> = <<J as Job>::Combine as Combine>::Accumulator;
-type Sampled<J> = (Accumulator<J>, Box<[u8]>);
+type Value<J> = <<J as Job>::Combine as Aggregate>::Reduced;
+type Sampled<J> = (Value<J>, Box<[u8]>);
 
 /// Pairs of an answer (or of the partial that becomes it), of all parts of it alike.
 pub(super) struct Sample<'j, J: Job> {
@@ -45,7 +45,7 @@ impl<'j, J: Job> Sample<'j, J> {
     }
 
     /// Adds a pair. A sample that has grown too large is thinned.
-    pub(super) fn add(&mut self, pair: PairRef<'_, Accumulator<J>>) {
+    pub(super) fn add(&mut self, pair: PairRef<'_, Value<J>>) {
         self.seen += 1;
         if !self.seen.is_multiple_of(self.one_of) {
             return;
@@ -84,10 +84,10 @@ impl<'j, J: Job> Sample<'j, J> {
 }
 
 /// A sample of what a partition folds to.
-impl<J: Job> Taker<Accumulator<J>> for Sample<'_, J> {
+impl<J: Job> Taker<Value<J>> for Sample<'_, J> {
     type Error = crate::error::Error;
 
-    fn take<K: SlotKey>(&mut self, entry: &Entry<K, Accumulator<J>>) -> Result<(), Self::Error> {
+    fn take<K: SlotKey>(&mut self, entry: &Entry<K, Value<J>>) -> Result<(), Self::Error> {
         self.add(PairRef::of(entry));
         Ok(())
     }
@@ -115,7 +115,7 @@ pub(super) struct KeySplitters {
 impl<'j, J: Job> Splitters<'j, J> {
     /// Samples the partial. The ranges differ with the sample, the answer does not.
     pub(super) fn sample(
-        partial: &Partial<Accumulator<J>>,
+        partial: &Partial<<J::Combine as Aggregate>::Accumulator>,
         ranking: Ranking<'j, J>,
         order: Order,
         workers: usize,
@@ -126,7 +126,10 @@ impl<'j, J: Job> Splitters<'j, J> {
         let stride = (pairs / (ranges * OVERSAMPLING)).max(1);
         let mut sample = Sample::new(ranking, order);
         if ranges > 1 {
-            visit(partial, stride, |pair| sample.add(pair));
+            visit(partial, stride, |pair| {
+                let value = &J::Combine::reduce(pair.key, pair.value);
+                sample.add(PairRef { key: pair.key, value });
+            });
         }
         sample.splitters(ranges)
     }
@@ -140,7 +143,7 @@ impl<'j, J: Job> Splitters<'j, J> {
 
     /// The range of a pair: the number of splitters at or before it.
     #[inline]
-    pub(super) fn range_of<K: SlotKey>(&self, entry: &Entry<K, Accumulator<J>>) -> usize {
+    pub(super) fn range_of<K: SlotKey>(&self, entry: &Entry<K, Value<J>>) -> usize {
         match self {
             Splitters::Keys(splitters) => splitters.range_of(&entry.key),
             Splitters::Values(..) => self.range_of_pair(PairRef::of(entry)),
@@ -148,7 +151,7 @@ impl<'j, J: Job> Splitters<'j, J> {
     }
 
     /// As `range_of`, for a pair that is in no slot.
-    pub(super) fn range_of_pair(&self, pair: PairRef<'_, Accumulator<J>>) -> usize {
+    pub(super) fn range_of_pair(&self, pair: PairRef<'_, Value<J>>) -> usize {
         match self {
             Splitters::Keys(KeySplitters { keys, .. }) => {
                 keys.partition_point(|splitter| **splitter <= *pair.key)

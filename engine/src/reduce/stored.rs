@@ -5,23 +5,25 @@
 use super::Range;
 use super::ranking::Ranking;
 use super::splitters::{Sample, Splitters};
-use crate::combine::Combine;
+use crate::aggregate::Aggregate;
 use crate::container::{Entry, ShortKey, SlotKey};
 use crate::error::{Error, MemoryError, Result};
 use crate::job::Job;
-use crate::memory::{BlockPool, ByteArena};
+use crate::memory::{ByteArena, ChunkPool};
 use crate::options::Order;
-use crate::partial::{OpenBlock, PairRef, Run, RunReader, Sealer, Spill, Taker, read_run, store};
+use crate::partial::{
+    Answers, Form, OpenBlock, PairRef, Run, RunReader, Sealer, Spill, Taker, read_run, store,
+};
 use std::sync::{Arc, Mutex, PoisonError};
 
-type Accumulator<J> = <<J as Job>::Combine as Combine>::Accumulator;
+type Value<J> = <<J as Job>::Combine as Aggregate>::Reduced;
 
 /// Ranges while they are filled.
 pub(super) struct StoredRanges<'r, J: Job> {
     splitters: Splitters<'r, J>,
     runs: Vec<Mutex<Run>>,
     spill: &'r Spill,
-    blocks: Arc<BlockPool>,
+    chunks: Arc<ChunkPool>,
 }
 
 impl<'r, J: Job> StoredRanges<'r, J> {
@@ -32,7 +34,7 @@ impl<'r, J: Job> StoredRanges<'r, J> {
         pairs: u64,
         bytes: u64,
         spill: &'r Spill,
-        blocks: &Arc<BlockPool>,
+        chunks: &Arc<ChunkPool>,
     ) -> StoredRanges<'r, J> {
         let shares = spill.shares();
         // Half of what a range may have, for sampled ranges differ.
@@ -41,7 +43,7 @@ impl<'r, J: Job> StoredRanges<'r, J> {
         let most = (shares.scatter_bytes / shares.block_bytes).max(2);
         let splitters = sample.splitters((wanted as usize).clamp(2, most));
         let runs = (0..splitters.ranges()).map(|range| Mutex::new(Run::new(range))).collect();
-        StoredRanges { splitters, runs, spill, blocks: Arc::clone(blocks) }
+        StoredRanges { splitters, runs, spill, chunks: Arc::clone(chunks) }
     }
 
     pub(super) fn into_runs(self) -> Vec<Run> {
@@ -55,7 +57,8 @@ impl<'r, J: Job> StoredRanges<'r, J> {
 fn sorting_bytes<J: Job>(pairs: u64, bytes: u64) -> u64 {
     // A sort key, half of one while values are sorted, and a number.
     const BESIDE: usize = 16 + 8 + 4;
-    bytes + pairs * (size_of::<Entry<ShortKey, Accumulator<J>>>() + BESIDE) as u64
+    let copies = if Answers::<J::Combine>::POINTS { 2 } else { 1 };
+    copies * bytes + pairs * (size_of::<Entry<ShortKey, Value<J>>>() + BESIDE) as u64
 }
 
 /// One worker's way into the ranges.
@@ -69,7 +72,7 @@ impl<'r, J: Job> StoredScatter<'r, J> {
     pub(super) fn new(
         ranges: &'r StoredRanges<'r, J>,
     ) -> Result<StoredScatter<'r, J>, MemoryError> {
-        let (blocks, block_bytes) = (&ranges.blocks, ranges.spill.shares().block_bytes);
+        let (blocks, block_bytes) = (ranges.chunks.blocks(), ranges.spill.shares().block_bytes);
         let open = ranges.runs.iter().map(|_| OpenBlock::new(blocks, block_bytes));
         Ok(StoredScatter {
             ranges,
@@ -78,8 +81,8 @@ impl<'r, J: Job> StoredScatter<'r, J> {
         })
     }
 
-    fn put(&mut self, range: usize, pair: PairRef<'_, Accumulator<J>>) -> Result<()> {
-        if self.open[range].push::<J::Combine>(pair)? { self.store(range) } else { Ok(()) }
+    fn put(&mut self, range: usize, pair: PairRef<'_, Value<J>>) -> Result<()> {
+        if self.open[range].push::<Answers<J::Combine>>(pair)? { self.store(range) } else { Ok(()) }
     }
 
     fn store(&mut self, range: usize) -> Result<()> {
@@ -104,10 +107,10 @@ impl<'r, J: Job> StoredScatter<'r, J> {
     }
 }
 
-impl<J: Job> Taker<Accumulator<J>> for StoredScatter<'_, J> {
+impl<J: Job> Taker<Value<J>> for StoredScatter<'_, J> {
     type Error = Error;
 
-    fn take<K: SlotKey>(&mut self, entry: &Entry<K, Accumulator<J>>) -> Result<()> {
+    fn take<K: SlotKey>(&mut self, entry: &Entry<K, Value<J>>) -> Result<()> {
         let range = self.ranges.splitters.range_of(entry);
         self.put(range, PairRef::of(entry))
     }
@@ -125,22 +128,23 @@ pub(super) fn divide<J: Job>(
     ranking: Ranking<'_, J>,
     order: Order,
     spill: &Spill,
-    blocks: &Arc<BlockPool>,
-    into: &mut Vec<Range<Accumulator<J>>>,
+    chunks: &Arc<ChunkPool>,
+    into: &mut Vec<Range<Value<J>>>,
 ) -> Result<()> {
     let shares = spill.shares();
     if sorting_bytes::<J>(run.pairs, run.bytes()) <= shares.range_bytes as u64 || run.pairs < 2 {
         into.push(Range::Stored(run));
         return Ok(());
     }
-    let mut reader = RunReader::<J::Combine>::new(spill.scratch(), blocks, shares.block_bytes)?;
+    let mut reader =
+        RunReader::<Answers<J::Combine>>::new(spill.scratch(), chunks, shares.block_bytes)?;
     let mut sample = Sample::new(ranking, order);
     read_run(&mut reader, run.number, &run.extents, |pair| {
         sample.add(pair);
         Ok(())
     })?;
     let pairs = run.pairs;
-    let ranges = StoredRanges::new(sample, pairs, run.bytes(), spill, blocks);
+    let ranges = StoredRanges::new(sample, pairs, run.bytes(), spill, chunks);
     let mut scatter = StoredScatter::new(&ranges)?;
     read_run(&mut reader, run.number, &run.extents, |pair| {
         let range = ranges.splitters.range_of_pair(pair);
@@ -154,7 +158,7 @@ pub(super) fn divide<J: Job>(
             // One pair is larger than all others together: nothing is left to divide by.
             into.push(Range::Stored(part));
         } else {
-            divide(part, ranking, order, spill, blocks, into)?;
+            divide(part, ranking, order, spill, chunks, into)?;
         }
     }
     Ok(())

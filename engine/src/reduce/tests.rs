@@ -11,7 +11,7 @@ use crate::job::{Emit, Job};
 use crate::memory::{BlockPool, Budget, ByteArena, ChunkPool};
 use crate::merge::{MergeStage, Piece};
 use crate::options::Order;
-use crate::partial::{Folder, PairRef, Partial, RunReader, Spill, read_run};
+use crate::partial::{Answers, Folder, PairRef, Partial, RunReader, Spill, read_run};
 use crate::schedule::Pool;
 use crate::sizing::{Shares, TableLimits};
 use crate::split::Split;
@@ -80,7 +80,7 @@ fn answer(order: Order, top: Option<usize>) -> Vec<Pair> {
 
 /// Shares so small that runs are merged in several rounds and ranges divided more than once.
 const TIGHT: Shares = Shares {
-    tables: TableLimits { cached: 1, most: 1 },
+    tables: TableLimits { cached: 1, most: 1, beside: 1 << 30 },
     partial_bytes: 64 << 10,
     block_bytes: 300,
     merge_bytes: 2000,
@@ -127,7 +127,7 @@ fn try_answer(
             }
             (Piece::Stored(run), Some(spill)) => {
                 let scratch = spill.scratch();
-                let mut reader = RunReader::<Sum<u64>>::new(scratch, chunks.blocks(), 300)?;
+                let mut reader = RunReader::<Answers<Sum<u64>>>::new(scratch, chunks, 300)?;
                 read_run(&mut reader, run.number, &run.extents, |pair| {
                     add(pair);
                     Ok(())

@@ -34,7 +34,7 @@ fn size() -> impl Strategy<Value = u64> {
 
 fn text<J: Job<Key = [u8]>>(engine: &Engine, job: &J, input: Input, options: &Options) -> Vec<u8>
 where
-    J::Combine: tegula::Combine<Output = u64>,
+    J::Combine: for<'a> tegula::Aggregate<Output<'a> = u64>,
 {
     text_of(&engine.run_with(job, input, options).unwrap(), count_line)
 }

@@ -10,10 +10,11 @@ use std::ops::RangeInclusive;
 use tegula::container::{Adaptive, Append, Array, Container, Hash, HashTree};
 use tegula::{Cut, Emit, Engine, Input, Job, Key, Mean, Options, Order, Result, Split, WordClass};
 
-fn line<J: Job>(key: <J::Key as Key>::Borrowed<'_>, answer: Answer<J>, text: &mut Vec<u8>)
+#[expect(clippy::needless_pass_by_value, reason = "outputs are written so")]
+fn line<J: Job>(key: <J::Key as Key>::Borrowed<'_>, answer: Answer<'_, J>, text: &mut Vec<u8>)
 where
     for<'s> <J::Key as Key>::Borrowed<'s>: Debug,
-    Answer<J>: Debug,
+    for<'a> Answer<'a, J>: Debug,
 {
     text.extend_from_slice(format!("{key:?}\t{answer:?}\n").as_bytes());
 }
@@ -26,7 +27,7 @@ fn text_in<C: Container, J: Job>(
 ) -> String
 where
     for<'s> <J::Key as Key>::Borrowed<'s>: Debug,
-    Answer<J>: Debug,
+    for<'a> Answer<'a, J>: Debug,
 {
     let output = engine.run_in::<C, J>(job, Input::bytes(input), options).unwrap();
     String::from_utf8(text_of(&output, line::<J>)).unwrap()
@@ -35,7 +36,7 @@ where
 /// Checks that a job of byte keys has one answer.
 fn check_bytes<J: Job<Key = [u8]>>(job: &J, input: &[u8], options: &Options)
 where
-    Answer<J>: Debug,
+    for<'a> Answer<'a, J>: Debug,
 {
     let expected = text_in::<Hash, J>(&engines()[0], job, input, options);
     for engine in engines() {
@@ -86,7 +87,7 @@ fn pairs<K, F, T>(key: F, range: Option<RangeInclusive<T>>) -> Pairs<K, F, T> {
 fn check_integers<J: Job>(job: &J, input: &[u8], options: &Options)
 where
     for<'s> <J::Key as Key>::Borrowed<'s>: Debug,
-    Answer<J>: Debug,
+    for<'a> Answer<'a, J>: Debug,
 {
     let expected = text_in::<Hash, J>(&engines()[0], job, input, options);
     for engine in engines() {

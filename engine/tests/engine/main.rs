@@ -8,6 +8,7 @@ mod jobs;
 mod reference;
 mod support;
 
+mod all_values_come_in_the_order_of_the_input;
 mod answers_are_the_same_in_every_shape;
 mod bad_input_is_named;
 mod bad_options_are_named;

@@ -7,7 +7,7 @@ use crate::support::{assert_works, count_line, count_lines, engine, text_of};
 use std::path::Path;
 use std::sync::Arc;
 use tegula::{
-    Cancel, Combine, Engine, Error, Input, Job, Options, Order, Progress, Stage, WordClass,
+    Aggregate, Cancel, Engine, Error, Input, Job, Options, Order, Progress, Stage, WordClass,
 };
 
 /// Text of a few thousand distinct words, its own for each number.
@@ -19,7 +19,7 @@ fn text(number: u64) -> Vec<u8> {
 fn check<J>(engine: &Engine, job: &J, number: u64, class: WordClass)
 where
     J: Job<Key = [u8]>,
-    J::Combine: Combine<Output = u64>,
+    J::Combine: for<'a> Aggregate<Output<'a> = u64>,
 {
     let text = text(number);
     let order = if number.is_multiple_of(2) { Order::Key } else { Order::Value };

@@ -3,7 +3,8 @@
 
 use crate::jobs::Words;
 use crate::support::{
-    count_line, engine, error_saying, has_little_address_space, text_of, with_address_space,
+    LITTLE, count_line, engine, error_saying, has_little_address_space, limited, resident_bytes,
+    text_of, with_address_space,
 };
 use std::sync::Arc;
 use tegula::storage::{Call, Disk, Fault, Faulty, Storage};
@@ -15,22 +16,6 @@ fn distinct_words(count: u32) -> Vec<u8> {
     let words = (0..count).map(|i| format!("{i} {i:020} {i:040}\n"));
     words.collect::<String>().into_bytes()
 }
-
-/// What this process holds now: a limit is on the whole of it.
-fn resident_bytes() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-    line.trim().strip_suffix(" kB").unwrap().parse::<u64>().unwrap() * 1024
-}
-
-/// An engine that may hold so much more than the process holds without it.
-fn limited(bytes: u64) -> Engine {
-    let limit = resident_bytes() + bytes;
-    Engine::builder().workers(2).memory_bytes(limit).build().unwrap()
-}
-
-/// Half of what the text's distinct words take in memory, and a lot more than a job's least.
-const LITTLE: u64 = 28 << 20;
 
 #[test]
 fn answers_that_do_not_fit_are_the_same_from_disk() {

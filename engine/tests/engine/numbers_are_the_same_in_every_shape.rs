@@ -66,10 +66,11 @@ fn naive<R: Row>(records: &[Record]) -> Vec<u8> {
     text
 }
 
-fn line<J: Job>(key: <J::Key as Key>::Borrowed<'_>, answer: Answer<J>, text: &mut Vec<u8>)
+#[expect(clippy::needless_pass_by_value, reason = "outputs are written so")]
+fn line<J: Job>(key: <J::Key as Key>::Borrowed<'_>, answer: Answer<'_, J>, text: &mut Vec<u8>)
 where
     for<'s> <J::Key as Key>::Borrowed<'s>: Debug,
-    Answer<J>: Debug,
+    for<'a> Answer<'a, J>: Debug,
 {
     // `Debug` of floats tells all values apart but NaNs.
     text.extend_from_slice(format!("{key:?}\t{answer:?}\n").as_bytes());

@@ -10,7 +10,7 @@ use std::sync::{OnceLock, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tegula::{
-    Cancel, Combine, Engine, Input, Job, Key, MemoryError, Options, Output, Result, WordClass,
+    Aggregate, Cancel, Engine, Input, Job, Key, MemoryError, Options, Output, Result, WordClass,
 };
 use tempfile::TempDir;
 
@@ -32,12 +32,12 @@ pub(crate) fn cases(count: u32) -> ProptestConfig {
     ProptestConfig { cases: count, failure_persistence: None, ..ProptestConfig::default() }
 }
 
-pub(crate) type Answer<J> = <<J as Job>::Combine as Combine>::Output;
+pub(crate) type Answer<'a, J> = <<J as Job>::Combine as Aggregate>::Output<'a>;
 
 /// The output as text, a line per pair; the same by looking at it and by writing it.
 pub(crate) fn text_of<J: Job>(
     output: &Output<J>,
-    line: impl Fn(<J::Key as Key>::Borrowed<'_>, Answer<J>, &mut Vec<u8>) + Sync,
+    line: impl Fn(<J::Key as Key>::Borrowed<'_>, Answer<'_, J>, &mut Vec<u8>) + Sync,
 ) -> Vec<u8> {
     let (mut seen, mut written) = (Vec::new(), Vec::new());
     output.for_each(|key, answer| line(key, answer, &mut seen)).unwrap();
@@ -69,6 +69,22 @@ pub(crate) fn count_lines(pairs: &[(Vec<u8>, u64)]) -> Vec<u8> {
     pairs.iter().for_each(|(key, count)| count_line(key, *count, &mut text));
     text
 }
+
+/// What this process holds now: a limit is on the whole of it.
+pub(crate) fn resident_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().strip_suffix(" kB").unwrap().parse::<u64>().unwrap() * 1024
+}
+
+/// An engine that may hold so much more than the process holds without it.
+pub(crate) fn limited(bytes: u64) -> Engine {
+    let limit = resident_bytes() + bytes;
+    Engine::builder().workers(2).memory_bytes(limit).build().unwrap()
+}
+
+/// More than a job's least, and less than what the tests' larger inputs come to.
+pub(crate) const LITTLE: u64 = 28 << 20;
 
 /// Files named by number, in a folder that goes when it is dropped.
 pub(crate) fn folder_of<T: AsRef<[u8]>>(texts: &[T]) -> TempDir {

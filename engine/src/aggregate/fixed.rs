@@ -1,0 +1,91 @@
+//! Values of a fixed byte form: what a list keeps of them, and what is written down.
+
+/// A value whose byte form has one length: the same bytes on every machine. Implemented for the
+/// integers and floats (little-endian), for arrays of bytes and for some pairs; implement it for a
+/// small type of your own to collect it.
+pub trait Fixed: Copy + Send + Sync + 'static {
+    /// The byte form: an array of bytes.
+    type Bytes: ByteArray;
+
+    /// The value's byte form.
+    fn to_bytes(self) -> Self::Bytes;
+    /// Reads a byte form back.
+    fn from_bytes(bytes: Self::Bytes) -> Self;
+}
+
+/// An array of bytes, of any length. Sealed: any bytes are one.
+pub trait ByteArray: sealed::Sealed + Copy + AsRef<[u8]> + AsMut<[u8]> + 'static {
+    #[doc(hidden)]
+    const ZERO: Self;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+impl<const N: usize> sealed::Sealed for [u8; N] {}
+
+impl<const N: usize> ByteArray for [u8; N] {
+    const ZERO: [u8; N] = [0; N];
+}
+
+impl<const N: usize> Fixed for [u8; N] {
+    type Bytes = [u8; N];
+
+    #[inline(always)]
+    fn to_bytes(self) -> [u8; N] {
+        self
+    }
+
+    #[inline(always)]
+    fn from_bytes(bytes: [u8; N]) -> [u8; N] {
+        bytes
+    }
+}
+
+macro_rules! numbers {
+    ($($number:ty)*) => {$(
+        impl Fixed for $number {
+            type Bytes = [u8; size_of::<$number>()];
+
+            #[inline(always)]
+            fn to_bytes(self) -> Self::Bytes {
+                self.to_le_bytes()
+            }
+
+            #[inline(always)]
+            fn from_bytes(bytes: Self::Bytes) -> $number {
+                <$number>::from_le_bytes(bytes)
+            }
+        }
+    )*};
+}
+
+numbers! { u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64 }
+
+/// The first one's bytes, then the second's.
+macro_rules! pairs {
+    ($($first:ty, $second:ty;)*) => {$(
+        impl Fixed for ($first, $second) {
+            type Bytes = [u8; size_of::<$first>() + size_of::<$second>()];
+
+            #[inline(always)]
+            fn to_bytes(self) -> Self::Bytes {
+                let mut bytes = [0; size_of::<$first>() + size_of::<$second>()];
+                bytes[..size_of::<$first>()].copy_from_slice(&self.0.to_le_bytes());
+                bytes[size_of::<$first>()..].copy_from_slice(&self.1.to_le_bytes());
+                bytes
+            }
+
+            #[inline(always)]
+            fn from_bytes(bytes: Self::Bytes) -> ($first, $second) {
+                let (mut first, mut second) = ([0; size_of::<$first>()], [0; size_of::<$second>()]);
+                first.copy_from_slice(&bytes[..size_of::<$first>()]);
+                second.copy_from_slice(&bytes[size_of::<$first>()..]);
+                (<$first>::from_le_bytes(first), <$second>::from_le_bytes(second))
+            }
+        }
+    )*};
+}
+
+pairs! { u32, u32; u32, u64; u64, u32; u64, u64; i64, i64; u64, f64; f64, f64; f32, f32; }

@@ -1,0 +1,149 @@
+//! Lists of values, small enough for Miri: added by several stores, put together in any order, written
+//! down and read back, against vectors.
+
+use super::{Aggregate, Collect, Fixed, Group, List, Reduce, Values};
+use crate::memory::{BlockPool, Budget, ChunkPool, ValueStore};
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+fn pool() -> Arc<ChunkPool> {
+    ChunkPool::new(BlockPool::new(Budget::new(None)))
+}
+
+/// Values by the split they come from, on their way into one list a worker.
+type Splits<V> = Vec<(u32, Vec<V>)>;
+
+/// The list of each worker: split `i` goes to worker `i % stores.len()`.
+fn lists<'v, A: Aggregate>(
+    splits: &Splits<A::Value<'v>>,
+    stores: &mut [ValueStore],
+) -> Vec<A::Accumulator> {
+    let mut lists = vec![A::identity(); stores.len()];
+    for (split, values) in splits {
+        let worker = *split as usize % stores.len();
+        stores[worker].set_split(*split);
+        for value in values {
+            A::absorb(&mut lists[worker], A::hold(*value), &mut stores[worker]);
+        }
+    }
+    lists
+}
+
+/// Sizes of splits that give lists of one block and of many.
+fn sizes() -> Vec<usize> {
+    let many = if cfg!(miri) { 40 } else { 5000 };
+    vec![1, 0, 3, many, 2, 1, many / 2, 7]
+}
+
+fn numbers() -> Splits<u64> {
+    let mut next = 0;
+    let split = |(split, size): (u32, usize)| {
+        let values = (next..next + size as u64).collect();
+        next += size as u64;
+        (split, values)
+    };
+    (0..).zip(sizes()).map(split).collect()
+}
+
+#[test]
+fn values_come_in_the_order_of_their_splits_however_lists_are_put_together() {
+    let splits = numbers();
+    let expected: Vec<u64> = splits.iter().flat_map(|split| split.1.clone()).collect();
+    for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0]] {
+        let pool = pool();
+        let mut stores = [0; 3].map(|_| ValueStore::new(&pool));
+        let lists = lists::<Collect<u64>>(&splits, &mut stores);
+        let mut all = Collect::<u64>::identity();
+        for worker in order {
+            Collect::<u64>::merge(&mut all, &lists[worker]);
+        }
+        // Lists are good for as long as what their stores gave out is kept.
+        let kept = stores.map(|mut store| store.seal());
+        assert_eq!(all.values().len(), expected.len());
+        assert!(all.values().eq(expected.iter().copied()), "{order:?}");
+        drop(kept);
+    }
+}
+
+#[test]
+fn bytes_of_any_length_are_copied_and_survive_being_written_down() {
+    let words: Vec<Vec<u8>> =
+        sizes().into_iter().chain([20_000, 16_384]).map(|size| vec![size as u8; size]).collect();
+    let splits: Splits<&[u8]> = (0..).zip(words.iter().map(|word| vec![&word[..], b""])).collect();
+    let pool = pool();
+    let mut stores = [0; 2].map(|_| ValueStore::new(&pool));
+    let lists = lists::<Collect<[u8]>>(&splits, &mut stores);
+    let mut all = lists[1];
+    Collect::<[u8]>::merge(&mut all, &lists[0]);
+    let expected: Vec<Vec<u8>> = words.iter().flat_map(|word| [word.clone(), Vec::new()]).collect();
+    assert!(all.values().eq(expected.iter().map(Vec::as_slice)));
+
+    let mut written = Vec::new();
+    Collect::<[u8]>::encode(&all, &mut written);
+    let mut store = ValueStore::new(&pool);
+    let mut bytes = [&written[..], b"next"].concat();
+    let mut rest = &bytes[..];
+    let read = Collect::<[u8]>::decode(&mut rest, &mut store).unwrap();
+    assert_eq!(rest, b"next");
+    assert!(read.values().eq(expected.iter().map(Vec::as_slice)));
+    let mut again = Vec::new();
+    Collect::<[u8]>::encode(&read, &mut again);
+    assert!(again == written);
+    for cut in [1, 5, written.len() / 2] {
+        bytes.truncate(written.len() - cut);
+        assert!(Collect::<[u8]>::decode(&mut &bytes[..], &mut store).is_none());
+    }
+}
+
+#[test]
+fn a_refusal_of_memory_is_kept_until_it_is_asked_for() {
+    let pool = ChunkPool::new(BlockPool::new(Budget::new(Some(64 << 10))));
+    let mut store = ValueStore::new(&pool);
+    let mut list = List::<[u8; 1000]>::EMPTY;
+    (0..100).for_each(|_| list.push([7; 1000], &mut store));
+    assert!(store.check().is_err());
+    assert!(store.check().is_ok());
+    assert!(list.values().all(|value| value == [7; 1000]));
+}
+
+/// The value in the middle.
+struct Median;
+
+impl Reduce for Median {
+    type Value = u64;
+    type Output = u64;
+
+    fn reduce(_: &[u8], values: Values<'_, u64>) -> u64 {
+        let mut values: Vec<u64> = values.collect();
+        values.sort_unstable();
+        values[values.len() / 2]
+    }
+
+    fn rank(a: &u64, b: &u64) -> Ordering {
+        a.cmp(b)
+    }
+}
+
+#[test]
+fn a_group_sees_all_values_of_its_key() {
+    let pool = pool();
+    let mut stores = [0; 3].map(|_| ValueStore::new(&pool));
+    let lists = lists::<Group<Median>>(&numbers(), &mut stores);
+    let mut all = Group::<Median>::identity();
+    lists.iter().for_each(|list| Group::<Median>::merge(&mut all, list));
+    let count = sizes().iter().sum::<usize>() as u64;
+    assert_eq!(Group::<Median>::reduce(b"key", &all), count / 2);
+}
+
+#[test]
+fn fixed_values_come_back_from_their_bytes() {
+    fn check<T: Fixed + PartialEq + std::fmt::Debug>(value: T, bytes: &[u8]) {
+        assert_eq!(value.to_bytes().as_ref(), bytes);
+        assert_eq!(T::from_bytes(value.to_bytes()), value);
+    }
+    check(0x0102_u16, &[2, 1]);
+    check(-2_i32, &[254, 255, 255, 255]);
+    check(1.0_f64, &[0, 0, 0, 0, 0, 0, 0xf0, 0x3f]);
+    check((1_u32, 2_u64), &[1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0]);
+    check(*b"abc", b"abc");
+}
