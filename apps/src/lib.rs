@@ -1,9 +1,11 @@
 //! Ready-made jobs: each a map and a combine over the engine's public interface, as any user's job
 //! is. They hold no flags and print nothing; the command line is another crate.
 
+mod index;
 pub mod stations;
 mod unicode_words;
 mod word_count;
 
+pub use index::{Index, Place};
 pub use stations::Stations;
 pub use word_count::{WordCount, Words};

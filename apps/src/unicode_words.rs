@@ -24,22 +24,31 @@ pub(crate) fn may_cut(before: u8, after: u8) -> bool {
     before == b'\n' || (matches!(before, b' ' | b'\t'..=b'\r') && after.is_ascii_alphanumeric())
 }
 
-/// Calls `found` for each word of `text`, in order. The text's ASCII letters are in lower case
+/// Calls `found` for each word of `text`, in order, with the word and the bytes where it stands. The text's ASCII letters are in lower case
 /// already: case folding goes character by character, and a letter and its lower case segment alike,
 /// so that they may be folded first, over the whole text, and most words need no memory of their own.
-pub(crate) fn each<'s>(text: &'s [u8], mut found: impl FnMut(Word<'s, '_>)) {
+pub(crate) fn each<'s>(text: &'s [u8], mut found: impl FnMut(Word<'s, '_>, &'s [u8])) {
     for chunk in text.utf8_chunks() {
         // A segment never spans a line feed. Most lines are ASCII even where a text is not, and for
         // those the segmentation has a fast way.
         for line in chunk.valid().split_inclusive('\n') {
             for word in line.unicode_words() {
                 if word.is_ascii() {
-                    found(Word::Ascii(word.as_bytes()));
+                    found(Word::Ascii(word.as_bytes()), word.as_bytes());
                 } else {
-                    found(Word::Folded(UniCase::unicode(word).to_folded_case().as_bytes()));
+                    let folded = UniCase::unicode(word).to_folded_case();
+                    found(Word::Folded(folded.as_bytes()), word.as_bytes());
                 }
             }
         }
+    }
+}
+
+/// A word in folded case; bytes that are not UTF-8 are in no word and stay as they are.
+pub(crate) fn folded(word: &[u8]) -> Vec<u8> {
+    match str::from_utf8(word) {
+        Ok(word) => UniCase::unicode(word).to_folded_case().into_bytes(),
+        Err(_) => word.to_vec(),
     }
 }
 
@@ -52,7 +61,7 @@ mod tests {
         let mut text = text.into();
         text.make_ascii_lowercase();
         let mut words = Vec::new();
-        each(&text, |word| {
+        each(&text, |word, _| {
             let (Word::Ascii(word) | Word::Folded(word)) = word;
             words.push(String::from_utf8(word.to_vec()).unwrap());
         });

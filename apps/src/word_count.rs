@@ -24,24 +24,44 @@ pub enum Words {
     Unicode,
 }
 
-impl Job for WordCount {
-    type Key = [u8];
-    type Combine = Sum<u64>;
-
+impl Words {
     /// Behind each byte that no word holds, so that a line of any length is nothing special.
-    fn cut(&self) -> Cut {
-        match self.words {
+    pub(crate) fn cut(self) -> Cut {
+        match self {
             Words::Whitespace => Cut::around(WordClass::Whitespace),
             Words::Alpha => Cut::around(WordClass::Alpha),
             Words::Unicode => Cut::Between(unicode_words::may_cut),
         }
     }
 
-    fn folds_ascii(&self) -> bool {
-        match self.words {
+    /// A word as the definition gives it: folded, if it folds.
+    pub fn folded(self, word: &[u8]) -> Vec<u8> {
+        match self {
+            Words::Whitespace => word.to_vec(),
+            Words::Alpha => word.to_ascii_lowercase(),
+            Words::Unicode => unicode_words::folded(word),
+        }
+    }
+
+    /// Whether the letters of its words are folded in the split.
+    pub(crate) fn folds_ascii(self) -> bool {
+        match self {
             Words::Whitespace => false,
             Words::Alpha | Words::Unicode => true,
         }
+    }
+}
+
+impl Job for WordCount {
+    type Key = [u8];
+    type Combine = Sum<u64>;
+
+    fn cut(&self) -> Cut {
+        self.words.cut()
+    }
+
+    fn folds_ascii(&self) -> bool {
+        self.words.folds_ascii()
     }
 
     // One branch a split, of some hundred thousand bytes: nothing that three types would save.
@@ -64,7 +84,7 @@ fn count_bytes<'s>(words: Tokens<'s>, emit: &mut impl Emit<'s, WordCount>) {
 
 #[inline(never)]
 fn count_unicode<'s>(text: &'s [u8], emit: &mut impl Emit<'s, WordCount>) {
-    unicode_words::each(text, |word| match word {
+    unicode_words::each(text, |word, _| match word {
         Word::Ascii(word) => emit.emit(word, 1),
         Word::Folded(word) => emit.emit_copied(word, 1),
     });

@@ -50,6 +50,29 @@ impl<'o> Line<'o> {
         self
     }
 
+    /// Adds a field that is a list of whole numbers: in TSV with commas between.
+    pub(crate) fn integers<I: itoa::Integer>(
+        &mut self,
+        name: &str,
+        values: impl Iterator<Item = I>,
+    ) -> &mut Self {
+        let (begin, end): (&[u8], &[u8]) = match self.format {
+            Format::Tsv => (b"", b""),
+            Format::Jsonl => (b"[", b"]"),
+        };
+        self.name(name, "");
+        self.out.extend_from_slice(begin);
+        let mut text = itoa::Buffer::new();
+        for (place, value) in values.enumerate() {
+            if place > 0 {
+                self.out.push(b',');
+            }
+            self.out.extend_from_slice(text.format(value).as_bytes());
+        }
+        self.out.extend_from_slice(end);
+        self
+    }
+
     /// Ends the line.
     pub(crate) fn end(self) {
         self.out.extend_from_slice(match self.format {

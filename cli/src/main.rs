@@ -5,6 +5,7 @@ mod exit;
 mod flags;
 mod format;
 mod generate;
+mod index;
 mod progress;
 mod run;
 mod session;
@@ -28,6 +29,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Find where each word of the input stands, or each word of a list: an inverted index.
+    Index(index::Flags),
     /// Count how often each word stands in the input.
     Wordcount(wordcount::Flags),
     /// The least, mean and greatest temperature of each station, from lines of name;temperature.
@@ -41,6 +44,7 @@ enum Command {
 
 fn main() -> ExitCode {
     exit::code(match Cli::parse().command {
+        Command::Index(flags) => index::run(&flags),
         Command::Wordcount(flags) => wordcount::run(&flags),
         Command::Stations(flags) => stations::run(&flags),
         Command::Generate(command) => generate::run(&command),

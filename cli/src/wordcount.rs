@@ -26,20 +26,25 @@ pub(crate) struct Flags {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum Words {
+pub(crate) enum Words {
     Whitespace,
     Alpha,
     Unicode,
 }
 
+impl Words {
+    pub(crate) fn definition(self) -> tegula_apps::Words {
+        match self {
+            Words::Whitespace => tegula_apps::Words::Whitespace,
+            Words::Alpha => tegula_apps::Words::Alpha,
+            Words::Unicode => tegula_apps::Words::Unicode,
+        }
+    }
+}
+
 pub(crate) fn run(flags: &Flags) -> Result<()> {
-    let words = match flags.words {
-        Words::Whitespace => tegula_apps::Words::Whitespace,
-        Words::Alpha => tegula_apps::Words::Alpha,
-        Words::Unicode => tegula_apps::Words::Unicode,
-    };
     run::pairs(
-        &WordCount { words },
+        &WordCount { words: flags.words.definition() },
         &flags.paths,
         &flags.answer,
         &flags.run,

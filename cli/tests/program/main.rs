@@ -9,6 +9,7 @@ mod counts_are_exact;
 mod interrupts_leave_nothing_behind;
 mod memory_is_kept_to;
 mod outputs_are_whole_or_absent;
+mod places_are_exact;
 mod sizes_are_shown_by_topology;
 mod watching_changes_nothing;
 mod wrong_usage_ends_with_2;

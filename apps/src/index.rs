@@ -1,0 +1,88 @@
+//! Inverted index: where each word of the input stands, or each word of a list. What a word is, is
+//! what word count says it is (`docs/words.md`).
+
+use crate::Words;
+use crate::unicode_words::{self, Word};
+use std::collections::HashSet;
+use tegula::tokenize::Tokens;
+use tegula::{Collect, Cut, Emit, Fixed, Job, Result, Split, WordClass};
+
+/// The places of words. All of them, in the order of the input, are collected.
+#[derive(Clone, Debug, Default)]
+pub struct Index {
+    /// What a word is.
+    pub words: Words,
+    /// The words to look for, [as the definition gives them](Words::folded); `None` for all.
+    pub only: Option<HashSet<Vec<u8>>>,
+}
+
+/// Where a word begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// The number of the file ([`Output::file`](tegula::Output::file) has its path).
+    pub file: u32,
+    /// Bytes from the start of the file.
+    pub offset: u64,
+}
+
+/// The file as 4 bytes and the offset as 8, little-endian.
+impl Fixed for Place {
+    type Bytes = [u8; 12];
+
+    #[inline(always)]
+    fn to_bytes(self) -> [u8; 12] {
+        (self.file, self.offset).to_bytes()
+    }
+
+    #[inline(always)]
+    fn from_bytes(bytes: [u8; 12]) -> Place {
+        let (file, offset) = <(u32, u64)>::from_bytes(bytes);
+        Place { file, offset }
+    }
+}
+
+impl Index {
+    /// Whether a word is looked for.
+    #[inline]
+    fn wants(&self, word: &[u8]) -> bool {
+        self.only.as_ref().is_none_or(|only| only.contains(word))
+    }
+
+    fn place_all<'s>(&self, split: Split<'s>, words: Tokens<'s>, emit: &mut impl Emit<'s, Self>) {
+        let file = split.file();
+        words.for_each(|word| {
+            if self.wants(word) {
+                emit.emit(word, Place { file, offset: split.offset_of(word) });
+            }
+        });
+    }
+}
+
+impl Job for Index {
+    type Key = [u8];
+    type Combine = Collect<Place>;
+
+    fn cut(&self) -> Cut {
+        self.words.cut()
+    }
+
+    fn folds_ascii(&self) -> bool {
+        self.words.folds_ascii()
+    }
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        match self.words {
+            Words::Whitespace => self.place_all(split, split.fields(), emit),
+            Words::Alpha => self.place_all(split, split.words(WordClass::Alpha), emit),
+            Words::Unicode => unicode_words::each(split.bytes(), |word, stands| {
+                let place = Place { file: split.file(), offset: split.offset_of(stands) };
+                match word {
+                    Word::Ascii(word) if self.wants(word) => emit.emit(word, place),
+                    Word::Folded(word) if self.wants(word) => emit.emit_copied(word, place),
+                    Word::Ascii(_) | Word::Folded(_) => {}
+                }
+            }),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,89 @@
+//! `tegula index`: the flags of its own, the job they make, and how places become lines: one for each
+//! word and file.
+
+use crate::flags::{AnswerFlags, Format, RunFlags};
+use crate::format::Line;
+use crate::run;
+use crate::wordcount::Words;
+use clap::Args;
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use tegula::{InputError, Output, Result};
+use tegula_apps::{Index, Place};
+
+#[derive(Args)]
+pub(crate) struct Flags {
+    /// Files, folders (with all below them), patterns (* ? [...] **), or - for standard input.
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<OsString>,
+
+    /// What a word is: what stands between white space, any bytes; runs of A-Z and a-z in lower
+    /// case; or words of Unicode text (UAX #29) in folded case.
+    #[arg(long, value_enum, default_value_t = Words::Whitespace)]
+    words: Words,
+
+    /// Look for this word only; may be given more than once.
+    #[arg(long = "word", value_name = "WORD")]
+    only: Vec<OsString>,
+
+    /// Look only for the words of this file, which white space separates.
+    #[arg(long, value_name = "FILE")]
+    words_from: Option<PathBuf>,
+
+    #[command(flatten)]
+    answer: AnswerFlags,
+
+    #[command(flatten)]
+    run: RunFlags,
+}
+
+pub(crate) fn run(flags: &Flags) -> Result<()> {
+    run::command(&flags.run, |run| {
+        let job = Index { words: flags.words.definition(), only: only(flags)? };
+        let input = run.input(&flags.paths)?;
+        let output = run.job(&job, input, &flags.answer.apply(run.options()))?;
+        run.write(|sink| {
+            sink.pairs(&output, |word, places, out| {
+                lines(flags.answer.format, &output, word, places, out);
+            })
+        })
+    })
+}
+
+/// The words that are looked for, if not all.
+fn only(flags: &Flags) -> Result<Option<HashSet<Vec<u8>>>> {
+    if flags.only.is_empty() && flags.words_from.is_none() {
+        return Ok(None);
+    }
+    let words = flags.words.definition();
+    let mut only: HashSet<_> =
+        flags.only.iter().map(|word| words.folded(word.as_bytes())).collect();
+    if let Some(path) = &flags.words_from {
+        let read = fs::read(path).map_err(|cause| InputError::from_io(path.clone(), cause))?;
+        let listed = read.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        only.extend(listed.map(|word| words.folded(word)));
+    }
+    Ok(Some(only))
+}
+
+/// A line for each file in which a word stands. Places come in the order of files.
+fn lines(
+    format: Format,
+    output: &Output<Index>,
+    word: &[u8],
+    places: impl Iterator<Item = Place>,
+    out: &mut Vec<u8>,
+) {
+    let mut places = places.peekable();
+    while let Some(&Place { file, .. }) = places.peek() {
+        let path = output.file(file).unwrap_or_default();
+        let here = std::iter::from_fn(|| places.next_if(|place| place.file == file));
+        let mut line = Line::begin(format, out);
+        line.bytes("word", word).bytes("file", path.as_os_str().as_bytes());
+        line.integers("offsets", here.map(|place| place.offset));
+        line.end();
+    }
+}
