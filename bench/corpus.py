@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the texts that the benchmarks read: real ones from a folder, and two drawn by a seed.
+"""Makes the texts that the benchmarks read: real ones from a folder, and six drawn by a seed.
 
 Takes a name, and for the real texts a folder; writes one file and prints its size, its words and
 its distinct words (cut at ASCII whitespace). The same name, folder, size and seed give the same
@@ -148,12 +148,73 @@ def with_repeats(words: Iterator[bytes], rng: random.Random) -> Iterator[bytes]:
             yield word
 
 
+def drawn_blocks(
+    keys: int, shortest: int, longest: int
+) -> Callable[[argparse.Namespace], Iterator[bytes]]:
+    """Words of a vocabulary of `keys`, each as likely as another, 10 to 12 a line."""
+
+    def blocks(options: argparse.Namespace) -> Iterator[bytes]:
+        rng = random.Random(options.seed)
+        words = vocabulary(keys, shortest, longest, rng)
+        return lines_of(drawn(words, rng), rng, 10, 12)
+
+    return blocks
+
+
+def vocabulary(
+    keys: int, shortest: int, longest: int, rng: random.Random
+) -> list[bytes]:
+    return list(itertools.islice(unique(random_words(rng, shortest, longest)), keys))
+
+
+def drawn(words: list[bytes], rng: random.Random) -> Iterator[bytes]:
+    """Endless words of the list, each as likely as another."""
+    while True:
+        yield from rng.choices(words, k=100_000)
+
+
+def mostly_new_blocks(options: argparse.Namespace) -> Iterator[bytes]:
+    """Words of 6 or 7 letters out of 17.7 million, each as likely as another: of 13.7 million that
+    are drawn, 9.5 million differ."""
+    rng = random.Random(options.seed)
+    letters = [bytes(triple) for triple in itertools.product(LOWER, repeat=3)]
+    ends = [letter.to_bytes() for letter in LOWER]
+
+    def words() -> Iterator[bytes]:
+        draw = rng.random
+        while True:
+            number = int(draw() * 17_700_000)
+            # A number's own word; one in three is longer.
+            high, low = divmod(number * 15_485_863 % 308_915_776, 17_576)
+            word = letters[high] + letters[low]
+            yield word if number % 3 else word + ends[number % 26]
+
+    return lines_of(words(), rng, 10, 12)
+
+
+def misleading_blocks(options: argparse.Namespace) -> Iterator[bytes]:
+    """All words of 4 letters, each as likely as another; but the first 35 MB (7 %) go round and
+    round through 196,000 of them: whoever looks at that start for a while sees new words alone, and
+    who takes all of it for a sample, as Metis does, expects 196,000 / 0.07 = 2.8 million keys."""
+    rng = random.Random(options.seed)
+    words = [bytes(four) for four in itertools.product(LOWER, repeat=4)]
+    rng.shuffle(words)
+    round_words = 196_000
+    start = itertools.chain.from_iterable(itertools.repeat(words[:round_words], 36))
+    return lines_of(itertools.chain(start, drawn(words, rng)), rng, 10, 12)
+
+
 RECIPES = {
     "source": Recipe(source_blocks, 1_000_000_000, needs_folder=True),
     "source256": Recipe(source_blocks, 256 << 20, needs_folder=True),
     "letters": Recipe(letters_blocks, 1_000_000_000, needs_folder=True),
     "zipf": Recipe(zipf_blocks, 500_000_000, needs_folder=False),
     "distinct": Recipe(distinct_blocks, 100_000_000, needs_folder=False),
+    # Those of Metis, section 5.4.
+    "few": Recipe(drawn_blocks(108_000, 5, 8), 100_000_000, needs_folder=False),
+    "many": Recipe(mostly_new_blocks, 100_000_000, needs_folder=False),
+    "both": Recipe(drawn_blocks(513_000, 5, 8), 800_000_000, needs_folder=False),
+    "misled": Recipe(misleading_blocks, 512_000_000, needs_folder=False),
 }
 
 
@@ -196,7 +257,7 @@ def main() -> int:
         "--bytes", type=int, dest="size_bytes", help="size, if not the usual one"
     )
     parser.add_argument(
-        "--seed", type=int, default=1, help="seed of zipf and distinct (1)"
+        "--seed", type=int, default=1, help="seed of what is drawn (1)"
     )
     options = parser.parse_args()
     recipe = RECIPES[options.name]

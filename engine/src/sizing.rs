@@ -38,6 +38,8 @@ pub(crate) struct TableLimits {
 mod part {
     /// Per worker: a table of one class. There are three, and growing takes one and a half.
     pub(super) const TABLE: usize = 16;
+    /// Per worker: what the keys or values of one table hold elsewhere. There may be seven of them.
+    pub(super) const BESIDE: usize = 48;
     /// Once: pairs in partials.
     pub(super) const PARTIAL: usize = 3;
     /// Per worker: a block on its way to or from disk.
@@ -81,7 +83,7 @@ impl Shares {
         let most = (l2_bytes * L2S_PER_TABLE).min(TABLE_BYTES_MOST).min(each / part::TABLE);
         let cached = (l2_bytes * L2S_PER_CACHED_TABLE).min(most);
         Shares {
-            tables: TableLimits { cached, most, beside: each / part::TABLE },
+            tables: TableLimits { cached, most, beside: each / part::BESIDE },
             partial_bytes: budget_bytes / part::PARTIAL,
             block_bytes: (each / part::BLOCK).clamp(BLOCK_BYTES_LEAST, BLOCK_BYTES_MOST),
             merge_bytes: each / part::MERGE,

@@ -51,7 +51,7 @@ impl<T: Element + ?Sized> Aggregate for Collect<T> {
     type Accumulator = List<T>;
     type Reduced = List<T>;
 
-    const POINTS: bool = true;
+    const KEEPS_VALUES: bool = true;
     const REDUCES: bool = false;
 
     #[inline(always)]

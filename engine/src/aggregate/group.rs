@@ -38,7 +38,7 @@ impl<R: Reduce> Aggregate for Group<R> {
     type Accumulator = List<R::Value>;
     type Reduced = R::Output;
 
-    const POINTS: bool = true;
+    const KEEPS_VALUES: bool = true;
     const REDUCES: bool = true;
 
     #[inline(always)]

@@ -40,9 +40,9 @@ pub trait Aggregate: Sized + 'static {
     #[doc(hidden)]
     type Reduced: Copy + Send + Sync + 'static;
 
-    /// Whether accumulators point at values elsewhere.
+    /// Whether accumulators are lists of values, which lie in a store.
     #[doc(hidden)]
-    const POINTS: bool;
+    const KEEPS_VALUES: bool;
     /// Whether `reduce` makes another type of accumulators.
     #[doc(hidden)]
     const REDUCES: bool;
@@ -97,7 +97,7 @@ impl<C: Combine> Aggregate for C {
     type Accumulator = C::Accumulator;
     type Reduced = C::Accumulator;
 
-    const POINTS: bool = false;
+    const KEEPS_VALUES: bool = false;
     const REDUCES: bool = false;
 
     #[inline(always)]

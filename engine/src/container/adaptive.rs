@@ -4,10 +4,10 @@
 
 use super::append::Appender;
 use super::array::{ArrayEmitter, ArraySplit};
-use super::class::Verdict;
+use super::class::ClassTable;
 use super::emitter::{BatchEmitter, BatchSplit};
 use super::hash::HashTables;
-use super::slot::{LongKey, MediumKey, ShortKey};
+use super::slot::{LongKey, MediumKey, ShortKey, SlotKey};
 use super::table::Hint;
 use super::{Batched, HandedOver, Hashed, Inlet, Making, named};
 use crate::aggregate::Aggregate;
@@ -24,66 +24,64 @@ use std::sync::Arc;
 /// Chooses by itself, and changes its mind: the default.
 ///
 /// Integer keys of a small range go to an [`Array`](super::Array). For other keys it begins with
-/// [`Hash`](super::Hash) tables, each a sample of its stretch of the input: where a full one shows that
-/// keys hardly repeat, the next pairs are appended ([`Append`](super::Append)), sixteen times as many
-/// as the table took; then the next table is filled, and decides anew. Metis (section 3.4) predicts
-/// once, from the first 7 % of the input, and cannot go back.
+/// [`Hash`](super::Hash) tables, each a sample of its stretch of the input: where one is about to
+/// outgrow the second-level cache and its keys hardly repeat, the next pairs are appended
+/// ([`Append`](super::Append)), thirty-two times as many as the table took; then the next table is filled,
+/// and decides anew. Metis (section 3.4) predicts once, from the first 7 % of the input, and cannot go
+/// back.
 #[derive(Clone, Copy, Debug)]
 pub struct Adaptive;
 
 named!(Adaptive, AdaptiveEmitter<'p, J>);
 
-/// Below so many pairs per key of a full table, combining them there does not pay.
-const PAIRS_PER_KEY_LEAST: f64 = 1.25;
+/// Below so many pairs per key of a table that is about to leave the second-level cache, combining
+/// pairs in a larger one costs more than folding them by partition, inside the cache: 1.26 where 108
+/// thousand keys are all as likely (appending is a sixth faster), 2.7 where a million follow Zipf's law
+/// (hashing is 1.6 times faster).
+const PAIRS_PER_KEY_LEAST: f64 = 1.75;
+/// The same where values are kept: appended, each takes a block of its own.
+const VALUES_PER_KEY_LEAST: f64 = 1.1;
 /// Pairs that are appended for each pair of the table that said so.
-const STRETCH: u64 = 16;
+const STRETCH: u64 = 32;
 
 /// Tables, and lists beside them for the classes of keys that hardly repeat.
 pub(crate) struct Choosing<C: Aggregate> {
     tables: HashTables<C>,
     lists: Appender<C>,
-    short: Mind,
-    medium: Mind,
-    long: Mind,
+    /// Pairs of each class that are still to be appended; 0 while its table is filled.
+    short: u64,
+    medium: u64,
+    long: u64,
 }
 
-/// What is thought of one size class.
-#[derive(Clone, Copy, Default)]
-struct Mind {
-    /// Pairs that are still to be appended; 0 while tables are filled.
-    append: u64,
-}
-
-impl Mind {
-    /// Whether the next batch is appended.
-    #[inline]
-    fn appends(&mut self, pairs: usize) -> bool {
-        let appends = self.append > 0;
-        self.append = self.append.saturating_sub(pairs as u64);
-        appends
+/// Whether the next `pairs` pairs of a class are appended; `left` counts those that still will be. A
+/// full table decides, and is handed over if it is not to grow.
+#[inline]
+fn appends<C: Aggregate, K: SlotKey>(
+    left: &mut u64,
+    table: &mut ClassTable<K, C::Accumulator>,
+    handed_over: &mut HandedOver,
+    pairs: usize,
+    partial: &Partial<C::Accumulator>,
+) -> Result<bool, MemoryError> {
+    if *left == 0 {
+        let least = if C::KEEPS_VALUES { VALUES_PER_KEY_LEAST } else { PAIRS_PER_KEY_LEAST };
+        let Some(repeats) = table.repeats_if_full(pairs).filter(|&repeats| repeats < least) else {
+            return Ok(false);
+        };
+        *left = STRETCH * (repeats * table.table.len() as f64) as u64;
+        *handed_over += table.hand_over(partial)?;
     }
-
-    #[inline]
-    fn hear(&mut self, verdict: Option<Verdict>) {
-        let Some(Verdict { pairs, keys }) = verdict else { return };
-        if (pairs as f64) < PAIRS_PER_KEY_LEAST * keys as f64 {
-            self.append = STRETCH * pairs;
-        }
-    }
+    *left = left.saturating_sub(pairs as u64);
+    Ok(true)
 }
 
 impl<C: Aggregate> Batched<C> for Choosing<C> {
     type Ahead = Hint<ShortKey, C::Accumulator, 0>;
 
     fn new(pool: &Arc<ChunkPool>, limits: TableLimits) -> Result<Choosing<C>, MemoryError> {
-        let mind = Mind::default();
-        Ok(Choosing {
-            tables: HashTables::new(pool, limits)?,
-            lists: Appender::new(pool, limits)?,
-            short: mind,
-            medium: mind,
-            long: mind,
-        })
+        let (tables, lists) = (HashTables::new(pool, limits)?, Appender::new(pool, limits)?);
+        Ok(Choosing { tables, lists, short: 0, medium: 0, long: 0 })
     }
 
     fn begin_split(&mut self, number: u32) {
@@ -93,7 +91,7 @@ impl<C: Aggregate> Batched<C> for Choosing<C> {
 
     fn ahead(&self) -> Self::Ahead {
         let ahead = self.tables.ahead();
-        if self.short.append > 0 { ahead.idle() } else { ahead }
+        if self.short > 0 { ahead.idle() } else { ahead }
     }
 
     fn put_short(
@@ -101,12 +99,11 @@ impl<C: Aggregate> Batched<C> for Choosing<C> {
         batch: &[Hashed<ShortKey, C::Held>],
         partial: &Partial<C::Accumulator>,
     ) -> Result<(), MemoryError> {
-        if self.short.appends(batch.len()) {
+        let HashTables { short, handed_over, .. } = &mut self.tables;
+        if appends::<C, _>(&mut self.short, short, handed_over, batch.len(), partial)? {
             return self.lists.put_short(batch, partial);
         }
-        self.tables.put_short(batch, partial)?;
-        self.short.hear(self.tables.short.take_verdict());
-        Ok(())
+        self.tables.put_short(batch, partial)
     }
 
     fn put_medium(
@@ -114,12 +111,11 @@ impl<C: Aggregate> Batched<C> for Choosing<C> {
         batch: &[Hashed<MediumKey, C::Held>],
         partial: &Partial<C::Accumulator>,
     ) -> Result<(), MemoryError> {
-        if self.medium.appends(batch.len()) {
+        let HashTables { medium, handed_over, .. } = &mut self.tables;
+        if appends::<C, _>(&mut self.medium, medium, handed_over, batch.len(), partial)? {
             return self.lists.put_medium(batch, partial);
         }
-        self.tables.put_medium(batch, partial)?;
-        self.medium.hear(self.tables.medium.take_verdict());
-        Ok(())
+        self.tables.put_medium(batch, partial)
     }
 
     fn put_long(
@@ -127,12 +123,11 @@ impl<C: Aggregate> Batched<C> for Choosing<C> {
         batch: &[Hashed<LongKey, C::Held>],
         partial: &Partial<C::Accumulator>,
     ) -> Result<(), MemoryError> {
-        if self.long.appends(batch.len()) {
+        let HashTables { long, handed_over, .. } = &mut self.tables;
+        if appends::<C, _>(&mut self.long, long, handed_over, batch.len(), partial)? {
             return self.lists.put_long(batch, partial);
         }
-        self.tables.put_long(batch, partial)?;
-        self.long.hear(self.tables.long.take_verdict());
-        Ok(())
+        self.tables.put_long(batch, partial)
     }
 
     fn hand_over(&mut self, partial: &Partial<C::Accumulator>) -> Result<(), MemoryError> {

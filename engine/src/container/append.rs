@@ -24,7 +24,7 @@ named!(Append, super::emitter::BatchEmitter<'p, J, Appender<J::Combine>>);
 /// second-level cache.
 const GATHERED: usize = if cfg!(miri) { 4 } else { 32 };
 
-/// Memory of collected values is handed over in pieces of this.
+/// Memory of collected values is handed over in pieces of this, if there is so much.
 const VALUES_BYTES: usize = 1 << 20;
 
 /// A worker's pairs on their way to the partial.
@@ -33,6 +33,7 @@ pub(crate) struct Appender<C: Aggregate> {
     medium: Gathered<MediumKey, C::Accumulator>,
     /// What the accumulators of long keys point at.
     long_store: ValueStore,
+    values_bytes: usize,
     handed_over: HandedOver,
 }
 
@@ -48,6 +49,7 @@ impl<K: SlotKey, V: Copy> Gathered<K, V> {
         &mut self,
         batch: &[Hashed<K, C::Held>],
         partial: &Partial<V>,
+        values_bytes: usize,
     ) -> Result<HandedOver, MemoryError> {
         if batch.is_empty() {
             return Ok(HandedOver::default());
@@ -68,7 +70,7 @@ impl<K: SlotKey, V: Copy> Gathered<K, V> {
             }
         }
         self.store.check()?;
-        if self.store.bytes() >= VALUES_BYTES {
+        if self.store.bytes() >= values_bytes {
             self.hand_over(partial)?;
         }
         Ok(HandedOver { pairs: batch.len() as u64, busy: began.elapsed() })
@@ -89,11 +91,12 @@ impl<K: SlotKey, V: Copy> Gathered<K, V> {
 impl<C: Aggregate> Batched<C> for Appender<C> {
     type Ahead = ();
 
-    fn new(pool: &Arc<ChunkPool>, _: TableLimits) -> Result<Appender<C>, MemoryError> {
+    fn new(pool: &Arc<ChunkPool>, limits: TableLimits) -> Result<Appender<C>, MemoryError> {
         Ok(Appender {
             short: Gathered { lists: Vec::new(), store: ValueStore::new(pool) },
             medium: Gathered { lists: Vec::new(), store: ValueStore::new(pool) },
             long_store: ValueStore::new(pool),
+            values_bytes: VALUES_BYTES.min(limits.beside),
             handed_over: HandedOver::default(),
         })
     }
@@ -111,7 +114,7 @@ impl<C: Aggregate> Batched<C> for Appender<C> {
         batch: &[Hashed<ShortKey, C::Held>],
         partial: &Partial<C::Accumulator>,
     ) -> Result<(), MemoryError> {
-        self.handed_over += self.short.put::<C>(batch, partial)?;
+        self.handed_over += self.short.put::<C>(batch, partial, self.values_bytes)?;
         Ok(())
     }
 
@@ -120,7 +123,7 @@ impl<C: Aggregate> Batched<C> for Appender<C> {
         batch: &[Hashed<MediumKey, C::Held>],
         partial: &Partial<C::Accumulator>,
     ) -> Result<(), MemoryError> {
-        self.handed_over += self.medium.put::<C>(batch, partial)?;
+        self.handed_over += self.medium.put::<C>(batch, partial, self.values_bytes)?;
         Ok(())
     }
 
@@ -141,7 +144,7 @@ impl<C: Aggregate> Batched<C> for Appender<C> {
         }
         self.handed_over += HandedOver { pairs: batch.len() as u64, busy: began.elapsed() };
         self.long_store.check()?;
-        if self.long_store.bytes() >= VALUES_BYTES {
+        if self.long_store.bytes() >= self.values_bytes {
             partial.keep_values(&mut self.long_store);
         }
         Ok(())

@@ -27,15 +27,6 @@ pub(super) struct ClassTable<K, V> {
     pub(super) limits: TableLimits,
     /// Pairs combined since the table was last empty.
     combined: u64,
-    /// What was found when the table was last full and was handed over.
-    verdict: Option<Verdict>,
-}
-
-/// How a full table's keys repeated.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Verdict {
-    pub(super) pairs: u64,
-    pub(super) keys: u64,
 }
 
 impl<K: SlotKey, V: Copy> ClassTable<K, V> {
@@ -49,7 +40,6 @@ impl<K: SlotKey, V: Copy> ClassTable<K, V> {
             is_settled: false,
             limits,
             combined: 0,
-            verdict: None,
         })
     }
 
@@ -81,11 +71,7 @@ impl<K: SlotKey, V: Copy> ClassTable<K, V> {
         while !self.table.has_room(pairs) {
             match self.larger() {
                 Some(bits) => self.table.grow(bits)?,
-                None => {
-                    let keys = self.table.len() as u64;
-                    self.verdict = Some(Verdict { pairs: self.combined, keys });
-                    handed_over += self.hand_over(partial)?;
-                }
+                None => handed_over += self.hand_over(partial)?,
             }
         }
         Ok(handed_over)
@@ -104,10 +90,15 @@ impl<K: SlotKey, V: Copy> ClassTable<K, V> {
         most.filter(|_| repeats)
     }
 
-    /// What a full table showed since this was last asked.
+    /// Pairs combined for each key, of a table that has no room for `pairs` more and is about to leave
+    /// the second-level cache, or has left it.
     #[inline]
-    pub(super) fn take_verdict(&mut self) -> Option<Verdict> {
-        self.verdict.take()
+    pub(super) fn repeats_if_full(&self, pairs: usize) -> Option<f64> {
+        let is_small = || size_of::<Entry<K, V>>() << self.table.bits() < self.limits.cached / 4;
+        if self.table.has_room(pairs) || is_small() || self.table.len() == 0 {
+            return None;
+        }
+        Some(self.combined as f64 / self.table.len() as f64)
     }
 
     /// Hands all pairs over; the table is empty then.

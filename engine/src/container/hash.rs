@@ -27,7 +27,7 @@ pub(crate) struct HashTables<C: Aggregate> {
     pub(super) long: ClassTable<LongKey, C::Accumulator>,
     /// The bytes of the keys in `long`.
     arena: ByteArena,
-    handed_over: HandedOver,
+    pub(super) handed_over: HandedOver,
 }
 
 impl<K: SlotKey, V: Copy> Ahead for Hint<K, V, 0> {

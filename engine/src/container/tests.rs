@@ -260,6 +260,39 @@ fn integers_are_inline_keys_and_two_workers_share_a_partial() {
     two_workers_share_a_partial::<Array>(range);
 }
 
+/// What was handed over of keys of which each stands `repeats` times in a row.
+fn handed_over_by_the_adaptive(bench: &Bench, stretches: &[(u64, u64)]) -> Vec<u64> {
+    // The first table is judged when it is full.
+    let limits = TableLimits { cached: 1 << 12, most: 1 << 30, beside: 1 << 30 };
+    let mut inlet = bench.inlet::<Adaptive, Numbers>(limits, None);
+    let mut after = Vec::new();
+    for &(pairs, keys) in stretches {
+        // SAFETY: an empty split; its keys are numbers.
+        let mut emit = unsafe { inlet.begin_split(NonNull::dangling(), 0, 0) };
+        (0..pairs).for_each(|number| emit.emit(number % keys, 1));
+        drop(emit);
+        inlet.finish_split(&empty_split()).unwrap();
+        after.push(inlet.handed_over().pairs);
+    }
+    after
+}
+
+#[test]
+fn the_adaptive_container_appends_where_keys_do_not_repeat_and_changes_its_mind() {
+    // A table's first size is full at five eighths.
+    let full = if cfg!(miri) { 40 } else { 2560 };
+    let new = 10 * full;
+    let repeated = 40 * full;
+    let bench = Bench::new();
+    let after = handed_over_by_the_adaptive(&bench, &[(new, new), (repeated, 7), (repeated, 7)]);
+    assert!(after[0] > 9 * full, "new keys are handed over as they come: {after:?}");
+    assert!(after[1] < 36 * full, "a stretch of appending ends: {after:?}");
+    assert_eq!(after[1], after[2], "what repeats stays in the table: {after:?}");
+    let other = Bench::new();
+    let after = handed_over_by_the_adaptive(&other, &[(repeated, 7)]);
+    assert_eq!(after[0], 0, "what repeats stays in the table from the start: {after:?}");
+}
+
 /// The order must not show how large a table was, nor when it was handed over.
 #[test]
 fn the_canonical_order_is_that_of_the_pairs_alone() {

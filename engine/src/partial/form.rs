@@ -40,7 +40,7 @@ pub(crate) struct Answers<C>(PhantomData<fn() -> C>);
 
 impl<C: Aggregate> Form for Accumulators<C> {
     type Value = C::Accumulator;
-    const POINTS: bool = C::POINTS;
+    const POINTS: bool = C::KEEPS_VALUES;
 
     fn encode(value: &C::Accumulator, out: &mut Vec<u8>) {
         C::encode(value, out);
@@ -53,7 +53,7 @@ impl<C: Aggregate> Form for Accumulators<C> {
 
 impl<C: Aggregate> Form for Answers<C> {
     type Value = C::Reduced;
-    const POINTS: bool = C::POINTS && !C::REDUCES;
+    const POINTS: bool = C::KEEPS_VALUES && !C::REDUCES;
 
     fn encode(value: &C::Reduced, out: &mut Vec<u8>) {
         C::encode_reduced(value, out);
