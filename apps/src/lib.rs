@@ -1,7 +1,9 @@
 //! Ready-made jobs: each a map and a combine over the engine's public interface, as any user's job
 //! is. They hold no flags and print nothing; the command line is another crate.
 
+mod digits;
 mod index;
+pub mod logstats;
 pub mod stations;
 mod unicode_words;
 mod word_count;

@@ -41,11 +41,8 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    match counted {
-        Ok(output) => {
-            show(&output);
-            ExitCode::SUCCESS
-        }
+    match counted.and_then(|output| show(&output)) {
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("containers: {error}");
             ExitCode::FAILURE
@@ -59,11 +56,12 @@ fn count<C: Container>(workers: usize, path: &str) -> Result<Output<Words>> {
 }
 
 /// The answer's figures: the sum depends on the place of every pair.
-fn show(output: &Output<Words>) {
+fn show(output: &Output<Words>) -> Result<()> {
     let mut sum = 0_u64;
-    for (word, count) in output.iter() {
+    output.for_each(|word, count| {
         let pair = word.iter().fold(count, |sum, byte| sum.wrapping_mul(31) + u64::from(*byte));
         sum = sum.rotate_left(5).wrapping_add(pair);
-    }
+    })?;
     println!("{}\t{}\t{sum}", output.stats().pairs, output.stats().keys);
+    Ok(())
 }

@@ -5,6 +5,7 @@ use crate::session::Session;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use tegula::{Error, InputError, Result};
+use tegula_apps::logstats::LoginLines;
 use tegula_apps::stations::Measurements;
 
 #[derive(Subcommand)]
@@ -14,6 +15,15 @@ pub(crate) enum Command {
         /// A list of stations, lines of name;mean [default: the 413 of the One Billion Row Challenge].
         #[arg(long, value_name = "FILE")]
         list: Option<PathBuf>,
+
+        #[command(flatten)]
+        lines: Lines,
+    },
+    /// A log of users who come and go, lines of "user login|logout seconds", for `tegula logstats`.
+    Logins {
+        /// How many users there are.
+        #[arg(long, value_name = "N", default_value_t = 1000)]
+        users: usize,
 
         #[command(flatten)]
         lines: Lines,
@@ -47,6 +57,10 @@ pub(crate) fn run(command: &Command) -> Result<()> {
                 None => Measurements::new(lines.seed),
             };
             lines.write(|out| measurements.line(out))
+        }
+        Command::Logins { users, lines } => {
+            let mut log = LoginLines::new(lines.count, *users, lines.seed);
+            lines.write(|out| log.line(out))
         }
     }
 }

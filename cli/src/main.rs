@@ -6,6 +6,7 @@ mod flags;
 mod format;
 mod generate;
 mod index;
+mod logstats;
 mod progress;
 mod run;
 mod session;
@@ -35,6 +36,8 @@ enum Command {
     Wordcount(wordcount::Flags),
     /// The least, mean and greatest temperature of each station, from lines of name;temperature.
     Stations(stations::Flags),
+    /// Add up logs: the time each user was online, or a web server's requests and bytes.
+    Logstats(logstats::Flags),
     /// Write input for other commands, drawn by a seed.
     #[command(subcommand)]
     Generate(generate::Command),
@@ -47,6 +50,7 @@ fn main() -> ExitCode {
         Command::Index(flags) => index::run(&flags),
         Command::Wordcount(flags) => wordcount::run(&flags),
         Command::Stations(flags) => stations::run(&flags),
+        Command::Logstats(flags) => logstats::run(&flags),
         Command::Generate(command) => generate::run(&command),
         Command::Topology => topology::run(),
     })

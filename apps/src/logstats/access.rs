@@ -1,0 +1,176 @@
+//! Requests and bytes of a web server's log in Common or Combined Log Format, by host, path, status or
+//! hour. What stands behind the number of bytes (Combined: referrer and browser) is not looked at.
+
+use crate::digits::whole;
+use memchr::{memchr, memmem};
+use std::cmp::Ordering;
+use tegula::{Combine, Emit, Job, Result, Split};
+
+/// Requests and bytes by one field of an access log.
+#[derive(Clone, Copy, Debug)]
+pub struct Access {
+    /// The field.
+    pub key: AccessKey,
+}
+
+/// What requests are counted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AccessKey {
+    /// The client: the first field.
+    Host,
+    /// The request's target without its query (from the first `?` on); a request without a space is a
+    /// path as a whole.
+    Path,
+    /// The three digits of the answer.
+    Status,
+    /// The hour as `2015-05-17T10`, in the log's own time zone.
+    Hour,
+}
+
+impl Job for Access {
+    type Key = [u8];
+    type Combine = Traffic;
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        for line in split.lines() {
+            let Some(entry) = entry(line) else {
+                split.bad(line, BAD_LINE)?;
+                continue;
+            };
+            match self.key {
+                AccessKey::Host => emit.emit(entry.host, entry.bytes),
+                AccessKey::Path => emit.emit(path(entry.request), entry.bytes),
+                AccessKey::Status => emit.emit(entry.status, entry.bytes),
+                AccessKey::Hour => match hour(entry.time) {
+                    Some(hour) => emit.emit_copied(&hour, entry.bytes),
+                    None => split.bad(line, BAD_TIME)?,
+                },
+            }
+        }
+        Ok(())
+    }
+}
+
+const BAD_LINE: &str = "a line is to be in Common or Combined Log Format: \
+    host ident user [day/Mon/year:hour:minute:second zone] \"request\" status bytes ...";
+const BAD_TIME: &str = "a time is to be as 17/May/2015:10:05:03 +0000";
+
+/// The fields of a line that are looked at.
+struct Entry<'l> {
+    host: &'l [u8],
+    time: &'l [u8],
+    request: &'l [u8],
+    status: &'l [u8],
+    bytes: u64,
+}
+
+/// The names in ident and user may hold spaces, and the request escaped quotes.
+fn entry(line: &[u8]) -> Option<Entry<'_>> {
+    let (host, rest) = cut(line, memchr(b' ', line)?, 1);
+    let (_, rest) = cut(rest, memmem::find(rest, b" [")?, 2);
+    let (time, rest) = cut(rest, memmem::find(rest, b"] \"")?, 3);
+    let (request, rest) = cut(rest, end_of_quoted(rest)?, 2);
+    let (status, rest) = rest.split_at_checked(3)?;
+    let rest = rest.strip_prefix(b" ")?;
+    let bytes = &rest[..memchr(b' ', rest).unwrap_or(rest.len())];
+    let bytes = if bytes == b"-" { 0 } else { whole(bytes)? };
+    let is_entry = !host.is_empty() && whole(status).is_some();
+    is_entry.then_some(Entry { host, time, request, status, bytes })
+}
+
+/// What is before `at`, and what is `skip` bytes behind it.
+fn cut(text: &[u8], at: usize, skip: usize) -> (&[u8], &[u8]) {
+    (&text[..at], &text[at + skip..])
+}
+
+/// Where the quote is, with a space behind it, that ends what a quote began.
+fn end_of_quoted(text: &[u8]) -> Option<usize> {
+    let mut from = 0;
+    loop {
+        let at = from + memchr(b'"', &text[from..])?;
+        let escapes = text[..at].iter().rev().take_while(|byte| **byte == b'\\').count();
+        if escapes % 2 == 0 {
+            return (text.get(at + 1) == Some(&b' ')).then_some(at);
+        }
+        from = at + 1;
+    }
+}
+
+/// The target of `GET /target?query HTTP/1.1`.
+fn path(request: &[u8]) -> &[u8] {
+    let mut words = request.split(|byte| *byte == b' ');
+    let target = match (words.next(), words.next()) {
+        (_, Some(target)) => target,
+        _ => request,
+    };
+    &target[..memchr(b'?', target).unwrap_or(target.len())]
+}
+
+/// `17/May/2015:10:05:03 +0000` as `2015-05-17T10`.
+fn hour(time: &[u8]) -> Option<[u8; 13]> {
+    const MONTHS: &[u8; 36] = b"JanFebMarAprMayJunJulAugSepOctNovDec";
+    let (&[d, e, b'/', m0, m1, m2, b'/', y0, y1, y2, y3, b':', h, i], b":" | [b':', ..]) =
+        time.split_first_chunk::<14>()?
+    else {
+        return None;
+    };
+    let month = MONTHS.as_chunks::<3>().0.iter().position(|name| *name == [m0, m1, m2])? as u8 + 1;
+    let digits = [d, e, y0, y1, y2, y3, h, i];
+    let hour = [y0, y1, y2, y3, b'-', b'0' + month / 10, b'0' + month % 10, b'-', d, e, b'T', h, i];
+    whole(&digits).map(|_| hour)
+}
+
+/// How many requests, and how many bytes their answers have together.
+#[derive(Clone, Copy, Debug)]
+pub struct Traffic;
+
+/// What [`Traffic`] keeps and shows per key. Byte form: both as 8 bytes, little-endian.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Requests {
+    /// Requests.
+    pub requests: u64,
+    /// Bytes of all their answers.
+    pub bytes: u64,
+}
+
+impl Combine for Traffic {
+    type Value = u64;
+    type Accumulator = Requests;
+    type Output = Requests;
+
+    fn identity() -> Requests {
+        Requests::default()
+    }
+
+    fn absorb(into: &mut Requests, bytes: u64) {
+        Self::merge(into, &Requests { requests: 1, bytes });
+    }
+
+    fn merge(into: &mut Requests, other: &Requests) {
+        let Some(bytes) = into.bytes.checked_add(other.bytes) else {
+            panic!("the bytes of a key exceed u64: a number of bytes in the log is wrong");
+        };
+        *into = Requests { requests: into.requests + other.requests, bytes };
+    }
+
+    fn finish(all: &Requests) -> Requests {
+        *all
+    }
+
+    /// By requests, then by bytes.
+    fn rank(a: &Requests, b: &Requests) -> Ordering {
+        a.cmp(b)
+    }
+
+    fn encode(all: &Requests, out: &mut Vec<u8>) {
+        out.extend_from_slice(&all.requests.to_le_bytes());
+        out.extend_from_slice(&all.bytes.to_le_bytes());
+    }
+
+    fn decode(bytes: &mut &[u8]) -> Option<Requests> {
+        let (requests, rest) = bytes.split_first_chunk()?;
+        let (sum, rest) = rest.split_first_chunk()?;
+        *bytes = rest;
+        Some(Requests { requests: u64::from_le_bytes(*requests), bytes: u64::from_le_bytes(*sum) })
+    }
+}
