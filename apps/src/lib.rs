@@ -2,9 +2,11 @@
 //! is. They hold no flags and print nothing; the command line is another crate.
 
 mod digits;
+pub mod grep;
 mod index;
 pub mod logstats;
 pub mod stations;
+pub mod top;
 mod unicode_words;
 mod word_count;
 

@@ -107,7 +107,7 @@ impl AnswerFlags {
     }
 }
 
-fn count(text: &str) -> Result<usize, String> {
+pub(crate) fn count(text: &str) -> Result<usize, String> {
     match text.parse::<usize>() {
         Ok(count) if count > 0 => Ok(count),
         _ => Err("write a whole number, at least 1".to_owned()),

@@ -6,6 +6,7 @@ mod flags;
 mod format;
 mod generate;
 mod index;
+mod grep;
 mod logstats;
 mod progress;
 mod run;
@@ -14,6 +15,7 @@ mod signals;
 mod size;
 mod stations;
 mod stats;
+mod top;
 mod topology;
 mod wordcount;
 
@@ -38,6 +40,10 @@ enum Command {
     Stations(stations::Flags),
     /// Add up logs: the time each user was online, or a web server's requests and bytes.
     Logstats(logstats::Flags),
+    /// Count the matches of a regular expression, by file or by what matches.
+    Grep(grep::Flags),
+    /// The N most frequent values of a field, or those with the largest sums of another field.
+    Top(top::Flags),
     /// Write input for other commands, drawn by a seed.
     #[command(subcommand)]
     Generate(generate::Command),
@@ -51,6 +57,8 @@ fn main() -> ExitCode {
         Command::Wordcount(flags) => wordcount::run(&flags),
         Command::Stations(flags) => stations::run(&flags),
         Command::Logstats(flags) => logstats::run(&flags),
+        Command::Grep(flags) => grep::run(&flags),
+        Command::Top(flags) => top::run(&flags),
         Command::Generate(command) => generate::run(&command),
         Command::Topology => topology::run(),
     })

@@ -1,0 +1,115 @@
+//! Grep: how often a pattern matches, by file or by what matches. Takes any bytes; the pattern sees one
+//! line at a time, without its newline. `docs/grep.md` has the options.
+
+use memchr::{memchr, memrchr};
+use regex::bytes::{Regex, RegexBuilder};
+use regex_syntax::hir::Look;
+use std::os::unix::ffi::OsStrExt;
+use tegula::{Emit, Error, Job, Result, Split, Sum};
+
+/// Counts matches of a pattern.
+#[derive(Clone, Debug)]
+pub struct Grep {
+    pattern: Regex,
+    count: Counted,
+}
+
+/// What is counted, and under which key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Counted {
+    /// Matches by file; an empty match is none. Matches do not overlap.
+    #[default]
+    Matches,
+    /// Lines with a match, an empty one too, by file.
+    Lines,
+    /// Matches by their text: the pattern search of Hadoop's examples.
+    Texts,
+}
+
+/// How a pattern is meant.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Meaning {
+    /// A letter matches its other case too, by Unicode's simple folding.
+    pub ignores_case: bool,
+    /// The pattern is the text to look for, not a regular expression.
+    pub is_fixed: bool,
+}
+
+impl Grep {
+    /// A job for a pattern in the syntax of the crate `regex`.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for a pattern that is malformed, too large, or bound to where the text begins or
+    /// ends.
+    pub fn new(pattern: &str, meaning: Meaning, count: Counted) -> Result<Grep> {
+        let refuse = |cause: String| Error::Option { option: "pattern", cause };
+        let escaped = if meaning.is_fixed { regex::escape(pattern) } else { pattern.to_owned() };
+        let mut parser = regex_syntax::ParserBuilder::new().utf8(false).multi_line(true).build();
+        let parsed = parser.parse(&escaped).map_err(|cause| refuse(one_line(&cause)))?;
+        let looks = parsed.properties().look_set();
+        if looks.contains(Look::Start) || looks.contains(Look::End) {
+            // They would be the start and end of a split, which no answer may depend on.
+            return Err(refuse(
+                "a pattern sees lines, and \\A, \\z and (?-m) the text; write ^ and $".into(),
+            ));
+        }
+        let pattern = RegexBuilder::new(&escaped)
+            .case_insensitive(meaning.ignores_case)
+            .multi_line(true)
+            .build()
+            .map_err(|cause| refuse(one_line(&cause)))?;
+        Ok(Grep { pattern, count })
+    }
+
+    /// Shows each line of the text that has a match. The pattern is searched for in all of the text,
+    /// which is much faster than line by line; a match that is more than a line, or is in none, is only
+    /// a reason to look at the line in which it begins.
+    fn each_line<'s>(&self, text: &'s [u8], mut see: impl FnMut(&'s [u8])) {
+        let mut rest = text;
+        while let Some(found) = self.pattern.find(rest) {
+            let start = memrchr(b'\n', &rest[..found.start()]).map_or(0, |at| at + 1);
+            let end = memchr(b'\n', &rest[found.start()..]);
+            let end = end.map_or(rest.len(), |at| found.start() + at);
+            // Behind the last newline there is no line.
+            if start < rest.len() && self.pattern.is_match(&rest[start..end]) {
+                see(&rest[start..end]);
+            }
+            match rest.get(end + 1..) {
+                Some(behind) => rest = behind,
+                None => return,
+            }
+        }
+    }
+
+    fn matches<'l>(&self, line: &'l [u8]) -> impl Iterator<Item = &'l [u8]> {
+        self.pattern.find_iter(line).map(|found| found.as_bytes()).filter(|text| !text.is_empty())
+    }
+}
+
+impl Job for Grep {
+    type Key = [u8];
+    type Combine = Sum<u64>;
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        let mut count = 0;
+        match self.count {
+            Counted::Matches => {
+                self.each_line(split.bytes(), |line| count += self.matches(line).count() as u64);
+            }
+            Counted::Lines => self.each_line(split.bytes(), |_| count += 1),
+            Counted::Texts => {
+                self.each_line(split.bytes(), |line| emit.emit_each(self.matches(line), 1));
+            }
+        }
+        if count > 0 {
+            emit.emit_copied(split.path().as_os_str().as_bytes(), count);
+        }
+        Ok(())
+    }
+}
+
+/// The parser draws its errors over several lines; the last says the cause.
+fn one_line(cause: &impl ToString) -> String {
+    let text = cause.to_string();
+    text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
+}

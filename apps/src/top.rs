@@ -1,0 +1,78 @@
+//! Top: lines counted, or a field of theirs summed, by another field. The engine's selection
+//! ([`Options::top`](tegula::Options)) then keeps the N largest.
+
+use tegula::{Count, Emit, Job, Result, Split, Sum};
+
+/// How often each value of a field occurs.
+#[derive(Clone, Copy, Debug)]
+pub struct FieldCounts {
+    /// Between fields: no newline.
+    pub separator: u8,
+    /// The field, from 1.
+    pub by: usize,
+}
+
+/// The sum of a field's numbers, by the value of another field.
+#[derive(Clone, Copy, Debug)]
+pub struct FieldSums {
+    /// Between fields: no newline.
+    pub separator: u8,
+    /// The field that is the key, from 1.
+    pub by: usize,
+    /// The field that is summed, from 1: decimal numbers. A whole sum below 2^53 is exact; any other is
+    /// the nearest float of the sum of the nearest floats, whatever the order of the lines.
+    pub sum: usize,
+}
+
+impl Job for FieldCounts {
+    type Key = [u8];
+    type Combine = Count;
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        for line in split.lines() {
+            match field(line, self.separator, self.by) {
+                Some(key) => emit.emit(key, ()),
+                None => split.bad(line, missing(self.by))?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Job for FieldSums {
+    type Key = [u8];
+    type Combine = Sum<f64>;
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        for line in split.lines() {
+            let Some(key) = field(line, self.separator, self.by) else {
+                split.bad(line, missing(self.by))?;
+                continue;
+            };
+            match field(line, self.separator, self.sum).map(number) {
+                Some(Some(value)) => emit.emit(key, value),
+                Some(None) => split.bad(line, format!("field {} is no number", self.sum))?,
+                None => split.bad(line, missing(self.sum))?,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn field(line: &[u8], separator: u8, number: usize) -> Option<&[u8]> {
+    let mut rest = line;
+    for _ in 1..number {
+        rest = &rest[memchr::memchr(separator, rest)? + 1..];
+    }
+    Some(&rest[..memchr::memchr(separator, rest).unwrap_or(rest.len())])
+}
+
+/// A finite decimal number; white space around it does not matter.
+fn number(text: &[u8]) -> Option<f64> {
+    let value: f64 = std::str::from_utf8(text.trim_ascii()).ok()?.parse().ok()?;
+    value.is_finite().then_some(value)
+}
+
+fn missing(field: usize) -> String {
+    format!("the line has no field {field}")
+}
