@@ -24,6 +24,7 @@ COMPARE_TEXTS := letters source256
 .DELETE_ON_ERROR:
 .PHONY: help run build test lint lint-rust lint-python miri loom bench bench-own bench-compare \
 	bench-memory \
+	bench-stations bench-logstats \
 	corpus clean need-cargo need-lints need-miri need-python
 
 help: ## Show this list
@@ -69,6 +70,11 @@ bench-compare: build $(VENV)/compare $(COMPARE_TEXTS:%=$(CORPUS)/%.txt) ## Time 
 
 bench-memory: build need-python $(CORPUS)/distinct400.txt ## Time a word count in a tenth of its memory
 	python3 bench/compare/memory.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
+bench-stations: build $(VENV)/compare $(CORPUS)/stations.txt ## Time temperatures by station beside other programs
+	$(VENV)/bin/python bench/compare/stations.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
+
+bench-logstats: build $(VENV)/compare $(CORPUS)/logins.txt ## Time a log of a million users beside other programs
+	$(VENV)/bin/python bench/compare/logstats.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
 
 corpus: $(sort $(OWN_TEXTS:%=$(CORPUS)/%.txt) $(COMPARE_TEXTS:%=$(CORPUS)/%.txt)) ## Make their texts; LINUX_SOURCE=folder of an unpacked linux-source
 
@@ -85,6 +91,13 @@ $(CORPUS)/zipf.txt $(CORPUS)/distinct.txt: | need-python
 $(CORPUS)/distinct400.txt: | need-python
 	mkdir -p $(@D)
 	python3 bench/corpus.py distinct --bytes 400000000 --out $@
+$(CORPUS)/stations.txt: | build
+	mkdir -p $(@D)
+	$(TEGULA) generate stations 50000000 -o $@
+
+$(CORPUS)/logins.txt: | build
+	mkdir -p $(@D)
+	$(TEGULA) generate logins 30000000 --users 1000000 -o $@
 
 $(CORPUS)/%.txt: | need-python
 	@test -n "$(LINUX_SOURCE)" || { echo "make: $@ is missing: say where the Linux source is" \

@@ -21,7 +21,9 @@ def main(path: str, threads: str, out: str) -> None:
         path, separator=" ", has_header=False, schema=schema, quote_char=None
     )
     seconds = polars.col("seconds")
-    change = polars.when(polars.col("action") == "logout").then(seconds).otherwise(-seconds)
+    change = (
+        polars.when(polars.col("action") == "logout").then(seconds).otherwise(-seconds)
+    )
     sums = lines.group_by("user").agg(change.sum()).sort("user")
     sums.collect(engine="streaming").write_csv(
         out, separator="\t", include_header=False
