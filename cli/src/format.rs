@@ -50,7 +50,6 @@ impl<'o> Line<'o> {
         self
     }
 
-<<<<<<< HEAD
     /// Adds a field that is a list of whole numbers: in TSV with commas between.
     pub(crate) fn integers<I: itoa::Integer>(
         &mut self,
@@ -71,7 +70,9 @@ impl<'o> Line<'o> {
             self.out.extend_from_slice(text.format(value).as_bytes());
         }
         self.out.extend_from_slice(end);
-=======
+        self
+    }
+
     /// Adds a field that is a number, in the fewest digits that say it. What is none is null in JSON.
     pub(crate) fn float(&mut self, name: &str, value: f64) -> &mut Self {
         self.name(name, "");
@@ -80,7 +81,6 @@ impl<'o> Line<'o> {
             Format::Jsonl if !value.is_finite() => write!(self.out, "null"),
             _ => write!(self.out, "{value}"),
         };
->>>>>>> 9d3364e (apps: grep and top, and tests of the jobs over lines)
         self
     }
 

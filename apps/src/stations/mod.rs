@@ -159,11 +159,7 @@ impl fmt::Display for Temperatures {
 /// The answer as the challenge asks for it: `{Abha=-23.0/18.0/59.2, Abidjan=...}` and a newline.
 ///
 /// # Errors
-<<<<<<< HEAD
 /// As [`Output::for_each`].
-=======
-/// Those of [`Output::for_each`].
->>>>>>> 74377df (apps: stations whose answer is on disk are shown too)
 pub fn answer(output: &Output<Stations>) -> Result<Vec<u8>> {
     let mut text = b"{".to_vec();
     output.for_each(|name, temperatures| {

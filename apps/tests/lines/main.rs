@@ -22,19 +22,14 @@ fn engines() -> &'static [Engine] {
     &ENGINES
 }
 
-type AnswerOf<J> = <<J as Job>::Combine as Combine>::Output;
-
 /// The pairs of `job` over a text, which must be the same for every number of workers, with these
 /// splits and those of the engine's own choice.
-fn pairs<J: Job<Key = [u8]>>(
+fn pairs<J: Job<Key = [u8], Combine = C>, C: Combine<Output: PartialEq + Debug>>(
     job: &J,
     text: &[u8],
     split_bytes: u64,
     options: &Options,
-) -> Vec<(Vec<u8>, AnswerOf<J>)>
-where
-    AnswerOf<J>: PartialEq + Debug,
-{
+) -> Vec<(Vec<u8>, C::Output)> {
     let mut answers = engines().iter().flat_map(|engine| {
         [Some(split_bytes), None].map(|split_bytes| {
             let options = Options { split_bytes, ..options.clone() };

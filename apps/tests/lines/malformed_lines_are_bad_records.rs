@@ -6,9 +6,10 @@ use tegula_apps::logstats::{Access, AccessKey, Logins};
 use tegula_apps::top::{FieldCounts, FieldSums};
 
 /// Puts each bad line behind a good one and before another.
-fn check<J: Job<Key = [u8]>>(job: &J, good: &str, bad: &[(&str, &str)])
+fn check<J, C>(job: &J, good: &str, bad: &[(&str, &str)])
 where
-    AnswerOf<J>: PartialEq + Debug,
+    J: Job<Key = [u8], Combine = C>,
+    C: Combine<Output: PartialEq + Debug>,
 {
     for (line, cause) in bad {
         let text = format!("{good}\n{line}\n{good}\n");

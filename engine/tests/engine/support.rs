@@ -72,7 +72,7 @@ pub(crate) fn count_lines(pairs: &[(Vec<u8>, u64)]) -> Vec<u8> {
 
 /// What this process holds now: a limit is on the whole of it.
 pub(crate) fn resident_bytes() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     line.trim().strip_suffix(" kB").unwrap().parse::<u64>().unwrap() * 1024
 }
