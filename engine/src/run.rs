@@ -99,6 +99,8 @@ pub(crate) fn run<J: Job, K: Kind>(
     core.trim();
     let mut stats = stats::<J>(core, &plan, &mapped, bad, &reduced.totals, clock);
     stats.spilled_bytes = scratch.bytes();
+    // Chunks of its own: those of the run are free, unless what is held of the answer lies in them.
+    let chunks = ChunkPool::new(Arc::clone(core.blocks()));
     let stored = Stored { scratch, chunks, block_bytes: shares.block_bytes };
     let files = plan.into_names();
     Ok(Output::new(Arc::clone(core), pieces, pointed_at, stored, files, stats))

@@ -76,6 +76,18 @@ fn appends<C: Aggregate, K: SlotKey>(
     Ok(true)
 }
 
+impl<C: Aggregate> Choosing<C> {
+    /// At the end of a stretch collected values go to the partial before those that the table will
+    /// take: the values of a key in one split must come there in order.
+    fn end_stretch(
+        &mut self,
+        left: u64,
+        partial: &Partial<C::Accumulator>,
+    ) -> Result<(), MemoryError> {
+        if left == 0 && C::KEEPS_VALUES { self.lists.hand_over(partial) } else { Ok(()) }
+    }
+}
+
 impl<C: Aggregate> Batched<C> for Choosing<C> {
     type Ahead = Hint<ShortKey, C::Accumulator, 0>;
 
@@ -101,7 +113,8 @@ impl<C: Aggregate> Batched<C> for Choosing<C> {
     ) -> Result<(), MemoryError> {
         let HashTables { short, handed_over, .. } = &mut self.tables;
         if appends::<C, _>(&mut self.short, short, handed_over, batch.len(), partial)? {
-            return self.lists.put_short(batch, partial);
+            self.lists.put_short(batch, partial)?;
+            return self.end_stretch(self.short, partial);
         }
         self.tables.put_short(batch, partial)
     }
@@ -113,7 +126,8 @@ impl<C: Aggregate> Batched<C> for Choosing<C> {
     ) -> Result<(), MemoryError> {
         let HashTables { medium, handed_over, .. } = &mut self.tables;
         if appends::<C, _>(&mut self.medium, medium, handed_over, batch.len(), partial)? {
-            return self.lists.put_medium(batch, partial);
+            self.lists.put_medium(batch, partial)?;
+            return self.end_stretch(self.medium, partial);
         }
         self.tables.put_medium(batch, partial)
     }
@@ -125,7 +139,8 @@ impl<C: Aggregate> Batched<C> for Choosing<C> {
     ) -> Result<(), MemoryError> {
         let HashTables { long, handed_over, .. } = &mut self.tables;
         if appends::<C, _>(&mut self.long, long, handed_over, batch.len(), partial)? {
-            return self.lists.put_long(batch, partial);
+            self.lists.put_long(batch, partial)?;
+            return self.end_stretch(self.long, partial);
         }
         self.tables.put_long(batch, partial)
     }

@@ -169,7 +169,8 @@ impl<C: Aggregate> Merger<C> {
         let (a, b) = (self.heads[a], self.heads[b]);
         let key = |head: Head| self.readers[head.reader].pair().map(|pair| pair.key);
         match a.place.cmp(&b.place) {
-            Ordering::Equal => key(a) < key(b),
+            // Of equal keys the earlier run's comes first: a list has the values of one split in order.
+            Ordering::Equal => (key(a), a.reader) < (key(b), b.reader),
             order => order == Ordering::Less,
         }
     }

@@ -10,8 +10,8 @@ use crate::error::{MemoryError, Result};
 use crate::memory::ChunkPool;
 use crate::sizing::Shares;
 use crate::storage::Scratch;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Once it spills, it spills until this part of the share is left: runs are the longer for it.
 const LEFT_DIVISOR: usize = 2;
@@ -23,11 +23,19 @@ pub(crate) struct Spill {
     /// The partition that is spilled next.
     next: AtomicUsize,
     began: AtomicBool,
+    /// Held while lists are spilled.
+    alone: Mutex<()>,
 }
 
 impl Spill {
     pub(crate) fn new(scratch: Arc<Scratch>, shares: Shares) -> Spill {
-        Spill { scratch, shares, next: AtomicUsize::new(0), began: AtomicBool::new(false) }
+        Spill {
+            scratch,
+            shares,
+            next: AtomicUsize::new(0),
+            began: AtomicBool::new(false),
+            alone: Mutex::new(()),
+        }
     }
 
     pub(crate) fn scratch(&self) -> &Arc<Scratch> {
@@ -64,17 +72,35 @@ impl Spill {
         folder: &mut Folder<C>,
         writer: &mut RunWriter<Accumulators<C>>,
     ) -> Result<()> {
-        // Lists of one hand-over lie beside each other whatever their partition, so their memory is
-        // free only when all partitions were spilled.
-        let values = partial.take_values();
+        if C::KEEPS_VALUES {
+            return self.relieve_lists(partial, chunks, folder, writer);
+        }
         for _ in 0..PARTITIONS {
-            let enough = chunks.held_bytes() <= self.shares.partial_bytes / LEFT_DIVISOR;
-            if values.is_empty() && enough {
+            if chunks.held_bytes() <= self.shares.partial_bytes / LEFT_DIVISOR {
                 break;
             }
             let number = self.next.fetch_add(1, Ordering::Relaxed) % PARTITIONS;
             self.spill(number, partial, folder, writer)?;
         }
+        Ok(())
+    }
+
+    /// Lists of one hand-over lie beside each other whatever their partition, so their memory is free
+    /// only when every partition was spilled after it came.
+    fn relieve_lists<C: Aggregate>(
+        &self,
+        partial: &Partial<C::Accumulator>,
+        chunks: &ChunkPool,
+        folder: &mut Folder<C>,
+        writer: &mut RunWriter<Accumulators<C>>,
+    ) -> Result<()> {
+        // One at a time: whoever comes meanwhile waits until there is room.
+        let _alone = self.alone.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.is_due(chunks) {
+            return Ok(());
+        }
+        let values = partial.take_values();
+        (0..PARTITIONS).try_for_each(|number| self.spill(number, partial, folder, writer))?;
         drop(values);
         Ok(())
     }

@@ -101,6 +101,8 @@ impl<'r, J: Job> ReduceStage<'r, J> {
     /// As `run`, when the partial is on disk.
     fn run_stored(&self, spill: &'r Spill) -> Result<Reduced<Value<J>>> {
         self.spill_rest(spill)?;
+        // Nothing in memory points there any more.
+        drop(self.partial.take_values());
         if let Some(most) = self.top {
             let workers = self.merge_all(spill, || Ok(self.selection(most)))?;
             return self.merge_selections(workers, most);

@@ -263,12 +263,12 @@ fn values_that_do_not_fit_in_memory_are_the_same_from_disk() {
     let text = words.collect::<String>().into_bytes();
     let run = |engine: &Engine, order| {
         let options = Options { order, ..Options::default() };
-        let places = engine.run_with(&Places, Input::bytes(text.clone()), &options).unwrap();
         let line = |word: &[u8], places: Values<'_, Place>, out: &mut Vec<u8>| {
             out.extend_from_slice(word);
             places.for_each(|place| out.extend_from_slice(format!(" {}", place.offset).as_bytes()));
             out.push(b'\n');
         };
+        let places = engine.run_with(&Places, Input::bytes(text.clone()), &options).unwrap();
         let medians = engine.run_with(&MedianPlaces, Input::bytes(text.clone()), &options).unwrap();
         let median = |word: &[u8], median: (u64, u64), out: &mut Vec<u8>| {
             out.extend_from_slice(

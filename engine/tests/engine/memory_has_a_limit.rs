@@ -44,8 +44,7 @@ fn too_little_is_refused_with_the_least_that_would_do() {
     let text = distinct_words(1000);
     let run = |engine: &Engine| engine.run(&JOB, Input::bytes(text.clone()));
     let expected = text_of(&run(&engine(2)).unwrap(), count_line);
-    let limit = resident_bytes() + (1 << 20);
-    for limit in [0, 1, 1 << 20, limit] {
+    for limit in [0, 1, 1 << 20] {
         let small = Engine::builder().workers(2).memory_bytes(limit).build().unwrap();
         let Err(error) = run(&small) else { panic!("{limit} bytes were enough") };
         let message = error.to_string();
