@@ -19,12 +19,13 @@ CORPUS ?= bench/corpus
 RUNS ?= 5
 OWN_TEXTS := source source256 zipf distinct
 COMPARE_TEXTS := letters source256
+CONTAINER_TEXTS := few many both misled
+INDEX_TEXTS := source100 letters100
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help run build test lint lint-rust lint-python miri loom bench bench-own bench-compare \
-	bench-memory \
-	bench-stations bench-logstats \
+	bench-memory bench-stations bench-logstats bench-containers bench-index \
 	corpus clean need-cargo need-lints need-miri need-python
 
 help: ## Show this list
@@ -53,7 +54,7 @@ lint-python: $(VENV)/ruff-$(RUFF)
 # Property tests want the current folder, and under Miri a few cases must do.
 miri: need-miri ## Run the tests of containers, memory and partials under Miri (slow)
 	MIRIFLAGS=-Zmiri-disable-isolation PROPTEST_CASES=4 cargo +nightly miri test -p tegula --lib \
-		--target-dir $(TARGET)/miri -- container:: memory:: partial:: key:: split:: plan:: reduce::
+		--target-dir $(TARGET)/miri -- aggregate:: container:: memory:: partial:: key:: split:: plan:: reduce::
 
 loom: need-cargo ## Try all interleavings of the scheduler
 	RUSTFLAGS="--cfg loom" cargo test -p tegula --lib --release --target-dir $(TARGET)/loom schedule
@@ -70,13 +71,23 @@ bench-compare: build $(VENV)/compare $(COMPARE_TEXTS:%=$(CORPUS)/%.txt) ## Time 
 
 bench-memory: build need-python $(CORPUS)/distinct400.txt ## Time a word count in a tenth of its memory
 	python3 bench/compare/memory.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
+
 bench-stations: build $(VENV)/compare $(CORPUS)/stations.txt ## Time temperatures by station beside other programs
 	$(VENV)/bin/python bench/compare/stations.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
 
 bench-logstats: build $(VENV)/compare $(CORPUS)/logins.txt ## Time a log of a million users beside other programs
 	$(VENV)/bin/python bench/compare/logstats.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
 
-corpus: $(sort $(OWN_TEXTS:%=$(CORPUS)/%.txt) $(COMPARE_TEXTS:%=$(CORPUS)/%.txt)) ## Make their texts; LINUX_SOURCE=folder of an unpacked linux-source
+bench-containers: need-cargo need-python $(CONTAINER_TEXTS:%=$(CORPUS)/%.txt) ## Time every container on the workloads of Metis; RUNS=5
+	cargo build --release -p tegula-bench
+	python3 bench/compare/containers.py --corpus $(CORPUS) --binary $(TARGET)/release/containers \
+		--runs $(RUNS)
+
+bench-index: build need-python $(INDEX_TEXTS:%=$(CORPUS)/%.txt) ## Time the inverted index beside Metis; METIS_WR=program
+	python3 bench/compare/index.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS) \
+		$(if $(METIS_WR),--metis $(METIS_WR))
+
+corpus: $(sort $(OWN_TEXTS:%=$(CORPUS)/%.txt) $(COMPARE_TEXTS:%=$(CORPUS)/%.txt) $(INDEX_TEXTS:%=$(CORPUS)/%.txt)) ## Make their texts; LINUX_SOURCE=folder of an unpacked linux-source
 
 clean: need-cargo ## Remove all that was built (the texts in bench/corpus stay)
 	cargo clean
@@ -84,7 +95,8 @@ clean: need-cargo ## Remove all that was built (the texts in bench/corpus stay)
 
 # The texts. Those that are there are not made again.
 
-$(CORPUS)/zipf.txt $(CORPUS)/distinct.txt: | need-python
+DRAWN_TEXTS := zipf distinct $(CONTAINER_TEXTS)
+$(DRAWN_TEXTS:%=$(CORPUS)/%.txt): | need-python
 	mkdir -p $(@D)
 	python3 bench/corpus.py $(basename $(@F)) --out $@
 

@@ -206,7 +206,9 @@ def misleading_blocks(options: argparse.Namespace) -> Iterator[bytes]:
 
 RECIPES = {
     "source": Recipe(source_blocks, 1_000_000_000, needs_folder=True),
+    "source100": Recipe(source_blocks, 100_000_000, needs_folder=True),
     "source256": Recipe(source_blocks, 256 << 20, needs_folder=True),
+    "letters100": Recipe(letters_blocks, 100_000_000, needs_folder=True),
     "letters": Recipe(letters_blocks, 1_000_000_000, needs_folder=True),
     "zipf": Recipe(zipf_blocks, 500_000_000, needs_folder=False),
     "distinct": Recipe(distinct_blocks, 100_000_000, needs_folder=False),
@@ -256,9 +258,7 @@ def main() -> int:
     parser.add_argument(
         "--bytes", type=int, dest="size_bytes", help="size, if not the usual one"
     )
-    parser.add_argument(
-        "--seed", type=int, default=1, help="seed of what is drawn (1)"
-    )
+    parser.add_argument("--seed", type=int, default=1, help="seed of what is drawn (1)")
     options = parser.parse_args()
     recipe = RECIPES[options.name]
     if recipe.needs_folder and (options.folder is None or not options.folder.is_dir()):
