@@ -48,6 +48,7 @@ pub(crate) struct ArrayEmitter<'p, J: Job> {
     places: Vec<Place<Accumulator<J>>>,
     /// What the accumulators point at.
     store: ValueStore,
+    most_value_bytes: usize,
     range: KeyRange,
     out_of_range: Option<OutOfRange>,
     emitted: u64,
@@ -87,6 +88,7 @@ impl<'p, J: Job> Inlet<'p, J> for ArrayEmitter<'p, J> {
             blocks,
             places,
             store: ValueStore::new(making.chunks),
+            most_value_bytes: making.limits.beside,
             range,
             out_of_range: None,
             emitted: 0,
@@ -113,6 +115,9 @@ impl<'p, J: Job> Inlet<'p, J> for ArrayEmitter<'p, J> {
 
     fn finish_split(&mut self, split: &Split<'_>) -> Result<()> {
         self.store.check()?;
+        if self.store.bytes() > self.most_value_bytes {
+            self.hand_over()?;
+        }
         self.out_of_range.take().map_or(Ok(()), |out_of_range| Err(out_of_range.at(split)))
     }
 
