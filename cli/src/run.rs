@@ -128,7 +128,7 @@ impl<'a> Run<'a> {
     fn say_what_was_skipped(&self) {
         let Stats { bad_records, bad_first, .. } = &self.stats;
         if *bad_records > 0 {
-            exit::say(&format!("{bad_records} bad records were skipped, the first of them:"));
+            exit::say(&format!("bad records skipped: {bad_records}; the first of them:"));
             for BadRecord { place, cause } in bad_first {
                 exit::say(&format!("  {place}: {cause}"));
             }

@@ -4,9 +4,12 @@
 
 mod answers_come_in_the_order_and_form_asked_for;
 mod bad_input_is_one_clear_line;
+mod bad_records_are_named_or_skipped;
 mod closed_pipes_end_quietly;
 mod counts_are_exact;
+mod generated_input_is_the_same_again;
 mod interrupts_leave_nothing_behind;
+mod jobs_over_lines_answer;
 mod memory_is_kept_to;
 mod outputs_are_whole_or_absent;
 mod places_are_exact;
