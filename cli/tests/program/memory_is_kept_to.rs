@@ -11,7 +11,7 @@ fn words() -> String {
         .collect()
 }
 
-const BUDGET: u64 = 24 << 20;
+const BUDGET: u64 = 28 << 20;
 
 fn stats(folder: &Path) -> Value {
     serde_json::from_slice(&fs::read(folder.join("stats")).unwrap()).unwrap()
@@ -63,6 +63,6 @@ fn a_scratch_folder_that_is_not_there_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let text = write(folder.path(), "text", words());
     let output =
-        wordcount(&[text.to_str().unwrap(), "-j2", "--memory=24M", "--scratch=/no/such/folder"]);
+        wordcount(&[text.to_str().unwrap(), "-j2", "--memory=28M", "--scratch=/no/such/folder"]);
     check_fault(&output, 1, &["/no/such/folder", "--scratch"]);
 }
