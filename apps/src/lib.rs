@@ -7,9 +7,11 @@ mod index;
 pub mod logstats;
 pub mod stations;
 pub mod top;
+mod teragen;
 mod unicode_words;
 mod word_count;
 
 pub use index::{Index, Place};
 pub use stations::Stations;
+pub use teragen::{ROW_BYTES, TeraRows};
 pub use word_count::{WordCount, Words};

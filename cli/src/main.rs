@@ -13,9 +13,11 @@ mod run;
 mod session;
 mod signals;
 mod size;
+mod sort;
 mod stations;
 mod stats;
 mod top;
+mod teragen;
 mod topology;
 mod wordcount;
 
@@ -47,6 +49,10 @@ enum Command {
     /// Write input for other commands, drawn by a seed.
     #[command(subcommand)]
     Generate(generate::Command),
+    /// Sort lines or records of a fixed size.
+    Sort(sort::Flags),
+    /// Generate records of the TeraSort benchmark.
+    Teragen(teragen::Flags),
     /// Show the processors, caches and memory nodes that the engine sees.
     Topology,
 }
@@ -60,6 +66,8 @@ fn main() -> ExitCode {
         Command::Grep(flags) => grep::run(&flags),
         Command::Top(flags) => top::run(&flags),
         Command::Generate(command) => generate::run(&command),
+        Command::Sort(flags) => sort::run(&flags),
+        Command::Teragen(flags) => teragen::run(&flags),
         Command::Topology => topology::run(),
     })
 }

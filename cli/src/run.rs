@@ -14,8 +14,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tegula::output::AtomicFile;
 use tegula::{
-    BadRecord, Engine, Input, Job, Key, Options, Output, Progress, Result, Stage, StageTime, Stats,
-    process_cpu,
+    BadRecord, Engine, Input, Job, Key, Options, Output, Progress, Result, Sort, Stage, StageTime,
+    Stats, process_cpu,
 };
 
 /// Runs `job` over the input that `paths` name and writes its pairs, a line each: `fill` puts a pair
@@ -106,14 +106,28 @@ impl<'a> Run<'a> {
         Ok(output)
     }
 
+    /// Sorts the input, and writes it where the flags say.
+    pub(crate) fn sort(&mut self, sort: &Sort, input: Input) -> Result<()> {
+        self.clear_terminal();
+        let (engine, options) = (&self.engine, self.options());
+        let to = self.flags.output.as_deref();
+        let stats = self.session.sort(to, |to| engine.sort(sort, input, to, &options))?;
+        self.stats.add(&stats);
+        Ok(())
+    }
+
     /// Writes the answer where the flags say.
     pub(crate) fn write(&mut self, fill: impl FnOnce(&mut Sink<'_>) -> Result<()>) -> Result<()> {
-        if self.flags.output.is_none() && io::stdout().is_terminal() {
-            // A bar and the answer on one terminal would write over each other.
-            self.shown = None;
-        }
+        self.clear_terminal();
         self.progress.enter(Stage::Output);
         self.time(Stage::Output, |run| run.session.write(run.flags.output.as_deref(), fill))
+    }
+
+    /// A bar and the answer on one terminal would write over each other.
+    fn clear_terminal(&mut self) {
+        if self.flags.output.is_none() && io::stdout().is_terminal() {
+            self.shown = None;
+        }
     }
 
     /// Does a stage's work that lies outside the engine, and adds its time.

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
 use tegula::output::AtomicFile;
-use tegula::{Cancel, Error, Job, Key, Output, OutputError, Result};
+use tegula::{Cancel, Error, Job, Key, Output, OutputError, Result, SortTo};
 
 /// One command at work.
 pub(crate) struct Session {
@@ -54,6 +54,27 @@ impl Session {
         let result = AtomicFile::create(path).map_err(Error::from).and_then(|mut file| {
             fill(&mut Sink { to: &mut file, name: path, cancel: &self.cancel })?;
             Ok(file.commit()?)
+        });
+        self.file.set(false);
+        result
+    }
+}
+
+impl Session {
+    /// Has `sort` write to the file `to`, or to standard output.
+    pub(crate) fn sort<R>(
+        &self,
+        to: Option<&Path>,
+        sort: impl FnOnce(SortTo<'_>) -> Result<R>,
+    ) -> Result<R> {
+        let Some(path) = to else {
+            return sort(SortTo::Writer(&mut stdout()?, Path::new(STDOUT)));
+        };
+        self.file.set(true);
+        let result = AtomicFile::create(path).map_err(Error::from).and_then(|mut file| {
+            let result = sort(SortTo::File(&mut file))?;
+            file.commit()?;
+            Ok(result)
         });
         self.file.set(false);
         result

@@ -201,6 +201,14 @@ impl Core {
         self.limit_bytes.is_some()
     }
 
+    /// The error of a job that needs at least `least` of a budget in which it does not have that.
+    pub(crate) fn too_small(&self, least: u64) -> MemoryError {
+        let limit_bytes = self.limit_bytes.unwrap_or(u64::MAX);
+        let left = self.blocks.budget().limit();
+        let least_bytes = (limit_bytes.max(self.beside_bytes) - left).saturating_add(least);
+        MemoryError::TooSmall { limit_bytes, least_bytes, workers: self.pool.workers() }
+    }
+
     /// How a job divides the budget.
     ///
     /// # Errors
@@ -211,10 +219,7 @@ impl Core {
         let slot_bytes = size_of::<Entry<MediumKey, <J::Combine as Aggregate>::Accumulator>>();
         let least = Shares::least_bytes(slot_bytes, split_bytes, workers);
         match self.limit_bytes {
-            Some(limit_bytes) if budget < least as u64 => {
-                let least_bytes = limit_bytes.max(self.beside_bytes) - budget + least as u64;
-                Err(MemoryError::TooSmall { limit_bytes, least_bytes, workers })
-            }
+            Some(_) if budget < least as u64 => Err(self.too_small(least as u64)),
             _ => Ok(Shares::new(
                 &self.topology,
                 usize::try_from(budget).unwrap_or(usize::MAX),

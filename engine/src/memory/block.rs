@@ -18,6 +18,9 @@ pub(crate) enum Access {
     Streamed,
     /// Read and written all over. Huge pages spare a page walk per probe.
     Random,
+    /// Written in full, and soon. All of it is touched at once, which costs a fraction of a fault for
+    /// each page.
+    Filled,
 }
 
 /// Memory of at least the size asked for, owned alone. Goes back to its pool when dropped.
@@ -63,6 +66,20 @@ impl Block {
         // SAFETY: inside the block (checked), page-aligned, initialised, borrowed alone; any bits
         // are a u128.
         unsafe { std::slice::from_raw_parts_mut(self.raw.start.cast().as_ptr(), count) }
+    }
+
+    /// The block's bytes, with arbitrary contents.
+    pub(crate) fn as_slice(&self) -> &[u8] {
+        // SAFETY: the block's bytes are initialised and borrowed.
+        unsafe { std::slice::from_raw_parts(self.raw.start.as_ptr(), self.raw.bytes) }
+    }
+
+    /// As [`Block::as_slice`], to be written.
+    #[inline]
+    pub(crate) fn as_mut_slice(&mut self) -> &mut [u8] {
+        self.raw.untouched = false;
+        // SAFETY: the block's bytes are initialised and borrowed alone.
+        unsafe { std::slice::from_raw_parts_mut(self.raw.start.as_ptr(), self.raw.bytes) }
     }
 
     /// Makes all bytes zero; free of cost if nobody wrote to the block yet.
@@ -129,23 +146,29 @@ impl BlockPool {
 
     /// Counts `bytes` as used; idle blocks make room for them.
     pub(crate) fn count(&self, bytes: usize, purpose: &'static str) -> Result<(), MemoryError> {
-        if self.budget.take(bytes, purpose).is_err() {
-            self.release(0);
-            self.budget.take(bytes, purpose)?;
+        loop {
+            match self.budget.take(bytes, purpose) {
+                Ok(()) => return Ok(()),
+                // Another thread may put a block by after this one looked.
+                Err(refused) if self.release(0) == 0 => return Err(refused),
+                Err(_) => {}
+            }
         }
-        Ok(())
     }
 
-    /// Gives idle blocks back to the system until at most `keep_bytes` lie idle.
-    pub(crate) fn release(&self, keep_bytes: usize) {
+    /// Gives idle blocks back to the system until at most `keep_bytes` lie idle. Returns how many
+    /// bytes that were.
+    pub(crate) fn release(&self, keep_bytes: usize) -> usize {
         let mut free = self.lock();
-        let mut idle: usize = free.iter().map(|raw| raw.bytes).sum();
+        let before: usize = free.iter().map(|raw| raw.bytes).sum();
+        let mut idle = before;
         while idle > keep_bytes {
             let Some(raw) = free.pop() else { break };
             idle -= raw.bytes;
             self.budget.give(raw.bytes);
             unmap(&raw);
         }
+        before - idle
     }
 
     fn find(&self, least: usize, most: usize) -> Option<Raw> {
@@ -176,8 +199,8 @@ fn map(bytes: usize, access: Access) -> std::io::Result<NonNull<u8>> {
     let (rights, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
     // SAFETY: a null hint asks for a new mapping at a place of the system's choice, so no memory
     // that is in use is replaced. The two unmappings cut off pages of that same mapping which lie
-    // before `start` and from `start + bytes` on; nobody has seen them. `madvise` with `Hugepage`
-    // never changes contents.
+    // before `start` and from `start + bytes` on; nobody has seen them. `madvise` with `Hugepage` or
+    // `PopulateWrite` never changes contents.
     unsafe {
         let whole =
             mmap_anonymous(std::ptr::null_mut(), bytes + spare, rights, flags)?.cast::<u8>();
@@ -189,9 +212,13 @@ fn map(bytes: usize, access: Access) -> std::io::Result<NonNull<u8>> {
         if spare > before {
             munmap(start.add(bytes).cast(), spare - before)?;
         }
-        if access == Access::Random && bytes >= HUGE_BYTES {
+        if access != Access::Streamed && bytes >= HUGE_BYTES {
             // A kernel without huge pages says no, and small pages serve.
             let _ = madvise(start.cast(), bytes, Advice::LinuxHugepage);
+        }
+        if access == Access::Filled {
+            // A kernel that does not know this faults page by page, as it always did.
+            let _ = madvise(start.cast(), bytes, Advice::LinuxPopulateWrite);
         }
         NonNull::new(start).ok_or_else(|| std::io::Error::from(std::io::ErrorKind::OutOfMemory))
     }

@@ -30,23 +30,28 @@ impl Budget {
     /// Counts `bytes` as used.
     pub(crate) fn take(&self, bytes: usize, purpose: &'static str) -> Result<(), MemoryError> {
         let bytes = bytes as u64;
-        let before = self.used.fetch_add(bytes, Ordering::Relaxed);
-        let now = before.saturating_add(bytes);
-        if now > self.limit {
-            self.used.fetch_sub(bytes, Ordering::Relaxed);
-            return Err(MemoryError::Budget {
+        let add = |used: u64| Some(used.saturating_add(bytes)).filter(|now| *now <= self.limit);
+        match self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add) {
+            Ok(before) => {
+                self.peak.fetch_max(before + bytes, Ordering::Relaxed);
+                Ok(())
+            }
+            Err(used) => Err(MemoryError::Budget {
                 purpose,
-                needed_bytes: now,
+                needed_bytes: used.saturating_add(bytes),
                 limit_bytes: self.limit,
-            });
+            }),
         }
-        self.peak.fetch_max(now, Ordering::Relaxed);
-        Ok(())
     }
 
     /// Counts `bytes` as no longer used.
     pub(crate) fn give(&self, bytes: usize) {
         self.used.fetch_sub(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// What is in use now.
+    pub(crate) fn used(&self) -> u64 {
+        self.used.load(Ordering::Relaxed)
     }
 
     /// The most that was in use at once.

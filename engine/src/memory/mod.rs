@@ -35,17 +35,31 @@ pub(crate) fn prefetch<T>(address: *const T) {
 
 /// Peak resident memory of this process, in bytes; 0 where the system does not say.
 pub(crate) fn resident_peak_bytes() -> u64 {
-    resident("VmHWM:")
+    kib_in("/proc/self/status", "VmHWM:")
 }
 
 /// Resident memory of this process now, in bytes; 0 where the system does not say.
 pub(crate) fn resident_bytes() -> u64 {
-    resident("VmRSS:")
+    kib_in("/proc/self/status", "VmRSS:")
 }
 
-fn resident(field: &str) -> u64 {
-    let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return 0 };
-    let line = status.lines().find_map(|line| line.strip_prefix(field));
+/// The size that a file of the system's gives for a field, in bytes; 0 if it gives none.
+fn kib_in(path: &str, field: &str) -> u64 {
+    let Ok(text) = std::fs::read_to_string(path) else { return 0 };
+    let line = text.lines().find_map(|line| line.strip_prefix(field));
     let kib = line.and_then(|rest| rest.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
     kib.unwrap_or(0) * 1024
+}
+
+/// Memory that a job may still take: what is left of the budget or, without one, what the machine has
+/// without swapping. Idle blocks go back to the system first.
+pub(crate) fn usable_bytes(blocks: &BlockPool) -> u64 {
+    blocks.release(0);
+    match blocks.budget().limit() {
+        u64::MAX => match kib_in("/proc/meminfo", "MemAvailable:") {
+            0 => u64::MAX,
+            bytes => bytes / 4 * 3,
+        },
+        limit => limit.saturating_sub(blocks.budget().used()),
+    }
 }

@@ -6,6 +6,7 @@ use crate::error::OutputError;
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// A file that takes its name when it is complete.
@@ -55,6 +56,20 @@ impl AtomicFile {
     /// The path that the file will have, links followed.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Whether bytes can be written at any offset: not to a device or a pipe.
+    pub fn is_regular(&self) -> bool {
+        self.temporary.is_some()
+    }
+
+    /// Writes all of `bytes` at an offset, from any number of threads at once.
+    ///
+    /// # Errors
+    /// [`OutputError::Write`].
+    pub fn write_all_at(&self, bytes: &[u8], offset: u64) -> Result<(), OutputError> {
+        let written = self.file.write_all_at(bytes, offset);
+        written.map_err(|cause| OutputError::from_write(&self.path, cause))
     }
 
     /// Syncs the file, gives it its name, and syncs the folder.

@@ -2,9 +2,11 @@
 //! had no room for is on disk, and streams.
 
 mod file;
+mod turns;
 mod write;
 
 pub use file::AtomicFile;
+pub(crate) use turns::{Turn, Turns};
 
 use crate::aggregate::Aggregate;
 use crate::engine::Core;

@@ -1,10 +1,11 @@
 //! Writing an answer: workers format portions of it side by side and write them in turn, so that a
 //! fast disk waits for no formatter and memory holds a few pieces of text at most.
 
+use super::turns::Turns;
 use super::{Answer, Output, Value, show};
 use crate::aggregate::Aggregate;
 use crate::cancel::Cancel;
-use crate::error::{OutputError, Result};
+use crate::error::Result;
 use crate::failure::Failure;
 use crate::job::Job;
 use crate::key::Key;
@@ -14,7 +15,6 @@ use crate::schedule::{Cursor, PerWorker, Step};
 use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Pairs in a portion of what is in memory: some hundreds of kilobytes of text.
 const PORTION_PAIRS: usize = 8 << 10;
@@ -37,12 +37,6 @@ struct Writer<C: Aggregate> {
     reader: Option<RunReader<Answers<C>>>,
 }
 
-/// The sink, and the number of the portion whose turn it is.
-struct Turn<'w> {
-    sink: &'w mut (dyn Write + Send),
-    next: u64,
-}
-
 impl<J: Job> Output<J> {
     /// Writes the pairs in order. `format` appends a pair's text; it is called side by side on many
     /// threads. `name` stands for the sink in messages.
@@ -58,18 +52,22 @@ impl<J: Job> Output<J> {
     ) -> Result<()> {
         let portions = self.portions();
         let (cursor, failure) = (Cursor::new(portions.len() as u64), Failure::new(cancel));
-        let (turn, turned) = (Mutex::new(Turn { sink, next: 0 }), Condvar::new());
+        let turns = Turns::new(sink, name);
         let writers = PerWorker::new(self.core.0.pool().workers());
         let step = |worker| {
             let Some(number) = (!failure.stops()).then(|| cursor.take()).flatten() else {
                 return Step::Done;
             };
             // Dropped last: the next portion must see a failure of this one.
-            let passing = Passing { turn: &turn, turned: &turned, number };
+            let turn = turns.get(number);
             let written = failure.attempt(number, "the output stage", || {
                 let make = || Ok(Writer { text: Vec::new(), reader: None });
                 writers.with(worker, make, |writer| {
-                    let write = |text: &mut Vec<u8>| passing.write(text, name, &failure);
+                    let write = |text: &mut Vec<u8>| {
+                        turn.write(text, &failure)?;
+                        text.clear();
+                        Ok(())
+                    };
                     self.format(&portions[number as usize], &format, writer, &write)?;
                     write(&mut writer.text)
                 })
@@ -78,8 +76,7 @@ impl<J: Job> Output<J> {
         };
         self.core.0.pool().run(step, || ());
         failure.check()?;
-        let turn = turn.into_inner().unwrap_or_else(PoisonError::into_inner);
-        turn.sink.flush().map_err(|cause| OutputError::from_write(name, cause).into())
+        turns.finish()
     }
 
     fn portions(&self) -> Vec<Portion<'_, Value<J>>> {
@@ -127,41 +124,5 @@ impl<J: Job> Output<J> {
                 read_run(reader, *number, std::slice::from_ref(*extent), add)
             }
         }
-    }
-}
-
-/// One portion's place in the row. The turn passes on when it is dropped, whatever happened, so that
-/// nobody waits for ever.
-struct Passing<'t, 'w> {
-    turn: &'t Mutex<Turn<'w>>,
-    turned: &'t Condvar,
-    number: u64,
-}
-
-impl<'w> Passing<'_, 'w> {
-    /// Writes some of the portion's text, when its turn has come, and clears it.
-    fn write(&self, text: &mut Vec<u8>, name: &Path, failure: &Failure) -> Result<()> {
-        let mut turn = self.wait();
-        if !failure.stops() {
-            turn.sink.write_all(text).map_err(|cause| OutputError::from_write(name, cause))?;
-        }
-        text.clear();
-        Ok(())
-    }
-
-    /// Portions are taken in order, so the one whose turn it is has a worker of its own at work.
-    fn wait(&self) -> MutexGuard<'_, Turn<'w>> {
-        let mut turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        while turn.next != self.number {
-            turn = self.turned.wait(turn).unwrap_or_else(PoisonError::into_inner);
-        }
-        turn
-    }
-}
-
-impl Drop for Passing<'_, '_> {
-    fn drop(&mut self) {
-        self.wait().next += 1;
-        self.turned.notify_all();
     }
 }

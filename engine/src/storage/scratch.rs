@@ -28,11 +28,23 @@ impl Scratch {
 
     /// Writes bytes behind all that were written; says where they are.
     pub(crate) fn append(&self, bytes: &[u8]) -> Result<Range<u64>, StorageError> {
-        let len = bytes.len() as u64;
+        self.append_parts([bytes])
+    }
+
+    /// Writes several pieces, one after the other.
+    pub(crate) fn append_parts<const N: usize>(
+        &self,
+        parts: [&[u8]; N],
+    ) -> Result<Range<u64>, StorageError> {
+        let len = parts.iter().map(|part| part.len() as u64).sum();
         let file = self.file()?;
         let start = self.bytes.fetch_add(len, Ordering::Relaxed);
-        file.write_all_at(bytes, start)?;
-        Ok(start..start + len)
+        let mut at = start;
+        for part in parts {
+            file.write_all_at(part, at)?;
+            at += part.len() as u64;
+        }
+        Ok(at - len..at)
     }
 
     /// Fills `into` from `offset` on.

@@ -23,5 +23,6 @@ mod numbers_are_the_same_in_every_shape;
 mod outputs_that_cannot_be_written_are_named;
 mod overflowing_tables_lose_nothing;
 mod records_are_never_torn;
+mod sorted_records_are_those_of_a_stable_sort;
 mod streams_are_read_to_their_end;
 mod the_books_are_counted_to_the_byte;

@@ -1,0 +1,80 @@
+//! `tegula sort`: the flags of its own, and the sort they make.
+
+use crate::flags::RunFlags;
+use crate::run;
+use clap::Args;
+use std::ffi::OsString;
+use std::ops::Range;
+use tegula::{Records, Result, Sort};
+
+#[derive(Args)]
+pub(crate) struct Flags {
+    /// Files, folders (with all below them), patterns (* ? [...] **), or - for standard input.
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<OsString>,
+
+    /// What a record is: lines; fixed:N, records of N bytes; or terasort, which is fixed:100 with the
+    /// key 0..10.
+    #[arg(long, value_name = "lines|fixed:N|terasort", default_value = "lines", value_parser = kind)]
+    records: Kind,
+
+    /// The bytes of a record to sort by, from A to before B, counted from 0 [default: all; of a line,
+    /// all but the newline].
+    #[arg(long, value_name = "A..B", value_parser = range)]
+    key: Option<Range<u64>>,
+
+    /// From the last key to the first.
+    #[arg(short, long)]
+    reverse: bool,
+
+    /// Of records with equal keys, keep only the first of the input.
+    #[arg(short, long)]
+    unique: bool,
+
+    /// Keep records with equal keys in the order of the input. They always are; this says that it
+    /// matters.
+    #[arg(short, long)]
+    stable: bool,
+
+    #[command(flatten)]
+    run: RunFlags,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Lines,
+    Fixed(u64),
+    TeraSort,
+}
+
+pub(crate) fn run(flags: &Flags) -> Result<()> {
+    let mut sort = match flags.records {
+        Kind::Lines => Sort::lines(),
+        Kind::Fixed(bytes) => Sort { records: Records::Fixed(bytes), ..Sort::lines() },
+        Kind::TeraSort => Sort::terasort(),
+    };
+    if flags.key.is_some() {
+        sort.key = flags.key.clone();
+    }
+    (sort.reverse, sort.unique) = (flags.reverse, flags.unique);
+    run::command(&flags.run, |run| {
+        let input = run.input(&flags.paths)?;
+        run.sort(&sort, input)
+    })
+}
+
+fn kind(text: &str) -> Result<Kind, String> {
+    match (text, text.strip_prefix("fixed:").map(str::parse)) {
+        ("lines", _) => Ok(Kind::Lines),
+        ("terasort", _) => Ok(Kind::TeraSort),
+        (_, Some(Ok(bytes))) if bytes > 0 => Ok(Kind::Fixed(bytes)),
+        _ => Err("write lines, terasort, or fixed: and a record's bytes, at least 1".to_owned()),
+    }
+}
+
+fn range(text: &str) -> Result<Range<u64>, String> {
+    let range = text.split_once("..").and_then(|(a, b)| Some(a.parse().ok()?..b.parse().ok()?));
+    range
+        .filter(|range| !range.is_empty())
+        .ok_or_else(|| "write two numbers, the second one larger: 0..10".to_owned())
+}

@@ -1,0 +1,260 @@
+//! Sort: records of any input into the order of their keys, in memory as long as it lasts and over a
+//! scratch file beyond that.
+//!
+//! It is a sample sort: splitters from a sample divide the order into ranges that fit a cache; one
+//! pass over the input puts each record into its range; then each range is sorted by one worker and
+//! written where it belongs. A record is moved three times (to its range, back into the cache, to the
+//! output) and its whole key is compared only where 8 bytes do not decide.
+//!
+//! Equal keys keep the order of the input, always: a record's place in it is the last part of what is
+//! compared. So the output is the same bytes for any number of workers, any size of splits, and
+//! whether there was memory enough.
+
+mod packed;
+mod partition;
+mod ranges;
+mod records;
+mod segments;
+mod sizes;
+mod source;
+mod splitters;
+mod store;
+
+pub use records::{Records, Sort};
+
+use crate::engine::{Core, Engine};
+use crate::error::Result;
+use crate::failure::Failure;
+use crate::ingest::Reader;
+use crate::input::Input;
+use crate::memory::{resident_peak_bytes, usable_bytes};
+use crate::options::Options;
+use crate::output::{AtomicFile, Turns};
+use crate::plan::Plan;
+use crate::progress::Stage;
+use crate::stats::{StageClock, Stats};
+use crate::storage::Scratch;
+use crate::tokenize::Simd;
+use partition::PartitionPass;
+use ranges::{Out, RangePass};
+use records::Form;
+use sizes::{Known, Sizes};
+use source::Source;
+use splitters::Splitters;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::AtomicU64;
+use store::RangeRows;
+
+/// Sampled records per range. The largest of many ranges is then rarely twice the average.
+const OVERSAMPLING: usize = 16;
+/// Of streams, this part of the memory is kept before it goes to disk.
+const SPOOLED_PART: u64 = 4;
+/// The sample that the first guess at the number of ranges is made from.
+const SAMPLE_LEAST: usize = 256;
+
+/// Where sorted records go.
+pub enum SortTo<'w> {
+    /// A file, which is not committed: ranges are written side by side at their places.
+    File(&'w mut AtomicFile),
+    /// A writer, in order, and what messages call it.
+    Writer(&'w mut (dyn Write + Send), &'w Path),
+}
+
+impl Engine {
+    /// Sorts the input. Time is linear in the input's bytes, plus O(n log n) for the n records, of
+    /// which the logarithm is that of a range that fits a cache. Memory holds the input once, or what
+    /// the budget allows: the rest goes to the engine's scratch storage once, and if a range should be
+    /// larger than the budget, once more. `order` and `top` of the options do not apply.
+    ///
+    /// # Errors
+    /// See [`Error`](crate::Error); what was written until then is not the answer.
+    ///
+    /// ```
+    /// # fn main() -> tegula::Result<()> {
+    /// use tegula::{Engine, Input, Options, Sort, SortTo};
+    ///
+    /// let (input, mut sorted) = (Input::bytes("pear\napple\nfig\n"), Vec::new());
+    /// let to = SortTo::Writer(&mut sorted, "a vector".as_ref());
+    /// Engine::new()?.sort(&Sort::lines(), input, to, &Options::default())?;
+    /// assert_eq!(sorted, b"apple\nfig\npear\n");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn sort(
+        &self,
+        sort: &Sort,
+        input: Input,
+        to: SortTo<'_>,
+        options: &Options,
+    ) -> Result<Stats> {
+        run(self.core(), sort, input, to, options)
+    }
+}
+
+/// All of a sort: plan, partition, and the ranges; each timed.
+fn run(core: &Core, sort: &Sort, input: Input, to: SortTo<'_>, options: &Options) -> Result<Stats> {
+    let progress = options.progress.clone().unwrap_or_default();
+    let failure = Failure::new(&options.cancel);
+    let mut clock = StageClock::new(&progress);
+    options.check()?;
+    sort.cut().check()?;
+    let form = sort.form()?;
+    let means = Means::of(core)?;
+
+    let plan =
+        clock.time(Stage::Plan, || Plan::new(input, sort.cut(), options, means.split_bytes()))?;
+    progress.plan(plan.files, plan.bytes);
+
+    let scratch = Scratch::new(core.storage());
+    let partitioned = clock.time(Stage::Map, || {
+        let spooled = means.usable_bytes / SPOOLED_PART;
+        let source = Source::open(core, &plan, &scratch, &failure, spooled)?;
+        let (splitters, sizes) = means.divide(core, &source, &form, &scratch)?;
+        let pass = PartitionPass {
+            core,
+            form: &form,
+            source: &source,
+            splitters: &splitters,
+            scratch: &scratch,
+            pile_size: sizes.pile,
+            split_bytes: plan.split_bytes,
+            failure: &failure,
+            progress: &progress,
+        };
+        let ranges = pass.run()?;
+        Ok(Partitioned {
+            records: ranges.iter().map(|range| range.records).sum(),
+            ranges: ranges.into_iter().map(Mutex::new).collect(),
+            sizes,
+            bytes: source.bytes(),
+            splits: source.splits(),
+        })
+    })?;
+
+    let name = to.name();
+    let written = clock.time(Stage::Merge, || {
+        let out = to.out(&name, sort.unique);
+        let pass = RangePass {
+            core,
+            form: &form,
+            unique: sort.unique,
+            ranges: &partitioned.ranges,
+            scratch: &scratch,
+            sizes: partitioned.sizes,
+            failure: &failure,
+            out: &out,
+            last: Mutex::default(),
+            written: AtomicU64::new(0),
+        };
+        let written = pass.run()?;
+        out.finish()?;
+        Ok(written)
+    })?;
+
+    core.trim();
+    let Partitioned { records, bytes, splits, .. } = partitioned;
+    Ok(Stats {
+        stages: clock.finish(),
+        workers: core.pool().workers(),
+        simd: Simd::detect().name(),
+        files: plan.files,
+        files_passed_over: plan.passed_over,
+        bytes,
+        tiles: plan.tiles(),
+        tile_bytes: plan.tile_bytes,
+        splits,
+        split_bytes: plan.split_bytes,
+        pairs: records,
+        pairs_handed_over: records,
+        keys: written,
+        key_value_bytes: bytes,
+        spilled_bytes: scratch.bytes(),
+        memory_counted_peak: core.blocks().budget().peak(),
+        memory_resident_peak: resident_peak_bytes(),
+        ..Stats::default()
+    })
+}
+
+/// What the partition pass leaves.
+struct Partitioned {
+    ranges: Vec<Mutex<RangeRows>>,
+    records: u64,
+    sizes: Sizes,
+    bytes: u64,
+    splits: u64,
+}
+
+/// What a sort may use of the machine.
+struct Means {
+    workers: u64,
+    usable_bytes: u64,
+    l2_bytes: u64,
+}
+
+impl Means {
+    fn of(core: &Core) -> Result<Means> {
+        let usable_bytes = usable_bytes(core.blocks());
+        let workers = core.pool().workers() as u64;
+        let least = workers * sizes::WORKER_BYTES_LEAST;
+        if usable_bytes < least {
+            return Err(core.too_small(least).into());
+        }
+        Ok(Means { workers, usable_bytes, l2_bytes: core.topology().l2_bytes() })
+    }
+
+    fn split_bytes(&self) -> u64 {
+        sizes::split_bytes(self.workers, self.usable_bytes, self.l2_bytes)
+    }
+
+    /// Chooses ranges by two samples: a small one to learn how many there should be, and one that is
+    /// large enough for those.
+    fn divide(
+        &self,
+        core: &Core,
+        source: &Source<'_>,
+        form: &Form,
+        scratch: &Scratch,
+    ) -> Result<(Splitters, Sizes)> {
+        let mut reader = Reader::new(core.blocks(), self.split_bytes())?;
+        let (first, record_bytes) = source.sample(SAMPLE_LEAST, form, &mut reader, scratch)?;
+        let known = Known {
+            bytes: source.bytes(),
+            record_bytes,
+            workers: self.workers,
+            // What streams left in memory is used.
+            usable_bytes: self.usable_bytes.saturating_sub(source.kept_bytes()),
+            l2_bytes: self.l2_bytes,
+        };
+        let sizes = Sizes::new(known, form);
+        let wanted = sizes.ranges * OVERSAMPLING;
+        let sample = if wanted <= SAMPLE_LEAST {
+            first
+        } else {
+            source.sample(wanted, form, &mut reader, scratch)?.0
+        };
+        Ok((Splitters::choose(sample, sizes.ranges, form.reverse), sizes))
+    }
+}
+
+impl<'w> SortTo<'w> {
+    fn name(&self) -> PathBuf {
+        match self {
+            SortTo::File(file) => file.path().to_path_buf(),
+            SortTo::Writer(_, name) => name.to_path_buf(),
+        }
+    }
+
+    /// Of `unique` records nobody knows beforehand how many there are before a range.
+    fn out<'o>(self, name: &'o Path, unique: bool) -> Out<'o>
+    where
+        'w: 'o,
+    {
+        match self {
+            SortTo::File(file) if file.is_regular() && !unique => Out::File(file),
+            SortTo::File(file) => Out::InTurn(Turns::new(file, name)),
+            SortTo::Writer(sink, _) => Out::InTurn(Turns::new(sink, name)),
+        }
+    }
+}

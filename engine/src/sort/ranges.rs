@@ -1,0 +1,394 @@
+//! The last pass: each range is read back into a worker's cache, sorted, and written, at its place in
+//! the output or in turn. A range too large for that is partitioned again.
+
+use super::packed::{Fixed, Lines, Located, Sorter};
+use super::partition::scatter;
+use super::records::Form;
+use super::segments::{Means, Segments};
+use super::sizes::Sizes;
+use super::source::Sample;
+use super::splitters::{Place, Splitters};
+use super::store::{HEADER_BYTES, Held, Pile, RangeRows};
+use crate::engine::Core;
+use crate::error::Result;
+use crate::failure::Failure;
+use crate::memory::{Access, Block, BlockPool};
+use crate::output::{AtomicFile, Turn, Turns};
+use crate::schedule::{Cursor, PerWorker, Step};
+use crate::storage::Scratch;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Records sampled per range that a range is divided into again.
+const SAMPLED_PER_RANGE: usize = 16;
+/// Splits that a range is seen as when it is divided again, per range that comes out: equal keys are
+/// divided between those.
+const SPLITS_PER_RANGE: u64 = 16;
+
+/// Memory that served ranges already read and is not given back to the system at once.
+const IDLE_BYTES_PER_WORKER: usize = 4 << 20;
+
+/// Where sorted ranges go.
+pub(super) enum Out<'w> {
+    /// Each to its place, side by side.
+    File(&'w AtomicFile),
+    /// One after the other.
+    InTurn(Turns<'w>),
+}
+
+impl Out<'_> {
+    /// Ends the writing, when all ranges are written.
+    pub(super) fn finish(self) -> Result<()> {
+        match self {
+            Out::File(_) => Ok(()),
+            Out::InTurn(turns) => turns.finish(),
+        }
+    }
+}
+
+pub(super) struct RangePass<'r, 'w> {
+    pub(super) core: &'r Core,
+    pub(super) form: &'r Form,
+    pub(super) unique: bool,
+    pub(super) ranges: &'r [Mutex<RangeRows>],
+    pub(super) scratch: &'r Scratch,
+    pub(super) sizes: Sizes,
+    pub(super) failure: &'r Failure,
+    pub(super) out: &'r Out<'w>,
+    /// With `unique`, the key written last.
+    pub(super) last: Mutex<Option<Vec<u8>>>,
+    pub(super) written: AtomicU64,
+}
+
+/// What a worker sorts in.
+struct Worker<'r, 'w> {
+    pass: &'r RangePass<'r, 'w>,
+    data: Room,
+    numbers: Room,
+    starts: Room,
+    out: Block,
+}
+
+/// Where the records of a range go.
+struct Target<'t, 'w> {
+    to: To<'t, 'w>,
+    offset: u64,
+}
+
+enum To<'t, 'w> {
+    File(&'t AtomicFile),
+    Turn(Turn<'t, 'w>),
+}
+
+impl<'r, 'w> RangePass<'r, 'w> {
+    /// Sorts and writes all ranges. Returns how many records were written.
+    pub(super) fn run(&'r self) -> Result<u64> {
+        let ranges = self.ranges.len();
+        let mut order: Vec<usize> = (0..ranges).collect();
+        if self.form.reverse {
+            order.reverse();
+        }
+        let offsets = self.offsets(&order);
+        let (cursor, failure) = (Cursor::new(ranges as u64), self.failure);
+        let workers = PerWorker::new(self.core.pool().workers());
+        let step = |index| {
+            let Some(number) = (!failure.stops()).then(|| cursor.take()).flatten() else {
+                return Step::Done;
+            };
+            let to = match self.out {
+                Out::File(file) => To::File(file),
+                // Dropped last: the next range must see a failure of this one.
+                Out::InTurn(turns) => To::Turn(turns.get(number)),
+            };
+            let mut target = Target { to, offset: offsets[number as usize] };
+            let done = failure.attempt(number, "the merge stage", || {
+                workers.with(
+                    index,
+                    || Worker::new(self),
+                    |worker: &mut Worker<'r, 'w>| {
+                        let range =
+                            std::mem::take(&mut *lock(&self.ranges[order[number as usize]]));
+                        worker.run(range, &self.sizes, &mut target)
+                    },
+                )
+            });
+            if done.is_some() { Step::More } else { Step::Done }
+        };
+        self.core.pool().run(step, || ());
+        failure.check()?;
+        Ok(self.written.load(Ordering::Relaxed))
+    }
+
+    /// Where each range begins in the output.
+    fn offsets(&self, order: &[usize]) -> Vec<u64> {
+        let mut end = 0;
+        let begin = |&range: &usize| {
+            let begin = end;
+            end += lock(&self.ranges[range]).bytes;
+            begin
+        };
+        order.iter().map(begin).collect()
+    }
+}
+
+impl<'r, 'w> Worker<'r, 'w> {
+    fn new(pass: &'r RangePass<'r, 'w>) -> Result<Worker<'r, 'w>> {
+        let blocks = pass.core.blocks();
+        let room = || Room { block: None, blocks: Arc::clone(blocks) };
+        let out = blocks.take(pass.sizes.out_bytes, Access::Streamed, "sorted records")?;
+        Ok(Worker { pass, data: room(), numbers: room(), starts: room(), out })
+    }
+
+    /// Sorts a range and writes it.
+    fn run(&mut self, range: RangeRows, sizes: &Sizes, target: &mut Target<'_, '_>) -> Result<()> {
+        let RangeRows { bytes, records, .. } = range;
+        let form = self.pass.form;
+        let need = bytes + records * form.upkeep_bytes();
+        if records > 1 && (need > sizes.work_bytes || bytes > u64::from(u32::MAX)) {
+            if let Some(again) = sizes.again(need) {
+                return self.divide(range, &again, target);
+            }
+        }
+        let (bytes, records) = (bytes as usize, records as usize);
+        let Worker { pass, data, numbers, starts, out } = self;
+        let data = data.bytes(bytes)?;
+        let mut at = 0;
+        let means = pass.means();
+        Segments::new(range, &means)?.each(&means, |_, segment| {
+            data[at..at + segment.len()].copy_from_slice(segment);
+            at += segment.len();
+            Ok(())
+        })?;
+        pass.core.blocks().release(pass.core.pool().workers() * IDLE_BYTES_PER_WORKER);
+        let numbers: &mut [u64] = bytemuck::cast_slice_mut(numbers.bytes(8 * records)?);
+        match form.fixed {
+            Some(size) => pass.sort(&Fixed { bytes: data, size }, numbers, out, target),
+            None => {
+                let starts: &mut [u32] = bytemuck::cast_slice_mut(starts.bytes(4 * (records + 1))?);
+                starts[0] = 0;
+                let ends = memchr::memchr_iter(b'\n', data).map(|end| end as u32 + 1);
+                starts[1..].iter_mut().zip(ends).for_each(|(start, end)| *start = end);
+                pass.sort(&Lines { bytes: data, starts }, numbers, out, target)
+            }
+        }
+    }
+
+    /// Partitions a range again, alone, and sorts what comes out.
+    fn divide(
+        &mut self,
+        range: RangeRows,
+        sizes: &Sizes,
+        target: &mut Target<'_, '_>,
+    ) -> Result<()> {
+        for room in [&mut self.data, &mut self.numbers, &mut self.starts] {
+            room.block = None;
+        }
+        let RangePass { form, scratch, core, failure, .. } = self.pass;
+        let means = self.pass.means();
+        let step = range.bytes.div_ceil(SPLITS_PER_RANGE * sizes.ranges as u64).max(1);
+        let splits = range.bytes / step;
+        let sample = sample(form, &range, SAMPLED_PER_RANGE * sizes.ranges, splits, &means)?;
+        let splitters = Splitters::choose(sample, sizes.ranges, form.reverse);
+        let mut view = splitters.view(0, form.reverse);
+        let mut pile = Pile::new(core.blocks(), scratch, splitters.ranges(), sizes.pile);
+        let (mut at, mut split) = (0_u64, 0);
+        Segments::new(range, &means)?.each(&means, |_, segment| {
+            let now = (at / step) as u32;
+            if now != split {
+                view.turn_to(now);
+                split = now;
+            }
+            at += segment.len() as u64;
+            scatter(form, segment, split, &view, &mut pile)
+        })?;
+        let mut ranges = Vec::new();
+        ranges.resize_with(splitters.ranges(), RangeRows::default);
+        pile.close(&mut ranges);
+        if form.reverse {
+            ranges.reverse();
+        }
+        for range in ranges {
+            if failure.stops() {
+                break;
+            }
+            self.run(range, sizes, target)?;
+        }
+        Ok(())
+    }
+}
+
+impl RangePass<'_, '_> {
+    fn means(&self) -> Means<'_> {
+        Means { scratch: self.scratch, blocks: self.core.blocks() }
+    }
+
+    /// Sorts records and writes them. `numbers` is room for one number each.
+    fn sort(
+        &self,
+        records: &impl Located,
+        numbers: &mut [u64],
+        out: &mut Block,
+        target: &mut Target<'_, '_>,
+    ) -> Result<()> {
+        let sorter = Sorter::new(self.form, records, numbers.len());
+        sorter.sort(numbers);
+        let in_order = numbers.iter().map(|&number| records.record(sorter.place(number)));
+        if self.unique {
+            target.wait();
+        }
+        let mut filling =
+            Filling { out: out.as_mut_slice(), filled: 0, target, failure: self.failure };
+        let written = if self.unique {
+            self.write_unique(in_order, &mut filling)?
+        } else {
+            for record in in_order {
+                filling.push(record)?;
+            }
+            numbers.len() as u64
+        };
+        self.written.fetch_add(written, Ordering::Relaxed);
+        filling.flush()
+    }
+
+    /// Writes the first record of each key. Equal keys may stand in several ranges.
+    fn write_unique<'d>(
+        &self,
+        records: impl Iterator<Item = &'d [u8]>,
+        filling: &mut Filling<'_, '_, '_>,
+    ) -> Result<u64> {
+        // Only the range whose turn it is comes here.
+        let mut last = lock(&self.last);
+        let mut written = 0;
+        for record in records {
+            let key = self.form.key(record);
+            if last.as_deref() == Some(key) {
+                continue;
+            }
+            let last = last.get_or_insert_default();
+            last.clear();
+            last.extend_from_slice(key);
+            filling.push(record)?;
+            written += 1;
+        }
+        Ok(written)
+    }
+}
+
+/// Gathers sorted records into pieces that are worth a write.
+struct Filling<'f, 't, 'w> {
+    out: &'f mut [u8],
+    filled: usize,
+    target: &'f mut Target<'t, 'w>,
+    failure: &'f Failure,
+}
+
+impl Filling<'_, '_, '_> {
+    #[inline(always)]
+    fn push(&mut self, record: &[u8]) -> Result<()> {
+        let end = self.filled + record.len();
+        match self.out.get_mut(self.filled..end) {
+            Some(place) => {
+                place.copy_from_slice(record);
+                self.filled = end;
+                Ok(())
+            }
+            None => self.push_behind_full(record),
+        }
+    }
+
+    #[inline(never)]
+    fn push_behind_full(&mut self, record: &[u8]) -> Result<()> {
+        self.flush()?;
+        match self.out.get_mut(..record.len()) {
+            Some(place) => {
+                place.copy_from_slice(record);
+                self.filled = record.len();
+                Ok(())
+            }
+            None => self.target.write(record, self.failure),
+        }
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let filled = std::mem::take(&mut self.filled);
+        self.target.write(&self.out[..filled], self.failure)
+    }
+}
+
+impl Target<'_, '_> {
+    fn write(&mut self, bytes: &[u8], failure: &Failure) -> Result<()> {
+        match &self.to {
+            To::File(file) => file.write_all_at(bytes, self.offset)?,
+            To::Turn(turn) => turn.write(bytes, failure)?,
+        }
+        self.offset += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn wait(&self) {
+        if let To::Turn(turn) = &self.to {
+            turn.come();
+        }
+    }
+}
+
+/// Memory that grows with the ranges it serves.
+struct Room {
+    block: Option<Block>,
+    blocks: Arc<BlockPool>,
+}
+
+impl Room {
+    fn bytes(&mut self, bytes: usize) -> Result<&mut [u8]> {
+        let block = match self.block.take() {
+            Some(block) if block.bytes() >= bytes => block,
+            smaller => {
+                // First, for both may be more than there is.
+                drop(smaller);
+                self.blocks.take(bytes, Access::Random, "a range that is sorted")?
+            }
+        };
+        Ok(&mut self.block.insert(block).as_mut_slice()[..bytes])
+    }
+}
+
+/// Keys of records from all over a range, which is to be seen as so many splits.
+fn sample(
+    form: &Form,
+    range: &RangeRows,
+    count: usize,
+    splits: u64,
+    means: &Means<'_>,
+) -> Result<Vec<Place>> {
+    let mut sample = Sample::new(form, count);
+    let window = HEADER_BYTES + sample.window_bytes() as usize;
+    let chunks: usize = range.rows.iter().map(Vec::len).sum();
+    // A few records of each chunk that is looked at.
+    let every = chunks.div_ceil((count / 4).max(1)).max(1);
+    for row in &range.rows {
+        for (number, held) in row.iter().enumerate().step_by(every) {
+            let split = (number as u64 * splits / row.len() as u64) as u32;
+            if let Some(chunk) = held.in_memory() {
+                add_first_segment(&mut sample, chunk, split);
+            } else if let Held::Scratch { offset, used } = *held {
+                let len = window.min(used);
+                let mut block = means.blocks.take(len, Access::Streamed, "a sample of records")?;
+                let bytes = &mut block.as_mut_slice()[..len];
+                means.scratch.read(offset, bytes)?;
+                add_first_segment(&mut sample, bytes, split);
+            }
+        }
+    }
+    Ok(sample.places)
+}
+
+/// Adds records of the first segment of a chunk, of which there may be only a first part.
+fn add_first_segment(sample: &mut Sample<'_>, chunk: &[u8], split: u32) {
+    let length = u32::from_le_bytes([chunk[4], chunk[5], chunk[6], chunk[7]]) as usize;
+    let there = chunk.len().min(HEADER_BYTES + length);
+    sample.add(&chunk[HEADER_BYTES..there], split, there == HEADER_BYTES + length);
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,177 @@
+//! Records and their keys: what is sorted, and by which of its bytes. All code behind this looks at a
+//! record as bytes and at its key as a part of them.
+
+use crate::error::{Error, Result};
+use crate::input::Cut;
+use std::cmp::Ordering;
+use std::ops::Range;
+
+/// What is sorted, and how. Equal keys always keep the order of the input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sort {
+    /// What a record is.
+    pub records: Records,
+    /// The bytes of a record that are its key, half open; of a line, those of them that it has.
+    /// Default: the whole record (of a line, without its newline).
+    pub key: Option<Range<u64>>,
+    /// From the last key to the first.
+    pub reverse: bool,
+    /// Of records with equal keys, only the first of the input.
+    pub unique: bool,
+}
+
+/// What a record is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Records {
+    /// Lines. Every line of the output ends with a newline, also the last of a file without one.
+    Lines,
+    /// Records of so many bytes, at least 1.
+    Fixed(u64),
+}
+
+impl Sort {
+    /// Lines by all of their bytes, ascending, as `LC_ALL=C sort` has them.
+    pub fn lines() -> Sort {
+        Sort { records: Records::Lines, key: None, reverse: false, unique: false }
+    }
+
+    /// Records of `bytes` bytes by the bytes of `key`, ascending.
+    pub fn fixed(bytes: u64, key: Range<u64>) -> Sort {
+        Sort { records: Records::Fixed(bytes), key: Some(key), reverse: false, unique: false }
+    }
+
+    /// The records of the TeraSort benchmark: 100 bytes, of which the first 10 are the key.
+    pub fn terasort() -> Sort {
+        Sort::fixed(100, 0..10)
+    }
+
+    /// Where the input may be cut.
+    pub(super) fn cut(&self) -> Cut {
+        match self.records {
+            Records::Lines => Cut::Lines,
+            Records::Fixed(bytes) => Cut::Fixed(bytes),
+        }
+    }
+
+    pub(super) fn form(&self) -> Result<Form> {
+        let fault = |cause: String| Err(Error::Option { option: "key", cause });
+        let record = match self.records {
+            Records::Lines => None,
+            Records::Fixed(bytes) => Some(bytes),
+        };
+        let key = self.key.clone().unwrap_or(0..record.unwrap_or(u64::MAX));
+        if key.start >= key.end {
+            return fault(format!("{}..{} is empty; give a later end", key.start, key.end));
+        }
+        if let Some(bytes) = record.filter(|&bytes| bytes < key.end) {
+            let Range { start, end } = key;
+            return fault(format!("{start}..{end} is not inside a record of {bytes} bytes"));
+        }
+        let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+        Ok(Form {
+            fixed: record.map(size),
+            key: size(key.start)..size(key.end),
+            reverse: self.reverse,
+        })
+    }
+}
+
+/// How to find records in bytes and keys in records.
+#[derive(Clone, Debug)]
+pub(super) struct Form {
+    /// The size of every record; `None` for lines.
+    pub(super) fixed: Option<usize>,
+    key: Range<usize>,
+    pub(super) reverse: bool,
+}
+
+impl Form {
+    /// The key of a record, which may or may not have its newline still.
+    #[inline(always)]
+    pub(super) fn key<'r>(&self, record: &'r [u8]) -> &'r [u8] {
+        match self.fixed {
+            Some(_) => &record[self.key.clone()],
+            None => {
+                let line = record.strip_suffix(b"\n").unwrap_or(record);
+                &line[self.key.start.min(line.len())..self.key.end.min(line.len())]
+            }
+        }
+    }
+
+    /// Which of two keys comes first in the output.
+    pub(super) fn order(&self, a: &[u8], b: &[u8]) -> Ordering {
+        if self.reverse { b.cmp(a) } else { a.cmp(b) }
+    }
+
+    /// The first record of bytes that begin with one; they are not empty.
+    #[inline(always)]
+    pub(super) fn first<'r>(&self, bytes: &'r [u8]) -> &'r [u8] {
+        match self.fixed {
+            Some(size) => &bytes[..size],
+            None => match memchr::memchr(b'\n', bytes) {
+                Some(end) => &bytes[..=end],
+                None => bytes,
+            },
+        }
+    }
+
+    /// Memory that a record needs beside its bytes while its range is sorted.
+    pub(super) fn upkeep_bytes(&self) -> u64 {
+        match self.fixed {
+            Some(_) => size_of::<u64>() as u64,
+            None => (size_of::<u64>() + size_of::<u32>()) as u64,
+        }
+    }
+}
+
+/// The first 8 bytes of `key` behind `skip`, such that their order as a number is the order of the
+/// bytes; a shorter key is filled up with zeros.
+#[inline(always)]
+pub(super) fn head(key: &[u8], skip: usize) -> u64 {
+    let rest = key.get(skip..).unwrap_or(&[]);
+    match rest.first_chunk::<8>() {
+        Some(bytes) => u64::from_be_bytes(*bytes),
+        None => rest.iter().rev().fold(0, |head, &byte| head >> 8 | u64::from(byte) << 56),
+    }
+}
+
+/// How many bytes `a` and `b` begin with alike.
+pub(super) fn shared(a: &[u8], b: &[u8]) -> usize {
+    let (words_a, words_b) = (a.chunks_exact(8), b.chunks_exact(8));
+    let words = words_a.zip(words_b).take_while(|(a, b)| a == b).count();
+    let rest = a[8 * words..].iter().zip(&b[8 * words..]);
+    8 * words + rest.take_while(|(a, b)| a == b).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads_are_ordered_as_keys_are() {
+        assert_eq!(head(b"abcdefghi", 0), u64::from_be_bytes(*b"abcdefgh"));
+        assert_eq!(head(b"abc", 1), u64::from_be_bytes(*b"bc\0\0\0\0\0\0"));
+        assert_eq!(head(b"abc", 7), 0);
+        assert!(head(b"ab", 0) < head(b"ab\x01", 0));
+    }
+
+    #[test]
+    fn shared_bytes_are_counted_to_the_last() {
+        assert_eq!(shared(b"", b"a"), 0);
+        assert_eq!(shared(b"abcdefghijk", b"abcdefghijx"), 10);
+        assert_eq!(shared(b"abcdefgh", b"abcdefghijx"), 8);
+        assert_eq!(shared(b"abc", b"xbc"), 0);
+    }
+
+    #[test]
+    fn keys_are_parts_of_records() {
+        let lines = Sort { key: Some(2..4), ..Sort::lines() }.form().unwrap();
+        for (line, key) in [("abcdef\n", "cd"), ("abc", "c"), ("a\n", ""), ("\n", "")] {
+            assert_eq!(lines.key(line.as_bytes()), key.as_bytes());
+        }
+        assert_eq!(Sort::fixed(4, 1..3).form().unwrap().key(b"abcd"), b"bc");
+        for bad in [Sort::fixed(4, 1..5), Sort::fixed(4, 2..2)] {
+            assert!(matches!(bad.form(), Err(Error::Option { option: "key", .. })));
+        }
+    }
+}

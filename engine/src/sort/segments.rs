@@ -1,0 +1,151 @@
+//! Segments: what piles hold of one range, read back in the order of the input. Each pile has them in
+//! ascending order of their splits, and a split is in one pile only, so this is a merge of as many
+//! rows as there are workers, a segment at a time.
+
+use super::store::{HEADER_BYTES, Held, RangeRows};
+use crate::error::Result;
+use crate::memory::{Access, Block, BlockPool};
+use crate::storage::Scratch;
+use std::sync::Arc;
+use std::vec::IntoIter;
+
+/// The segments of one range.
+pub(super) struct Segments {
+    rows: Vec<Cursor>,
+    reads: Reads,
+}
+
+/// What it takes to read chunks.
+pub(super) struct Means<'s> {
+    pub(super) scratch: &'s Scratch,
+    pub(super) blocks: &'s Arc<BlockPool>,
+}
+
+/// Memory that chunks are read into from disk: a place for each row, as all but those of a single
+/// large record are of one size.
+struct Reads {
+    block: Option<Block>,
+    chunk_bytes: usize,
+}
+
+/// The place in one pile's row.
+struct Cursor {
+    chunks: IntoIter<Held>,
+    chunk: Chunk,
+    /// Its row's place among what is read.
+    place: usize,
+    /// Of the chunk, the bytes that are used, and where the present segment's records lie.
+    used: usize,
+    start: usize,
+    end: usize,
+    split: u32,
+}
+
+enum Chunk {
+    None,
+    Memory(Held),
+    /// In the row's place.
+    Read,
+    Large(Block),
+}
+
+impl Segments {
+    pub(super) fn new(range: RangeRows, means: &Means<'_>) -> Result<Segments> {
+        let mut rows = Vec::with_capacity(range.rows.len());
+        let chunk_bytes = range.chunk_bytes;
+        let mut reads = Reads { block: None, chunk_bytes };
+        let on_disk = |held: &Held| matches!(held, Held::Scratch { .. });
+        if range.rows.iter().flatten().any(on_disk) {
+            let bytes = range.rows.len() * chunk_bytes;
+            reads.block = Some(means.blocks.take(bytes, Access::Streamed, PURPOSE)?);
+        }
+        for (place, chunks) in range.rows.into_iter().enumerate() {
+            let (chunks, chunk) = (chunks.into_iter(), Chunk::None);
+            let mut cursor = Cursor { chunks, chunk, place, used: 0, start: 0, end: 0, split: 0 };
+            if cursor.advance(&mut reads, means)? {
+                rows.push(cursor);
+            }
+        }
+        Ok(Segments { rows, reads })
+    }
+
+    /// Gives all segments in order to `take`: their split, and their records.
+    pub(super) fn each(
+        mut self,
+        means: &Means<'_>,
+        mut take: impl FnMut(u32, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        loop {
+            let rows = self.rows.iter_mut().enumerate();
+            let Some((first, row)) = rows.min_by_key(|(_, row)| row.split) else {
+                return Ok(());
+            };
+            take(row.split, &row.bytes(&self.reads)[row.start..row.end])?;
+            if !row.advance(&mut self.reads, means)? {
+                self.rows.swap_remove(first);
+            }
+        }
+    }
+}
+
+const PURPOSE: &str = "records read back";
+
+impl Reads {
+    fn place(&self, place: usize) -> &[u8] {
+        let block = self.block.as_ref().map_or(&[][..], Block::as_slice);
+        &block[place * self.chunk_bytes..]
+    }
+
+    fn place_mut(&mut self, place: usize) -> &mut [u8] {
+        let block = self.block.as_mut().map_or(&mut [][..], Block::as_mut_slice);
+        &mut block[place * self.chunk_bytes..]
+    }
+}
+
+impl Cursor {
+    /// Goes on to the next segment; whether there was one.
+    fn advance(&mut self, reads: &mut Reads, means: &Means<'_>) -> Result<bool> {
+        while self.end == self.used {
+            let Some(held) = self.chunks.next() else {
+                return Ok(false);
+            };
+            self.load(held, reads, means)?;
+            self.end = 0;
+        }
+        let bytes = self.bytes(reads);
+        let number = |at: usize| {
+            u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+        };
+        let (split, start) = (number(self.end), self.end + HEADER_BYTES);
+        let end = start + number(self.end + 4) as usize;
+        (self.split, self.start, self.end) = (split, start, end);
+        Ok(true)
+    }
+
+    fn load(&mut self, held: Held, reads: &mut Reads, means: &Means<'_>) -> Result<()> {
+        let Held::Scratch { offset, used } = held else {
+            self.used = held.in_memory().map_or(0, <[u8]>::len);
+            self.chunk = Chunk::Memory(held);
+            return Ok(());
+        };
+        self.used = used;
+        self.chunk = if used <= reads.chunk_bytes {
+            means.scratch.read(offset, &mut reads.place_mut(self.place)[..used])?;
+            Chunk::Read
+        } else {
+            let mut block = means.blocks.take(used, Access::Streamed, PURPOSE)?;
+            means.scratch.read(offset, &mut block.as_mut_slice()[..used])?;
+            Chunk::Large(block)
+        };
+        Ok(())
+    }
+
+    fn bytes<'b>(&'b self, reads: &'b Reads) -> &'b [u8] {
+        match &self.chunk {
+            Chunk::None => &[],
+            Chunk::Memory(held) => held.in_memory().unwrap_or(&[]),
+            Chunk::Read => reads.place(self.place),
+            Chunk::Large(block) => block.as_slice(),
+        }
+    }
+}

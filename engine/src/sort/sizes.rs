@@ -1,0 +1,114 @@
+//! Sizes of one sort: how memory is divided between what waits in piles and what is being sorted, and
+//! into how many ranges the input goes. They follow from the input's size, the memory that may be used
+//! and the caches, and change no byte of the output.
+
+use super::records::Form;
+use super::splitters;
+use super::store::PileSize;
+
+/// A range and what its sorting needs should fill this part of the second-level cache.
+const RANGES_PER_L2: u64 = 2;
+/// A larger range is divided again before it is sorted: it left the caches long ago.
+const WORK_BYTES_MOST: u64 = 64 << 20;
+/// Chunks that stay in memory waste little if they are small; those that go to disk should be large.
+const CHUNK_BYTES_KEPT: u64 = 16 << 10;
+const CHUNK_BYTES_MOST: u64 = 64 << 10;
+const CHUNK_BYTES_LEAST: u64 = 4 << 10;
+/// Where little memory is left, a small chunk is better than none.
+const CHUNK_BYTES_LEAST_AGAIN: u64 = 1 << 10;
+const SPLIT_BYTES_LEAST: u64 = 16 << 10;
+const OUT_BYTES_MOST: u64 = 256 << 10;
+/// What a worker cannot do without.
+pub(super) const WORKER_BYTES_LEAST: u64 = 3 << 19;
+/// A group of ranges should have this much in a pile, for it wastes half a slab.
+const GROUP_BYTES: u64 = 32 << 20;
+const GROUPS_MOST: u64 = 64;
+/// Memory comes in multiples of this.
+const GRAIN_BYTES: u64 = 64 << 10;
+
+/// What is known of a sort beforehand.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Known {
+    /// All of the input.
+    pub(super) bytes: u64,
+    /// Of a record, on average.
+    pub(super) record_bytes: u64,
+    pub(super) workers: u64,
+    /// Memory that may be used.
+    pub(super) usable_bytes: u64,
+    pub(super) l2_bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sizes {
+    pub(super) ranges: usize,
+    /// Of a worker's pile.
+    pub(super) pile: PileSize,
+    /// The most that sorting a range may take of a worker's memory.
+    pub(super) work_bytes: u64,
+    pub(super) out_bytes: usize,
+}
+
+/// The size of a split when so much memory may be used.
+pub(super) fn split_bytes(workers: u64, usable_bytes: u64, l2_bytes: u64) -> u64 {
+    let most = (l2_bytes / 4).clamp(GRAIN_BYTES, 1 << 20);
+    (usable_bytes / (16 * workers)).clamp(SPLIT_BYTES_LEAST, most)
+}
+
+impl Sizes {
+    pub(super) fn new(known: Known, form: &Form) -> Sizes {
+        let Known { bytes, record_bytes, workers, usable_bytes, l2_bytes } = known;
+        let split = split_bytes(workers, usable_bytes, l2_bytes);
+        let out = (usable_bytes / (32 * workers)).clamp(GRAIN_BYTES, OUT_BYTES_MOST);
+        // The reader's lookahead and the rounding of both cost a grain each.
+        let fixed = workers * (split + out + 2 * GRAIN_BYTES);
+        let free = usable_bytes.saturating_sub(fixed);
+        let work = (free / (4 * workers)).min(WORK_BYTES_MOST);
+        let mut pile = (free - work * workers) / workers;
+        let need = bytes + bytes / record_bytes.max(1) * form.upkeep_bytes();
+        let most = splitters::RANGES_MOST as u64;
+        let wanted = need.div_ceil(l2_bytes / RANGES_PER_L2).clamp(1, most);
+        let kept = bytes / 20 * 21 + (wanted + 8) * workers * CHUNK_BYTES_KEPT;
+        let (chunk, ranges) = if kept <= pile * workers {
+            (CHUNK_BYTES_KEPT, wanted)
+        } else {
+            // Reading back takes a chunk for each worker, of each worker.
+            let most = (pile / 128).min(free / (8 * workers * workers));
+            let chunk = previous_power_of_two(most).clamp(CHUNK_BYTES_LEAST, CHUNK_BYTES_MOST);
+            pile = pile.saturating_sub((workers * chunk).next_multiple_of(GRAIN_BYTES));
+            (chunk, wanted.min(pile / (2 * chunk)).max(1))
+        };
+        let chunks = (pile / chunk).min(u64::from(u32::MAX)) as usize;
+        let groups = (bytes.min(pile * workers) / workers / GROUP_BYTES).min(GROUPS_MOST) as usize;
+        Sizes {
+            ranges: ranges as usize,
+            pile: PileSize { chunk_bytes: chunk as usize, chunks, groups },
+            // Its three pieces are rounded up.
+            work_bytes: work.saturating_sub(3 * GRAIN_BYTES).max(GRAIN_BYTES),
+            out_bytes: out as usize,
+        }
+    }
+
+    /// The sizes for dividing a range of so many bytes again, within what is there for sorting one;
+    /// `None` if that is too little for it to help.
+    pub(super) fn again(&self, bytes: u64) -> Option<Sizes> {
+        let (work_bytes, pile) = (self.work_bytes / 2, self.work_bytes / 2);
+        let chunk = previous_power_of_two(pile / 64).min(CHUNK_BYTES_MOST);
+        if pile < GRAIN_BYTES || chunk < CHUNK_BYTES_LEAST_AGAIN {
+            return None;
+        }
+        let ranges = (bytes / work_bytes * 4)
+            .clamp(4, pile / (2 * chunk))
+            .min(splitters::RANGES_MOST as u64) as usize;
+        let pile =
+            PileSize { chunk_bytes: chunk as usize, chunks: (pile / chunk) as usize, groups: 1 };
+        Some(Sizes { ranges, pile, work_bytes, out_bytes: self.out_bytes })
+    }
+}
+
+fn previous_power_of_two(number: u64) -> u64 {
+    match number {
+        0 => 0,
+        _ => 1 << number.ilog2(),
+    }
+}

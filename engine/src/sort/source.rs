@@ -1,0 +1,326 @@
+//! What a sort reads: the plan's files, and streams, which are spooled first, for no sample can be
+//! taken of what is still to come. All of it is numbered in splits, in the order of the input.
+
+use super::records::Form;
+use super::splitters::Place;
+use crate::engine::Core;
+use crate::error::{Place as InputPlace, Result};
+use crate::failure::{Failure, guard};
+use crate::ingest::{Block, Buffer, Next, Reader, StreamQueue, read_stream};
+use crate::input::{Cut, StreamSource};
+use crate::plan::{Extent, Part, Plan, Ranged};
+use crate::schedule::Step;
+use crate::storage::Scratch;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Buffers of a stream per worker: one that is put away and one that is filled meanwhile.
+const STREAM_BUFFERS_PER_WORKER: usize = 2;
+/// Read at each place of a sample: a page, in which most records begin and end.
+const SAMPLE_BYTES: u64 = 4 << 10;
+/// Records taken at one place: more would say little, where neighbours are alike.
+const SAMPLED_PER_PLACE: usize = 16;
+/// The bytes of all keys in a sample. Beyond what this leaves for each, keys are cut short: a splitter
+/// need not be a whole key.
+const SAMPLE_KEY_BYTES: usize = 4 << 20;
+const KEY_BYTES_LEAST: usize = 32;
+
+/// The numbered splits of a sort.
+pub(super) struct Source<'p> {
+    parts: Vec<(u64, Section<'p>)>,
+    splits: u64,
+    bytes: u64,
+    cut: Cut,
+}
+
+enum Section<'p> {
+    Ranged(&'p Ranged),
+    Spool(Vec<Mutex<Spooled>>),
+}
+
+/// A block of a stream.
+struct Spooled {
+    offset: u64,
+    len: usize,
+    kept: Kept,
+}
+
+enum Kept {
+    Memory(Buffer),
+    Scratch(u64),
+    /// Given out; it is read once.
+    Gone,
+}
+
+impl<'p> Source<'p> {
+    /// Takes up the plan's parts; streams are read to their ends, up to `memory_bytes` of them into
+    /// memory and the rest to disk.
+    pub(super) fn open(
+        core: &Core,
+        plan: &'p Plan,
+        scratch: &Scratch,
+        failure: &Failure,
+        memory_bytes: u64,
+    ) -> Result<Source<'p>> {
+        let mut source =
+            Source { parts: Vec::new(), splits: 0, bytes: plan_bytes(plan), cut: plan.cut };
+        let spooling =
+            Spooling { core, plan, scratch, failure, room: AtomicU64::new(memory_bytes) };
+        for part in &plan.parts {
+            let (splits, section) = match part {
+                Part::Ranged(ranged) => (ranged.layout.splits(), Section::Ranged(ranged)),
+                Part::Stream(stream) => {
+                    let spool = spooling.run(stream)?;
+                    source.bytes += spool.iter().map(|block| block.len as u64).sum::<u64>();
+                    let spool: Vec<_> = spool.into_iter().map(Mutex::new).collect();
+                    (spool.len() as u64, Section::Spool(spool))
+                }
+            };
+            source.parts.push((source.splits, section));
+            source.splits += splits;
+        }
+        Ok(source)
+    }
+
+    pub(super) fn splits(&self) -> u64 {
+        self.splits
+    }
+
+    /// All of the input.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Memory that holds blocks of streams.
+    pub(super) fn kept_bytes(&self) -> u64 {
+        let spools = self.parts.iter().filter_map(|(_, section)| match section {
+            Section::Spool(blocks) => Some(blocks),
+            Section::Ranged(_) => None,
+        });
+        let kept = |block: &Mutex<Spooled>| match &lock(block).kept {
+            Kept::Memory(buffer) => buffer.capacity() as u64,
+            Kept::Scratch(_) | Kept::Gone => 0,
+        };
+        spools.flatten().map(kept).sum()
+    }
+
+    /// Reads a split: gives its records, piece by piece, to `take`.
+    pub(super) fn read(
+        &self,
+        split: u64,
+        reader: &mut Reader,
+        scratch: &Scratch,
+        mut take: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let part = self.parts.partition_point(|(first, _)| *first <= split) - 1;
+        let (first, section) = &self.parts[part];
+        match section {
+            Section::Ranged(ranged) => {
+                for extent in ranged.layout.extents(split - first) {
+                    if let Some(records) = reader.read(ranged, &extent, &self.cut)? {
+                        take(&reader.buffer().bytes()[records.bytes])?;
+                    }
+                }
+                Ok(())
+            }
+            Section::Spool(blocks) => {
+                let mut block = lock(&blocks[(split - first) as usize]);
+                let len = block.len;
+                match std::mem::replace(&mut block.kept, Kept::Gone) {
+                    Kept::Memory(buffer) => take(&buffer.bytes()[..len]),
+                    Kept::Scratch(offset) => {
+                        let buffer = reader.buffer();
+                        buffer.reserve(len, 0)?;
+                        scratch.read(offset, &mut buffer.bytes_mut()[..len])?;
+                        take(&buffer.bytes()[..len])
+                    }
+                    Kept::Gone => Ok(()),
+                }
+            }
+        }
+    }
+
+    /// Keys of about `count` records from all over the input, and how long a record is on average.
+    pub(super) fn sample(
+        &self,
+        count: usize,
+        form: &Form,
+        reader: &mut Reader,
+        scratch: &Scratch,
+    ) -> Result<(Vec<Place>, u64)> {
+        let mut sample = Sample::new(form, count);
+        let places = if self.splits > 0 { (count / SAMPLED_PER_PLACE).max(1) as u64 } else { 0 };
+        for number in 0..places {
+            // Somewhere in its part of the input, so that no rhythm of the input is met.
+            let within =
+                (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11) as f64 / (1u64 << 53) as f64;
+            let at = (number as f64 + within) / places as f64 * self.splits as f64;
+            let split = (at as u64).min(self.splits - 1);
+            self.sample_split(split, at.fract(), reader, scratch, &mut sample)?;
+        }
+        let record_bytes = sample.bytes / (sample.places.len() as u64).max(1);
+        Ok((sample.places, record_bytes.max(1)))
+    }
+
+    fn sample_split(
+        &self,
+        split: u64,
+        within: f64,
+        reader: &mut Reader,
+        scratch: &Scratch,
+        sample: &mut Sample<'_>,
+    ) -> Result<()> {
+        let part = self.parts.partition_point(|(first, _)| *first <= split) - 1;
+        let (first, section) = &self.parts[part];
+        match section {
+            Section::Ranged(ranged) => {
+                let extents: Vec<Extent> = ranged.layout.extents(split - first).collect();
+                let Some(extent) = extents.get((within * extents.len() as f64) as usize) else {
+                    return Ok(());
+                };
+                let length = extent.bytes.end - extent.bytes.start;
+                let window = sample.window_bytes();
+                let start =
+                    extent.bytes.start + (within * length.saturating_sub(window) as f64) as u64;
+                let bytes = start..extent.bytes.end.min(start + window);
+                let extent = Extent { file: extent.file, bytes };
+                if let Some(records) = reader.read(ranged, &extent, &self.cut)? {
+                    sample.add(&reader.buffer().bytes()[records.bytes], split as u32, true);
+                }
+                Ok(())
+            }
+            Section::Spool(blocks) => {
+                let block = lock(&blocks[(split - first) as usize]);
+                match &block.kept {
+                    Kept::Memory(buffer) => {
+                        sample.add(&buffer.bytes()[..block.len], split as u32, true)
+                    }
+                    Kept::Scratch(offset) => {
+                        let len = block.len.min(sample.window_bytes() as usize);
+                        let buffer = reader.buffer();
+                        buffer.reserve(len, 0)?;
+                        scratch.read(*offset, &mut buffer.bytes_mut()[..len])?;
+                        sample.add(&buffer.bytes()[..len], split as u32, len == block.len);
+                    }
+                    Kept::Gone => {}
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+fn plan_bytes(plan: &Plan) -> u64 {
+    let ranged = plan.parts.iter().map(|part| match part {
+        Part::Ranged(ranged) => ranged.layout.bytes(),
+        Part::Stream(_) => 0,
+    });
+    ranged.sum()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Keys taken so far.
+pub(super) struct Sample<'f> {
+    form: &'f Form,
+    key_bytes: usize,
+    pub(super) places: Vec<Place>,
+    /// Of all records taken.
+    bytes: u64,
+}
+
+impl<'f> Sample<'f> {
+    pub(super) fn new(form: &'f Form, count: usize) -> Sample<'f> {
+        let key_bytes = (SAMPLE_KEY_BYTES / count.max(1)).max(KEY_BYTES_LEAST);
+        Sample { form, key_bytes, places: Vec::new(), bytes: 0 }
+    }
+
+    /// How many bytes to look at in one place.
+    pub(super) fn window_bytes(&self) -> u64 {
+        SAMPLE_BYTES.max(self.form.fixed.unwrap_or(0) as u64)
+    }
+
+    /// Takes the first records of bytes that begin with one. Unless the bytes end `whole`, the last
+    /// record may be cut short: then the key of a line is what is there of it.
+    pub(super) fn add(&mut self, mut bytes: &[u8], split: u32, whole: bool) {
+        for taken in 0..SAMPLED_PER_PLACE {
+            if bytes.len() < self.form.fixed.unwrap_or(1) {
+                return;
+            }
+            let record = self.form.first(bytes);
+            bytes = &bytes[record.len()..];
+            if taken > 0 && bytes.is_empty() && !whole {
+                return;
+            }
+            let key = self.form.key(record);
+            self.places.push((key[..key.len().min(self.key_bytes)].into(), split));
+            self.bytes += record.len() as u64;
+        }
+    }
+}
+
+/// Puts streams away.
+struct Spooling<'s> {
+    core: &'s Core,
+    plan: &'s Plan,
+    scratch: &'s Scratch,
+    failure: &'s Failure,
+    /// Bytes that may still be kept in memory.
+    room: AtomicU64,
+}
+
+impl Spooling<'_> {
+    /// Reads a stream to its end: its blocks, in order. The calling thread reads.
+    fn run(&self, stream: &StreamSource) -> Result<Vec<Spooled>> {
+        let (pool, failure) = (self.core.pool(), self.failure);
+        let buffers = STREAM_BUFFERS_PER_WORKER * pool.workers() + 1;
+        let queue = StreamQueue::new(self.core.blocks(), buffers, self.plan.split_bytes)?;
+        let spool = Mutex::new(Vec::new());
+        let step = |_| match queue.next() {
+            _ if failure.stops() => Step::Done,
+            Next::End => Step::Done,
+            Next::Wait => Step::Idle,
+            Next::Block(block) => {
+                let put = failure.attempt(block.offset, "the map stage", || {
+                    let spooled = self.put_away(&block)?;
+                    lock(&spool).push(spooled);
+                    Ok(())
+                });
+                queue.give_back(block.buffer);
+                if put.is_some() { Step::More } else { Step::Done }
+            }
+        };
+        let read = || {
+            let (stopped, wake) = (|| failure.stops(), || pool.wake());
+            let place = || InputPlace::stage("the map stage");
+            guard(place, || read_stream(stream, &self.plan.cut, &queue, &stopped, &wake))
+        };
+        let read = pool.run(step, read);
+        // A failure of the workers stops the reader; it comes first.
+        failure.check()?;
+        read?;
+        let mut spool = spool.into_inner().unwrap_or_else(PoisonError::into_inner);
+        spool.sort_unstable_by_key(|block| block.offset);
+        Ok(spool)
+    }
+
+    fn put_away(&self, block: &Block) -> Result<Spooled> {
+        let (offset, len) = (block.offset, block.len);
+        let bytes = &block.buffer.bytes()[..len];
+        let room = |room: u64| room.checked_sub(len as u64 + MEMORY_ROUNDING);
+        let fits = self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, room).is_ok();
+        let kept = match fits.then(|| Buffer::new(self.core.blocks(), len).ok()).flatten() {
+            Some(mut buffer) => {
+                buffer.bytes_mut()[..len].copy_from_slice(bytes);
+                Kept::Memory(buffer)
+            }
+            None => Kept::Scratch(self.scratch.append(bytes)?.start),
+        };
+        Ok(Spooled { offset, len, kept })
+    }
+}
+
+/// What a buffer may be larger than its bytes.
+const MEMORY_ROUNDING: u64 = 128 << 10;

@@ -1,0 +1,222 @@
+//! Splitters: where ranges begin, chosen by sampling the input (sample sort: what regular sampling,
+//! PSRS, does but for its last merge), and the search for a record's range.
+//!
+//! A splitter is a key and a split's number, and records are ordered the same way. So no two records
+//! of different splits are equal, and a key that fills half of the input is divided among as many
+//! ranges as any other half is: skew needs no case of its own.
+//!
+//! The search follows Sanders and Winkel, Super Scalar Sample Sort (2004): a perfect tree in an array,
+//! descended without a branch by several records at once, so that their latencies overlap. It looks at
+//! 8 bytes of the distinct keys; only a record with the same 8 bytes as a splitter is compared in full.
+
+use super::records::{head, shared};
+use std::cmp::Ordering;
+
+/// Records that descend together.
+pub(super) const LANES: usize = 8;
+
+/// The most ranges. The tree always has so many nodes, of which only the first levels may be in use:
+/// so an index into it needs no check.
+pub(super) const RANGES_MOST: usize = 4096;
+
+/// A place in the input's order: a key, and the number of the split it was found in.
+pub(super) type Place = (Box<[u8]>, u32);
+
+pub(super) struct Splitters {
+    /// Distinct keys, ascending.
+    keys: Vec<Box<[u8]>>,
+    /// Bytes that all of these keys begin with.
+    shared: Box<[u8]>,
+    /// The 8 bytes behind the shared ones, of each key.
+    heads: Vec<u64>,
+    /// The heads as a tree from index 1 on, filled up with the greatest number to whole levels.
+    tree: Box<[u64; RANGES_MOST]>,
+    levels: u32,
+    /// How many splitters have a lesser key, for each key and for what is beyond the last: the range
+    /// of records before that key.
+    before: Vec<u32>,
+    /// The splits of all splitters, by key, ascending within one.
+    splits: Vec<u32>,
+}
+
+/// The splitters as records of one split see them.
+pub(super) struct SplitView<'s> {
+    splitters: &'s Splitters,
+    /// For each key, the range of records with that key.
+    equal: Vec<u32>,
+    /// Whether later splits come first.
+    reverse: bool,
+}
+
+impl Splitters {
+    /// Divides the order of a sample into `ranges` ranges that hold about as many of it each.
+    pub(super) fn choose(mut sample: Vec<Place>, ranges: usize, reverse: bool) -> Splitters {
+        let direction = |split: u32| if reverse { !split } else { split };
+        sample.iter_mut().for_each(|(_, split)| *split = direction(*split));
+        sample.sort_unstable();
+        let count = sample.len();
+        let wanted = (ranges.min(RANGES_MOST) - 1).min(count);
+        let mut chosen: Vec<Place> = Vec::with_capacity(wanted);
+        for number in 1..=wanted {
+            let place = &sample[number * count / (wanted + 1)];
+            if chosen.last() != Some(place) {
+                chosen.push(place.clone());
+            }
+        }
+        Splitters::new(chosen)
+    }
+
+    fn new(chosen: Vec<Place>) -> Splitters {
+        let (mut keys, mut before, mut splits) = (Vec::<Box<[u8]>>::new(), Vec::new(), Vec::new());
+        for (number, (key, split)) in chosen.into_iter().enumerate() {
+            if keys.last() != Some(&key) {
+                keys.push(key);
+                before.push(number as u32);
+            }
+            splits.push(split);
+        }
+        before.push(splits.len() as u32);
+        let alike = match (keys.first(), keys.last()) {
+            (Some(first), Some(last)) => shared(first, last),
+            _ => 0,
+        };
+        let heads: Vec<u64> = keys.iter().map(|key| head(key, alike)).collect();
+        let levels = (heads.len() + 1).next_power_of_two().trailing_zeros();
+        let mut tree = Box::new([u64::MAX; RANGES_MOST]);
+        fill(&mut tree[..1 << levels], 1, &mut heads.iter().copied());
+        let shared = keys.first().map_or(Box::default(), |first| first[..alike].into());
+        Splitters { keys, shared, heads, tree, levels, before, splits }
+    }
+
+    pub(super) fn ranges(&self) -> usize {
+        self.splits.len() + 1
+    }
+
+    /// How records of a split see the splitters.
+    pub(super) fn view(&self, split: u32, reverse: bool) -> SplitView<'_> {
+        let mut view = SplitView { splitters: self, equal: vec![0; self.keys.len()], reverse };
+        view.turn_to(split);
+        view
+    }
+}
+
+/// Fills the tree in order: left, node, right.
+fn fill(tree: &mut [u64], node: usize, heads: &mut impl Iterator<Item = u64>) {
+    if node < tree.len() {
+        fill(tree, 2 * node, heads);
+        tree[node] = heads.next().unwrap_or(u64::MAX);
+        fill(tree, 2 * node + 1, heads);
+    }
+}
+
+impl SplitView<'_> {
+    /// Goes on to another split.
+    pub(super) fn turn_to(&mut self, split: u32) {
+        let split = if self.reverse { !split } else { split };
+        let Splitters { before, splits, .. } = self.splitters;
+        for (key, equal) in self.equal.iter_mut().enumerate() {
+            let own = &splits[before[key] as usize..before[key + 1] as usize];
+            *equal = before[key] + own.partition_point(|&begin| begin <= split) as u32;
+        }
+    }
+
+    /// The ranges of `LANES` records, by their keys.
+    #[inline(always)]
+    pub(super) fn ranges_of<'k>(&self, key: impl Fn(usize) -> &'k [u8]) -> [u32; LANES] {
+        let Splitters { heads, tree, levels, before, shared, .. } = self.splitters;
+        let mut ranges = [0; LANES];
+        if !shared.is_empty() {
+            (0..LANES).for_each(|lane| ranges[lane] = self.range_behind_shared(key(lane)));
+            return ranges;
+        }
+        let mut keys = [0; LANES];
+        (0..LANES).for_each(|lane| keys[lane] = head(key(lane), 0));
+        let mut nodes = [1_usize; LANES];
+        for _ in 0..*levels {
+            for lane in 0..LANES {
+                let less = tree[nodes[lane] % RANGES_MOST] < keys[lane];
+                nodes[lane] = 2 * nodes[lane] + usize::from(less);
+            }
+        }
+        for lane in 0..LANES {
+            let at = nodes[lane] - (1 << levels);
+            ranges[lane] = match heads.get(at) {
+                Some(head) if *head == keys[lane] => self.range_among_alike(at, key(lane)),
+                _ => before[at],
+            };
+        }
+        ranges
+    }
+
+    /// The range of one record, by its key.
+    pub(super) fn range_of(&self, key: &[u8]) -> u32 {
+        self.range_behind_shared(key)
+    }
+
+    /// As above, where all splitters begin alike, and records may not.
+    fn range_behind_shared(&self, key: &[u8]) -> u32 {
+        let Splitters { heads, before, shared, .. } = self.splitters;
+        let begin = &key[..key.len().min(shared.len())];
+        match begin.cmp(shared) {
+            Ordering::Less => 0,
+            Ordering::Greater => before[before.len() - 1],
+            Ordering::Equal => {
+                let own = head(key, shared.len());
+                let at = heads.partition_point(|&head| head < own);
+                match heads.get(at) {
+                    Some(&head) if head == own => self.range_among_alike(at, key),
+                    _ => before[at],
+                }
+            }
+        }
+    }
+
+    /// The range of a key with the head of splitter `at`, the first that has it.
+    #[inline(never)]
+    fn range_among_alike(&self, at: usize, key: &[u8]) -> u32 {
+        let Splitters { keys, heads, before, .. } = self.splitters;
+        let alike = heads[at..].iter().take_while(|&&head| head == heads[at]).count();
+        let at = at + keys[at..at + alike].partition_point(|splitter| **splitter < *key);
+        match keys.get(at) {
+            Some(splitter) if **splitter == *key => self.equal[at],
+            _ => before[at],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_record_lies_behind_all_splitters_that_are_not_greater(
+            sample in prop::collection::vec(("[ab\0]{0,12}", 0u32..4), 0..60),
+            alike in "[ab]{0,3}",
+            ranges in 1usize..40,
+            records in prop::collection::vec(("[ab\0]{0,12}", 0u32..4), 0..40),
+            reverse: bool,
+        ) {
+            let key = |text: &String| (alike.clone() + text).into_bytes();
+            let sample = sample.iter().map(|(text, split)| (key(text).into(), *split)).collect();
+            let splitters = Splitters::choose(sample, ranges, reverse);
+            prop_assert!(splitters.ranges() <= ranges);
+            let place = |key: usize, at: usize| (splitters.keys[key].to_vec(), splitters.splits[at]);
+            let places: Vec<_> = (0..splitters.keys.len())
+                .flat_map(|key| (splitters.before[key]..splitters.before[key + 1]).map(move |at| (key, at)))
+                .map(|(key, at)| place(key, at as usize))
+                .collect();
+            for (text, split) in &records {
+                for key in [key(text), text.clone().into_bytes()] {
+                    let view = splitters.view(*split, reverse);
+                    let found = view.ranges_of(|_| &key);
+                    prop_assert_eq!(found[0], view.range_of(&key));
+                    let own = (key.clone(), if reverse { !split } else { *split });
+                    let expected = places.iter().filter(|&place| *place <= own).count();
+                    prop_assert_eq!(found[0] as usize, expected);
+                }
+            }
+        }
+    }
+}

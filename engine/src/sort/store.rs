@@ -1,0 +1,336 @@
+//! The store: records on their way from the partition pass to the sorting of their range. Each worker
+//! has a pile of its own, with a row of chunks for each range; what does not fit in its memory goes to
+//! a scratch file, chunk by chunk, the latest full one first, for that one is in the cache.
+//!
+//! Chunks are cut from slabs, and neighbouring ranges share slabs, so that a slab is given back to the
+//! system soon after its ranges were read: the output, which grows meanwhile, takes its place.
+//!
+//! A chunk holds segments: the number of a split (4 bytes), the length of what follows (4 bytes), and
+//! that many bytes of whole records of the split, in the order of the input. A record that is larger
+//! than a chunk has one to itself.
+
+use crate::error::{Error, MemoryError, Place, Result};
+use crate::memory::{Access, Block, BlockPool, prefetch};
+use crate::storage::Scratch;
+use std::sync::Arc;
+
+/// In front of a segment: its split and its length.
+pub(super) const HEADER_BYTES: usize = 8;
+/// Memory is taken in pieces of this size at most: a huge page.
+const SLAB_BYTES_MOST: usize = 2 << 20;
+const SLAB_BYTES_LEAST: usize = 64 << 10;
+
+const PURPOSE: &str = "records to be sorted";
+
+/// What a pile may hold in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PileSize {
+    pub(super) chunk_bytes: usize,
+    /// At least one more than there are ranges.
+    pub(super) chunks: usize,
+    /// Neighbouring ranges are put into so many groups, each with slabs of its own.
+    pub(super) groups: usize,
+}
+
+/// Records by range, of one worker.
+pub(super) struct Pile<'s> {
+    size: PileSize,
+    scratch: &'s Scratch,
+    blocks: Arc<BlockPool>,
+    slabs: Vec<Slab>,
+    /// Of each group of ranges, the slab that its chunks are cut from.
+    open: Vec<Option<u32>>,
+    /// Records larger than a chunk.
+    large: Vec<Block>,
+    large_bytes: usize,
+    rows: Vec<Row>,
+    /// Full chunks in memory, the latest last: row, and place in it.
+    full: Vec<(u32, u32)>,
+}
+
+/// Memory that chunks are cut from.
+struct Slab {
+    block: Block,
+    /// Bytes that were cut off.
+    cut: usize,
+}
+
+/// What a pile holds of one range.
+struct Row {
+    tail: Tail,
+    chunks: Vec<Full>,
+    bytes: u64,
+    records: u64,
+}
+
+/// The chunk of a row that is being filled; all are offsets in its slab.
+#[derive(Clone, Copy)]
+struct Tail {
+    slab: u32,
+    start: u32,
+    /// Where the segment that is being filled has its header.
+    header: u32,
+    at: u32,
+    end: u32,
+    split: u32,
+}
+
+/// No slab has this number.
+const NO_SLAB: u32 = u32::MAX;
+const NO_TAIL: Tail = Tail { slab: NO_SLAB, start: 0, header: 0, at: 0, end: 0, split: 0 };
+
+/// A full chunk of an open pile.
+#[derive(Clone, Copy)]
+enum Full {
+    Memory { slab: u32, start: u32, used: u32 },
+    Large { number: u32, used: u64 },
+    Scratch { offset: u64, used: u64 },
+}
+
+/// A chunk to be read. Dropped, it lets go of its memory.
+pub(super) enum Held {
+    Memory { slab: Arc<Block>, start: u32, used: u32 },
+    Large { block: Arc<Block>, used: usize },
+    Scratch { offset: u64, used: usize },
+}
+
+/// What all piles have of a range: for each pile its chunks, in order.
+#[derive(Default)]
+pub(super) struct RangeRows {
+    pub(super) rows: Vec<Vec<Held>>,
+    /// The most that a chunk holds which is not one large record.
+    pub(super) chunk_bytes: usize,
+    pub(super) bytes: u64,
+    pub(super) records: u64,
+}
+
+impl<'s> Pile<'s> {
+    pub(super) fn new(
+        blocks: &Arc<BlockPool>,
+        scratch: &'s Scratch,
+        ranges: usize,
+        size: PileSize,
+    ) -> Pile<'s> {
+        let row = || Row { tail: NO_TAIL, chunks: Vec::new(), bytes: 0, records: 0 };
+        Pile {
+            size,
+            scratch,
+            blocks: Arc::clone(blocks),
+            slabs: Vec::new(),
+            open: vec![None; size.groups.clamp(1, ranges)],
+            large: Vec::new(),
+            large_bytes: 0,
+            rows: (0..ranges).map(|_| row()).collect(),
+            full: Vec::new(),
+        }
+    }
+
+    /// Puts a record of a split behind those of its range. Splits come in ascending order.
+    #[inline(always)]
+    pub(super) fn append(&mut self, range: u32, split: u32, record: &[u8]) -> Result<()> {
+        let row = &mut self.rows[range as usize];
+        row.records += 1;
+        let (at, end) = (row.tail.at as usize, row.tail.at as usize + record.len());
+        if row.tail.split == split && end <= row.tail.end as usize {
+            let slab = self.slabs[row.tail.slab as usize].block.as_mut_slice();
+            slab[at..end].copy_from_slice(record);
+            row.tail.at = end as u32;
+            // There are more rows than the processor can tell are written front to back: by the time
+            // this one is met again, the lines that its next record covers should be there.
+            let next = slab.as_ptr().wrapping_add(end);
+            prefetch(next.wrapping_add(64));
+            prefetch(next.wrapping_add(record.len()));
+            return Ok(());
+        }
+        self.append_segment(range, split, record)
+    }
+
+    /// As above, where a new segment has to begin.
+    #[inline(never)]
+    fn append_segment(&mut self, range: u32, split: u32, record: &[u8]) -> Result<()> {
+        self.close_segment(range);
+        let bytes = HEADER_BYTES + record.len();
+        let tail = &self.rows[range as usize].tail;
+        if tail.slab == NO_SLAB || tail.at as usize + bytes > tail.end as usize {
+            self.close_chunk(range);
+            if bytes > self.size.chunk_bytes {
+                return self.append_large(range, split, record);
+            }
+            let (slab, start) = self.take_chunk(range)?;
+            let end = start + self.size.chunk_bytes as u32;
+            self.rows[range as usize].tail =
+                Tail { slab, start, header: start, at: start, end, split };
+        }
+        let tail = &mut self.rows[range as usize].tail;
+        let at = tail.at as usize;
+        let slab = self.slabs[tail.slab as usize].block.as_mut_slice();
+        slab[at..at + 4].copy_from_slice(&split.to_le_bytes());
+        slab[at + HEADER_BYTES..at + bytes].copy_from_slice(record);
+        (tail.split, tail.header, tail.at) = (split, at as u32, (at + bytes) as u32);
+        Ok(())
+    }
+
+    /// Ends the row's segment, if it has one: its length is known now.
+    fn close_segment(&mut self, range: u32) {
+        let row = &mut self.rows[range as usize];
+        let Tail { slab, header, at, .. } = row.tail;
+        if slab == NO_SLAB {
+            return;
+        }
+        let (header, at) = (header as usize, at as usize);
+        let length = at - header - HEADER_BYTES;
+        row.bytes += length as u64;
+        let slab = self.slabs[slab as usize].block.as_mut_slice();
+        slab[header + 4..header + 8].copy_from_slice(&(length as u32).to_le_bytes());
+    }
+
+    fn close_chunk(&mut self, range: u32) {
+        let row = &mut self.rows[range as usize];
+        let Tail { slab, start, at, .. } = std::mem::replace(&mut row.tail, NO_TAIL);
+        if slab != NO_SLAB {
+            self.full.push((range, row.chunks.len() as u32));
+            row.chunks.push(Full::Memory { slab, start, used: at - start });
+        }
+    }
+
+    fn append_large(&mut self, range: u32, split: u32, record: &[u8]) -> Result<()> {
+        let Ok(length) = u32::try_from(record.len()) else {
+            let place = Place::stage("a record to be sorted");
+            let cause = format!("{} bytes; a record has at most {}", record.len(), u32::MAX);
+            return Err(Error::Record { place, cause: cause.into() });
+        };
+        let mut header = [0; HEADER_BYTES];
+        header[..4].copy_from_slice(&split.to_le_bytes());
+        header[4..].copy_from_slice(&length.to_le_bytes());
+        let bytes = HEADER_BYTES + record.len();
+        // Each range may need a chunk besides.
+        let chunks = self.size.chunks.saturating_sub(self.rows.len() + 1);
+        let held = self.slabs.len() * self.slab_bytes() + self.large_bytes;
+        let fits = held + bytes <= chunks * self.size.chunk_bytes;
+        let block = fits.then(|| self.blocks.take(bytes, Access::Streamed, PURPOSE).ok()).flatten();
+        let held = match block {
+            Some(mut block) => {
+                let into = block.as_mut_slice();
+                into[..HEADER_BYTES].copy_from_slice(&header);
+                into[HEADER_BYTES..bytes].copy_from_slice(record);
+                self.large_bytes += bytes;
+                self.large.push(block);
+                Full::Large { number: self.large.len() as u32 - 1, used: bytes as u64 }
+            }
+            None => Full::Scratch {
+                offset: self.scratch.append_parts([&header, record])?.start,
+                used: bytes as u64,
+            },
+        };
+        let row = &mut self.rows[range as usize];
+        row.bytes += record.len() as u64;
+        row.chunks.push(held);
+        Ok(())
+    }
+
+    /// A chunk's memory for a range: fresh as long as there is some, then that of a full one, which
+    /// goes to disk.
+    fn take_chunk(&mut self, range: u32) -> Result<(u32, u32)> {
+        let group = range as usize * self.open.len() / self.rows.len();
+        if let Some(chunk) = self.open[group].and_then(|slab| self.cut_chunk(slab)) {
+            return Ok(chunk);
+        }
+        let slab_bytes = self.slab_bytes();
+        let held = self.slabs.len() * slab_bytes + self.large_bytes;
+        let mut refused = None;
+        if held + slab_bytes <= self.size.chunks * self.size.chunk_bytes {
+            match self.blocks.take(slab_bytes, Access::Filled, PURPOSE) {
+                Ok(block) => {
+                    let slab = self.slabs.len() as u32;
+                    self.slabs.push(Slab { block, cut: 0 });
+                    self.open[group] = Some(slab);
+                    return self.cut_chunk(slab).ok_or_else(|| self.too_small().into());
+                }
+                Err(error) => refused = Some(error),
+            }
+        }
+        // What other groups have left comes before disk.
+        let open = self.open.clone();
+        if let Some(chunk) = open.into_iter().flatten().find_map(|slab| self.cut_chunk(slab)) {
+            return Ok(chunk);
+        }
+        match (self.full.pop(), refused) {
+            (Some((range, number)), _) => self.evict(range, number),
+            (None, Some(refused)) => Err(refused.into()),
+            (None, None) => Err(self.too_small().into()),
+        }
+    }
+
+    fn cut_chunk(&mut self, slab: u32) -> Option<(u32, u32)> {
+        let (Slab { block, cut }, bytes) = (&mut self.slabs[slab as usize], self.size.chunk_bytes);
+        let start = *cut;
+        *cut += bytes;
+        (*cut <= block.bytes()).then_some((slab, start as u32))
+    }
+
+    fn evict(&mut self, range: u32, number: u32) -> Result<(u32, u32)> {
+        let held = &mut self.rows[range as usize].chunks[number as usize];
+        let Full::Memory { slab, start, used } = *held else {
+            unreachable!("the full chunks are those in memory");
+        };
+        let bytes =
+            &self.slabs[slab as usize].block.as_slice()[start as usize..(start + used) as usize];
+        let offset = self.scratch.append(bytes)?.start;
+        *held = Full::Scratch { offset, used: u64::from(used) };
+        Ok((slab, start))
+    }
+
+    fn slab_bytes(&self) -> usize {
+        let all = self.size.chunks * self.size.chunk_bytes;
+        let slab = (all / 8).clamp(SLAB_BYTES_LEAST, SLAB_BYTES_MOST);
+        // Whole chunks, and whole pages of memory.
+        slab.next_multiple_of(self.size.chunk_bytes.max(SLAB_BYTES_LEAST))
+    }
+
+    fn too_small(&self) -> MemoryError {
+        let limit_bytes = (self.size.chunks * self.size.chunk_bytes) as u64;
+        let needed_bytes = ((self.rows.len() + 1) * self.size.chunk_bytes) as u64;
+        MemoryError::Budget { purpose: PURPOSE, needed_bytes, limit_bytes }
+    }
+
+    /// Ends all rows, and hands over what each range has here.
+    pub(super) fn close(mut self, ranges: &mut [RangeRows]) {
+        for range in 0..self.rows.len() as u32 {
+            self.close_segment(range);
+            self.close_chunk(range);
+        }
+        let slabs: Vec<Arc<Block>> =
+            self.slabs.drain(..).map(|slab| Arc::new(slab.block)).collect();
+        let large: Vec<Arc<Block>> = self.large.drain(..).map(Arc::new).collect();
+        let held = |full: &Full| match *full {
+            Full::Memory { slab, start, used } => {
+                Held::Memory { slab: Arc::clone(&slabs[slab as usize]), start, used }
+            }
+            Full::Large { number, used } => {
+                Held::Large { block: Arc::clone(&large[number as usize]), used: used as usize }
+            }
+            Full::Scratch { offset, used } => Held::Scratch { offset, used: used as usize },
+        };
+        for (row, range) in self.rows.iter().zip(ranges) {
+            range.chunk_bytes = self.size.chunk_bytes;
+            range.bytes += row.bytes;
+            range.records += row.records;
+            if !row.chunks.is_empty() {
+                range.rows.push(row.chunks.iter().map(held).collect());
+            }
+        }
+    }
+}
+
+impl Held {
+    /// The bytes of a chunk in memory; `None` for one on disk.
+    pub(super) fn in_memory(&self) -> Option<&[u8]> {
+        match self {
+            Held::Memory { slab, start, used } => {
+                Some(&slab.as_slice()[*start as usize..(start + used) as usize])
+            }
+            Held::Large { block, used } => Some(&block.as_slice()[..*used]),
+            Held::Scratch { .. } => None,
+        }
+    }
+}
