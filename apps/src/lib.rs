@@ -6,12 +6,14 @@ pub mod grep;
 mod index;
 pub mod logstats;
 pub mod stations;
-pub mod top;
 mod teragen;
+mod teravalidate;
+pub mod top;
 mod unicode_words;
 mod word_count;
 
 pub use index::{Index, Place};
 pub use stations::Stations;
 pub use teragen::{ROW_BYTES, TeraRows};
+pub use teravalidate::{Misplaced, Stretch, Stretches, TeraReport, TeraValidate};
 pub use word_count::{WordCount, Words};

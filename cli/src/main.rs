@@ -16,8 +16,9 @@ mod size;
 mod sort;
 mod stations;
 mod stats;
-mod top;
 mod teragen;
+mod teravalidate;
+mod top;
 mod topology;
 mod wordcount;
 
@@ -53,6 +54,8 @@ enum Command {
     Sort(sort::Flags),
     /// Generate records of the TeraSort benchmark.
     Teragen(teragen::Flags),
+    /// Check that records of the TeraSort benchmark are sorted.
+    Teravalidate(teravalidate::Flags),
     /// Show the processors, caches and memory nodes that the engine sees.
     Topology,
 }
@@ -68,6 +71,7 @@ fn main() -> ExitCode {
         Command::Generate(command) => generate::run(&command),
         Command::Sort(flags) => sort::run(&flags),
         Command::Teragen(flags) => teragen::run(&flags),
+        Command::Teravalidate(flags) => teravalidate::run(&flags),
         Command::Topology => topology::run(),
     })
 }

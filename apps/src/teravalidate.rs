@@ -1,0 +1,292 @@
+//! Whether records of the TeraSort benchmark are in order, with what tells a sorted file from one that
+//! lost, doubled or changed a record: their number, and the sum of their CRC-32s, as Hadoop's
+//! TeraValidate and gensort's valsort compute it.
+
+use crate::ROW_BYTES;
+use std::cmp::Ordering;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use tegula::{Combine, Cut, Emit, Job, MemoryError, Output, Result, Split};
+
+const KEY_BYTES: usize = 10;
+
+/// Looks at the records of each split: a pair per split, whose key is the file's path and the split's
+/// offset in it, so that they stand in the order of the files' names and of the records in them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TeraValidate;
+
+impl Job for TeraValidate {
+    type Key = [u8];
+    type Combine = Stretches;
+
+    fn cut(&self) -> Cut {
+        Cut::Fixed(ROW_BYTES as u64)
+    }
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        let mut key = split.path().as_os_str().as_bytes().to_vec();
+        key.push(0);
+        key.extend_from_slice(&split.offset().to_be_bytes());
+        emit.emit_copied(&key, Stretch::of(split.bytes()));
+        Ok(())
+    }
+}
+
+/// What there is to say of records that follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    records: u64,
+    checksum: u128,
+    /// Records with the key of the one before.
+    duplicates: u64,
+    first: [u8; KEY_BYTES],
+    last: [u8; KEY_BYTES],
+    /// The first record with a lesser key than the one before, counted from 0.
+    misplaced: Option<u64>,
+}
+
+impl Stretch {
+    const NONE: Stretch = Stretch {
+        records: 0,
+        checksum: 0,
+        duplicates: 0,
+        first: [0; KEY_BYTES],
+        last: [0; KEY_BYTES],
+        misplaced: None,
+    };
+
+    fn of(records: &[u8]) -> Stretch {
+        let mut stretch = Stretch::NONE;
+        for record in records.chunks_exact(ROW_BYTES) {
+            let mut key = [0; KEY_BYTES];
+            key.copy_from_slice(&record[..KEY_BYTES]);
+            let crc = u128::from(crc32fast::hash(record));
+            stretch.append(&Stretch {
+                records: 1,
+                checksum: crc,
+                first: key,
+                last: key,
+                ..Stretch::NONE
+            });
+        }
+        stretch
+    }
+
+    /// Takes in the stretch that follows.
+    fn append(&mut self, next: &Stretch) {
+        if self.records == 0 {
+            *self = *next;
+        } else if next.records > 0 {
+            let border = match self.last.cmp(&next.first) {
+                Ordering::Greater => Some(0),
+                Ordering::Equal | Ordering::Less => next.misplaced,
+            };
+            let misplaced = self.misplaced.or(border.map(|place| self.records + place));
+            *self = Stretch {
+                records: self.records + next.records,
+                checksum: self.checksum + next.checksum,
+                duplicates: self.duplicates + next.duplicates + u64::from(self.last == next.first),
+                first: self.first,
+                last: next.last,
+                misplaced,
+            };
+        }
+    }
+}
+
+/// Keeps a stretch per key. A key comes twice only if a file is named twice: then its stretches are
+/// the same, and counted as often.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stretches;
+
+impl Combine for Stretches {
+    type Value = Stretch;
+    type Accumulator = Stretch;
+    type Output = Stretch;
+
+    fn identity() -> Stretch {
+        Stretch::NONE
+    }
+
+    fn absorb(into: &mut Stretch, value: Stretch) {
+        Self::merge(into, &value);
+    }
+
+    fn merge(into: &mut Stretch, other: &Stretch) {
+        match (into.records, other.records) {
+            (_, 0) => {}
+            (0, _) => *into = *other,
+            _ => {
+                *into = Stretch {
+                    records: into.records + other.records,
+                    checksum: into.checksum + other.checksum,
+                    duplicates: into.duplicates + other.duplicates,
+                    first: into.first.min(other.first),
+                    last: into.last.max(other.last),
+                    misplaced: [into.misplaced, other.misplaced].into_iter().flatten().min(),
+                }
+            }
+        }
+    }
+
+    fn finish(stretch: &Stretch) -> Stretch {
+        *stretch
+    }
+
+    fn rank(a: &Stretch, b: &Stretch) -> Ordering {
+        a.first.cmp(&b.first)
+    }
+
+    fn encode(stretch: &Stretch, out: &mut Vec<u8>) {
+        out.extend_from_slice(&stretch.records.to_le_bytes());
+        out.extend_from_slice(&stretch.checksum.to_le_bytes());
+        out.extend_from_slice(&stretch.duplicates.to_le_bytes());
+        out.extend_from_slice(&stretch.first);
+        out.extend_from_slice(&stretch.last);
+        out.extend_from_slice(&stretch.misplaced.unwrap_or(u64::MAX).to_le_bytes());
+    }
+
+    fn decode(bytes: &mut &[u8]) -> Option<Stretch> {
+        Some(Stretch {
+            records: u64::from_le_bytes(take(bytes)?),
+            checksum: u128::from_le_bytes(take(bytes)?),
+            duplicates: u64::from_le_bytes(take(bytes)?),
+            first: take(bytes)?,
+            last: take(bytes)?,
+            misplaced: Some(u64::from_le_bytes(take(bytes)?)).filter(|&place| place != u64::MAX),
+        })
+    }
+}
+
+fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
+    let (piece, rest) = bytes.split_first_chunk()?;
+    *bytes = rest;
+    Some(*piece)
+}
+
+/// What there is to say of all files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TeraReport {
+    /// Records in all.
+    pub records: u64,
+    /// The sum of the CRC-32 of each.
+    pub checksum: u128,
+    /// Records with the key of the one before.
+    pub duplicates: u64,
+    /// The first record with a lesser key than the one before.
+    pub misplaced: Option<Misplaced>,
+}
+
+/// A record that comes too late.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misplaced {
+    /// Its file.
+    pub path: PathBuf,
+    /// Where it begins there, in bytes.
+    pub offset: u64,
+    /// Its number among all records, from 0.
+    pub record: u64,
+}
+
+impl TeraReport {
+    /// Puts the answer for the splits together; it must be in the order of its keys.
+    ///
+    /// # Errors
+    /// [`MemoryError::OnDisk`] if a limit on memory sent the answer to disk.
+    pub fn new(output: &Output<TeraValidate>) -> Result<TeraReport, MemoryError> {
+        let (mut all, mut misplaced) = (Stretch::NONE, None);
+        for (key, stretch) in output.iter()? {
+            let before = all.records;
+            all.append(&stretch);
+            if let (None, Some(record)) = (&misplaced, all.misplaced) {
+                misplaced = Some(place(key, record, before));
+            }
+        }
+        let Stretch { records, checksum, duplicates, .. } = all;
+        Ok(TeraReport { records, checksum, duplicates, misplaced })
+    }
+}
+
+/// The place of a record in the stretch of a key, before which there are `before` records.
+fn place(key: &[u8], record: u64, before: u64) -> Misplaced {
+    let (path, offset) = key.split_at(key.len().saturating_sub(8));
+    let path = path.strip_suffix(b"\0").unwrap_or(path);
+    let start = offset.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes));
+    let offset = start + (record - before) * ROW_BYTES as u64;
+    Misplaced { path: PathBuf::from(OsStr::from_bytes(path)), offset, record }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TeraRows;
+    use tegula::{Engine, Input, Options};
+
+    fn report(rows: &[u8], split_bytes: u64) -> TeraReport {
+        let engine = Engine::builder().workers(2).build().unwrap();
+        let options = Options { split_bytes: Some(split_bytes), ..Options::default() };
+        let output = engine.run_with(&TeraValidate, Input::bytes(rows), &options).unwrap();
+        TeraReport::new(&output).unwrap()
+    }
+
+    fn sorted_rows(count: usize) -> Vec<u8> {
+        let mut rows = vec![0; count * ROW_BYTES];
+        TeraRows::Binary.fill(0, &mut rows);
+        let mut rows: Vec<&[u8]> = rows.chunks(ROW_BYTES).collect();
+        rows.sort_unstable();
+        rows.concat()
+    }
+
+    /// The sum that valsort gives for the first million records of gensort.
+    #[test]
+    fn the_checksum_of_a_million_rows_is_that_of_valsort() {
+        let mut rows = vec![0; 1_000_000 * ROW_BYTES];
+        TeraRows::Binary.fill(0, &mut rows);
+        let found = report(&rows, 1 << 20);
+        assert_eq!((found.records, found.checksum), (1_000_000, 0x7_a27e_2d0d_55de));
+        assert_eq!(found.misplaced.map(|misplaced| misplaced.record), Some(1));
+    }
+
+    #[test]
+    fn sorted_records_are_in_order_however_they_are_split() {
+        let rows = sorted_rows(1000);
+        let reports: Vec<_> = [100, 700, 1 << 20].map(|split| report(&rows, split)).into();
+        assert!(reports.iter().all(|found| *found == reports[0]));
+        assert_eq!((reports[0].records, reports[0].duplicates), (1000, 0));
+        assert_eq!(reports[0].misplaced, None);
+    }
+
+    #[test]
+    fn the_first_misplaced_record_and_equal_keys_are_found() {
+        let mut rows = sorted_rows(1000);
+        rows.copy_within(300 * ROW_BYTES..301 * ROW_BYTES, 301 * ROW_BYTES);
+        for split in [100, 1000, 1 << 20] {
+            let found = report(&rows, split);
+            assert_eq!((found.duplicates, found.misplaced), (1, None));
+        }
+        rows.copy_within(..ROW_BYTES, 501 * ROW_BYTES);
+        rows.copy_within(..ROW_BYTES, 777 * ROW_BYTES);
+        for split in [100, 1000, 1 << 20] {
+            let misplaced = report(&rows, split).misplaced.unwrap();
+            assert_eq!((misplaced.record, misplaced.offset), (501, 50_100));
+        }
+    }
+
+    #[test]
+    fn a_stretch_has_a_byte_form() {
+        let rows = sorted_rows(3);
+        for stretch in [
+            Stretch::NONE,
+            Stretch::of(&rows),
+            Stretch { misplaced: Some(7), ..Stretch::of(&rows) },
+        ] {
+            let mut bytes = Vec::new();
+            Stretches::encode(&stretch, &mut bytes);
+            let mut rest = &bytes[..];
+            assert_eq!(Stretches::decode(&mut rest), Some(stretch));
+            assert!(rest.is_empty());
+            assert_eq!(Stretches::decode(&mut &bytes[1..]), None);
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! `tegula teravalidate`: says what records there are if they are in order, and which is not if not.
+
+use crate::flags::RunFlags;
+use crate::run;
+use clap::Args;
+use std::ffi::OsString;
+use tegula::{Error, Place, Result};
+use tegula_apps::{TeraReport, TeraValidate};
+
+#[derive(Args)]
+pub(crate) struct Flags {
+    /// Files or folders of records of 100 bytes, whose first 10 are the key; together, in the order of
+    /// their names, they should be sorted.
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<OsString>,
+
+    #[command(flatten)]
+    run: RunFlags,
+}
+
+pub(crate) fn run(flags: &Flags) -> Result<()> {
+    run::command(&flags.run, |run| {
+        let input = run.input(&flags.paths)?;
+        let output = run.job(&TeraValidate, input, &run.options())?;
+        let TeraReport { records, checksum, duplicates, misplaced } = TeraReport::new(&output)?;
+        if let Some(misplaced) = misplaced {
+            let (source, offset) = (misplaced.path, Some(misplaced.offset));
+            let number = misplaced.record;
+            let cause = format!("record {number} has a lesser key than the one before: not sorted");
+            let place = Place { source, line: None, offset };
+            return Err(Error::Record { place, cause: cause.into() });
+        }
+        let text = format!(
+            "records     {records}\nchecksum    {checksum:x}\nduplicates  {duplicates}\norder       right\n"
+        );
+        run.write(|sink| sink.write(text.as_bytes()))
+    })
+}
