@@ -26,6 +26,8 @@ INDEX_TEXTS := source100 letters100
 .DELETE_ON_ERROR:
 .PHONY: help run build test lint lint-rust lint-python miri loom bench bench-own bench-compare \
 	bench-memory bench-stations bench-logstats bench-containers bench-index \
+	bench-memory bench-sort \
+	bench-stations bench-logstats \
 	corpus clean need-cargo need-lints need-miri need-python
 
 help: ## Show this list
@@ -71,6 +73,8 @@ bench-compare: build $(VENV)/compare $(COMPARE_TEXTS:%=$(CORPUS)/%.txt) ## Time 
 
 bench-memory: build need-python $(CORPUS)/distinct400.txt ## Time a word count in a tenth of its memory
 	python3 bench/compare/memory.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
+bench-sort: build need-python ## Time sorting a gigabyte beside GNU sort
+	python3 bench/compare/sort.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
 
 bench-stations: build $(VENV)/compare $(CORPUS)/stations.txt ## Time temperatures by station beside other programs
 	$(VENV)/bin/python bench/compare/stations.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)

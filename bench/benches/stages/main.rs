@@ -8,6 +8,7 @@
 mod answer;
 mod jobs;
 mod map;
+mod sorted;
 mod text;
 mod tokenize;
 
@@ -26,6 +27,7 @@ fn main() {
     tokenize::bench(&mut criterion);
     map::bench(&mut criterion);
     answer::bench(&mut criterion);
+    sorted::bench(&mut criterion);
     criterion.final_summary();
 }
 
