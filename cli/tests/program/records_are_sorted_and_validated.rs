@@ -25,7 +25,7 @@ fn generated_records_are_sorted_and_found_to_be() {
     let (rows, sorted) = (path("rows"), path("sorted"));
     answer(run(&["teragen", "100000", "-o", &rows]));
     let unsorted = run(&["teravalidate", &rows]);
-    check_fault(&unsorted, 1, &[&rows, "byte 100", "record 1 has a lesser key"]);
+    check_fault(&unsorted, 1, &[&rows, "byte 200", "record 2 has a lesser key"]);
     for workers in ["1", "3"] {
         let sort = ["sort", "--records", "terasort", &rows, "-o", &sorted, "-j", workers];
         answer(run(&sort));

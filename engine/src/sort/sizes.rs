@@ -64,20 +64,22 @@ impl Sizes {
         let fixed = workers * (split + out + 2 * GRAIN_BYTES);
         let free = usable_bytes.saturating_sub(fixed);
         let work = (free / (4 * workers)).min(WORK_BYTES_MOST);
-        let mut pile = (free - work * workers) / workers;
+        let pile = (free - work * workers) / workers;
+        // Reading back takes a chunk for each worker, of each worker.
+        let without_reads =
+            |chunk: u64| pile.saturating_sub((workers * chunk).next_multiple_of(GRAIN_BYTES));
         let need = bytes + bytes / record_bytes.max(1) * form.upkeep_bytes();
         let most = splitters::RANGES_MOST as u64;
         let wanted = need.div_ceil(l2_bytes / RANGES_PER_L2).clamp(1, most);
         let kept = bytes / 20 * 21 + (wanted + 8) * workers * CHUNK_BYTES_KEPT;
-        let (chunk, ranges) = if kept <= pile * workers {
-            (CHUNK_BYTES_KEPT, wanted)
+        let chunk = if kept <= without_reads(CHUNK_BYTES_KEPT) * workers {
+            CHUNK_BYTES_KEPT
         } else {
-            // Reading back takes a chunk for each worker, of each worker.
             let most = (pile / 128).min(free / (8 * workers * workers));
-            let chunk = previous_power_of_two(most).clamp(CHUNK_BYTES_LEAST, CHUNK_BYTES_MOST);
-            pile = pile.saturating_sub((workers * chunk).next_multiple_of(GRAIN_BYTES));
-            (chunk, wanted.min(pile / (2 * chunk)).max(1))
+            previous_power_of_two(most).clamp(CHUNK_BYTES_LEAST, CHUNK_BYTES_MOST)
         };
+        let pile = without_reads(chunk);
+        let ranges = wanted.min(pile / (2 * chunk)).max(1);
         let chunks = (pile / chunk).min(u64::from(u32::MAX)) as usize;
         let groups = (bytes.min(pile * workers) / workers / GROUP_BYTES).min(GROUPS_MOST) as usize;
         Sizes {
@@ -110,5 +112,38 @@ fn previous_power_of_two(number: u64) -> u64 {
     match number {
         0 => 0,
         _ => 1 << number.ilog2(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::records::Sort;
+    use super::*;
+
+    #[test]
+    fn all_sizes_fit_in_what_may_be_used() {
+        let form = Sort::lines().form().unwrap();
+        for workers in [1, 2, 3, 8, 64] {
+            for usable_bytes in
+                [WORKER_BYTES_LEAST, 4 << 20, 64 << 20, 1 << 30].map(|b| b * workers)
+            {
+                for (bytes, record_bytes) in
+                    [(0, 1), (1 << 20, 1), (1 << 30, 100), (1 << 40, 1 << 20)]
+                {
+                    let l2_bytes = 2 << 20;
+                    let known = Known { bytes, record_bytes, workers, usable_bytes, l2_bytes };
+                    let sizes = Sizes::new(known, &form);
+                    assert!(sizes.pile.chunks > sizes.ranges, "{known:?}: {sizes:?}");
+                    let chunk = sizes.pile.chunk_bytes as u64;
+                    let reads = (workers * chunk).next_multiple_of(GRAIN_BYTES);
+                    let worker = sizes.pile.chunks as u64 * chunk
+                        + sizes.work_bytes
+                        + 3 * GRAIN_BYTES
+                        + sizes.out_bytes as u64
+                        + reads;
+                    assert!(worker * workers <= usable_bytes, "{known:?}: {sizes:?}");
+                }
+            }
+        }
     }
 }
