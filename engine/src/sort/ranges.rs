@@ -144,10 +144,9 @@ impl<'r, 'w> Worker<'r, 'w> {
         let RangeRows { bytes, records, .. } = range;
         let form = self.pass.form;
         let need = bytes + records * form.upkeep_bytes();
-        if records > 1 && (need > sizes.work_bytes || bytes > u64::from(u32::MAX)) {
-            if let Some(again) = sizes.again(need) {
-                return self.divide(range, &again, target);
-            }
+        let too_large = need > sizes.work_bytes || bytes > u64::from(u32::MAX);
+        if let Some(again) = (records > 1 && too_large).then(|| sizes.again(need)).flatten() {
+            return self.divide(range, &again, target);
         }
         let (bytes, records) = (bytes as usize, records as usize);
         let Worker { pass, data, numbers, starts, out } = self;

@@ -193,7 +193,7 @@ impl<'p> Source<'p> {
                 let block = lock(&blocks[(split - first) as usize]);
                 match &block.kept {
                     Kept::Memory(buffer) => {
-                        sample.add(&buffer.bytes()[..block.len], split as u32, true)
+                        sample.add(&buffer.bytes()[..block.len], split as u32, true);
                     }
                     Kept::Scratch(offset) => {
                         let len = block.len.min(sample.window_bytes() as usize);
