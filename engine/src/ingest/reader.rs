@@ -173,7 +173,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn pieces(text: &[u8], cut: &Cut, tile: u64, split: u64) -> Vec<Vec<u8>> {
-        let material = Material::Memory(text.to_vec());
+        let material = Material::Memory(Arc::new(text.to_vec()));
         let whole = matches!(cut, Cut::Whole);
         let layout = Layout::new([text.len() as u64].into_iter(), tile, split.min(tile), whole);
         let ranged = Ranged { number: 0, material, layout };

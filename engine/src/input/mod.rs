@@ -16,9 +16,11 @@ pub use cut::{ByteSet, Cut};
 pub(crate) use files::{FileList, open_file};
 
 use crate::error::Result;
+use crate::origin::MEMORY;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What a job reads, in a fixed order: arguments as given; below a folder depth first, by the bytes
 /// of file names. A file that is named twice is read twice.
@@ -41,7 +43,7 @@ pub(crate) enum Source {
     /// Bytes that come once and in order, their number unknown.
     Stream(StreamSource),
     /// Bytes that are there.
-    Memory(Vec<u8>),
+    Memory(Arc<Vec<u8>>),
 }
 
 /// Something to read in order until it ends.
@@ -106,7 +108,29 @@ impl Input {
 
     /// Bytes in memory; messages call them `memory`.
     pub fn bytes(bytes: impl Into<Vec<u8>>) -> Input {
-        Input { sources: vec![Source::Memory(bytes.into())], passed_over: 0 }
+        Input::shared(Arc::new(bytes.into()))
+    }
+
+    /// As [`Input::bytes`], of memory that others hold too: what a job of many rounds reads again in
+    /// each, without a copy of the whole.
+    pub fn shared(bytes: Arc<Vec<u8>>) -> Input {
+        Input { sources: vec![Source::Memory(bytes)], passed_over: 0 }
+    }
+
+    /// What is to be read, in order: the name by which splits and messages speak of it and, of a regular
+    /// file, its length in bytes. For jobs that must look into their files' headers before they run.
+    pub fn listing(&self) -> impl Iterator<Item = (PathBuf, Option<u64>)> {
+        self.sources.iter().flat_map(|source| {
+            let count = match source {
+                Source::Files(files) => files.len(),
+                Source::Stream(_) | Source::Memory(_) => 1,
+            };
+            (0..count).map(move |place| match source {
+                Source::Files(files) => (files.path(place), Some(files.bytes(place))),
+                Source::Stream(stream) => (stream.name.clone(), None),
+                Source::Memory(_) => (PathBuf::from(MEMORY), None),
+            })
+        })
     }
 
     /// How many symbolic links and special files (pipes, sockets, devices) in the given folders are

@@ -51,6 +51,20 @@ fn fault(result: Result<Input, Error>) -> InputError {
     }
 }
 
+/// Jobs that look into headers need what messages say, in order, and know of streams no length.
+#[test]
+fn a_listing_tells_names_and_lengths() {
+    let root = tree(&["b/x", "b/yy", "a"]);
+    let at = |name| root.path().join(name);
+    pipe(&at("pipe"));
+    let input = Input::paths([at("b"), at("pipe"), at("a")]).unwrap();
+    let expected =
+        [(at("b/x"), Some(3)), (at("b/yy"), Some(4)), (at("pipe"), None), (at("a"), Some(1))];
+    assert_eq!(input.listing().collect::<Vec<_>>(), expected);
+    let memory: Vec<_> = Input::bytes("four").listing().collect();
+    assert_eq!(memory, [(PathBuf::from("memory"), None)]);
+}
+
 #[test]
 fn order_is_arguments_then_names() {
     let root = tree(&["b/z", "b/a/y", "b/a/x", "b/.h", "b/B", "a", "c"]);

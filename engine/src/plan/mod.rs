@@ -14,6 +14,7 @@ use crate::input::{Cut, FileList, Input, Source, StreamSource};
 use crate::options::{DEFAULT_TILE_BYTES, Options};
 use crate::origin::{MEMORY, Origin, OriginKind};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// What is to be read, and how it is cut.
 pub(crate) struct Plan {
@@ -47,7 +48,7 @@ pub(crate) struct Ranged {
 /// Bytes that can be read at any offset.
 pub(crate) enum Material {
     Files(FileList),
-    Memory(Vec<u8>),
+    Memory(Arc<Vec<u8>>),
 }
 
 impl Plan {
