@@ -5,6 +5,8 @@ mod digits;
 pub mod grep;
 mod index;
 pub mod logstats;
+pub mod matrix;
+mod runs;
 pub mod stations;
 mod teragen;
 mod teravalidate;
@@ -13,6 +15,8 @@ mod unicode_words;
 mod word_count;
 
 pub use index::{Index, Place};
+pub use matrix::Matrix;
+pub use runs::{Runs, TASK_BYTES, task_numbers, tasks};
 pub use stations::Stations;
 pub use teragen::{ROW_BYTES, TeraRows};
 pub use teravalidate::{Misplaced, Stretch, Stretches, TeraReport, TeraValidate};

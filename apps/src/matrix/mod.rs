@@ -1,0 +1,214 @@
+//! Matrices: rows of numbers, all rows of one length. Read from text or from NumPy's `.npy` files,
+//! whose first bytes tell them apart; kept as little-endian bytes, as the engine's splits are, and
+//! looked at as numbers.
+
+mod npy;
+mod text;
+
+pub(crate) use text::{no_number, numbers};
+
+use crate::Runs;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+use tegula::{Error, Input, InputError, Place, Result};
+
+/// A matrix in memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Matrix {
+    /// What its numbers are.
+    pub element: Element,
+    /// Number of rows.
+    pub rows: usize,
+    /// Numbers of a row.
+    pub columns: usize,
+    /// The numbers, row by row, little-endian: `rows * columns * element.bytes()` bytes.
+    pub bytes: Arc<Vec<u8>>,
+}
+
+/// What the numbers of a matrix are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Element {
+    /// IEEE 754 single precision.
+    F32,
+    /// IEEE 754 double precision; what text is read as.
+    F64,
+}
+
+impl Element {
+    /// Size of a number in bytes.
+    pub const fn bytes(self) -> usize {
+        match self {
+            Element::F32 => 4,
+            Element::F64 => 8,
+        }
+    }
+
+    /// `f32` or `f64`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Element::F32 => "f32",
+            Element::F64 => "f64",
+        }
+    }
+}
+
+/// A number as matrices hold it: `f32` or `f64`.
+pub trait Number: Copy + Send + Sync + 'static {
+    /// What it is called in a matrix.
+    const ELEMENT: Element;
+
+    /// The numbers in little-endian bytes.
+    fn read(bytes: &[u8]) -> impl ExactSizeIterator<Item = Self> + Clone;
+    /// Appends a number's little-endian bytes.
+    fn write(self, out: &mut Vec<u8>);
+    /// The nearest double-precision number: the number itself.
+    fn wide(self) -> f64;
+}
+
+macro_rules! number {
+    ($float:ty, $element:expr) => {
+        impl Number for $float {
+            const ELEMENT: Element = $element;
+
+            #[inline]
+            fn read(bytes: &[u8]) -> impl ExactSizeIterator<Item = $float> + Clone {
+                bytes.as_chunks().0.iter().map(|&bytes| <$float>::from_le_bytes(bytes))
+            }
+
+            #[inline]
+            fn write(self, out: &mut Vec<u8>) {
+                out.extend_from_slice(&self.to_le_bytes());
+            }
+
+            #[inline]
+            fn wide(self) -> f64 {
+                self.into()
+            }
+        }
+    };
+}
+
+number!(f32, Element::F32);
+number!(f64, Element::F64);
+
+impl Matrix {
+    /// A matrix of these numbers, given row by row. Their count must be a multiple of `columns`, which
+    /// is at least 1.
+    pub fn of<T: Number>(columns: usize, numbers: &[T]) -> Matrix {
+        let mut bytes = Vec::with_capacity(size_of_val(numbers));
+        numbers.iter().for_each(|number| number.write(&mut bytes));
+        let rows = numbers.len() / columns;
+        Matrix { element: T::ELEMENT, rows, columns, bytes: Arc::new(bytes) }
+    }
+
+    /// Reads a matrix from one file or stream, or one after another from several, as rows of one
+    /// matrix. Linear in the bytes; text is read by all workers.
+    ///
+    /// # Errors
+    /// [`Error::Record`] where a row has another length than the first, a number is none or not
+    /// finite, a `.npy` file is cut short or holds something else than a matrix of floats, or files
+    /// do not go together; those of reading.
+    pub fn read(runs: &mut Runs<'_>, input: Input) -> Result<Matrix> {
+        let sources: Vec<_> = input.listing().collect();
+        let [(path, length), rest @ ..] = &sources[..] else { return Err(nothing()) };
+        if length.is_none() || !npy::is_npy(path)? {
+            return text::read(runs, input);
+        }
+        let mut whole = npy::read(path)?;
+        for (path, _) in rest {
+            let more = npy::read(path)?;
+            if (more.element, more.columns) != (whole.element, whole.columns) {
+                let cause = format!(
+                    "rows of {} {}, but of {} {} in {}; give files of one shape",
+                    more.columns,
+                    more.element.name(),
+                    whole.columns,
+                    whole.element.name(),
+                    sources[0].0.display()
+                );
+                return Err(at(path, None, cause));
+            }
+            whole.rows += more.rows;
+            Arc::make_mut(&mut whole.bytes).extend_from_slice(&more.bytes);
+        }
+        Ok(whole)
+    }
+
+    /// Fails where a number is infinite or none.
+    ///
+    /// # Errors
+    /// [`Error::Record`], which names row and column.
+    pub fn check_finite(&self) -> Result<()> {
+        let place = match self.element {
+            Element::F32 => f32::read(&self.bytes).position(|number| !number.is_finite()),
+            Element::F64 => f64::read(&self.bytes).position(|number| !number.is_finite()),
+        };
+        place.map_or(Ok(()), |place| {
+            let (row, column) = (place / self.columns + 1, place % self.columns + 1);
+            let cause = format!("not a finite number in row {row}, column {column}; mend it");
+            Err(fault("the matrix", cause))
+        })
+    }
+
+    /// Size of a row in bytes.
+    pub fn row_bytes(&self) -> usize {
+        self.columns * self.element.bytes()
+    }
+
+    /// The bytes of some rows.
+    pub fn row_range(&self, rows: std::ops::Range<usize>) -> &[u8] {
+        &self.bytes[rows.start * self.row_bytes()..rows.end * self.row_bytes()]
+    }
+
+    /// The numbers of some rows, in double precision.
+    pub fn wide_rows(&self, rows: std::ops::Range<usize>) -> Vec<f64> {
+        let bytes = self.row_range(rows);
+        match self.element {
+            Element::F32 => f32::read(bytes).map(Number::wide).collect(),
+            Element::F64 => f64::read(bytes).collect(),
+        }
+    }
+
+    /// The header of a `.npy` file of this shape; the matrix's bytes are the rest of it.
+    pub fn npy_header(&self) -> Vec<u8> {
+        npy::header(self.element, self.rows, self.columns)
+    }
+
+    /// Appends the rows as text: numbers with tabs between, each the shortest that reads back as the
+    /// same.
+    pub fn write_text(&self, rows: std::ops::Range<usize>, out: &mut Vec<u8>) {
+        for row in rows {
+            let bytes = self.row_range(row..row + 1);
+            match self.element {
+                Element::F32 => text::write_row(f32::read(bytes), out),
+                Element::F64 => text::write_row(f64::read(bytes), out),
+            }
+        }
+    }
+}
+
+/// An error that names a file, and a place in it.
+pub(crate) fn at(path: &Path, offset: Option<u64>, cause: impl Into<String>) -> Error {
+    let place = Place { source: path.to_path_buf(), line: None, offset };
+    Error::Record { place, cause: cause.into().into() }
+}
+
+/// An error that names a thing in memory.
+pub(crate) fn fault(thing: &str, cause: impl Into<String>) -> Error {
+    Error::Record { place: Place::stage(thing), cause: cause.into().into() }
+}
+
+fn nothing() -> Error {
+    Error::Option { option: "input", cause: "no file; give at least one".to_owned() }
+}
+
+/// The first bytes of a file, at most `most`, with the file itself behind them.
+pub(crate) fn open_head(path: &Path, most: usize) -> Result<(Vec<u8>, File)> {
+    let fault = |cause: io::Error| InputError::from_io(path, cause);
+    let mut file = File::open(path).map_err(fault)?;
+    let mut head = Vec::new();
+    file.by_ref().take(most as u64).read_to_end(&mut head).map_err(fault)?;
+    Ok((head, file))
+}

@@ -1,0 +1,124 @@
+//! Matrices as text: a row a line, numbers with white space or commas between. All workers read; each
+//! leaves its rows under their place, and they are put together in the order of the input.
+
+use super::{Element, Matrix, Number, at, nothing};
+use crate::Runs;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use tegula::{Cut, Emit, Input, Job, Result, Split, Sum};
+
+/// Reads rows and keeps them; its one pair counts them.
+#[derive(Default)]
+struct Rows {
+    pieces: Mutex<BTreeMap<PathBuf, BTreeMap<u64, Piece>>>,
+}
+
+/// The rows of one split.
+struct Piece {
+    bytes: Vec<u8>,
+    /// Where each row of another length than the one before stands in the file, with its length.
+    lengths: Vec<(u64, usize)>,
+}
+
+impl Job for Rows {
+    type Key = u8;
+    type Combine = Sum<u64>;
+
+    fn cut(&self) -> Cut {
+        Cut::Lines
+    }
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        let mut piece = Piece { bytes: Vec::new(), lengths: Vec::new() };
+        let mut rows = 0;
+        for line in split.lines() {
+            let before = piece.bytes.len();
+            let read = numbers(line).try_for_each(|number| {
+                number?.write(&mut piece.bytes);
+                Ok(())
+            });
+            if let Err(word) = read {
+                piece.bytes.truncate(before);
+                split.bad(word, no_number(word))?;
+            }
+            let length = (piece.bytes.len() - before) / Element::F64.bytes();
+            if length == 0 {
+                continue;
+            }
+            rows += 1;
+            if piece.lengths.last().is_none_or(|last| last.1 != length) {
+                let place = line.as_ptr() as usize - split.bytes().as_ptr() as usize;
+                piece.lengths.push((split.offset() + place as u64, length));
+            }
+        }
+        if rows > 0 {
+            emit.emit(0, rows);
+            let mut pieces = self.pieces.lock().unwrap_or_else(PoisonError::into_inner);
+            pieces.entry(split.path()).or_default().insert(split.offset(), piece);
+        }
+        Ok(())
+    }
+}
+
+/// The numbers of a line; where something is none, its bytes.
+pub(crate) fn numbers(line: &[u8]) -> impl Iterator<Item = Result<f64, &[u8]>> {
+    let words = line.split(|byte| byte.is_ascii_whitespace() || *byte == b',');
+    words.filter(|word| !word.is_empty()).map(|word| {
+        let value = std::str::from_utf8(word).ok().and_then(|text| text.parse::<f64>().ok());
+        value.filter(|value| value.is_finite()).ok_or(word)
+    })
+}
+
+/// What to say of a word that is no number.
+pub(crate) fn no_number(word: &[u8]) -> String {
+    let word = String::from_utf8_lossy(&word[..word.len().min(40)]).into_owned();
+    format!("{word:?} is no finite number; write numbers with spaces, tabs or commas between")
+}
+
+/// Reads a matrix of text.
+pub(super) fn read(runs: &mut Runs<'_>, input: Input) -> Result<Matrix> {
+    let names: Vec<PathBuf> = input.listing().map(|(name, _)| name).collect();
+    let job = Rows::default();
+    runs.job(&job, input)?;
+    let pieces = job.pieces.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut columns = None;
+    let mut bytes = Vec::new();
+    for name in &names {
+        for piece in pieces.get(name).into_iter().flat_map(BTreeMap::values) {
+            for &(place, length) in &piece.lengths {
+                let columns = *columns.get_or_insert(length);
+                if columns != length {
+                    let cause = format!(
+                        "a row of {length} numbers, where the first has {columns}; make all rows \
+                         equally long"
+                    );
+                    return Err(at(name, Some(place), cause));
+                }
+            }
+            bytes.extend_from_slice(&piece.bytes);
+        }
+    }
+    let Some(columns) = columns else {
+        let cause = "no numbers; give a file with at least one row";
+        return Err(names.first().map_or_else(nothing, |name| at(name, None, cause)));
+    };
+    let rows = bytes.len() / (columns * Element::F64.bytes());
+    Ok(Matrix { element: Element::F64, rows, columns, bytes: Arc::new(bytes) })
+}
+
+/// Appends one row.
+pub(super) fn write_row<T: Number + std::fmt::Debug>(
+    numbers: impl Iterator<Item = T>,
+    out: &mut Vec<u8>,
+) {
+    for (place, number) in numbers.enumerate() {
+        if place > 0 {
+            out.push(b'\t');
+        }
+        // Writing to a vector cannot fail.
+        let _ = write!(out, "{number:?}");
+    }
+    out.push(b'\n');
+}

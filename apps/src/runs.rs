@@ -1,0 +1,60 @@
+//! Runs: what an application needs that is made of several jobs, one after another: an engine, the
+//! options of each run, and the sum of their figures. It knows nothing of any job.
+
+use tegula::{Engine, Input, Job, Options, Output, Result, Stats};
+
+/// The runs of one application on one engine.
+pub struct Runs<'e> {
+    engine: &'e Engine,
+    options: Options,
+    stats: Stats,
+}
+
+impl<'e> Runs<'e> {
+    /// Runs with these options, none done yet.
+    pub fn new(engine: &'e Engine, options: Options) -> Runs<'e> {
+        Runs { engine, options, stats: Stats::default() }
+    }
+
+    /// Runs a job.
+    ///
+    /// # Errors
+    /// Those of [`Engine::run_with`].
+    pub fn job<J: Job>(&mut self, job: &J, input: Input) -> Result<Output<J>> {
+        let output = self.engine.run_with(job, input, &self.options)?;
+        self.stats.add(output.stats());
+        Ok(output)
+    }
+
+    /// Runs a job whose records are tasks: each is a split of its own, so that workers share them
+    /// however few they are. [`tasks`] makes such an input.
+    ///
+    /// # Errors
+    /// Those of [`Engine::run_with`].
+    pub fn tasks<J: Job>(&mut self, job: &J, count: usize) -> Result<Output<J>> {
+        let one = TASK_BYTES as u64;
+        let options = Options { split_bytes: Some(one), ..self.options.clone() };
+        let output = self.engine.run_with(job, tasks(count), &options)?;
+        self.stats.add(output.stats());
+        Ok(output)
+    }
+
+    /// What all runs did together.
+    pub fn stats(&self) -> &Stats {
+        &self.stats
+    }
+}
+
+/// Size of a task, in bytes.
+pub const TASK_BYTES: usize = 8;
+
+/// The input of a job whose records are tasks, numbered from 0: each number in 8 bytes, little-endian.
+/// The job is cut by [`Cut::Fixed`](tegula::Cut::Fixed) at [`TASK_BYTES`] and reads [`task_numbers`].
+pub fn tasks(count: usize) -> Input {
+    Input::bytes((0..count as u64).flat_map(u64::to_le_bytes).collect::<Vec<u8>>())
+}
+
+/// The numbers of the tasks in a split's bytes.
+pub fn task_numbers(bytes: &[u8]) -> impl Iterator<Item = usize> {
+    bytes.as_chunks().0.iter().map(|&number| u64::from_le_bytes(number) as usize)
+}
