@@ -3,6 +3,7 @@
 
 mod digits;
 pub mod grep;
+pub mod histogram;
 mod index;
 pub mod logstats;
 pub mod matrix;

@@ -2,7 +2,9 @@
 //! answer, to the bit, for every number of workers and every cut. One file per behaviour.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod levels_are_counted_in_every_layout;
 mod matrices_are_read_as_written;
+mod pictures_that_are_none_are_refused;
 
 use std::fs;
 use std::path::{Path, PathBuf};

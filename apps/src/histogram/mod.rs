@@ -1,0 +1,83 @@
+//! Histogram: how often each level of red, green and blue stands in pictures. Takes 24-bit BMP and
+//! binary PPM files of any size, whose headers are read beforehand; hands on 256 counts a channel.
+
+mod picture;
+mod svg;
+mod tally;
+
+use picture::Picture;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use tally::Tables;
+use tegula::{Cut, Emit, Input, Job, Output, Result, Split, Sum};
+
+/// Counts levels. Its keys are 256 times the channel (0 red, 1 green, 2 blue) and the level added.
+pub struct Histogram {
+    /// What the headers say, by the path that splits name.
+    pictures: HashMap<PathBuf, Picture>,
+}
+
+/// Counts by channel (red, green, blue) and level.
+pub type Levels = [[u64; 256]; 3];
+
+impl Histogram {
+    /// The size of split that suits: each leaves 768 pairs, so larger than the engine's own choice.
+    pub const SPLIT_BYTES: u64 = 512 << 10;
+
+    /// The job for the pictures of an input. Reads the first 4 KiB of each.
+    ///
+    /// # Errors
+    /// [`Error::Record`](tegula::Error::Record) for a file that is not a picture of these kinds, or
+    /// is cut short; those of reading.
+    pub fn of(input: &Input) -> Result<Histogram> {
+        let pictures = input.listing().map(|(path, length)| {
+            let picture = Picture::read(&path, length)?;
+            Ok((path, picture))
+        });
+        Ok(Histogram { pictures: pictures.collect::<Result<_>>()? })
+    }
+
+    /// The counts that an answer holds, those of 0 among them.
+    ///
+    /// # Errors
+    /// Those of [`Output::for_each`].
+    pub fn levels(output: &Output<Histogram>) -> Result<Levels> {
+        let mut levels = [[0; 256]; 3];
+        output.for_each(|key, count| {
+            levels[usize::from(key >> 8)][usize::from(key & 255)] = count;
+        })?;
+        Ok(levels)
+    }
+
+    /// Draws counts, as an SVG picture.
+    pub fn svg(levels: &Levels) -> String {
+        svg::draw(levels)
+    }
+}
+
+impl Job for Histogram {
+    type Key = u16;
+    type Combine = Sum<u64>;
+
+    /// Anywhere: where the split lies in its file tells what each byte is.
+    fn cut(&self) -> Cut {
+        Cut::Fixed(1)
+    }
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        let Some(picture) = self.pictures.get(&split.path()) else {
+            return split.bad(split.bytes(), "the job was made for other pictures");
+        };
+        let mut tables = Tables::new();
+        for (pixels, phase) in picture.pixels(split.offset(), split.bytes()) {
+            tables.count(pixels, phase);
+        }
+        for (place, &channel) in picture.channels().iter().enumerate() {
+            for level in 0..=u8::MAX {
+                let key = (channel as u16) << 8 | u16::from(level);
+                emit.emit(key, tables.total(place, level));
+            }
+        }
+        Ok(())
+    }
+}
