@@ -2,9 +2,11 @@
 //! is. They hold no flags and print nothing; the command line is another crate.
 
 mod digits;
+mod double;
 pub mod grep;
 pub mod histogram;
 mod index;
+pub mod linreg;
 pub mod logstats;
 pub mod matrix;
 mod runs;
