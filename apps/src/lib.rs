@@ -6,6 +6,7 @@ mod double;
 pub mod grep;
 pub mod histogram;
 mod index;
+pub mod kmeans;
 pub mod linreg;
 pub mod logstats;
 pub mod matrix;

@@ -2,6 +2,7 @@
 //! answer, to the bit, for every number of workers and every cut. One file per behaviour.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod groups_settle_where_lloyd_says;
 mod levels_are_counted_in_every_layout;
 mod lines_fit_best;
 mod matrices_are_read_as_written;

@@ -1,0 +1,117 @@
+//! k-means: points in groups around their means, by Lloyd's rounds ("Least squares quantization in
+//! PCM", IEEE Transactions on Information Theory 28(2), 1982). Points stay in memory; each round is
+//! one job that reads them there. Takes a matrix, a point a row; hands on the means.
+
+mod centres;
+mod group_mean;
+mod start;
+
+use crate::matrix::Element;
+use crate::{Matrix, Runs};
+use centres::{Centres, Sums};
+use group_mean::GroupMean;
+use tegula::{Cut, Emit, Error, Input, Job, Result, Split};
+
+/// What to look for.
+#[derive(Clone, Copy, Debug)]
+pub struct KMeans {
+    /// Number of groups, at least 1 and at most the points.
+    pub groups: usize,
+    /// Rounds after which to stop though points still change their group.
+    pub rounds_most: usize,
+    /// Where chance begins: the same seed gives the same answer.
+    pub seed: u64,
+    /// How the first means are chosen.
+    pub start: Start,
+}
+
+/// How the first means are chosen among the points.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Start {
+    /// Different points, each as likely as the other.
+    #[default]
+    Random,
+    /// k-means++ (Arthur and Vassilvitskii, "k-means++: the advantages of careful seeding", SODA
+    /// 2007): one after the other, each point with a chance that grows with the square of its distance
+    /// to the nearest mean so far. Takes about as long as a round, on one processor.
+    Spread,
+}
+
+/// Groups of points.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Groups {
+    /// The mean of each group.
+    pub means: Vec<Vec<f64>>,
+    /// The points of each group.
+    pub counts: Vec<u64>,
+    /// Rounds done.
+    pub rounds: usize,
+    /// Whether a round more would change nothing.
+    pub settled: bool,
+}
+
+impl KMeans {
+    /// Groups points. A round is points x groups x columns steps, shared by all workers; its sums do
+    /// not depend on their number. A point belongs to the nearest mean, of equally near ones to the
+    /// first. A group that loses all its points keeps its mean.
+    ///
+    /// # Errors
+    /// [`Error::Option`] if there are fewer points than groups, or no group; those of running.
+    pub fn group(&self, runs: &mut Runs<'_>, points: &Matrix) -> Result<Groups> {
+        if !(1..=points.rows).contains(&self.groups) {
+            let cause = format!("{} of {} points; give 1 to as many", self.groups, points.rows);
+            return Err(Error::Option { option: "groups", cause });
+        }
+        points.check_finite()?;
+        let mut groups = Groups {
+            means: self.first_means(points),
+            counts: vec![0; self.groups],
+            rounds: 0,
+            settled: false,
+        };
+        while !groups.settled && groups.rounds < self.rounds_most {
+            groups.advance(runs, points)?;
+        }
+        Ok(groups)
+    }
+}
+
+impl Groups {
+    /// One round: each point to the nearest mean, then each mean to the middle of its points. If no
+    /// mean moves, no point will ever change its group again.
+    fn advance(&mut self, runs: &mut Runs<'_>, points: &Matrix) -> Result<()> {
+        let round = Round { element: points.element, centres: Centres::of(&self.means) };
+        let output = runs.job(&round, Input::shared(points.bytes.clone()))?;
+        self.counts.fill(0);
+        self.settled = true;
+        output.for_each(|key, (count, mean)| {
+            let (group, column) = (key as usize / points.columns, key as usize % points.columns);
+            self.counts[group] = count;
+            self.settled &= self.means[group][column] == mean;
+            self.means[group][column] = mean;
+        })?;
+        self.rounds += 1;
+        Ok(())
+    }
+}
+
+/// One round's job: sums of the points of each group, by group and column.
+struct Round {
+    element: Element,
+    centres: Centres,
+}
+
+impl Job for Round {
+    type Key = u64;
+    type Combine = GroupMean;
+
+    fn cut(&self) -> Cut {
+        Cut::Fixed((self.centres.columns * self.element.bytes()) as u64)
+    }
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        let sums = Sums::of(&self.centres, self.element, split.bytes());
+        sums.iter().for_each(|(key, sum)| emit.emit(key, sum));
+        Ok(())
+    }
+}
