@@ -14,6 +14,7 @@ mod runs;
 pub mod stations;
 mod teragen;
 mod teravalidate;
+pub mod string_match;
 pub mod top;
 mod unicode_words;
 mod word_count;

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod groups_settle_where_lloyd_says;
+mod keys_are_whole_lines;
 mod levels_are_counted_in_every_layout;
 mod lines_fit_best;
 mod matrices_are_read_as_written;

@@ -1,0 +1,156 @@
+//! String match: which lines of a file are one of some keys, and how often or where. Takes lines, any
+//! bytes; a carriage return at a line's end is not part of it.
+
+use aho_corasick::packed::{Config, MatchKind, Searcher};
+use std::collections::HashMap;
+use tegula::{Cut, Emit, Job, Result, Split, Sum};
+
+/// Counts the lines that equal a key. The answer's keys are those found.
+pub struct StringMatch {
+    keys: Keys,
+}
+
+/// Finds the lines that equal a key: one pair for each, whose key [`Place::read`] reads.
+pub struct StringPlaces {
+    keys: Keys,
+}
+
+/// Where a key stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place<'k> {
+    /// Number of the key among the sorted keys.
+    pub key: usize,
+    /// The file, as a path's bytes.
+    pub path: &'k [u8],
+    /// Where the line begins, in bytes from the start of the file.
+    pub offset: u64,
+}
+
+/// Keys, and the ways to find them.
+struct Keys {
+    numbers: HashMap<Vec<u8>, u32>,
+    /// Finds line ends with the begin of a key behind them; none for many keys, or an empty one.
+    begins: Option<Searcher>,
+}
+
+impl StringMatch {
+    /// A job for these keys. A key that is given twice is one.
+    pub fn new(keys: impl IntoIterator<Item: AsRef<[u8]>>) -> StringMatch {
+        StringMatch { keys: Keys::new(keys) }
+    }
+}
+
+impl StringPlaces {
+    /// A job for these keys. A key that is given twice is one.
+    pub fn new(keys: impl IntoIterator<Item: AsRef<[u8]>>) -> StringPlaces {
+        StringPlaces { keys: Keys::new(keys) }
+    }
+
+    /// The keys, sorted: what [`Place::key`] counts.
+    pub fn keys(&self) -> Vec<&[u8]> {
+        let mut sorted: Vec<&[u8]> = self.keys.numbers.keys().map(Vec::as_slice).collect();
+        sorted.sort_unstable();
+        sorted
+    }
+}
+
+impl Keys {
+    fn new(keys: impl IntoIterator<Item: AsRef<[u8]>>) -> Keys {
+        let mut sorted: Vec<Vec<u8>> = keys.into_iter().map(|key| key.as_ref().to_vec()).collect();
+        sorted.sort_unstable();
+        sorted.dedup();
+        let mut begins = Config::new().match_kind(MatchKind::LeftmostFirst).builder();
+        if !sorted.iter().any(Vec::is_empty) {
+            begins.extend(sorted.iter().map(|key| [b"\n", &key[..]].concat()));
+        }
+        Keys { begins: begins.build(), numbers: sorted.into_iter().zip(0..).collect() }
+    }
+
+    /// Calls `found` with each line that is a key, and the key's number.
+    fn find<'s>(&self, text: &'s [u8], mut found: impl FnMut(&'s [u8], u32)) {
+        let mut look = |line: &'s [u8]| {
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            if let Some(&number) = self.numbers.get(line) {
+                found(line, number);
+            }
+        };
+        let Some(begins) = &self.begins else {
+            return lines(text).for_each(look);
+        };
+        // The first line has no line end before it.
+        lines(text).take(1).for_each(&mut look);
+        for begin in begins.find_iter(text) {
+            lines(&text[begin.start() + 1..]).take(1).for_each(&mut look);
+        }
+    }
+}
+
+/// The lines of a text. A last line without an end counts; an empty rest does not.
+fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+        let line = &rest[..end];
+        rest = rest.get(end + 1..).unwrap_or_default();
+        Some(line)
+    })
+}
+
+impl Job for StringMatch {
+    type Key = [u8];
+    type Combine = Sum<u64>;
+
+    fn cut(&self) -> Cut {
+        Cut::Lines
+    }
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        self.keys.find(split.bytes(), |line, _| emit.emit(line, 1));
+        Ok(())
+    }
+}
+
+impl Job for StringPlaces {
+    type Key = [u8];
+    type Combine = Sum<u64>;
+
+    fn cut(&self) -> Cut {
+        Cut::Lines
+    }
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        let path = split.path();
+        self.keys.find(split.bytes(), |line, key| {
+            let inside = line.as_ptr() as usize - split.bytes().as_ptr() as usize;
+            let place = Place {
+                key: key as usize,
+                path: path.as_os_str().as_encoded_bytes(),
+                offset: split.offset() + inside as u64,
+            };
+            emit.emit_copied(&place.form(), 1);
+        });
+        Ok(())
+    }
+}
+
+impl<'k> Place<'k> {
+    /// The place as a key of the answer: its bytes order as key, path and offset do.
+    fn form(&self) -> Vec<u8> {
+        let (key, offset) = ((self.key as u32).to_be_bytes(), self.offset.to_be_bytes());
+        [&key[..], self.path, b"\0", &offset].concat()
+    }
+
+    /// The place that a key of the answer stands for; `None` if it stands for none.
+    pub fn read(key: &'k [u8]) -> Option<Place<'k>> {
+        let (number, rest) = key.split_first_chunk()?;
+        let (path, offset) = rest.split_last_chunk()?;
+        Some(Place {
+            key: u32::from_be_bytes(*number) as usize,
+            path: path.strip_suffix(b"\0")?,
+            offset: u64::from_be_bytes(*offset),
+        })
+    }
+}
