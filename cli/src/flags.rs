@@ -107,6 +107,7 @@ impl AnswerFlags {
     }
 }
 
+/// A number that is at least 1.
 pub(crate) fn count(text: &str) -> Result<usize, String> {
     match text.parse::<usize>() {
         Ok(count) if count > 0 => Ok(count),

@@ -6,8 +6,13 @@ mod flags;
 mod format;
 mod generate;
 mod grep;
+mod histogram;
 mod index;
+mod kmeans;
+mod linreg;
 mod logstats;
+mod matmul;
+mod pca;
 mod progress;
 mod run;
 mod session;
@@ -18,6 +23,7 @@ mod stations;
 mod stats;
 mod teragen;
 mod teravalidate;
+mod stringmatch;
 mod top;
 mod topology;
 mod wordcount;
@@ -47,6 +53,18 @@ enum Command {
     Grep(grep::Flags),
     /// The N most frequent values of a field, or those with the largest sums of another field.
     Top(top::Flags),
+    /// Count the levels of red, green and blue in pictures.
+    Histogram(histogram::Flags),
+    /// Fit a line to points by least squares.
+    Linreg(linreg::Flags),
+    /// Group points around means.
+    Kmeans(kmeans::Flags),
+    /// Count, or find, the lines that equal one of some keys.
+    Stringmatch(stringmatch::Flags),
+    /// Multiply two matrices.
+    Matmul(matmul::Flags),
+    /// Find the principal components of rows of numbers.
+    Pca(pca::Flags),
     /// Write input for other commands, drawn by a seed.
     #[command(subcommand)]
     Generate(generate::Command),
@@ -68,6 +86,12 @@ fn main() -> ExitCode {
         Command::Logstats(flags) => logstats::run(&flags),
         Command::Grep(flags) => grep::run(&flags),
         Command::Top(flags) => top::run(&flags),
+        Command::Histogram(flags) => histogram::run(&flags),
+        Command::Linreg(flags) => linreg::run(&flags),
+        Command::Kmeans(flags) => kmeans::run(&flags),
+        Command::Stringmatch(flags) => stringmatch::run(&flags),
+        Command::Matmul(flags) => matmul::run(&flags),
+        Command::Pca(flags) => pca::run(&flags),
         Command::Generate(command) => generate::run(&command),
         Command::Sort(flags) => sort::run(&flags),
         Command::Teragen(flags) => teragen::run(&flags),

@@ -10,6 +10,7 @@ use crate::session::{AnswerOf, Session, Sink};
 use crate::{exit, stats};
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tegula::output::AtomicFile;
@@ -17,6 +18,7 @@ use tegula::{
     BadRecord, Engine, Input, Job, Key, Options, Output, Progress, Result, Sort, Stage, StageTime,
     Stats, process_cpu,
 };
+use tegula_apps::Runs;
 
 /// Runs `job` over the input that `paths` name and writes its pairs, a line each: `fill` puts a pair
 /// into its line.
@@ -114,6 +116,23 @@ impl<'a> Run<'a> {
         let stats = self.session.sort(to, |to| engine.sort(sort, input, to, &options))?;
         self.stats.add(&stats);
         Ok(())
+    }
+
+    /// Does the work of an application that is made of several jobs. What they did is added to what
+    /// the command reports.
+    pub(crate) fn several<R>(
+        &mut self,
+        work: impl FnOnce(&mut Runs<'_>) -> Result<R>,
+    ) -> Result<R> {
+        let mut runs = Runs::new(&self.engine, self.options());
+        let result = work(&mut runs)?;
+        self.stats.add(runs.stats());
+        Ok(result)
+    }
+
+    /// Writes a file beside the answer.
+    pub(crate) fn write_beside(&mut self, path: &Path, bytes: &[u8]) -> Result<()> {
+        self.time(Stage::Output, |run| run.session.write(Some(path), |sink| sink.write(bytes)))
     }
 
     /// Writes the answer where the flags say.

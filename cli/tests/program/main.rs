@@ -11,6 +11,7 @@ mod generated_input_is_the_same_again;
 mod interrupts_leave_nothing_behind;
 mod jobs_over_lines_answer;
 mod memory_is_kept_to;
+mod numbers_are_as_documented;
 mod outputs_are_whole_or_absent;
 mod places_are_exact;
 mod records_are_sorted_and_validated;

@@ -1,0 +1,70 @@
+//! `tegula kmeans`: a line a group, its points and its mean.
+
+use crate::flags::{self, RunFlags};
+use crate::run;
+use clap::{Args, ValueEnum};
+use std::ffi::OsString;
+use std::io::Write;
+use tegula::Result;
+use tegula_apps::Matrix;
+use tegula_apps::kmeans::{self, KMeans};
+
+#[derive(Args)]
+pub(crate) struct Flags {
+    /// Points: files of text, a point a line, or .npy files of f32 or f64; folders, patterns
+    /// (* ? [...] **), or - for text on standard input.
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<OsString>,
+
+    /// How many groups.
+    #[arg(short = 'k', long, value_name = "N", value_parser = flags::count)]
+    groups: usize,
+
+    /// Stop after N rounds [default: when no mean moves any more].
+    #[arg(long, value_name = "N", value_parser = flags::count)]
+    rounds: Option<usize>,
+
+    /// Where chance begins: the same seed gives the same answer.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+
+    /// The first means: points by chance, or points far from each other by chance (k-means++).
+    #[arg(long, value_enum, default_value_t = Start::Random)]
+    start: Start,
+
+    #[command(flatten)]
+    run: RunFlags,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Start {
+    Random,
+    Spread,
+}
+
+pub(crate) fn run(flags: &Flags) -> Result<()> {
+    let job = KMeans {
+        groups: flags.groups,
+        rounds_most: flags.rounds.unwrap_or(usize::MAX),
+        seed: flags.seed,
+        start: match flags.start {
+            Start::Random => kmeans::Start::Random,
+            Start::Spread => kmeans::Start::Spread,
+        },
+    };
+    run::command(&flags.run, |run| {
+        let input = run.input(&flags.paths)?;
+        let groups = run.several(|runs| {
+            let points = Matrix::read(runs, input)?;
+            job.group(runs, &points)
+        })?;
+        let mut text = Vec::new();
+        for (count, mean) in groups.counts.iter().zip(&groups.means) {
+            // Writing to a vector cannot fail.
+            let _ = write!(text, "{count}");
+            let _ = mean.iter().try_for_each(|value| write!(text, "\t{value:?}"));
+            text.push(b'\n');
+        }
+        run.write(|sink| sink.write(&text))
+    })
+}

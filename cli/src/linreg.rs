@@ -1,0 +1,44 @@
+//! `tegula linreg`: the line, a figure a line.
+
+use crate::flags::RunFlags;
+use crate::run;
+use clap::{Args, ValueEnum};
+use std::ffi::OsString;
+use tegula::Result;
+use tegula_apps::linreg::{self, Line};
+
+#[derive(Args)]
+pub(crate) struct Flags {
+    /// Files, folders (with all below them), patterns (* ? [...] **), or - for standard input.
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<OsString>,
+
+    /// How points are written: x and y in a line of text; or in two signed bytes.
+    #[arg(long, value_enum, default_value_t = Points::Text)]
+    points: Points,
+
+    #[command(flatten)]
+    run: RunFlags,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Points {
+    Text,
+    Bytes,
+}
+
+pub(crate) fn run(flags: &Flags) -> Result<()> {
+    let points = match flags.points {
+        Points::Text => linreg::Points::Text,
+        Points::Bytes => linreg::Points::Bytes,
+    };
+    run::command(&flags.run, |run| {
+        let input = run.input(&flags.paths)?;
+        let line = run.several(|runs| Line::fit(runs, input, points))?;
+        let text = format!(
+            "points\t{}\nslope\t{:?}\nintercept\t{:?}\nr\t{:?}\nmean_x\t{:?}\nmean_y\t{:?}\n",
+            line.points, line.slope, line.intercept, line.correlation, line.mean_x, line.mean_y
+        );
+        run.write(|sink| sink.write(text.as_bytes()))
+    })
+}

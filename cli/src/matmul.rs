@@ -1,0 +1,63 @@
+//! `tegula matmul`: the product of two matrices, as text or as a `.npy` file.
+
+use crate::flags::RunFlags;
+use crate::run;
+use clap::{Args, ValueEnum};
+use std::ffi::OsString;
+use tegula::Result;
+use tegula_apps::Matrix;
+
+#[derive(Args)]
+pub(crate) struct Flags {
+    /// The first matrix: a file of text, a row a line, or a .npy file of f32 or f64.
+    #[arg(value_name = "A")]
+    first: OsString,
+
+    /// The second matrix, with as many rows as the first has columns.
+    #[arg(value_name = "B")]
+    second: OsString,
+
+    /// text: numbers with tabs between, a row a line. npy: a file as NumPy's save makes it.
+    #[arg(long, value_enum, default_value_t = MatrixFormat::Text, help_heading = "Answer")]
+    format: MatrixFormat,
+
+    #[command(flatten)]
+    run: RunFlags,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum MatrixFormat {
+    Text,
+    Npy,
+}
+
+/// Rows written at a time, as text.
+const BLOCK_ROWS: usize = 64;
+
+pub(crate) fn run(flags: &Flags) -> Result<()> {
+    run::command(&flags.run, |run| {
+        let inputs =
+            [&flags.first, &flags.second].map(|path| run.input(std::slice::from_ref(path)));
+        let [first, second] = inputs;
+        let (first, second) = (first?, second?);
+        let product = run.several(|runs| {
+            let (first, second) = (Matrix::read(runs, first)?, Matrix::read(runs, second)?);
+            tegula_linalg::product(runs, &first, &second)
+        })?;
+        run.write(|sink| match flags.format {
+            MatrixFormat::Npy => {
+                sink.write(&product.npy_header())?;
+                sink.write(&product.bytes)
+            }
+            MatrixFormat::Text => {
+                let mut text = Vec::new();
+                for first in (0..product.rows).step_by(BLOCK_ROWS) {
+                    text.clear();
+                    product.write_text(first..product.rows.min(first + BLOCK_ROWS), &mut text);
+                    sink.write(&text)?;
+                }
+                Ok(())
+            }
+        })
+    })
+}

@@ -1,0 +1,56 @@
+//! `tegula pca`: means, variances and components, a line each.
+
+use crate::flags::{self, RunFlags};
+use crate::run;
+use clap::Args;
+use std::ffi::OsString;
+use std::io::Write;
+use tegula::Result;
+use tegula_apps::Matrix;
+use tegula_linalg::Pca;
+
+#[derive(Args)]
+pub(crate) struct Flags {
+    /// Rows of numbers: files of text, a row a line, or .npy files of f32 or f64; folders, patterns
+    /// (* ? [...] **), or - for text on standard input.
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<OsString>,
+
+    /// How many components [default: as many as there are columns].
+    #[arg(short, long, value_name = "N", value_parser = flags::count)]
+    components: Option<usize>,
+
+    /// Show the covariances of the columns too.
+    #[arg(long)]
+    covariance: bool,
+
+    #[command(flatten)]
+    run: RunFlags,
+}
+
+pub(crate) fn run(flags: &Flags) -> Result<()> {
+    run::command(&flags.run, |run| {
+        let input = run.input(&flags.paths)?;
+        let pca = run.several(|runs| {
+            let matrix = Matrix::read(runs, input)?;
+            Pca::of(runs, &matrix, flags.components.unwrap_or(usize::MAX))
+        })?;
+        let mut text = Vec::new();
+        line(&mut text, "mean", &pca.means);
+        if flags.covariance {
+            pca.covariance
+                .chunks_exact(pca.means.len())
+                .for_each(|row| line(&mut text, "covariance", row));
+        }
+        line(&mut text, "variance", &pca.variances);
+        pca.components.iter().for_each(|component| line(&mut text, "component", component));
+        run.write(|sink| sink.write(&text))
+    })
+}
+
+fn line(text: &mut Vec<u8>, name: &str, numbers: &[f64]) {
+    // Writing to a vector cannot fail.
+    let _ = write!(text, "{name}");
+    let _ = numbers.iter().try_for_each(|number| write!(text, "\t{number:?}"));
+    text.push(b'\n');
+}

@@ -1,0 +1,68 @@
+//! `tegula stringmatch`: the keys that lines equal, and how often; or the places where they stand.
+
+use crate::flags::{AnswerFlags, RunFlags};
+use crate::run;
+use clap::Args;
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use tegula::{Error, InputError, Result};
+use tegula_apps::string_match::{Place, StringMatch, StringPlaces};
+
+#[derive(Args)]
+pub(crate) struct Flags {
+    /// Files, folders (with all below them), patterns (* ? [...] **), or - for standard input.
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<OsString>,
+
+    /// A key: what a whole line is compared with. May be given many times.
+    #[arg(short, long, value_name = "KEY", required_unless_present = "keys")]
+    key: Vec<OsString>,
+
+    /// More keys: the lines of FILE.
+    #[arg(long, value_name = "FILE")]
+    keys: Option<PathBuf>,
+
+    /// Show where keys stand, a line a place: key, file, byte at which the line begins.
+    #[arg(long)]
+    places: bool,
+
+    #[command(flatten)]
+    answer: AnswerFlags,
+
+    #[command(flatten)]
+    run: RunFlags,
+}
+
+pub(crate) fn run(flags: &Flags) -> Result<()> {
+    let keys = keys(flags)?;
+    if !flags.places {
+        let job = StringMatch::new(&keys);
+        return run::pairs(&job, &flags.paths, &flags.answer, &flags.run, |key, count, line| {
+            line.bytes("key", key).integer("value", count);
+        });
+    }
+    let job = StringPlaces::new(&keys);
+    let keys = job.keys();
+    run::pairs(&job, &flags.paths, &flags.answer, &flags.run, |key, _, line| {
+        if let Some(place) = Place::read(key) {
+            line.bytes("key", keys[place.key]).bytes("file", place.path);
+            line.integer("offset", place.offset);
+        }
+    })
+}
+
+fn keys(flags: &Flags) -> Result<Vec<Vec<u8>>> {
+    let mut keys: Vec<Vec<u8>> = flags.key.iter().map(|key| key.as_bytes().to_vec()).collect();
+    if keys.iter().any(|key| key.contains(&b'\n') || key.ends_with(b"\r")) {
+        let cause = "holds a line's end, so that no line equals it; give what stands in one line";
+        return Err(Error::Option { option: "--key", cause: cause.to_owned() });
+    }
+    if let Some(path) = &flags.keys {
+        let text = fs::read(path).map_err(|cause| InputError::from_io(path, cause))?;
+        let lines = text.strip_suffix(b"\n").unwrap_or(&text).split(|&byte| byte == b'\n');
+        keys.extend(lines.map(|line| line.strip_suffix(b"\r").unwrap_or(line).to_vec()));
+    }
+    Ok(keys)
+}
