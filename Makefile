@@ -21,6 +21,7 @@ OWN_TEXTS := source source256 zipf distinct
 COMPARE_TEXTS := letters source256
 CONTAINER_TEXTS := few many both misled
 INDEX_TEXTS := source100 letters100
+NUMBER_INPUTS := picture.bmp points.bin lines.txt grid.npy square.npy rows.npy tall.npy
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -28,7 +29,7 @@ INDEX_TEXTS := source100 letters100
 	bench-memory bench-stations bench-logstats bench-containers bench-index \
 	bench-memory bench-sort \
 	bench-stations bench-logstats \
-	corpus clean need-cargo need-lints need-miri need-python
+	bench-numbers corpus clean need-cargo need-lints need-miri need-python
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -47,7 +48,7 @@ lint: lint-rust lint-python ## Check format and style of all code
 lint-rust: need-lints
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc -p tegula -p tegula-apps --no-deps --locked
+	RUSTDOCFLAGS="-D warnings" cargo doc -p tegula -p tegula-apps -p tegula-linalg --no-deps --locked
 
 lint-python: $(VENV)/ruff-$(RUFF)
 	$(VENV)/bin/ruff check bench
@@ -92,6 +93,13 @@ bench-index: build need-python $(INDEX_TEXTS:%=$(CORPUS)/%.txt) ## Time the inve
 		$(if $(METIS_WR),--metis $(METIS_WR))
 
 corpus: $(sort $(OWN_TEXTS:%=$(CORPUS)/%.txt) $(COMPARE_TEXTS:%=$(CORPUS)/%.txt) $(INDEX_TEXTS:%=$(CORPUS)/%.txt)) ## Make their texts; LINUX_SOURCE=folder of an unpacked linux-source
+bench-numbers: build need-python $(NUMBER_INPUTS:%=$(CORPUS)/%) ## Time the jobs about numbers beside others; PHOENIX_TESTS=folder METIS_OBJ=folder
+	cargo build --release -p tegula-linalg --example direct
+	python3 bench/compare/number_jobs.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS) \
+		--direct $(TARGET)/release/examples/direct \
+		$(if $(PHOENIX_TESTS),--phoenix $(PHOENIX_TESTS)) $(if $(METIS_OBJ),--metis $(METIS_OBJ))
+
+corpus: $(sort $(OWN_TEXTS:%=$(CORPUS)/%.txt) $(COMPARE_TEXTS:%=$(CORPUS)/%.txt)) ## Make their texts; LINUX_SOURCE=folder of an unpacked linux-source
 
 clean: need-cargo ## Remove all that was built (the texts in bench/corpus stay)
 	cargo clean
@@ -107,6 +115,7 @@ $(DRAWN_TEXTS:%=$(CORPUS)/%.txt): | need-python
 $(CORPUS)/distinct400.txt: | need-python
 	mkdir -p $(@D)
 	python3 bench/corpus.py distinct --bytes 400000000 --out $@
+
 $(CORPUS)/stations.txt: | build
 	mkdir -p $(@D)
 	$(TEGULA) generate stations 50000000 -o $@
@@ -121,6 +130,10 @@ $(CORPUS)/%.txt: | need-python
 		"tar -xf /usr/src/linux-source-*.tar.xz)" >&2; exit 1; }
 	mkdir -p $(@D)
 	python3 bench/corpus.py $* --from "$(LINUX_SOURCE)" --out $@
+
+$(NUMBER_INPUTS:%=$(CORPUS)/%): | need-python
+	mkdir -p $(@D)
+	python3 bench/number_inputs.py $(@F) --out $@
 
 # What Python code needs, apart from the standard library.
 

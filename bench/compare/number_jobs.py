@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+"""The jobs about numbers: tegula beside Phoenix++ and Metis, the page cache, and faer used directly.
+
+Takes a folder of the inputs made by `bench/number_inputs.py`, the binaries, and a number of runs;
+prints Markdown tables and writes the raw results. Where a job has a limit, a missed one ends the
+script with code 1. Answers of one and two workers are compared, byte by byte.
+
+    python3 bench/compare/number_jobs.py --corpus bench/corpus --tegula target/release/tegula \\
+        --direct target/release/examples/direct
+"""
+
+import argparse
+import hashlib
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import ours
+from measure import (
+    Answer,
+    Failed,
+    Measured,
+    Program,
+    first_line,
+    interleaved,
+    table,
+    write_results,
+)
+
+HERE = Path(__file__).parent
+WORKERS = (1, 2)
+# Rounds that Phoenix++ takes on its own points until none changes its group.
+ROUNDS = 98
+KEYS = ("Helloworld", "howareyou", "ferrari", "whotheman")
+PAGE_CACHE, DIRECT = "page cache", "faer directly"
+
+
+@dataclass(frozen=True)
+class Job:
+    """One job: what tegula is asked, its peers, and what it is held to."""
+
+    name: str
+    input: str
+    arguments: tuple[str, ...]
+    """Of tegula; `@` stands for the input's path."""
+    phoenix: tuple[str, ...] = ()
+    """Program below the folder of Phoenix++'s tests, and its arguments."""
+    metis: tuple[str, ...] = ()
+    direct: tuple[str, ...] = ()
+    page_cache_least: float | None = None
+    """The least rate, as a part of the page cache's."""
+    direct_most: float = 1.3
+    """The most CPU time, as a multiple of faer's."""
+
+
+JOBS = (
+    Job(
+        "histogram",
+        "picture.bmp",
+        ("histogram", "@"),
+        ("histogram/histogram", "@"),
+        ("hist", "@"),
+        page_cache_least=0.4,
+    ),
+    Job(
+        "linreg",
+        "points.bin",
+        ("linreg", "--points", "bytes", "@"),
+        ("linear_regression/linear_regression", "@"),
+        ("linear_regression", "@"),
+        page_cache_least=0.5,
+    ),
+    # As shipped, Phoenix++ uses no result of its comparisons, and compilers leave them out.
+    Job(
+        "stringmatch",
+        "lines.txt",
+        ("stringmatch", "@", *(part for key in KEYS for part in ("-k", key))),
+        metis=("string_match", "@"),
+        page_cache_least=0.5,
+    ),
+    # The peers draw points of the same kind themselves.
+    Job(
+        "kmeans",
+        "grid.npy",
+        ("kmeans", "@", "-k", "100", "--rounds", str(ROUNDS)),
+        ("kmeans/kmeans", "-d", "3", "-c", "100", "-p", "100000", "-s", "1000"),
+        ("kmeans", "3", "100", "100000", "1000"),
+    ),
+    # The peers multiply and average 32-bit integers.
+    Job(
+        "matmul 1024",
+        "square.npy",
+        ("matmul", "@", "@", "--format", "npy"),
+        ("matrix_multiply/matrix_multiply", "1024", "1", "1"),
+        ("matrix_mult", "-l", "1024"),
+        ("matmul", "@", "@"),
+    ),
+    Job(
+        "pca 1000 x 1000",
+        "rows.npy",
+        ("pca", "@", "-c", "10"),
+        ("pca/pca", "-r", "1000", "-c", "1000"),
+        ("pca", "-R", "1000", "-C", "1000"),
+        ("pca", "@", "10"),
+    ),
+    Job(
+        "pca 200,000 x 100",
+        "tall.npy",
+        ("pca", "@", "-c", "10"),
+        direct=("pca", "@", "10"),
+    ),
+)
+
+
+def fingerprint(printed: str) -> Answer:
+    """The start of an answer; two that are the same are taken for the same answer."""
+    digest = hashlib.sha256(printed.encode(errors="surrogateescape")).hexdigest()[:16]
+    return Answer(top=((digest, len(printed)),))
+
+
+def programs_of(options: argparse.Namespace, job: Job) -> list[Program]:
+    path = options.corpus / job.input
+
+    def argv(binary: Path | str, arguments: tuple[str, ...]) -> tuple[str, ...]:
+        return (
+            str(binary),
+            *(str(path) if part == "@" else part for part in arguments),
+        )
+
+    programs = []
+    for workers in WORKERS:
+        threads = str(workers)
+        arguments = (*job.arguments, "-j", threads, "--progress", "off")
+        ours_argv = argv(options.tegula, arguments)
+        programs.append(Program("tegula", workers, path, ours_argv, {}, fingerprint))
+        if options.phoenix and job.phoenix:
+            program = argv(options.phoenix / job.phoenix[0], job.phoenix[1:])
+            settings = {"MR_NUMTHREADS": threads}
+            programs.append(Program("Phoenix++", workers, path, program, settings))
+        if options.metis and job.metis:
+            program = argv(
+                options.metis / job.metis[0], (*job.metis[1:], "-p", threads)
+            )
+            programs.append(Program("Metis", workers, path, program))
+    if job.page_cache_least is not None:
+        program = argv("dd", (f"if={path}", "of=/dev/null", "bs=256K"))
+        programs.append(Program(PAGE_CACHE, 1, path, program))
+    if job.direct:
+        programs.append(Program(DIRECT, 1, path, argv(options.direct, job.direct)))
+    return programs
+
+
+def check_workers_agree(measured: list[Measured]) -> None:
+    """Raises `Failed` where the number of workers changed an answer."""
+    answers = {one.answer for one in measured if one.program.name == "tegula"}
+    if len(answers) != 1:
+        raise Failed(f"{measured[0].program.input.name}: workers change the answer")
+
+
+def least(measured: list[Measured], name: str) -> Measured | None:
+    """What a program took with one worker."""
+    of_name = (one for one in measured if one.program.name == name)
+    return next((one for one in of_name if one.program.workers == 1), None)
+
+
+def verdicts(job: Job, measured: list[Measured]) -> list[tuple[str, bool]]:
+    """What the job is held to, and whether it holds: by CPU time, of one worker."""
+    tegula = least(measured, "tegula")
+    if tegula is None:
+        raise Failed(f"{job.name}: tegula was not measured")
+    said = []
+    for name in ("Phoenix++", "Metis"):
+        if peer := least(measured, name):
+            ratio = peer.cpu_s / tegula.cpu_s
+            said.append((f"{name}'s CPU time is {ratio:.2f} of tegula's", ratio > 1))
+    if (cache := least(measured, PAGE_CACHE)) and job.page_cache_least:
+        ratio = cache.cpu_s / tegula.cpu_s
+        text = (
+            f"rate is {ratio:.2f} of the page cache's, at least {job.page_cache_least}"
+        )
+        said.append((text, ratio >= job.page_cache_least))
+    if direct := least(measured, DIRECT):
+        ratio = tegula.cpu_s / direct.cpu_s
+        text = f"CPU time is {ratio:.2f} of faer's, at most {job.direct_most}"
+        said.append((text, ratio <= job.direct_most))
+    return said
+
+
+def report(job: Job, measured: list[Measured]) -> str:
+    rows = [
+        [
+            one.program.name,
+            str(one.program.workers),
+            one.spread(lambda sample: sample.cpu_s, 3),
+            one.spread(lambda sample: sample.wall_s, 3),
+            f"{one.megabytes_per_cpu_s:.0f}",
+            f"{one.resident_peak_bytes / 1e6:.0f}",
+        ]
+        for one in measured
+    ]
+    heads = ["program", "workers", "CPU s", "wall s", "MB per CPU s", "peak MB"]
+    notes = [
+        f"- {'yes' if holds else 'NO'}: {text}"
+        for text, holds in verdicts(job, measured)
+    ]
+    return "\n".join([f"### {job.name}", "", table(heads, rows), "", *notes, ""])
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Compare the jobs about numbers.")
+    parser.add_argument("--corpus", type=Path, required=True, help="folder of inputs")
+    parser.add_argument("--tegula", type=Path, required=True, help="tegula's binary")
+    parser.add_argument("--direct", type=Path, required=True, help="faer used directly")
+    parser.add_argument(
+        "--phoenix", type=Path, help="folder of Phoenix++'s tests, built"
+    )
+    parser.add_argument("--metis", type=Path, help="folder of Metis' programs, built")
+    parser.add_argument("--jobs", nargs="*", default=[], help="only jobs that begin so")
+    parser.add_argument("--runs", type=int, default=5, help="runs of each program (5)")
+    parser.add_argument(
+        "--out", type=Path, default=HERE.parent / "results/number_jobs.json"
+    )
+    return parser.parse_args()
+
+
+def main() -> int:
+    options = arguments()
+    ours.existing(options.tegula)
+    everything, held = [], True
+    for job in JOBS:
+        if options.jobs and not job.name.startswith(tuple(options.jobs)):
+            continue
+        programs = programs_of(options, job)
+        measured = interleaved(programs, options.runs, check_workers_agree)
+        print(report(job, measured), flush=True)
+        everything += measured
+        held &= all(holds for _, holds in verdicts(job, measured))
+    versions = {
+        "tegula": first_line([str(options.tegula), "--version"]),
+        "dd": first_line(["dd", "--version"]),
+    }
+    write_results(options.out, everything, versions)
+    return 0 if held else 1
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except Failed as failure:
+        sys.exit(f"number_jobs.py: {failure}")
