@@ -101,18 +101,14 @@ def report(measured: list[Measured]) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description="Measure word count in little memory."
-    )
+    parser = argparse.ArgumentParser(description="Measure word count in little memory.")
     parser.add_argument(
         "--corpus", type=Path, required=True, help="folder of the texts"
     )
     parser.add_argument("--tegula", type=Path, required=True, help="tegula's binary")
     parser.add_argument("--runs", type=int, default=5, help="runs of each limit (5)")
     parser.add_argument("--scratch", type=Path, help="folder for answers and scratch")
-    parser.add_argument(
-        "--out", type=Path, default=HERE.parent / "results/memory.json"
-    )
+    parser.add_argument("--out", type=Path, default=HERE.parent / "results/memory.json")
     options = parser.parse_args()
     ours.existing(options.tegula)
     with tempfile.TemporaryDirectory(dir=options.scratch) as folder:

@@ -2,7 +2,7 @@
 //! to a partial. Each is a named type in a file of its own; the map loop is generic over them, and all
 //! give the same answer to the byte. [`Adaptive`] chooses among the others.
 //!
-//! Most take batches: a map emits into the [`BatchEmitter`](emitter::BatchEmitter), which loads and
+//! Most take batches: a map emits into the `BatchEmitter`, which loads and
 //! hashes keys and asks for their slots ahead of time, then probes them together, so that the misses
 //! of a batch overlap, and no job needs to know. The array takes pairs one by one.
 

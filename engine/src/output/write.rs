@@ -42,7 +42,7 @@ impl<J: Job> Output<J> {
     /// threads. `name` stands for the sink in messages.
     ///
     /// # Errors
-    /// [`OutputError`] if the sink refuses, [`Error::Cancelled`](crate::Error::Cancelled) if `cancel` is raised.
+    /// [`OutputError`](crate::OutputError) if the sink refuses, [`Error::Cancelled`](crate::Error::Cancelled) if `cancel` is raised.
     pub fn write(
         &self,
         sink: &mut (dyn Write + Send),

@@ -71,12 +71,12 @@ fn sorted_file(engine: &Engine, sort: &Sort, input: Input, options: &Options) ->
 }
 
 /// An engine that has about so many bytes beside what this process holds already.
-fn limited(workers: usize, bytes: u64, storage: Arc<dyn Storage>) -> Engine {
+fn limited(workers: usize, bytes: u64, storage: &Arc<dyn Storage>) -> Engine {
     loop {
         let before = resident_bytes();
         let limit = before + (4 << 20) + workers as u64 * (512 << 10) + bytes;
         let builder = Engine::builder().workers(workers).memory_bytes(limit);
-        let engine = builder.storage(Arc::clone(&storage)).build().unwrap();
+        let engine = builder.storage(Arc::clone(storage)).build().unwrap();
         // Other tests of this process grow and shrink meanwhile.
         if resident_bytes().abs_diff(before) < 200 << 10 {
             return engine;
@@ -182,7 +182,7 @@ fn hard_inputs_in_memory_and_in_little_of_it() {
                 assert_eq!((stats.pairs, stats.spilled_bytes), (text.len() as u64 / 20, 0));
             }
             for (workers, mib) in [(1, 3), (2, 5), (3, 7)] {
-                let engine = limited(workers, mib << 20, disk());
+                let engine = limited(workers, mib << 20, &disk());
                 let input = Input::bytes(text.clone());
                 let (found, stats) = sorted(&engine, &sort, input, &Options::default()).unwrap();
                 assert!(found == expected, "{name}, {workers} workers, {mib} MiB, {sort:?}");
@@ -205,7 +205,7 @@ fn lines_of_all_lengths_in_little_memory() {
     text.pop();
     let expected = reference(&Sort::lines(), &[&text]);
     for (workers, mib) in [(1, 4), (2, 8)] {
-        let engine = limited(workers, mib << 20, disk());
+        let engine = limited(workers, mib << 20, &disk());
         let input = Input::bytes(text.clone());
         let (found, _) = sorted(&engine, &Sort::lines(), input, &Options::default()).unwrap();
         assert!(found == expected, "{workers} workers");
@@ -217,7 +217,7 @@ fn streams_are_sorted_in_memory_and_from_disk() {
     for (name, text) in hard_texts(3_000_000) {
         let sort = Sort { key: Some(0..10), ..Sort::lines() };
         let expected = reference(&sort, &[&text]);
-        for engine in [engine(2), limited(2, 5 << 20, disk())] {
+        for engine in [engine(2), limited(2, 5 << 20, &disk())] {
             let folder = tempfile::tempdir().unwrap();
             let written = text.clone();
             let write = move |mut pipe: std::fs::File| {
@@ -234,7 +234,7 @@ fn streams_are_sorted_in_memory_and_from_disk() {
 #[test]
 fn a_budget_in_which_nothing_can_be_sorted_says_the_least_that_would_do() {
     let text = vec![b'\n'; 100];
-    let engine = limited(2, 1 << 20, disk());
+    let engine = limited(2, 1 << 20, &disk());
     let refused = sorted(&engine, &Sort::lines(), Input::bytes(text.clone()), &Options::default());
     let Err(Error::Memory(MemoryError::TooSmall { least_bytes, workers: 2, .. })) = refused else {
         panic!("{refused:?}")
@@ -288,7 +288,7 @@ fn storage_that_fails_is_named_and_nothing_is_left_behind() {
     ] {
         for nth in [1, 2, 7, 40] {
             let faulty = Faulty::new(Arc::clone(&disk), nth).fail_once(call, nth, fault);
-            let engine = limited(2, 5 << 20, Arc::new(faulty.clone()));
+            let engine = limited(2, 5 << 20, &(Arc::new(faulty.clone()) as Arc<dyn Storage>));
             let run = || sorted(&engine, &sort, Input::bytes(text.clone()), &Options::default());
             let harmless = matches!(fault, Fault::Interrupted | Fault::Short);
             match run() {
@@ -299,10 +299,7 @@ fn storage_that_fails_is_named_and_nothing_is_left_behind() {
                 failed => {
                     assert!(!harmless);
                     let name = folder.path().to_str().unwrap();
-                    let error = match failed {
-                        Err(error) => error,
-                        Ok(_) => unreachable!("matched above"),
-                    };
+                    let Err(error) = failed else { unreachable!("matched above") };
                     assert!(error.to_string().starts_with(name), "{error}");
                     let full = matches!(error, Error::Storage(StorageError::Full { .. }));
                     assert_eq!(full, fault == Fault::Full, "{error:?}");
