@@ -32,20 +32,21 @@ NUMBER_INPUTS := picture.bmp points.bin lines.txt grid.npy square.npy rows.npy t
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
 
-run: build ## Count words and show what it took; INPUT=paths WORDS=whitespace|alpha|unicode TOP=10
+run: need-cargo ## Count words and show what it took; INPUT=paths WORDS=whitespace|alpha|unicode TOP=10
+	cargo build --release -p tegula-cli
 	@$(TEGULA) wordcount $(INPUT) --words $(WORDS) --top $(TOP) --stats
 
-build: need-cargo ## Build the release binary
-	cargo build --release -p tegula-cli
+build: need-cargo ## Build the release binary with all its commands
+	cargo build --release -p tegula-cli --all-features
 
 test: need-cargo ## Run all tests, those in the documentation too
-	cargo test --workspace
+	cargo test --workspace --all-features
 
 lint: lint-rust lint-python ## Check format and style of all code
 
 lint-rust: need-lints
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo clippy --workspace --all-targets --all-features --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc -p tegula -p tegula-apps -p tegula-linalg --no-deps --locked
 
 lint-python: $(VENV)/ruff-$(RUFF)

@@ -11,7 +11,9 @@ mod index;
 mod kmeans;
 mod linreg;
 mod logstats;
+#[cfg(feature = "linalg")]
 mod matmul;
+#[cfg(feature = "linalg")]
 mod pca;
 mod progress;
 mod run;
@@ -62,8 +64,10 @@ enum Command {
     /// Count, or find, the lines that equal one of some keys.
     Stringmatch(stringmatch::Flags),
     /// Multiply two matrices.
+    #[cfg(feature = "linalg")]
     Matmul(matmul::Flags),
     /// Find the principal components of rows of numbers.
+    #[cfg(feature = "linalg")]
     Pca(pca::Flags),
     /// Write input for other commands, drawn by a seed.
     #[command(subcommand)]
@@ -90,7 +94,9 @@ fn main() -> ExitCode {
         Command::Linreg(flags) => linreg::run(&flags),
         Command::Kmeans(flags) => kmeans::run(&flags),
         Command::Stringmatch(flags) => stringmatch::run(&flags),
+        #[cfg(feature = "linalg")]
         Command::Matmul(flags) => matmul::run(&flags),
+        #[cfg(feature = "linalg")]
         Command::Pca(flags) => pca::run(&flags),
         Command::Generate(command) => generate::run(&command),
         Command::Sort(flags) => sort::run(&flags),

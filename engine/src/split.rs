@@ -114,7 +114,7 @@ impl<'s> Split<'s> {
     /// assert_eq!(error.as_deref(), Some("memory, line 2, byte 2: not a number"));
     /// let options = Options { skip_bad: true, ..Options::default() };
     /// let output = Engine::new()?.run_with(&Numbers, input(), &options)?;
-    /// assert_eq!((output.iter().next(), output.stats().bad_records), (Some((&b"sum"[..], 12)), 1));
+    /// assert_eq!((output.iter()?.next(), output.stats().bad_records), (Some((&b"sum"[..], 12)), 1));
     /// # Ok(())
     /// # }
     /// ```

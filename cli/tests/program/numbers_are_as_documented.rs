@@ -84,6 +84,7 @@ fn stringmatch() {
     fault(folder.path(), &["stringmatch", "--keys", "none", "lines.txt"], 1, &["none"]);
 }
 
+#[cfg(feature = "linalg")]
 #[test]
 fn matmul() {
     let folder = tempfile::tempdir().unwrap();
@@ -106,6 +107,7 @@ fn matmul() {
     );
 }
 
+#[cfg(feature = "linalg")]
 #[test]
 fn pca() {
     let folder = tempfile::tempdir().unwrap();
