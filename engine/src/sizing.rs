@@ -16,6 +16,8 @@ const L2S_PER_CACHED_TABLE: usize = 2;
 /// time, and a key that stays is combined instead of handed over.
 const L2S_PER_TABLE: usize = 8;
 const TABLE_BYTES_MOST: usize = 16 << 20;
+/// A table that is to hold all keys that are to be expected, so that none is handed over before the end.
+const ALL_KEYS_BYTES_MOST: usize = 64 << 20;
 
 /// The size of a split that a run starts from, in bytes.
 pub fn split_bytes(topology: &Topology) -> u64 {
@@ -27,8 +29,10 @@ pub fn split_bytes(topology: &Topology) -> u64 {
 pub(crate) struct TableLimits {
     /// While its keys hardly repeat.
     pub(crate) cached: usize,
-    /// In any case.
+    /// While it may have to grow again.
     pub(crate) most: usize,
+    /// If it is to hold all keys there are.
+    pub(crate) all: usize,
     /// And what its keys and values may hold elsewhere: long keys, lists.
     pub(crate) beside: usize,
 }
@@ -81,9 +85,10 @@ impl Shares {
         let l2_bytes = topology.l2_bytes() as usize;
         let each = budget_bytes / workers;
         let most = (l2_bytes * L2S_PER_TABLE).min(TABLE_BYTES_MOST).min(each / part::TABLE);
+        let all = ALL_KEYS_BYTES_MOST.min(each / part::TABLE);
         let cached = (l2_bytes * L2S_PER_CACHED_TABLE).min(most);
         Shares {
-            tables: TableLimits { cached, most, beside: each / part::BESIDE },
+            tables: TableLimits { cached, most, all, beside: each / part::BESIDE },
             partial_bytes: budget_bytes / part::PARTIAL,
             block_bytes: (each / part::BLOCK).clamp(BLOCK_BYTES_LEAST, BLOCK_BYTES_MOST),
             merge_bytes: each / part::MERGE,

@@ -27,7 +27,8 @@ use std::sync::Arc;
 /// [`Hash`](super::Hash) tables, each a sample of its stretch of the input: where one is about to
 /// outgrow the second-level cache and its keys hardly repeat, the next pairs are appended
 /// ([`Append`](super::Append)), thirty-two times as many as the table took; then the next table is filled,
-/// and decides anew. Metis (section 3.4) predicts once, from the first 7 % of the input, and cannot go
+/// and decides anew. Once the input has shown to be long for the keys that such a table lets expect, a
+/// table that holds all of them takes over. Metis (section 3.4) predicts once, from the first 7 % of the input, and cannot go
 /// back.
 #[derive(Clone, Copy, Debug)]
 pub struct Adaptive;
@@ -43,36 +44,69 @@ const PAIRS_PER_KEY_LEAST: f64 = 1.75;
 const VALUES_PER_KEY_LEAST: f64 = 1.1;
 /// Pairs that are appended for each pair of the table that said so.
 const STRETCH: u64 = 32;
+/// An input that has brought so many pairs for each key that is to be expected is likely to bring as
+/// many again: a table that holds all keys pays for its memory and its misses.
+const PAIRS_PER_EXPECTED_KEY: f64 = 2.0;
+/// Room for more keys than expected.
+const SLACK: f64 = 1.05;
 
 /// Tables, and lists beside them for the classes of keys that hardly repeat.
 pub(crate) struct Choosing<C: Aggregate> {
     tables: HashTables<C>,
     lists: Appender<C>,
-    /// Pairs of each class that are still to be appended; 0 while its table is filled.
-    short: u64,
-    medium: u64,
-    long: u64,
+    short: Mind,
+    medium: Mind,
+    long: Mind,
 }
 
-/// Whether the next `pairs` pairs of a class are appended; `left` counts those that still will be. A
-/// full table decides, and is handed over if it is not to grow.
+/// What was made up of one class of keys.
+#[derive(Clone, Copy, Default)]
+struct Mind {
+    /// Pairs that are still to be appended; 0 while the table is filled.
+    left: u64,
+    /// Pairs seen.
+    seen: u64,
+}
+
+/// The distinct keys of which `pairs` draws, all as likely, show `seen`: the D of
+/// seen = D (1 - exp(-pairs / D)), by bisection. Skewed keys are more than that.
+fn distinct_keys(pairs: f64, seen: f64) -> f64 {
+    let shown = |distinct: f64| distinct * -(-pairs / distinct).exp_m1();
+    let (mut least, mut most) = (seen, seen * 1e6);
+    for _ in 0..60 {
+        let middle = (least * most).sqrt();
+        if shown(middle) < seen { least = middle } else { most = middle }
+    }
+    most
+}
+
+/// Whether the next `pairs` pairs of a class are appended. A full table decides: it is handed over and
+/// pairs are appended for a stretch if its keys hardly repeat; but if a larger one can hold all the keys
+/// that are to be expected, and the input has shown to be long enough, that is the last growth.
 #[inline]
 fn appends<C: Aggregate, K: SlotKey>(
-    left: &mut u64,
+    mind: &mut Mind,
     table: &mut ClassTable<K, C::Accumulator>,
     handed_over: &mut HandedOver,
     pairs: usize,
     partial: &Partial<C::Accumulator>,
 ) -> Result<bool, MemoryError> {
-    if *left == 0 {
+    mind.seen += pairs as u64;
+    if mind.left == 0 {
         let least = if C::KEEPS_VALUES { VALUES_PER_KEY_LEAST } else { PAIRS_PER_KEY_LEAST };
         let Some(repeats) = table.repeats_if_full(pairs).filter(|&repeats| repeats < least) else {
             return Ok(false);
         };
-        *left = STRETCH * (repeats * table.table.len() as f64) as u64;
+        let keys = table.table.len() as f64;
+        let distinct = distinct_keys(repeats * keys, keys);
+        let is_long = mind.seen as f64 >= PAIRS_PER_EXPECTED_KEY * distinct;
+        if is_long && !C::KEEPS_VALUES && table.grow_for(distinct * SLACK)? {
+            return Ok(false);
+        }
+        mind.left = STRETCH * (repeats * keys) as u64;
         *handed_over += table.hand_over(partial)?;
     }
-    *left = left.saturating_sub(pairs as u64);
+    mind.left = mind.left.saturating_sub(pairs as u64);
     Ok(true)
 }
 
@@ -93,7 +127,8 @@ impl<C: Aggregate> Batched<C> for Choosing<C> {
 
     fn new(pool: &Arc<ChunkPool>, limits: TableLimits) -> Result<Choosing<C>, MemoryError> {
         let (tables, lists) = (HashTables::new(pool, limits)?, Appender::new(pool, limits)?);
-        Ok(Choosing { tables, lists, short: 0, medium: 0, long: 0 })
+        let mind = Mind::default();
+        Ok(Choosing { tables, lists, short: mind, medium: mind, long: mind })
     }
 
     fn begin_split(&mut self, number: u32) {
@@ -103,7 +138,7 @@ impl<C: Aggregate> Batched<C> for Choosing<C> {
 
     fn ahead(&self) -> Self::Ahead {
         let ahead = self.tables.ahead();
-        if self.short > 0 { ahead.idle() } else { ahead }
+        if self.short.left > 0 { ahead.idle() } else { ahead }
     }
 
     fn put_short(
@@ -114,7 +149,7 @@ impl<C: Aggregate> Batched<C> for Choosing<C> {
         let HashTables { short, handed_over, .. } = &mut self.tables;
         if appends::<C, _>(&mut self.short, short, handed_over, batch.len(), partial)? {
             self.lists.put_short(batch, partial)?;
-            return self.end_stretch(self.short, partial);
+            return self.end_stretch(self.short.left, partial);
         }
         self.tables.put_short(batch, partial)
     }
@@ -127,7 +162,7 @@ impl<C: Aggregate> Batched<C> for Choosing<C> {
         let HashTables { medium, handed_over, .. } = &mut self.tables;
         if appends::<C, _>(&mut self.medium, medium, handed_over, batch.len(), partial)? {
             self.lists.put_medium(batch, partial)?;
-            return self.end_stretch(self.medium, partial);
+            return self.end_stretch(self.medium.left, partial);
         }
         self.tables.put_medium(batch, partial)
     }
@@ -140,7 +175,7 @@ impl<C: Aggregate> Batched<C> for Choosing<C> {
         let HashTables { long, handed_over, .. } = &mut self.tables;
         if appends::<C, _>(&mut self.long, long, handed_over, batch.len(), partial)? {
             self.lists.put_long(batch, partial)?;
-            return self.end_stretch(self.long, partial);
+            return self.end_stretch(self.long.left, partial);
         }
         self.tables.put_long(batch, partial)
     }
@@ -259,5 +294,22 @@ impl<'s, J: Job> Emit<'s, J> for AdaptiveSplit<'_, '_, 's, J> {
             Some(array) => array.add(key, value),
             None => self.batched.emit_copied(key, value),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_keys_is_seen_from_how_few_repeat() {
+        // Drawn from so many keys, all as likely, so many pairs show about D (1 - exp(-p / D)) of them.
+        for (keys, pairs) in [(1000.0, 500.0), (1e6, 1e5), (1e6, 3e6), (1e9, 1e5)] {
+            let seen = keys * -f64::exp_m1(-pairs / keys);
+            let expected = distinct_keys(pairs, seen);
+            assert!((expected / keys - 1.0).abs() < 0.01, "{keys} keys, {pairs} pairs: {expected}");
+        }
+        // Nothing repeats: as many as one likes.
+        assert!(distinct_keys(1000.0, 1000.0) > 1e6);
     }
 }

@@ -101,6 +101,16 @@ impl<K: SlotKey, V: Copy> ClassTable<K, V> {
         Some(self.combined as f64 / self.table.len() as f64)
     }
 
+    /// Grows to hold so many keys, if it may; says whether.
+    pub(super) fn grow_for(&mut self, keys: f64) -> Result<bool, MemoryError> {
+        let bits = Table::<K, V, 0>::bits_for(keys as usize);
+        let may = bits > self.table.bits() && size_of::<Entry<K, V>>() << bits <= self.limits.all;
+        if may {
+            self.table.grow(bits)?;
+        }
+        Ok(may)
+    }
+
     /// Hands all pairs over; the table is empty then.
     pub(super) fn hand_over(&mut self, partial: &Partial<V>) -> Result<HandedOver, MemoryError> {
         let (began, pairs) = (Instant::now(), self.table.len() as u64);

@@ -20,9 +20,10 @@ use std::ptr::NonNull;
 use std::sync::{Arc, LazyLock};
 
 /// Tables stay as they begin.
-const NO_GROWTH: TableLimits = TableLimits { cached: 1, most: 1, beside: 1 << 30 };
+const NO_GROWTH: TableLimits = TableLimits { cached: 1, most: 1, all: 1, beside: 1 << 30 };
 /// Tables grow as long as they like.
-const GROWTH: TableLimits = TableLimits { cached: 1 << 30, most: 1 << 30, beside: 1 << 30 };
+const GROWTH: TableLimits =
+    TableLimits { cached: 1 << 30, most: 1 << 30, all: 1 << 30, beside: 1 << 30 };
 
 /// A job in name only: these tests emit themselves.
 struct Keyed<K: ?Sized>(PhantomData<K>);
@@ -263,7 +264,7 @@ fn integers_are_inline_keys_and_two_workers_share_a_partial() {
 /// What was handed over of keys of which each stands `repeats` times in a row.
 fn handed_over_by_the_adaptive(bench: &Bench, stretches: &[(u64, u64)]) -> Vec<u64> {
     // The first table is judged when it is full.
-    let limits = TableLimits { cached: 1 << 12, most: 1 << 30, beside: 1 << 30 };
+    let limits = TableLimits { cached: 1 << 12, most: 1 << 30, all: 1 << 30, beside: 1 << 30 };
     let mut inlet = bench.inlet::<Adaptive, Numbers>(limits, None);
     let mut after = Vec::new();
     for &(pairs, keys) in stretches {
