@@ -73,6 +73,7 @@ bench-compare: build $(VENV)/compare $(COMPARE_TEXTS:%=$(CORPUS)/%.txt) ## Time 
 
 bench-memory: build need-python $(CORPUS)/distinct400.txt ## Time a word count in a tenth of its memory
 	python3 bench/compare/memory.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
+
 bench-sort: build need-python ## Time sorting a gigabyte beside GNU sort
 	python3 bench/compare/sort.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
 
@@ -91,14 +92,13 @@ bench-index: build need-python $(INDEX_TEXTS:%=$(CORPUS)/%.txt) ## Time the inve
 	python3 bench/compare/index.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS) \
 		$(if $(METIS_WR),--metis $(METIS_WR))
 
-corpus: $(sort $(OWN_TEXTS:%=$(CORPUS)/%.txt) $(COMPARE_TEXTS:%=$(CORPUS)/%.txt) $(INDEX_TEXTS:%=$(CORPUS)/%.txt)) ## Make their texts; LINUX_SOURCE=folder of an unpacked linux-source
 bench-numbers: build need-python $(NUMBER_INPUTS:%=$(CORPUS)/%) ## Time the jobs about numbers beside others; PHOENIX_TESTS=folder METIS_OBJ=folder
 	cargo build --release -p tegula-linalg --example direct
 	python3 bench/compare/number_jobs.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS) \
 		--direct $(TARGET)/release/examples/direct \
 		$(if $(PHOENIX_TESTS),--phoenix $(PHOENIX_TESTS)) $(if $(METIS_OBJ),--metis $(METIS_OBJ))
 
-corpus: $(sort $(OWN_TEXTS:%=$(CORPUS)/%.txt) $(COMPARE_TEXTS:%=$(CORPUS)/%.txt)) ## Make their texts; LINUX_SOURCE=folder of an unpacked linux-source
+corpus: $(sort $(OWN_TEXTS:%=$(CORPUS)/%.txt) $(COMPARE_TEXTS:%=$(CORPUS)/%.txt) $(INDEX_TEXTS:%=$(CORPUS)/%.txt)) ## Make their texts; LINUX_SOURCE=folder of an unpacked linux-source
 
 clean: need-cargo ## Remove all that was built (the texts in bench/corpus stay)
 	cargo clean
