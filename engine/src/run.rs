@@ -48,7 +48,7 @@ pub(crate) fn run<J: Job, K: Kind>(
     let chunks = ChunkPool::new(Arc::clone(core.blocks()));
     let shares = core.shares::<J>(plan.split_bytes)?;
     let scratch = Scratch::new(core.storage());
-    let spill = core.is_limited().then(|| Spill::new(Arc::clone(&scratch), shares));
+    let spill = core.is_limited().then(|| Spill::new(Arc::clone(&scratch), shares, core.blocks()));
     let partial = Partial::new(&chunks, spill);
     let bad = BadRecords::new(options.skip_bad, plan.cut.is_lines());
     let (mapped, bad) = clock.time(Stage::Map, || {

@@ -49,9 +49,11 @@ mod part {
     /// Per worker: a block on its way to or from disk.
     pub(super) const BLOCK: usize = 1024;
     /// Per worker: the blocks of the runs that are merged.
-    pub(super) const MERGE: usize = 8;
+    pub(super) const MERGE: usize = 12;
     /// Per worker: the blocks of the ranges that are filled.
-    pub(super) const SCATTER: usize = 4;
+    pub(super) const SCATTER: usize = 8;
+    /// Per worker: a sample of the answer.
+    pub(super) const SAMPLE: usize = 64;
     /// Per worker: a range that is sorted.
     pub(super) const RANGE: usize = 3;
 }
@@ -75,6 +77,8 @@ pub(crate) struct Shares {
     pub(crate) merge_bytes: usize,
     /// Blocks that a worker fills at once, together.
     pub(crate) scatter_bytes: usize,
+    /// A sample of the answer.
+    pub(crate) sample_bytes: usize,
     /// What it may take to sort a range of the answer.
     pub(crate) range_bytes: usize,
 }
@@ -93,6 +97,7 @@ impl Shares {
             block_bytes: (each / part::BLOCK).clamp(BLOCK_BYTES_LEAST, BLOCK_BYTES_MOST),
             merge_bytes: each / part::MERGE,
             scatter_bytes: each / part::SCATTER,
+            sample_bytes: each / part::SAMPLE,
             range_bytes: each / part::RANGE,
         }
     }

@@ -133,8 +133,10 @@ impl OpenBlock {
         blocks: &Arc<BlockPool>,
         full_bytes: usize,
     ) -> Result<OpenBlock, MemoryError> {
-        let memory = Reserved::new(blocks, full_bytes, PURPOSE)?;
-        Ok(OpenBlock { payload: Vec::new(), full_bytes, pairs: 0, memory })
+        // Room for a last pair, so that most blocks never grow.
+        let bytes = full_bytes + full_bytes / 8;
+        let memory = Reserved::new(blocks, bytes, PURPOSE)?;
+        Ok(OpenBlock { payload: Vec::with_capacity(bytes), full_bytes, pairs: 0, memory })
     }
 
     pub(crate) fn pairs(&self) -> u64 {

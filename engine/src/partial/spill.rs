@@ -3,13 +3,14 @@
 
 use super::fold::Folder;
 use super::form::{Accumulators, Form};
-use super::runs::RunWriter;
+use super::runs::{Run, RunWriter};
 use super::{PARTITIONS, Partial};
 use crate::aggregate::Aggregate;
 use crate::error::{MemoryError, Result};
-use crate::memory::ChunkPool;
+use crate::memory::{BlockPool, ChunkPool, Reserved};
 use crate::sizing::Shares;
 use crate::storage::Scratch;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -23,17 +24,20 @@ pub(crate) struct Spill {
     /// The partition that is spilled next.
     next: AtomicUsize,
     began: AtomicBool,
+    /// Where runs lie is held in memory, too: counted here, and not given back before the end.
+    index: Mutex<(usize, Reserved)>,
     /// Held while lists are spilled.
     alone: Mutex<()>,
 }
 
 impl Spill {
-    pub(crate) fn new(scratch: Arc<Scratch>, shares: Shares) -> Spill {
+    pub(crate) fn new(scratch: Arc<Scratch>, shares: Shares, blocks: &Arc<BlockPool>) -> Spill {
         Spill {
             scratch,
             shares,
             next: AtomicUsize::new(0),
             began: AtomicBool::new(false),
+            index: Mutex::new((0, Reserved::none(blocks, "the places of what is on disk"))),
             alone: Mutex::new(()),
         }
     }
@@ -57,6 +61,17 @@ impl Spill {
     /// Whether the pairs in memory have passed their share.
     pub(crate) fn is_due(&self, chunks: &ChunkPool) -> bool {
         chunks.held_bytes() > self.shares.partial_bytes
+    }
+
+    /// Counts what it takes to know where so many runs and extents lie.
+    pub(crate) fn note(&self, runs: usize, extents: usize) -> Result<(), MemoryError> {
+        // Lists grow by doubling: half as much again on average. A run's is an allocation of its own.
+        const ALLOCATION_BYTES: usize = 32;
+        let run_bytes = size_of::<Run>() * 3 / 2 + ALLOCATION_BYTES;
+        let bytes = runs * run_bytes + extents * size_of::<Range<u64>>() * 3 / 2;
+        let (total, memory) = &mut *self.index.lock().unwrap_or_else(PoisonError::into_inner);
+        *total += bytes;
+        memory.cover(*total)
     }
 
     /// Whether anything was spilled.
@@ -120,7 +135,9 @@ impl Spill {
         self.began.store(true, Ordering::Relaxed);
         writer.begin(number);
         folder.spill(&mut partition, writer)?;
-        partition.spilled(writer.finish()?);
+        let run = writer.finish()?;
+        self.note(1, run.extents.len())?;
+        partition.spilled(run);
         Ok(())
     }
 }

@@ -204,7 +204,7 @@ impl<'r, J: Job> ReduceStage<'r, J> {
         let (pairs, bytes) =
             sizes.iter().fold((0, 0), |sum, size| (sum.0 + size.0, sum.1 + size.1));
         let largest = (0..PARTITIONS).max_by_key(|&number| sizes[number]).unwrap_or_default();
-        let sample = Sample::new(self.ranking(), self.order);
+        let sample = Sample::new(self.ranking(), self.order, spill.shares().sample_bytes);
         let mut merger = self.merger(spill);
         let runs = self.partial.partition(largest).runs.clone();
         let mut sampling = Finishing::<J::Combine, _>::new(sample);

@@ -23,7 +23,9 @@ const RANGES_MOST: usize = 4096;
 const OVERSAMPLING: usize = 32;
 /// The most that is kept of a sample.
 const SAMPLE_PAIRS_MOST: usize = RANGES_MOST * OVERSAMPLING;
-const SAMPLE_BYTES_MOST: usize = 2 << 20;
+const SAMPLE_BYTES_MOST: usize = 4 << 20;
+/// What a sampled key costs beside its bytes: a small allocation of its own.
+const KEY_BESIDE_BYTES: usize = 32;
 
 type Value<J> = <<J as Job>::Combine as Aggregate>::Reduced;
 type Sampled<J> = (Value<J>, Box<[u8]>);
@@ -34,14 +36,17 @@ pub(super) struct Sample<'j, J: Job> {
     order: Order,
     pairs: Vec<Sampled<J>>,
     bytes: usize,
+    bytes_most: usize,
     seen: u64,
     /// One of so many pairs is kept.
     one_of: u64,
 }
 
 impl<'j, J: Job> Sample<'j, J> {
-    pub(super) fn new(ranking: Ranking<'j, J>, order: Order) -> Sample<'j, J> {
-        Sample { ranking, order, pairs: Vec::new(), bytes: 0, seen: 0, one_of: 1 }
+    /// A sample that holds about so many bytes at most.
+    pub(super) fn new(ranking: Ranking<'j, J>, order: Order, bytes_most: usize) -> Sample<'j, J> {
+        let bytes_most = bytes_most.min(SAMPLE_BYTES_MOST);
+        Sample { ranking, order, pairs: Vec::new(), bytes: 0, bytes_most, seen: 0, one_of: 1 }
     }
 
     /// Adds a pair. A sample that has grown too large is thinned.
@@ -51,9 +56,10 @@ impl<'j, J: Job> Sample<'j, J> {
             return;
         }
         self.pairs.push((*pair.value, pair.key.into()));
-        self.bytes += size_of::<Sampled<J>>() + pair.key.len();
+        // Twice its place, for lists grow by doubling.
+        self.bytes += 2 * size_of::<Sampled<J>>() + KEY_BESIDE_BYTES + pair.key.len();
         while self.pairs.len() > SAMPLE_PAIRS_MOST
-            || (self.bytes > SAMPLE_BYTES_MOST && self.pairs.len() > 2)
+            || (self.bytes > self.bytes_most && self.pairs.len() > 2)
         {
             let mut number = 0;
             self.pairs.retain(|_| {
@@ -124,7 +130,7 @@ impl<'j, J: Job> Splitters<'j, J> {
         let wanted = (pairs / RANGE_PAIRS).max(RANGES_PER_WORKER * workers);
         let ranges = wanted.min(pairs / RANGE_PAIRS_LEAST).clamp(1, RANGES_MOST);
         let stride = (pairs / (ranges * OVERSAMPLING)).max(1);
-        let mut sample = Sample::new(ranking, order);
+        let mut sample = Sample::new(ranking, order, SAMPLE_BYTES_MOST);
         if ranges > 1 {
             visit(partial, stride, |pair| {
                 let value = &J::Combine::reduce(pair.key, pair.value);

@@ -91,6 +91,7 @@ impl<'r, J: Job> StoredScatter<'r, J> {
         store(scratch, &mut self.sealer, &mut self.open[range], &mut stored)?;
         let mut run = self.ranges.runs[range].lock().unwrap_or_else(PoisonError::into_inner);
         let pairs = stored.pairs;
+        self.ranges.spill.note(0, stored.extents.len())?;
         stored.extents.into_iter().for_each(|extent| run.add(extent, 0));
         run.pairs += pairs;
         Ok(())
@@ -138,7 +139,7 @@ pub(super) fn divide<J: Job>(
     }
     let mut reader =
         RunReader::<Answers<J::Combine>>::new(spill.scratch(), chunks, shares.block_bytes)?;
-    let mut sample = Sample::new(ranking, order);
+    let mut sample = Sample::new(ranking, order, shares.sample_bytes);
     read_run(&mut reader, run.number, &run.extents, |pair| {
         sample.add(pair);
         Ok(())

@@ -85,6 +85,7 @@ const TIGHT: Shares = Shares {
     block_bytes: 300,
     merge_bytes: 2000,
     scatter_bytes: 1500,
+    sample_bytes: 5000,
     range_bytes: 20_000,
 };
 
@@ -96,7 +97,7 @@ fn try_answer(
 ) -> Result<Vec<Pair>> {
     let pool = Pool::new(2, |_| ()).unwrap();
     let chunks = ChunkPool::new(BlockPool::new(Budget::new(None)));
-    let spill = storage.map(|storage| Spill::new(Scratch::new(&storage), TIGHT));
+    let spill = storage.map(|storage| Spill::new(Scratch::new(&storage), TIGHT, chunks.blocks()));
     let spills = spill.is_some();
     let partial = Partial::new(&chunks, spill);
     // Several times over, so that there are more runs than may be merged at once.
