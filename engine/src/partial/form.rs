@@ -104,6 +104,9 @@ impl Header {
         if bytes[3] != MAGIC[3] {
             return Err("the block is of another version");
         }
+        if short(4) & !COMPRESSED != 0 {
+            return Err("the block's header is damaged");
+        }
         Ok(Header {
             flags: short(4),
             number: short(6),

@@ -127,6 +127,8 @@ pub(crate) struct RunReader<F: Form> {
     number: usize,
     /// What is still to be read, the next last.
     extents: Vec<Range<u64>>,
+    /// Where the open block begins.
+    block: u64,
     reader: BlockReader,
     key: Range<usize>,
     value: Option<F::Value>,
@@ -144,6 +146,7 @@ impl<F: Form> RunReader<F> {
             scratch: Arc::clone(scratch),
             number: 0,
             extents: Vec::new(),
+            block: 0,
             reader: BlockReader::new(chunks.blocks(), block_bytes)?,
             key: 0..0,
             value: None,
@@ -183,7 +186,7 @@ impl<F: Form> RunReader<F> {
                     return Ok(false);
                 }
                 Ok(None) => {}
-                Err(damage) => return Err(self.scratch.damaged(0, damage).into()),
+                Err(damage) => return Err(self.scratch.damaged(self.block, damage).into()),
             }
         }
     }
@@ -191,6 +194,7 @@ impl<F: Form> RunReader<F> {
     fn open_next(&mut self) -> Result<bool> {
         let Some(extent) = self.extents.last_mut() else { return Ok(false) };
         let (start, room) = (extent.start, extent.end - extent.start);
+        self.block = start;
         let scratch = &self.scratch;
         let read =
             |from: u64, into: &mut [u8]| -> Result<()> { Ok(scratch.read(start + from, into)?) };
