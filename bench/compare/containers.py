@@ -10,7 +10,6 @@ differ stop it.
 """
 
 import argparse
-import sys
 from pathlib import Path
 
 from measure import (
@@ -20,6 +19,7 @@ from measure import (
     Program,
     first_line,
     interleaved,
+    run_script,
     table,
     write_results,
 )
@@ -131,7 +131,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except Failed as failure:
-        sys.exit(f"containers.py: {failure}")
+    run_script(main)

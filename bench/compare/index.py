@@ -12,7 +12,6 @@ all places of five words written, and with all places of all words.
 import argparse
 import os
 import re
-import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -23,13 +22,14 @@ from measure import (
     Failed,
     Measured,
     Program,
+    arguments,
     first_line,
     interleaved,
+    run_script,
     table,
     write_results,
 )
 
-HERE = Path(__file__).parent
 WORKERS = (1, 2)
 FIVE, ALL = "tegula, places of 5 words", "tegula, all places"
 # Metis folds case, and cuts at fewer kinds of white space: on letters alone both see the same words.
@@ -134,14 +134,8 @@ def is_limited(one: Measured) -> bool:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Compare inverted indexes.")
-    parser.add_argument("--corpus", type=Path, required=True, help="folder of texts")
-    parser.add_argument("--tegula", type=Path, required=True, help="tegula's binary")
+    parser = arguments("Compare inverted indexes.", "index_compare.json")
     parser.add_argument("--metis", type=Path, help="Metis's wr, if it is built")
-    parser.add_argument("--runs", type=int, default=5, help="runs of each (5)")
-    parser.add_argument(
-        "--out", type=Path, default=HERE.parent / "results/index_compare.json"
-    )
     options = parser.parse_args()
     ours.existing(options.tegula)
     measured = interleaved(programs_of(options), options.runs, check)
@@ -153,7 +147,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except Failed as failure:
-        sys.exit(f"index.py: {failure}")
+    run_script(main)

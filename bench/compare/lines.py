@@ -19,6 +19,7 @@ from measure import (
     Program,
     first_line,
     interleaved,
+    run_script,
     table,
     write_results,
 )
@@ -163,7 +164,4 @@ def compare(comparison: Comparison) -> int:
 
 
 def main(comparison: Comparison) -> None:
-    try:
-        sys.exit(compare(comparison))
-    except Failed as failure:
-        sys.exit(f"{comparison.name}: {failure}")
+    run_script(lambda: compare(comparison))

@@ -5,6 +5,7 @@ a Markdown table, and a file of raw results that names the machine and the commi
 read an input whole: a child's peak memory, as Linux reports it, is never less than its parent's.
 """
 
+import argparse
 import json
 import os
 import platform
@@ -248,3 +249,24 @@ def table(heads: list[str], rows: list[list[str]]) -> str:
     """A Markdown table, its first column to the left and the others to the right."""
     lines = [heads, ["---"] + ["---:"] * (len(heads) - 1), *rows]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+
+
+def arguments(description: str, results: str) -> argparse.ArgumentParser:
+    """The options that every comparison of tegula takes; `results` names its raw results."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument(
+        "--corpus", type=Path, required=True, help="folder of the inputs"
+    )
+    parser.add_argument("--tegula", type=Path, required=True, help="tegula's binary")
+    parser.add_argument("--runs", type=int, default=5, help="runs of each program (5)")
+    out = Path(__file__).parent.parent / "results" / results
+    parser.add_argument("--out", type=Path, default=out, help="file of raw results")
+    return parser
+
+
+def run_script(main: Callable[[], int]) -> None:
+    """Runs a comparison to the end of its process; what stops it is one line."""
+    try:
+        sys.exit(main())
+    except Failed as failure:
+        sys.exit(f"{Path(sys.argv[0]).name}: {failure}")

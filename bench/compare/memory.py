@@ -10,7 +10,6 @@ than it was given; else it ends with exit code 1.
 
 import argparse
 import hashlib
-import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -20,13 +19,14 @@ from measure import (
     Failed,
     Measured,
     Program,
+    arguments,
     first_line,
     interleaved,
+    run_script,
     table,
     write_results,
 )
 
-HERE = Path(__file__).parent
 WORKERS = 2
 MIB = 1 << 20
 # No limit; a tenth of the words' and counts' bytes; a tenth of the words' bytes alone; little.
@@ -101,14 +101,8 @@ def report(measured: list[Measured]) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Measure word count in little memory.")
-    parser.add_argument(
-        "--corpus", type=Path, required=True, help="folder of the texts"
-    )
-    parser.add_argument("--tegula", type=Path, required=True, help="tegula's binary")
-    parser.add_argument("--runs", type=int, default=5, help="runs of each limit (5)")
+    parser = arguments("Measure word count in little memory.", "memory.json")
     parser.add_argument("--scratch", type=Path, help="folder for answers and scratch")
-    parser.add_argument("--out", type=Path, default=HERE.parent / "results/memory.json")
     options = parser.parse_args()
     ours.existing(options.tegula)
     with tempfile.TemporaryDirectory(dir=options.scratch) as folder:
@@ -121,7 +115,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except Failed as failure:
-        sys.exit(f"memory.py: {failure}")
+    run_script(main)

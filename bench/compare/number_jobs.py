@@ -11,7 +11,6 @@ script with code 1. Answers of one and two workers are compared, byte by byte.
 
 import argparse
 import hashlib
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from measure import (
     Program,
     first_line,
     interleaved,
+    run_script,
     table,
     write_results,
 )
@@ -244,7 +244,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except Failed as failure:
-        sys.exit(f"number_jobs.py: {failure}")
+    run_script(main)

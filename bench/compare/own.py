@@ -8,8 +8,6 @@ and writes the raw results. It must never stand in for a comparison: no other pr
 """
 
 import argparse
-import sys
-from pathlib import Path
 
 import ours
 from limits import limits_table, within
@@ -17,13 +15,14 @@ from measure import (
     Failed,
     Measured,
     Program,
+    arguments,
     first_line,
     interleaved,
+    run_script,
     table,
     write_results,
 )
 
-HERE = Path(__file__).parent
 WORKERS = (1, 2)
 # Name, text, rule of words, and how many of the most frequent (None: all, sorted by word).
 JOBS = (
@@ -90,15 +89,7 @@ def report(measured: list[Measured]) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Measure tegula's own word counts.")
-    parser.add_argument(
-        "--corpus", type=Path, required=True, help="folder of the texts"
-    )
-    parser.add_argument("--tegula", type=Path, required=True, help="tegula's binary")
-    parser.add_argument("--runs", type=int, default=5, help="runs of each job (5)")
-    parser.add_argument(
-        "--out", type=Path, default=HERE.parent / "results/word_count_own.json"
-    )
+    parser = arguments("Measure tegula's own word counts.", "word_count_own.json")
     options = parser.parse_args()
     ours.existing(options.tegula)
     measured = interleaved(programs_of(options), options.runs, check_workers_agree)
@@ -109,7 +100,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except Failed as failure:
-        sys.exit(f"own.py: {failure}")
+    run_script(main)

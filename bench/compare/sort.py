@@ -15,20 +15,20 @@ import argparse
 import filecmp
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 from measure import (
     Failed,
     Measured,
     Program,
+    arguments,
     first_line,
     interleaved,
+    run_script,
     table,
     write_results,
 )
 
-HERE = Path(__file__).parent
 ROW_BYTES = 100
 MEGABYTES_PER_CPU_S_LEAST = 800
 RATIO_LEAST = 6
@@ -154,18 +154,10 @@ def promises(measured: list[Measured]) -> list[tuple[str, bool]]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description="Measure tegula's sort beside GNU sort."
-    )
-    parser.add_argument(
-        "--corpus", type=Path, required=True, help="folder for the data"
-    )
-    parser.add_argument("--tegula", type=Path, required=True, help="tegula's binary")
+    parser = arguments("Measure tegula's sort beside GNU sort.", "sort.json")
     parser.add_argument(
         "--rows", type=int, default=10_000_000, help="records (10,000,000)"
     )
-    parser.add_argument("--runs", type=int, default=5, help="runs of each program (5)")
-    parser.add_argument("--out", type=Path, default=HERE.parent / "results/sort.json")
     options = parser.parse_args()
     options.tegula = options.tegula.resolve()
     options.corpus.mkdir(parents=True, exist_ok=True)
@@ -184,7 +176,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except Failed as failure:
-        sys.exit(f"sort.py: {failure}")
+    run_script(main)

@@ -24,6 +24,7 @@ from measure import (
     Program,
     first_line,
     interleaved,
+    run_script,
     table,
     write_results,
 )
@@ -235,7 +236,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except Failed as failure:
-        sys.exit(f"word_count.py: {failure}")
+    run_script(main)
