@@ -5,15 +5,16 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use tegula_apps::logstats::{LoginLines, Logins};
 
-fn plain(log: &str) -> Vec<(Vec<u8>, i64)> {
-    let mut users: BTreeMap<Vec<u8>, i64> = BTreeMap::new();
+/// Nothing where a sum is beyond `i64`, at which the job stops.
+fn plain(log: &str) -> Option<Vec<(Vec<u8>, i64)>> {
+    let mut users: BTreeMap<Vec<u8>, i128> = BTreeMap::new();
     for line in log.lines() {
         let fields: Vec<&str> = line.split(' ').collect();
-        let seconds: i64 = fields[2].parse().unwrap();
+        let seconds: i128 = fields[2].parse().unwrap();
         let change = if fields[1] == "login" { -seconds } else { seconds };
         *users.entry(fields[0].into()).or_default() += change;
     }
-    users.into_iter().collect()
+    users.into_iter().map(|(user, sum)| Some((user, i64::try_from(sum).ok()?))).collect()
 }
 
 proptest! {
@@ -30,8 +31,8 @@ proptest! {
             format!("{user} {} {seconds}\n", if *comes { "login" } else { "logout" })
         };
         let log: String = lines.iter().map(line).collect();
-        prop_assume!(plain(&log).iter().all(|(_, sum)| sum.checked_abs().is_some()));
-        prop_assert_eq!(pairs(&Logins, log.as_bytes(), split, &Options::default()), plain(&log));
+        let Some(plain) = plain(&log) else { return Err(TestCaseError::reject("a sum beyond i64")) };
+        prop_assert_eq!(pairs(&Logins, log.as_bytes(), split, &Options::default()), plain);
     }
 
     /// Sessions that all end have a length of their own, whatever the rest of the log.
@@ -44,6 +45,6 @@ proptest! {
         prop_assert_eq!(log.matches(" login ").count(), log.matches(" logout ").count());
         let online = pairs(&Logins, log.as_bytes(), 100, &Options::default());
         prop_assert!(online.iter().all(|(_, seconds)| (0..10).contains(seconds)));
-        prop_assert_eq!(online, plain(&log));
+        prop_assert_eq!(Some(online), plain(&log));
     }
 }
