@@ -136,10 +136,11 @@ impl<J: Job> Sorter<'_, J> {
         places
             .map(|place| held.number_at(place))
             .try_for_each(|number| writer.push(held.pairs.get(number)))?;
-        let run = writer.finish()?;
+        let sorted = writer.finish()?;
+        spill.note(&sorted, std::slice::from_ref(run))?;
         reader.begin(0, &[]);
         self.disk = Some((reader, writer));
-        Ok(run)
+        Ok(sorted)
     }
 
     fn sort_held(

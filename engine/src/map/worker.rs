@@ -7,7 +7,7 @@ use crate::failure::guard;
 use crate::ingest::{Block, Buffer, Reader};
 use crate::job::Job;
 use crate::origin::{Origin, OriginKind};
-use crate::partial::{Accumulators, Folder, PARTITIONS, RunWriter};
+use crate::partial::{Folder, PARTITIONS, Spiller};
 use crate::plan::Ranged;
 use crate::split::Split;
 use crate::tokenize::fold_ascii;
@@ -42,8 +42,8 @@ struct Mapper<'r, J: Job, K: Kind> {
     /// Pairs handed over when partitions were last looked at.
     handed_over_seen: u64,
     folder: Option<Folder<J::Combine>>,
-    /// Writes what is spilled.
-    writer: Option<RunWriter<Accumulators<J::Combine>>>,
+    /// What spills.
+    spiller: Option<Spiller<J::Combine>>,
     compress: Duration,
 }
 
@@ -63,7 +63,7 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
             emitter,
             handed_over_seen: 0,
             folder: None,
-            writer: None,
+            spiller: None,
             compress,
         };
         Ok(Worker { reader: None, mapper, totals: MapTotals::default() })
@@ -202,10 +202,10 @@ impl<J: Job, K: Kind> Mapper<'_, J, K> {
             Some(folder) => folder,
             none => none.insert(Folder::new(chunks)?),
         };
-        let writer = match &mut self.writer {
-            Some(writer) => writer,
-            none => none.insert(spill.writer(chunks)?),
+        let spiller = match &mut self.spiller {
+            Some(spiller) => spiller,
+            none => none.insert(spill.spiller(chunks)?),
         };
-        spill.relieve(partial, chunks, folder, writer)
+        spill.relieve(partial, chunks, folder, spiller)
     }
 }

@@ -1,6 +1,6 @@
 //! Merging the runs of a partition: pairs with equal keys become one as they are read, so a partition
 //! of any size is folded in the memory of one block per run. Where there are more runs than blocks
-//! may be held, some are merged into longer ones first.
+//! may be held, the newest are joined to a longer one first.
 
 use super::PairRef;
 use super::fold::Taker;
@@ -25,6 +25,8 @@ pub(crate) struct Merger<C: Aggregate> {
     /// The most runs that are read at once.
     fan_in: usize,
     readers: Vec<RunReader<Accumulators<C>>>,
+    /// What writes longer runs.
+    writer: Option<RunWriter<Accumulators<C>>>,
     /// A binary heap, the run with the least pair first.
     heads: Vec<Head>,
     /// The key that is being folded, and what its value points at.
@@ -66,30 +68,46 @@ impl<C: Aggregate> Merger<C> {
             block_bytes: shares.block_bytes,
             fan_in: (shares.merge_bytes / (2 * shares.block_bytes)).max(2),
             readers: Vec::new(),
+            writer: None,
             heads: Vec::new(),
             key: Vec::new(),
             store: ValueStore::new(chunks),
         }
     }
 
-    /// Hands the pairs of all runs to `taker`, one per key, in the order of runs.
-    pub(crate) fn merge<T>(&mut self, number: usize, runs: &[Run], taker: &mut T) -> Result<()>
+    /// The most runs that are read at once.
+    pub(super) fn fan_in(&self) -> usize {
+        self.fan_in
+    }
+
+    /// Hands the pairs of all runs of a partition to `taker`, one per key, in the order of runs. The
+    /// runs stay, but for those that are too many to be read at once: the newest, which are the
+    /// shortest, are joined.
+    pub(crate) fn merge<T>(&mut self, runs: &mut Vec<Run>, taker: &mut T) -> Result<()>
     where
         T: Taker<C::Accumulator, Error = Error>,
     {
-        if runs.len() <= self.fan_in {
-            return self.merge_some(runs, taker);
+        while runs.len() > self.fan_in {
+            let joined = (runs.len() - self.fan_in + 1).min(self.fan_in);
+            let newest = runs.split_off(runs.len() - joined);
+            runs.push(self.join(&newest)?);
         }
-        let mut longer = Vec::new();
-        let mut writer =
-            RunWriter::<Accumulators<C>>::new(&self.scratch, &self.chunks, self.block_bytes)?;
-        for some in runs.chunks(self.fan_in) {
-            writer.begin(number);
-            self.merge_some(some, &mut writer)?;
-            longer.push(writer.finish()?);
-        }
-        drop(writer);
-        self.merge(number, &longer, taker)
+        self.merge_some(runs, taker)
+    }
+
+    /// One run of the pairs of some runs of a partition, whose space is free then.
+    pub(super) fn join(&mut self, runs: &[Run]) -> Result<Run> {
+        let mut writer = match self.writer.take() {
+            Some(writer) => writer,
+            None => RunWriter::new(&self.scratch, &self.chunks, self.block_bytes)?,
+        };
+        writer.begin(runs.first().map_or(0, |run| run.number));
+        self.merge_some(runs, &mut writer)?;
+        let mut joined = writer.finish()?;
+        joined.level = runs.iter().map(|run| run.level + 1).max().unwrap_or_default();
+        self.writer = Some(writer);
+        runs.iter().try_for_each(|run| self.scratch.free(&run.extents))?;
+        Ok(joined)
     }
 
     fn merge_some<T>(&mut self, runs: &[Run], taker: &mut T) -> Result<()>

@@ -14,14 +14,15 @@ mod runs;
 mod spill;
 #[cfg(test)]
 mod tests;
+mod tiers;
 
 pub(crate) use fold::{Folder, Taker};
-pub(crate) use form::{Accumulators, Answers, Form, OpenBlock, Sealer};
+pub(crate) use form::{Answers, Form, OpenBlock, Sealer};
 pub(crate) use merger::{Merger, read_run};
 pub(crate) use pairs::{PairRef, Pairs};
 pub(crate) use partition::Partition;
 pub(crate) use runs::{Run, RunReader, RunWriter, store};
-pub(crate) use spill::Spill;
+pub(crate) use spill::{Spill, Spiller};
 
 use crate::container::{Entry, SlotKey, Table};
 use crate::error::MemoryError;

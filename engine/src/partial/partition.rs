@@ -3,6 +3,7 @@
 
 use super::pairs::Pairs;
 use super::runs::Run;
+use super::tiers::Tiers;
 use crate::container::{Entry, SlotKey};
 use crate::error::MemoryError;
 use crate::memory::ChunkPool;
@@ -20,12 +21,17 @@ pub(crate) struct Partition<V: Copy> {
     /// Folding is due at this many pairs.
     fold_at: usize,
     /// What was spilled, each run folded and in canonical order.
-    pub(crate) runs: Vec<Run>,
+    pub(crate) runs: Tiers,
 }
 
 impl<V: Copy> Partition<V> {
     pub(super) fn new(pool: &Arc<ChunkPool>) -> Partition<V> {
-        Partition { pairs: Pairs::new(pool), segments: 0, fold_at: FOLD_LEAST, runs: Vec::new() }
+        Partition {
+            pairs: Pairs::new(pool),
+            segments: 0,
+            fold_at: FOLD_LEAST,
+            runs: Tiers::default(),
+        }
     }
 
     /// Says that the pairs that follow come from another table than those before.

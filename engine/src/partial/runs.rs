@@ -9,7 +9,7 @@ use super::form::{BlockReader, Form, OpenBlock, Sealer};
 use crate::container::{Entry, SlotKey};
 use crate::error::{Error, MemoryError, Result};
 use crate::memory::{ByteArena, ChunkPool, ValueStore};
-use crate::storage::Scratch;
+use crate::storage::{Region, Scratch};
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
@@ -22,6 +22,8 @@ pub(crate) struct Run {
     pub(crate) number: usize,
     pub(crate) extents: Vec<Range<u64>>,
     pub(crate) pairs: u64,
+    /// How often its pairs were merged since they were spilled.
+    pub(super) level: u32,
 }
 
 impl Run {
@@ -34,6 +36,13 @@ impl Run {
         self.extents.iter().map(|extent| extent.end - extent.start).sum()
     }
 
+    /// Memory that it takes to know where the run lies, in bytes.
+    pub(crate) fn index_bytes(&self) -> usize {
+        // Lists grow by doubling: half as much again on average. A run's is an allocation of its own.
+        const ALLOCATION_BYTES: usize = 32;
+        (size_of::<Run>() + self.extents.len() * size_of::<Range<u64>>()) * 3 / 2 + ALLOCATION_BYTES
+    }
+
     /// Adds a block at the end.
     pub(crate) fn add(&mut self, block: Range<u64>, pairs: u64) {
         self.pairs += pairs;
@@ -44,19 +53,20 @@ impl Run {
     }
 }
 
-/// Seals a block and adds it to a run.
+/// Seals a block and writes it where `place(bytes, pairs)` says.
 pub(crate) fn store(
     scratch: &Scratch,
     sealer: &mut Sealer,
     block: &mut OpenBlock,
-    run: &mut Run,
+    number: usize,
+    place: impl FnOnce(u64, u64) -> Range<u64>,
 ) -> Result<()> {
     let pairs = block.pairs();
-    let sealed = sealer.seal(block, run.number)?;
+    let sealed = sealer.seal(block, number)?;
+    let place = place(sealed.len() as u64, pairs);
     let began = Instant::now();
-    let extent = scratch.append(sealed)?;
+    scratch.write(sealed, place.start)?;
     sealer.wrote(began.elapsed());
-    run.add(extent, pairs);
     Ok(())
 }
 
@@ -66,6 +76,7 @@ pub(crate) struct RunWriter<F> {
     block: OpenBlock,
     sealer: Sealer,
     run: Run,
+    region: Region,
     form: PhantomData<fn() -> F>,
 }
 
@@ -80,6 +91,7 @@ impl<F: Form> RunWriter<F> {
             block: OpenBlock::new(chunks.blocks(), block_bytes)?,
             sealer: Sealer::new(chunks.blocks()),
             run: Run::default(),
+            region: Region::default(),
             form: PhantomData,
         })
     }
@@ -103,8 +115,12 @@ impl<F: Form> RunWriter<F> {
     }
 
     fn store(&mut self) -> Result<()> {
-        let (scratch, run) = (&self.scratch, &mut self.run);
-        store(scratch, &mut self.sealer, &mut self.block, run)
+        let (scratch, run, region) = (&self.scratch, &mut self.run, &mut self.region);
+        store(scratch, &mut self.sealer, &mut self.block, run.number, |bytes, pairs| {
+            let place = region.take(scratch, bytes);
+            run.add(place.clone(), pairs);
+            place
+        })
     }
 }
 

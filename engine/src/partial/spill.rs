@@ -1,8 +1,10 @@
 //! Spilling: when the pairs in memory pass their share of the budget, partitions go to disk, one
-//! after the other and round about, each folded and as a run of blocks.
+//! after the other and round about, each folded and as a run of blocks. Runs that become many are
+//! joined at once, so that to know where they lie takes little memory.
 
 use super::fold::Folder;
 use super::form::{Accumulators, Form};
+use super::merger::Merger;
 use super::runs::{Run, RunWriter};
 use super::{PARTITIONS, Partial};
 use crate::aggregate::Aggregate;
@@ -10,7 +12,6 @@ use crate::error::{MemoryError, Result};
 use crate::memory::{BlockPool, ChunkPool, Reserved};
 use crate::sizing::Shares;
 use crate::storage::Scratch;
-use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -24,10 +25,16 @@ pub(crate) struct Spill {
     /// The partition that is spilled next.
     next: AtomicUsize,
     began: AtomicBool,
-    /// Where runs lie is held in memory, too: counted here, and not given back before the end.
+    /// Where runs lie is held in memory, too: what it takes now, and the most it ever took.
     index: Mutex<(usize, Reserved)>,
     /// Held while lists are spilled.
     alone: Mutex<()>,
+}
+
+/// What a worker spills with.
+pub(crate) struct Spiller<C: Aggregate> {
+    writer: RunWriter<Accumulators<C>>,
+    merger: Merger<C>,
 }
 
 impl Spill {
@@ -50,6 +57,17 @@ impl Spill {
         &self.shares
     }
 
+    pub(crate) fn spiller<C: Aggregate>(
+        &self,
+        chunks: &Arc<ChunkPool>,
+    ) -> Result<Spiller<C>, MemoryError> {
+        Ok(Spiller { writer: self.writer(chunks)?, merger: self.merger(chunks) })
+    }
+
+    pub(crate) fn merger<C: Aggregate>(&self, chunks: &Arc<ChunkPool>) -> Merger<C> {
+        Merger::new(&self.scratch, chunks, &self.shares)
+    }
+
     /// A worker's writer of runs.
     pub(crate) fn writer<F: Form>(
         &self,
@@ -63,14 +81,12 @@ impl Spill {
         chunks.held_bytes() > self.shares.partial_bytes
     }
 
-    /// Counts what it takes to know where so many runs and extents lie.
-    pub(crate) fn note(&self, runs: usize, extents: usize) -> Result<(), MemoryError> {
-        // Lists grow by doubling: half as much again on average. A run's is an allocation of its own.
-        const ALLOCATION_BYTES: usize = 32;
-        let run_bytes = size_of::<Run>() * 3 / 2 + ALLOCATION_BYTES;
-        let bytes = runs * run_bytes + extents * size_of::<Range<u64>>() * 3 / 2;
+    /// Counts what it takes to know where a run lies that was `made`, and no more for those that are
+    /// `gone`.
+    pub(crate) fn note(&self, made: &Run, gone: &[Run]) -> Result<(), MemoryError> {
         let (total, memory) = &mut *self.index.lock().unwrap_or_else(PoisonError::into_inner);
-        *total += bytes;
+        *total += made.index_bytes();
+        *total -= gone.iter().map(Run::index_bytes).sum::<usize>().min(*total);
         memory.cover(*total)
     }
 
@@ -85,17 +101,18 @@ impl Spill {
         partial: &Partial<C::Accumulator>,
         chunks: &ChunkPool,
         folder: &mut Folder<C>,
-        writer: &mut RunWriter<Accumulators<C>>,
+        spiller: &mut Spiller<C>,
     ) -> Result<()> {
         if C::KEEPS_VALUES {
-            return self.relieve_lists(partial, chunks, folder, writer);
+            return self.relieve_lists(partial, chunks, folder, spiller);
         }
         for _ in 0..PARTITIONS {
             if chunks.held_bytes() <= self.shares.partial_bytes / LEFT_DIVISOR {
                 break;
             }
             let number = self.next.fetch_add(1, Ordering::Relaxed) % PARTITIONS;
-            self.spill(number, partial, folder, writer)?;
+            self.spill(number, partial, folder, spiller)?;
+            self.join(number, partial, spiller)?;
         }
         Ok(())
     }
@@ -107,7 +124,7 @@ impl Spill {
         partial: &Partial<C::Accumulator>,
         chunks: &ChunkPool,
         folder: &mut Folder<C>,
-        writer: &mut RunWriter<Accumulators<C>>,
+        spiller: &mut Spiller<C>,
     ) -> Result<()> {
         // One at a time: whoever comes meanwhile waits until there is room.
         let _alone = self.alone.lock().unwrap_or_else(PoisonError::into_inner);
@@ -115,7 +132,10 @@ impl Spill {
             return Ok(());
         }
         let values = partial.take_values();
-        (0..PARTITIONS).try_for_each(|number| self.spill(number, partial, folder, writer))?;
+        for number in 0..PARTITIONS {
+            self.spill(number, partial, folder, spiller)?;
+            self.join(number, partial, spiller)?;
+        }
         drop(values);
         Ok(())
     }
@@ -126,18 +146,36 @@ impl Spill {
         number: usize,
         partial: &Partial<C::Accumulator>,
         folder: &mut Folder<C>,
-        writer: &mut RunWriter<Accumulators<C>>,
+        spiller: &mut Spiller<C>,
     ) -> Result<()> {
         let mut partition = partial.partition(number);
         if partition.pairs.len() == 0 {
             return Ok(());
         }
         self.began.store(true, Ordering::Relaxed);
-        writer.begin(number);
-        folder.spill(&mut partition, writer)?;
-        let run = writer.finish()?;
-        self.note(1, run.extents.len())?;
+        spiller.writer.begin(number);
+        folder.spill(&mut partition, &mut spiller.writer)?;
+        let run = spiller.writer.finish()?;
+        self.note(&run, &[])?;
         partition.spilled(run);
+        Ok(())
+    }
+
+    /// Joins a partition's runs while there are enough of a level.
+    fn join<C: Aggregate>(
+        &self,
+        number: usize,
+        partial: &Partial<C::Accumulator>,
+        spiller: &mut Spiller<C>,
+    ) -> Result<()> {
+        let merger = &mut spiller.merger;
+        let fan_in = merger.fan_in();
+        let full = || partial.partition(number).runs.take_full(fan_in);
+        while let Some(full) = full() {
+            let joined = merger.join(&full.runs)?;
+            self.note(&joined, &full.runs)?;
+            partial.partition(number).runs.joined(&full, joined);
+        }
         Ok(())
     }
 }

@@ -185,9 +185,9 @@ impl<'r, J: Job> ReduceStage<'r, J> {
     fn spill_rest(&self, spill: &Spill) -> Result<()> {
         let workers = PerWorker::new(self.pool.workers());
         for_each(self.pool, self.failure, STAGE, PARTITIONS, |index, number| {
-            let make = || Ok((Folder::new(self.chunks)?, spill.writer(self.chunks)?));
-            workers.with(index, make, |(folder, writer)| {
-                spill.spill::<J::Combine>(number, self.partial, folder, writer)
+            let make = || Ok((Folder::new(self.chunks)?, spill.spiller(self.chunks)?));
+            workers.with(index, make, |(folder, spiller)| {
+                spill.spill::<J::Combine>(number, self.partial, folder, spiller)
             })
         })
     }
@@ -196,8 +196,8 @@ impl<'r, J: Job> ReduceStage<'r, J> {
     /// fair sample of the answer.
     fn scatter_stored(&self, spill: &'r Spill) -> Result<Reduced<Value<J>>> {
         let on_disk = |number: usize| {
-            let partition = self.partial.partition(number);
-            let sizes = partition.runs.iter().map(|run| (run.pairs, run.bytes()));
+            let mut partition = self.partial.partition(number);
+            let sizes = partition.runs.runs_mut().iter().map(|run| (run.pairs, run.bytes()));
             sizes.fold((0, 0), |sum: (u64, u64), size| (sum.0 + size.0, sum.1 + size.1))
         };
         let sizes: Vec<(u64, u64)> = (0..PARTITIONS).map(on_disk).collect();
@@ -205,13 +205,12 @@ impl<'r, J: Job> ReduceStage<'r, J> {
             sizes.iter().fold((0, 0), |sum, size| (sum.0 + size.0, sum.1 + size.1));
         let largest = (0..PARTITIONS).max_by_key(|&number| sizes[number]).unwrap_or_default();
         let sample = Sample::new(self.ranking(), self.order, spill.shares().sample_bytes);
-        let mut merger = self.merger(spill);
-        let runs = self.partial.partition(largest).runs.clone();
         let mut sampling = Finishing::<J::Combine, _>::new(sample);
-        merger.merge(largest, &runs, &mut sampling)?;
-        let sample = sampling.taker;
+        let mut merger = spill.merger::<J::Combine>(self.chunks);
+        merger.merge(self.partial.partition(largest).runs.runs_mut(), &mut sampling)?;
         drop(merger);
-        let ranges = StoredRanges::new(sample, pairs, bytes, spill, self.chunks);
+        let sample = sampling.taker;
+        let ranges = StoredRanges::new(sample, pairs, bytes, spill, self.chunks)?;
         let workers = self.merge_all(spill, || Ok(StoredScatter::new(&ranges)?))?;
         let (scatters, totals) = split_totals(workers);
         scatters.into_iter().try_for_each(StoredScatter::finish)?;
@@ -236,14 +235,13 @@ impl<'r, J: Job> ReduceStage<'r, J> {
         self.for_each_partition(|index, number, partition| {
             let make = || {
                 let taker = Finishing::new(spill.writer(self.chunks)?);
-                Ok(Worker { folder: self.merger(spill), taker })
+                Ok(Worker { folder: spill.merger(self.chunks), taker })
             };
             workers.with(index, make, |worker: &mut Merging<J, RunWriter<Answers<J::Combine>>>| {
                 worker.taker.taker.begin(number);
-                let merged = std::mem::take(&mut partition.runs);
-                worker.folder.merge(number, &merged, &mut worker.taker)?;
-                free(spill, &merged)?;
+                merge(spill, partition, &mut worker.folder, &mut worker.taker)?;
                 let run = worker.taker.taker.finish()?;
+                spill.note(&run, &[])?;
                 *runs[number].lock().unwrap_or_else(PoisonError::into_inner) = run;
                 Ok(())
             })
@@ -253,10 +251,6 @@ impl<'r, J: Job> ReduceStage<'r, J> {
             runs.into_iter().map(|run| run.into_inner().unwrap_or_else(PoisonError::into_inner));
         let ranges = runs.filter(|run| run.pairs > 0).map(Range::Stored).collect();
         Ok(Reduced { ranges, long_keys: Vec::new(), totals })
-    }
-
-    fn merger(&self, spill: &Spill) -> Merger<J::Combine> {
-        Merger::new(spill.scratch(), self.chunks, spill.shares())
     }
 
     /// Folds every partition into the takers that workers make.
@@ -284,15 +278,13 @@ impl<'r, J: Job> ReduceStage<'r, J> {
         taker: impl Fn() -> Result<T> + Sync,
     ) -> Result<Vec<Merging<J, T>>> {
         let workers = PerWorker::new(self.pool.workers());
-        self.for_each_partition(|index, number, partition| {
+        self.for_each_partition(|index, _, partition| {
             let make = || {
                 let taker = Finishing::new(taker()?);
-                Ok(Worker { folder: self.merger(spill), taker })
+                Ok(Worker { folder: spill.merger(self.chunks), taker })
             };
             workers.with(index, make, |worker: &mut Merging<J, T>| {
-                let runs = std::mem::take(&mut partition.runs);
-                worker.folder.merge(number, &runs, &mut worker.taker)?;
-                free(spill, &runs)
+                merge(spill, partition, &mut worker.folder, &mut worker.taker)
             })
         })?;
         Ok(workers.into_values().collect())
@@ -325,8 +317,15 @@ impl<'r, J: Job> ReduceStage<'r, J> {
 
 const STAGE: &str = "the reduce stage";
 
-/// Gives the space of runs back that were read for the last time.
-fn free(spill: &Spill, runs: &[Run]) -> Result<()> {
+/// Hands a partition's pairs from its runs to `taker`, and gives their space back.
+fn merge<C: Aggregate, T: Taker<C::Accumulator, Error = Error>>(
+    spill: &Spill,
+    partition: &mut Partition<C::Accumulator>,
+    merger: &mut Merger<C>,
+    taker: &mut T,
+) -> Result<()> {
+    let mut runs = std::mem::take(partition.runs.runs_mut());
+    merger.merge(&mut runs, taker)?;
     Ok(runs.iter().try_for_each(|run| spill.scratch().free(&run.extents))?)
 }
 

@@ -9,19 +9,24 @@ use crate::aggregate::Aggregate;
 use crate::container::{Entry, ShortKey, SlotKey};
 use crate::error::{Error, MemoryError, Result};
 use crate::job::Job;
-use crate::memory::{ByteArena, ChunkPool};
+use crate::memory::{ByteArena, ChunkPool, Reserved};
 use crate::options::Order;
 use crate::partial::{
     Answers, Form, OpenBlock, PairRef, Run, RunReader, Sealer, Spill, Taker, read_run, store,
 };
+use crate::storage::Region;
 use std::sync::{Arc, Mutex, PoisonError};
 
 type Value<J> = <<J as Job>::Combine as Aggregate>::Reduced;
 
+/// Memory that the places of a range's blocks take: a few, for they lie in regions.
+const PLACES_BYTES: usize = 512;
+
 /// Ranges while they are filled.
 pub(super) struct StoredRanges<'r, J: Job> {
     splitters: Splitters<'r, J>,
-    runs: Vec<Mutex<Run>>,
+    runs: Vec<Mutex<(Run, Region)>>,
+    _memory: Reserved,
     spill: &'r Spill,
     chunks: Arc<ChunkPool>,
 }
@@ -35,20 +40,23 @@ impl<'r, J: Job> StoredRanges<'r, J> {
         bytes: u64,
         spill: &'r Spill,
         chunks: &Arc<ChunkPool>,
-    ) -> StoredRanges<'r, J> {
+    ) -> Result<StoredRanges<'r, J>, MemoryError> {
         let shares = spill.shares();
         // Half of what a range may have, for sampled ranges differ.
         let half = (shares.range_bytes as u64 / 2).max(1);
         let wanted = sorting_bytes::<J>(pairs, bytes) / half + 1;
         let most = (shares.scatter_bytes / shares.block_bytes).max(2);
         let splitters = sample.splitters((wanted as usize).clamp(2, most));
-        let runs = (0..splitters.ranges()).map(|range| Mutex::new(Run::new(range))).collect();
-        StoredRanges { splitters, runs, spill, chunks: Arc::clone(chunks) }
+        let runs = (0..splitters.ranges()).map(|range| (Run::new(range), Region::default()));
+        let runs: Vec<_> = runs.map(Mutex::new).collect();
+        let bytes = runs.len() * PLACES_BYTES;
+        let memory = Reserved::new(chunks.blocks(), bytes, "the places of what is on disk")?;
+        Ok(StoredRanges { splitters, runs, _memory: memory, spill, chunks: Arc::clone(chunks) })
     }
 
     pub(super) fn into_runs(self) -> Vec<Run> {
         let runs = self.runs.into_iter();
-        let runs = runs.map(|run| run.into_inner().unwrap_or_else(PoisonError::into_inner));
+        let runs = runs.map(|run| run.into_inner().unwrap_or_else(PoisonError::into_inner).0);
         runs.filter(|run| run.pairs > 0).collect()
     }
 }
@@ -86,15 +94,14 @@ impl<'r, J: Job> StoredScatter<'r, J> {
     }
 
     fn store(&mut self, range: usize) -> Result<()> {
-        let mut stored = Run::new(range);
         let scratch = self.ranges.spill.scratch();
-        store(scratch, &mut self.sealer, &mut self.open[range], &mut stored)?;
-        let mut run = self.ranges.runs[range].lock().unwrap_or_else(PoisonError::into_inner);
-        let pairs = stored.pairs;
-        self.ranges.spill.note(0, stored.extents.len())?;
-        stored.extents.into_iter().for_each(|extent| run.add(extent, 0));
-        run.pairs += pairs;
-        Ok(())
+        store(scratch, &mut self.sealer, &mut self.open[range], range, |bytes, pairs| {
+            let mut run = self.ranges.runs[range].lock().unwrap_or_else(PoisonError::into_inner);
+            let (run, region) = &mut *run;
+            let place = region.take(scratch, bytes);
+            run.add(place.clone(), pairs);
+            place
+        })
     }
 
     /// Puts what is still gathered on disk.
@@ -134,8 +141,7 @@ pub(super) fn divide<J: Job>(
 ) -> Result<()> {
     let shares = spill.shares();
     if sorting_bytes::<J>(run.pairs, run.bytes()) <= shares.range_bytes as u64 || run.pairs < 2 {
-        into.push(Range::Stored(run));
-        return Ok(());
+        return push(run, spill, into);
     }
     let mut reader =
         RunReader::<Answers<J::Combine>>::new(spill.scratch(), chunks, shares.block_bytes)?;
@@ -145,7 +151,7 @@ pub(super) fn divide<J: Job>(
         Ok(())
     })?;
     let pairs = run.pairs;
-    let ranges = StoredRanges::new(sample, pairs, run.bytes(), spill, chunks);
+    let ranges = StoredRanges::new(sample, pairs, run.bytes(), spill, chunks)?;
     let mut scatter = StoredScatter::new(&ranges)?;
     read_run(&mut reader, run.number, &run.extents, |pair| {
         let range = ranges.splitters.range_of_pair(pair);
@@ -157,10 +163,16 @@ pub(super) fn divide<J: Job>(
     for part in ranges.into_runs() {
         if part.pairs == pairs {
             // One pair is larger than all others together: nothing is left to divide by.
-            into.push(Range::Stored(part));
+            push(part, spill, into)?;
         } else {
             divide(part, ranking, order, spill, chunks, into)?;
         }
     }
+    Ok(())
+}
+
+fn push<V: Copy>(run: Run, spill: &Spill, into: &mut Vec<Range<V>>) -> Result<()> {
+    spill.note(&run, &[])?;
+    into.push(Range::Stored(run));
     Ok(())
 }

@@ -107,7 +107,7 @@ fn try_answer(
         if let Some(spill) = partial.spill() {
             assert!(spill.is_due(&chunks));
             let mut folder = Folder::<Sum<u64>>::new(&chunks)?;
-            spill.relieve(&partial, &chunks, &mut folder, &mut spill.writer(&chunks)?)?;
+            spill.relieve(&partial, &chunks, &mut folder, &mut spill.spiller(&chunks)?)?;
             assert!(!spill.is_due(&chunks));
         }
     }

@@ -15,7 +15,7 @@ mod tests;
 
 pub use disk::Disk;
 pub use faulty::{Call, Fault, Faulty};
-pub(crate) use scratch::Scratch;
+pub(crate) use scratch::{Region, Scratch};
 
 use crate::error::StorageError;
 use std::fmt;

@@ -1,5 +1,7 @@
-//! Scratch: one file without a name, to which blocks are appended from any thread and read back. It
-//! is made when the first block is written, and its space is free again when it is dropped.
+//! Scratch: one file without a name, to which blocks are written from any thread and read back. It
+//! is made when the first block is written, and its space is free again when it is dropped. Who
+//! writes much that belongs together reserves regions for it, so that a few places say where it lies,
+//! however much it is.
 
 use super::{Storage, StoredFile};
 use crate::error::StorageError;
@@ -13,7 +15,37 @@ pub(crate) struct Scratch {
     storage: Arc<dyn Storage>,
     file: OnceLock<Box<dyn StoredFile>>,
     opening: Mutex<()>,
-    bytes: AtomicU64,
+    /// Where nothing was reserved yet.
+    end: AtomicU64,
+    written: AtomicU64,
+}
+
+/// The shortest and the longest stretch that is reserved at once, in bytes.
+const REGION_BYTES_LEAST: u64 = 256 << 10;
+const REGION_BYTES_MOST: u64 = 1 << 30;
+
+/// A stretch of the file for bytes that belong together. What is never written of it is a hole, which
+/// takes no space.
+#[derive(Default)]
+pub(crate) struct Region {
+    left: Range<u64>,
+    taken: u64,
+}
+
+impl Region {
+    /// The next place for so many bytes. A new stretch is as long as all that was taken so far, so
+    /// that their number grows by one when the bytes have doubled.
+    pub(crate) fn take(&mut self, scratch: &Scratch, bytes: u64) -> Range<u64> {
+        if self.left.end - self.left.start < bytes {
+            let more = self.taken.clamp(REGION_BYTES_LEAST, REGION_BYTES_MOST).max(bytes);
+            let start = scratch.end.fetch_add(more, Ordering::Relaxed);
+            self.left = start..start + more;
+        }
+        let place = self.left.start..self.left.start + bytes;
+        self.left.start = place.end;
+        self.taken += bytes;
+        place
+    }
 }
 
 impl Scratch {
@@ -22,7 +54,8 @@ impl Scratch {
             storage: Arc::clone(storage),
             file: OnceLock::new(),
             opening: Mutex::new(()),
-            bytes: AtomicU64::new(0),
+            end: AtomicU64::new(0),
+            written: AtomicU64::new(0),
         })
     }
 
@@ -37,14 +70,20 @@ impl Scratch {
         parts: [&[u8]; N],
     ) -> Result<Range<u64>, StorageError> {
         let len = parts.iter().map(|part| part.len() as u64).sum();
-        let file = self.file()?;
-        let start = self.bytes.fetch_add(len, Ordering::Relaxed);
+        let start = self.end.fetch_add(len, Ordering::Relaxed);
         let mut at = start;
         for part in parts {
-            file.write_all_at(part, at)?;
+            self.write(part, at)?;
             at += part.len() as u64;
         }
-        Ok(at - len..at)
+        Ok(start..at)
+    }
+
+    /// Writes bytes where a region has taken a place for them.
+    pub(crate) fn write(&self, bytes: &[u8], offset: u64) -> Result<(), StorageError> {
+        self.file()?.write_all_at(bytes, offset)?;
+        self.written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Fills `into` from `offset` on.
@@ -59,7 +98,7 @@ impl Scratch {
 
     /// Bytes written so far.
     pub(crate) fn bytes(&self) -> u64 {
-        self.bytes.load(Ordering::Relaxed)
+        self.written.load(Ordering::Relaxed)
     }
 
     /// That what was read at `offset` is not what was written there.

@@ -30,6 +30,33 @@ fn scratch_files_hold_bytes_and_leave_no_name() {
 }
 
 #[test]
+fn regions_of_two_writers_lie_in_few_places() {
+    let (_folder, disk) = folder();
+    let scratch = Scratch::new(&disk);
+    let mut writers = [(Region::default(), Vec::new()), (Region::default(), Vec::new())];
+    for block in 0..4000_u64 {
+        for (region, places) in &mut writers {
+            let place = region.take(&scratch, 1000 + block % 7);
+            scratch.write(&block.to_le_bytes(), place.start).unwrap();
+            places.push(place);
+        }
+    }
+    assert_eq!(scratch.bytes(), 2 * 4000 * 8);
+    for (_, places) in &writers {
+        let pieces = places.windows(2).filter(|two| two[0].end != two[1].start).count() + 1;
+        assert!(pieces <= 6, "{pieces}");
+        for (block, place) in (0_u64..).zip(places) {
+            let mut bytes = [0; 8];
+            scratch.read(place.start, &mut bytes).unwrap();
+            assert_eq!(u64::from_le_bytes(bytes), block);
+        }
+    }
+    let mut places: Vec<_> = writers.iter().flat_map(|(_, places)| places).collect();
+    places.sort_by_key(|place| place.start);
+    assert!(places.windows(2).all(|two| two[0].end <= two[1].start), "two hold the same place");
+}
+
+#[test]
 fn where_files_must_have_a_name_they_lose_it_at_once() {
     let (folder, _) = folder();
     let disk = Disk::new(folder.path());
