@@ -6,7 +6,7 @@ use crate::container::{Adaptive, Container, Entry, MediumKey};
 use crate::error::{Error, MemoryError, Result};
 use crate::input::Input;
 use crate::job::Job;
-use crate::memory::{BlockPool, Budget, resident_bytes};
+use crate::memory::{BlockPool, Budget, resident_bytes, return_large_allocations};
 use crate::options::Options;
 use crate::output::Output;
 use crate::schedule::Pool;
@@ -161,6 +161,9 @@ impl EngineBuilder {
         let pin = pinning(&topology, workers);
         let pool = Pool::new(workers, pin)
             .map_err(|cause| Error::System { action: "start the workers", cause })?;
+        if self.memory_bytes.is_some() {
+            return_large_allocations();
+        }
         let beside_bytes =
             resident_bytes() + BESIDE_BYTES + workers as u64 * BESIDE_BYTES_PER_WORKER;
         let budget = self.memory_bytes.map(|bytes| bytes.saturating_sub(beside_bytes));

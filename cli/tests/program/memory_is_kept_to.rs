@@ -48,6 +48,29 @@ fn the_peak_of_the_process_is_within_the_budget_and_the_answer_the_same() {
     }
 }
 
+/// The values of one key must fit, several times, while they are merged and written; so must the text
+/// that they become, and none of it may escape the count.
+#[test]
+fn a_key_of_many_values_is_held_within_the_budget() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = |i: u64| format!("the {:x} the\n", i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let text: String = (0..250_000).map(line).collect();
+    let text = write(folder.path(), "text", text);
+    let (text, stats_json) = (text.to_str().unwrap(), folder.path().join("stats"));
+    let index = |more: &[&str]| tegula().args(["index", text, "-j2"]).args(more).output().unwrap();
+    let limited = index(&[
+        "--memory=72M",
+        "--scratch",
+        folder.path().to_str().unwrap(),
+        "--stats-json",
+        stats_json.to_str().unwrap(),
+    ]);
+    assert!(answer(limited) == answer(index(&[])));
+    let stats = stats(folder.path());
+    assert!(stats["spilled_bytes"].as_u64().unwrap() > 0, "{stats:#}");
+    assert!(stats["memory_resident_peak"].as_u64().unwrap() <= 72 << 20, "{stats:#}");
+}
+
 #[test]
 fn too_little_is_refused_with_the_least_that_would_do() {
     let folder = tempfile::tempdir().unwrap();

@@ -101,6 +101,14 @@ impl<T: Element + ?Sized> Aggregate for Collect<T> {
         a.len().cmp(&b.len())
     }
 
+    fn form_bytes(list: &List<T>) -> usize {
+        list.form_bytes()
+    }
+
+    fn reduced_form_bytes(list: &List<T>) -> usize {
+        list.form_bytes()
+    }
+
     fn encode(list: &List<T>, out: &mut Vec<u8>) {
         list.encode(out);
     }

@@ -87,6 +87,10 @@ impl<R: Reduce> Aggregate for Group<R> {
         R::rank(a, b)
     }
 
+    fn form_bytes(list: &List<R::Value>) -> usize {
+        list.form_bytes()
+    }
+
     fn encode(list: &List<R::Value>, out: &mut Vec<u8>) {
         list.encode(out);
     }

@@ -141,16 +141,40 @@ impl<T: Element + ?Sized> List<T> {
     }
 
     /// The values in the order of the input. Linear where they stand in that order (so with one
-    /// worker); else they are sorted by split, runs of splits as they are.
+    /// worker); else places of runs of one split, of which there are fewer than values, are sorted.
     pub(super) fn values(&self) -> Values<'_, T> {
         let order = if self.records().is_sorted_by_key(|(split, _)| split) {
             InOrder::AsTheyStand(self.records())
         } else {
-            let mut all: Vec<_> = self.records().collect();
-            all.sort_by_key(|record| record.0);
-            InOrder::Sorted(all.into_iter())
+            let mut runs = self.runs();
+            runs.sort_by_key(|run| run.split);
+            InOrder::BySplit(BySplit { current: None, rest: runs.into_iter(), left: self.len() })
         };
         Values { order }
+    }
+
+    /// Runs of records of one split, as they stand.
+    fn runs(&self) -> Vec<SplitRun<'_, T>> {
+        let mut runs: Vec<SplitRun<'_, T>> = Vec::new();
+        let mut records = self.records();
+        loop {
+            let from = records.at;
+            let Some((split, _)) = records.next() else { return runs };
+            match runs.last_mut() {
+                Some(last) if last.split == split => last.records.left += 1,
+                _ => {
+                    let records = Records { at: from, left: 1, list: PhantomData };
+                    runs.push(SplitRun { split, records });
+                }
+            }
+        }
+    }
+
+    /// Bytes of the byte form, which are at most those of the records and its own head.
+    pub(super) fn form_bytes(&self) -> usize {
+        const HEAD_BYTES: usize = 8;
+        let values = self.records().map(|(_, value)| NUMBER_BYTES + T::len(&T::hold(value)));
+        HEAD_BYTES + values.sum::<usize>()
     }
 
     /// Appends the byte form: the number of values as 8 bytes, then in the order of the input each
@@ -163,7 +187,7 @@ impl<T: Element + ?Sized> List<T> {
         };
         match self.values().order {
             InOrder::AsTheyStand(records) => records.for_each(&mut put),
-            InOrder::Sorted(records) => records.for_each(&mut put),
+            InOrder::BySplit(records) => records.for_each(&mut put),
         }
     }
 
@@ -214,6 +238,38 @@ impl<'a, T: Element + ?Sized> Iterator for Records<'a, T> {
     }
 }
 
+/// Neighbouring records of one split.
+struct SplitRun<'a, T: Element + ?Sized> {
+    split: u32,
+    records: Records<'a, T>,
+}
+
+/// Records, run by run.
+struct BySplit<'a, T: Element + ?Sized> {
+    current: Option<Records<'a, T>>,
+    rest: std::vec::IntoIter<SplitRun<'a, T>>,
+    left: usize,
+}
+
+impl<'a, T: Element + ?Sized> Iterator for BySplit<'a, T> {
+    type Item = (u32, T::Value<'a>);
+
+    #[inline]
+    fn next(&mut self) -> Option<(u32, T::Value<'a>)> {
+        loop {
+            if let Some(record) = self.current.as_mut().and_then(Iterator::next) {
+                self.left -= 1;
+                return Some(record);
+            }
+            self.current = Some(self.rest.next()?.records);
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+
 /// The values of a key, in the order of the input.
 pub struct Values<'a, T: Element + ?Sized> {
     order: InOrder<'a, T>,
@@ -221,7 +277,7 @@ pub struct Values<'a, T: Element + ?Sized> {
 
 enum InOrder<'a, T: Element + ?Sized> {
     AsTheyStand(Records<'a, T>),
-    Sorted(std::vec::IntoIter<(u32, T::Value<'a>)>),
+    BySplit(BySplit<'a, T>),
 }
 
 impl<'a, T: Element + ?Sized> Iterator for Values<'a, T> {
@@ -231,7 +287,7 @@ impl<'a, T: Element + ?Sized> Iterator for Values<'a, T> {
     fn next(&mut self) -> Option<T::Value<'a>> {
         match &mut self.order {
             InOrder::AsTheyStand(records) => records.next(),
-            InOrder::Sorted(records) => records.next(),
+            InOrder::BySplit(records) => records.next(),
         }
         .map(|(_, value)| value)
     }
@@ -239,7 +295,7 @@ impl<'a, T: Element + ?Sized> Iterator for Values<'a, T> {
     fn size_hint(&self) -> (usize, Option<usize>) {
         match &self.order {
             InOrder::AsTheyStand(records) => records.size_hint(),
-            InOrder::Sorted(records) => records.size_hint(),
+            InOrder::BySplit(records) => records.size_hint(),
         }
     }
 }

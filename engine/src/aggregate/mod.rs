@@ -76,6 +76,16 @@ pub trait Aggregate: Sized + 'static {
     /// Ranks two answers.
     #[doc(hidden)]
     fn rank(a: &Self::Reduced, b: &Self::Reduced) -> Ordering;
+    /// Bytes of the accumulator's byte form, where they may be many.
+    #[doc(hidden)]
+    fn form_bytes(_: &Self::Accumulator) -> usize {
+        0
+    }
+    /// Bytes of an answer's byte form, where they may be many.
+    #[doc(hidden)]
+    fn reduced_form_bytes(_: &Self::Reduced) -> usize {
+        0
+    }
     /// Appends the accumulator's byte form.
     #[doc(hidden)]
     fn encode(accumulator: &Self::Accumulator, out: &mut Vec<u8>);

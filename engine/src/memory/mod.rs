@@ -5,16 +5,20 @@
 //! and not to the system (Ostrich, section 4.3: buffers are reused over sub-jobs, none freed before
 //! the end).
 
+mod allocator;
 mod arena;
 mod block;
 mod budget;
+mod buffer;
 mod chunk;
 mod reserved;
 mod values;
 
+pub(crate) use allocator::return_large_allocations;
 pub(crate) use arena::ByteArena;
 pub(crate) use block::{Access, Block, BlockPool};
 pub(crate) use budget::Budget;
+pub(crate) use buffer::Buffer;
 pub(crate) use chunk::{ChunkList, ChunkPool};
 pub(crate) use reserved::Reserved;
 pub(crate) use values::KeptValues;

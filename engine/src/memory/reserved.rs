@@ -35,6 +35,12 @@ impl Reserved {
         if bytes > self.bytes { self.grow(bytes) } else { Ok(()) }
     }
 
+    /// Sees to it that `bytes` are counted, no more and no less. After a refusal nothing is.
+    pub(crate) fn fit(&mut self, bytes: usize) -> Result<(), MemoryError> {
+        self.blocks.budget().give(std::mem::take(&mut self.bytes));
+        self.cover(bytes)
+    }
+
     #[cold]
     fn grow(&mut self, bytes: usize) -> Result<(), MemoryError> {
         self.blocks.count(bytes - self.bytes, self.purpose)?;

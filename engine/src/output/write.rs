@@ -5,10 +5,11 @@ use super::turns::Turns;
 use super::{Answer, Output, Value, show};
 use crate::aggregate::Aggregate;
 use crate::cancel::Cancel;
-use crate::error::Result;
+use crate::error::{MemoryError, Result};
 use crate::failure::Failure;
 use crate::job::Job;
 use crate::key::Key;
+use crate::memory::Buffer;
 use crate::merge::{Held, Piece};
 use crate::partial::{Answers, PairRef, RunReader, read_run};
 use crate::schedule::{Cursor, PerWorker, Step};
@@ -20,6 +21,8 @@ use std::path::Path;
 const PORTION_PAIRS: usize = 8 << 10;
 /// A portion that comes to more text than this is written piece by piece.
 const TEXT_BYTES: usize = 1 << 20;
+/// Text that is written at once with little memory to spare.
+const TEXT_BYTES_LEAST: usize = 64 << 10;
 
 /// Pairs stand in another order than they are shown in; this many ahead of the one that is formatted
 /// are asked for.
@@ -33,7 +36,7 @@ enum Portion<'o, V: Copy> {
 
 /// What a worker writes with.
 struct Writer<C: Aggregate> {
-    text: Vec<u8>,
+    text: Buffer,
     reader: Option<RunReader<Answers<C>>>,
 }
 
@@ -61,12 +64,11 @@ impl<J: Job> Output<J> {
             // Dropped last: the next portion must see a failure of this one.
             let turn = turns.get(number);
             let written = failure.attempt(number, "the output stage", || {
-                let make = || Ok(Writer { text: Vec::new(), reader: None });
+                let make = || Ok(Writer { text: self.text()?, reader: None });
                 writers.with(worker, make, |writer| {
-                    let write = |text: &mut Vec<u8>| {
+                    let write = |text: &mut Buffer| {
                         turn.write(text, &failure)?;
-                        text.clear();
-                        Ok(())
+                        Ok(text.clear_for(0)?)
                     };
                     self.format(&portions[number as usize], &format, writer, &write)?;
                     write(&mut writer.text)
@@ -77,6 +79,13 @@ impl<J: Job> Output<J> {
         self.core.0.pool().run(step, || ());
         failure.check()?;
         turns.finish()
+    }
+
+    /// A worker's memory for text, of which there is less if memory is short.
+    fn text(&self) -> Result<Buffer, MemoryError> {
+        let blocks = self.stored.chunks.blocks();
+        let some = |bytes| Buffer::new(blocks, bytes, "the text of the answer");
+        some(TEXT_BYTES).or_else(|_| some(TEXT_BYTES_LEAST))
     }
 
     fn portions(&self) -> Vec<Portion<'_, Value<J>>> {
@@ -103,13 +112,15 @@ impl<J: Job> Output<J> {
         portion: &Portion<'_, Value<J>>,
         format: &impl Fn(<J::Key as Key>::Borrowed<'_>, Answer<'_, J>, &mut Vec<u8>),
         writer: &mut Writer<J::Combine>,
-        write: &impl Fn(&mut Vec<u8>) -> Result<()>,
+        write: &impl Fn(&mut Buffer) -> Result<()>,
     ) -> Result<()> {
         let text = &mut writer.text;
+        let full_bytes = text.usual() / 8 * 7;
         let mut add = |pair: PairRef<'_, Value<J>>| {
             let (key, answer) = show::<J>(pair);
             format(key, answer, text);
-            if text.len() >= TEXT_BYTES { write(text) } else { Ok(()) }
+            text.count_growth()?;
+            if text.len() >= full_bytes { write(text) } else { Ok(()) }
         };
         match portion {
             Portion::Held { held, first } => {

@@ -21,6 +21,11 @@ pub(super) struct Compressor {
 }
 
 impl Compressor {
+    /// The most bytes that a payload of so many can become.
+    pub(super) fn most_bytes(payload: usize) -> usize {
+        lz4_flex::block::get_maximum_output_size(payload)
+    }
+
     /// Appends the payload in LZ4's block form to `out`, if that is the faster way; says whether.
     pub(super) fn compress(&mut self, payload: &[u8], out: &mut Vec<u8>) -> bool {
         self.blocks = self.blocks.wrapping_add(1);
@@ -30,7 +35,7 @@ impl Compressor {
             return false;
         }
         let (before, began) = (out.len(), Instant::now());
-        out.resize(before + lz4_flex::block::get_maximum_output_size(payload.len()), 0);
+        out.resize(before + Compressor::most_bytes(payload.len()), 0);
         let Ok(count) = lz4_flex::block::compress_into(payload, &mut out[before..]) else {
             out.truncate(before);
             return false;

@@ -6,7 +6,7 @@ use super::PairRef;
 use super::compress::Compressor;
 use crate::aggregate::Aggregate;
 use crate::error::MemoryError;
-use crate::memory::{BlockPool, Reserved, ValueStore};
+use crate::memory::{BlockPool, Buffer, ValueStore};
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
@@ -28,6 +28,8 @@ pub(crate) trait Form: 'static {
     /// Whether values point at memory of a store.
     const POINTS: bool;
 
+    /// Bytes that `encode` appends, where they may be many.
+    fn bytes(value: &Self::Value) -> usize;
     fn encode(value: &Self::Value, out: &mut Vec<u8>);
     fn decode(bytes: &mut &[u8], store: &mut ValueStore) -> Option<Self::Value>;
 }
@@ -42,6 +44,10 @@ impl<C: Aggregate> Form for Accumulators<C> {
     type Value = C::Accumulator;
     const POINTS: bool = C::KEEPS_VALUES;
 
+    fn bytes(value: &C::Accumulator) -> usize {
+        C::form_bytes(value)
+    }
+
     fn encode(value: &C::Accumulator, out: &mut Vec<u8>) {
         C::encode(value, out);
     }
@@ -54,6 +60,10 @@ impl<C: Aggregate> Form for Accumulators<C> {
 impl<C: Aggregate> Form for Answers<C> {
     type Value = C::Reduced;
     const POINTS: bool = C::KEEPS_VALUES && !C::REDUCES;
+
+    fn bytes(value: &C::Reduced) -> usize {
+        C::reduced_form_bytes(value)
+    }
 
     fn encode(value: &C::Reduced, out: &mut Vec<u8>) {
         C::encode_reduced(value, out);
@@ -124,10 +134,9 @@ fn checksum(header: &[u8; HEADER_BYTES], stored: &[u8]) -> u64 {
 
 /// A block while it is filled.
 pub(crate) struct OpenBlock {
-    payload: Vec<u8>,
+    payload: Buffer,
     full_bytes: usize,
     pairs: u64,
-    memory: Reserved,
 }
 
 impl OpenBlock {
@@ -137,9 +146,8 @@ impl OpenBlock {
         full_bytes: usize,
     ) -> Result<OpenBlock, MemoryError> {
         // Room for a last pair, so that most blocks never grow.
-        let bytes = full_bytes + full_bytes / 8;
-        let memory = Reserved::new(blocks, bytes, PURPOSE)?;
-        Ok(OpenBlock { payload: Vec::with_capacity(bytes), full_bytes, pairs: 0, memory })
+        let payload = Buffer::new(blocks, full_bytes + full_bytes / 8, PURPOSE)?;
+        Ok(OpenBlock { payload, full_bytes, pairs: 0 })
     }
 
     pub(crate) fn pairs(&self) -> u64 {
@@ -155,24 +163,27 @@ impl OpenBlock {
         &mut self,
         pair: PairRef<'_, F::Value>,
     ) -> Result<bool, MemoryError> {
+        const LEN_BYTES_MOST: usize = 10;
+        self.payload.make_room(LEN_BYTES_MOST + pair.key.len() + F::bytes(pair.value))?;
         push_pair::<F>(pair, &mut self.payload);
         self.pairs += 1;
-        self.memory.cover(self.payload.capacity())?;
+        self.payload.count_growth()?;
         Ok(self.payload.len() >= self.full_bytes)
     }
 }
 
 /// Makes stored bytes of blocks.
 pub(crate) struct Sealer {
-    sealed: Vec<u8>,
+    sealed: Buffer,
     compressor: Compressor,
-    memory: Reserved,
 }
 
 impl Sealer {
-    pub(crate) fn new(blocks: &Arc<BlockPool>) -> Sealer {
-        let (sealed, compressor) = (Vec::new(), Compressor::default());
-        Sealer { sealed, compressor, memory: Reserved::none(blocks, PURPOSE) }
+    /// For blocks of about `full_bytes`.
+    pub(crate) fn new(blocks: &Arc<BlockPool>, full_bytes: usize) -> Result<Sealer, MemoryError> {
+        let usual = Compressor::most_bytes(full_bytes + full_bytes / 8) + HEADER_BYTES;
+        let sealed = Buffer::new(blocks, usual, PURPOSE)?;
+        Ok(Sealer { sealed, compressor: Compressor::default() })
     }
 
     /// The stored bytes of a block of the given partition (or range), which is empty then.
@@ -182,13 +193,12 @@ impl Sealer {
         number: usize,
     ) -> Result<&[u8], MemoryError> {
         let payload = &block.payload;
-        self.sealed.clear();
+        self.sealed.clear_for(Compressor::most_bytes(payload.len()) + HEADER_BYTES)?;
         self.sealed.resize(HEADER_BYTES, 0);
         let compressed = self.compressor.compress(payload, &mut self.sealed);
         if !compressed {
             self.sealed.extend_from_slice(payload);
         }
-        self.memory.cover(self.sealed.capacity())?;
         let (header, stored) = self.sealed.split_at_mut(HEADER_BYTES);
         let fields = Header {
             flags: if compressed { COMPRESSED } else { 0 },
@@ -198,7 +208,7 @@ impl Sealer {
             payload_bytes: payload.len() as u64,
         };
         header.copy_from_slice(&fields.bytes(stored));
-        block.payload.clear();
+        block.payload.clear_for(0)?;
         Ok(&self.sealed)
     }
 
@@ -222,11 +232,10 @@ pub(crate) fn push_pair<F: Form>(pair: PairRef<'_, F::Value>, out: &mut Vec<u8>)
 
 /// A block while it is read, pair by pair.
 pub(crate) struct BlockReader {
-    payload: Vec<u8>,
-    stored: Vec<u8>,
+    payload: Buffer,
+    stored: Buffer,
     at: usize,
     pairs_left: u64,
-    memory: Reserved,
 }
 
 impl BlockReader {
@@ -235,12 +244,12 @@ impl BlockReader {
         blocks: &Arc<BlockPool>,
         block_bytes: usize,
     ) -> Result<BlockReader, MemoryError> {
+        let usual = block_bytes + block_bytes / 8;
         Ok(BlockReader {
-            payload: Vec::new(),
-            stored: Vec::new(),
+            payload: Buffer::new(blocks, usual, PURPOSE)?,
+            stored: Buffer::new(blocks, usual, PURPOSE)?,
             at: 0,
             pairs_left: 0,
-            memory: Reserved::new(blocks, 2 * block_bytes, PURPOSE)?,
         })
     }
 
@@ -265,7 +274,7 @@ impl BlockReader {
             return Ok(Err("the block is cut short"));
         }
         let stored_bytes = parsed.stored_bytes as usize;
-        self.memory.cover(self.payload.capacity() + stored_bytes.max(self.stored.capacity()))?;
+        self.stored.clear_for(stored_bytes)?;
         self.stored.resize(stored_bytes, 0);
         read(HEADER_BYTES as u64, &mut self.stored)?;
         let said = u64::from_le_bytes(std::array::from_fn(|i| header[32 + i]));
@@ -277,8 +286,7 @@ impl BlockReader {
         }
         if parsed.flags & COMPRESSED != 0 {
             let payload_bytes = parsed.payload_bytes as usize;
-            self.memory
-                .cover(self.stored.capacity() + payload_bytes.max(self.payload.capacity()))?;
+            self.payload.clear_for(payload_bytes)?;
             self.payload.resize(payload_bytes, 0);
             let count = lz4_flex::block::decompress_into(&self.stored, &mut self.payload);
             if !count.is_ok_and(|count| count == payload_bytes) {

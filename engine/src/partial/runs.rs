@@ -89,7 +89,7 @@ impl<F: Form> RunWriter<F> {
         Ok(RunWriter {
             scratch: Arc::clone(scratch),
             block: OpenBlock::new(chunks.blocks(), block_bytes)?,
-            sealer: Sealer::new(chunks.blocks()),
+            sealer: Sealer::new(chunks.blocks(), block_bytes)?,
             run: Run::default(),
             region: Region::default(),
             form: PhantomData,

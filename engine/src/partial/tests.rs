@@ -19,7 +19,8 @@ fn blocks() -> Arc<BlockPool> {
 
 /// The block of some pairs; compressed, if disks are so slow.
 fn sealed(pairs: &[Pair], write_ns_per_byte: u64) -> Vec<u8> {
-    let (mut block, mut sealer) = (OpenBlock::new(&blocks(), 100).unwrap(), Sealer::new(&blocks()));
+    let (mut block, mut sealer) =
+        (OpenBlock::new(&blocks(), 100).unwrap(), Sealer::new(&blocks(), 100).unwrap());
     let mut bytes = Vec::new();
     // The first blocks find out whether compressing pays.
     for _ in 0..4 {

@@ -85,7 +85,7 @@ impl<'r, J: Job> StoredScatter<'r, J> {
         Ok(StoredScatter {
             ranges,
             open: open.collect::<Result<_, _>>()?,
-            sealer: Sealer::new(blocks),
+            sealer: Sealer::new(blocks, block_bytes)?,
         })
     }
 
