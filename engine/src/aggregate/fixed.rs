@@ -63,7 +63,8 @@ macro_rules! numbers {
 
 numbers! { u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64 }
 
-/// The first one's bytes, then the second's.
+/// The first one's bytes, then the second's. They are moved as arrays, which is a load or a store each;
+/// copies between slices stay calls.
 macro_rules! pairs {
     ($($first:ty, $second:ty;)*) => {$(
         impl Fixed for ($first, $second) {
@@ -72,16 +73,19 @@ macro_rules! pairs {
             #[inline(always)]
             fn to_bytes(self) -> Self::Bytes {
                 let mut bytes = [0; size_of::<$first>() + size_of::<$second>()];
-                bytes[..size_of::<$first>()].copy_from_slice(&self.0.to_le_bytes());
-                bytes[size_of::<$first>()..].copy_from_slice(&self.1.to_le_bytes());
+                if let Some(first) = bytes.first_chunk_mut() {
+                    *first = self.0.to_le_bytes();
+                }
+                if let Some(second) = bytes.last_chunk_mut() {
+                    *second = self.1.to_le_bytes();
+                }
                 bytes
             }
 
             #[inline(always)]
             fn from_bytes(bytes: Self::Bytes) -> ($first, $second) {
-                let (mut first, mut second) = ([0; size_of::<$first>()], [0; size_of::<$second>()]);
-                first.copy_from_slice(&bytes[..size_of::<$first>()]);
-                second.copy_from_slice(&bytes[size_of::<$first>()..]);
+                let first = bytes.first_chunk().copied().unwrap_or_default();
+                let second = bytes.last_chunk().copied().unwrap_or_default();
                 (<$first>::from_le_bytes(first), <$second>::from_le_bytes(second))
             }
         }
