@@ -112,7 +112,9 @@ macro_rules! integer_key {
             fn bytes_of(number: u64) -> ([u8; 8], usize) {
                 let bytes = (number as $unsigned).to_be_bytes();
                 let mut form = [0; 8];
-                form[..bytes.len()].copy_from_slice(&bytes);
+                if let Some(first) = form.first_chunk_mut() {
+                    *first = bytes;
+                }
                 (form, bytes.len())
             }
 

@@ -149,7 +149,9 @@ impl<C: Aggregate, A: Ahead> Lane<C, A> {
     #[inline(always)]
     fn push_inline(&mut self, bytes: [u8; 8], len: usize, value: C::Held) {
         let mut padded = [0; 16];
-        padded[..8].copy_from_slice(&bytes);
+        if let Some(first) = padded.first_chunk_mut() {
+            *first = bytes;
+        }
         self.push_short(ShortKey::from_padded(padded, len), value, true);
     }
 

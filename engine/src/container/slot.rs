@@ -120,8 +120,8 @@ impl MediumKey {
         let tail = len & 15;
         let high = key.word(3) & KEEP[tail][1] | ((len as u64 + 1) << 56);
         let low = key.word(2) & KEEP[tail][0];
-        key.bytes[16..24].copy_from_slice(&low.to_le_bytes());
-        key.bytes[24..].copy_from_slice(&high.to_le_bytes());
+        let words = key.bytes.as_chunks_mut().0;
+        (words[2], words[3]) = (low.to_le_bytes(), high.to_le_bytes());
         key
     }
 }
@@ -138,9 +138,8 @@ impl<const N: usize> InlineKey<N> {
 
     #[inline(always)]
     fn word(&self, index: usize) -> u64 {
-        let mut word = [0; 8];
-        word.copy_from_slice(&self.bytes[8 * index..8 * index + 8]);
-        u64::from_le_bytes(word)
+        // As an array: a copy between slices would be a call.
+        u64::from_le_bytes(self.bytes.as_chunks().0[index])
     }
 }
 
@@ -215,8 +214,7 @@ where
     fn head(&self, skip: usize) -> u128 {
         // Zeros stand behind the key's end but for its length in the last byte.
         let start = skip.min(N - 16);
-        let mut bytes = [0; 16];
-        bytes.copy_from_slice(&self.bytes[start..start + 16]);
+        let bytes = self.bytes[start..].first_chunk().copied().unwrap_or_default();
         let from_start = u128::from_be_bytes(bytes);
         let key = if start == N - 16 { from_start & !0xff } else { from_start };
         key.checked_shl(8 * (skip - start) as u32).unwrap_or(0)
