@@ -22,9 +22,14 @@ impl Job for Stations {
     type Combine = Extremes;
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        // Far cheaper at once than name by name; one by one only where that finds a fault.
+        let is_text = simdutf8::basic::from_utf8(split.bytes()).is_ok();
+        let is_name = |name: &[u8]| {
+            (1..=NAME_BYTES_MOST).contains(&name.len()) && (is_text || str::from_utf8(name).is_ok())
+        };
         for record in split.records::<2>(b';') {
             match record {
-                Ok([name, text]) if (1..=NAME_BYTES_MOST).contains(&name.len()) => {
+                Ok([name, text]) if is_name(name) => {
                     match tenths(text) {
                         Some(tenths) => emit.emit(name, tenths),
                         None => split.bad(name, BAD_TEMPERATURE)?,
@@ -39,7 +44,7 @@ impl Job for Stations {
 }
 
 const BAD_LINE: &str = "a line is to be a station's name, one semicolon and a temperature";
-const BAD_NAME: &str = "a station's name is to have 1 to 100 bytes";
+const BAD_NAME: &str = "a station's name is to be UTF-8 of 1 to 100 bytes";
 const BAD_TEMPERATURE: &str =
     "a temperature is to be -99.9 to 99.9 with one decimal, as 7.0 or -12.3";
 

@@ -6,23 +6,29 @@ use tegula_apps::logstats::{Access, AccessKey, Logins};
 use tegula_apps::top::{FieldCounts, FieldSums};
 
 /// Puts each bad line behind a good one and before another.
-fn check<J, C>(job: &J, good: &str, bad: &[(&str, &str)])
+fn check<J, C>(job: &J, good: &str, bad: &[(impl AsRef<[u8]>, &str)])
 where
     J: Job<Key = [u8], Combine = C>,
     C: Combine<Output: PartialEq + Debug>,
 {
     for (line, cause) in bad {
-        let text = format!("{good}\n{line}\n{good}\n");
+        let line = line.as_ref();
+        let text = [good.as_bytes(), line, good.as_bytes(), b""].join(&b'\n');
         let place = format!("memory, line 2, byte {}", good.len() + 1);
         for engine in engines() {
-            let error = engine.run(job, Input::bytes(text.as_str())).map(|_| ()).unwrap_err();
+            let error = engine.run(job, Input::bytes(&text[..])).map(|_| ()).unwrap_err();
             let said = error.to_string();
-            assert!(said.starts_with(&place) && said.contains(cause), "{line:?}: {said}");
+            assert!(
+                said.starts_with(&place) && said.contains(cause),
+                "{}: {said}",
+                line.escape_ascii()
+            );
         }
         let skips = Options { skip_bad: true, ..Options::default() };
         let twice = format!("{good}\n{good}\n");
-        let skipped = pairs(job, text.as_bytes(), 10, &skips);
-        assert_eq!(skipped, pairs(job, twice.as_bytes(), 10, &skips), "{line:?}");
+        let (skipped, without) =
+            (pairs(job, &text, 10, &skips), pairs(job, twice.as_bytes(), 10, &skips));
+        assert_eq!(skipped, without, "{}", line.escape_ascii());
     }
 }
 
@@ -58,6 +64,30 @@ fn of_stations() {
             ("Abha;/0.0", temperature),
         ],
     );
+}
+
+/// Bytes that are no UTF-8: a lone continuation, Latin-1, a surrogate, an overlong slash, a character
+/// cut short at the semicolon, and beyond the last one there is.
+#[test]
+fn of_stations_whose_names_are_no_text() {
+    let names: [&[u8]; 6] =
+        [b"\x80", b"Z\xfcrich", b"\xed\xa0\x80", b"\xc0\xaf", b"Abh\xc3", b"\xf4\x90\x80\x80"];
+    let lines = names.map(|name| ([name, b";1.0"].concat(), "UTF-8"));
+    check(&Stations, "Abéché;-1.5", &lines);
+    // In a file of many splits, too, most of which are text.
+    let many = "Zürich;1.0\n".repeat(5000);
+    let text = [many.as_bytes(), b"Z\xfcrich;2.0\n", many.as_bytes()].concat();
+    for engine in engines() {
+        let run = |skip_bad| {
+            let options = Options { split_bytes: Some(1000), skip_bad, ..Options::default() };
+            engine.run_with(&Stations, Input::bytes(&text[..]), &options)
+        };
+        let said = run(false).map(|_| ()).unwrap_err().to_string();
+        assert!(said.starts_with("memory, line 5001, byte 60000: "), "{said}");
+        let output = run(true).unwrap();
+        let found: Vec<_> = output.iter().unwrap().map(|(name, _)| name.to_vec()).collect();
+        assert_eq!((found, output.stats().bad_records), (vec!["Zürich".into()], 1));
+    }
 }
 
 #[test]
