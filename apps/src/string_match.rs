@@ -67,7 +67,7 @@ impl Keys {
     }
 
     /// Calls `found` with each line that is a key, and the key's number.
-    fn find<'s>(&self, text: &'s [u8], mut found: impl FnMut(&'s [u8], u32)) {
+    fn find<'s>(&self, split: Split<'s>, mut found: impl FnMut(&'s [u8], u32)) {
         let mut look = |line: &'s [u8]| {
             let line = line.strip_suffix(b"\r").unwrap_or(line);
             if let Some(&number) = self.numbers.get(line) {
@@ -75,28 +75,16 @@ impl Keys {
             }
         };
         let Some(begins) = &self.begins else {
-            return lines(text).for_each(look);
+            return split.lines().for_each(look);
         };
         // The first line has no line end before it.
-        lines(text).take(1).for_each(&mut look);
+        split.lines().take(1).for_each(&mut look);
+        let text = split.bytes();
         for begin in begins.find_iter(text) {
-            lines(&text[begin.start() + 1..]).take(1).for_each(&mut look);
+            let rest = &text[begin.start() + 1..];
+            look(&rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())]);
         }
     }
-}
-
-/// The lines of a text. A last line without an end counts; an empty rest does not.
-fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
-        let line = &rest[..end];
-        rest = rest.get(end + 1..).unwrap_or_default();
-        Some(line)
-    })
 }
 
 impl Job for StringMatch {
@@ -108,7 +96,7 @@ impl Job for StringMatch {
     }
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
-        self.keys.find(split.bytes(), |line, _| emit.emit(line, 1));
+        self.keys.find(split, |line, _| emit.emit(line, 1));
         Ok(())
     }
 }
@@ -123,12 +111,11 @@ impl Job for StringPlaces {
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
         let path = split.path();
-        self.keys.find(split.bytes(), |line, key| {
-            let inside = line.as_ptr() as usize - split.bytes().as_ptr() as usize;
+        self.keys.find(split, |line, key| {
             let place = Place {
                 key: key as usize,
                 path: path.as_os_str().as_encoded_bytes(),
-                offset: split.offset() + inside as u64,
+                offset: split.offset_of(line),
             };
             emit.emit_copied(&place.form(), 1);
         });

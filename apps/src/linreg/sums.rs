@@ -1,0 +1,95 @@
+//! The jobs of linear regression: what is summed over points, from two bytes each or from text. Take
+//! points; hand on six sums, exact ones of bytes and reproducible ones of text.
+
+use crate::double;
+use crate::matrix::{no_number, numbers};
+use multiversion::multiversion;
+use tegula::{Cut, Emit, Job, Result, Split, Sum};
+
+/// What is summed over all points; each is a key of the jobs.
+#[derive(Clone, Copy)]
+pub(super) enum Of {
+    One,
+    X,
+    Y,
+    XX,
+    XY,
+    YY,
+}
+
+pub(super) const ALL: [Of; 6] = [Of::One, Of::X, Of::Y, Of::XX, Of::XY, Of::YY];
+
+/// Sums over points of two signed bytes.
+pub(super) struct BytePoints;
+
+impl Job for BytePoints {
+    type Key = u8;
+    type Combine = Sum<i64>;
+
+    fn cut(&self) -> Cut {
+        Cut::Fixed(2)
+    }
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        let sums = sums_of_bytes(split.bytes().as_chunks().0);
+        ALL.iter().zip(sums).for_each(|(&of, sum)| emit.emit(of as u8, sum));
+        Ok(())
+    }
+}
+
+/// Points whose sums stay within 32 bits.
+const BLOCK_POINTS: usize = 1 << 14;
+
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2"))]
+fn sums_of_bytes(points: &[[u8; 2]]) -> [i64; ALL.len()] {
+    let mut sums = [0; ALL.len()];
+    for block in points.chunks(BLOCK_POINTS) {
+        let mut of_block = [0_i32; ALL.len()];
+        for &point in block {
+            // Both bytes shifted out of one word: the compiler makes this one instruction for many
+            // points, and multiplies 16-bit numbers and adds their products in one more.
+            let word = u16::from_le_bytes(point);
+            let (x, y) = ((word << 8).cast_signed() >> 8, word.cast_signed() >> 8);
+            let (x, y) = (i32::from(x), i32::from(y));
+            for (sum, more) in of_block.iter_mut().zip([1, x, y, x * x, x * y, y * y]) {
+                *sum += more;
+            }
+        }
+        sums.iter_mut().zip(of_block).for_each(|(sum, more)| *sum += i64::from(more));
+    }
+    sums
+}
+
+/// Sums over points of text.
+pub(super) struct TextPoints;
+
+impl Job for TextPoints {
+    type Key = u8;
+    type Combine = double::Total;
+
+    fn cut(&self) -> Cut {
+        Cut::Lines
+    }
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        for line in split.lines().filter(|line| !line.trim_ascii().is_empty()) {
+            let mut words = numbers(line);
+            let (x, y) = match (words.next(), words.next(), words.next()) {
+                (Some(Ok(x)), Some(Ok(y)), None) => (x, y),
+                (Some(Err(word)), ..) | (_, Some(Err(word)), _) => {
+                    split.bad(word, no_number(word))?;
+                    continue;
+                }
+                _ => {
+                    split.bad(line, "not a point; write two numbers a line")?;
+                    continue;
+                }
+            };
+            let exact = |value| (value, 0.0);
+            let squares = [double::product(x, x), double::product(x, y), double::product(y, y)];
+            let values = [1.0, x, y].map(exact).into_iter().chain(squares);
+            ALL.iter().zip(values).for_each(|(&of, value)| emit.emit(of as u8, value));
+        }
+        Ok(())
+    }
+}
