@@ -1,7 +1,7 @@
 //! `tegula kmeans`: a line a group, its points and its mean.
 
 use crate::flags::{self, RunFlags};
-use crate::run;
+use crate::{exit, run};
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
 use std::io::Write;
@@ -65,6 +65,13 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
             let _ = mean.iter().try_for_each(|value| write!(text, "\t{value:?}"));
             text.push(b'\n');
         }
-        run.write(|sink| sink.write(&text))
+        run.write(|sink| sink.write(&text))?;
+        if !groups.settled {
+            exit::say(&format!(
+                "means still moved in round {}, the last that --rounds allows; more may group better",
+                groups.rounds
+            ));
+        }
+        Ok(())
     })
 }

@@ -57,7 +57,7 @@ fn text(output: Output) -> String {
     String::from_utf8(answer(output)).unwrap()
 }
 
-/// Checks that a run failed with this code and one line that holds each of `parts`.
+/// Checks that a run ended with this code and said one line that holds each of `parts`.
 fn check_fault(output: &Output, code: i32, parts: &[&str]) {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(code), "{said}");

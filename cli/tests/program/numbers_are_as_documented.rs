@@ -66,6 +66,21 @@ fn kmeans() {
 }
 
 #[test]
+fn kmeans_says_when_its_rounds_were_too_few() {
+    let folder = tempfile::tempdir().unwrap();
+    let points = write(folder.path(), "points.txt", "0 0\n0 1\n9 9\n9 8\n");
+    let rounds = |most: &str| {
+        let mut command = tegula();
+        command.args(["kmeans", "-k", "2", "--rounds", most]).arg(&points);
+        command.output().unwrap()
+    };
+    let cut_short = rounds("1");
+    check_fault(&cut_short, 0, &["means still moved in round 1", "--rounds"]);
+    assert_eq!(cut_short.stdout, b"1\t9.0\t9.0\n3\t3.0\t3.0\n");
+    assert_eq!(text(rounds("9")), "2\t9.0\t8.5\n2\t0.0\t0.5\n");
+}
+
+#[test]
 fn stringmatch() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), "lines.txt", "ferrari\nhowareyou\nferraris\nferrari\r\n");
