@@ -15,8 +15,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tegula::output::AtomicFile;
 use tegula::{
-    BadRecord, Engine, Input, Job, Key, Options, Output, Progress, Result, Sort, Stage, StageTime,
-    Stats, process_cpu,
+    BadRecord, Disk, Engine, Input, Job, Key, Options, Output, Progress, Result, Sort, Stage,
+    StageTime, Stats, Storage, process_cpu,
 };
 use tegula_apps::Runs;
 
@@ -69,6 +69,9 @@ impl<'a> Run<'a> {
         // Better to fail now than after hours: makes each file once, and takes it away again.
         for path in [&flags.output, &flags.stats_json].into_iter().flatten() {
             AtomicFile::probe(path)?;
+        }
+        if let Some(folder) = &flags.scratch {
+            Disk::new(folder).scratch()?;
         }
         let progress = Arc::default();
         let shown = progress::show(Arc::clone(&progress), flags.progress);

@@ -137,7 +137,7 @@ pub(crate) fn fault(thing: &str, cause: impl Into<String>) -> Error {
 }
 
 fn nothing() -> Error {
-    Error::Option { option: "input", cause: "no file; give at least one".to_owned() }
+    fault("the input", "no file; give one, or a folder with one in it")
 }
 
 /// The first bytes of a file, at most `most`, with the file itself behind them.

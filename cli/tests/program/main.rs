@@ -7,6 +7,7 @@ mod bad_input_is_one_clear_line;
 mod bad_records_are_named_or_skipped;
 mod closed_pipes_end_quietly;
 mod counts_are_exact;
+mod every_command_bears_odd_input;
 mod generated_input_is_the_same_again;
 mod interrupts_leave_nothing_behind;
 mod jobs_over_lines_answer;
