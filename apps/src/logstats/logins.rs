@@ -30,11 +30,14 @@ impl Job for Logins {
 const BAD_LINE: &str =
     "a line is to be a user, login or logout, and a time in whole seconds, with one space between";
 
-/// What a line adds to its user's sum. Which of the two it is, is as good as random: no branch.
+/// What a line adds to its user's sum. Which of the two it is, is as good as random: no branch. Either
+/// word is told by its length and its first and last four bytes, which spares a call to compare.
 #[inline(always)]
 fn change(action: &[u8], seconds: &[u8]) -> Option<i64> {
+    let (first, last) = (action.first_chunk()?, action.last_chunk()?);
     let is_logout = action.len() == b"logout".len();
-    let expected: &[u8] = if is_logout { b"logout" } else { b"login" };
+    let expected = if is_logout { (b"logo", b"gout") } else { (b"logi", b"ogin") };
+    let is_action = (first, last) == expected && (is_logout | (action.len() == b"login".len()));
     let seconds = whole(seconds)?.cast_signed();
-    (action == expected).then_some(if is_logout { seconds } else { -seconds })
+    is_action.then_some(if is_logout { seconds } else { -seconds })
 }
