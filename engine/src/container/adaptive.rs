@@ -27,9 +27,9 @@ use std::sync::Arc;
 /// [`Hash`](super::Hash) tables, each a sample of its stretch of the input: where one is about to
 /// outgrow the second-level cache and its keys hardly repeat, the next pairs are appended
 /// ([`Append`](super::Append)), thirty-two times as many as the table took; then the next table is filled,
-/// and decides anew. Once the input has shown to be long for the keys that such a table lets expect, a
-/// table that holds all of them takes over. Metis (section 3.4) predicts once, from the first 7 % of the input, and cannot go
-/// back.
+/// and decides anew. If the input is likely to be long for the keys that such a table lets expect, a
+/// table that holds all of them takes over. Metis (section 3.4) predicts once, from the first 7 % of the
+/// input, and cannot go back.
 #[derive(Clone, Copy, Debug)]
 pub struct Adaptive;
 
@@ -44,9 +44,11 @@ const PAIRS_PER_KEY_LEAST: f64 = 1.75;
 const VALUES_PER_KEY_LEAST: f64 = 1.1;
 /// Pairs that are appended for each pair of the table that said so.
 const STRETCH: u64 = 32;
-/// An input that has brought so many pairs for each key that is to be expected is likely to bring as
-/// many again: a table that holds all keys pays for its memory and its misses.
-const PAIRS_PER_EXPECTED_KEY: f64 = 2.0;
+/// If so many pairs are to be expected for each key that is, a table that holds all keys pays for its
+/// memory and its misses.
+const PAIRS_PER_EXPECTED_KEY: f64 = 4.0;
+/// An input whose length nobody knows is likely to bring as much again as it has brought.
+const TIMES_AS_LONG: f64 = 2.0;
 /// Room for more keys than expected.
 const SLACK: f64 = 1.05;
 
@@ -57,6 +59,26 @@ pub(crate) struct Choosing<C: Aggregate> {
     short: Mind,
     medium: Mind,
     long: Mind,
+    share: Share,
+}
+
+/// What of the input a worker has been given.
+#[derive(Clone, Copy)]
+struct Share {
+    /// Bytes so far.
+    bytes: u64,
+    /// Bytes that there are likely to be; 0 where nobody knows.
+    likely_bytes: u64,
+}
+
+impl Share {
+    /// How many times as much as so far there is likely to be in all.
+    fn times_as_long(self) -> f64 {
+        if self.likely_bytes == 0 {
+            return TIMES_AS_LONG;
+        }
+        (self.likely_bytes as f64 / self.bytes.max(1) as f64).max(1.0)
+    }
 }
 
 /// What was made up of one class of keys.
@@ -82,13 +104,14 @@ fn distinct_keys(pairs: f64, seen: f64) -> f64 {
 
 /// Whether the next `pairs` pairs of a class are appended. A full table decides: it is handed over and
 /// pairs are appended for a stretch if its keys hardly repeat; but if a larger one can hold all the keys
-/// that are to be expected, and the input has shown to be long enough, that is the last growth.
+/// that are to be expected, and the input is likely to be long enough, that is the last growth.
 #[inline]
 fn appends<C: Aggregate, K: SlotKey>(
     mind: &mut Mind,
     table: &mut ClassTable<K, C::Accumulator>,
     handed_over: &mut HandedOver,
     pairs: usize,
+    share: Share,
     partial: &Partial<C::Accumulator>,
 ) -> Result<bool, MemoryError> {
     mind.seen += pairs as u64;
@@ -99,7 +122,8 @@ fn appends<C: Aggregate, K: SlotKey>(
         };
         let keys = table.table.len() as f64;
         let distinct = distinct_keys(repeats * keys, keys);
-        let is_long = mind.seen as f64 >= PAIRS_PER_EXPECTED_KEY * distinct;
+        let expected = mind.seen as f64 * share.times_as_long();
+        let is_long = expected >= PAIRS_PER_EXPECTED_KEY * distinct;
         if is_long && !C::KEEPS_VALUES && table.grow_for(distinct * SLACK)? {
             return Ok(false);
         }
@@ -125,15 +149,22 @@ impl<C: Aggregate> Choosing<C> {
 impl<C: Aggregate> Batched<C> for Choosing<C> {
     type Ahead = Hint<ShortKey, C::Accumulator, 0>;
 
-    fn new(pool: &Arc<ChunkPool>, limits: TableLimits) -> Result<Choosing<C>, MemoryError> {
-        let (tables, lists) = (HashTables::new(pool, limits)?, Appender::new(pool, limits)?);
+    fn new(
+        pool: &Arc<ChunkPool>,
+        limits: TableLimits,
+        share_bytes: u64,
+    ) -> Result<Choosing<C>, MemoryError> {
+        let tables = HashTables::new(pool, limits, share_bytes)?;
+        let lists = Appender::new(pool, limits, share_bytes)?;
+        let share = Share { bytes: 0, likely_bytes: share_bytes };
         let mind = Mind::default();
-        Ok(Choosing { tables, lists, short: mind, medium: mind, long: mind })
+        Ok(Choosing { tables, lists, short: mind, medium: mind, long: mind, share })
     }
 
-    fn begin_split(&mut self, number: u32) {
-        self.tables.begin_split(number);
-        self.lists.begin_split(number);
+    fn begin_split(&mut self, number: u32, bytes: usize) {
+        self.share.bytes += bytes as u64;
+        self.tables.begin_split(number, bytes);
+        self.lists.begin_split(number, bytes);
     }
 
     fn ahead(&self) -> Self::Ahead {
@@ -147,7 +178,8 @@ impl<C: Aggregate> Batched<C> for Choosing<C> {
         partial: &Partial<C::Accumulator>,
     ) -> Result<(), MemoryError> {
         let HashTables { short, handed_over, .. } = &mut self.tables;
-        if appends::<C, _>(&mut self.short, short, handed_over, batch.len(), partial)? {
+        let (mind, pairs) = (&mut self.short, batch.len());
+        if appends::<C, _>(mind, short, handed_over, pairs, self.share, partial)? {
             self.lists.put_short(batch, partial)?;
             return self.end_stretch(self.short.left, partial);
         }
@@ -160,7 +192,8 @@ impl<C: Aggregate> Batched<C> for Choosing<C> {
         partial: &Partial<C::Accumulator>,
     ) -> Result<(), MemoryError> {
         let HashTables { medium, handed_over, .. } = &mut self.tables;
-        if appends::<C, _>(&mut self.medium, medium, handed_over, batch.len(), partial)? {
+        let (mind, pairs) = (&mut self.medium, batch.len());
+        if appends::<C, _>(mind, medium, handed_over, pairs, self.share, partial)? {
             self.lists.put_medium(batch, partial)?;
             return self.end_stretch(self.medium.left, partial);
         }
@@ -173,7 +206,8 @@ impl<C: Aggregate> Batched<C> for Choosing<C> {
         partial: &Partial<C::Accumulator>,
     ) -> Result<(), MemoryError> {
         let HashTables { long, handed_over, .. } = &mut self.tables;
-        if appends::<C, _>(&mut self.long, long, handed_over, batch.len(), partial)? {
+        let (mind, pairs) = (&mut self.long, batch.len());
+        if appends::<C, _>(mind, long, handed_over, pairs, self.share, partial)? {
             self.lists.put_long(batch, partial)?;
             return self.end_stretch(self.long.left, partial);
         }
@@ -300,6 +334,15 @@ impl<'s, J: Job> Emit<'s, J> for AdaptiveSplit<'_, '_, 's, J> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_input_of_known_length_is_not_underrated() {
+        let share = |bytes, likely_bytes| Share { bytes, likely_bytes }.times_as_long();
+        assert_eq!(share(2 << 20, 732 << 20), 366.0);
+        assert_eq!(share(2 << 20, 0), TIMES_AS_LONG);
+        // A worker may be given more than its share.
+        assert_eq!(share(3 << 20, 2 << 20), 1.0);
+    }
 
     #[test]
     fn the_number_of_keys_is_seen_from_how_few_repeat() {

@@ -91,7 +91,7 @@ impl<K: SlotKey, V: Copy> Gathered<K, V> {
 impl<C: Aggregate> Batched<C> for Appender<C> {
     type Ahead = ();
 
-    fn new(pool: &Arc<ChunkPool>, limits: TableLimits) -> Result<Appender<C>, MemoryError> {
+    fn new(pool: &Arc<ChunkPool>, limits: TableLimits, _: u64) -> Result<Appender<C>, MemoryError> {
         Ok(Appender {
             short: Gathered { lists: Vec::new(), store: ValueStore::new(pool) },
             medium: Gathered { lists: Vec::new(), store: ValueStore::new(pool) },
@@ -101,7 +101,7 @@ impl<C: Aggregate> Batched<C> for Appender<C> {
         })
     }
 
-    fn begin_split(&mut self, number: u32) {
+    fn begin_split(&mut self, number: u32, _: usize) {
         self.short.store.set_split(number);
         self.medium.store.set_split(number);
         self.long_store.set_split(number);

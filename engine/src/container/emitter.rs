@@ -175,7 +175,7 @@ impl<'p, J: Job, B: Batched<J::Combine>> Inlet<'p, J> for BatchEmitter<'p, J, B>
         Self: 'e;
 
     fn new(making: &Making<'p, J>) -> Result<Self> {
-        let container = B::new(making.chunks, making.limits)?;
+        let container = B::new(making.chunks, making.limits, making.share_bytes)?;
         let batch = NonNull::from(Box::leak(Box::<Batch<Held<J>>>::new_uninit())).cast();
         let ahead = container.ahead();
         let lane = Lane { batch, short_len: 0, other_len: 0, window: Window::NONE, ahead };
@@ -198,7 +198,7 @@ impl<'p, J: Job, B: Batched<J::Combine>> Inlet<'p, J> for BatchEmitter<'p, J, B>
         len: usize,
         number: u32,
     ) -> BatchSplit<'e, 'p, 's, J, B> {
-        self.container.begin_split(number);
+        self.container.begin_split(number, len);
         self.lane.window = Window { start, len };
         BatchSplit { emitter: self, split: PhantomData }
     }

@@ -40,7 +40,11 @@ impl<K: SlotKey, V: Copy> Ahead for Hint<K, V, 0> {
 impl<C: Aggregate> Batched<C> for HashTables<C> {
     type Ahead = Hint<ShortKey, C::Accumulator, 0>;
 
-    fn new(pool: &Arc<ChunkPool>, limits: TableLimits) -> Result<HashTables<C>, MemoryError> {
+    fn new(
+        pool: &Arc<ChunkPool>,
+        limits: TableLimits,
+        _: u64,
+    ) -> Result<HashTables<C>, MemoryError> {
         Ok(HashTables {
             short: ClassTable::new(pool, limits)?,
             medium: ClassTable::new(pool, limits)?,
@@ -50,7 +54,7 @@ impl<C: Aggregate> Batched<C> for HashTables<C> {
         })
     }
 
-    fn begin_split(&mut self, number: u32) {
+    fn begin_split(&mut self, number: u32, _: usize) {
         self.short.store.set_split(number);
         self.medium.store.set_split(number);
         self.long.store.set_split(number);

@@ -113,7 +113,7 @@ impl<K, V> Drop for Forest<K, V> {
 impl<C: Aggregate> Batched<C> for ForestOf<C> {
     type Ahead = ();
 
-    fn new(pool: &Arc<ChunkPool>, limits: TableLimits) -> Result<ForestOf<C>, MemoryError> {
+    fn new(pool: &Arc<ChunkPool>, limits: TableLimits, _: u64) -> Result<ForestOf<C>, MemoryError> {
         Ok(ForestOf {
             short: Forest::new(pool),
             medium: Forest::new(pool),
@@ -124,7 +124,7 @@ impl<C: Aggregate> Batched<C> for ForestOf<C> {
         })
     }
 
-    fn begin_split(&mut self, number: u32) {
+    fn begin_split(&mut self, number: u32, _: usize) {
         self.short.store.set_split(number);
         self.medium.store.set_split(number);
         self.long.store.set_split(number);

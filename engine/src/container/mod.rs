@@ -112,6 +112,8 @@ pub(crate) struct Making<'p, J: Job> {
     pub(crate) limits: TableLimits,
     /// The keys that the job may emit, where that is known.
     pub(crate) range: Option<KeyRange>,
+    /// Bytes of the input that the worker is likely to map in all; 0 where nobody knows.
+    pub(crate) share_bytes: u64,
 }
 
 /// A worker's container, with its way in.
@@ -159,10 +161,15 @@ pub(crate) trait Inlet<'p, J: Job>: Sized + Send {
 pub(crate) trait Batched<C: Aggregate>: Sized {
     type Ahead: Ahead;
 
-    fn new(pool: &Arc<ChunkPool>, limits: TableLimits) -> Result<Self, MemoryError>;
+    /// Makes one that takes the pairs of about `share_bytes` of the input, if not 0.
+    fn new(
+        pool: &Arc<ChunkPool>,
+        limits: TableLimits,
+        share_bytes: u64,
+    ) -> Result<Self, MemoryError>;
 
-    /// Says which split the pairs that follow come from.
-    fn begin_split(&mut self, number: u32);
+    /// Says which split the pairs that follow come from, and its length.
+    fn begin_split(&mut self, number: u32, bytes: usize);
 
     /// Where short keys are found, as of now.
     fn ahead(&self) -> Self::Ahead;

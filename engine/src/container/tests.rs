@@ -59,7 +59,8 @@ impl Bench {
         limits: TableLimits,
         range: Option<KeyRange>,
     ) -> C::Inlet<'_, J> {
-        let making = Making { chunks: &self.chunks, partial: &self.partial, limits, range };
+        let making =
+            Making { chunks: &self.chunks, partial: &self.partial, limits, range, share_bytes: 0 };
         C::Inlet::new(&making).unwrap()
     }
 

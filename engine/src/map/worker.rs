@@ -54,6 +54,7 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
             partial: stage.partial,
             limits: stage.table_limits,
             range: stage.key_range,
+            share_bytes: stage.plan.bytes / stage.pool.workers() as u64,
         };
         let emitter = K::Inlet::new(&making)?;
         let compress = Duration::ZERO;
