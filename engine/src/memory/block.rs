@@ -19,7 +19,8 @@ pub(crate) enum Access {
     /// Read and written all over. Huge pages spare a page walk per probe.
     Random,
     /// Written in full, and soon. All of it is touched at once, which costs a fraction of a fault for
-    /// each page.
+    /// each page. Small pages: where a virtual machine reports free memory to its host, it does so in
+    /// huge pages, and each of those that is touched again has to be brought back.
     Filled,
 }
 
@@ -212,7 +213,7 @@ fn map(bytes: usize, access: Access) -> std::io::Result<NonNull<u8>> {
         if spare > before {
             munmap(start.add(bytes).cast(), spare - before)?;
         }
-        if access != Access::Streamed && bytes >= HUGE_BYTES {
+        if access == Access::Random && bytes >= HUGE_BYTES {
             // A kernel without huge pages says no, and small pages serve.
             let _ = madvise(start.cast(), bytes, Advice::LinuxHugepage);
         }
