@@ -13,6 +13,12 @@ use crate::progress::Progress;
 use crate::schedule::{Cursor, PerWorker, Step};
 use crate::storage::Scratch;
 
+/// Splits that a worker takes together, at most: then their records in a range are one segment, and a
+/// range is merged from fewer.
+const STRETCH_SPLITS_MOST: u64 = 16;
+/// Stretches for each worker, at least, so that all end at about the same time.
+const STRETCHES_PER_WORKER: u64 = 16;
+
 pub(super) struct PartitionPass<'r, 's> {
     pub(super) core: &'r Core,
     pub(super) form: &'r Form,
@@ -34,16 +40,25 @@ struct Worker<'r, 's> {
 impl<'r, 's> PartitionPass<'r, 's> {
     /// Reads all of the source, and returns what came into each range.
     pub(super) fn run(&self) -> Result<Vec<RangeRows>> {
-        let (pool, failure) = (self.core.pool(), self.failure);
-        let (workers, cursor) = (PerWorker::new(pool.workers()), Cursor::new(self.source.splits()));
+        let (pool, failure, splits) = (self.core.pool(), self.failure, self.source.splits());
+        let workers = PerWorker::new(pool.workers());
+        let together =
+            (splits / (pool.workers() as u64 * STRETCHES_PER_WORKER)).clamp(1, STRETCH_SPLITS_MOST);
+        let cursor = Cursor::new(splits.div_ceil(together));
         let step = |index| {
-            let Some(split) = (!failure.stops()).then(|| cursor.take()).flatten() else {
+            let Some(stretch) = (!failure.stops()).then(|| cursor.take()).flatten() else {
                 return Step::Done;
             };
-            let done = failure.attempt(split, "the map stage", || {
-                workers.with(index, || self.worker(), |worker| self.partition(split, worker))
-            });
-            if done.is_some() { Step::More } else { Step::Done }
+            for split in stretch * together..((stretch + 1) * together).min(splits) {
+                let done = failure.attempt(split, "the map stage", || {
+                    let work = |worker: &mut _| self.partition(stretch, split, worker);
+                    workers.with(index, || self.worker(), work)
+                });
+                if done.is_none() || failure.stops() {
+                    return Step::Done;
+                }
+            }
+            Step::More
         };
         pool.run(step, || ());
         failure.check()?;
@@ -62,30 +77,30 @@ impl<'r, 's> PartitionPass<'r, 's> {
         })
     }
 
-    fn partition(&self, split: u64, worker: &mut Worker<'r, 's>) -> Result<()> {
+    fn partition(&self, stretch: u64, split: u64, worker: &mut Worker<'r, 's>) -> Result<()> {
         let Worker { reader, view, pile } = worker;
         view.turn_to(split as u32);
         let mut bytes = 0;
         self.source.read(split, reader, self.scratch, |records| {
             bytes += records.len();
-            scatter(self.form, records, split as u32, view, pile)
+            scatter(self.form, records, stretch as u32, view, pile)
         })?;
         self.progress.add_bytes(bytes as u64);
         Ok(())
     }
 }
 
-/// Puts records of a split into their ranges' rows.
+/// Puts records of a split into their ranges' rows, as of a stretch of the input.
 pub(super) fn scatter(
     form: &Form,
     records: &[u8],
-    split: u32,
+    stretch: u32,
     view: &SplitView<'_>,
     pile: &mut Pile<'_>,
 ) -> Result<()> {
     match form.fixed {
-        Some(size) => scatter_fixed(form, size, records, split, view, pile),
-        None => scatter_lines(form, records, split, view, pile),
+        Some(size) => scatter_fixed(form, size, records, stretch, view, pile),
+        None => scatter_lines(form, records, stretch, view, pile),
     }
 }
 
@@ -93,7 +108,7 @@ fn scatter_fixed(
     form: &Form,
     size: usize,
     records: &[u8],
-    split: u32,
+    stretch: u32,
     view: &SplitView<'_>,
     pile: &mut Pile<'_>,
 ) -> Result<()> {
@@ -102,11 +117,11 @@ fn scatter_fixed(
         let record = |lane: usize| &batch[lane * size..(lane + 1) * size];
         let ranges = view.ranges_of(|lane| form.key(record(lane)));
         for (lane, range) in ranges.into_iter().enumerate() {
-            pile.append(range, split, record(lane))?;
+            pile.append(range, stretch, record(lane))?;
         }
     }
     for record in batches.remainder().chunks_exact(size) {
-        pile.append(view.range_of(form.key(record)), split, record)?;
+        pile.append(view.range_of(form.key(record)), stretch, record)?;
     }
     Ok(())
 }
@@ -114,7 +129,7 @@ fn scatter_fixed(
 fn scatter_lines(
     form: &Form,
     lines: &[u8],
-    split: u32,
+    stretch: u32,
     view: &SplitView<'_>,
     pile: &mut Pile<'_>,
 ) -> Result<()> {
@@ -129,18 +144,18 @@ fn scatter_lines(
         let line = |lane: usize| &lines[borders[lane]..borders[lane + 1]];
         if count < LANES {
             for lane in 0..count {
-                pile.append(view.range_of(form.key(line(lane))), split, line(lane))?;
+                pile.append(view.range_of(form.key(line(lane))), stretch, line(lane))?;
             }
             let rest = &lines[borders[count]..];
             if !rest.is_empty() {
                 let range = view.range_of(form.key(rest));
-                pile.append(range, split, &[rest, b"\n"].concat())?;
+                pile.append(range, stretch, &[rest, b"\n"].concat())?;
             }
             return Ok(());
         }
         let ranges = view.ranges_of(|lane| form.key(line(lane)));
         for (lane, range) in ranges.into_iter().enumerate() {
-            pile.append(range, split, line(lane))?;
+            pile.append(range, stretch, line(lane))?;
         }
         borders[0] = borders[LANES];
     }

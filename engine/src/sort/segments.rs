@@ -1,6 +1,6 @@
 //! Segments: what piles hold of one range, read back in the order of the input. Each pile has them in
-//! ascending order of their splits, and a split is in one pile only, so this is a merge of as many
-//! rows as there are workers, a segment at a time.
+//! ascending order of their stretches of the input, and a stretch is in one pile only, so this is a
+//! merge of as many rows as there are workers, a segment at a time.
 
 use super::store::{HEADER_BYTES, Held, RangeRows};
 use crate::error::Result;
@@ -38,7 +38,7 @@ struct Cursor {
     used: usize,
     start: usize,
     end: usize,
-    split: u32,
+    stretch: u32,
 }
 
 enum Chunk {
@@ -61,7 +61,7 @@ impl Segments {
         }
         for (place, chunks) in range.rows.into_iter().enumerate() {
             let (chunks, chunk) = (chunks.into_iter(), Chunk::None);
-            let mut cursor = Cursor { chunks, chunk, place, used: 0, start: 0, end: 0, split: 0 };
+            let mut cursor = Cursor { chunks, chunk, place, used: 0, start: 0, end: 0, stretch: 0 };
             if cursor.advance(&mut reads, means)? {
                 rows.push(cursor);
             }
@@ -69,7 +69,7 @@ impl Segments {
         Ok(Segments { rows, reads })
     }
 
-    /// Gives all segments in order to `take`: their split, and their records.
+    /// Gives all segments in order to `take`: their stretch, and their records.
     pub(super) fn each(
         mut self,
         means: &Means<'_>,
@@ -77,10 +77,10 @@ impl Segments {
     ) -> Result<()> {
         loop {
             let rows = self.rows.iter_mut().enumerate();
-            let Some((first, row)) = rows.min_by_key(|(_, row)| row.split) else {
+            let Some((first, row)) = rows.min_by_key(|(_, row)| row.stretch) else {
                 return Ok(());
             };
-            take(row.split, &row.bytes(&self.reads)[row.start..row.end])?;
+            take(row.stretch, &row.bytes(&self.reads)[row.start..row.end])?;
             if !row.advance(&mut self.reads, means)? {
                 self.rows.swap_remove(first);
             }
@@ -116,9 +116,9 @@ impl Cursor {
         let number = |at: usize| {
             u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
         };
-        let (split, start) = (number(self.end), self.end + HEADER_BYTES);
+        let (stretch, start) = (number(self.end), self.end + HEADER_BYTES);
         let end = start + number(self.end + 4) as usize;
-        (self.split, self.start, self.end) = (split, start, end);
+        (self.stretch, self.start, self.end) = (stretch, start, end);
         Ok(true)
     }
 

@@ -5,16 +5,16 @@
 //! Chunks are cut from slabs, and neighbouring ranges share slabs, so that a slab is given back to the
 //! system soon after its ranges were read: the output, which grows meanwhile, takes its place.
 //!
-//! A chunk holds segments: the number of a split (4 bytes), the length of what follows (4 bytes), and
-//! that many bytes of whole records of the split, in the order of the input. A record that is larger
-//! than a chunk has one to itself.
+//! A chunk holds segments: the number of a stretch of the input (4 bytes), the length of what follows
+//! (4 bytes), and that many bytes of whole records of the stretch, in the order of the input. A record
+//! that is larger than a chunk has one to itself.
 
 use crate::error::{Error, MemoryError, Place, Result};
 use crate::memory::{Access, Block, BlockPool, prefetch};
 use crate::storage::Scratch;
 use std::sync::Arc;
 
-/// In front of a segment: its split and its length.
+/// In front of a segment: its stretch and its length.
 pub(super) const HEADER_BYTES: usize = 8;
 /// Memory is taken in pieces of this size at most: a huge page.
 const SLAB_BYTES_MOST: usize = 2 << 20;
@@ -72,12 +72,12 @@ struct Tail {
     header: u32,
     at: u32,
     end: u32,
-    split: u32,
+    stretch: u32,
 }
 
 /// No slab has this number.
 const NO_SLAB: u32 = u32::MAX;
-const NO_TAIL: Tail = Tail { slab: NO_SLAB, start: 0, header: 0, at: 0, end: 0, split: 0 };
+const NO_TAIL: Tail = Tail { slab: NO_SLAB, start: 0, header: 0, at: 0, end: 0, stretch: 0 };
 
 /// A full chunk of an open pile.
 #[derive(Clone, Copy)]
@@ -125,13 +125,13 @@ impl<'s> Pile<'s> {
         }
     }
 
-    /// Puts a record of a split behind those of its range. Splits come in ascending order.
+    /// Puts a record of a stretch behind those of its range. Stretches come in ascending order.
     #[inline(always)]
-    pub(super) fn append(&mut self, range: u32, split: u32, record: &[u8]) -> Result<()> {
+    pub(super) fn append(&mut self, range: u32, stretch: u32, record: &[u8]) -> Result<()> {
         let row = &mut self.rows[range as usize];
         row.records += 1;
         let (at, end) = (row.tail.at as usize, row.tail.at as usize + record.len());
-        if row.tail.split == split && end <= row.tail.end as usize {
+        if row.tail.stretch == stretch && end <= row.tail.end as usize {
             let slab = self.slabs[row.tail.slab as usize].block.as_mut_slice();
             slab[at..end].copy_from_slice(record);
             row.tail.at = end as u32;
@@ -142,31 +142,31 @@ impl<'s> Pile<'s> {
             prefetch(next.wrapping_add(record.len()));
             return Ok(());
         }
-        self.append_segment(range, split, record)
+        self.append_segment(range, stretch, record)
     }
 
     /// As above, where a new segment has to begin.
     #[inline(never)]
-    fn append_segment(&mut self, range: u32, split: u32, record: &[u8]) -> Result<()> {
+    fn append_segment(&mut self, range: u32, stretch: u32, record: &[u8]) -> Result<()> {
         self.close_segment(range);
         let bytes = HEADER_BYTES + record.len();
         let tail = &self.rows[range as usize].tail;
         if tail.slab == NO_SLAB || tail.at as usize + bytes > tail.end as usize {
             self.close_chunk(range);
             if bytes > self.size.chunk_bytes {
-                return self.append_large(range, split, record);
+                return self.append_large(range, stretch, record);
             }
             let (slab, start) = self.take_chunk(range)?;
             let end = start + self.size.chunk_bytes as u32;
             self.rows[range as usize].tail =
-                Tail { slab, start, header: start, at: start, end, split };
+                Tail { slab, start, header: start, at: start, end, stretch };
         }
         let tail = &mut self.rows[range as usize].tail;
         let at = tail.at as usize;
         let slab = self.slabs[tail.slab as usize].block.as_mut_slice();
-        slab[at..at + 4].copy_from_slice(&split.to_le_bytes());
+        slab[at..at + 4].copy_from_slice(&stretch.to_le_bytes());
         slab[at + HEADER_BYTES..at + bytes].copy_from_slice(record);
-        (tail.split, tail.header, tail.at) = (split, at as u32, (at + bytes) as u32);
+        (tail.stretch, tail.header, tail.at) = (stretch, at as u32, (at + bytes) as u32);
         Ok(())
     }
 
@@ -193,14 +193,14 @@ impl<'s> Pile<'s> {
         }
     }
 
-    fn append_large(&mut self, range: u32, split: u32, record: &[u8]) -> Result<()> {
+    fn append_large(&mut self, range: u32, stretch: u32, record: &[u8]) -> Result<()> {
         let Ok(length) = u32::try_from(record.len()) else {
             let place = Place::stage("a record to be sorted");
             let cause = format!("{} bytes; a record has at most {}", record.len(), u32::MAX);
             return Err(Error::Record { place, cause: cause.into() });
         };
         let mut header = [0; HEADER_BYTES];
-        header[..4].copy_from_slice(&split.to_le_bytes());
+        header[..4].copy_from_slice(&stretch.to_le_bytes());
         header[4..].copy_from_slice(&length.to_le_bytes());
         let bytes = HEADER_BYTES + record.len();
         // Each range may need a chunk besides.
