@@ -12,6 +12,7 @@
 
 mod packed;
 mod partition;
+mod radix;
 mod ranges;
 mod records;
 mod segments;

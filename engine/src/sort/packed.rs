@@ -4,6 +4,7 @@
 //! bytes, or compared in full where they are few. The place decides between equal keys: it is the
 //! order of the input.
 
+use super::radix;
 use super::records::{Form, head, shared};
 
 /// Of so few records, whole keys are compared.
@@ -56,9 +57,10 @@ impl<'r, L: Located> Sorter<'r, L> {
         Sorter { form, records, place_bits: count.next_power_of_two().trailing_zeros() }
     }
 
-    pub(super) fn sort(&self, numbers: &mut [u64]) {
+    /// `spare` has room for as many numbers.
+    pub(super) fn sort(&self, numbers: &mut [u64], spare: &mut [u64]) {
         (0..).zip(numbers.iter_mut()).for_each(|(place, number)| *number = place);
-        self.sort_behind(numbers, 0, 0);
+        self.sort_behind(numbers, spare, 0, 0);
     }
 
     /// The place in a number.
@@ -73,7 +75,7 @@ impl<'r, L: Located> Sorter<'r, L> {
 
     /// Sorts records, which stand in ascending order of their places and whose keys agree up to
     /// `depth` if keys are thought of as followed by zeros.
-    fn sort_behind(&self, numbers: &mut [u64], depth: usize, agreed: u32) {
+    fn sort_behind(&self, numbers: &mut [u64], spare: &mut [u64], depth: usize, agreed: u32) {
         if numbers.len() <= COMPARED_MOST || agreed > DEPTH_MOST {
             return self.compare(numbers);
         }
@@ -88,11 +90,11 @@ impl<'r, L: Located> Sorter<'r, L> {
             let head = head(self.key(*number), depth) ^ flip;
             *number = head >> self.place_bits << self.place_bits | self.place(*number) as u64;
         }
-        numbers.sort_unstable();
+        radix::sort(numbers, spare);
         let bytes = (u64::BITS - self.place_bits) as usize / 8;
         let alike = |a: &u64, b: &u64| a >> self.place_bits == b >> self.place_bits;
         for group in numbers.chunk_by_mut(alike).filter(|group| group.len() > 1) {
-            self.sort_behind(group, depth + bytes, agreed + 1);
+            self.sort_behind(group, spare, depth + bytes, agreed + 1);
         }
     }
 
@@ -143,8 +145,8 @@ mod tests {
         }
         let (form, records) = (sort.form().unwrap(), Lines { bytes: &bytes, starts: &starts });
         let sorter = Sorter::new(&form, &records, lines.len());
-        let mut numbers = vec![0; lines.len()];
-        sorter.sort(&mut numbers);
+        let (mut numbers, mut spare) = (vec![0; lines.len()], vec![0; lines.len()]);
+        sorter.sort(&mut numbers, &mut spare);
         let place = |&number: &u64| lines[sorter.place(number)].clone();
         numbers.iter().map(place).collect()
     }

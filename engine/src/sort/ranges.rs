@@ -159,7 +159,7 @@ impl<'r, 'w> Worker<'r, 'w> {
             Ok(())
         })?;
         pass.core.blocks().release(pass.core.pool().workers() * IDLE_BYTES_PER_WORKER);
-        let numbers: &mut [u64] = bytemuck::cast_slice_mut(numbers.bytes(8 * records)?);
+        let numbers: &mut [u64] = bytemuck::cast_slice_mut(numbers.bytes(2 * 8 * records)?);
         match form.fixed {
             Some(size) => pass.sort(&Fixed { bytes: data, size }, numbers, out, target),
             None => {
@@ -221,7 +221,7 @@ impl RangePass<'_, '_> {
         Means { scratch: self.scratch, blocks: self.core.blocks() }
     }
 
-    /// Sorts records and writes them. `numbers` is room for one number each.
+    /// Sorts records and writes them. `numbers` is room for two numbers each.
     fn sort(
         &self,
         records: &impl Located,
@@ -229,8 +229,9 @@ impl RangePass<'_, '_> {
         out: &mut Block,
         target: &mut Target<'_, '_>,
     ) -> Result<()> {
+        let (numbers, spare) = numbers.split_at_mut(numbers.len() / 2);
         let sorter = Sorter::new(self.form, records, numbers.len());
-        sorter.sort(numbers);
+        sorter.sort(numbers, spare);
         let in_order = numbers.iter().map(|&number| records.record(sorter.place(number)));
         if self.unique {
             target.wait();

@@ -118,8 +118,8 @@ impl Form {
     /// Memory that a record needs beside its bytes while its range is sorted.
     pub(super) fn upkeep_bytes(&self) -> u64 {
         match self.fixed {
-            Some(_) => size_of::<u64>() as u64,
-            None => (size_of::<u64>() + size_of::<u32>()) as u64,
+            Some(_) => 2 * size_of::<u64>() as u64,
+            None => (2 * size_of::<u64>() + size_of::<u32>()) as u64,
         }
     }
 }
