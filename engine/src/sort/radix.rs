@@ -89,7 +89,7 @@ mod tests {
         ) {
             let narrow = |&number: &u64| (number >> (64 - bits)).wrapping_add(above);
             check(numbers.iter().map(narrow).collect());
-            check(numbers.iter().map(|number| number % few << 50 | number >> 20).collect());
+            check(numbers.iter().map(|number| ((number % few) << 50) | (number >> 20)).collect());
         }
     }
 
