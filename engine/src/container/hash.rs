@@ -3,11 +3,11 @@
 
 use super::class::ClassTable;
 use super::slot::{Entry, LongKey, MediumKey, ShortKey, SlotKey};
-use super::table::{Hint, Table};
+use super::table::Hint;
 use super::{Ahead, Batched, HandedOver, Hashed, named};
 use crate::aggregate::Aggregate;
 use crate::error::MemoryError;
-use crate::memory::{ByteArena, ChunkPool, ValueStore};
+use crate::memory::{ByteArena, ChunkPool};
 use crate::partial::Partial;
 use crate::sizing::TableLimits;
 use std::sync::Arc;
@@ -122,30 +122,6 @@ impl<C: Aggregate> Batched<C> for HashTables<C> {
 /// Keys are seldom new when a batch has at least this many pairs per new key.
 const SETTLED_PAIRS_PER_NEW_KEY: usize = 16;
 
-/// Pairs whose second misses overlap.
-const TOGETHER: usize = 64;
-
-/// Takes in those whose keys stand where they are looked for first, then the others. A key is one or the
-/// other for all of them, so that the order of its values is kept.
-#[inline(always)]
-fn combine_known<C: Aggregate, K: SlotKey>(
-    table: &mut Table<K, C::Accumulator, 0>,
-    store: &mut ValueStore,
-    pairs: &[Hashed<K, C::Held>],
-) {
-    let (mut others, mut count) = ([0; TOGETHER], 0);
-    for (place, &Hashed { key, hash, value }) in pairs.iter().enumerate() {
-        if !table.combine_known(key, hash, |total| C::absorb(total, value, store)) {
-            others[count % TOGETHER] = place;
-            count += 1;
-        }
-    }
-    for &place in &others[..count] {
-        let Hashed { key, hash, value } = pairs[place];
-        table.combine(key, hash, C::identity(), |total| C::absorb(total, value, store));
-    }
-}
-
 #[inline]
 fn combine_inline<C: Aggregate, K: SlotKey>(
     class: &mut ClassTable<K, C::Accumulator>,
@@ -154,7 +130,9 @@ fn combine_inline<C: Aggregate, K: SlotKey>(
     let before = class.table.len();
     let ClassTable { table, store, .. } = class;
     if class.is_settled {
-        batch.chunks(TOGETHER).for_each(|pairs| combine_known::<C, _>(table, store, pairs));
+        for &Hashed { key, hash, value } in batch {
+            table.combine_known(key, hash, C::identity(), |total| C::absorb(total, value, store));
+        }
     } else {
         for &Hashed { key, hash, value } in batch {
             table.combine(key, hash, C::identity(), |total| C::absorb(total, value, store));

@@ -16,10 +16,6 @@ use std::sync::Arc;
 /// A table is full at this many eighths of its slots.
 const FULL_EIGHTHS: usize = 5;
 
-const LINE_BYTES: usize = 64;
-/// From this size on most slots of a table are in no cache that is near. (Miri has small tables.)
-const MISSES_BYTES: usize = if cfg!(miri) { 8 << 10 } else { 8 << 20 };
-
 /// log2 of the fewest slots.
 const LEAST_BITS: u32 = 6;
 
@@ -30,8 +26,6 @@ pub(crate) struct Table<K, V, const SKIP: u32> {
     blocks: Arc<BlockPool>,
     mask: usize,
     shift: u32,
-    /// 1 if a key's home is the first of two slots in a cache line, else 0.
-    beside: usize,
     len: usize,
     slots: PhantomData<Entry<K, V>>,
 }
@@ -48,7 +42,6 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
             blocks: Arc::clone(blocks),
             mask: (1 << bits) - 1,
             shift: 64 - bits,
-            beside: Self::beside(bits),
             len: 0,
             slots: PhantomData,
         })
@@ -59,13 +52,6 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
         let mut block = blocks.take(bytes, Access::Random, "a table of keys and values")?;
         block.zero();
         Ok(block)
-    }
-
-    /// A table that misses begins its search at the start of a cache line: the line that was asked for
-    /// is looked through before another is. Inside the cache a search is shorter without.
-    fn beside(bits: u32) -> usize {
-        let is_half_a_line = size_of::<Entry<K, V>>() * 2 == LINE_BYTES;
-        usize::from(is_half_a_line && size_of::<Entry<K, V>>() << bits >= MISSES_BYTES)
     }
 
     /// Fewest bits for which `entries` entries fit.
@@ -89,7 +75,7 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
 
     #[inline(always)]
     fn home(&self, hash: u64) -> usize {
-        ((hash << SKIP) >> self.shift) as usize & !self.beside
+        ((hash << SKIP) >> self.shift) as usize
     }
 
     #[inline(always)]
@@ -154,21 +140,22 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
         }
     }
 
-    /// Changes the accumulator of `key` if it stands in its home, or beside it in the same line, and
-    /// says whether; if not, asks the processor to fetch the line behind, for `combine` to look into.
-    /// For when keys are seldom new: it costs one guessed branch and no more.
+    /// As `combine`, for when keys are seldom new: a key that stands in its home costs one guessed
+    /// branch and no more.
     #[inline(always)]
-    pub(crate) fn combine_known(&mut self, key: K, hash: u64, change: impl FnOnce(&mut V)) -> bool {
+    pub(crate) fn combine_known(
+        &mut self,
+        key: K,
+        hash: u64,
+        identity: V,
+        change: impl FnOnce(&mut V),
+    ) {
         let home = self.home(hash);
-        let is_beside = self.key(home | self.beside).same(&key);
-        if !one_test(self.key(home).same(&key), is_beside) {
-            prefetch(self.slot(((home | self.beside) + 1) & self.mask).as_ptr());
-            return false;
+        if self.key(home).same(&key) {
+            // SAFETY: no key that is put in is vacant, so the slot holds an entry; borrowed alone.
+            return change(unsafe { &mut (*self.slot(home).as_ptr()).value });
         }
-        let index = home | (self.beside & usize::from(is_beside));
-        // SAFETY: no key that is put in is vacant, so the slot holds an entry; borrowed alone.
-        change(unsafe { &mut (*self.slot(index).as_ptr()).value });
-        true
+        self.combine(key, hash, identity, change);
     }
 
     /// As `combine`, but a new key is put in as `absent` makes it: for keys that are only borrowed and
@@ -293,7 +280,6 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
         // A block that served a larger table was left all zero by its draining.
         self.mask = (1 << bits) - 1;
         self.shift = 64 - bits;
-        self.beside = Self::beside(bits);
         Ok(())
     }
 }
@@ -386,34 +372,6 @@ mod tests {
             assert!(all.iter().all(|pair| pair.1 == 3));
             assert!(all.iter().map(|pair| ShortKey::new(&pair.0).hash()).is_sorted());
         }
-    }
-
-    #[test]
-    fn keys_are_found_beside_their_home_and_come_in_the_order_of_their_hashes() {
-        let blocks = BlockPool::new(Budget::new(None));
-        // Two slots to a line, and large enough to begin searches at the start of one.
-        let bits = if cfg!(miri) { 8 } else { 18 };
-        let mut table: Table<ShortKey, u128, 0> = Table::new(&blocks, bits).unwrap();
-        assert_eq!(table.beside, 1);
-        let count = (1 << bits) * FULL_EIGHTHS / 8;
-        let (mut known, mut hashes) = (0, Vec::new());
-        for i in (0..count).chain(0..count) {
-            let key = ShortKey::new(format!("{i}").as_bytes());
-            if table.combine_known(key, key.hash(), |sum| *sum += 1) {
-                known += 1;
-            } else {
-                table.combine(key, key.hash(), 0, |sum| *sum += 1);
-            }
-        }
-        let see = |entry: &Entry<ShortKey, u128>| {
-            assert_eq!(entry.value, 2);
-            hashes.push(entry.key.hash());
-            Ok::<(), MemoryError>(())
-        };
-        table.drain_sorted(see).unwrap();
-        assert_eq!(hashes.len(), count);
-        assert!(hashes.is_sorted());
-        assert!((count / 2..count).contains(&known), "{known} of {count}");
     }
 
     #[test]
