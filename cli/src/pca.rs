@@ -1,6 +1,6 @@
 //! `tegula pca`: means, variances and components, a line each.
 
-use crate::flags::{self, RunFlags};
+use crate::flags::RunFlags;
 use crate::run;
 use clap::Args;
 use std::ffi::OsString;
@@ -16,8 +16,8 @@ pub(crate) struct Flags {
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<OsString>,
 
-    /// How many components [default: as many as there are columns].
-    #[arg(short, long, value_name = "N", value_parser = flags::count)]
+    /// How many components; 0 for means and covariances alone [default: as many as there are columns].
+    #[arg(short, long, value_name = "N")]
     components: Option<usize>,
 
     /// Show the covariances of the columns too.
@@ -42,7 +42,9 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
                 .chunks_exact(pca.means.len())
                 .for_each(|row| line(&mut text, "covariance", row));
         }
-        line(&mut text, "variance", &pca.variances);
+        if !pca.components.is_empty() {
+            line(&mut text, "variance", &pca.variances);
+        }
         pca.components.iter().for_each(|component| line(&mut text, "component", component));
         run.write(|sink| sink.write(&text))
     })

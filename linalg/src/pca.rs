@@ -29,7 +29,7 @@ pub struct Pca {
 
 impl Pca {
     /// The first `count` components of the rows of a matrix, or as many as it has columns. Takes rows x
-    /// columns^2 steps, shared by all workers, and columns^3 on one; memory holds the matrix, and some
+    /// columns^2 steps, shared by all workers, and, if any components are wanted, columns^3 on one; memory holds the matrix, and some
     /// times columns^2 numbers.
     ///
     /// # Errors
@@ -153,6 +153,9 @@ fn covariance(runs: &mut Runs<'_>, blocks: &Blocks<'_>, means: &[f64]) -> Result
 
 /// The leading eigenvectors and eigenvalues of a symmetric matrix.
 fn components(matrix: &[f64], size: usize, count: usize) -> Result<(Vec<Vec<f64>>, Vec<f64>)> {
+    if count == 0 {
+        return Ok((Vec::new(), Vec::new()));
+    }
     let decomposed = rows(matrix, size).self_adjoint_eigen(Side::Lower);
     let decomposed = decomposed
         .map_err(|_| fault("the covariances have no decomposition; scale the columns"))?;

@@ -128,6 +128,8 @@ fn pca() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), "rows.txt", "1 2\n2 4\n3 6\n4 9\n");
     let said = run(folder.path(), &["pca", "rows.txt", "--covariance", "-c", "1"]);
+    let covariances = run(folder.path(), &["pca", "rows.txt", "--covariance", "-c", "0"]);
+    assert!(said.starts_with(&covariances) && !covariances.contains("\nvariance"));
     let fields: Vec<Vec<&str>> = said.lines().map(|line| line.split('\t').collect()).collect();
     let names: Vec<&str> = fields.iter().map(|line| line[0]).collect();
     assert_eq!(names, ["mean", "covariance", "covariance", "variance", "component"]);

@@ -27,7 +27,8 @@ fn check(matrix: &Matrix, count: usize) {
         (pca.components.len(), pca.variances.len()),
         (count.min(columns), count.min(columns))
     );
-    assert!(pca.variances.windows(2).all(|pair| pair[0] >= pair[1]) && pca.variances[0] >= 0.0);
+    assert!(pca.variances.windows(2).all(|pair| pair[0] >= pair[1]));
+    assert!(pca.variances.iter().all(|variance| *variance >= 0.0));
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
     for (place, (component, variance)) in pca.components.iter().zip(&pca.variances).enumerate() {
         for (row, coordinate) in pca.covariance.chunks_exact(columns).zip(component) {
@@ -52,7 +53,7 @@ proptest! {
     #![proptest_config(cases(12))]
 
     #[test]
-    fn of_any_rows(rows in 2usize..1500, columns in 1usize..20, count in 1usize..25, seed: u64) {
+    fn of_any_rows(rows in 2usize..1500, columns in 1usize..20, count in 0usize..25, seed: u64) {
         let numbers = drawn(rows * columns, seed);
         check(&Matrix::of(columns, &numbers), count);
         let single: Vec<f32> = numbers.iter().map(|&number| number as f32).collect();
