@@ -21,7 +21,7 @@ OWN_TEXTS := source source256 zipf distinct
 COMPARE_TEXTS := letters source256
 CONTAINER_TEXTS := few many both misled
 INDEX_TEXTS := source100 letters100
-NUMBER_INPUTS := picture.bmp points.bin lines.txt grid.npy square.npy rows.npy tall.npy
+NUMBER_INPUTS := picture.bmp points.bin lines.txt grid.npy square.npy large.npy rows.npy tall.npy
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

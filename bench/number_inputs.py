@@ -74,6 +74,7 @@ INPUTS: dict[str, Callable[[BinaryIO, random.Random], None]] = {
     "lines.txt": lines,
     "grid.npy": grid,
     "square.npy": lambda file, draw: npy(file, 1024, 1024, draw.random),
+    "large.npy": lambda file, draw: npy(file, 2048, 2048, draw.random),
     "rows.npy": lambda file, draw: npy(file, 1000, 1000, draw.random),
     "tall.npy": lambda file, draw: npy(file, 200_000, 100, draw.random),
 }

@@ -9,6 +9,7 @@ import argparse
 import json
 import os
 import platform
+import random
 import subprocess
 import sys
 import tempfile
@@ -157,13 +158,17 @@ def interleaved(
     runs: int,
     check: Callable[[list[Measured]], None] | None = None,
 ) -> list[Measured]:
-    """Runs A B C, A B C, ..., so that a slow minute of the machine falls on all alike.
+    """Runs A B C, B C A, ..., so that a slow minute of the machine falls on all alike.
+
+    Each round has an order of its own, the same ones whenever this is run: a program pays for what
+    the one before it left behind, such as memory that the host has to give again.
 
     `check` sees all that was measured after each round, and raises `Failed` to stop.
     """
     measured = [Measured(program) for program in programs]
     for round_number in range(1, runs + 1):
-        for one in measured:
+        order = random.Random(round_number).sample(measured, len(measured))
+        for one in order:
             run_once(one)
             last = one.samples[-1]
             print(
