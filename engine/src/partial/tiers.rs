@@ -29,18 +29,20 @@ impl Tiers {
         &mut self.runs
     }
 
-    /// The newest runs, if they are of one level, so many, and nobody joins any. Whoever gets them
-    /// joins them, without holding the partition meanwhile, and says so to
-    /// [`joined`](Tiers::joined).
+    /// The oldest so many runs of the newest level that has them, if nobody joins any. Whoever gets
+    /// them joins them, without holding the partition meanwhile, and says so to [`joined`](Tiers::joined).
     pub(super) fn take_full(&mut self, fan_in: usize) -> Option<Full> {
-        let level = self.runs.last()?.level;
-        let full = self.runs.iter().rev().take_while(|run| run.level == level).count();
-        if self.joining || full < fan_in {
+        if self.joining {
             return None;
         }
+        // Older runs are of no lower level. Newer ones may have come while those behind were joined.
+        let mut end = self.runs.len();
+        let full = self.runs.chunk_by(|a, b| a.level == b.level).rev().find(|level| {
+            end -= level.len();
+            level.len() >= fan_in
+        })?;
         self.joining = true;
-        let start = self.runs.len() - full;
-        Some(Full { start, runs: self.runs[start..].to_vec() })
+        Some(Full { start: end, runs: full[..fan_in].to_vec() })
     }
 
     /// Puts a run in the place of those that it was joined from. Others may have come behind them.
@@ -84,7 +86,8 @@ mod tests {
             }
             let runs = tiers.runs_mut();
             let levels = next.ilog(fan_in as u64) as usize + 1;
-            prop_assert!(runs.len() < levels * (fan_in + 4), "{} of {next}", runs.len());
+            prop_assert!(runs.len() <= levels * (fan_in - 1) + 3, "{} of {next}", runs.len());
+            prop_assert!(runs.is_sorted_by(|older, newer| older.level >= newer.level));
             let extents: Vec<_> = runs.iter().flat_map(|run| run.extents.clone()).collect();
             prop_assert!(extents.windows(2).all(|two| two[0].end == two[1].start));
             prop_assert_eq!((extents[0].start, extents[extents.len() - 1].end), (0, next));
