@@ -7,6 +7,7 @@
 use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::{Accum, Mat, MatRef, Par, Side};
 use std::io::Write;
+use std::sync::Arc;
 use tegula::{Engine, Input, Options, Result};
 use tegula_apps::{Matrix, Runs};
 
@@ -24,14 +25,17 @@ fn read(path: &str) -> Result<Matrix> {
     Matrix::read(&mut Runs::new(&engine, Options::default()), Input::paths([path])?)
 }
 
+/// Numbers stay where their bytes were read, and are made where they are written from.
 fn multiply(a: &Matrix, b: &Matrix) -> std::result::Result<(), Box<dyn std::error::Error>> {
-    let (x, y) = (a.wide_rows(0..a.rows), b.wide_rows(0..b.rows));
-    let x = MatRef::from_row_major_slice(&x, a.rows, a.columns);
-    let y = MatRef::from_row_major_slice(&y, b.rows, b.columns);
-    let mut product = vec![0.0; a.rows * b.columns];
-    let into = faer::MatMut::from_row_major_slice_mut(&mut product, a.rows, b.columns);
+    let (x, y) =
+        (bytemuck::cast_slice::<u8, f64>(&a.bytes), bytemuck::cast_slice::<u8, f64>(&b.bytes));
+    let x = MatRef::from_row_major_slice(x, a.rows, a.columns);
+    let y = MatRef::from_row_major_slice(y, b.rows, b.columns);
+    let mut bytes = vec![0; a.rows * b.row_bytes()];
+    let into = bytemuck::cast_slice_mut(&mut bytes);
+    let into = faer::MatMut::from_row_major_slice_mut(into, a.rows, b.columns);
     faer::linalg::matmul::matmul(into, Accum::Replace, x, y, 1.0, Par::Seq);
-    let product = Matrix::of(b.columns, &product);
+    let product = Matrix { rows: a.rows, bytes: Arc::new(bytes), ..*b };
     let mut out = std::io::stdout().lock();
     out.write_all(&product.npy_header())?;
     Ok(out.write_all(&product.bytes)?)

@@ -1,19 +1,40 @@
 //! Between the bytes of a matrix and what faer works on: numbers in memory, row by row.
 
+use bytemuck::Pod;
 use faer::linalg::matmul::matmul;
 use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::{Accum, MatMut, MatRef, Par};
+use std::borrow::Cow;
 use tegula_apps::matrix::Number;
 
 /// A number that both matrices and faer know.
-pub(crate) trait Real: Number + faer::traits::RealField {}
+pub(crate) trait Real: Number + Pod + faer::traits::RealField {}
 
 impl Real for f32 {}
 impl Real for f64 {}
 
-/// The numbers of little-endian bytes.
-pub(crate) fn numbers<T: Number>(bytes: &[u8]) -> Vec<T> {
-    T::read(bytes).collect()
+/// The numbers of little-endian bytes: the bytes themselves where they stand as numbers do in memory,
+/// as large allocations do on most machines.
+pub(crate) fn numbers<T: Real>(bytes: &[u8]) -> Cow<'_, [T]> {
+    match bytemuck::try_cast_slice(bytes) {
+        Ok(numbers) if cfg!(target_endian = "little") => Cow::Borrowed(numbers),
+        _ => Cow::Owned(T::read(bytes).collect()),
+    }
+}
+
+/// Has numbers made at the place of their little-endian bytes, or made elsewhere and put there if
+/// numbers cannot stand there.
+pub(crate) fn make_numbers<T: Real>(bytes: &mut [u8], make: impl FnOnce(&mut [T])) {
+    match bytemuck::try_cast_slice_mut(bytes) {
+        Ok(numbers) if cfg!(target_endian = "little") => make(numbers),
+        _ => {
+            let mut numbers = vec![T::zero_impl(); bytes.len() / T::ELEMENT.bytes()];
+            make(&mut numbers);
+            let mut made = Vec::with_capacity(bytes.len());
+            numbers.into_iter().for_each(|number| number.write(&mut made));
+            bytes.copy_from_slice(&made);
+        }
+    }
 }
 
 /// Numbers row by row, as a matrix.

@@ -1,7 +1,7 @@
-//! Principal components: the directions in which rows of numbers spread most. Two jobs and a last step: the means of
-//! the columns, their covariances about them, and then, on one processor, faer's decomposition of the
-//! covariances. Tasks are blocks of rows that follow from the matrix alone, and sums are reproducible or
-//! in a fixed order, so the number of workers changes nothing.
+//! Principal components: the directions in which rows of numbers spread most. Two jobs and a last step:
+//! the means of the columns, their covariances about them, and then, on one processor, faer's
+//! decomposition of the covariances. Tasks are blocks of rows that follow from the matrix alone, and
+//! sums are reproducible or in a fixed order, so the number of workers changes nothing.
 
 use crate::dense::{rows, squares};
 use crate::ordered_sum::OrderedSum;
@@ -29,8 +29,8 @@ pub struct Pca {
 
 impl Pca {
     /// The first `count` components of the rows of a matrix, or as many as it has columns. Takes rows x
-    /// columns^2 steps, shared by all workers, and, if any components are wanted, columns^3 on one; memory holds the matrix, and some
-    /// times columns^2 numbers.
+    /// columns^2 steps, shared by all workers, and, if any components are wanted, columns^3 on one;
+    /// memory holds the matrix, and some times columns^2 numbers.
     ///
     /// # Errors
     /// [`Error::Record`] if there are fewer than two rows, a number is not finite, or the decomposition
