@@ -24,15 +24,16 @@ pub(crate) fn numbers<T: Real>(bytes: &[u8]) -> Cow<'_, [T]> {
 
 /// Has numbers made at the place of their little-endian bytes, or made elsewhere and put there if
 /// numbers cannot stand there.
-pub(crate) fn make_numbers<T: Real>(bytes: &mut [u8], make: impl FnOnce(&mut [T])) {
+pub(crate) fn make_numbers<T: Real, R>(bytes: &mut [u8], make: impl FnOnce(&mut [T]) -> R) -> R {
     match bytemuck::try_cast_slice_mut(bytes) {
         Ok(numbers) if cfg!(target_endian = "little") => make(numbers),
         _ => {
             let mut numbers = vec![T::zero_impl(); bytes.len() / T::ELEMENT.bytes()];
-            make(&mut numbers);
+            let result = make(&mut numbers);
             let mut made = Vec::with_capacity(bytes.len());
             numbers.into_iter().for_each(|number| number.write(&mut made));
             bytes.copy_from_slice(&made);
+            result
         }
     }
 }
@@ -43,8 +44,7 @@ pub(crate) fn rows<T>(numbers: &[T], columns: usize) -> MatRef<'_, T> {
 }
 
 /// The product of two matrices, into numbers row by row.
-pub(crate) fn multiply<T: Real>(a: MatRef<'_, T>, b: MatRef<'_, T>, into: &mut [T]) {
-    let into = MatMut::from_row_major_slice_mut(into, a.nrows(), b.ncols());
+pub(crate) fn multiply<T: Real>(a: MatRef<'_, T>, b: MatRef<'_, T>, into: MatMut<'_, T>) {
     // Workers share blocks among them; faer's own threads would get in their way.
     matmul(into, Accum::Replace, a, b, T::one_impl(), Par::Seq);
 }

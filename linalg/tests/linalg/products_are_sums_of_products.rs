@@ -1,4 +1,4 @@
-//! Products of any shapes that fit, more than a task's rows among them.
+//! Products of any shapes that fit, of several blocks each way among them.
 
 use super::*;
 use proptest::prelude::*;
@@ -28,7 +28,7 @@ proptest! {
     #![proptest_config(cases(12))]
 
     #[test]
-    fn of_any_shape(rows in 1usize..400, inner in 1usize..40, columns in 1usize..40, seed: u64) {
+    fn of_any_shape(rows in 1usize..2200, inner in 1usize..12, columns in 1usize..600, seed: u64) {
         let (a, b) = (drawn(rows * inner, seed), drawn(inner * columns, !seed));
         check(&Matrix::of(inner, &a), &Matrix::of(columns, &b), 1e-15);
         let single = |numbers: &[f64]| numbers.iter().map(|&n| n as f32).collect::<Vec<f32>>();
