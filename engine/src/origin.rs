@@ -5,7 +5,8 @@
 //! A stream cannot be read again, so its reader counts as it goes.
 
 use crate::error::Place;
-use crate::input::{FileList, open_file};
+use crate::input::{FileList, RangeSource, open_file};
+use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -21,6 +22,11 @@ pub(crate) struct Origin<'s> {
 #[derive(Clone, Copy)]
 pub(crate) enum OriginKind<'s> {
     File {
+        files: &'s FileList,
+        file: usize,
+    },
+    Range {
+        source: &'s dyn RangeSource,
         files: &'s FileList,
         file: usize,
     },
@@ -41,7 +47,9 @@ const BLOCK_BYTES: usize = 256 << 10;
 impl Origin<'_> {
     pub(crate) fn path(&self) -> PathBuf {
         match self.kind {
-            OriginKind::File { files, file } => files.path(file),
+            OriginKind::File { files, file } | OriginKind::Range { files, file, .. } => {
+                files.path(file)
+            }
             OriginKind::Memory(_) => PathBuf::from(MEMORY),
             OriginKind::Stream { name, .. } => name.to_path_buf(),
         }
@@ -54,7 +62,7 @@ impl Origin<'_> {
     /// Its file's number in its part of the plan.
     pub(crate) fn file(&self) -> usize {
         match self.kind {
-            OriginKind::File { file, .. } => file,
+            OriginKind::File { file, .. } | OriginKind::Range { file, .. } => file,
             OriginKind::Memory(_) | OriginKind::Stream { .. } => 0,
         }
     }
@@ -62,7 +70,14 @@ impl Origin<'_> {
     /// Newlines in a range of the file's bytes; `None` where they cannot be read (again).
     pub(crate) fn newlines(&self, range: Range<u64>) -> Option<u64> {
         match self.kind {
-            OriginKind::File { files, file } => newlines_of_file(&files.path(file), range),
+            OriginKind::File { files, file } => {
+                let file = open_file(&files.path(file)).ok()?;
+                newlines_by_blocks(range, |block, at| file.read_exact_at(block, at))
+            }
+            OriginKind::Range { source, files, file } => {
+                let name = files.path(file);
+                newlines_by_blocks(range, |block, at| source.read_at(&name, at, block))
+            }
             OriginKind::Memory(bytes) => {
                 Some(newlines(&bytes[range.start as usize..range.end as usize]))
             }
@@ -75,13 +90,15 @@ pub(crate) fn newlines(bytes: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', bytes).count() as u64
 }
 
-fn newlines_of_file(path: &Path, range: Range<u64>) -> Option<u64> {
-    let file = open_file(path).ok()?;
+fn newlines_by_blocks(
+    range: Range<u64>,
+    read: impl Fn(&mut [u8], u64) -> io::Result<()>,
+) -> Option<u64> {
     let mut buffer = vec![0; BLOCK_BYTES.min((range.end - range.start) as usize)];
     let (mut at, mut count) = (range.start, 0);
     while at < range.end {
         let block = &mut buffer[..BLOCK_BYTES.min((range.end - at) as usize)];
-        file.read_exact_at(block, at).ok()?;
+        read(block, at).ok()?;
         at += block.len() as u64;
         count += newlines(block);
     }

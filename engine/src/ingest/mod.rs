@@ -7,5 +7,5 @@ mod reader;
 mod stream;
 
 pub(crate) use buffer::Buffer;
-pub(crate) use reader::Reader;
+pub(crate) use reader::{Reader, SplitBuffer};
 pub(crate) use stream::{Block, Next, StreamQueue, read_stream};

@@ -1,5 +1,5 @@
-//! A worker's reader: preads one extent at a time into its buffer and settles where the extent's
-//! records really begin and end. A record belongs to the extent in which it begins.
+//! A reader: reads a split, extent by extent, into its buffer and settles where each extent's records
+//! really begin and end. A record belongs to the extent in which it begins.
 //!
 //! Each extent looks for its first border in itself only; an extent without one belongs to a record
 //! that began earlier and is skipped. So a record of any length is read by one worker, and the
@@ -20,49 +20,86 @@ use std::sync::Arc;
 /// and lines, less than a page.
 const LOOKAHEAD_BYTES: u64 = 1024;
 
-/// Reads extents into one buffer.
+/// Reads splits, each into a buffer.
 pub(crate) struct Reader {
-    buffer: Buffer,
+    /// What was read last.
+    pub(crate) read: SplitBuffer,
     /// The file read last, by part of the plan and number: consecutive splits of a big file spare its
     /// opening.
     open: Option<((usize, usize), File)>,
 }
 
-/// Where an extent's records lie.
+/// What was read of a split: the records that begin in it, file by file.
+pub(crate) struct SplitBuffer {
+    pub(crate) buffer: Buffer,
+    pub(crate) pieces: Vec<Piece>,
+    /// Bytes of the buffer up to the last piece's end.
+    used: usize,
+}
+
+/// Records of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Records {
-    /// In the reader's buffer.
-    pub(crate) bytes: Range<usize>,
-    /// In the file.
+pub(crate) struct Piece {
+    /// Number of the file in its part of the plan.
+    pub(crate) file: usize,
+    /// Where they lie in the buffer.
+    pub(crate) records: Range<usize>,
+    /// Where they begin in the file.
     pub(crate) offset: u64,
 }
 
-impl Reader {
-    /// A reader for splits of about `split_bytes`; longer ones make its buffer grow.
-    pub(crate) fn new(blocks: &Arc<BlockPool>, split_bytes: u64) -> Result<Reader> {
+impl SplitBuffer {
+    /// A buffer for splits of about `split_bytes`; longer ones make it grow.
+    pub(crate) fn new(blocks: &Arc<BlockPool>, split_bytes: u64) -> Result<SplitBuffer> {
         // A large split size over small files should not cost memory that no file fills.
         let first = split_bytes.min(1 << 20) + LOOKAHEAD_BYTES + 1;
-        Ok(Reader { buffer: Buffer::new(blocks, first as usize)?, open: None })
+        let buffer = Buffer::new(blocks, first as usize)?;
+        Ok(SplitBuffer { buffer, pieces: Vec::new(), used: 0 })
     }
 
-    /// The buffer that `read` fills.
-    pub(crate) fn buffer(&mut self) -> &mut Buffer {
-        &mut self.buffer
+    fn clear(&mut self) {
+        self.pieces.clear();
+        self.used = 0;
+    }
+}
+
+impl Reader {
+    /// A reader for splits of about `split_bytes`.
+    pub(crate) fn new(blocks: &Arc<BlockPool>, split_bytes: u64) -> Result<Reader> {
+        Ok(Reader { read: SplitBuffer::new(blocks, split_bytes)?, open: None })
     }
 
-    /// Reads the records that begin in an extent; `None` if none does.
-    pub(crate) fn read(
+    /// Reads the records that begin in splits which follow each other in one tile.
+    pub(crate) fn read_splits(
+        &mut self,
+        ranged: &Ranged,
+        splits: Range<u64>,
+        cut: &Cut,
+    ) -> Result<()> {
+        self.read.clear();
+        ranged.layout.extents(splits).try_for_each(|extent| self.add_extent(ranged, &extent, cut))
+    }
+
+    /// Reads the records that begin in one extent, any part of a file.
+    pub(crate) fn read_extent(
         &mut self,
         ranged: &Ranged,
         extent: &Extent,
         cut: &Cut,
-    ) -> Result<Option<Records>> {
+    ) -> Result<()> {
+        self.read.clear();
+        self.add_extent(ranged, extent, cut)
+    }
+
+    /// Reads the records that begin in an extent behind what was read before; none may begin there.
+    fn add_extent(&mut self, ranged: &Ranged, extent: &Extent, cut: &Cut) -> Result<()> {
         let length = ranged.material.bytes(extent.file);
         let Range { start, end } = extent.bytes;
         if let Cut::Fixed(record) = *cut {
             let (start, end) = (start.next_multiple_of(record), end.next_multiple_of(record));
             let bytes = self.fill(ranged, extent.file, start, 0, end)?;
-            return Ok((bytes > 0).then_some(Records { bytes: 0..bytes, offset: start }));
+            self.add_piece(extent.file, 0..bytes, start);
+            return Ok(());
         }
         // One byte before the extent says whether a record begins at its start.
         let base = start.saturating_sub(1);
@@ -72,9 +109,9 @@ impl Reader {
         let first = if start == 0 {
             0
         } else {
-            match cut.find_border(&self.buffer.bytes()[..have], 1, nominal_end.min(have)) {
+            match cut.find_border(self.behind(have), 1, nominal_end.min(have)) {
                 Some(first) => first,
-                None => return Ok(None),
+                None => return Ok(()),
             }
         };
         let mut looked = nominal_end;
@@ -82,7 +119,7 @@ impl Reader {
             if end == length {
                 break have;
             }
-            if let Some(last) = cut.find_border(&self.buffer.bytes()[..have], looked, have) {
+            if let Some(last) = cut.find_border(self.behind(have), looked, have) {
                 break last;
             }
             looked = have;
@@ -92,11 +129,30 @@ impl Reader {
             }
             have = self.fill(ranged, extent.file, base, have, more)?;
         };
-        Ok(Some(Records { bytes: first..last, offset: base + first as u64 }))
+        self.add_piece(extent.file, first..last, base + first as u64);
+        Ok(())
+    }
+
+    /// The first bytes behind what is used of the buffer.
+    fn behind(&self, have: usize) -> &[u8] {
+        &self.read.buffer.bytes()[self.read.used..self.read.used + have]
+    }
+
+    /// Keeps records, which lie somewhere behind what is used of the buffer.
+    fn add_piece(&mut self, file: usize, records: Range<usize>, offset: u64) {
+        let SplitBuffer { pieces, used, .. } = &mut self.read;
+        if !records.is_empty() {
+            pieces.push(Piece {
+                file,
+                records: *used + records.start..*used + records.end,
+                offset,
+            });
+            *used += records.end;
+        }
     }
 
     /// Reads the file's bytes from `base + have` to `to` behind the `have` bytes that the buffer
-    /// holds from `base` on. Returns the bytes it holds then.
+    /// holds from `base` on, all of them behind what is used of it. Returns the bytes it holds then.
     fn fill(
         &mut self,
         ranged: &Ranged,
@@ -106,14 +162,24 @@ impl Reader {
         to: u64,
     ) -> Result<usize> {
         let want = to.saturating_sub(base) as usize;
-        self.buffer.reserve(want, have)?;
-        let into = &mut self.buffer.bytes_mut()[have..want];
+        let used = self.read.used;
+        self.read.buffer.reserve(used + want, used + have)?;
+        let into = &mut self.read.buffer.bytes_mut()[used + have..used + want];
         let from = base + have as u64;
         match &ranged.material {
             Material::Memory(bytes) => {
                 into.copy_from_slice(&bytes[from as usize..from as usize + into.len()]);
             }
-            Material::Files(_) => self.fill_from_file(ranged, file, from, have..want)?,
+            Material::Files(_) => {
+                self.fill_from_file(ranged, file, from, used + have..used + want)?;
+            }
+            Material::Ranges(source, files) => {
+                let name = files.path(file);
+                source.read_at(&name, from, into).map_err(|cause| match cause.kind() {
+                    io::ErrorKind::NotFound => InputError::Vanished { path: name },
+                    _ => InputError::from_io(name, cause),
+                })?;
+            }
         }
         Ok(want)
     }
@@ -130,7 +196,7 @@ impl Reader {
             Some((open, handle)) if *open == wanted => handle,
             _ => &self.open.insert((wanted, open(material, file)?)).1,
         };
-        let mut into = &mut self.buffer.bytes_mut()[into];
+        let mut into = &mut self.read.buffer.bytes_mut()[into];
         let mut offset = from;
         while !into.is_empty() {
             match handle.read_at(into, offset) {
@@ -170,22 +236,23 @@ mod tests {
     use crate::input::ByteSet;
     use crate::memory::Budget;
     use crate::plan::Layout;
+    use crate::schedule::HandOut;
     use proptest::prelude::*;
 
-    fn pieces(text: &[u8], cut: &Cut, tile: u64, split: u64) -> Vec<Vec<u8>> {
+    fn pieces(text: &[u8], cut: &Cut, tile: u64, split: u64, together: u64) -> Vec<Vec<u8>> {
         let material = Material::Memory(Arc::new(text.to_vec()));
         let whole = matches!(cut, Cut::Whole);
         let layout = Layout::new([text.len() as u64].into_iter(), tile, split.min(tile), whole);
         let ranged = Ranged { number: 0, material, layout };
         let mut reader = Reader::new(&BlockPool::new(Budget::new(None)), split).unwrap();
         let mut pieces = Vec::new();
-        for split in 0..ranged.layout.splits() {
-            for extent in ranged.layout.extents(split) {
-                if let Some(records) = reader.read(&ranged, &extent, cut).unwrap() {
-                    let piece = reader.buffer().bytes()[records.bytes].to_vec();
-                    assert_eq!(piece, text[records.offset as usize..][..piece.len()]);
-                    pieces.push(piece);
-                }
+        let hand_out = HandOut::new(&ranged.layout);
+        while let Some(splits) = hand_out.take(0, together) {
+            reader.read_splits(&ranged, splits, cut).unwrap();
+            for Piece { records, offset, .. } in &reader.read.pieces {
+                let piece = reader.read.buffer.bytes()[records.clone()].to_vec();
+                assert_eq!(piece, text[*offset as usize..][..piece.len()]);
+                pieces.push(piece);
             }
         }
         pieces
@@ -201,6 +268,7 @@ mod tests {
             text in bytes_of_few_kinds(),
             tile in 1u64..6000,
             split in 1u64..6000,
+            together in 1u64..8,
             which in 0usize..4,
         ) {
             let cut = [
@@ -209,7 +277,7 @@ mod tests {
                 Cut::Between(|a, b| a == b'a' && b == b'b'),
                 Cut::Whole,
             ][which];
-            let pieces = pieces(&text, &cut, tile, split);
+            let pieces = pieces(&text, &cut, tile, split, together);
             prop_assert_eq!(pieces.concat(), &text[..]);
             let mut end = 0;
             for piece in &pieces {
@@ -224,7 +292,7 @@ mod tests {
             records in 0usize..300, record in 1u64..40, tile in 1u64..900, split in 1u64..900,
         ) {
             let text: Vec<u8> = (0..records * record as usize).map(|i| i as u8).collect();
-            let pieces = pieces(&text, &Cut::Fixed(record), tile, split);
+            let pieces = pieces(&text, &Cut::Fixed(record), tile, split, 3);
             prop_assert_eq!(pieces.concat(), &text[..]);
             prop_assert!(pieces.iter().all(|piece| (piece.len() as u64).is_multiple_of(record)));
         }
@@ -234,7 +302,7 @@ mod tests {
     fn one_record_over_many_splits_is_read_once() {
         let mut text = vec![b'x'; 300_000];
         text.extend(b" tail");
-        let pieces = pieces(&text, &Cut::After(ByteSet::of(b" ")), 1000, 100);
+        let pieces = pieces(&text, &Cut::After(ByteSet::of(b" ")), 1000, 100, 1);
         assert_eq!(pieces.iter().map(Vec::len).collect::<Vec<_>>(), [300_001, 4]);
     }
 }

@@ -8,12 +8,14 @@ mod files;
 mod listing;
 mod named;
 mod pattern;
+mod range_source;
 #[cfg(test)]
 mod tests;
 mod walk;
 
 pub use cut::{ByteSet, Cut};
 pub(crate) use files::{FileList, open_file};
+pub use range_source::RangeSource;
 
 use crate::error::Result;
 use crate::origin::MEMORY;
@@ -40,6 +42,8 @@ pub struct Input {
 pub(crate) enum Source {
     /// Regular files, read in parallel at any offset.
     Files(FileList),
+    /// Files of a source of the caller's, read in parallel at any offset.
+    Ranges(Arc<dyn RangeSource>, FileList),
     /// Bytes that come once and in order, their number unknown.
     Stream(StreamSource),
     /// Bytes that are there.
@@ -117,16 +121,37 @@ impl Input {
         Input { sources: vec![Source::Memory(bytes)], passed_over: 0 }
     }
 
-    /// What is to be read, in order: the name by which splits and messages speak of it and, of a regular
-    /// file, its length in bytes. For jobs that must look into their files' headers before they run.
+    /// Files of another source than the file system, by name and length in bytes. Names are for the
+    /// source and for messages; nothing is looked up before it is read.
+    pub fn ranges(
+        source: Arc<dyn RangeSource>,
+        files: impl IntoIterator<Item = (impl AsRef<Path>, u64)>,
+    ) -> Input {
+        let mut list = FileList::default();
+        for (name, bytes) in files {
+            list.add_file(None, name.as_ref().as_os_str(), bytes);
+        }
+        Input { sources: vec![Source::Ranges(source, list)], passed_over: 0 }
+    }
+
+    /// Adds what another input reads behind what this one reads.
+    pub fn append(&mut self, later: Input) {
+        self.sources.extend(later.sources);
+        self.passed_over += later.passed_over;
+    }
+
+    /// What is to be read, in order: the name by which splits and messages speak of it and, of a file,
+    /// its length in bytes. For jobs that must look into their files' headers before they run.
     pub fn listing(&self) -> impl Iterator<Item = (PathBuf, Option<u64>)> {
         self.sources.iter().flat_map(|source| {
             let count = match source {
-                Source::Files(files) => files.len(),
+                Source::Files(files) | Source::Ranges(_, files) => files.len(),
                 Source::Stream(_) | Source::Memory(_) => 1,
             };
             (0..count).map(move |place| match source {
-                Source::Files(files) => (files.path(place), Some(files.bytes(place))),
+                Source::Files(files) | Source::Ranges(_, files) => {
+                    (files.path(place), Some(files.bytes(place)))
+                }
                 Source::Stream(stream) => (stream.name.clone(), None),
                 Source::Memory(_) => (PathBuf::from(MEMORY), None),
             })

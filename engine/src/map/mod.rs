@@ -16,7 +16,7 @@ use crate::memory::ChunkPool;
 use crate::partial::Partial;
 use crate::plan::{Part, Plan, Ranged};
 use crate::progress::Progress;
-use crate::schedule::{Cursor, PerWorker, Pool, Step};
+use crate::schedule::{HandOut, PerWorker, Pool, Step};
 use crate::sizing::TableLimits;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -106,10 +106,11 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
         before: Before,
         workers: &PerWorker<Worker<'r, J, K>>,
     ) -> Result<()> {
-        let cursor = Cursor::new(ranged.layout.splits());
+        let hand_out = HandOut::new(&ranged.layout);
         self.serve(|index| {
-            let Some(split) = cursor.take() else { return Step::Done };
-            self.step(index, split, workers, |worker| worker.map_split(ranged, split, before))
+            let Some(splits) = hand_out.take(index, 1) else { return Step::Done };
+            let first = splits.start;
+            self.step(index, first, workers, |worker| worker.map_splits(ranged, splits, before))
         })
     }
 

@@ -4,7 +4,7 @@ use super::{Before, MapStage, MapTotals, numbered};
 use crate::container::{Inlet, Kind, Making};
 use crate::error::Result;
 use crate::failure::guard;
-use crate::ingest::{Block, Buffer, Reader};
+use crate::ingest::{Block, Buffer, Reader, SplitBuffer};
 use crate::job::Job;
 use crate::origin::{Origin, OriginKind};
 use crate::partial::{Folder, PARTITIONS, Spiller};
@@ -81,26 +81,32 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
         }
     }
 
-    /// Reads and maps one split, extent by extent.
-    pub(super) fn map_split(&mut self, ranged: &Ranged, split: u64, before: Before) -> Result<()> {
+    /// Reads splits that follow each other in one tile, and maps them as one.
+    pub(super) fn map_splits(
+        &mut self,
+        ranged: &Ranged,
+        splits: Range<u64>,
+        before: Before,
+    ) -> Result<()> {
         let stage = self.mapper.stage;
         let reader = match &mut self.reader {
             Some(reader) => reader,
             none => none.insert(Reader::new(stage.chunks.blocks(), stage.plan.split_bytes)?),
         };
-        let (mut bytes, number) = (0, numbered(before.splits, split)?);
-        for extent in ranged.layout.extents(split) {
-            let began = Instant::now();
-            let records = reader.read(ranged, &extent, &stage.plan.cut)?;
-            self.totals.ingest += began.elapsed();
-            bytes += extent.bytes.end - extent.bytes.start;
-            if let Some(records) = records {
-                let origin = ranged.origin(extent.file);
-                let file = numbered(before.files, extent.file as u64)?;
-                let part = Part { records: records.bytes, origin, offset: records.offset, file };
-                self.mapper.map(reader.buffer(), part, number)?;
-            }
+        let number = numbered(before.splits, splits.start)?;
+        let began = Instant::now();
+        reader.read_splits(ranged, splits.clone(), &stage.plan.cut)?;
+        self.totals.ingest += began.elapsed();
+        let SplitBuffer { buffer, pieces, .. } = &mut reader.read;
+        for piece in pieces {
+            let origin = ranged.origin(piece.file);
+            let file = numbered(before.files, piece.file as u64)?;
+            let records = piece.records.clone();
+            let part = Part { records, origin, offset: piece.offset, file };
+            self.mapper.map(buffer, part, number)?;
         }
+        let bytes =
+            ranged.layout.extents(splits).map(|extent| extent.bytes.end - extent.bytes.start).sum();
         self.count_split(bytes);
         self.mapper.compress()?;
         self.mapper.spill()

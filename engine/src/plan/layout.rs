@@ -81,11 +81,19 @@ impl Layout {
         self.starts[self.starts.len() - 1]
     }
 
-    /// The extents of one split, in order. Costs a binary search and no memory.
-    pub(crate) fn extents(&self, split: u64) -> impl Iterator<Item = Extent> {
-        let tile = &self.tiles[self.tiles.partition_point(|tile| tile.first_split <= split) - 1];
-        let from = tile.bytes.start + (split - tile.first_split) * self.split_bytes;
-        let to = tile.bytes.end.min(from + self.split_bytes);
+    /// The first split behind the tile of a split.
+    pub(crate) fn tile_end(&self, split: u64) -> u64 {
+        let next = self.tiles.partition_point(|tile| tile.first_split <= split);
+        self.tiles.get(next).map_or(self.splits, |tile| tile.first_split)
+    }
+
+    /// The extents of splits that follow each other in one tile, in order. Costs a binary search and
+    /// no memory.
+    pub(crate) fn extents(&self, splits: Range<u64>) -> impl Iterator<Item = Extent> {
+        let after = self.tiles.partition_point(|tile| tile.first_split <= splits.start);
+        let tile = &self.tiles[after - 1];
+        let from = tile.bytes.start + (splits.start - tile.first_split) * self.split_bytes;
+        let to = tile.bytes.end.min(from + (splits.end - splits.start) * self.split_bytes);
         let first = self.starts.partition_point(|&start| start <= from) - 1;
         (first..self.starts.len() - 1)
             .take_while(move |&file| self.starts[file] < to)
@@ -110,7 +118,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn extents(layout: &Layout) -> Vec<Extent> {
-        (0..layout.splits()).flat_map(|split| layout.extents(split)).collect()
+        (0..layout.splits()).flat_map(|split| layout.extents(split..split + 1)).collect()
     }
 
     #[test]
@@ -145,6 +153,31 @@ mod tests {
                 expected[file] = bytes.end;
             }
             prop_assert_eq!(expected, lengths);
+        }
+
+        #[test]
+        fn splits_taken_together_cover_what_they_cover_one_by_one(
+            lengths in prop::collection::vec(0u64..200, 1..30),
+            tile in 1u64..300,
+            split in 1u64..300,
+            together in 1u64..20,
+        ) {
+            let layout = Layout::new(lengths.iter().copied(), tile, split.min(tile), false);
+            let bytes = |splits: &[Range<u64>]| {
+                let mut covered = Vec::new();
+                for extent in splits.iter().flat_map(|splits| layout.extents(splits.clone())) {
+                    covered.extend(extent.bytes.map(|at| (extent.file, at)));
+                }
+                covered
+            };
+            let (mut taken, mut next) = (Vec::new(), 0);
+            while next < layout.splits() {
+                let end = layout.tile_end(next).min(next + together);
+                taken.push(next..end);
+                next = end;
+            }
+            let one_by_one: Vec<_> = (0..layout.splits()).map(|split| split..split + 1).collect();
+            prop_assert_eq!(bytes(&taken), bytes(&one_by_one));
         }
     }
 }

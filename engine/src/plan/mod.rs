@@ -10,7 +10,7 @@ mod layout;
 pub(crate) use layout::{Extent, Layout};
 
 use crate::error::{InputError, Result};
-use crate::input::{Cut, FileList, Input, Source, StreamSource};
+use crate::input::{Cut, FileList, Input, RangeSource, Source, StreamSource};
 use crate::options::{DEFAULT_TILE_BYTES, Options};
 use crate::origin::{MEMORY, Origin, OriginKind};
 use std::path::PathBuf;
@@ -48,6 +48,8 @@ pub(crate) struct Ranged {
 /// Bytes that can be read at any offset.
 pub(crate) enum Material {
     Files(FileList),
+    /// Files that a source of the caller's reads.
+    Ranges(Arc<dyn RangeSource>, FileList),
     Memory(Arc<Vec<u8>>),
 }
 
@@ -94,7 +96,7 @@ impl Plan {
     pub(crate) fn into_names(self) -> FileNames {
         let names = self.parts.into_iter().map(|part| match part {
             Part::Ranged(ranged) => match ranged.material {
-                Material::Files(files) => Names::Files(files),
+                Material::Files(files) | Material::Ranges(_, files) => Names::Files(files),
                 Material::Memory(_) => Names::One(MEMORY.into()),
             },
             Part::Stream(stream) => Names::One(stream.name),
@@ -112,6 +114,7 @@ impl Plan {
     fn add(&mut self, source: Source) -> Result<()> {
         let material = match source {
             Source::Files(files) => Material::Files(files),
+            Source::Ranges(source, files) => Material::Ranges(source, files),
             Source::Memory(bytes) => Material::Memory(bytes),
             Source::Stream(stream) => {
                 self.files += 1;
@@ -165,7 +168,7 @@ impl FileNames {
 impl Material {
     pub(crate) fn files(&self) -> usize {
         match self {
-            Material::Files(files) => files.len(),
+            Material::Files(files) | Material::Ranges(_, files) => files.len(),
             Material::Memory(_) => 1,
         }
     }
@@ -173,14 +176,14 @@ impl Material {
     /// Length of a file, as fixed when the job was planned.
     pub(crate) fn bytes(&self, file: usize) -> u64 {
         match self {
-            Material::Files(files) => files.bytes(file),
+            Material::Files(files) | Material::Ranges(_, files) => files.bytes(file),
             Material::Memory(bytes) => bytes.len() as u64,
         }
     }
 
     pub(crate) fn path(&self, file: usize) -> PathBuf {
         match self {
-            Material::Files(files) => files.path(file),
+            Material::Files(files) | Material::Ranges(_, files) => files.path(file),
             Material::Memory(_) => PathBuf::from(MEMORY),
         }
     }
@@ -190,6 +193,7 @@ impl Ranged {
     pub(crate) fn origin(&self, file: usize) -> Origin<'_> {
         let kind = match &self.material {
             Material::Files(files) => OriginKind::File { files, file },
+            Material::Ranges(source, files) => OriginKind::Range { source: &**source, files, file },
             Material::Memory(bytes) => OriginKind::Memory(bytes),
         };
         Origin { part: self.number, kind }

@@ -6,7 +6,7 @@ use super::splitters::Place;
 use crate::engine::Core;
 use crate::error::{Place as InputPlace, Result};
 use crate::failure::{Failure, guard};
-use crate::ingest::{Block, Buffer, Next, Reader, StreamQueue, read_stream};
+use crate::ingest::{Block, Buffer, Next, Reader, SplitBuffer, StreamQueue, read_stream};
 use crate::input::{Cut, StreamSource};
 use crate::plan::{Extent, Part, Plan, Ranged};
 use crate::schedule::Step;
@@ -116,12 +116,10 @@ impl<'p> Source<'p> {
         let (first, section) = &self.parts[part];
         match section {
             Section::Ranged(ranged) => {
-                for extent in ranged.layout.extents(split - first) {
-                    if let Some(records) = reader.read(ranged, &extent, &self.cut)? {
-                        take(&reader.buffer().bytes()[records.bytes])?;
-                    }
-                }
-                Ok(())
+                let number = split - first;
+                reader.read_splits(ranged, number..number + 1, &self.cut)?;
+                let SplitBuffer { buffer, pieces, .. } = &reader.read;
+                pieces.iter().try_for_each(|piece| take(&buffer.bytes()[piece.records.clone()]))
             }
             Section::Spool(blocks) => {
                 let mut block = lock(&blocks[(split - first) as usize]);
@@ -129,7 +127,7 @@ impl<'p> Source<'p> {
                 match std::mem::replace(&mut block.kept, Kept::Gone) {
                     Kept::Memory(buffer) => take(&buffer.bytes()[..len]),
                     Kept::Scratch(offset) => {
-                        let buffer = reader.buffer();
+                        let buffer = &mut reader.read.buffer;
                         buffer.reserve(len, 0)?;
                         scratch.read(offset, &mut buffer.bytes_mut()[..len])?;
                         take(&buffer.bytes()[..len])
@@ -174,7 +172,8 @@ impl<'p> Source<'p> {
         let (first, section) = &self.parts[part];
         match section {
             Section::Ranged(ranged) => {
-                let extents: Vec<Extent> = ranged.layout.extents(split - first).collect();
+                let extents: Vec<Extent> =
+                    ranged.layout.extents(split - first..split - first + 1).collect();
                 let Some(extent) = extents.get((within * extents.len() as f64) as usize) else {
                     return Ok(());
                 };
@@ -184,8 +183,10 @@ impl<'p> Source<'p> {
                     extent.bytes.start + (within * length.saturating_sub(window) as f64) as u64;
                 let bytes = start..extent.bytes.end.min(start + window);
                 let extent = Extent { file: extent.file, bytes };
-                if let Some(records) = reader.read(ranged, &extent, &self.cut)? {
-                    sample.add(&reader.buffer().bytes()[records.bytes], split as u32, true);
+                reader.read_extent(ranged, &extent, &self.cut)?;
+                let SplitBuffer { buffer, pieces, .. } = &reader.read;
+                for piece in pieces {
+                    sample.add(&buffer.bytes()[piece.records.clone()], split as u32, true);
                 }
                 Ok(())
             }
@@ -197,7 +198,7 @@ impl<'p> Source<'p> {
                     }
                     Kept::Scratch(offset) => {
                         let len = block.len.min(sample.window_bytes() as usize);
-                        let buffer = reader.buffer();
+                        let buffer = &mut reader.read.buffer;
                         buffer.reserve(len, 0)?;
                         scratch.read(*offset, &mut buffer.bytes_mut()[..len])?;
                         sample.add(&buffer.bytes()[..len], split as u32, len == block.len);
