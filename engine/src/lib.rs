@@ -46,7 +46,7 @@ pub use cancel::Cancel;
 pub use combine::*;
 pub use engine::{Engine, EngineBuilder};
 pub use error::{Error, InputError, MemoryError, OutputError, Place, Result, StorageError};
-pub use input::{ByteSet, Cut, Input, RangeSource};
+pub use input::{ByteSet, Cut, Input, RangeSource, TileSource};
 pub use job::{Emit, Job, Pair};
 pub use key::Key;
 pub use options::{DEFAULT_TILE_BYTES, Options, Order};

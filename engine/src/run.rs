@@ -118,6 +118,9 @@ fn stats<J: Job>(
     Stats {
         stages: clock.finish(),
         ingest_busy: mapped.ingest,
+        readers: mapped.ahead.readers,
+        read_ahead_bytes: mapped.ahead.bytes,
+        read_ahead_busy: mapped.ahead.busy,
         hand_over_busy: mapped.hand_over,
         compress_busy: mapped.compress,
         workers: core.pool().workers(),

@@ -15,6 +15,12 @@ pub struct Stats {
     pub stages: Vec<StageTime>,
     /// Part of the map stage that workers spent reading, summed over workers.
     pub ingest_busy: Duration,
+    /// Most threads that read ahead of the workers at once; 0 if workers read themselves all along.
+    pub readers: usize,
+    /// Input bytes that they read, rounded up to whole splits.
+    pub read_ahead_bytes: u64,
+    /// Time they spent reading, summed over them.
+    pub read_ahead_busy: Duration,
     /// Part of the map stage that workers spent handing tables over, summed over workers.
     pub hand_over_busy: Duration,
     /// Part of the map stage that workers spent folding partials, summed over workers.
@@ -77,6 +83,9 @@ impl Stats {
         *self = Stats {
             stages: std::mem::take(&mut self.stages),
             ingest_busy: self.ingest_busy + later.ingest_busy,
+            readers: self.readers.max(later.readers),
+            read_ahead_bytes: self.read_ahead_bytes + later.read_ahead_bytes,
+            read_ahead_busy: self.read_ahead_busy + later.read_ahead_busy,
             hand_over_busy: self.hand_over_busy + later.hand_over_busy,
             compress_busy: self.compress_busy + later.compress_busy,
             workers: self.workers.max(later.workers),

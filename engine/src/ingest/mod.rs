@@ -1,11 +1,18 @@
 //! Ingest: bytes into reused buffers, cut at records. Two ways: from files and memory each worker
-//! reads its own split into its own buffer just before it maps it, so the bytes are in its cache; a
-//! stream has one reader, which runs ahead of the workers into a fixed set of buffers.
+//! reads its own split into its own buffer just before it maps it, so the bytes are in its cache, or,
+//! where reads wait, readers run ahead of the workers into a fixed set of buffers; a stream has one
+//! such reader.
 
+mod blocked;
 mod buffer;
+mod feed;
 mod reader;
+mod readers;
 mod stream;
+mod tiles;
 
+pub(crate) use blocked::Waits;
 pub(crate) use buffer::Buffer;
+pub(crate) use feed::{AheadTotals, Feed, Load, Portion};
 pub(crate) use reader::{Reader, SplitBuffer};
 pub(crate) use stream::{Block, Next, StreamQueue, read_stream};

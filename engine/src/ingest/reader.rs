@@ -20,14 +20,17 @@ use std::sync::Arc;
 /// and lines, less than a page.
 const LOOKAHEAD_BYTES: u64 = 1024;
 
-/// Reads splits, each into a buffer.
+/// A worker's reader: reads splits, each into the same buffer.
 pub(crate) struct Reader {
     /// What was read last.
     pub(crate) read: SplitBuffer,
-    /// The file read last, by part of the plan and number: consecutive splits of a big file spare its
-    /// opening.
-    open: Option<((usize, usize), File)>,
+    open: OpenFile,
 }
+
+/// The file read last, by part of the plan and number: consecutive splits of a big file spare its
+/// opening.
+#[derive(Default)]
+pub(super) struct OpenFile(Option<((usize, usize), File)>);
 
 /// What was read of a split: the records that begin in it, file by file.
 pub(crate) struct SplitBuffer {
@@ -57,54 +60,44 @@ impl SplitBuffer {
         Ok(SplitBuffer { buffer, pieces: Vec::new(), used: 0 })
     }
 
-    fn clear(&mut self) {
-        self.pieces.clear();
-        self.used = 0;
-    }
-}
-
-impl Reader {
-    /// A reader for splits of about `split_bytes`.
-    pub(crate) fn new(blocks: &Arc<BlockPool>, split_bytes: u64) -> Result<Reader> {
-        Ok(Reader { read: SplitBuffer::new(blocks, split_bytes)?, open: None })
-    }
-
     /// Reads the records that begin in splits which follow each other in one tile.
-    pub(crate) fn read_splits(
+    pub(super) fn read_splits(
         &mut self,
         ranged: &Ranged,
         splits: Range<u64>,
         cut: &Cut,
+        open: &mut OpenFile,
     ) -> Result<()> {
-        self.read.clear();
-        ranged.layout.extents(splits).try_for_each(|extent| self.add_extent(ranged, &extent, cut))
+        self.clear();
+        let mut extents = ranged.layout.extents(splits);
+        extents.try_for_each(|extent| self.add_extent(ranged, &extent, cut, open))
     }
 
-    /// Reads the records that begin in one extent, any part of a file.
-    pub(crate) fn read_extent(
+    fn clear(&mut self) {
+        self.pieces.clear();
+        self.used = 0;
+    }
+
+    /// Reads the records that begin in an extent behind what was read before; none may begin there.
+    fn add_extent(
         &mut self,
         ranged: &Ranged,
         extent: &Extent,
         cut: &Cut,
+        open: &mut OpenFile,
     ) -> Result<()> {
-        self.read.clear();
-        self.add_extent(ranged, extent, cut)
-    }
-
-    /// Reads the records that begin in an extent behind what was read before; none may begin there.
-    fn add_extent(&mut self, ranged: &Ranged, extent: &Extent, cut: &Cut) -> Result<()> {
         let length = ranged.material.bytes(extent.file);
         let Range { start, end } = extent.bytes;
         if let Cut::Fixed(record) = *cut {
             let (start, end) = (start.next_multiple_of(record), end.next_multiple_of(record));
-            let bytes = self.fill(ranged, extent.file, start, 0, end)?;
+            let bytes = self.fill(ranged, extent.file, start, (0, end), open)?;
             self.add_piece(extent.file, 0..bytes, start);
             return Ok(());
         }
         // One byte before the extent says whether a record begins at its start.
         let base = start.saturating_sub(1);
         let ahead = if end < length { length.min(end + LOOKAHEAD_BYTES) } else { length };
-        let mut have = self.fill(ranged, extent.file, base, 0, ahead)?;
+        let mut have = self.fill(ranged, extent.file, base, (0, ahead), open)?;
         let nominal_end = (end - base) as usize;
         let first = if start == 0 {
             0
@@ -127,7 +120,7 @@ impl Reader {
             if more == base + have as u64 {
                 break have;
             }
-            have = self.fill(ranged, extent.file, base, have, more)?;
+            have = self.fill(ranged, extent.file, base, (have, more), open)?;
         };
         self.add_piece(extent.file, first..last, base + first as u64);
         Ok(())
@@ -135,12 +128,12 @@ impl Reader {
 
     /// The first bytes behind what is used of the buffer.
     fn behind(&self, have: usize) -> &[u8] {
-        &self.read.buffer.bytes()[self.read.used..self.read.used + have]
+        &self.buffer.bytes()[self.used..self.used + have]
     }
 
     /// Keeps records, which lie somewhere behind what is used of the buffer.
     fn add_piece(&mut self, file: usize, records: Range<usize>, offset: u64) {
-        let SplitBuffer { pieces, used, .. } = &mut self.read;
+        let SplitBuffer { pieces, used, .. } = self;
         if !records.is_empty() {
             pieces.push(Piece {
                 file,
@@ -158,20 +151,20 @@ impl Reader {
         ranged: &Ranged,
         file: usize,
         base: u64,
-        have: usize,
-        to: u64,
+        (have, to): (usize, u64),
+        open: &mut OpenFile,
     ) -> Result<usize> {
         let want = to.saturating_sub(base) as usize;
-        let used = self.read.used;
-        self.read.buffer.reserve(used + want, used + have)?;
-        let into = &mut self.read.buffer.bytes_mut()[used + have..used + want];
+        let used = self.used;
+        self.buffer.reserve(used + want, used + have)?;
+        let into = &mut self.buffer.bytes_mut()[used + have..used + want];
         let from = base + have as u64;
         match &ranged.material {
             Material::Memory(bytes) => {
                 into.copy_from_slice(&bytes[from as usize..from as usize + into.len()]);
             }
             Material::Files(_) => {
-                self.fill_from_file(ranged, file, from, used + have..used + want)?;
+                open.read(ranged, file, from, into)?;
             }
             Material::Ranges(source, files) => {
                 let name = files.path(file);
@@ -183,20 +176,21 @@ impl Reader {
         }
         Ok(want)
     }
+}
 
-    fn fill_from_file(
+impl OpenFile {
+    fn read(
         &mut self,
         ranged: &Ranged,
         file: usize,
         from: u64,
-        into: Range<usize>,
+        mut into: &mut [u8],
     ) -> Result<(), InputError> {
         let (material, wanted) = (&ranged.material, (ranged.number, file));
-        let handle = match &self.open {
+        let handle = match &self.0 {
             Some((open, handle)) if *open == wanted => handle,
-            _ => &self.open.insert((wanted, open(material, file)?)).1,
+            _ => &self.0.insert((wanted, open(material, file)?)).1,
         };
-        let mut into = &mut self.read.buffer.bytes_mut()[into];
         let mut offset = from;
         while !into.is_empty() {
             match handle.read_at(into, offset) {
@@ -216,6 +210,34 @@ impl Reader {
             }
         }
         Ok(())
+    }
+}
+
+impl Reader {
+    /// A reader for splits of about `split_bytes`.
+    pub(crate) fn new(blocks: &Arc<BlockPool>, split_bytes: u64) -> Result<Reader> {
+        Ok(Reader { read: SplitBuffer::new(blocks, split_bytes)?, open: OpenFile::default() })
+    }
+
+    /// Reads the records that begin in splits which follow each other in one tile.
+    pub(crate) fn read_splits(
+        &mut self,
+        ranged: &Ranged,
+        splits: Range<u64>,
+        cut: &Cut,
+    ) -> Result<()> {
+        self.read.read_splits(ranged, splits, cut, &mut self.open)
+    }
+
+    /// Reads the records that begin in one extent, any part of a file.
+    pub(crate) fn read_extent(
+        &mut self,
+        ranged: &Ranged,
+        extent: &Extent,
+        cut: &Cut,
+    ) -> Result<()> {
+        self.read.clear();
+        self.read.add_extent(ranged, extent, cut, &mut self.open)
     }
 }
 

@@ -3,6 +3,7 @@
 //! behind that border begins the next.
 
 use super::buffer::Buffer;
+use super::tiles::read_tiles;
 use crate::error::{Error, InputError, Result};
 use crate::input::{Cut, StreamKind, StreamSource};
 use crate::memory::BlockPool;
@@ -89,7 +90,7 @@ impl StreamQueue {
         self.freed.notify_one();
     }
 
-    fn push(&self, buffer: Buffer, len: usize, offset: u64, newlines: Option<u64>) {
+    pub(super) fn push(&self, buffer: Buffer, len: usize, offset: u64, newlines: Option<u64>) {
         let mut state = self.lock();
         let number = state.blocks;
         state.blocks += 1;
@@ -106,7 +107,7 @@ impl StreamQueue {
         self.lock().ended = true;
     }
 
-    fn take_free(&self, stopped: &dyn Fn() -> bool) -> Result<Buffer> {
+    pub(super) fn take_free(&self, stopped: &dyn Fn() -> bool) -> Result<Buffer> {
         let mut state = self.lock();
         loop {
             if stopped() {
@@ -137,7 +138,10 @@ pub(crate) fn read_stream(
 ) -> Result<u64> {
     // Even when looking for a border panics, for the workers wait for the end.
     let _ending = Ending { queue, wake };
-    read_blocks(stream, cut, queue, stopped, wake)
+    match &stream.kind {
+        StreamKind::Tiles(tiles) => read_tiles(&stream.name, tiles, cut, queue, stopped, wake),
+        StreamKind::Stdin | StreamKind::Path => read_blocks(stream, cut, queue, stopped, wake),
+    }
 }
 
 struct Ending<'q> {
@@ -227,8 +231,8 @@ struct Open<'s> {
 impl<'s> Open<'s> {
     fn new(stream: &'s StreamSource) -> Result<Open<'s>, InputError> {
         let name = stream.name.as_path();
-        let file = match stream.kind {
-            StreamKind::Stdin => None,
+        let file = match &stream.kind {
+            StreamKind::Stdin | StreamKind::Tiles(_) => None,
             StreamKind::Path => {
                 // Without blocking, so that a pipe that nobody writes to can be cancelled.
                 let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;

@@ -11,11 +11,14 @@ mod pattern;
 mod range_source;
 #[cfg(test)]
 mod tests;
+mod tile_source;
 mod walk;
 
 pub use cut::{ByteSet, Cut};
 pub(crate) use files::{FileList, open_file};
 pub use range_source::RangeSource;
+pub use tile_source::TileSource;
+pub(crate) use tile_source::TileStream;
 
 use crate::error::Result;
 use crate::origin::MEMORY;
@@ -59,12 +62,14 @@ pub(crate) struct StreamSource {
 }
 
 /// How to open a stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum StreamKind {
     /// It is open: the standard input of the process.
     Stdin,
     /// By its path. Opening a pipe may wait for its writer.
     Path,
+    /// From the caller, tile by tile.
+    Tiles(TileStream),
 }
 
 impl Input {
@@ -132,6 +137,31 @@ impl Input {
             list.add_file(None, name.as_ref().as_os_str(), bytes);
         }
         Input { sources: vec![Source::Ranges(source, list)], passed_over: 0 }
+    }
+
+    /// Tiles that a source of the caller's makes; `name` is what messages call them. The calling thread
+    /// acquires them, copies each into the workers' buffers, cut at the job's borders, and releases it:
+    /// the engine never holds two. A tile's end is a border, whatever stands there; with
+    /// [`Cut::Whole`] a tile is one split.
+    ///
+    /// ```
+    /// # use tegula::{Input, TileSource};
+    /// /// Blocks from a ring that a camera, a socket or another program fills.
+    /// struct Ring(Vec<Vec<u8>>);
+    ///
+    /// impl TileSource for Ring {
+    ///     type Tile = Vec<u8>;
+    ///     fn acquire(&mut self) -> std::io::Result<Option<Vec<u8>>> {
+    ///         Ok(self.0.pop())
+    ///     }
+    ///     fn release(&mut self, tile: Vec<u8>) { /* The ring may fill it again. */ }
+    /// }
+    /// let input = Input::tiles("the ring", Ring(vec![b"some lines\n".to_vec()]));
+    /// ```
+    pub fn tiles(name: impl AsRef<Path>, source: impl TileSource + 'static) -> Input {
+        let kind = StreamKind::Tiles(TileStream::new(source));
+        let stream = StreamSource { name: name.as_ref().to_path_buf(), kind };
+        Input { sources: vec![Source::Stream(stream)], passed_over: 0 }
     }
 
     /// Adds what another input reads behind what this one reads.

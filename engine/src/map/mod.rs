@@ -9,7 +9,7 @@ use crate::bad::BadRecords;
 use crate::container::{KeyRange, Kind};
 use crate::error::{Error, Place, Result};
 use crate::failure::{Failure, guard};
-use crate::ingest::{Next, StreamQueue, read_stream};
+use crate::ingest::{AheadTotals, Feed, Next, Portion, StreamQueue, read_stream};
 use crate::input::StreamSource;
 use crate::job::Job;
 use crate::memory::ChunkPool;
@@ -69,6 +69,7 @@ pub(crate) struct MapTotals {
     /// Tiles of streams, which no plan can count.
     pub(crate) stream_tiles: u64,
     pub(crate) ingest: Duration,
+    pub(crate) ahead: AheadTotals,
     pub(crate) hand_over: Duration,
     pub(crate) compress: Duration,
 }
@@ -77,12 +78,12 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
     /// Maps all of the plan's input into the partial.
     pub(crate) fn run(&'r self) -> Result<MapTotals> {
         let workers = PerWorker::new(self.pool.workers());
-        let mut stream_tiles = 0;
+        let (mut stream_tiles, mut ahead) = (0, AheadTotals::default());
         let mut before = Before::default();
         for (number, part) in self.plan.parts.iter().enumerate() {
             match part {
                 Part::Ranged(ranged) => {
-                    self.map_ranged(ranged, before, &workers)?;
+                    ahead.add(self.map_ranged(ranged, before, &workers)?);
                     before.files += ranged.material.files() as u64;
                     before.splits += ranged.layout.splits();
                 }
@@ -95,7 +96,7 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
             }
         }
         self.hand_over(&workers)?;
-        let mut totals = MapTotals { stream_tiles, ..MapTotals::default() };
+        let mut totals = MapTotals { stream_tiles, ahead, ..MapTotals::default() };
         workers.into_values().for_each(|worker| totals.add(&worker.totals()));
         Ok(totals)
     }
@@ -105,13 +106,28 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
         ranged: &Ranged,
         before: Before,
         workers: &PerWorker<Worker<'r, J, K>>,
-    ) -> Result<()> {
+    ) -> Result<AheadTotals> {
         let hand_out = HandOut::new(&ranged.layout);
-        self.serve(|index| {
-            let Some(splits) = hand_out.take(index, 1) else { return Step::Done };
-            let first = splits.start;
-            self.step(index, first, workers, |worker| worker.map_splits(ranged, splits, before))
-        })
+        let (blocks, count) = (self.chunks.blocks(), self.pool.workers());
+        let feed = Feed::new(ranged, &self.plan.cut, hand_out, blocks, count);
+        let step = |index| match feed.next(index) {
+            _ if self.failure.stops() => Step::Done,
+            Portion::End => Step::Done,
+            Portion::Wait => Step::Idle,
+            Portion::Own(splits) => self.step(index, splits.start, workers, |worker| {
+                worker.read_and_map(ranged, &feed, splits, before)
+            }),
+            Portion::Read(mut load) => {
+                let step = self.step(index, load.splits.start, workers, |worker| {
+                    worker.map_load(ranged, &mut load, before)
+                });
+                feed.give_back(load.bytes);
+                step
+            }
+        };
+        let ahead = self.pool.run(step, || feed.oversee(self.failure, self.pool));
+        self.failure.check()?;
+        Ok(ahead)
     }
 
     /// Returns the stream's length in bytes and in blocks. The calling thread reads; the workers map.

@@ -4,7 +4,7 @@ use super::{Before, MapStage, MapTotals, numbered};
 use crate::container::{Inlet, Kind, Making};
 use crate::error::Result;
 use crate::failure::guard;
-use crate::ingest::{Block, Buffer, Reader, SplitBuffer};
+use crate::ingest::{Block, Buffer, Feed, Load, Reader, SplitBuffer, Waits};
 use crate::job::Job;
 use crate::origin::{Origin, OriginKind};
 use crate::partial::{Folder, PARTITIONS, Spiller};
@@ -30,6 +30,7 @@ struct Part<'a> {
 /// A worker's own things, kept over all splits of the stage.
 pub(super) struct Worker<'r, J: Job, K: Kind> {
     reader: Option<Reader>,
+    waits: Option<Waits>,
     mapper: Mapper<'r, J, K>,
     totals: MapTotals,
 }
@@ -67,7 +68,7 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
             spiller: None,
             compress,
         };
-        Ok(Worker { reader: None, mapper, totals: MapTotals::default() })
+        Ok(Worker { reader: None, waits: None, mapper, totals: MapTotals::default() })
     }
 
     pub(super) fn totals(&self) -> MapTotals {
@@ -82,9 +83,10 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
     }
 
     /// Reads splits that follow each other in one tile, and maps them as one.
-    pub(super) fn map_splits(
+    pub(super) fn read_and_map(
         &mut self,
         ranged: &Ranged,
+        feed: &Feed<'_>,
         splits: Range<u64>,
         before: Before,
     ) -> Result<()> {
@@ -93,21 +95,25 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
             Some(reader) => reader,
             none => none.insert(Reader::new(stage.chunks.blocks(), stage.plan.split_bytes)?),
         };
-        let number = numbered(before.splits, splits.start)?;
-        let began = Instant::now();
-        reader.read_splits(ranged, splits.clone(), &stage.plan.cut)?;
-        self.totals.ingest += began.elapsed();
-        let SplitBuffer { buffer, pieces, .. } = &mut reader.read;
-        for piece in pieces {
-            let origin = ranged.origin(piece.file);
-            let file = numbered(before.files, piece.file as u64)?;
-            let records = piece.records.clone();
-            let part = Part { records, origin, offset: piece.offset, file };
-            self.mapper.map(buffer, part, number)?;
-        }
-        let bytes =
-            ranged.layout.extents(splits).map(|extent| extent.bytes.end - extent.bytes.start).sum();
-        self.count_split(bytes);
+        self.totals.ingest += feed.read_own(splits.clone(), reader, &mut self.waits)?;
+        self.mapper.map_splits(ranged, &splits, &mut reader.read, before)?;
+        self.finish_splits(ranged, splits)
+    }
+
+    /// Maps splits that were read ahead.
+    pub(super) fn map_load(
+        &mut self,
+        ranged: &Ranged,
+        load: &mut Load,
+        before: Before,
+    ) -> Result<()> {
+        self.mapper.map_splits(ranged, &load.splits, &mut load.bytes, before)?;
+        self.finish_splits(ranged, load.splits.clone())
+    }
+
+    fn finish_splits(&mut self, ranged: &Ranged, splits: Range<u64>) -> Result<()> {
+        let extents = ranged.layout.extents(splits);
+        self.count_split(extents.map(|extent| extent.bytes.end - extent.bytes.start).sum());
         self.mapper.compress()?;
         self.mapper.spill()
     }
@@ -143,6 +149,26 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
 }
 
 impl<J: Job, K: Kind> Mapper<'_, J, K> {
+    /// Maps what was read of splits, which count as the first of them.
+    fn map_splits(
+        &mut self,
+        ranged: &Ranged,
+        splits: &Range<u64>,
+        read: &mut SplitBuffer,
+        before: Before,
+    ) -> Result<()> {
+        let number = numbered(before.splits, splits.start)?;
+        let SplitBuffer { buffer, pieces, .. } = read;
+        for piece in pieces {
+            let origin = ranged.origin(piece.file);
+            let file = numbered(before.files, piece.file as u64)?;
+            let records = piece.records.clone();
+            let part = Part { records, origin, offset: piece.offset, file };
+            self.map(buffer, part, number)?;
+        }
+        Ok(())
+    }
+
     /// Maps the records in a part of `buffer`, which belong to split `number`, and takes in all of
     /// their pairs.
     fn map(&mut self, buffer: &mut Buffer, part: Part<'_>, number: u32) -> Result<()> {

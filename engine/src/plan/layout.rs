@@ -77,6 +77,11 @@ impl Layout {
         self.splits
     }
 
+    /// Nominal size of a split.
+    pub(crate) fn split_bytes(&self) -> u64 {
+        self.split_bytes
+    }
+
     pub(crate) fn bytes(&self) -> u64 {
         self.starts[self.starts.len() - 1]
     }

@@ -22,6 +22,7 @@ mod misbehaving_jobs_fail_alone;
 mod numbers_are_the_same_in_every_shape;
 mod outputs_that_cannot_be_written_are_named;
 mod overflowing_tables_lose_nothing;
+mod reading_overlaps_mapping;
 mod records_are_never_torn;
 mod sorted_records_are_those_of_a_stable_sort;
 mod streams_are_read_to_their_end;

@@ -1,0 +1,391 @@
+//! The feed of the workers with the splits of files: read by the worker that maps them, so that they
+//! are in its cache, or, where reads wait, by readers that run ahead of the workers into a bounded
+//! number of buffers (SupMR's ingest pipeline). Which of them, and how many readers, is decided while
+//! the job runs, by what reading was seen to cost (`readers.rs`). Takes the splits that a hand-out
+//! gives; hands on buffers.
+
+use super::blocked::Waits;
+use super::reader::{OpenFile, Reader, SplitBuffer};
+use super::readers::{Readers, Seen};
+use crate::error::{Error, Result};
+use crate::failure::Failure;
+use crate::input::Cut;
+use crate::memory::BlockPool;
+use crate::plan::{Material, Ranged};
+use crate::schedule::{HandOut, Pool};
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+const STAGE: &str = "the map stage";
+/// How often what was seen is looked at.
+const TICK: Duration = Duration::from_millis(10);
+/// What a reader reads at a time: enough that what a request costs weighs little.
+const AHEAD_BYTES: u64 = 1 << 20;
+/// Part of the budget that buffers of what is read ahead may take.
+const AHEAD_PART: u64 = 8;
+/// The most readers of files, and of sources that are slower to answer.
+const FILE_READERS_MOST: usize = 16;
+const RANGE_READERS_MOST: usize = 64;
+/// Files that the process may have open, for each reader: its own, or its connection.
+const OPEN_FILES_PER_READER: u64 = 4;
+
+/// What workers are given, and who reads it.
+pub(crate) struct Feed<'p> {
+    ranged: &'p Ranged,
+    cut: &'p Cut,
+    hand_out: HandOut<'p>,
+    blocks: &'p Arc<BlockPool>,
+    workers: usize,
+    /// Splits that a reader takes at a time.
+    ahead_splits: u64,
+    /// Whether workers read themselves.
+    by_workers: AtomicBool,
+    watch: Watch,
+    state: Mutex<State>,
+    /// Readers wait here for free buffers.
+    freed: Condvar,
+    /// Who decides waits here for the end.
+    ended: Condvar,
+}
+
+/// What readers and workers share.
+#[derive(Default)]
+struct State {
+    ready: VecDeque<Load>,
+    free: Vec<SplitBuffer>,
+    /// Buffers that there are.
+    buffers: usize,
+    /// Readers that run, that should run, and that are reading now.
+    readers: usize,
+    wanted: usize,
+    reading: usize,
+    /// Whether a worker found nothing and waits.
+    starving: bool,
+    /// Whether all splits are given out.
+    exhausted: bool,
+    /// Whether memory had no room for buffers.
+    no_room: bool,
+    /// Whether all are mapped or being mapped.
+    ended: bool,
+    totals: AheadTotals,
+}
+
+/// Splits that were read ahead.
+pub(crate) struct Load {
+    pub(crate) splits: Range<u64>,
+    pub(crate) bytes: SplitBuffer,
+}
+
+/// What a worker is given.
+pub(crate) enum Portion {
+    /// Splits to be read by the worker.
+    Own(Range<u64>),
+    /// Splits that were read.
+    Read(Load),
+    /// Nothing yet.
+    Wait,
+    /// Nothing any more.
+    End,
+}
+
+/// What readers did.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct AheadTotals {
+    /// The most readers at once.
+    pub(crate) readers: usize,
+    pub(crate) bytes: u64,
+    /// Time in reads, summed over readers.
+    pub(crate) busy: Duration,
+}
+
+impl AheadTotals {
+    /// Adds what readers did for another part of the input.
+    pub(crate) fn add(&mut self, later: AheadTotals) {
+        self.readers = self.readers.max(later.readers);
+        self.bytes += later.bytes;
+        self.busy += later.busy;
+    }
+}
+
+/// What was seen of reading since it was looked at last.
+#[derive(Default)]
+struct Watch {
+    reading_nanos: AtomicU64,
+    waited_nanos: AtomicU64,
+    bytes: AtomicU64,
+    starved: AtomicBool,
+}
+
+impl<'p> Feed<'p> {
+    /// A feed of `workers` workers with all splits of a part of the plan.
+    pub(crate) fn new(
+        ranged: &'p Ranged,
+        cut: &'p Cut,
+        hand_out: HandOut<'p>,
+        blocks: &'p Arc<BlockPool>,
+        workers: usize,
+    ) -> Feed<'p> {
+        let split_bytes = ranged.layout.split_bytes();
+        let buffers = buffers_most(blocks, workers, 2).max(1);
+        let ahead_bytes = AHEAD_BYTES.min(blocks.budget().limit() / AHEAD_PART / buffers as u64);
+        Feed {
+            ranged,
+            cut,
+            hand_out,
+            blocks,
+            workers,
+            ahead_splits: (ahead_bytes / split_bytes).max(1),
+            by_workers: AtomicBool::new(!matches!(ranged.material, Material::Ranges(..))),
+            watch: Watch::default(),
+            state: Mutex::default(),
+            freed: Condvar::new(),
+            ended: Condvar::new(),
+        }
+    }
+
+    /// What a worker is to do next. `Own` splits are read by [`read_own`](Feed::read_own); a `Read`
+    /// load's buffer comes back by [`give_back`](Feed::give_back).
+    pub(crate) fn next(&self, worker: usize) -> Portion {
+        if self.by_workers.load(Ordering::Relaxed) {
+            if let Some(splits) = self.hand_out.take(worker, 1) {
+                return Portion::Own(splits);
+            }
+            self.lock().exhausted = true;
+        }
+        let mut state = self.lock();
+        if let Some(load) = state.ready.pop_front() {
+            return Portion::Read(load);
+        }
+        if state.exhausted && state.reading == 0 {
+            state.ended = true;
+            self.ended.notify_all();
+            return Portion::End;
+        }
+        state.starving = true;
+        self.watch.starved.store(true, Ordering::Relaxed);
+        Portion::Wait
+    }
+
+    /// Reads splits for the worker that maps them.
+    pub(crate) fn read_own(
+        &self,
+        splits: Range<u64>,
+        reader: &mut Reader,
+        waits: &mut Option<Waits>,
+    ) -> Result<Duration> {
+        let began = Instant::now();
+        reader.read_splits(self.ranged, splits.clone(), self.cut)?;
+        let took = began.elapsed();
+        if self.may_wait() {
+            let waited = waits.get_or_insert_with(Waits::begin).any_since();
+            self.watch.add(took, waited, 0);
+        }
+        Ok(took)
+    }
+
+    /// Takes the buffer of a load that is mapped.
+    pub(crate) fn give_back(&self, buffer: SplitBuffer) {
+        self.lock().free.push(buffer);
+        self.freed.notify_one();
+    }
+
+    /// Decides who reads, as long as anything is to be read: the calling thread's part.
+    pub(crate) fn oversee(&self, failure: &Failure, pool: &Pool) -> AheadTotals {
+        if self.may_wait() {
+            std::thread::scope(|scope| {
+                let mut readers = Readers::new(
+                    self.workers,
+                    self.readers_most(),
+                    matches!(self.ranged.material, Material::Ranges(..)),
+                );
+                let mut began = Instant::now();
+                let mut wanted = readers.now();
+                loop {
+                    for number in self.call_for(wanted, pool) {
+                        scope.spawn(move || self.serve(number, failure, pool));
+                    }
+                    if self.wait_for_end(failure) {
+                        break;
+                    }
+                    wanted = readers.tick(self.watch.take(began.elapsed()));
+                    began = Instant::now();
+                }
+                self.call_for(0, pool);
+            });
+        }
+        self.lock().totals
+    }
+
+    fn may_wait(&self) -> bool {
+        !matches!(self.ranged.material, Material::Memory(_))
+    }
+
+    fn readers_most(&self) -> usize {
+        let most = match self.ranged.material {
+            Material::Ranges(..) => RANGE_READERS_MOST,
+            Material::Files(_) | Material::Memory(_) => FILE_READERS_MOST,
+        };
+        let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+        let open = limit.map_or(usize::MAX, |files| (files / OPEN_FILES_PER_READER) as usize);
+        most.min(open).min(buffers_most(self.blocks, self.workers, most)).max(1)
+    }
+
+    /// Says how many readers there should be; returns the numbers of those that are to be started.
+    fn call_for(&self, wanted: usize, pool: &Pool) -> Range<usize> {
+        let mut state = self.lock();
+        let wanted = if state.no_room { 0 } else { wanted };
+        self.by_workers.store(wanted == 0, Ordering::Relaxed);
+        let before = state.readers;
+        state.wanted = wanted;
+        if !state.exhausted {
+            state.readers = before.max(wanted);
+        }
+        state.totals.readers = state.totals.readers.max(state.readers);
+        let started = before..state.readers;
+        self.freed.notify_all();
+        if wanted == 0 {
+            self.tell(state, pool);
+        }
+        started
+    }
+
+    /// Waits a tick; returns whether all is mapped, or nothing more shall be.
+    fn wait_for_end(&self, failure: &Failure) -> bool {
+        let state = self.lock();
+        let waited = self.ended.wait_timeout_while(state, TICK, |state| !state.ended);
+        let state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        state.ended || failure.stops()
+    }
+
+    /// A reader's life: reads splits into free buffers until there are none, or too many readers.
+    fn serve(&self, number: usize, failure: &Failure, pool: &Pool) {
+        let (mut open, mut waits) = (OpenFile::default(), Waits::begin());
+        while let Some(mut buffer) = self.take_free(failure, pool) {
+            // Counted before it is taken, so that no worker takes this split for the last.
+            let Some(splits) = self.hand_out.take(number % self.workers, self.ahead_splits) else {
+                self.put_down(Some(buffer), pool);
+                continue;
+            };
+            let began = Instant::now();
+            let read = failure.attempt(splits.start, STAGE, || {
+                buffer.read_splits(self.ranged, splits.clone(), self.cut, &mut open)
+            });
+            let took = began.elapsed();
+            if read.is_none() {
+                self.put_down(None, pool);
+                continue;
+            }
+            let bytes = (splits.end - splits.start) * self.ranged.layout.split_bytes();
+            self.watch.add(took, waits.any_since(), bytes);
+            self.put_up(Load { splits, bytes: buffer }, took, bytes, pool);
+        }
+    }
+
+    /// Waits for a buffer to read into, and counts its reader as reading; `None` if it is to go.
+    fn take_free(&self, failure: &Failure, pool: &Pool) -> Option<SplitBuffer> {
+        let mut state = self.lock();
+        loop {
+            if state.exhausted || state.readers > state.wanted || failure.stops() {
+                state.readers -= 1;
+                return None;
+            }
+            if let Some(buffer) = state.free.pop() {
+                state.reading += 1;
+                return Some(buffer);
+            }
+            if state.buffers < buffers_most(self.blocks, self.workers, state.wanted) {
+                state.buffers += 1;
+                state.reading += 1;
+                drop(state);
+                let bytes = self.ahead_splits * self.ranged.layout.split_bytes();
+                match SplitBuffer::new(self.blocks, bytes) {
+                    Ok(buffer) => return Some(buffer),
+                    Err(cause) => self.do_without(cause, failure, pool),
+                }
+                state = self.lock();
+                continue;
+            }
+            let waited = self.freed.wait_timeout(state, TICK);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// There is no memory for one more buffer: workers read, if they can.
+    fn do_without(&self, cause: Error, failure: &Failure, pool: &Pool) {
+        let mut state = self.lock();
+        state.buffers -= 1;
+        state.reading -= 1;
+        if matches!(self.ranged.material, Material::Ranges(..)) && state.buffers == 0 {
+            failure.attempt(u64::MAX, STAGE, || Err::<(), _>(cause));
+        }
+        state.no_room = true;
+        state.wanted = 0;
+        self.by_workers.store(true, Ordering::Relaxed);
+        self.tell(state, pool);
+    }
+
+    /// A reader has read nothing: nothing is left, or what is left is of no use.
+    fn put_down(&self, buffer: Option<SplitBuffer>, pool: &Pool) {
+        let mut state = self.lock();
+        state.free.extend(buffer);
+        state.reading -= 1;
+        state.exhausted = true;
+        self.tell(state, pool);
+        self.freed.notify_all();
+    }
+
+    fn put_up(&self, load: Load, took: Duration, bytes: u64, pool: &Pool) {
+        let mut state = self.lock();
+        state.ready.push_back(load);
+        state.reading -= 1;
+        state.totals.bytes += bytes;
+        state.totals.busy += took;
+        self.tell(state, pool);
+    }
+
+    /// Tells workers that wait of what has changed.
+    fn tell(&self, mut state: MutexGuard<'_, State>, pool: &Pool) {
+        let starving = std::mem::take(&mut state.starving);
+        drop(state);
+        if starving {
+            pool.wake();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The most buffers for so many readers: two for each worker and one for each reader, as far as their
+/// share of the budget goes.
+fn buffers_most(blocks: &BlockPool, workers: usize, readers: usize) -> usize {
+    let room = blocks.budget().limit() / AHEAD_PART / AHEAD_BYTES;
+    (2 * workers + readers).min(usize::try_from(room).unwrap_or(usize::MAX)).max(workers + 1)
+}
+
+impl Watch {
+    fn add(&self, took: Duration, waited: bool, bytes: u64) {
+        let nanos = took.as_nanos() as u64;
+        self.reading_nanos.fetch_add(nanos, Ordering::Relaxed);
+        if waited {
+            self.waited_nanos.fetch_add(nanos, Ordering::Relaxed);
+        }
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// What was seen over the last `time`.
+    fn take(&self, time: Duration) -> Seen {
+        let take = |nanos: &AtomicU64| nanos.swap(0, Ordering::Relaxed);
+        Seen {
+            time,
+            reading: Duration::from_nanos(take(&self.reading_nanos)),
+            waited: Duration::from_nanos(take(&self.waited_nanos)),
+            bytes: take(&self.bytes),
+            starved: self.starved.swap(false, Ordering::Relaxed),
+        }
+    }
+}
