@@ -4,7 +4,7 @@
 use crate::size::{self, AutoSize};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
-use tegula::Options;
+use tegula::{Options, Pipeline};
 
 /// What of an answer's pairs to show, in which order and form.
 #[derive(Args)]
@@ -41,6 +41,15 @@ pub(crate) struct RunFlags {
     #[arg(long, value_name = "auto|SIZE", value_parser = size::parse_or_auto, default_value = "auto", help_heading = "Run")]
     pub(crate) tile: AutoSize,
 
+    /// Size of what a worker takes at a time. auto: small splits, as many at a time as are seen to go best.
+    #[arg(long, value_name = "auto|SIZE", value_parser = size::parse_or_auto, default_value = "auto", help_heading = "Run")]
+    pub(crate) split: AutoSize,
+
+    /// Whether workers begin the next tile while the last one's pairs are still combined (on), or wait
+    /// for each other behind every tile (off).
+    #[arg(long, value_enum, default_value_t = PipelineFlag::On, help_heading = "Run")]
+    pub(crate) pipeline: PipelineFlag,
+
     /// Memory that the whole process may hold; what has no room goes to scratch files. SIZE is in bytes
     /// or binary units [default: no limit].
     #[arg(long, value_name = "SIZE", value_parser = size::parse, help_heading = "Run")]
@@ -68,6 +77,21 @@ pub(crate) struct RunFlags {
     /// Write what the run did to FILE, as JSON.
     #[arg(long, value_name = "FILE", help_heading = "Watch")]
     pub(crate) stats_json: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub(crate) enum PipelineFlag {
+    On,
+    Off,
+}
+
+impl From<PipelineFlag> for Pipeline {
+    fn from(flag: PipelineFlag) -> Pipeline {
+        match flag {
+            PipelineFlag::On => Pipeline::On,
+            PipelineFlag::Off => Pipeline::Off,
+        }
+    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]

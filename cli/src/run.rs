@@ -87,6 +87,8 @@ impl<'a> Run<'a> {
     pub(crate) fn options(&self) -> Options {
         Options {
             tile_bytes: self.flags.tile.0,
+            split_bytes: self.flags.split.0,
+            pipeline: self.flags.pipeline.into(),
             skip_bad: self.flags.skip_bad,
             progress: Some(Arc::clone(&self.progress)),
             cancel: self.session.cancel().clone(),

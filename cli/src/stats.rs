@@ -34,7 +34,16 @@ pub(crate) fn table(stats: &Stats) -> String {
             ),
         ),
         ("tiles", format!("{} of {}", stats.tiles, size::show(stats.tile_bytes))),
-        ("splits", format!("{} of {}", stats.splits, size::show(stats.split_bytes))),
+        (
+            "splits",
+            format!(
+                "{} of {}, {} at a time in the end",
+                stats.splits,
+                size::show(stats.split_bytes),
+                size::show(stats.unit_bytes)
+            ),
+        ),
+        ("read ahead", read_ahead(stats)),
         ("pairs", format!("{}, {} handed over", stats.pairs, stats.pairs_handed_over)),
         ("bad records", stats.bad_records.to_string()),
         ("keys", format!("{}, {}", stats.keys, size::show(stats.key_value_bytes))),
@@ -51,6 +60,18 @@ pub(crate) fn table(stats: &Stats) -> String {
         line(&mut table, name, &text);
     }
     table
+}
+
+/// Who read: the workers, or readers ahead of them.
+fn read_ahead(stats: &Stats) -> String {
+    match stats.readers {
+        0 => "nothing: workers read what they map".to_owned(),
+        readers => format!(
+            "{} by up to {readers} readers in {:.3} s over all of them",
+            size::show(stats.read_ahead_bytes),
+            stats.read_ahead_busy.as_secs_f64()
+        ),
+    }
 }
 
 /// Input per second of all stages together, by the clock and by processor time.
@@ -90,6 +111,10 @@ pub(crate) fn json(stats: &Stats) -> Value {
         "tile_bytes": stats.tile_bytes,
         "splits": stats.splits,
         "split_bytes": stats.split_bytes,
+        "unit_bytes": stats.unit_bytes,
+        "readers": stats.readers,
+        "read_ahead_bytes": stats.read_ahead_bytes,
+        "read_ahead_busy_s": stats.read_ahead_busy.as_secs_f64(),
         "pairs": stats.pairs,
         "pairs_handed_over": stats.pairs_handed_over,
         "bad_records": stats.bad_records,

@@ -10,6 +10,6 @@ pub(crate) fn run() -> Result<()> {
     let mut text = topology.to_string();
     // Writing to a string cannot fail.
     let _ = writeln!(text, "{:<12}{}", "tile", size::show(DEFAULT_TILE_BYTES));
-    let _ = writeln!(text, "{:<12}{}", "split", size::show(sizing::split_bytes(&topology)));
+    let _ = writeln!(text, "{:<12}{}", "split", size::show(sizing::unit_bytes(&topology)));
     Session::command(|session| session.write(None, |sink| sink.write(text.as_bytes())))
 }

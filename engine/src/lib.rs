@@ -49,7 +49,7 @@ pub use error::{Error, InputError, MemoryError, OutputError, Place, Result, Stor
 pub use input::{ByteSet, Cut, Input, RangeSource, TileSource};
 pub use job::{Emit, Job, Pair};
 pub use key::Key;
-pub use options::{DEFAULT_TILE_BYTES, Options, Order};
+pub use options::{DEFAULT_TILE_BYTES, Options, Order, Pipeline};
 pub use output::Output;
 pub use progress::{Progress, ProgressReading, Stage};
 pub use sort::{Records, Sort, SortTo};

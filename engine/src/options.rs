@@ -18,6 +18,17 @@ pub enum Order {
     None,
 }
 
+/// How tiles follow each other (Ostrich, section 5.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pipeline {
+    /// A worker goes on with the next tile at once, and combines when it has something to combine.
+    #[default]
+    On,
+    /// All workers end a tile, hand over its pairs and wait for each other before the next: what it
+    /// would cost not to overlap. Streams have no tiles to wait for.
+    Off,
+}
+
 /// Options of one run. Every field has a default; write
 /// `Options { order: Order::Value, ..Options::default() }`.
 #[derive(Clone, Debug, Default)]
@@ -30,8 +41,11 @@ pub struct Options {
     /// Size of a tile in bytes, at least 1. Default ([`DEFAULT_TILE_BYTES`]): the same on every
     /// machine, for tiles are what later runs recognise.
     pub tile_bytes: Option<u64>,
-    /// Size of a split in bytes, at least 1. Default: from the second-level cache.
+    /// Size of a split in bytes, at least 1; a worker then takes one at a time. Default: small ones, of
+    /// which a worker takes as many as are seen to go best.
     pub split_bytes: Option<u64>,
+    /// Whether workers map the next tile while pairs of the last one are still combined.
+    pub pipeline: Pipeline,
     /// Count the records that the map refuses ([`Split::bad`](crate::Split::bad)) and go on, instead of
     /// failing at the first; [`Stats`](crate::Stats) has their number and where the first ones are.
     pub skip_bad: bool,

@@ -41,12 +41,13 @@ pub(crate) fn run<J: Job, K: Kind>(
     K::check(key_range)?;
 
     let plan = clock.time(Stage::Plan, || {
-        Plan::new(input, job.cut(), options, sizing::split_bytes(core.topology()))
+        let unit_bytes = sizing::unit_bytes(core.topology());
+        Plan::new(input, job.cut(), options, sizing::SPLIT_BYTES, unit_bytes)
     })?;
     progress.plan(plan.files, plan.bytes);
 
     let chunks = ChunkPool::new(Arc::clone(core.blocks()));
-    let shares = core.shares::<J>(plan.split_bytes)?;
+    let shares = core.shares::<J>(plan.unit_bytes)?;
     let scratch = Scratch::new(core.storage());
     let spill = core.is_limited().then(|| Spill::new(Arc::clone(&scratch), shares, core.blocks()));
     let partial = Partial::new(&chunks, spill);
@@ -62,6 +63,7 @@ pub(crate) fn run<J: Job, K: Kind>(
             bad: &bad,
             progress: &progress,
             table_limits: shares.tables,
+            pipeline: options.pipeline,
             key_range,
             kind: PhantomData,
         };
@@ -132,6 +134,7 @@ fn stats<J: Job>(
         tile_bytes: plan.tile_bytes,
         splits: mapped.splits,
         split_bytes: plan.split_bytes,
+        unit_bytes: mapped.unit_bytes,
         pairs: mapped.pairs,
         pairs_handed_over: mapped.pairs_handed_over,
         bad_records,

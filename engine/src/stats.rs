@@ -39,10 +39,12 @@ pub struct Stats {
     pub tiles: u64,
     /// Size of a tile, in bytes.
     pub tile_bytes: u64,
-    /// Splits (map tasks) handed to workers.
+    /// Splits, of which workers took one or more at a time; blocks of a stream count as one each.
     pub splits: u64,
     /// Size of a split, in bytes.
     pub split_bytes: u64,
+    /// What workers took at a time in the end, in bytes: as many splits as went best.
+    pub unit_bytes: u64,
     /// Pairs that maps emitted.
     pub pairs: u64,
     /// Pairs handed over from tables to partials: `pairs` less what combined in the tables.
@@ -97,6 +99,7 @@ impl Stats {
             tile_bytes: self.tile_bytes.max(later.tile_bytes),
             splits: self.splits + later.splits,
             split_bytes: self.split_bytes.max(later.split_bytes),
+            unit_bytes: later.unit_bytes,
             pairs: self.pairs + later.pairs,
             pairs_handed_over: self.pairs_handed_over + later.pairs_handed_over,
             bad_records: self.bad_records + later.bad_records,

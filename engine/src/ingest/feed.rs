@@ -13,6 +13,7 @@ use crate::input::Cut;
 use crate::memory::BlockPool;
 use crate::plan::{Material, Ranged};
 use crate::schedule::{HandOut, Pool};
+use crate::sizing::Units;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -37,6 +38,7 @@ pub(crate) struct Feed<'p> {
     ranged: &'p Ranged,
     cut: &'p Cut,
     hand_out: HandOut<'p>,
+    units: &'p Units,
     blocks: &'p Arc<BlockPool>,
     workers: usize,
     /// Splits that a reader takes at a time.
@@ -125,6 +127,7 @@ impl<'p> Feed<'p> {
         ranged: &'p Ranged,
         cut: &'p Cut,
         hand_out: HandOut<'p>,
+        units: &'p Units,
         blocks: &'p Arc<BlockPool>,
         workers: usize,
     ) -> Feed<'p> {
@@ -135,6 +138,7 @@ impl<'p> Feed<'p> {
             ranged,
             cut,
             hand_out,
+            units,
             blocks,
             workers,
             ahead_splits: (ahead_bytes / split_bytes).max(1),
@@ -150,7 +154,7 @@ impl<'p> Feed<'p> {
     /// load's buffer comes back by [`give_back`](Feed::give_back).
     pub(crate) fn next(&self, worker: usize) -> Portion {
         if self.by_workers.load(Ordering::Relaxed) {
-            if let Some(splits) = self.hand_out.take(worker, 1) {
+            if let Some(splits) = self.hand_out.take(worker, self.units.now()) {
                 return Portion::Own(splits);
             }
             self.lock().exhausted = true;
@@ -167,6 +171,11 @@ impl<'p> Feed<'p> {
         state.starving = true;
         self.watch.starved.store(true, Ordering::Relaxed);
         Portion::Wait
+    }
+
+    /// How many splits workers take at a time.
+    pub(crate) fn units(&self) -> &Units {
+        self.units
     }
 
     /// Reads splits for the worker that maps them.

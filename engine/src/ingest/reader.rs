@@ -268,7 +268,7 @@ mod tests {
         let ranged = Ranged { number: 0, material, layout };
         let mut reader = Reader::new(&BlockPool::new(Budget::new(None)), split).unwrap();
         let mut pieces = Vec::new();
-        let hand_out = HandOut::new(&ranged.layout);
+        let hand_out = HandOut::new(&ranged.layout, 0..ranged.layout.splits());
         while let Some(splits) = hand_out.take(0, together) {
             reader.read_splits(&ranged, splits, cut).unwrap();
             for Piece { records, offset, .. } in &reader.read.pieces {

@@ -13,12 +13,14 @@ use crate::ingest::{AheadTotals, Feed, Next, Portion, StreamQueue, read_stream};
 use crate::input::StreamSource;
 use crate::job::Job;
 use crate::memory::ChunkPool;
+use crate::options::Pipeline;
 use crate::partial::Partial;
 use crate::plan::{Part, Plan, Ranged};
 use crate::progress::Progress;
 use crate::schedule::{HandOut, PerWorker, Pool, Step};
-use crate::sizing::TableLimits;
+use crate::sizing::{TableLimits, Units};
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 use worker::Worker;
@@ -37,6 +39,7 @@ pub(crate) struct MapStage<'r, J: Job, K: Kind> {
     pub(crate) bad: &'r BadRecords,
     pub(crate) progress: &'r Progress,
     pub(crate) table_limits: TableLimits,
+    pub(crate) pipeline: Pipeline,
     pub(crate) key_range: Option<KeyRange>,
     /// The container that workers use.
     pub(crate) kind: PhantomData<K>,
@@ -66,6 +69,8 @@ pub(crate) struct MapTotals {
     pub(crate) pairs_handed_over: u64,
     pub(crate) bytes: u64,
     pub(crate) splits: u64,
+    /// What workers took at a time in the end.
+    pub(crate) unit_bytes: u64,
     /// Tiles of streams, which no plan can count.
     pub(crate) stream_tiles: u64,
     pub(crate) ingest: Duration,
@@ -79,11 +84,12 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
     pub(crate) fn run(&'r self) -> Result<MapTotals> {
         let workers = PerWorker::new(self.pool.workers());
         let (mut stream_tiles, mut ahead) = (0, AheadTotals::default());
+        let units = self.units();
         let mut before = Before::default();
         for (number, part) in self.plan.parts.iter().enumerate() {
             match part {
                 Part::Ranged(ranged) => {
-                    ahead.add(self.map_ranged(ranged, before, &workers)?);
+                    self.map_ranged(ranged, before, &workers, &units, &mut ahead)?;
                     before.files += ranged.material.files() as u64;
                     before.splits += ranged.layout.splits();
                 }
@@ -96,7 +102,12 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
             }
         }
         self.hand_over(&workers)?;
-        let mut totals = MapTotals { stream_tiles, ahead, ..MapTotals::default() };
+        let mut totals = MapTotals {
+            stream_tiles,
+            ahead,
+            unit_bytes: units.best_bytes(),
+            ..MapTotals::default()
+        };
         workers.into_values().for_each(|worker| totals.add(&worker.totals()));
         Ok(totals)
     }
@@ -106,10 +117,42 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
         ranged: &Ranged,
         before: Before,
         workers: &PerWorker<Worker<'r, J, K>>,
-    ) -> Result<AheadTotals> {
-        let hand_out = HandOut::new(&ranged.layout);
+        units: &Units,
+        ahead: &mut AheadTotals,
+    ) -> Result<()> {
+        let splits = 0..ranged.layout.splits();
+        if self.pipeline == Pipeline::On {
+            return self.map_tiles(ranged, splits, before, workers, units, ahead);
+        }
+        ranged.layout.tile_splits().try_for_each(|splits| {
+            self.map_tiles(ranged, splits, before, workers, units, ahead)?;
+            self.hand_over(workers)
+        })
+    }
+
+    /// What workers are to take at a time.
+    fn units(&self) -> Units {
+        let Plan { split_bytes, unit_bytes, .. } = *self.plan;
+        if split_bytes == unit_bytes {
+            return Units::fixed(split_bytes);
+        }
+        let budget = self.chunks.blocks().budget().limit();
+        Units::searched(split_bytes, unit_bytes, budget, self.pool.workers())
+    }
+
+    /// Maps splits that are those of whole tiles.
+    fn map_tiles(
+        &'r self,
+        ranged: &Ranged,
+        splits: Range<u64>,
+        before: Before,
+        workers: &PerWorker<Worker<'r, J, K>>,
+        units: &Units,
+        ahead: &mut AheadTotals,
+    ) -> Result<()> {
+        let hand_out = HandOut::new(&ranged.layout, splits);
         let (blocks, count) = (self.chunks.blocks(), self.pool.workers());
-        let feed = Feed::new(ranged, &self.plan.cut, hand_out, blocks, count);
+        let feed = Feed::new(ranged, &self.plan.cut, hand_out, units, blocks, count);
         let step = |index| match feed.next(index) {
             _ if self.failure.stops() => Step::Done,
             Portion::End => Step::Done,
@@ -125,9 +168,8 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
                 step
             }
         };
-        let ahead = self.pool.run(step, || feed.oversee(self.failure, self.pool));
-        self.failure.check()?;
-        Ok(ahead)
+        ahead.add(self.pool.run(step, || feed.oversee(self.failure, self.pool)));
+        self.failure.check()
     }
 
     /// Returns the stream's length in bytes and in blocks. The calling thread reads; the workers map.
@@ -138,9 +180,9 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
         before: Before,
         workers: &PerWorker<Worker<'r, J, K>>,
     ) -> Result<(u64, u64)> {
-        let (count, split_bytes) = (self.pool.workers(), self.plan.split_bytes);
+        let (count, unit_bytes) = (self.pool.workers(), self.plan.unit_bytes);
         let buffers = STREAM_BUFFERS_PER_WORKER * count + 1;
-        let queue = StreamQueue::new(self.chunks.blocks(), buffers, split_bytes)?;
+        let queue = StreamQueue::new(self.chunks.blocks(), buffers, unit_bytes)?;
         let step = |index| match queue.next() {
             _ if self.failure.stops() => Step::Done,
             Next::End => Step::Done,

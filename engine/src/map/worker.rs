@@ -93,10 +93,12 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
         let stage = self.mapper.stage;
         let reader = match &mut self.reader {
             Some(reader) => reader,
-            none => none.insert(Reader::new(stage.chunks.blocks(), stage.plan.split_bytes)?),
+            none => none.insert(Reader::new(stage.chunks.blocks(), stage.plan.unit_bytes)?),
         };
+        let began = Instant::now();
         self.totals.ingest += feed.read_own(splits.clone(), reader, &mut self.waits)?;
         self.mapper.map_splits(ranged, &splits, &mut reader.read, before)?;
+        feed.units().add(splits.end - splits.start, began.elapsed());
         self.finish_splits(ranged, splits)
     }
 
@@ -112,8 +114,9 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
     }
 
     fn finish_splits(&mut self, ranged: &Ranged, splits: Range<u64>) -> Result<()> {
+        let count = splits.end - splits.start;
         let extents = ranged.layout.extents(splits);
-        self.count_split(extents.map(|extent| extent.bytes.end - extent.bytes.start).sum());
+        self.count(extents.map(|extent| extent.bytes.end - extent.bytes.start).sum(), count);
         self.mapper.compress()?;
         self.mapper.spill()
     }
@@ -130,7 +133,7 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
         let (origin, file) = (Origin { part, kind }, numbered(before.files, 0)?);
         let part = Part { records: 0..block.len, origin, offset: block.offset, file };
         self.mapper.map(&mut block.buffer, part, numbered(before.splits, block.number)?)?;
-        self.count_split(block.len as u64);
+        self.count(block.len as u64, 1);
         self.mapper.compress()?;
         self.mapper.spill()
     }
@@ -141,9 +144,9 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
         self.mapper.spill()
     }
 
-    fn count_split(&mut self, bytes: u64) {
+    fn count(&mut self, bytes: u64, splits: u64) {
         self.totals.bytes += bytes;
-        self.totals.splits += 1;
+        self.totals.splits += splits;
         self.mapper.stage.progress.add_bytes(bytes);
     }
 }

@@ -86,6 +86,14 @@ impl Layout {
         self.starts[self.starts.len() - 1]
     }
 
+    /// The splits of each tile.
+    pub(crate) fn tile_splits(&self) -> impl Iterator<Item = Range<u64>> {
+        (0..self.tiles.len()).map(|tile| {
+            let next = self.tiles.get(tile + 1);
+            self.tiles[tile].first_split..next.map_or(self.splits, |next| next.first_split)
+        })
+    }
+
     /// The first split behind the tile of a split.
     pub(crate) fn tile_end(&self, split: u64) -> u64 {
         let next = self.tiles.partition_point(|tile| tile.first_split <= split);

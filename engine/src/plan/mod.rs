@@ -21,7 +21,10 @@ pub(crate) struct Plan {
     pub(crate) parts: Vec<Part>,
     pub(crate) cut: Cut,
     pub(crate) tile_bytes: u64,
+    /// Size of a split: what tiles are counted in.
     pub(crate) split_bytes: u64,
+    /// What a worker takes at first: a few splits, or one if the caller said how large they are.
+    pub(crate) unit_bytes: u64,
     /// Files in all; a stream counts as one.
     pub(crate) files: u64,
     /// Bytes in all, as far as they are known beforehand; 0 if there is a stream.
@@ -54,15 +57,24 @@ pub(crate) enum Material {
 }
 
 impl Plan {
-    /// Plans a run. `split_bytes` is what the caller's caches suggest; options go first.
-    pub(crate) fn new(input: Input, cut: Cut, options: &Options, split_bytes: u64) -> Result<Plan> {
+    /// Plans a run in splits of `split_bytes`, of which a worker takes `unit_bytes` at first; options go
+    /// first.
+    pub(crate) fn new(
+        input: Input,
+        cut: Cut,
+        options: &Options,
+        split_bytes: u64,
+        unit_bytes: u64,
+    ) -> Result<Plan> {
         let tile_bytes = options.tile_bytes.unwrap_or(DEFAULT_TILE_BYTES);
+        let unit_bytes = options.split_bytes.unwrap_or(unit_bytes).min(tile_bytes);
         let split_bytes = options.split_bytes.unwrap_or(split_bytes).min(tile_bytes);
         let mut plan = Plan {
             parts: Vec::new(),
             cut,
             tile_bytes,
             split_bytes,
+            unit_bytes,
             files: 0,
             bytes: 0,
             passed_over: input.passed_over,

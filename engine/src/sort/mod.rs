@@ -104,8 +104,10 @@ fn run(core: &Core, sort: &Sort, input: Input, to: SortTo<'_>, options: &Options
     let form = sort.form()?;
     let means = Means::of(core)?;
 
-    let plan =
-        clock.time(Stage::Plan, || Plan::new(input, sort.cut(), options, means.split_bytes()))?;
+    let plan = clock.time(Stage::Plan, || {
+        let split_bytes = means.split_bytes();
+        Plan::new(input, sort.cut(), options, split_bytes, split_bytes)
+    })?;
     progress.plan(plan.files, plan.bytes);
 
     let scratch = Scratch::new(core.storage());
@@ -167,6 +169,7 @@ fn run(core: &Core, sort: &Sort, input: Input, to: SortTo<'_>, options: &Options
         tile_bytes: plan.tile_bytes,
         splits,
         split_bytes: plan.split_bytes,
+        unit_bytes: plan.split_bytes,
         pairs: records,
         pairs_handed_over: records,
         keys: written,

@@ -1,14 +1,14 @@
-//! Sizes that follow from the machine's caches and from the budget: how large a split, how large a
-//! worker's table before it is handed over, how many pairs before they go to disk. None can change an
-//! answer, so all are free to change from run to run; a tile's size is not, and is no business of
-//! this file.
+//! Sizes that follow from the machine's caches and from the budget: what a worker takes at first, how
+//! large its table grows before it is handed over, how many pairs there may be before they go to disk.
 
 use crate::topology::Topology;
 
-/// A split leaves most of the second-level cache to the tables it is mapped into.
-const SPLITS_PER_L2: u64 = 16;
-const SPLIT_BYTES_LEAST: u64 = 64 << 10;
-const SPLIT_BYTES_MOST: u64 = 512 << 10;
+/// The size of a split where the caller does not say it, in bytes: the least that a worker takes at a
+/// time, and what tiles are counted in.
+pub const SPLIT_BYTES: u64 = 64 << 10;
+/// What is mapped leaves most of the second-level cache to the tables it is mapped into.
+const UNITS_PER_L2: u64 = 16;
+const UNIT_BYTES_MOST: u64 = 512 << 10;
 
 /// A table may outgrow the second-level cache by this much without a question.
 const L2S_PER_CACHED_TABLE: usize = 2;
@@ -19,9 +19,9 @@ const TABLE_BYTES_MOST: usize = 16 << 20;
 /// A table that is to hold all keys that are to be expected, so that none is handed over before the end.
 const ALL_KEYS_BYTES_MOST: usize = 64 << 20;
 
-/// The size of a split that a run starts from, in bytes.
-pub fn split_bytes(topology: &Topology) -> u64 {
-    (topology.l2_bytes() / SPLITS_PER_L2).clamp(SPLIT_BYTES_LEAST, SPLIT_BYTES_MOST)
+/// What a worker takes at a time when a run starts, in bytes.
+pub fn unit_bytes(topology: &Topology) -> u64 {
+    (topology.l2_bytes() / UNITS_PER_L2).clamp(SPLIT_BYTES, UNIT_BYTES_MOST)
 }
 
 /// How large a worker's table of one size class may grow, in bytes.
