@@ -26,7 +26,8 @@ NUMBER_INPUTS := picture.bmp points.bin lines.txt grid.npy square.npy large.npy 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help run build test lint lint-rust lint-python miri loom bench bench-own bench-compare \
-	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
+	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers bench-ingest \
+	bench-sizing \
 	corpus clean need-cargo need-lints need-miri need-python
 
 help: ## Show this list
@@ -98,6 +99,13 @@ bench-numbers: build need-python $(NUMBER_INPUTS:%=$(CORPUS)/%) ## Time the jobs
 		--direct $(TARGET)/release/examples/direct \
 		$(if $(PHOENIX_TESTS),--phoenix $(PHOENIX_TESTS)) $(if $(METIS_OBJ),--metis $(METIS_OBJ))
 
+bench-ingest: need-cargo need-python $(CORPUS)/source256.txt ## Time what reading hides behind mapping; RUNS=5
+	cargo build --release -p tegula-bench
+	python3 bench/compare/ingest.py --corpus $(CORPUS) --binary $(TARGET)/release/ingest --runs $(RUNS)
+
+bench-sizing: build need-python $(CORPUS)/source.txt $(CORPUS)/stations.txt $(CORPUS)/tera.bin ## Time the sizes that are found beside fixed ones; RUNS=5
+	python3 bench/compare/sizing.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
+
 corpus: $(sort $(OWN_TEXTS:%=$(CORPUS)/%.txt) $(COMPARE_TEXTS:%=$(CORPUS)/%.txt) $(INDEX_TEXTS:%=$(CORPUS)/%.txt)) ## Make their texts; LINUX_SOURCE=folder of an unpacked linux-source
 
 clean: need-cargo ## Remove all that was built (the texts in bench/corpus stay)
@@ -114,6 +122,10 @@ $(DRAWN_TEXTS:%=$(CORPUS)/%.txt): | need-python
 $(CORPUS)/distinct400.txt: | need-python
 	mkdir -p $(@D)
 	python3 bench/corpus.py distinct --bytes 400000000 --out $@
+
+$(CORPUS)/tera.bin: | build
+	mkdir -p $(@D)
+	$(TEGULA) teragen 10000000 -o $@
 
 $(CORPUS)/stations.txt: | build
 	mkdir -p $(@D)

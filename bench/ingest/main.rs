@@ -1,7 +1,8 @@
 //! How much of reading hides behind mapping: word count from a source that gives so many bytes a second
 //! and no more, whoever asks, and takes its time to answer. Takes a file, a number of workers, of runs and
 //! a latency in milliseconds; for rates below, at and above what the map does, prints the time to read
-//! alone (a job that looks at nothing), to compute alone (from memory) and to do both, as medians.
+//! alone (a job that looks at nothing), to compute alone (from memory) and to do both, as medians; then,
+//! at half the map's rate, the time to do both with splits of fixed sizes and with the engine's choice.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -13,6 +14,11 @@ use tegula::{
 
 /// Rates in parts of what the map does.
 const RATES: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 4.0];
+
+/// The rate at which sizes are compared, and the sizes, in bytes; `None`: the engine chooses.
+const RATE_OF_SIZES: f64 = 0.5;
+const SIZES: [Option<u64>; 5] =
+    [Some(64 << 10), Some(256 << 10), Some(1 << 20), Some(4 << 20), None];
 
 /// How often each word stands between white space.
 struct Words;
@@ -115,22 +121,36 @@ fn measure(
 ) -> std::result::Result<(), Box<dyn std::error::Error>> {
     let bytes = Arc::new(std::fs::read(path)?);
     let engine = Engine::builder().workers(workers).build()?;
-    let compute = median(runs, || map_seconds(&engine, &Words, Input::shared(Arc::clone(&bytes))))?;
+    let compute = median(runs, || map_seconds(&engine, &Words, Input::shared(Arc::clone(&bytes)), None))?;
     println!("rate\tMB/s\tread s\tcompute s\tboth s\tboth/larger");
     for part in RATES {
         let rate = part * bytes.len() as f64 / compute;
         let source = || Throttled::input(&bytes, rate, latency);
-        let read = median(runs, || map_seconds(&engine, &Nothing, source()))?;
-        let both = median(runs, || map_seconds(&engine, &Words, source()))?;
+        let read = median(runs, || map_seconds(&engine, &Nothing, source(), None))?;
+        let both = median(runs, || map_seconds(&engine, &Words, source(), None))?;
         let ratio = both / read.max(compute);
         println!("{part}\t{:.0}\t{read:.4}\t{compute:.4}\t{both:.4}\t{ratio:.3}", rate / 1e6);
+    }
+    println!("split\tboth s");
+    let rate = RATE_OF_SIZES * bytes.len() as f64 / compute;
+    for split_bytes in SIZES {
+        let source = || Throttled::input(&bytes, rate, latency);
+        let both = median(runs, || map_seconds(&engine, &Words, source(), split_bytes))?;
+        let name = split_bytes.map_or("auto".to_owned(), |bytes| bytes.to_string());
+        println!("{name}\t{both:.4}");
     }
     Ok(())
 }
 
 /// The map stage's time.
-fn map_seconds<J: Job>(engine: &Engine, job: &J, input: Input) -> Result<f64> {
-    let output = engine.run_with(job, input, &Options::default())?;
+fn map_seconds<J: Job>(
+    engine: &Engine,
+    job: &J,
+    input: Input,
+    split_bytes: Option<u64>,
+) -> Result<f64> {
+    let options = Options { split_bytes, ..Options::default() };
+    let output = engine.run_with(job, input, &options)?;
     let stages = output.stats().stages.iter();
     Ok(stages.filter(|time| time.stage == Stage::Map).map(|time| time.wall.as_secs_f64()).sum())
 }

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""How much of reading hides behind mapping, from a source of a given rate.
+
+Takes a folder with `source256.txt` and the program `ingest` of the bench crate; prints its tables, and
+whether both together took at most 1.05 of the longer of reading and computing, and the engine's own
+choice of a split's size at most 1.05 of the best fixed one's time. Writes all that was printed.
+
+    python3 bench/compare/ingest.py --corpus bench/corpus --binary target/release/ingest
+"""
+
+import argparse
+import json
+import subprocess
+from datetime import UTC, datetime
+from pathlib import Path
+
+from measure import Failed, commit, machine, run_script, table
+
+TEXT = "source256.txt"
+LATENCY_MS = 5
+MOST = 1.05
+
+
+def rows_of(printed: str) -> list[list[str]]:
+    return [line.split("\t") for line in printed.splitlines()]
+
+
+def verdict(holds: bool, said: str) -> str:
+    return f"- {'yes' if holds else 'NO'}: {said}, at most {MOST}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Measure what reading hides.")
+    parser.add_argument("--corpus", type=Path, required=True)
+    parser.add_argument("--binary", type=Path, required=True)
+    parser.add_argument("--runs", type=int, default=5)
+    default = Path(__file__).parent.parent / "results" / "ingest.json"
+    parser.add_argument("--out", type=Path, default=default)
+    options = parser.parse_args()
+    if not options.binary.is_file():
+        raise Failed(f"no program at {options.binary}: run `make bench-ingest`")
+    raw = {}
+    for workers in (1, 2):
+        argv = [
+            options.binary,
+            options.corpus / TEXT,
+            workers,
+            options.runs,
+            LATENCY_MS,
+        ]
+        done = subprocess.run(
+            list(map(str, argv)), capture_output=True, text=True, check=True
+        )
+        rows = rows_of(done.stdout)
+        cut = next(place for place, row in enumerate(rows) if row[0] == "split")
+        rates, sizes = rows[:cut], rows[cut:]
+        print(f"### {workers} workers\n\n{table(rates[0], rates[1:])}\n")
+        worst = max(float(row[-1]) for row in rates[1:])
+        print(verdict(worst <= MOST, f"both took {worst:.3f} of the longer one"))
+        print(f"\n{table(sizes[0], sizes[1:])}\n")
+        times = {row[0]: float(row[1]) for row in sizes[1:]}
+        auto = times.pop("auto")
+        ratio = auto / min(times.values())
+        print(verdict(ratio <= MOST, f"auto took {ratio:.3f} of the best size") + "\n")
+        raw[f"workers {workers}"] = {"rates": rates, "sizes": sizes}
+    results = {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "commit": commit(),
+        "machine": machine(),
+        "runs": options.runs,
+        "latency_ms": LATENCY_MS,
+        "measured": raw,
+    }
+    options.out.write_text(json.dumps(results, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    run_script(main)
