@@ -26,9 +26,8 @@ NUMBER_INPUTS := picture.bmp points.bin lines.txt grid.npy square.npy large.npy 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help run build test lint lint-rust lint-python miri loom bench bench-own bench-compare \
-	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers bench-ingest \
-	bench-sizing \
-	corpus clean need-cargo need-lints need-miri need-python
+	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
+	bench-ingest bench-sizing corpus clean need-cargo need-lints need-miri need-python
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile

@@ -121,7 +121,8 @@ fn measure(
 ) -> std::result::Result<(), Box<dyn std::error::Error>> {
     let bytes = Arc::new(std::fs::read(path)?);
     let engine = Engine::builder().workers(workers).build()?;
-    let compute = median(runs, || map_seconds(&engine, &Words, Input::shared(Arc::clone(&bytes)), None))?;
+    let compute =
+        median(runs, || map_seconds(&engine, &Words, Input::shared(Arc::clone(&bytes)), None))?;
     println!("rate\tMB/s\tread s\tcompute s\tboth s\tboth/larger");
     for part in RATES {
         let rate = part * bytes.len() as f64 / compute;

@@ -9,10 +9,11 @@ use crate::job::Job;
 use crate::memory::{BlockPool, Budget, resident_bytes, return_large_allocations};
 use crate::options::Options;
 use crate::output::Output;
-use crate::schedule::Pool;
+use crate::schedule::{Placement, Pool};
 use crate::sizing::Shares;
 use crate::storage::{Disk, Storage};
 use crate::topology::Topology;
+use rustix::thread::{CpuSet, sched_setaffinity};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -25,6 +26,7 @@ pub struct Engine {
 /// What jobs and their answers share.
 pub(crate) struct Core {
     pool: Pool,
+    placement: Placement,
     blocks: Arc<BlockPool>,
     topology: Topology,
     /// The limit on the process, and what of it is not the budget's.
@@ -158,7 +160,8 @@ impl EngineBuilder {
             let cause = format!("{workers} workers; give 1 to {WORKERS_MOST}");
             return Err(Error::Option { option: "workers", cause });
         }
-        let pin = pinning(&topology, workers);
+        let placement = Placement::new(&topology, workers);
+        let pin = pinning(&topology, &placement);
         let pool = Pool::new(workers, pin)
             .map_err(|cause| Error::System { action: "start the workers", cause })?;
         if self.memory_bytes.is_some() {
@@ -172,6 +175,7 @@ impl EngineBuilder {
         Ok(Engine {
             core: Arc::new(Core {
                 pool,
+                placement,
                 blocks,
                 topology,
                 limit_bytes: self.memory_bytes,
@@ -185,6 +189,10 @@ impl EngineBuilder {
 impl Core {
     pub(crate) fn pool(&self) -> &Pool {
         &self.pool
+    }
+
+    pub(crate) fn placement(&self) -> &Placement {
+        &self.placement
     }
 
     pub(crate) fn blocks(&self) -> &Arc<BlockPool> {
@@ -237,15 +245,17 @@ impl Core {
     }
 }
 
-/// Binds worker `i` to the `i`-th processor; with more workers than processors, none is bound.
-fn pinning(topology: &Topology, workers: usize) -> impl Fn(usize) + Send + Clone + 'static {
-    let processors: Vec<u32> = topology.processors.iter().map(|processor| processor.id).collect();
+/// Binds each worker to a processor of its group, or to all of them if the group has more workers than
+/// processors.
+fn pinning(topology: &Topology, placement: &Placement) -> impl Fn(usize) + Send + Clone + 'static {
+    let workers = 0..placement.workers();
+    let processors: Vec<Vec<u32>> =
+        workers.map(|worker| placement.processors_of(topology, worker)).collect();
     move |worker| {
-        if workers <= processors.len() {
-            let mut set = rustix::thread::CpuSet::new();
-            set.set(processors[worker] as usize);
-            // Where binding is not allowed, the scheduler decides.
-            let _ = rustix::thread::sched_setaffinity(None, &set);
-        }
+        let mut set = CpuSet::new();
+        let known = processors[worker].iter().map(|&processor| processor as usize);
+        known.filter(|&known| known < CpuSet::MAX_CPU).for_each(|known| set.set(known));
+        // Where binding is not allowed, the scheduler decides.
+        let _ = sched_setaffinity(None, &set);
     }
 }

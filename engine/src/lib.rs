@@ -31,7 +31,7 @@ mod plan;
 mod progress;
 mod reduce;
 mod run;
-mod schedule;
+pub mod schedule;
 pub mod sizing;
 mod sort;
 mod split;

@@ -57,6 +57,7 @@ pub(crate) fn run<J: Job, K: Kind>(
             job,
             plan: &plan,
             pool: core.pool(),
+            placement: core.placement(),
             chunks: &chunks,
             partial: &partial,
             failure: &failure,

@@ -38,6 +38,8 @@ pub(crate) struct Feed<'p> {
     ranged: &'p Ranged,
     cut: &'p Cut,
     hand_out: HandOut<'p>,
+    /// The split that the hand-out counts from.
+    first: u64,
     units: &'p Units,
     blocks: &'p Arc<BlockPool>,
     workers: usize,
@@ -122,11 +124,13 @@ struct Watch {
 }
 
 impl<'p> Feed<'p> {
-    /// A feed of `workers` workers with all splits of a part of the plan.
+    /// A feed of `workers` workers with splits of a part of the plan; the hand-out counts them from
+    /// `first`.
     pub(crate) fn new(
         ranged: &'p Ranged,
         cut: &'p Cut,
         hand_out: HandOut<'p>,
+        first: u64,
         units: &'p Units,
         blocks: &'p Arc<BlockPool>,
         workers: usize,
@@ -138,6 +142,7 @@ impl<'p> Feed<'p> {
             ranged,
             cut,
             hand_out,
+            first,
             units,
             blocks,
             workers,
@@ -154,7 +159,7 @@ impl<'p> Feed<'p> {
     /// load's buffer comes back by [`give_back`](Feed::give_back).
     pub(crate) fn next(&self, worker: usize) -> Portion {
         if self.by_workers.load(Ordering::Relaxed) {
-            if let Some(splits) = self.hand_out.take(worker, self.units.now()) {
+            if let Some(splits) = self.take(worker, self.units.now()) {
                 return Portion::Own(splits);
             }
             self.lock().exhausted = true;
@@ -171,6 +176,11 @@ impl<'p> Feed<'p> {
         state.starving = true;
         self.watch.starved.store(true, Ordering::Relaxed);
         Portion::Wait
+    }
+
+    fn take(&self, worker: usize, most: u64) -> Option<Range<u64>> {
+        let splits = self.hand_out.take(worker, most)?;
+        Some(self.first + splits.start..self.first + splits.end)
     }
 
     /// How many splits workers take at a time.
@@ -274,7 +284,7 @@ impl<'p> Feed<'p> {
         let (mut open, mut waits) = (OpenFile::default(), Waits::begin());
         while let Some(mut buffer) = self.take_free(failure, pool) {
             // Counted before it is taken, so that no worker takes this split for the last.
-            let Some(splits) = self.hand_out.take(number % self.workers, self.ahead_splits) else {
+            let Some(splits) = self.take(number % self.workers, self.ahead_splits) else {
                 self.put_down(Some(buffer), pool);
                 continue;
             };

@@ -258,7 +258,7 @@ mod tests {
     use crate::input::ByteSet;
     use crate::memory::Budget;
     use crate::plan::Layout;
-    use crate::schedule::HandOut;
+    use crate::schedule::{HandOut, Placement};
     use proptest::prelude::*;
 
     fn pieces(text: &[u8], cut: &Cut, tile: u64, split: u64, together: u64) -> Vec<Vec<u8>> {
@@ -268,7 +268,8 @@ mod tests {
         let ranged = Ranged { number: 0, material, layout };
         let mut reader = Reader::new(&BlockPool::new(Budget::new(None)), split).unwrap();
         let mut pieces = Vec::new();
-        let hand_out = HandOut::new(&ranged.layout, 0..ranged.layout.splits());
+        let placement = Placement::flat(1);
+        let hand_out = HandOut::new(ranged.layout.tile_ends(), &placement);
         while let Some(splits) = hand_out.take(0, together) {
             reader.read_splits(&ranged, splits, cut).unwrap();
             for Piece { records, offset, .. } in &reader.read.pieces {

@@ -17,10 +17,9 @@ use crate::options::Pipeline;
 use crate::partial::Partial;
 use crate::plan::{Part, Plan, Ranged};
 use crate::progress::Progress;
-use crate::schedule::{HandOut, PerWorker, Pool, Step};
+use crate::schedule::{HandOut, PerWorker, Placement, Pool, Step};
 use crate::sizing::{TableLimits, Units};
 use std::marker::PhantomData;
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 use worker::Worker;
@@ -33,6 +32,7 @@ pub(crate) struct MapStage<'r, J: Job, K: Kind> {
     pub(crate) job: &'r J,
     pub(crate) plan: &'r Plan,
     pub(crate) pool: &'r Pool,
+    pub(crate) placement: &'r Placement,
     pub(crate) chunks: &'r Arc<ChunkPool>,
     pub(crate) partial: &'r Partial<<J::Combine as Aggregate>::Accumulator>,
     pub(crate) failure: &'r Failure,
@@ -50,6 +50,12 @@ pub(crate) struct MapStage<'r, J: Job, K: Kind> {
 struct Before {
     files: u64,
     splits: u64,
+}
+
+/// What is learnt of reading, from part to part.
+struct Reading {
+    units: Units,
+    ahead: AheadTotals,
 }
 
 /// The number of a file or split in the whole input.
@@ -83,13 +89,13 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
     /// Maps all of the plan's input into the partial.
     pub(crate) fn run(&'r self) -> Result<MapTotals> {
         let workers = PerWorker::new(self.pool.workers());
-        let (mut stream_tiles, mut ahead) = (0, AheadTotals::default());
-        let units = self.units();
+        let mut stream_tiles = 0;
+        let mut reading = Reading { units: self.units(), ahead: AheadTotals::default() };
         let mut before = Before::default();
         for (number, part) in self.plan.parts.iter().enumerate() {
             match part {
                 Part::Ranged(ranged) => {
-                    self.map_ranged(ranged, before, &workers, &units, &mut ahead)?;
+                    self.map_ranged(ranged, before, &workers, &mut reading)?;
                     before.files += ranged.material.files() as u64;
                     before.splits += ranged.layout.splits();
                 }
@@ -104,8 +110,8 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
         self.hand_over(&workers)?;
         let mut totals = MapTotals {
             stream_tiles,
-            ahead,
-            unit_bytes: units.best_bytes(),
+            ahead: reading.ahead,
+            unit_bytes: reading.units.best_bytes(),
             ..MapTotals::default()
         };
         workers.into_values().for_each(|worker| totals.add(&worker.totals()));
@@ -117,15 +123,18 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
         ranged: &Ranged,
         before: Before,
         workers: &PerWorker<Worker<'r, J, K>>,
-        units: &Units,
-        ahead: &mut AheadTotals,
+        reading: &mut Reading,
     ) -> Result<()> {
-        let splits = 0..ranged.layout.splits();
+        // Better to find now that there are too many than at the last of them.
+        numbered(before.splits, ranged.layout.splits().saturating_sub(1))?;
+        let ends: Vec<u64> = ranged.layout.tile_ends().collect();
         if self.pipeline == Pipeline::On {
-            return self.map_tiles(ranged, splits, before, workers, units, ahead);
+            return self.map_tiles(ranged, &ends, 0, before, workers, reading);
         }
-        ranged.layout.tile_splits().try_for_each(|splits| {
-            self.map_tiles(ranged, splits, before, workers, units, ahead)?;
+        let mut first = 0;
+        ends.iter().try_for_each(|&end| {
+            self.map_tiles(ranged, &[end - first], first, before, workers, reading)?;
+            first = end;
             self.hand_over(workers)
         })
     }
@@ -140,19 +149,20 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
         Units::searched(split_bytes, unit_bytes, budget, self.pool.workers())
     }
 
-    /// Maps splits that are those of whole tiles.
+    /// Maps tiles that follow each other; `ends` counts their splits from the first of them.
     fn map_tiles(
         &'r self,
         ranged: &Ranged,
-        splits: Range<u64>,
+        ends: &[u64],
+        first: u64,
         before: Before,
         workers: &PerWorker<Worker<'r, J, K>>,
-        units: &Units,
-        ahead: &mut AheadTotals,
+        reading: &mut Reading,
     ) -> Result<()> {
-        let hand_out = HandOut::new(&ranged.layout, splits);
+        let hand_out = HandOut::new(ends.iter().copied(), self.placement);
         let (blocks, count) = (self.chunks.blocks(), self.pool.workers());
-        let feed = Feed::new(ranged, &self.plan.cut, hand_out, units, blocks, count);
+        let feed =
+            Feed::new(ranged, &self.plan.cut, hand_out, first, &reading.units, blocks, count);
         let step = |index| match feed.next(index) {
             _ if self.failure.stops() => Step::Done,
             Portion::End => Step::Done,
@@ -168,7 +178,8 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
                 step
             }
         };
-        ahead.add(self.pool.run(step, || feed.oversee(self.failure, self.pool)));
+        let ahead = self.pool.run(step, || feed.oversee(self.failure, self.pool));
+        reading.ahead.add(ahead);
         self.failure.check()
     }
 

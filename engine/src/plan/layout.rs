@@ -86,18 +86,10 @@ impl Layout {
         self.starts[self.starts.len() - 1]
     }
 
-    /// The splits of each tile.
-    pub(crate) fn tile_splits(&self) -> impl Iterator<Item = Range<u64>> {
-        (0..self.tiles.len()).map(|tile| {
-            let next = self.tiles.get(tile + 1);
-            self.tiles[tile].first_split..next.map_or(self.splits, |next| next.first_split)
-        })
-    }
-
-    /// The first split behind the tile of a split.
-    pub(crate) fn tile_end(&self, split: u64) -> u64 {
-        let next = self.tiles.partition_point(|tile| tile.first_split <= split);
-        self.tiles.get(next).map_or(self.splits, |tile| tile.first_split)
+    /// For each tile, in order, the first split behind it.
+    pub(crate) fn tile_ends(&self) -> impl Iterator<Item = u64> {
+        let behind = self.tiles.iter().skip(1).map(|tile| tile.first_split);
+        behind.chain((!self.tiles.is_empty()).then_some(self.splits))
     }
 
     /// The extents of splits that follow each other in one tile, in order. Costs a binary search and
@@ -184,10 +176,12 @@ mod tests {
                 covered
             };
             let (mut taken, mut next) = (Vec::new(), 0);
-            while next < layout.splits() {
-                let end = layout.tile_end(next).min(next + together);
-                taken.push(next..end);
-                next = end;
+            for tile_end in layout.tile_ends() {
+                while next < tile_end {
+                    let end = tile_end.min(next + together);
+                    taken.push(next..end);
+                    next = end;
+                }
             }
             let one_by_one: Vec<_> = (0..layout.splits()).map(|split| split..split + 1).collect();
             prop_assert_eq!(bytes(&taken), bytes(&one_by_one));

@@ -1,7 +1,6 @@
 //! The hand-out of work: an atomic counter over numbered pieces. Each number is taken once.
 
 use super::sync::{AtomicU64, Ordering};
-use std::ops::Range;
 
 /// Numbers from 0 to below an end, each given out once.
 pub(crate) struct Cursor {
@@ -12,19 +11,6 @@ pub(crate) struct Cursor {
 impl Cursor {
     pub(crate) fn new(end: u64) -> Cursor {
         Cursor { next: AtomicU64::new(0), end }
-    }
-
-    /// The next numbers, up to what `end` says of the first of them; `None` when all are taken.
-    pub(crate) fn take_some(&self, end: impl Fn(u64) -> u64) -> Option<Range<u64>> {
-        let mut next = self.next.load(Ordering::Relaxed);
-        while next < self.end {
-            let to = end(next);
-            match self.next.compare_exchange_weak(next, to, Ordering::Relaxed, Ordering::Relaxed) {
-                Ok(_) => return Some(next..to),
-                Err(now) => next = now,
-            }
-        }
-        None
     }
 
     /// The next number; `None` when all are taken. Relaxed, for the number is all that passes from

@@ -1,28 +1,355 @@
-//! The hand-out of a layout's splits to workers: each is given out once, several that follow each
-//! other inside a tile at a time. Takes a layout; hands on numbers of splits.
+//! The hand-out of splits to workers: each split is given out once, several that follow each other
+//! inside a tile at a time. A group of workers has a queue, which at first is a stretch of tiles that
+//! follow each other, as many as its part of the workers; a group whose queue is empty steals a whole
+//! tile from another (Ostrich, section 5.2: a sub-job runs inside one group, and groups that are done
+//! steal sub-jobs). Takes where tiles end and who is in which group; hands on numbers of splits, and
+//! what each group has taken.
+//!
+//! # Protocol
+//! Every tile has a word: its next split, and its end. Splits are taken by advancing that word and in
+//! no other way, so none is given out twice, whatever queues say.
+//!
+//! Every group has a word: its current tile, and the end of its queue. The word moves off a tile only
+//! when that tile is used up. A thief first shows the tile in its own queue, which is empty then, and
+//! only afterwards takes it off the end of the other; it never steals a current tile. So at any time
+//! **a tile that is not used up is in some queue**, and what is lost in a race is at most that two
+//! groups work on one tile.
+//!
+//! Who finds all queues empty, one after the other, may still have missed a tile that was moved behind
+//! its back. Each move is counted between its two halves: if the count is the same before and after the
+//! search, nothing moved, and nothing is left.
+//!
+//! Every loop goes round again only because another worker got on, so workers never wait for each other.
 
-use super::Cursor;
-use crate::plan::Layout;
+use super::Placement;
+use super::sync::{AtomicU64, Count, Ordering};
 use std::ops::Range;
 
+/// A group takes so many times as many pieces of what its queue holds as it has workers: pieces become
+/// smaller towards the end (guided self-scheduling, Polychronopoulos and Kuck, 1987).
+const PIECES_PER_WORKER: u64 = 2;
+
 /// Splits that are still to be read.
-pub(crate) struct HandOut<'p> {
-    layout: &'p Layout,
-    first: u64,
-    cursor: Cursor,
+#[derive(Debug)]
+pub struct HandOut<'p> {
+    placement: &'p Placement,
+    /// For each tile its next split and its end.
+    tiles: Vec<AtomicU64>,
+    queues: Vec<Padded<Queue>>,
+    /// Tiles that went from one queue to another.
+    moves: AtomicU64,
+    taken: Vec<Padded<Taken>>,
+}
+
+#[derive(Debug)]
+struct Queue {
+    /// Its current tile and its end.
+    tiles: AtomicU64,
+    /// The tiles it had at first.
+    home: Range<u32>,
+}
+
+/// What one worker took. Nobody acts on it.
+#[derive(Debug, Default)]
+struct Taken {
+    tiles: Count,
+    tiles_stolen: Count,
+    splits: Count,
+    splits_remote: Count,
+}
+
+/// What the workers of a group took, or of several jobs together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GroupShare {
+    /// Workers of the group.
+    pub workers: usize,
+    /// Tiles whose last split they took.
+    pub tiles: u64,
+    /// Tiles that they stole from other groups.
+    pub tiles_stolen: u64,
+    /// Splits they took.
+    pub splits: u64,
+    /// Splits of tiles that stood in another group's queue at first.
+    pub splits_remote: u64,
+}
+
+/// Two cache lines, so that those who write to one do not disturb those who read another.
+#[derive(Debug)]
+#[repr(align(128))]
+struct Padded<T>(T);
+
+/// The two halves of a word.
+fn halves(word: u64) -> (u32, u32) {
+    ((word >> 32) as u32, word as u32)
+}
+
+fn word(first: u32, end: u32) -> u64 {
+    u64::from(first) << 32 | u64::from(end)
 }
 
 impl<'p> HandOut<'p> {
-    /// Splits of whole tiles.
-    pub(crate) fn new(layout: &'p Layout, splits: Range<u64>) -> HandOut<'p> {
-        HandOut { layout, first: splits.start, cursor: Cursor::new(splits.end - splits.start) }
+    /// The splits of tiles, which are numbered through: `tile_ends` says for each tile the first split
+    /// behind it. There may be 2^32 - 1 splits at most; more are not given out.
+    pub fn new(tile_ends: impl Iterator<Item = u64>, placement: &'p Placement) -> HandOut<'p> {
+        let ends: Vec<u32> = tile_ends.map(|end| u32::try_from(end).unwrap_or(u32::MAX)).collect();
+        let starts = std::iter::once(0).chain(ends.iter().copied());
+        let tiles = starts.zip(&ends).map(|(start, &end)| AtomicU64::new(word(start, end)));
+        // The first tile of those that are behind so many workers.
+        let splits = ends.last().copied().map_or(0, u64::from);
+        let border = |workers: usize| {
+            let split = splits * workers as u64 / placement.workers() as u64;
+            ends.partition_point(|&end| u64::from(end) <= split) as u32
+        };
+        let queues = (0..placement.groups()).map(|group| {
+            let workers = placement.workers_of(group);
+            let home = border(workers.start)..border(workers.end);
+            Padded(Queue { tiles: AtomicU64::new(word(home.start, home.end)), home })
+        });
+        HandOut {
+            placement,
+            tiles: tiles.collect(),
+            queues: queues.collect(),
+            moves: AtomicU64::new(0),
+            taken: (0..placement.workers()).map(|_| Padded(Taken::default())).collect(),
+        }
     }
 
-    /// The next splits for a worker, at most `most` (at least 1) and all of one tile; `None` when all
-    /// are given out.
-    pub(crate) fn take(&self, _worker: usize, most: u64) -> Option<Range<u64>> {
-        let first = self.first;
-        let end = |next| self.layout.tile_end(first + next).min(first + next + most) - first;
-        self.cursor.take_some(end).map(|taken| first + taken.start..first + taken.end)
+    /// The next splits for a worker, at most `most` (at least 1) and all of one tile; fewer towards the
+    /// end. `None` when all are given out. Costs a few reads and one write of shared memory, and a
+    /// search over all groups once its own has nothing left.
+    pub fn take(&self, worker: usize, most: u64) -> Option<Range<u64>> {
+        let group = self.placement.group_of(worker);
+        loop {
+            if let Some(splits) = self.take_from(group, worker, most) {
+                return Some(splits);
+            }
+            let moves = self.moves.load(Ordering::Acquire);
+            if self.steal(group, worker) {
+                continue;
+            }
+            // No queue has a tile beyond its current one. What is left of those is shared by all.
+            let queues = std::iter::once(&group).chain(self.placement.others(group));
+            for &other in queues {
+                if let Some(splits) = self.take_from(other, worker, 1) {
+                    return Some(splits);
+                }
+            }
+            if self.moves.load(Ordering::Acquire) == moves {
+                return None;
+            }
+        }
+    }
+
+    /// What each group took until now.
+    pub fn shares(&self) -> Vec<GroupShare> {
+        let share = |group| {
+            let workers = self.placement.workers_of(group);
+            let mut share = GroupShare { workers: workers.len(), ..GroupShare::default() };
+            self.taken[workers].iter().for_each(|taken| share.add(&taken.0.share()));
+            share
+        };
+        (0..self.placement.groups()).map(share).collect()
+    }
+
+    /// Splits of the current tile of a queue.
+    fn take_from(&self, group: usize, worker: usize, most: u64) -> Option<Range<u64>> {
+        let queue = &self.queues[group].0.tiles;
+        let mut tiles = queue.load(Ordering::Acquire);
+        loop {
+            let (current, end) = halves(tiles);
+            if current == end {
+                return None;
+            }
+            if let Some(splits) = self.take_of_tile(current, end, group, worker, most) {
+                return Some(splits);
+            }
+            let next = word(current + 1, end);
+            tiles = match queue.compare_exchange(tiles, next, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => next,
+                Err(now) => now,
+            };
+        }
+    }
+
+    /// Splits of a tile in a queue that ends at `queue_end`.
+    fn take_of_tile(
+        &self,
+        tile: u32,
+        queue_end: u32,
+        group: usize,
+        worker: usize,
+        most: u64,
+    ) -> Option<Range<u64>> {
+        let splits = &self.tiles[tile as usize];
+        let mut now = splits.load(Ordering::Relaxed);
+        loop {
+            let (next, end) = halves(now);
+            if next == end {
+                return None;
+            }
+            let count = if most == 1 { 1 } else { self.piece(group, next, queue_end).min(most) };
+            let to = u64::from(next).saturating_add(count).min(end.into()) as u32;
+            let taken = word(to, end);
+            // Relaxed, for the numbers are all that passes from one worker to another.
+            match splits.compare_exchange_weak(now, taken, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => {
+                    self.count(worker, tile, to - next, to == end);
+                    return Some(next.into()..to.into());
+                }
+                Err(other) => now = other,
+            }
+        }
+    }
+
+    /// How many splits a worker of a group is to take of those from `next` to the end of the queue,
+    /// whose tiles follow each other.
+    fn piece(&self, group: usize, next: u32, queue_end: u32) -> u64 {
+        let (_, end) = halves(self.tiles[queue_end as usize - 1].load(Ordering::Relaxed));
+        let workers = self.placement.workers_of(group).len() as u64;
+        (u64::from(end.saturating_sub(next)) / (PIECES_PER_WORKER * workers)).max(1)
+    }
+
+    /// Sees to it that a group whose queue was found empty has a tile, if another has one to spare.
+    fn steal(&self, group: usize, worker: usize) -> bool {
+        let own = &self.queues[group].0.tiles;
+        for &other in self.placement.others(group) {
+            let queue = &self.queues[other].0.tiles;
+            let mut tiles = queue.load(Ordering::Acquire);
+            let (current, end) = halves(tiles);
+            if end - current < 2 {
+                continue;
+            }
+            let empty = own.load(Ordering::Acquire);
+            let shown = word(end - 1, end);
+            let is_empty = halves(empty).0 == halves(empty).1;
+            let (acq_rel, acquire) = (Ordering::AcqRel, Ordering::Acquire);
+            if !is_empty || own.compare_exchange(empty, shown, acq_rel, acquire).is_err() {
+                // Another worker of the group was faster.
+                return true;
+            }
+            self.moves.fetch_add(1, Ordering::AcqRel);
+            while halves(tiles).1 == end && halves(tiles).0 < end - 1 {
+                let rest = word(halves(tiles).0, end - 1);
+                match queue.compare_exchange(tiles, rest, acq_rel, acquire) {
+                    Ok(_) => {
+                        self.taken[worker].0.tiles_stolen.fetch_add(1, Ordering::Relaxed);
+                        break;
+                    }
+                    Err(now) => tiles = now,
+                }
+            }
+            return true;
+        }
+        false
+    }
+
+    fn count(&self, worker: usize, tile: u32, splits: u32, ends_tile: bool) {
+        let taken = &self.taken[worker].0;
+        let home = &self.queues[self.placement.group_of(worker)].0.home;
+        taken.splits.fetch_add(splits.into(), Ordering::Relaxed);
+        if !home.contains(&tile) {
+            taken.splits_remote.fetch_add(splits.into(), Ordering::Relaxed);
+        }
+        if ends_tile {
+            taken.tiles.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Taken {
+    fn share(&self) -> GroupShare {
+        GroupShare {
+            workers: 0,
+            tiles: self.tiles.load(Ordering::Relaxed),
+            tiles_stolen: self.tiles_stolen.load(Ordering::Relaxed),
+            splits: self.splits.load(Ordering::Relaxed),
+            splits_remote: self.splits_remote.load(Ordering::Relaxed),
+        }
+    }
+}
+
+impl GroupShare {
+    /// Adds what was taken another time, or by others.
+    pub fn add(&mut self, other: &GroupShare) {
+        *self = GroupShare {
+            workers: self.workers.max(other.workers),
+            tiles: self.tiles + other.tiles,
+            tiles_stolen: self.tiles_stolen + other.tiles_stolen,
+            splits: self.splits + other.splits,
+            splits_remote: self.splits_remote + other.splits_remote,
+        };
+    }
+}
+
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::*;
+    use crate::topology::{Group, Topology};
+    use loom::sync::Arc;
+
+    /// A worker for each processor of groups of so many.
+    fn placement(groups: &[u32]) -> &'static Placement {
+        let group = |(node, &count): (usize, &u32)| Group {
+            node: node as u32,
+            processors: (0..count).collect(),
+            cores: count as usize,
+            cache_bytes: None,
+        };
+        let groups: Vec<Group> = groups.iter().enumerate().map(group).collect();
+        let workers = groups.iter().map(|group| group.cores).sum();
+        let (processors, caches, nodes) = Default::default();
+        let topology =
+            Topology { processors, caches, nodes, groups, quota: None, unknown: Vec::new() };
+        Box::leak(Box::new(Placement::new(&topology, workers)))
+    }
+
+    /// Takes all that a worker can get. When it gets nothing, nothing is left in any tile.
+    fn take_all(hand_out: &HandOut<'_>, worker: usize) -> Vec<u64> {
+        let taken = std::iter::from_fn(|| hand_out.take(worker, 1)).flatten().collect();
+        for tile in &hand_out.tiles {
+            let (next, end) = halves(tile.load(Ordering::Relaxed));
+            assert_eq!(next, end, "a worker went home before the end");
+        }
+        taken
+    }
+
+    /// Tiles that end there, the groups having so many of them at first.
+    fn check(tile_ends: &'static [u64], tiles: &'static [u32], placement: &'static Placement) {
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(3);
+        model.check(move || {
+            let mut hand_out = HandOut::new(tile_ends.iter().copied(), placement);
+            let mut first = 0;
+            for (queue, tiles) in hand_out.queues.iter_mut().zip(tiles) {
+                queue.0.tiles = AtomicU64::new(word(first, first + tiles));
+                first += tiles;
+            }
+            let hand_out = Arc::new(hand_out);
+            let others: Vec<_> = (1..placement.workers())
+                .map(|worker| {
+                    let hand_out = Arc::clone(&hand_out);
+                    loom::thread::spawn(move || take_all(&hand_out, worker))
+                })
+                .collect();
+            let mut taken = take_all(&hand_out, 0);
+            others.into_iter().for_each(|other| taken.extend(other.join().unwrap()));
+            taken.sort_unstable();
+            assert!(taken.into_iter().eq(0..tile_ends[tile_ends.len() - 1]));
+        });
+    }
+
+    #[test]
+    fn a_group_that_steals_loses_nothing() {
+        check(&[1, 2, 4], &[2, 1], placement(&[1, 1]));
+    }
+
+    #[test]
+    fn two_groups_that_steal_of_a_third_lose_nothing() {
+        check(&[1, 2], &[0, 0, 2], placement(&[1, 1, 1]));
+    }
+
+    #[test]
+    fn workers_of_one_group_that_steal_at_once_lose_nothing() {
+        check(&[1, 2], &[0, 2], placement(&[2, 1]));
     }
 }

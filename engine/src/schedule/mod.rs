@@ -1,13 +1,21 @@
 //! Schedule: one pool of pinned workers that serves all stages of all jobs (Ostrich, section 5), and
-//! the counter by which workers take what is next without a lock (Metis, section 4).
+//! what they take their work from without a lock (Metis, section 4): splits of tiles by group, other
+//! pieces from a counter.
+//!
+//! [`HandOut`] is public so that a simulation can drive it over machines that are not there; a job
+//! needs none of it. It knows nothing of time, threads or data: whoever calls `take` is a worker.
 
 mod cursor;
 mod hand_out;
 mod per_worker;
+mod placement;
 mod pool;
 mod sync;
+#[cfg(all(test, not(loom)))]
+mod tests;
 
 pub(crate) use cursor::Cursor;
-pub(crate) use hand_out::HandOut;
+pub use hand_out::{GroupShare, HandOut};
 pub(crate) use per_worker::PerWorker;
+pub use placement::Placement;
 pub(crate) use pool::{Pool, Step};

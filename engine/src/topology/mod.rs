@@ -72,6 +72,9 @@ pub struct Node {
     pub bytes: u64,
     /// The usable processors nearest to it.
     pub processors: Vec<u32>,
+    /// How far memory is from it to each node, in the order of the nodes (10 is its own); empty where
+    /// the system does not say.
+    pub distances: Vec<u32>,
 }
 
 /// Processors that share a last-level cache and a memory node: within a group data stays near.
@@ -98,6 +101,14 @@ impl Topology {
     pub fn l2_bytes(&self) -> u64 {
         let sizes = self.caches.iter().filter(|cache| cache.level == 2).map(|cache| cache.bytes);
         sizes.min().unwrap_or(ASSUMED_L2_BYTES)
+    }
+
+    /// How far the memory of one node is from another: 10 for its own, and more for others.
+    pub fn distance(&self, from: u32, to: u32) -> u32 {
+        let place = |id| self.nodes.iter().position(|node| node.id == id);
+        let known = place(from).zip(place(to));
+        let known = known.and_then(|(from, to)| self.nodes[from].distances.get(to).copied());
+        known.unwrap_or(if from == to { 10 } else { 20 })
     }
 
     /// How many cores the usable processors are.

@@ -98,12 +98,16 @@ impl Reader<'_> {
             };
             processors.retain(|processor| allowed.contains(processor));
             let bytes = self.memory(&folder.join(format!("node{id}/meminfo")));
-            nodes.push(Node { id, bytes, processors });
+            let distances = text(folder.join(format!("node{id}/distance"))).unwrap_or_default();
+            let distances =
+                distances.split_whitespace().map_while(|number| number.parse().ok()).collect();
+            nodes.push(Node { id, bytes, processors, distances });
         }
         if nodes.iter().all(|node| node.processors.is_empty()) {
             self.unknown.insert("memory nodes (taken as one)");
             let bytes = self.memory(&self.root.join("proc/meminfo"));
-            return vec![Node { id: 0, bytes, processors: allowed.to_vec() }];
+            let distances = Vec::new();
+            return vec![Node { id: 0, bytes, processors: allowed.to_vec(), distances }];
         }
         let orphans =
             allowed.iter().filter(|id| !nodes.iter().any(|node| node.processors.contains(id)));

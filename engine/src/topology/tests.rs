@@ -45,6 +45,8 @@ fn two_sockets() -> TempDir {
     put(root, "sys/devices/system/node/online", "0-1");
     node(root, 0, "0-11,24-35", 128 << 20);
     node(root, 1, "12-23,36-47", 128 << 20);
+    put(root, "sys/devices/system/node/node0/distance", "10 21");
+    put(root, "sys/devices/system/node/node1/distance", "21 10");
     for id in 0..48 {
         let core = id % 24;
         let threads = format!("{core},{}", core + 24);
@@ -94,6 +96,7 @@ fn two_sockets_make_two_groups() {
         24,
         "instruction caches do not count"
     );
+    assert_eq!((found.distance(0, 0), found.distance(0, 1)), (10, 21));
     assert!(found.unknown.is_empty(), "{:?}", found.unknown);
 }
 
