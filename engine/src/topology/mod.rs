@@ -3,6 +3,7 @@
 //! (`/sys`), handed to sizing (second-level cache) and scheduling (groups). It never fails and never
 //! guesses in silence: what the system does not say is assumed and named in [`Topology::unknown`].
 
+mod described;
 mod groups;
 mod quota;
 mod ranges;
@@ -94,6 +95,13 @@ impl Topology {
     /// Reads the topology of this machine: a few small files per processor.
     pub fn detect() -> Topology {
         read::topology(Path::new("/"), read::affinity().as_deref())
+    }
+
+    /// How many workers keep the usable processors busy: one for each, but no more than the quota
+    /// allows, rounded up. At least 1.
+    pub fn workers(&self) -> usize {
+        let allowed = self.quota.map_or(usize::MAX, |quota| quota.ceil() as usize);
+        self.processors.len().min(allowed).max(1)
     }
 
     /// The smallest second-level cache of the usable processors, in bytes

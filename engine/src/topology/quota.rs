@@ -1,23 +1,45 @@
-//! How much processor time the control group (version 2) allows: a container with 48 processors and
-//! a quota of 4 runs 48 workers in stutters, so the quota is shown.
+//! How much processor time the control group allows: a container with 48 processors and a quota of 4
+//! would run 48 workers in stutters, so it gets 4.
 
 use std::fs;
 use std::path::Path;
 
-/// The smallest quota on the way from this process's group up to the root, in processors. The path
-/// in `proc/self/cgroup` may lie outside what a container sees; the part of it that exists counts.
+/// The smallest quota on the way from this process's group up to the root, in processors, by either
+/// version of control groups. The path in `proc/self/cgroup` may lie outside what a container sees;
+/// the part of it that exists counts.
 pub(super) fn quota(root: &Path) -> Option<f64> {
     let groups = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
-    let own = groups.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default();
-    let quotas = Path::new(own).ancestors().filter_map(|group| {
-        parse(&fs::read_to_string(root.join("sys/fs/cgroup").join(group).join("cpu.max")).ok()?)
+    let root = root.join("sys/fs/cgroup");
+    // number:controllers:path; of version 2, number 0 and no controllers.
+    let quotas = groups.lines().flat_map(|line| {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (controllers, path) = (parts.next().unwrap_or_default(), parts.next());
+        let path = path.unwrap_or_default().trim_start_matches('/');
+        let folders = match controllers {
+            "" => vec![""],
+            _ if controllers.split(',').any(|one| one == "cpu") => vec![controllers, "cpu"],
+            _ => Vec::new(),
+        };
+        let ways = folders.into_iter().map(|folder| root.join(folder));
+        ways.flat_map(|way| Path::new(path).ancestors().map(move |group| way.join(group)))
     });
-    quotas.min_by(f64::total_cmp)
+    quotas.filter_map(|group| second(&group).or_else(|| first(&group))).min_by(f64::total_cmp)
 }
 
-/// `QUOTA PERIOD` in microseconds, or `max PERIOD` for no limit.
-fn parse(text: &str) -> Option<f64> {
+/// Version 2: `QUOTA PERIOD` in microseconds, or `max PERIOD` for no limit.
+fn second(group: &Path) -> Option<f64> {
+    let text = fs::read_to_string(group.join("cpu.max")).ok()?;
     let (quota, period) = text.trim().split_once(' ')?;
+    processors(quota, period)
+}
+
+/// Version 1: the two in files of their own; -1 for no limit.
+fn first(group: &Path) -> Option<f64> {
+    let text = |name| fs::read_to_string(group.join(name)).ok();
+    processors(text("cpu.cfs_quota_us")?.trim(), text("cpu.cfs_period_us")?.trim())
+}
+
+fn processors(quota: &str, period: &str) -> Option<f64> {
     let (quota, period) = (quota.parse::<f64>().ok()?, period.parse::<f64>().ok()?);
     (quota > 0.0 && period > 0.0).then_some(quota / period)
 }

@@ -191,7 +191,22 @@ fn the_tightest_quota_on_the_way_up_counts() {
     assert_eq!(topology(tree.path(), None).quota, None);
     put(tree.path(), "sys/fs/cgroup/pod/cpu.max", "250000 100000");
     put(tree.path(), "sys/fs/cgroup/pod/box/cpu.max", "400000 100000");
-    assert_eq!(topology(tree.path(), None).quota, Some(2.5));
+    let found = topology(tree.path(), None);
+    assert_eq!((found.quota, found.workers()), (Some(2.5), 3));
+}
+
+#[test]
+fn quotas_of_the_first_version_count_too() {
+    let tree = two_sockets();
+    put(tree.path(), "proc/self/cgroup", "9:memory:/a\n4:cpu,cpuacct:/pod\n0::/");
+    put(tree.path(), "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1");
+    put(tree.path(), "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000");
+    let found = topology(tree.path(), None);
+    assert_eq!((found.quota, found.workers()), (None, 48));
+    put(tree.path(), "sys/fs/cgroup/cpu/pod/cpu.cfs_quota_us", "50000");
+    put(tree.path(), "sys/fs/cgroup/cpu/pod/cpu.cfs_period_us", "100000");
+    let found = topology(tree.path(), None);
+    assert_eq!((found.quota, found.workers()), (Some(0.5), 1));
 }
 
 #[test]
