@@ -6,7 +6,7 @@ use crate::container::{Adaptive, Container, Entry, MediumKey};
 use crate::error::{Error, MemoryError, Result};
 use crate::input::Input;
 use crate::job::Job;
-use crate::memory::{BlockPool, Budget, resident_bytes, return_large_allocations};
+use crate::memory::{BlockPool, Budget, resident_bytes, return_large_allocations, work_in};
 use crate::options::Options;
 use crate::output::Output;
 use crate::schedule::{Placement, Pool};
@@ -41,6 +41,20 @@ pub struct EngineBuilder {
     workers: Option<usize>,
     memory_bytes: Option<u64>,
     storage: Option<Arc<dyn Storage>>,
+    groups: Grouping,
+}
+
+/// Which processors make a group, whose workers share a queue of tiles and memory.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Grouping {
+    /// Those that share a last-level cache and a memory node.
+    #[default]
+    Auto,
+    /// So many groups of the processors that this process may use, as many in each, give or take one.
+    Count(usize),
+    /// Those of another machine. Workers are spread over its groups as if its processors were there;
+    /// they run wherever this machine has room, and memory lies wherever the system puts it.
+    Like(Topology),
 }
 
 /// Memory that stays with the engine when a job ends, per worker: about what a job's tables and
@@ -113,14 +127,20 @@ impl Engine {
         self.core.storage()
     }
 
-    /// The machine as the engine sees it.
+    /// Which worker belongs to which group of [`topology`](Engine::topology).
+    pub fn placement(&self) -> &Placement {
+        &self.core.placement
+    }
+
+    /// The machine as the engine sees it, or as it was told to.
     pub fn topology(&self) -> &Topology {
         &self.core.topology
     }
 }
 
 impl EngineBuilder {
-    /// Number of workers, at least 1. Default: the processors that this process may use.
+    /// Number of workers, at least 1. Default: the processors that this process may use, or as many as
+    /// a quota of its control group comes to, rounded up.
     pub fn workers(mut self, workers: impl Into<Option<usize>>) -> EngineBuilder {
         self.workers = workers.into();
         self
@@ -148,20 +168,38 @@ impl EngineBuilder {
         self
     }
 
+    /// Which processors make a group. Cannot change an answer. Default: [`Grouping::Auto`].
+    pub fn groups(mut self, groups: Grouping) -> EngineBuilder {
+        self.groups = groups;
+        self
+    }
+
     /// Starts the workers.
     ///
     /// # Errors
     /// [`Error::Option`] for a number that cannot be meant, [`Error::System`] if threads cannot be
     /// started.
     pub fn build(self) -> Result<Engine> {
-        let topology = Topology::detect();
-        let workers = self.workers.unwrap_or(topology.processors.len().max(1));
+        let machine = Topology::detect();
+        let workers = self.workers.unwrap_or(machine.workers());
         if !(1..=WORKERS_MOST).contains(&workers) {
             let cause = format!("{workers} workers; give 1 to {WORKERS_MOST}");
             return Err(Error::Option { option: "workers", cause });
         }
+        let (topology, is_here) = match self.groups {
+            Grouping::Auto => (machine.clone(), true),
+            Grouping::Count(count) => (machine.divided(count)?, true),
+            Grouping::Like(topology) => (topology, false),
+        };
         let placement = Placement::new(&topology, workers);
-        let pin = pinning(&topology, &placement);
+        let processors = if is_here {
+            let workers = 0..workers;
+            workers.map(|worker| placement.processors_of(&topology, worker)).collect()
+        } else {
+            let flat = Placement::new(&machine, workers);
+            (0..workers).map(|worker| flat.processors_of(&machine, worker)).collect()
+        };
+        let pin = pinning(processors, &placement);
         let pool = Pool::new(workers, pin)
             .map_err(|cause| Error::System { action: "start the workers", cause })?;
         if self.memory_bytes.is_some() {
@@ -170,7 +208,8 @@ impl EngineBuilder {
         let beside_bytes =
             resident_bytes() + BESIDE_BYTES + workers as u64 * BESIDE_BYTES_PER_WORKER;
         let budget = self.memory_bytes.map(|bytes| bytes.saturating_sub(beside_bytes));
-        let blocks = BlockPool::new(Budget::new(budget));
+        let nodes = memory_nodes(&topology, &placement, is_here);
+        let blocks = BlockPool::by_group(Budget::new(budget), &nodes);
         let storage = self.storage.unwrap_or_else(|| Arc::new(Disk::new(std::env::temp_dir())));
         Ok(Engine {
             core: Arc::new(Core {
@@ -245,17 +284,30 @@ impl Core {
     }
 }
 
-/// Binds each worker to a processor of its group, or to all of them if the group has more workers than
-/// processors.
-fn pinning(topology: &Topology, placement: &Placement) -> impl Fn(usize) + Send + Clone + 'static {
-    let workers = 0..placement.workers();
-    let processors: Vec<Vec<u32>> =
-        workers.map(|worker| placement.processors_of(topology, worker)).collect();
+/// Binds each worker to its processors, and to its group's part of memory.
+fn pinning(
+    processors: Vec<Vec<u32>>,
+    placement: &Placement,
+) -> impl Fn(usize) + Send + Clone + 'static {
+    let group_of: Vec<usize> =
+        (0..placement.workers()).map(|worker| placement.group_of(worker)).collect();
     move |worker| {
+        work_in(group_of[worker]);
         let mut set = CpuSet::new();
         let known = processors[worker].iter().map(|&processor| processor as usize);
         known.filter(|&known| known < CpuSet::MAX_CPU).for_each(|known| set.set(known));
         // Where binding is not allowed, the scheduler decides.
         let _ = sched_setaffinity(None, &set);
     }
+}
+
+/// For each group the memory node that all of its processors are on, if there are several nodes.
+fn memory_nodes(topology: &Topology, placement: &Placement, is_here: bool) -> Vec<Option<u32>> {
+    let node_of = |group: usize| {
+        let group = &topology.groups[placement.number_of(group)];
+        let node = topology.nodes.iter().find(|node| node.id == group.node)?;
+        let is_inside = group.processors.iter().all(|id| node.processors.contains(id));
+        (is_here && topology.nodes.len() > 1 && is_inside).then_some(node.id)
+    };
+    (0..placement.groups()).map(node_of).collect()
 }

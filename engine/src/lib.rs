@@ -44,7 +44,7 @@ pub use aggregate::*;
 pub use bad::{BAD_RECORDS_SHOWN, BadRecord};
 pub use cancel::Cancel;
 pub use combine::*;
-pub use engine::{Engine, EngineBuilder};
+pub use engine::{Engine, EngineBuilder, Grouping};
 pub use error::{Error, InputError, MemoryError, OutputError, Place, Result, StorageError};
 pub use input::{ByteSet, Cut, Input, RangeSource, TileSource};
 pub use job::{Emit, Job, Pair};

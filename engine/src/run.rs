@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::job::Job;
-use crate::map::{MapStage, MapTotals};
+use crate::map::{MapStage, MapTotals, Spread};
 use crate::memory::{ChunkPool, resident_peak_bytes};
 use crate::merge::MergeStage;
 use crate::options::Options;
@@ -52,7 +52,7 @@ pub(crate) fn run<J: Job, K: Kind>(
     let spill = core.is_limited().then(|| Spill::new(Arc::clone(&scratch), shares, core.blocks()));
     let partial = Partial::new(&chunks, spill);
     let bad = BadRecords::new(options.skip_bad, plan.cut.is_lines());
-    let (mapped, bad) = clock.time(Stage::Map, || {
+    let ((mapped, spread), bad) = clock.time(Stage::Map, || {
         let stage = MapStage::<J, K> {
             job,
             plan: &plan,
@@ -102,6 +102,7 @@ pub(crate) fn run<J: Job, K: Kind>(
     core.trim();
     let mut stats = stats::<J>(core, &plan, &mapped, bad, &reduced.totals, clock);
     stats.spilled_bytes = scratch.bytes();
+    Spread { groups: stats.groups, idle: stats.map_idle } = spread;
     // Chunks of its own: those of the run are free, unless what is held of the answer lies in them.
     let chunks = ChunkPool::new(Arc::clone(core.blocks()));
     let stored = Stored { scratch, chunks, block_bytes: shares.block_bytes };
@@ -145,5 +146,7 @@ fn stats<J: Job>(
         spilled_bytes: 0,
         memory_counted_peak: core.blocks().budget().peak(),
         memory_resident_peak: resident_peak_bytes(),
+        groups: Vec::new(),
+        map_idle: Vec::new(),
     }
 }

@@ -3,7 +3,9 @@
 use crate::bad::{BAD_RECORDS_SHOWN, BadRecord};
 use crate::error::{Place, Result};
 use crate::failure::guard;
+use crate::map::{add_shares, add_times};
 use crate::progress::{Progress, Stage};
+use crate::schedule::GroupShare;
 use std::time::{Duration, Instant};
 
 /// Figures of one run. Times of a stage are wall time from its first to its last moment; the
@@ -63,6 +65,10 @@ pub struct Stats {
     pub memory_counted_peak: u64,
     /// Peak resident memory of the whole process so far, in bytes (0 where the system does not say).
     pub memory_resident_peak: u64,
+    /// What each group of workers took of input whose length is known (streams are shared by all).
+    pub groups: Vec<GroupShare>,
+    /// For each worker how long it had nothing left to map while others did.
+    pub map_idle: Vec<Duration>,
 }
 
 /// One stage's time.
@@ -81,6 +87,8 @@ impl Stats {
     /// the larger of both, and the answer's weight is the later run's.
     pub fn add(&mut self, later: &Stats) {
         later.stages.iter().for_each(|time| self.add_time(*time));
+        add_shares(&mut self.groups, &later.groups);
+        add_times(&mut self.map_idle, &later.map_idle);
         let bad_first = self.bad_first.iter().chain(&later.bad_first).cloned();
         *self = Stats {
             stages: std::mem::take(&mut self.stages),
@@ -109,6 +117,8 @@ impl Stats {
             spilled_bytes: self.spilled_bytes + later.spilled_bytes,
             memory_counted_peak: self.memory_counted_peak.max(later.memory_counted_peak),
             memory_resident_peak: self.memory_resident_peak.max(later.memory_resident_peak),
+            groups: std::mem::take(&mut self.groups),
+            map_idle: std::mem::take(&mut self.map_idle),
         };
     }
 

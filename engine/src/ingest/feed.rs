@@ -178,6 +178,11 @@ impl<'p> Feed<'p> {
         Portion::Wait
     }
 
+    /// Where the splits come from, and what it counted.
+    pub(crate) fn hand_out(&self) -> &HandOut<'p> {
+        &self.hand_out
+    }
+
     fn take(&self, worker: usize, most: u64) -> Option<Range<u64>> {
         let splits = self.hand_out.take(worker, most)?;
         Some(self.first + splits.start..self.first + splits.end)

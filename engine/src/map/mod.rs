@@ -2,6 +2,7 @@
 //! their own tables, hand tables over to the job's partial, and compress the partial where it has
 //! grown. Nothing is shared between workers but the counter of splits and the partial.
 
+mod spread;
 mod worker;
 
 use crate::aggregate::Aggregate;
@@ -19,6 +20,8 @@ use crate::plan::{Part, Plan, Ranged};
 use crate::progress::Progress;
 use crate::schedule::{HandOut, PerWorker, Placement, Pool, Step};
 use crate::sizing::{TableLimits, Units};
+use spread::Homecoming;
+pub(crate) use spread::{Spread, add_shares, add_times};
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,10 +55,11 @@ struct Before {
     splits: u64,
 }
 
-/// What is learnt of reading, from part to part.
+/// What is learnt of reading and of who took what, from part to part.
 struct Reading {
     units: Units,
     ahead: AheadTotals,
+    spread: Spread,
 }
 
 /// The number of a file or split in the whole input.
@@ -87,10 +91,11 @@ pub(crate) struct MapTotals {
 
 impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
     /// Maps all of the plan's input into the partial.
-    pub(crate) fn run(&'r self) -> Result<MapTotals> {
+    pub(crate) fn run(&'r self) -> Result<(MapTotals, Spread)> {
         let workers = PerWorker::new(self.pool.workers());
         let mut stream_tiles = 0;
-        let mut reading = Reading { units: self.units(), ahead: AheadTotals::default() };
+        let (ahead, spread) = (AheadTotals::default(), Spread::default());
+        let mut reading = Reading { units: self.units(), ahead, spread };
         let mut before = Before::default();
         for (number, part) in self.plan.parts.iter().enumerate() {
             match part {
@@ -115,7 +120,7 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
             ..MapTotals::default()
         };
         workers.into_values().for_each(|worker| totals.add(&worker.totals()));
-        Ok(totals)
+        Ok((totals, reading.spread))
     }
 
     fn map_ranged(
@@ -163,9 +168,13 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
         let (blocks, count) = (self.chunks.blocks(), self.pool.workers());
         let feed =
             Feed::new(ranged, &self.plan.cut, hand_out, first, &reading.units, blocks, count);
+        let homecoming = Homecoming::new(count);
         let step = |index| match feed.next(index) {
             _ if self.failure.stops() => Step::Done,
-            Portion::End => Step::Done,
+            Portion::End => {
+                homecoming.is_home(index);
+                Step::Done
+            }
             Portion::Wait => Step::Idle,
             Portion::Own(splits) => self.step(index, splits.start, workers, |worker| {
                 worker.read_and_map(ranged, &feed, splits, before)
@@ -180,6 +189,7 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
         };
         let ahead = self.pool.run(step, || feed.oversee(self.failure, self.pool));
         reading.ahead.add(ahead);
+        reading.spread.add(feed.hand_out(), homecoming);
         self.failure.check()
     }
 

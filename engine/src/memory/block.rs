@@ -2,9 +2,10 @@
 //! when their owner is done with them. The only file that maps and unmaps memory.
 
 use super::budget::Budget;
+use super::home;
 use crate::error::MemoryError;
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Sizes are multiples of this, so that blocks of one use fit the next.
 const GRAIN_BYTES: usize = 64 << 10;
@@ -33,6 +34,8 @@ pub(crate) struct Block {
 struct Raw {
     start: NonNull<u8>,
     bytes: usize,
+    /// The shelf it came from.
+    shelf: usize,
     /// Still as the system gave it: all zero.
     untouched: bool,
 }
@@ -45,6 +48,13 @@ unsafe impl Sync for Raw {}
 /// Blocks not in use, and the budget that all blocks, used or not, are counted in.
 pub(crate) struct BlockPool {
     budget: Budget,
+    shelves: Vec<Shelf>,
+}
+
+/// A group's part of the pool.
+struct Shelf {
+    /// The memory node on which its blocks are to lie; `None` where the system decides.
+    node: Option<u32>,
     free: Mutex<Vec<Raw>>,
 }
 
@@ -95,14 +105,27 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        let raw = Raw { start: self.raw.start, bytes: self.raw.bytes, untouched: false };
-        self.pool.lock().push(raw);
+        let raw = Raw { untouched: false, ..self.raw };
+        self.pool.shelves[raw.shelf].lock().push(raw);
     }
 }
 
 impl BlockPool {
+    /// A pool of one part.
+    #[cfg(test)]
     pub(crate) fn new(budget: Budget) -> Arc<BlockPool> {
-        Arc::new(BlockPool { budget, free: Mutex::new(Vec::new()) })
+        BlockPool::by_group(budget, &[None])
+    }
+
+    /// A pool with a part for each of at least one group, whose blocks are to lie on these nodes.
+    pub(crate) fn by_group(budget: Budget, nodes: &[Option<u32>]) -> Arc<BlockPool> {
+        let shelf = |&node: &Option<u32>| Shelf { node, free: Mutex::default() };
+        Arc::new(BlockPool { budget, shelves: nodes.iter().map(shelf).collect() })
+    }
+
+    /// How many groups have a part of their own.
+    pub(super) fn groups(&self) -> usize {
+        self.shelves.len()
     }
 
     pub(crate) fn budget(&self) -> &Budget {
@@ -121,8 +144,9 @@ impl BlockPool {
             return Ok(self.own(raw));
         }
         self.count(bytes, purpose)?;
-        match map(bytes, access) {
-            Ok(start) => Ok(self.own(Raw { start, bytes, untouched: true })),
+        let shelf = home::part_of(self.shelves.len());
+        match map(bytes, access, self.shelves[shelf].node) {
+            Ok(start) => Ok(self.own(Raw { start, bytes, shelf, untouched: true })),
             Err(cause) => {
                 self.budget.give(bytes);
                 Err(MemoryError::System { purpose, bytes: bytes as u64, cause })
@@ -160,29 +184,42 @@ impl BlockPool {
     /// Gives idle blocks back to the system until at most `keep_bytes` lie idle. Returns how many
     /// bytes that were.
     pub(crate) fn release(&self, keep_bytes: usize) -> usize {
-        let mut free = self.lock();
-        let before: usize = free.iter().map(|raw| raw.bytes).sum();
-        let mut idle = before;
-        while idle > keep_bytes {
-            let Some(raw) = free.pop() else { break };
-            idle -= raw.bytes;
-            self.budget.give(raw.bytes);
-            unmap(&raw);
-        }
-        before - idle
+        let released = self.shelves.iter().map(|shelf| {
+            let mut free = shelf.lock();
+            let before: usize = free.iter().map(|raw| raw.bytes).sum();
+            let mut idle = before;
+            while idle > keep_bytes / self.shelves.len() {
+                let Some(raw) = free.pop() else { break };
+                idle -= raw.bytes;
+                self.budget.give(raw.bytes);
+                unmap(&raw);
+            }
+            before - idle
+        });
+        released.sum()
     }
 
+    /// An idle block of this thread's group, or of another group on the same node.
     fn find(&self, least: usize, most: usize) -> Option<Raw> {
-        let mut free = self.lock();
-        let at = free.iter().rposition(|raw| (least..=most).contains(&raw.bytes))?;
-        Some(free.swap_remove(at))
+        let own = &self.shelves[home::part_of(self.shelves.len())];
+        let find = |shelf: &Shelf| {
+            let mut free = shelf.lock();
+            let at = free.iter().rposition(|raw| (least..=most).contains(&raw.bytes))?;
+            Some(free.swap_remove(at))
+        };
+        find(own).or_else(|| {
+            let near = |shelf: &&Shelf| shelf.node == own.node && !std::ptr::eq(*shelf, own);
+            self.shelves.iter().filter(near).find_map(find)
+        })
     }
 
     fn own(self: &Arc<Self>, raw: Raw) -> Block {
         Block { raw, pool: Arc::clone(self) }
     }
+}
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Raw>> {
+impl Shelf {
+    fn lock(&self) -> MutexGuard<'_, Vec<Raw>> {
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -194,7 +231,7 @@ impl Drop for BlockPool {
 }
 
 #[cfg(not(miri))]
-fn map(bytes: usize, access: Access) -> std::io::Result<NonNull<u8>> {
+fn map(bytes: usize, access: Access, node: Option<u32>) -> std::io::Result<NonNull<u8>> {
     use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
     let spare = if bytes >= HUGE_BYTES { HUGE_BYTES } else { 0 };
     let (rights, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
@@ -213,6 +250,10 @@ fn map(bytes: usize, access: Access) -> std::io::Result<NonNull<u8>> {
         if spare > before {
             munmap(start.add(bytes).cast(), spare - before)?;
         }
+        if let Some(node) = node {
+            // Where this is refused, the node of the thread that touches the memory first serves.
+            let _ = prefer(start, bytes, node);
+        }
         if access == Access::Random && bytes >= HUGE_BYTES {
             // A kernel without huge pages says no, and small pages serve.
             let _ = madvise(start.cast(), bytes, Advice::LinuxHugepage);
@@ -225,6 +266,35 @@ fn map(bytes: usize, access: Access) -> std::io::Result<NonNull<u8>> {
     }
 }
 
+/// Has pages of a mapping that are not touched yet come from a memory node, as long as it has some.
+///
+/// # Safety
+/// The `bytes` from `start` on are whole pages of a mapping that the caller owns.
+#[cfg(not(miri))]
+unsafe fn prefer(start: *mut u8, bytes: usize, node: u32) -> std::io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        const WORDS: usize = 16;
+        let mut nodes = [0 as libc::c_ulong; WORDS];
+        let (word, bit) = (node as usize / 64, node % 64);
+        // The kernel looks at one bit less than it is told.
+        let bits = 64 * WORDS;
+        if size_of::<libc::c_ulong>() == 8 && (node as usize) < bits - 1 {
+            nodes[word] = 1 << bit;
+            let (policy, flags) = (libc::MPOL_PREFERRED, 0);
+            // SAFETY: the mask has `bits` bits; the range is the caller's, and a policy for pages never
+            // changes what is in them.
+            let done = unsafe {
+                let call = libc::SYS_mbind;
+                libc::syscall(call, start, bytes, policy, nodes.as_ptr(), bits, flags)
+            };
+            return if done == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) };
+        }
+    }
+    let _ = (start, bytes, node);
+    Err(std::io::ErrorKind::Unsupported.into())
+}
+
 #[cfg(not(miri))]
 fn unmap(raw: &Raw) {
     // SAFETY: `raw` is a whole mapping made by `map`, and its one owner is giving it up. A refusal
@@ -234,7 +304,7 @@ fn unmap(raw: &Raw) {
 
 // Miri knows the allocator but not the system's mappings.
 #[cfg(miri)]
-fn map(bytes: usize, _access: Access) -> std::io::Result<NonNull<u8>> {
+fn map(bytes: usize, _access: Access, _node: Option<u32>) -> std::io::Result<NonNull<u8>> {
     let layout = std::alloc::Layout::from_size_align(bytes, 4096).map_err(std::io::Error::other)?;
     // SAFETY: the layout's size is a positive multiple of the grain.
     NonNull::new(unsafe { std::alloc::alloc_zeroed(layout) })
@@ -269,6 +339,66 @@ mod tests {
         again.zero();
         // SAFETY: as above.
         assert_eq!(unsafe { first.add(5).read() }, 0);
+    }
+
+    #[test]
+    fn blocks_go_back_to_the_group_they_came_from() {
+        let pool = BlockPool::by_group(Budget::new(Some(8 << 20)), &[Some(0), Some(1)]);
+        let in_group = |group, work: &(dyn Fn() -> Block + Sync)| {
+            std::thread::scope(|scope| {
+                let worker = scope.spawn(move || {
+                    home::work_in(group);
+                    work()
+                });
+                worker.join().unwrap()
+            })
+        };
+        let take = || pool.take(1 << 20, Access::Streamed, "test").unwrap();
+        let first = in_group(1, &take);
+        let place = first.start();
+        // By a thread of no group.
+        drop(first);
+        let near = in_group(0, &take);
+        assert_ne!(near.start(), place, "a block of another node is left to that");
+        assert_eq!(in_group(1, &take).start(), place);
+        drop(near);
+        // The one budget counts all, and all make room.
+        assert_eq!(pool.budget().used(), 2 << 20);
+        let all = pool.take(8 << 20, Access::Streamed, "all").unwrap();
+        assert!(pool.take(1, Access::Streamed, "more").is_err());
+        drop(all);
+        assert_eq!((pool.release(0), pool.budget().used()), (8 << 20, 0));
+    }
+
+    #[test]
+    fn groups_of_one_node_use_each_others_idle_blocks() {
+        let pool = BlockPool::by_group(Budget::new(None), &[None, None]);
+        let place = pool.take(1 << 20, Access::Streamed, "test").unwrap().start().as_ptr() as usize;
+        let other = std::thread::scope(|scope| {
+            let worker = scope.spawn(|| {
+                home::work_in(1);
+                pool.take(1 << 20, Access::Streamed, "test").unwrap().start().as_ptr() as usize
+            });
+            worker.join().unwrap()
+        });
+        assert_eq!(other, place);
+    }
+
+    #[test]
+    #[cfg(all(target_os = "linux", not(miri)))]
+    fn memory_is_asked_for_on_its_node_where_the_system_lets_us() {
+        let pool = BlockPool::by_group(Budget::new(None), &[Some(0)]);
+        let block = pool.take(1 << 20, Access::Filled, "test").unwrap();
+        let start = block.start().as_ptr();
+        let mut policy: libc::c_int = -1;
+        // SAFETY: the block is ours, and `policy` takes the answer.
+        let asked = unsafe {
+            let (none, by_address) = (std::ptr::null_mut::<libc::c_ulong>(), 1 << 1);
+            let call = libc::SYS_get_mempolicy;
+            prefer(start, block.bytes(), 0).is_ok()
+                && libc::syscall(call, &raw mut policy, none, 0, start, by_address) == 0
+        };
+        assert!(!asked || policy == libc::MPOL_PREFERRED, "policy {policy}");
     }
 
     #[test]

@@ -3,9 +3,11 @@
 //! next list finds them warm.
 
 use super::block::{Block, BlockPool};
+use super::home;
 use crate::error::MemoryError;
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Size of a chunk. Each of some hundreds of partitions wastes half of one per size class on
 /// average, so it is small; yet it holds hundreds of entries, so its upkeep is nothing.
@@ -20,21 +22,26 @@ const SLAB_BYTES_MOST: usize = 32 << 20;
 /// The chunks of one job. They all return to the engine's blocks when the last list is gone.
 pub(crate) struct ChunkPool {
     blocks: Arc<BlockPool>,
-    state: Mutex<State>,
+    /// For each group its part.
+    parts: Vec<Mutex<Part>>,
+    /// Bytes that lists and arenas hold now, those outside of chunks too.
+    held_bytes: AtomicUsize,
 }
 
 #[derive(Default)]
-struct State {
+struct Part {
     free: Vec<Chunk>,
     slabs: Vec<Block>,
     /// Bytes of the last slab that are handed out.
     used: usize,
-    /// Bytes that lists and arenas hold now, those outside of chunks too.
-    held_bytes: usize,
 }
 
 /// A piece of a slab, owned by whoever holds it.
-pub(super) struct Chunk(NonNull<u8>);
+pub(super) struct Chunk {
+    start: NonNull<u8>,
+    /// The part it was cut in.
+    part: usize,
+}
 
 // SAFETY: a chunk is the only way to its piece of memory, and the memory is not tied to a thread.
 unsafe impl Send for Chunk {}
@@ -43,7 +50,8 @@ unsafe impl Sync for Chunk {}
 
 impl ChunkPool {
     pub(crate) fn new(blocks: Arc<BlockPool>) -> Arc<ChunkPool> {
-        Arc::new(ChunkPool { blocks, state: Mutex::default() })
+        let parts = (0..blocks.groups()).map(|_| Mutex::default()).collect();
+        Arc::new(ChunkPool { blocks, parts, held_bytes: AtomicUsize::new(0) })
     }
 
     /// The pool that chunks are cut from.
@@ -52,57 +60,96 @@ impl ChunkPool {
     }
 
     pub(super) fn take(&self) -> Result<Chunk, MemoryError> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.held_bytes += CHUNK_BYTES;
-        if let Some(chunk) = state.free.pop() {
-            return Ok(chunk);
-        }
-        let full = state.slabs.last().is_none_or(|slab| slab.bytes() - state.used < CHUNK_BYTES);
-        if full {
-            let slab = self.blocks.take_between(
-                SLAB_BYTES / 4,
-                SLAB_BYTES_MOST,
-                SLAB_BYTES,
-                "pairs of keys and values",
-            )?;
-            state.slabs.push(slab);
-            state.used = 0;
-        }
-        let at = state.used;
-        state.used += CHUNK_BYTES;
-        let slab = &state.slabs[state.slabs.len() - 1];
-        // SAFETY: `at + CHUNK_BYTES` is at most the slab's size, checked just above (a fresh slab is
-        // larger than a chunk), so the piece lies in the slab; `used` only grows per slab, so no
-        // piece is cut twice.
-        Ok(Chunk(unsafe { slab.start().add(at) }))
+        let number = home::part_of(self.parts.len());
+        let mut part = self.lock(number);
+        let chunk = match part.free.pop().or_else(|| part.cut(number)) {
+            Some(chunk) => chunk,
+            // What lies idle is nearer than what was never touched.
+            None => match self.idle_elsewhere(number) {
+                Some(chunk) => chunk,
+                None => {
+                    let slab = self.blocks.take_between(
+                        SLAB_BYTES / 4,
+                        SLAB_BYTES_MOST,
+                        (SLAB_BYTES / self.parts.len()).max(SLAB_BYTES / 4),
+                        "pairs of keys and values",
+                    )?;
+                    part.first_of(slab, number)
+                }
+            },
+        };
+        self.hold(CHUNK_BYTES);
+        Ok(chunk)
     }
 
+    /// A chunk that lies idle in another part. Its lock is only tried: this thread holds one.
+    fn idle_elsewhere(&self, own: usize) -> Option<Chunk> {
+        let mut others = self.parts.iter().enumerate().filter(|(number, _)| *number != own);
+        others.find_map(|(_, part)| part.try_lock().ok()?.free.pop())
+    }
+
+    /// Takes chunks back, each to the part it was cut in.
     pub(super) fn give(&self, chunks: impl IntoIterator<Item = Chunk>) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = state.free.len();
-        state.free.extend(chunks);
-        state.held_bytes -= (state.free.len() - before) * CHUNK_BYTES;
+        let (mut given, mut at) = (0, None);
+        for chunk in chunks {
+            let number = chunk.part;
+            let part = match &mut at {
+                Some((held, part)) if *held == number => part,
+                _ => {
+                    // Never two locks at once.
+                    at = None;
+                    &mut at.insert((number, self.lock(number))).1
+                }
+            };
+            part.free.push(chunk);
+            given += CHUNK_BYTES;
+        }
+        self.let_go(given);
     }
 
     /// Counts bytes that an arena holds outside of chunks, from now on or no longer.
     pub(super) fn hold(&self, bytes: usize) {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).held_bytes += bytes;
+        self.held_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
     pub(super) fn let_go(&self, bytes: usize) {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).held_bytes -= bytes;
+        self.held_bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 
     /// Bytes that the job's lists and arenas hold now.
     pub(crate) fn held_bytes(&self) -> usize {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).held_bytes
+        self.held_bytes.load(Ordering::Relaxed)
+    }
+
+    fn lock(&self, part: usize) -> MutexGuard<'_, Part> {
+        self.parts[part].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Part {
+    /// The next chunk of the last slab, if it has room for one.
+    fn cut(&mut self, part: usize) -> Option<Chunk> {
+        let slab = self.slabs.last().filter(|slab| slab.bytes() - self.used >= CHUNK_BYTES)?;
+        // SAFETY: `used + CHUNK_BYTES` is at most the slab's size, checked just above, so the piece
+        // lies in the slab; `used` only grows per slab, so no piece is cut twice.
+        let start = unsafe { slab.start().add(self.used) };
+        self.used += CHUNK_BYTES;
+        Some(Chunk { start, part })
+    }
+
+    /// The first chunk of a new slab, which is larger than one.
+    fn first_of(&mut self, slab: Block, part: usize) -> Chunk {
+        let start = slab.start();
+        self.slabs.push(slab);
+        self.used = CHUNK_BYTES;
+        Chunk { start, part }
     }
 }
 
 impl Chunk {
     /// The first byte: valid for `CHUNK_BYTES`, initialised, aligned to `CHUNK_ALIGN`.
     pub(super) fn start(&self) -> NonNull<u8> {
-        self.0
+        self.start
     }
 }
 

@@ -3,7 +3,8 @@
 //!
 //! First touch of fresh memory is the dearest memory operation there is, so blocks go back to a pool
 //! and not to the system (Ostrich, section 4.3: buffers are reused over sub-jobs, none freed before
-//! the end).
+//! the end). Each group of workers has a part of the pools, on its own memory node (section 5.2), from
+//! which its threads take and to which blocks and chunks go back, whoever is done with them.
 
 mod allocator;
 mod arena;
@@ -11,6 +12,7 @@ mod block;
 mod budget;
 mod buffer;
 mod chunk;
+mod home;
 mod reserved;
 mod values;
 
@@ -20,6 +22,7 @@ pub(crate) use block::{Access, Block, BlockPool};
 pub(crate) use budget::Budget;
 pub(crate) use buffer::Buffer;
 pub(crate) use chunk::{ChunkList, ChunkPool};
+pub(crate) use home::work_in;
 pub(crate) use reserved::Reserved;
 pub(crate) use values::KeptValues;
 pub(crate) use values::ValueStore;

@@ -16,6 +16,7 @@ mod bad_options_are_named;
 mod bad_records_are_named_or_skipped;
 mod cancelled_runs_end_soon;
 mod containers_give_one_answer;
+mod groups_change_no_answer;
 mod many_jobs_share_an_engine;
 mod memory_has_a_limit;
 mod misbehaving_jobs_fail_alone;

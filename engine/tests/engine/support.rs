@@ -10,7 +10,8 @@ use std::sync::{OnceLock, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tegula::{
-    Aggregate, Cancel, Engine, Input, Job, Key, MemoryError, Options, Output, Result, WordClass,
+    Aggregate, Cancel, Engine, Grouping, Input, Job, Key, MemoryError, Options, Output, Result,
+    Topology, WordClass,
 };
 use tempfile::TempDir;
 
@@ -22,9 +23,20 @@ pub(crate) fn engine(workers: usize) -> Engine {
 }
 
 /// Engines of `WORKERS`, shared by all tests that leave them whole: so each serves many jobs.
+/// Those of several workers are in groups, some of them uneven.
 pub(crate) fn engines() -> &'static [Engine] {
     static ENGINES: OnceLock<Vec<Engine>> = OnceLock::new();
-    ENGINES.get_or_init(|| WORKERS.map(engine).into())
+    ENGINES.get_or_init(|| {
+        let machines = ["cores 1", "groups 2, cores 1", "cores 2\ncores 1", "groups 3, cores 1"];
+        let engines = WORKERS.into_iter().zip(machines);
+        engines.map(|(workers, machine)| grouped(workers, machine)).collect()
+    })
+}
+
+/// An engine whose workers are in the groups of a machine that a text describes.
+pub(crate) fn grouped(workers: usize, machine: &str) -> Engine {
+    let topology = Topology::from_text(machine, Path::new("a machine")).unwrap();
+    Engine::builder().workers(workers).groups(Grouping::Like(topology)).build().unwrap()
 }
 
 /// So many random cases, and no file of those that failed.
