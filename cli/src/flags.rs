@@ -3,8 +3,9 @@
 
 use crate::size::{self, AutoSize};
 use clap::{Args, ValueEnum};
-use std::path::PathBuf;
-use tegula::{Options, Pipeline};
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use tegula::{Grouping, Options, Pipeline, Topology};
 
 /// What of an answer's pairs to show, in which order and form.
 #[derive(Args)]
@@ -32,9 +33,15 @@ pub(crate) struct RunFlags {
     #[arg(short, long, value_name = "FILE", help_heading = "Answer")]
     pub(crate) output: Option<PathBuf>,
 
-    /// How many workers [default: one for each processor this process may use].
+    /// How many workers [default: one for each processor this process may use, within its quota].
     #[arg(short = 'j', long, value_name = "N", value_parser = count, help_heading = "Run")]
     pub(crate) workers: Option<usize>,
+
+    /// Groups of processors, each with a queue of tiles and memory of its own: those that share a
+    /// last-level cache and a memory node (auto), N of the same size, or those of the machine that FILE
+    /// describes.
+    #[arg(long, value_name = "auto|N|FILE", default_value = "auto", help_heading = "Run")]
+    pub(crate) groups: OsString,
 
     /// Size of a tile, the part of the input that is one sub-job. SIZE is in bytes or binary units
     /// (64k, 4M, 1GiB).
@@ -128,6 +135,15 @@ impl AnswerFlags {
             (Some(Order::Value), _) | (None, Some(_)) => tegula::Order::Value,
             (Some(Order::None), _) => tegula::Order::None,
         }
+    }
+}
+
+/// The groups that `auto`, a number, or the path of a description stand for.
+pub(crate) fn grouping(groups: &OsStr) -> tegula::Result<Grouping> {
+    match groups.to_str().map(|text| (text, text.parse::<usize>())) {
+        Some(("auto", _)) => Ok(Grouping::Auto),
+        Some((_, Ok(count))) => Ok(Grouping::Count(count)),
+        _ => Topology::from_file(Path::new(groups)).map(Grouping::Like),
     }
 }
 

@@ -79,7 +79,7 @@ enum Command {
     /// Check that records of the TeraSort benchmark are sorted.
     Teravalidate(teravalidate::Flags),
     /// Show the processors, caches and memory nodes that the engine sees.
-    Topology,
+    Topology(topology::Flags),
 }
 
 fn main() -> ExitCode {
@@ -102,6 +102,6 @@ fn main() -> ExitCode {
         Command::Sort(flags) => sort::run(&flags),
         Command::Teragen(flags) => teragen::run(&flags),
         Command::Teravalidate(flags) => teravalidate::run(&flags),
-        Command::Topology => topology::run(),
+        Command::Topology(flags) => topology::run(&flags),
     })
 }

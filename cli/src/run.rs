@@ -3,7 +3,7 @@
 //! after another, or an answer that is one document. All jobs of a command share its engine, its
 //! progress and its interrupt, and their figures are added up.
 
-use crate::flags::{AnswerFlags, RunFlags};
+use crate::flags::{AnswerFlags, RunFlags, grouping};
 use crate::format::Line;
 use crate::progress::{self, Shown};
 use crate::session::{AnswerOf, Session, Sink};
@@ -73,9 +73,11 @@ impl<'a> Run<'a> {
         if let Some(folder) = &flags.scratch {
             Disk::new(folder).scratch()?;
         }
+        let groups = grouping(&flags.groups)?;
         let progress = Arc::default();
         let shown = progress::show(Arc::clone(&progress), flags.progress);
-        let mut engine = Engine::builder().workers(flags.workers).memory_bytes(flags.memory);
+        let mut engine =
+            Engine::builder().workers(flags.workers).groups(groups).memory_bytes(flags.memory);
         if let Some(folder) = &flags.scratch {
             engine = engine.scratch(folder);
         }

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use std::time::Duration;
 use tegula::Stats;
+use tegula::schedule::GroupShare;
 
 /// The table, one figure a line.
 pub(crate) fn table(stats: &Stats) -> String {
@@ -59,6 +60,16 @@ pub(crate) fn table(stats: &Stats) -> String {
     ] {
         line(&mut table, name, &text);
     }
+    for (number, group) in stats.groups.iter().enumerate() {
+        line(&mut table, &format!("group {number}"), &group_text(group));
+    }
+    if let Some(most) = stats.map_idle.iter().max() {
+        let all: Duration = stats.map_idle.iter().sum();
+        let (all, most) = (all.as_secs_f64(), most.as_secs_f64());
+        let text =
+            format!("{all:.3} s over all workers at the end of map, {most:.3} s the longest");
+        line(&mut table, "idle", &text);
+    }
     table
 }
 
@@ -72,6 +83,13 @@ fn read_ahead(stats: &Stats) -> String {
             stats.read_ahead_busy.as_secs_f64()
         ),
     }
+}
+
+fn group_text(group: &GroupShare) -> String {
+    format!(
+        "{} workers, {} tiles ({} stolen), {} splits ({} of other groups' tiles)",
+        group.workers, group.tiles, group.tiles_stolen, group.splits, group.splits_remote
+    )
 }
 
 /// Input per second of all stages together, by the clock and by processor time.
@@ -97,6 +115,15 @@ pub(crate) fn json(stats: &Stats) -> Value {
         .bad_first
         .iter()
         .map(|bad| json!({ "place": bad.place.to_string(), "cause": bad.cause }));
+    let groups = stats.groups.iter().map(|group| {
+        json!({
+            "workers": group.workers,
+            "tiles": group.tiles,
+            "tiles_stolen": group.tiles_stolen,
+            "splits": group.splits,
+            "splits_remote": group.splits_remote,
+        })
+    });
     json!({
         "stages": stages.collect::<Vec<_>>(),
         "ingest_busy_s": stats.ingest_busy.as_secs_f64(),
@@ -124,5 +151,7 @@ pub(crate) fn json(stats: &Stats) -> Value {
         "spilled_bytes": stats.spilled_bytes,
         "memory_counted_peak": stats.memory_counted_peak,
         "memory_resident_peak": stats.memory_resident_peak,
+        "groups": groups.collect::<Vec<_>>(),
+        "map_idle_s": stats.map_idle.iter().map(Duration::as_secs_f64).collect::<Vec<_>>(),
     })
 }
