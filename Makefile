@@ -21,13 +21,15 @@ OWN_TEXTS := source source256 zipf distinct
 COMPARE_TEXTS := letters source256
 CONTAINER_TEXTS := few many both misled
 INDEX_TEXTS := source100 letters100
+COST_TEXTS := letters letters100 distinct
 NUMBER_INPUTS := picture.bmp points.bin lines.txt grid.npy square.npy large.npy rows.npy tall.npy
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help run build test lint lint-rust lint-python miri loom bench bench-own bench-compare \
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
-	bench-ingest bench-sizing corpus clean need-cargo need-lints need-miri need-python
+	bench-ingest bench-sizing bench-groups bench-groups-cost corpus clean need-cargo need-lints \
+	need-miri need-python
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -104,6 +106,21 @@ bench-ingest: need-cargo need-python $(CORPUS)/source256.txt ## Time what readin
 
 bench-sizing: build need-python $(CORPUS)/source.txt $(CORPUS)/stations.txt $(CORPUS)/tera.bin ## Time the sizes that are found beside fixed ones; RUNS=5
 	python3 bench/compare/sizing.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
+
+# The costs of splits are recorded once, with RECORD=1; what is simulated with them is the same anywhere.
+COSTS := bench/results/split_costs.txt
+bench-groups: need-cargo $(if $(RECORD),$(COST_TEXTS:%=$(CORPUS)/%.txt)) ## Simulate groups on 1 to 256 cores; RECORD=1
+	cargo build --release -p tegula-bench
+	$(if $(RECORD),{ echo "# Microseconds of processor time per split, one worker; $$(uname -srm), commit $$(git rev-parse --short HEAD)"; \
+		$(TARGET)/release/schedule record even $(CORPUS)/letters.txt; \
+		$(TARGET)/release/schedule record uneven $(CORPUS)/letters100.txt $(CORPUS)/distinct.txt; \
+		} > $(COSTS))
+	$(TARGET)/release/schedule report $(COSTS) docs/groups.md docs/groups.svg
+
+bench-groups-cost: build need-python $(CORPUS)/letters.txt $(CORPUS)/stations.txt ## Time groups on a machine that has one
+	cargo build --release -p tegula-bench
+	python3 bench/compare/groups.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS) \
+		--schedule $(TARGET)/release/schedule $(if $(BEFORE),--before $(BEFORE))
 
 corpus: $(sort $(OWN_TEXTS:%=$(CORPUS)/%.txt) $(COMPARE_TEXTS:%=$(CORPUS)/%.txt) $(INDEX_TEXTS:%=$(CORPUS)/%.txt)) ## Make their texts; LINUX_SOURCE=folder of an unpacked linux-source
 
