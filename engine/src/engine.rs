@@ -251,6 +251,11 @@ impl Core {
         self.limit_bytes.is_some()
     }
 
+    /// The limit on the memory of the process.
+    pub(crate) fn limit_bytes(&self) -> Option<u64> {
+        self.limit_bytes
+    }
+
     /// The error of a job that needs at least `least` of a budget in which it does not have that.
     pub(crate) fn too_small(&self, least: u64) -> MemoryError {
         let limit_bytes = self.limit_bytes.unwrap_or(u64::MAX);

@@ -37,6 +37,7 @@ mod sort;
 mod split;
 mod stats;
 pub mod storage;
+pub mod timeline;
 pub mod tokenize;
 pub mod topology;
 
@@ -56,5 +57,6 @@ pub use sort::{Records, Sort, SortTo};
 pub use split::{Lines, Split};
 pub use stats::{StageTime, Stats, process_cpu};
 pub use storage::{Disk, Storage, StoredFile};
+pub use timeline::Timeline;
 pub use tokenize::WordClass;
 pub use topology::Topology;

@@ -3,6 +3,7 @@
 use crate::cancel::Cancel;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
+use crate::timeline::Timeline;
 use std::sync::Arc;
 
 /// Order of the answer's pairs.
@@ -51,6 +52,8 @@ pub struct Options {
     pub skip_bad: bool,
     /// Live counters, for a progress bar.
     pub progress: Option<Arc<Progress>>,
+    /// Records what each thread does when.
+    pub timeline: Option<Timeline>,
     /// The flag by which the run can be stopped.
     pub cancel: Cancel,
 }

@@ -34,7 +34,9 @@ pub(crate) fn run<J: Job, K: Kind>(
 ) -> Result<Output<J>> {
     let progress = options.progress.clone().unwrap_or_default();
     let failure = Failure::new(&options.cancel);
-    let mut clock = StageClock::new(&progress);
+    let timeline = options.timeline.as_ref();
+    timeline.iter().for_each(|timeline| timeline.watch(core));
+    let mut clock = StageClock::new(&progress, timeline);
     options.check()?;
     job.cut().check()?;
     let key_range = KeyRange::of(job)?;
@@ -107,7 +109,8 @@ pub(crate) fn run<J: Job, K: Kind>(
     let chunks = ChunkPool::new(Arc::clone(core.blocks()));
     let stored = Stored { scratch, chunks, block_bytes: shares.block_bytes };
     let files = plan.into_names();
-    Ok(Output::new(Arc::clone(core), pieces, pointed_at, stored, files, stats))
+    let timeline = options.timeline.clone();
+    Ok(Output::new(Arc::clone(core), pieces, pointed_at, stored, files, stats, timeline))
 }
 
 fn stats<J: Job>(

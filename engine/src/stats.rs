@@ -6,6 +6,7 @@ use crate::failure::guard;
 use crate::map::{add_shares, add_times};
 use crate::progress::{Progress, Stage};
 use crate::schedule::GroupShare;
+use crate::timeline::{Context, Timeline};
 use std::time::{Duration, Instant};
 
 /// Figures of one run. Times of a stage are wall time from its first to its last moment; the
@@ -137,12 +138,13 @@ impl Stats {
 /// Times the stages of a run, one after the other.
 pub(crate) struct StageClock<'p> {
     progress: &'p Progress,
+    timeline: Option<&'p Timeline>,
     stages: Vec<StageTime>,
 }
 
 impl<'p> StageClock<'p> {
-    pub(crate) fn new(progress: &'p Progress) -> StageClock<'p> {
-        StageClock { progress, stages: Vec::new() }
+    pub(crate) fn new(progress: &'p Progress, timeline: Option<&'p Timeline>) -> StageClock<'p> {
+        StageClock { progress, timeline, stages: Vec::new() }
     }
 
     /// Does a stage's work and notes its time. A panic of the job's code on this thread becomes an
@@ -150,8 +152,11 @@ impl<'p> StageClock<'p> {
     pub(crate) fn time<R>(&mut self, stage: Stage, work: impl FnOnce() -> Result<R>) -> Result<R> {
         self.progress.enter(stage);
         let (began, cpu_began) = (Instant::now(), process_cpu());
+        let entered = Context::new(self.timeline, stage).enter();
         let result = guard(|| Place::stage(&format!("the {} stage", stage.name())), work);
         let cpu = process_cpu().saturating_sub(cpu_began);
+        drop(entered);
+        self.timeline.iter().for_each(|timeline| timeline.add_stage(stage, began));
         self.stages.push(StageTime { stage, wall: began.elapsed(), cpu });
         result
     }

@@ -9,8 +9,8 @@ use crate::error::MemoryError;
 use crate::memory::{ChunkPool, ValueStore};
 use crate::partial::{PARTITIONS, Partial, partition_of};
 use crate::sizing::TableLimits;
+use crate::timeline;
 use std::sync::Arc;
-use std::time::Instant;
 
 /// Pairs go straight to the partial's partitions and are combined there later, when a partition has
 /// doubled and at the end. Best for keys that hardly repeat: there is no table to miss in, and each
@@ -54,7 +54,7 @@ impl<K: SlotKey, V: Copy> Gathered<K, V> {
         if batch.is_empty() {
             return Ok(HandedOver::default());
         }
-        let began = Instant::now();
+        let handing_over = timeline::begin(timeline::Kind::Combine);
         if self.lists.is_empty() {
             self.lists.resize_with(PARTITIONS, || Vec::with_capacity(GATHERED));
         }
@@ -73,7 +73,7 @@ impl<K: SlotKey, V: Copy> Gathered<K, V> {
         if self.store.bytes() >= values_bytes {
             self.hand_over(partial)?;
         }
-        Ok(HandedOver { pairs: batch.len() as u64, busy: began.elapsed() })
+        Ok(HandedOver { pairs: batch.len() as u64, busy: handing_over.end() })
     }
 
     fn hand_over(&mut self, partial: &Partial<V>) -> Result<(), MemoryError> {
@@ -136,13 +136,13 @@ impl<C: Aggregate> Batched<C> for Appender<C> {
         if batch.is_empty() {
             return Ok(());
         }
-        let began = Instant::now();
+        let handing_over = timeline::begin(timeline::Kind::Combine);
         for &Hashed { key, hash, value } in batch {
             let mut total = C::identity();
             C::absorb(&mut total, value, &mut self.long_store);
             partial.append(partition_of(hash), &[Entry { key, value: total }])?;
         }
-        self.handed_over += HandedOver { pairs: batch.len() as u64, busy: began.elapsed() };
+        self.handed_over += HandedOver { pairs: batch.len() as u64, busy: handing_over.end() };
         self.long_store.check()?;
         if self.long_store.bytes() >= self.values_bytes {
             partial.keep_values(&mut self.long_store);

@@ -12,9 +12,9 @@ use crate::key::Key;
 use crate::memory::{BlockPool, ValueStore};
 use crate::partial::Partial;
 use crate::split::Split;
+use crate::timeline;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::time::Instant;
 
 /// An array with a place for every key of the job's range: that of its type for keys of 8 and 16 bits,
 /// that of [`Job::key_range`] for wider ones (a job without one is refused, as is a key outside it).
@@ -126,7 +126,7 @@ impl<'p, J: Job> Inlet<'p, J> for ArrayEmitter<'p, J> {
     }
 
     fn hand_over(&mut self) -> Result<(), MemoryError> {
-        let began = Instant::now();
+        let handing_over = timeline::begin(timeline::Kind::Combine);
         let used = self.places.iter().filter(|place| place.is_used).count();
         let bits = Table::<ShortKey, Accumulator<J>, 0>::bits_for(used);
         let mut table = Table::<ShortKey, _, 0>::new(self.blocks, bits)?;
@@ -140,7 +140,7 @@ impl<'p, J: Job> Inlet<'p, J> for ArrayEmitter<'p, J> {
         }
         self.partial.hand_over(&mut table)?;
         self.partial.keep_values(&mut self.store);
-        self.handed_over += HandedOver { pairs: used as u64, busy: began.elapsed() };
+        self.handed_over += HandedOver { pairs: used as u64, busy: handing_over.end() };
         Ok(())
     }
 

@@ -8,8 +8,8 @@ use crate::error::MemoryError;
 use crate::memory::{ChunkPool, ValueStore};
 use crate::partial::Partial;
 use crate::sizing::TableLimits;
+use crate::timeline;
 use std::sync::Arc;
-use std::time::Instant;
 
 /// log2 of the slots a table starts with. (Miri takes small steps, so it is given small tables.)
 const FIRST_BITS: u32 = if cfg!(miri) { 6 } else { 12 };
@@ -113,10 +113,11 @@ impl<K: SlotKey, V: Copy> ClassTable<K, V> {
 
     /// Hands all pairs over; the table is empty then.
     pub(super) fn hand_over(&mut self, partial: &Partial<V>) -> Result<HandedOver, MemoryError> {
-        let (began, pairs) = (Instant::now(), self.table.len() as u64);
+        let (handing_over, pairs) =
+            (timeline::begin(timeline::Kind::Combine), self.table.len() as u64);
         partial.hand_over(&mut self.table)?;
         partial.keep_values(&mut self.store);
         self.combined = 0;
-        Ok(HandedOver { pairs, busy: began.elapsed() })
+        Ok(HandedOver { pairs, busy: handing_over.end() })
     }
 }

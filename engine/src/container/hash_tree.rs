@@ -8,9 +8,9 @@ use crate::error::MemoryError;
 use crate::memory::{ByteArena, ChunkPool, ValueStore};
 use crate::partial::{PARTITIONS, Partial, partition_of};
 use crate::sizing::TableLimits;
+use crate::timeline;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Instant;
 
 /// 256 ordered trees (`BTreeMap`), one for each partition: the hash+tree of Metis, section 3.3. A pair
 /// costs O(log(k / 256)) comparisons for k keys. Its promise is a bound that no distribution of keys
@@ -92,7 +92,7 @@ impl<K: SlotKey + Ord, V: Copy> Forest<K, V> {
     }
 
     fn hand_over(&mut self, partial: &Partial<V>) -> Result<HandedOver, MemoryError> {
-        let (began, pairs) = (Instant::now(), self.keys as u64);
+        let (handing_over, pairs) = (timeline::begin(timeline::Kind::Combine), self.keys as u64);
         for (index, tree) in self.trees.iter_mut().enumerate() {
             let entries = std::mem::take(tree).into_iter().map(|(key, value)| Entry { key, value });
             partial.add_segment(index, entries)?;
@@ -100,7 +100,7 @@ impl<K: SlotKey + Ord, V: Copy> Forest<K, V> {
         partial.keep_values(&mut self.store);
         self.keys = 0;
         self.pool.blocks().budget().give(std::mem::take(&mut self.counted));
-        Ok(HandedOver { pairs, busy: began.elapsed() })
+        Ok(HandedOver { pairs, busy: handing_over.end() })
     }
 }
 

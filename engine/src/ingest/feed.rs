@@ -14,6 +14,7 @@ use crate::memory::BlockPool;
 use crate::plan::{Material, Ranged};
 use crate::schedule::{HandOut, Pool};
 use crate::sizing::Units;
+use crate::timeline::{self, Context};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -200,9 +201,9 @@ impl<'p> Feed<'p> {
         reader: &mut Reader,
         waits: &mut Option<Waits>,
     ) -> Result<Duration> {
-        let began = Instant::now();
-        reader.read_splits(self.ranged, splits.clone(), self.cut)?;
-        let took = began.elapsed();
+        let reading = timeline::begin(timeline::Kind::Read);
+        reader.read_splits(self.ranged, splits, self.cut)?;
+        let took = reading.end();
         if self.may_wait() {
             let waited = waits.get_or_insert_with(Waits::begin).any_since();
             self.watch.add(took, waited, 0);
@@ -219,6 +220,7 @@ impl<'p> Feed<'p> {
     /// Decides who reads, as long as anything is to be read: the calling thread's part.
     pub(crate) fn oversee(&self, failure: &Failure, pool: &Pool) -> AheadTotals {
         if self.may_wait() {
+            let context = &Context::here();
             std::thread::scope(|scope| {
                 let mut readers = Readers::new(
                     self.workers,
@@ -229,7 +231,14 @@ impl<'p> Feed<'p> {
                 let mut wanted = readers.now();
                 loop {
                     for number in self.call_for(wanted, pool) {
-                        scope.spawn(move || self.serve(number, failure, pool));
+                        let name = std::thread::Builder::new().name(format!("reader-{number}"));
+                        let serve = move || {
+                            let _entered = context.enter();
+                            self.serve(number, failure, pool);
+                        };
+                        if let Err(cause) = name.spawn_scoped(scope, serve) {
+                            self.miss(cause, failure);
+                        }
                     }
                     if self.wait_for_end(failure) {
                         break;
@@ -276,6 +285,16 @@ impl<'p> Feed<'p> {
         started
     }
 
+    /// A reader could not be started.
+    fn miss(&self, cause: std::io::Error, failure: &Failure) {
+        let mut state = self.lock();
+        state.readers -= 1;
+        if state.readers == 0 {
+            let action = "start a reader";
+            failure.attempt(u64::MAX, STAGE, || Err::<(), _>(Error::System { action, cause }));
+        }
+    }
+
     /// Waits a tick; returns whether all is mapped, or nothing more shall be.
     fn wait_for_end(&self, failure: &Failure) -> bool {
         let state = self.lock();
@@ -293,11 +312,11 @@ impl<'p> Feed<'p> {
                 self.put_down(Some(buffer), pool);
                 continue;
             };
-            let began = Instant::now();
+            let reading = timeline::begin(timeline::Kind::Read);
             let read = failure.attempt(splits.start, STAGE, || {
                 buffer.read_splits(self.ranged, splits.clone(), self.cut, &mut open)
             });
-            let took = began.elapsed();
+            let took = reading.end();
             if read.is_none() {
                 self.put_down(None, pool);
                 continue;

@@ -8,6 +8,7 @@ use crate::error::{Error, InputError, Result};
 use crate::input::{Cut, StreamKind, StreamSource};
 use crate::memory::BlockPool;
 use crate::origin;
+use crate::timeline;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
@@ -116,6 +117,7 @@ impl StreamQueue {
             if let Some(buffer) = state.free.pop() {
                 return Ok(buffer);
             }
+            let _waiting = timeline::begin(timeline::Kind::Idle);
             state =
                 self.freed.wait_timeout(state, PATIENCE).unwrap_or_else(PoisonError::into_inner).0;
         }
@@ -169,7 +171,9 @@ fn read_blocks(
     let mut newlines = cut.is_lines().then_some(0);
     let mut want = buffer.capacity();
     loop {
+        let reading = timeline::begin(timeline::Kind::Read);
         let count = source.read(&mut buffer.bytes_mut()[have..want], stopped)?;
+        reading.end();
         have += count;
         let ended = count == 0;
         if ended {

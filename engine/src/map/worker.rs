@@ -10,6 +10,7 @@ use crate::origin::{Origin, OriginKind};
 use crate::partial::{Folder, PARTITIONS, Spiller};
 use crate::plan::Ranged;
 use crate::split::Split;
+use crate::timeline;
 use crate::tokenize::fold_ascii;
 use std::ops::Range;
 use std::path::Path;
@@ -208,7 +209,7 @@ impl<J: Job, K: Kind> Mapper<'_, J, K> {
             return Ok(());
         }
         self.handed_over_seen = handed_over;
-        let began = Instant::now();
+        let folding = timeline::begin(timeline::Kind::Compress);
         let (partial, workers) = (self.stage.partial, self.stage.pool.workers());
         let first = self.index * PARTITIONS / workers;
         let mut held = 0;
@@ -224,7 +225,7 @@ impl<J: Job, K: Kind> Mapper<'_, J, K> {
             held += partition.pairs.len() as u64;
         }
         self.stage.progress.set_keys_held(held);
-        self.compress += began.elapsed();
+        self.compress += folding.end();
         Ok(())
     }
 
@@ -234,6 +235,7 @@ impl<J: Job, K: Kind> Mapper<'_, J, K> {
         let Some(spill) = partial.spill().filter(|spill| spill.is_due(chunks)) else {
             return Ok(());
         };
+        let _spilling = timeline::begin(timeline::Kind::Spill);
         let folder = match &mut self.folder {
             Some(folder) => folder,
             none => none.insert(Folder::new(chunks)?),

@@ -19,6 +19,7 @@ use crate::partial::{Answers, PairRef, RunReader, read_run};
 use crate::plan::FileNames;
 use crate::stats::Stats;
 use crate::storage::Scratch;
+use crate::timeline::Timeline;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -34,6 +35,8 @@ pub struct Output<J: Job> {
     stored: Stored,
     len: u64,
     stats: Stats,
+    /// Where writing is recorded.
+    timeline: Option<Timeline>,
     /// Dropped last, when the memory of the fields above has gone back to it.
     core: TrimmedCore,
 }
@@ -68,10 +71,11 @@ impl<J: Job> Output<J> {
         stored: Stored,
         files: FileNames,
         stats: Stats,
+        timeline: Option<Timeline>,
     ) -> Self {
         let len = pieces.iter().map(Piece::pairs).sum();
         let core = TrimmedCore(core);
-        Output { pieces, _pointed_at: pointed_at, files, stored, len, stats, core }
+        Output { pieces, _pointed_at: pointed_at, files, stored, len, stats, timeline, core }
     }
 
     /// The path of an input file by its number ([`Split::file`](crate::Split::file)): as given, or

@@ -3,6 +3,7 @@
 
 use crate::error::{OutputError, Result};
 use crate::failure::Failure;
+use crate::timeline::{self, Kind};
 use std::io::Write;
 use std::path::Path;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -54,6 +55,7 @@ impl<'w> Turn<'_, 'w> {
         if failure.stops() {
             return Ok(());
         }
+        let _writing = timeline::begin(Kind::Write);
         let written = state.sink.write_all(bytes);
         written.map_err(|cause| OutputError::from_write(self.turns.name, cause).into())
     }
@@ -66,9 +68,11 @@ impl<'w> Turn<'_, 'w> {
     fn wait(&self) -> MutexGuard<'_, State<'w>> {
         let turns = self.turns;
         let mut state = turns.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let waits = (state.next != self.number).then(|| timeline::begin(Kind::Idle));
         while state.next != self.number {
             state = turns.turned.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
+        drop(waits);
         state
     }
 }

@@ -12,10 +12,13 @@ use crate::key::Key;
 use crate::memory::Buffer;
 use crate::merge::{Held, Piece};
 use crate::partial::{Answers, PairRef, RunReader, read_run};
+use crate::progress::Stage;
 use crate::schedule::{Cursor, PerWorker, Step};
+use crate::timeline::Context;
 use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
+use std::time::Instant;
 
 /// Pairs in a portion of what is in memory: some hundreds of kilobytes of text.
 const PORTION_PAIRS: usize = 8 << 10;
@@ -53,6 +56,8 @@ impl<J: Job> Output<J> {
         cancel: &Cancel,
         format: impl Fn(<J::Key as Key>::Borrowed<'_>, Answer<'_, J>, &mut Vec<u8>) + Sync,
     ) -> Result<()> {
+        let began = Instant::now();
+        let _entered = Context::new(self.timeline.as_ref(), Stage::Output).enter();
         let portions = self.portions();
         let (cursor, failure) = (Cursor::new(portions.len() as u64), Failure::new(cancel));
         let turns = Turns::new(sink, name);
@@ -77,8 +82,9 @@ impl<J: Job> Output<J> {
             if written.is_some() { Step::More } else { Step::Done }
         };
         self.core.0.pool().run(step, || ());
-        failure.check()?;
-        turns.finish()
+        let written = failure.check().and_then(|()| turns.finish());
+        self.timeline.iter().for_each(|timeline| timeline.add_stage(Stage::Output, began));
+        written
     }
 
     /// A worker's memory for text, of which there is less if memory is short.

@@ -7,9 +7,11 @@
 //! A caller puts its stage on the list and waits. Each worker calls the stage until it answers
 //! [`Step::Done`] and counts itself off; the worker that counts the stage down to zero takes it off
 //! the list and wakes the caller. So when the caller goes on, no worker will touch the stage again:
-//! that is what lets a stage borrow from its caller's stack.
+//! that is what lets a stage borrow from its caller's stack. What the caller records on a timeline, the
+//! workers record there while they serve its stage.
 
 use super::sync::{Arc, Condvar, Mutex, MutexGuard};
+use crate::timeline::{self, Context, Kind};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -105,6 +107,11 @@ impl Pool {
         step: impl Fn(usize) -> Step + Sync,
         meanwhile: impl FnOnce() -> R,
     ) -> R {
+        let context = Context::here();
+        let step = |worker| {
+            let _entered = context.enter();
+            step(worker)
+        };
         let step: &StepFn<'_> = &step;
         // SAFETY: only the lifetime changes. The reference is used by workers while the stage is on
         // the list, and `wait` below does not return before the last worker has counted itself off;
@@ -113,7 +120,10 @@ impl Pool {
             unsafe { std::mem::transmute::<&StepFn<'_>, &'static StepFn<'static>>(step) };
         let id = self.shared.add(step, self.workers);
         let result = catch_unwind(AssertUnwindSafe(meanwhile));
-        match (self.shared.wait(id), result) {
+        let waiting = timeline::begin(Kind::Idle);
+        let panic = self.shared.wait(id);
+        drop(waiting);
+        match (panic, result) {
             (None, Ok(result)) => result,
             (Some(panic), _) | (None, Err(panic)) => resume_unwind(panic),
         }

@@ -98,7 +98,9 @@ impl Engine {
 fn run(core: &Core, sort: &Sort, input: Input, to: SortTo<'_>, options: &Options) -> Result<Stats> {
     let progress = options.progress.clone().unwrap_or_default();
     let failure = Failure::new(&options.cancel);
-    let mut clock = StageClock::new(&progress);
+    let timeline = options.timeline.as_ref();
+    timeline.iter().for_each(|timeline| timeline.watch(core));
+    let mut clock = StageClock::new(&progress, timeline);
     options.check()?;
     sort.cut().check()?;
     let form = sort.form()?;

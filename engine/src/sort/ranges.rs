@@ -16,6 +16,7 @@ use crate::memory::{Access, Block, BlockPool};
 use crate::output::{AtomicFile, Turn, Turns};
 use crate::schedule::{Cursor, PerWorker, Step};
 use crate::storage::Scratch;
+use crate::timeline;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -318,7 +319,10 @@ impl Filling<'_, '_, '_> {
 impl Target<'_, '_> {
     fn write(&mut self, bytes: &[u8], failure: &Failure) -> Result<()> {
         match &self.to {
-            To::File(file) => file.write_all_at(bytes, self.offset)?,
+            To::File(file) => {
+                let _writing = timeline::begin(timeline::Kind::Write);
+                file.write_all_at(bytes, self.offset)?;
+            }
             To::Turn(turn) => turn.write(bytes, failure)?,
         }
         self.offset += bytes.len() as u64;

@@ -11,6 +11,7 @@ use crate::input::{Cut, StreamSource};
 use crate::plan::{Extent, Part, Plan, Ranged};
 use crate::schedule::Step;
 use crate::storage::Scratch;
+use crate::timeline;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -117,7 +118,9 @@ impl<'p> Source<'p> {
         match section {
             Section::Ranged(ranged) => {
                 let number = split - first;
+                let reading = timeline::begin(timeline::Kind::Read);
                 reader.read_splits(ranged, number..number + 1, &self.cut)?;
+                reading.end();
                 let SplitBuffer { buffer, pieces, .. } = &reader.read;
                 pieces.iter().try_for_each(|piece| take(&buffer.bytes()[piece.records.clone()]))
             }

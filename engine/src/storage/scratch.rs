@@ -5,6 +5,7 @@
 
 use super::{Storage, StoredFile};
 use crate::error::StorageError;
+use crate::timeline;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -81,6 +82,7 @@ impl Scratch {
 
     /// Writes bytes where a region has taken a place for them.
     pub(crate) fn write(&self, bytes: &[u8], offset: u64) -> Result<(), StorageError> {
+        let _writing = timeline::begin(timeline::Kind::Spill);
         self.file()?.write_all_at(bytes, offset)?;
         self.written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         Ok(())
@@ -88,6 +90,7 @@ impl Scratch {
 
     /// Fills `into` from `offset` on.
     pub(crate) fn read(&self, offset: u64, into: &mut [u8]) -> Result<(), StorageError> {
+        let _reading = timeline::begin(timeline::Kind::Spill);
         self.file()?.read_exact_at(into, offset)
     }
 

@@ -28,3 +28,4 @@ mod records_are_never_torn;
 mod sorted_records_are_those_of_a_stable_sort;
 mod streams_are_read_to_their_end;
 mod the_books_are_counted_to_the_byte;
+mod timelines_show_what_each_thread_did;

@@ -1,0 +1,130 @@
+//! A recording in the trace event format of Chrome: an object whose `traceEvents` are whole spans
+//! (`X`), names (`M`) and counters (`C`), times in microseconds. docs/timeline.md says all of it.
+
+use super::Kind;
+use super::recording::{LaneRecording, Recording};
+use super::sampler::Sample;
+use super::spans::Span;
+use crate::progress::Stage;
+use std::io::{self, Write};
+
+const PROCESS: u32 = 1;
+/// The row of the stages; threads follow.
+const STAGES: usize = 0;
+
+pub(super) fn write(recording: &Recording, out: &mut dyn Write) -> io::Result<()> {
+    let title = text(&recording.title);
+    writeln!(out, "{{\"displayTimeUnit\":\"ms\",\"otherData\":{{\"title\":{title},")?;
+    writeln!(out, "\"producer\":\"tegula {}\",", env!("CARGO_PKG_VERSION"))?;
+    write!(out, "\"wall_ns\":{},\"memory_limit_bytes\":", recording.wall_ns)?;
+    match recording.memory_limit_bytes {
+        Some(bytes) => writeln!(out, "{bytes},")?,
+        None => writeln!(out, "null,")?,
+    }
+    write!(out, "\"threads\":[")?;
+    for (number, lane) in recording.lanes.iter().enumerate() {
+        out.write_all(if number == 0 { b"\n" } else { b",\n" })?;
+        thread(number + 1, lane, recording.wall_ns, out)?;
+    }
+    writeln!(out, "]}},\n\"traceEvents\":[")?;
+    writeln!(
+        out,
+        "{{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\",\"args\":{{\"name\":{title}}}}},"
+    )?;
+    name(STAGES, "stages", out)?;
+    for span in &recording.stages {
+        event(STAGES, stage_name(span.kind), "stage", span, out)?;
+    }
+    for (number, lane) in recording.lanes.iter().enumerate() {
+        writeln!(out, ",")?;
+        name(number + 1, &lane.name, out)?;
+        for span in &lane.spans {
+            event(number + 1, span.kind.name(), "work", span, out)?;
+        }
+    }
+    for samples in recording.samples.windows(2) {
+        counters(&samples[0], &samples[1], out)?;
+    }
+    writeln!(out, "\n]}}")
+}
+
+/// A thread's sums.
+fn thread(tid: usize, lane: &LaneRecording, wall_ns: u64, out: &mut dyn Write) -> io::Result<()> {
+    let (name, resolution) = (text(&lane.name), lane.resolution_ns);
+    write!(out, "{{\"tid\":{tid},\"name\":{name},\"resolution_ns\":{resolution},\"ns\":{{")?;
+    for (kind, sum) in Kind::RECORDED.into_iter().zip(lane.sums_ns()) {
+        write!(out, "\"{}\":{sum},", kind.name())?;
+    }
+    write!(out, "\"idle\":{}}}}}", lane.ns(Kind::Idle, wall_ns))
+}
+
+fn name(tid: usize, name: &str, out: &mut dyn Write) -> io::Result<()> {
+    let name = text(name);
+    write!(
+        out,
+        "{{\"ph\":\"M\",\"pid\":{PROCESS},\"tid\":{tid},\"name\":\"thread_name\",\"args\":{{\"name\":{name}}}}},\n\
+         {{\"ph\":\"M\",\"pid\":{PROCESS},\"tid\":{tid},\"name\":\"thread_sort_index\",\"args\":{{\"sort_index\":{tid}}}}}"
+    )
+}
+
+fn event(
+    tid: usize,
+    name: &str,
+    category: &str,
+    span: &Span,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let (begin, length) = (Micros(span.begin_ns), Micros(span.ns()));
+    write!(
+        out,
+        ",\n{{\"ph\":\"X\",\"pid\":{PROCESS},\"tid\":{tid},\"name\":\"{name}\",\"cat\":\"{category}\",\"ts\":{begin},\"dur\":{length}}}"
+    )
+}
+
+/// Rates between two samples stand at the first; what is held stands where it was seen.
+fn counters(from: &Sample, to: &Sample, out: &mut dyn Write) -> io::Result<()> {
+    let seconds = (to.at_ns - from.at_ns).max(1) as f64 / 1e9;
+    let rate = |from: u64, to: u64| (to.saturating_sub(from) as f64 / seconds) as u64;
+    let mut counter = |at_ns, name: &str, values: &[(&str, f64)]| {
+        let at = Micros(at_ns);
+        write!(
+            out,
+            ",\n{{\"ph\":\"C\",\"pid\":{PROCESS},\"name\":\"{name}\",\"ts\":{at},\"args\":{{"
+        )?;
+        for (number, (name, value)) in values.iter().enumerate() {
+            let comma = if number == 0 { "" } else { "," };
+            write!(out, "{comma}\"{name}\":{value}")?;
+        }
+        write!(out, "}}}}")
+    };
+    let rates = [
+        ("read", rate(from.read_bytes, to.read_bytes) as f64),
+        ("written", rate(from.written_bytes, to.written_bytes) as f64),
+        ("device_read", rate(from.device_read_bytes, to.device_read_bytes) as f64),
+        ("device_written", rate(from.device_written_bytes, to.device_written_bytes) as f64),
+    ];
+    counter(from.at_ns, "bytes_per_second", &rates)?;
+    let processors = to.cpu_ns.saturating_sub(from.cpu_ns) as f64 / 1e9 / seconds;
+    counter(from.at_ns, "processors", &[("busy", (processors * 1000.0).round() / 1000.0)])?;
+    let memory = [("resident", to.resident_bytes as f64), ("counted", to.counted_bytes as f64)];
+    counter(to.at_ns, "memory_bytes", &memory)
+}
+
+fn stage_name(kind: Kind) -> &'static str {
+    let stage = Stage::ALL.into_iter().find(|&stage| Kind::of(stage) == kind);
+    stage.map_or(kind.name(), Stage::name)
+}
+
+/// Nanoseconds, as microseconds to the last digit.
+struct Micros(u64);
+
+impl std::fmt::Display for Micros {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{}.{:03}", self.0 / 1000, self.0 % 1000)
+    }
+}
+
+/// Text between quotation marks.
+fn text(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}

@@ -1,0 +1,95 @@
+//! A lane: the spans of one thread. The thread alone writes; its lock is contended only while somebody
+//! looks at a timeline that is still recording, for as long as it takes to copy the spans.
+
+use super::spans::{Span, Spans};
+use super::{Clock, Inner, LaneRecording, lock};
+use std::sync::{Arc, Mutex, Weak};
+use std::thread::{self, ThreadId};
+
+/// What a thread without a name is called.
+const NAMELESS: &str = "thread";
+/// The threads of the engine's pool are called this and their number.
+const WORKER: &str = "tegula-";
+
+#[derive(Debug)]
+pub(super) struct Lane {
+    timeline: Weak<Inner>,
+    clock: Clock,
+    name: String,
+    /// The thread that writes; `None` when it has ended.
+    owner: Mutex<Option<ThreadId>>,
+    spans: Mutex<Spans>,
+}
+
+/// A thread that wants a lane.
+pub(super) struct Owner {
+    id: ThreadId,
+    name: String,
+}
+
+impl Owner {
+    pub(super) fn this_thread() -> Owner {
+        let thread = thread::current();
+        let name = match thread.name().unwrap_or(NAMELESS) {
+            "main" => "caller".to_owned(),
+            name => name.replace(WORKER, "worker-"),
+        };
+        Owner { id: thread.id(), name }
+    }
+}
+
+impl Lane {
+    pub(super) fn new(timeline: &Arc<Inner>, owner: Owner) -> Lane {
+        Lane {
+            timeline: Arc::downgrade(timeline),
+            clock: timeline.clock,
+            name: owner.name,
+            owner: Mutex::new(Some(owner.id)),
+            spans: Mutex::new(Spans::new()),
+        }
+    }
+
+    pub(super) fn is_in(&self, timeline: &Arc<Inner>) -> bool {
+        std::ptr::eq(self.timeline.as_ptr(), Arc::as_ptr(timeline))
+    }
+
+    pub(super) fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    pub(super) fn timeline(&self) -> Option<Arc<Inner>> {
+        self.timeline.upgrade()
+    }
+
+    pub(super) fn is_of(&self, owner: &Owner) -> bool {
+        *lock(&self.owner) == Some(owner.id)
+    }
+
+    /// Makes this lane the thread's, if it was left by one of the same name.
+    pub(super) fn take_over(&self, owner: &Owner) -> bool {
+        let mut left = lock(&self.owner);
+        let taken = left.is_none() && self.name == owner.name;
+        if taken {
+            *left = Some(owner.id);
+        }
+        taken
+    }
+
+    /// The thread has ended.
+    pub(super) fn leave(&self) {
+        *lock(&self.owner) = None;
+    }
+
+    pub(super) fn push(&self, span: Span) {
+        lock(&self.spans).push(span);
+    }
+
+    pub(super) fn read(&self) -> LaneRecording {
+        let spans = lock(&self.spans);
+        LaneRecording {
+            name: self.name.clone(),
+            spans: spans.as_slice().to_vec(),
+            resolution_ns: spans.resolution_ns(),
+        }
+    }
+}

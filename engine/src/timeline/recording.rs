@@ -1,0 +1,82 @@
+//! What a timeline has recorded: plain data, for whoever writes or draws it.
+
+use super::sampler::Sample;
+use super::spans::Span;
+use super::{Inner, KINDS, Kind, lock};
+use std::io::{self, Write};
+use std::time::Instant;
+
+/// What a [`Timeline`](super::Timeline) had recorded when it was read.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Recording {
+    /// What it shows.
+    pub title: String,
+    /// How long it had lasted, in nanoseconds.
+    pub wall_ns: u64,
+    /// Whole stages, each under the kind that names it (`write`: the output stage).
+    pub stages: Vec<Span>,
+    /// What threads did: the workers first, by number, then others by name.
+    pub lanes: Vec<LaneRecording>,
+    /// What the process read, wrote and held, in order of time.
+    pub samples: Vec<Sample>,
+    /// The limit on the memory of the process, in bytes, of the engine that ran last.
+    pub memory_limit_bytes: Option<u64>,
+}
+
+/// What one thread did.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct LaneRecording {
+    /// `worker-N`, `reader-N`, `caller`, or the thread's own name.
+    pub name: String,
+    /// In order, without overlap.
+    pub spans: Vec<Span>,
+    /// Spans that lay in one such stretch of nanoseconds were put together by kind; 0 if there was room
+    /// for all.
+    pub resolution_ns: u64,
+}
+
+impl Recording {
+    pub(super) fn of(timeline: &Inner) -> Recording {
+        let mut lanes: Vec<_> = lock(&timeline.lanes).iter().map(|lane| lane.read()).collect();
+        lanes.retain(|lane| !lane.spans.is_empty());
+        lanes.sort_by_key(LaneRecording::place);
+        let stages = lock(&timeline.stages).as_slice().to_vec();
+        let (samples, memory_limit_bytes) = timeline.sampler.read();
+        let wall_ns = timeline.clock.ns(Instant::now());
+        let title = timeline.title.clone();
+        Recording { title, wall_ns, stages, lanes, samples, memory_limit_bytes }
+    }
+
+    /// Writes it in the trace event format of Chrome, which chrome://tracing, Perfetto and speedscope
+    /// open; `docs/timeline.md` says what is in it.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
+        super::json::write(self, out)
+    }
+}
+
+impl LaneRecording {
+    /// How long each kind took, in nanoseconds, by [`Kind::RECORDED`]: exact at any resolution.
+    pub fn sums_ns(&self) -> [u64; KINDS] {
+        let mut sums = [0; KINDS];
+        self.spans.iter().for_each(|span| sums[span.kind as usize] += span.ns());
+        sums
+    }
+
+    /// How long it did one thing, in nanoseconds; idle is what is left of `wall_ns`.
+    pub fn ns(&self, kind: Kind, wall_ns: u64) -> u64 {
+        match kind {
+            Kind::Idle => wall_ns.saturating_sub(self.sums_ns().iter().sum()),
+            kind => self.sums_ns()[kind as usize],
+        }
+    }
+
+    fn place(&self) -> (bool, String, u64) {
+        let (name, number) = self.name.rsplit_once('-').unwrap_or((&self.name, ""));
+        (name != "worker", name.to_owned(), number.parse().unwrap_or(0))
+    }
+}

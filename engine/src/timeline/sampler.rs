@@ -1,0 +1,191 @@
+//! The sampler: a thread that looks, every 20 ms, at what the process has read, written and computed so
+//! far and at the memory it holds. It only reads what the system and the budget count. When there is no
+//! room for more samples, every second one is dropped, and it looks half as often.
+
+use super::{Clock, lock};
+use crate::memory::BlockPool;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How often it looks to begin with.
+const EVERY: Duration = Duration::from_millis(20);
+/// The most samples that are kept: of 80 seconds at first.
+pub(super) const SAMPLES_MOST: usize = 4096;
+
+/// What the process had done, and held, at a moment. What the system does not say is 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Sample {
+    /// When, in nanoseconds since the timeline began.
+    pub at_ns: u64,
+    /// Processor time used since the process began, in nanoseconds.
+    pub cpu_ns: u64,
+    /// Bytes read by the process since it began, from wherever they came.
+    pub read_bytes: u64,
+    /// Bytes written by the process since it began, to wherever they went.
+    pub written_bytes: u64,
+    /// Bytes that storage devices read for the process: not those that lay in memory.
+    pub device_read_bytes: u64,
+    /// Bytes that are to go to storage devices for the process.
+    pub device_written_bytes: u64,
+    /// Resident memory of the process, in bytes.
+    pub resident_bytes: u64,
+    /// Memory that the engine counts, in bytes.
+    pub counted_bytes: u64,
+}
+
+/// Shared with the thread.
+#[derive(Debug)]
+pub(super) struct Sampler {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    clock: Clock,
+    state: Mutex<State>,
+    /// The timeline is gone.
+    ended: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    samples: Vec<Sample>,
+    every: Duration,
+    /// The memory of the engine that runs a job, and the limit on the process.
+    blocks: Weak<BlockPool>,
+    limit_bytes: Option<u64>,
+    ended: bool,
+}
+
+impl Sampler {
+    /// Starts to look. Where no thread can be had, nothing is seen.
+    pub(super) fn start(clock: Clock) -> Sampler {
+        let samples = Vec::with_capacity(SAMPLES_MOST);
+        let state = Mutex::new(State { samples, every: EVERY, ..State::default() });
+        let shared = Arc::new(Shared { clock, state, ended: Condvar::new() });
+        let watched = Arc::clone(&shared);
+        let _ = thread::Builder::new().name("sampler".to_owned()).spawn(move || watched.watch());
+        Sampler { shared }
+    }
+
+    pub(super) fn watch(&self, blocks: &Arc<BlockPool>, limit_bytes: Option<u64>) {
+        let mut state = lock(&self.shared.state);
+        state.blocks = Arc::downgrade(blocks);
+        state.limit_bytes = limit_bytes;
+    }
+
+    /// All samples so far with one of now, and the limit on the process.
+    pub(super) fn read(&self) -> (Vec<Sample>, Option<u64>) {
+        let mut state = lock(&self.shared.state);
+        let now = Eyes::open().look(self.shared.clock, &state.blocks);
+        state.add(now);
+        (state.samples.clone(), state.limit_bytes)
+    }
+}
+
+impl Drop for Sampler {
+    fn drop(&mut self) {
+        lock(&self.shared.state).ended = true;
+        self.shared.ended.notify_all();
+    }
+}
+
+impl Shared {
+    fn watch(&self) {
+        let eyes = Eyes::open();
+        let mut state = lock(&self.state);
+        while !state.ended {
+            let sample = eyes.look(self.clock, &state.blocks);
+            state.add(sample);
+            let every = state.every;
+            let waited = self.ended.wait_timeout(state, every);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+impl State {
+    fn add(&mut self, sample: Sample) {
+        if self.samples.len() == SAMPLES_MOST {
+            let mut number = 0;
+            self.samples.retain(|_| {
+                number += 1;
+                number % 2 == 1
+            });
+            self.every *= 2;
+        }
+        self.samples.push(sample);
+    }
+}
+
+/// The system's files about this process, opened once.
+struct Eyes {
+    io: Option<File>,
+    statm: Option<File>,
+}
+
+impl Eyes {
+    fn open() -> Eyes {
+        Eyes { io: File::open("/proc/self/io").ok(), statm: File::open("/proc/self/statm").ok() }
+    }
+
+    fn look(&self, clock: Clock, blocks: &Weak<BlockPool>) -> Sample {
+        let mut text = [0; 512];
+        let io = read(self.io.as_ref(), &mut text);
+        let of = |name: &str| {
+            let line = io.lines().find_map(|line| line.strip_prefix(name));
+            line.and_then(|count| count.trim().parse().ok()).unwrap_or(0)
+        };
+        let mut sample = Sample {
+            at_ns: clock.ns(Instant::now()),
+            cpu_ns: crate::stats::process_cpu().as_nanos() as u64,
+            read_bytes: of("rchar:"),
+            written_bytes: of("wchar:"),
+            device_read_bytes: of("read_bytes:"),
+            device_written_bytes: of("write_bytes:"),
+            counted_bytes: blocks.upgrade().map_or(0, |blocks| blocks.budget().used()),
+            ..Sample::default()
+        };
+        let pages = read(self.statm.as_ref(), &mut text).split_whitespace().nth(1);
+        let pages: u64 = pages.and_then(|pages| pages.parse().ok()).unwrap_or(0);
+        sample.resident_bytes = pages * rustix::param::page_size() as u64;
+        sample
+    }
+}
+
+/// What a short file says now.
+fn read<'t>(file: Option<&File>, text: &'t mut [u8]) -> &'t str {
+    let count = file.and_then(|file| file.read_at(text, 0).ok()).unwrap_or(0);
+    std::str::from_utf8(&text[..count]).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_are_bounded_and_reach_from_the_first_to_the_last() {
+        let mut state = State { every: EVERY, ..State::default() };
+        for at_ns in 0..10 * SAMPLES_MOST as u64 {
+            state.add(Sample { at_ns, ..Sample::default() });
+            assert!(state.samples.len() <= SAMPLES_MOST);
+        }
+        assert!(state.samples.is_sorted_by_key(|sample| sample.at_ns));
+        assert!(state.samples[0].at_ns == 0 && state.every >= 8 * EVERY);
+        assert_eq!(state.samples.last().unwrap().at_ns, 10 * SAMPLES_MOST as u64 - 1);
+    }
+
+    #[test]
+    fn this_process_is_seen_to_read_and_to_hold_memory() {
+        let clock = Clock { epoch: Instant::now() };
+        let first = Eyes::open().look(clock, &Weak::new());
+        let _ = std::fs::read("/proc/self/maps").unwrap();
+        let second = Eyes::open().look(clock, &Weak::new());
+        assert!(second.at_ns > first.at_ns && second.cpu_ns >= first.cpu_ns);
+        assert!(second.read_bytes > first.read_bytes && second.resident_bytes > 1 << 20);
+    }
+}
