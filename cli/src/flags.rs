@@ -2,6 +2,8 @@
 //! of pairs (those that have one).
 
 use crate::size::{self, AutoSize};
+use crate::timeline::{self, TimelineFile};
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -76,6 +78,11 @@ pub(crate) struct RunFlags {
     /// object (json) every second, or nothing (off).
     #[arg(long, value_enum, default_value_t = Show::Auto, help_heading = "Watch")]
     pub(crate) progress: Show,
+
+    /// Record what each thread does when, and what the process reads, writes and holds meanwhile, and
+    /// write it to FILE at the end: .json is a trace for Perfetto or chrome://tracing. It is also written when the job fails or is interrupted.
+    #[arg(long, value_name = "FILE", value_parser = OsStringValueParser::new().try_map(timeline::file), help_heading = "Watch")]
+    pub(crate) timeline: Option<TimelineFile>,
 
     /// Print a table of what the run did on standard error.
     #[arg(long, help_heading = "Watch")]

@@ -26,6 +26,7 @@ mod stats;
 mod stringmatch;
 mod teragen;
 mod teravalidate;
+mod timeline;
 mod top;
 mod topology;
 mod wordcount;

@@ -7,7 +7,7 @@ use crate::flags::{AnswerFlags, RunFlags, grouping};
 use crate::format::Line;
 use crate::progress::{self, Shown};
 use crate::session::{AnswerOf, Session, Sink};
-use crate::{exit, stats};
+use crate::{exit, stats, timeline};
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use tegula::output::AtomicFile;
 use tegula::{
     BadRecord, Disk, Engine, Input, Job, Key, Options, Output, Progress, Result, Sort, Stage,
-    StageTime, Stats, Storage, process_cpu,
+    StageTime, Stats, Storage, Timeline, process_cpu,
 };
 use tegula_apps::Runs;
 
@@ -49,7 +49,11 @@ pub(crate) fn command(
 ) -> Result<()> {
     Session::command(|session| {
         let mut run = Run::begin(session, flags)?;
-        work(&mut run)?;
+        let result = work(&mut run);
+        // Of a job that failed or was interrupted, too: it shows how far it came, and at what speed.
+        let recorded = run.write_timeline();
+        result?;
+        recorded?;
         run.report()
     })
 }
@@ -60,6 +64,7 @@ pub(crate) struct Run<'a> {
     flags: &'a RunFlags,
     engine: Engine,
     progress: Arc<Progress>,
+    timeline: Option<Timeline>,
     shown: Option<Shown>,
     stats: Stats,
 }
@@ -67,13 +72,15 @@ pub(crate) struct Run<'a> {
 impl<'a> Run<'a> {
     fn begin(session: &'a Session, flags: &'a RunFlags) -> Result<Run<'a>> {
         // Better to fail now than after hours: makes each file once, and takes it away again.
-        for path in [&flags.output, &flags.stats_json].into_iter().flatten() {
+        let timeline = flags.timeline.as_ref().map(|file| &file.path);
+        for path in flags.output.iter().chain(&flags.stats_json).chain(timeline) {
             AtomicFile::probe(path)?;
         }
         if let Some(folder) = &flags.scratch {
             Disk::new(folder).scratch()?;
         }
         let groups = grouping(&flags.groups)?;
+        let timeline = timeline.map(|_| Timeline::new(timeline::title()));
         let progress = Arc::default();
         let shown = progress::show(Arc::clone(&progress), flags.progress);
         let mut engine =
@@ -82,7 +89,7 @@ impl<'a> Run<'a> {
             engine = engine.scratch(folder);
         }
         let engine = engine.build()?;
-        Ok(Run { session, flags, engine, progress, shown, stats: Stats::default() })
+        Ok(Run { session, flags, engine, progress, timeline, shown, stats: Stats::default() })
     }
 
     /// The options that the flags make, in the engine's default order.
@@ -93,6 +100,7 @@ impl<'a> Run<'a> {
             pipeline: self.flags.pipeline.into(),
             skip_bad: self.flags.skip_bad,
             progress: Some(Arc::clone(&self.progress)),
+            timeline: self.timeline.clone(),
             cancel: self.session.cancel().clone(),
             ..Options::default()
         }
@@ -159,10 +167,23 @@ impl<'a> Run<'a> {
     /// Does a stage's work that lies outside the engine, and adds its time.
     fn time<R>(&mut self, stage: Stage, work: impl FnOnce(&Run<'_>) -> Result<R>) -> Result<R> {
         let (begin, cpu_begin): (Instant, Duration) = (Instant::now(), process_cpu());
-        let result = work(self);
+        let result = match &self.timeline {
+            Some(timeline) => timeline.during(stage, || work(self)),
+            None => work(self),
+        };
         let cpu = process_cpu().saturating_sub(cpu_begin);
         self.stats.add_time(StageTime { stage, wall: begin.elapsed(), cpu });
         result
+    }
+
+    fn write_timeline(&self) -> Result<()> {
+        match (&self.timeline, &self.flags.timeline) {
+            (Some(timeline), Some(file)) => {
+                let recording = timeline.read();
+                self.session.write_even_so(&file.path, |out| file.write(&recording, out))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn say_what_was_skipped(&self) {

@@ -4,7 +4,7 @@
 
 use crate::signals::{self, FileOpen};
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
 use tegula::output::AtomicFile;
@@ -61,6 +61,24 @@ impl Session {
 }
 
 impl Session {
+    /// Writes a file beside the answer: also when the command failed or was interrupted.
+    pub(crate) fn write_even_so(
+        &self,
+        path: &Path,
+        fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<()> {
+        self.file.set(true);
+        let result = AtomicFile::create(path).and_then(|mut file| {
+            let mut buffered = BufWriter::new(&mut file);
+            let written = fill(&mut buffered).and_then(|()| buffered.flush());
+            written.map_err(|cause| OutputError::Write { path: path.to_path_buf(), cause })?;
+            drop(buffered);
+            file.commit()
+        });
+        self.file.set(false);
+        Ok(result?)
+    }
+
     /// Has `sort` write to the file `to`, or to standard output.
     pub(crate) fn sort<R>(
         &self,

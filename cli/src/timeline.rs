@@ -1,0 +1,46 @@
+//! `--timeline`: the file it names, whose ending says in which form it is written.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use tegula::timeline::Recording;
+
+/// Where a timeline goes.
+#[derive(Clone)]
+pub(crate) struct TimelineFile {
+    pub(crate) path: PathBuf,
+    form: Form,
+}
+
+#[derive(Clone, Copy)]
+enum Form {
+    Json,
+}
+
+impl TimelineFile {
+    pub(crate) fn write(&self, recording: &Recording, out: &mut dyn Write) -> io::Result<()> {
+        match self.form {
+            Form::Json => recording.write_json(out),
+        }
+    }
+}
+
+/// The file of an argument; the message of the error is for the person who typed it.
+pub(crate) fn file(path: OsString) -> Result<TimelineFile, String> {
+    let path = PathBuf::from(path);
+    let ending = path.extension().map(OsStr::to_ascii_lowercase);
+    let form = match ending.as_ref().and_then(|ending| ending.to_str()) {
+        Some("json") => Form::Json,
+        _ => return Err("give a file that ends in .json".to_owned()),
+    };
+    Ok(TimelineFile { path, form })
+}
+
+/// What the timeline shows: the command line, without the folder of the program.
+pub(crate) fn title() -> String {
+    let mut words = std::env::args_os();
+    let program = words.next().unwrap_or_default();
+    let program = Path::new(&program).file_name().unwrap_or(program.as_os_str()).to_os_string();
+    let words = std::iter::once(program).chain(words);
+    words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+}
