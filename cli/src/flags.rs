@@ -80,7 +80,8 @@ pub(crate) struct RunFlags {
     pub(crate) progress: Show,
 
     /// Record what each thread does when, and what the process reads, writes and holds meanwhile, and
-    /// write it to FILE at the end: .json is a trace for Perfetto or chrome://tracing. It is also written when the job fails or is interrupted.
+    /// write it to FILE at the end: .svg is a picture, .json a trace for Perfetto or
+    /// chrome://tracing. It is also written when the job fails or is interrupted.
     #[arg(long, value_name = "FILE", value_parser = OsStringValueParser::new().try_map(timeline::file), help_heading = "Watch")]
     pub(crate) timeline: Option<TimelineFile>,
 

@@ -15,12 +15,14 @@ pub(crate) struct TimelineFile {
 #[derive(Clone, Copy)]
 enum Form {
     Json,
+    Svg,
 }
 
 impl TimelineFile {
     pub(crate) fn write(&self, recording: &Recording, out: &mut dyn Write) -> io::Result<()> {
         match self.form {
             Form::Json => recording.write_json(out),
+            Form::Svg => recording.write_svg(out),
         }
     }
 }
@@ -31,7 +33,8 @@ pub(crate) fn file(path: OsString) -> Result<TimelineFile, String> {
     let ending = path.extension().map(OsStr::to_ascii_lowercase);
     let form = match ending.as_ref().and_then(|ending| ending.to_str()) {
         Some("json") => Form::Json,
-        _ => return Err("give a file that ends in .json".to_owned()),
+        Some("svg") => Form::Svg,
+        _ => return Err("give a file that ends in .svg or .json".to_owned()),
     };
     Ok(TimelineFile { path, form })
 }

@@ -152,12 +152,18 @@ impl<'p> StageClock<'p> {
     pub(crate) fn time<R>(&mut self, stage: Stage, work: impl FnOnce() -> Result<R>) -> Result<R> {
         self.progress.enter(stage);
         let (began, cpu_began) = (Instant::now(), process_cpu());
+        let name = stage.name();
+        let traced = tracing::debug_span!(target: "tegula::stage", "stage", name).entered();
         let entered = Context::new(self.timeline, stage).enter();
         let result = guard(|| Place::stage(&format!("the {} stage", stage.name())), work);
         let cpu = process_cpu().saturating_sub(cpu_began);
         drop(entered);
         self.timeline.iter().for_each(|timeline| timeline.add_stage(stage, began));
-        self.stages.push(StageTime { stage, wall: began.elapsed(), cpu });
+        let wall = began.elapsed();
+        let (wall_s, cpu_s) = (wall.as_secs_f64(), cpu.as_secs_f64());
+        tracing::info!(target: "tegula::stage", name, wall_s, cpu_s, done = result.is_ok());
+        drop(traced);
+        self.stages.push(StageTime { stage, wall, cpu });
         result
     }
 

@@ -110,7 +110,8 @@ fn counters(from: &Sample, to: &Sample, out: &mut dyn Write) -> io::Result<()> {
     counter(to.at_ns, "memory_bytes", &memory)
 }
 
-fn stage_name(kind: Kind) -> &'static str {
+/// The name of the stage that a kind stands for.
+pub(super) fn stage_name(kind: Kind) -> &'static str {
     let stage = Stage::ALL.into_iter().find(|&stage| Kind::of(stage) == kind);
     stage.map_or(kind.name(), Stage::name)
 }

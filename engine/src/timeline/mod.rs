@@ -5,6 +5,7 @@
 //! far; it is written as JSON or drawn as SVG.
 
 mod context;
+mod draw;
 mod json;
 mod lane;
 mod recording;
@@ -102,8 +103,8 @@ impl Kind {
 /// A recorder that jobs are given in [`Options::timeline`](crate::Options). One may serve several jobs,
 /// one after another or at once. Clones are the same timeline.
 ///
-/// Recording takes some tens of nanoseconds per span, of which a split makes a handful, and at most 4096
-/// spans of memory per thread: when they are full, spans that lie within one stretch of time are put
+/// Recording takes some tens of nanoseconds per span, of which a split makes a handful, and at most 200 kB
+/// of memory per thread: when they are full, spans that lie within one stretch of time are put
 /// together by kind, so that what is lost is their order in that stretch and never how long each kind
 /// took.
 ///

@@ -4,7 +4,6 @@ use super::sampler::Sample;
 use super::spans::Span;
 use super::{Inner, KINDS, Kind, lock};
 use std::io::{self, Write};
-use std::time::Instant;
 
 /// What a [`Timeline`](super::Timeline) had recorded when it was read.
 #[derive(Clone, Debug)]
@@ -44,7 +43,8 @@ impl Recording {
         lanes.sort_by_key(LaneRecording::place);
         let stages = lock(&timeline.stages).as_slice().to_vec();
         let (samples, memory_limit_bytes) = timeline.sampler.read();
-        let wall_ns = timeline.clock.ns(Instant::now());
+        // What was recorded before the last sample ended before it.
+        let wall_ns = samples.last().map_or(0, |sample| sample.at_ns);
         let title = timeline.title.clone();
         Recording { title, wall_ns, stages, lanes, samples, memory_limit_bytes }
     }
@@ -56,6 +56,14 @@ impl Recording {
     /// Those of the writer.
     pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
         super::json::write(self, out)
+    }
+
+    /// Draws it as an SVG picture, as `docs/timeline.md` shows it.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn write_svg(&self, out: &mut dyn Write) -> io::Result<()> {
+        super::draw::write(self, out)
     }
 }
 
@@ -73,6 +81,10 @@ impl LaneRecording {
             Kind::Idle => wall_ns.saturating_sub(self.sums_ns().iter().sum()),
             kind => self.sums_ns()[kind as usize],
         }
+    }
+
+    pub(super) fn is_worker(&self) -> bool {
+        self.name.starts_with("worker-")
     }
 
     fn place(&self) -> (bool, String, u64) {

@@ -37,6 +37,21 @@ pub struct Sample {
     pub counted_bytes: u64,
 }
 
+impl Sample {
+    /// Says it to whoever listens.
+    fn trace(&self) {
+        let Sample { cpu_ns, read_bytes, written_bytes, resident_bytes, counted_bytes, .. } = *self;
+        tracing::trace!(
+            target: "tegula::timeline::sample",
+            cpu_ns,
+            read_bytes,
+            written_bytes,
+            resident_bytes,
+            counted_bytes
+        );
+    }
+}
+
 /// Shared with the thread.
 #[derive(Debug)]
 pub(super) struct Sampler {
@@ -64,7 +79,8 @@ struct State {
 impl Sampler {
     /// Starts to look. Where no thread can be had, nothing is seen.
     pub(super) fn start(clock: Clock) -> Sampler {
-        let samples = Vec::with_capacity(SAMPLES_MOST);
+        let mut samples = Vec::with_capacity(SAMPLES_MOST);
+        samples.push(Eyes::open().look(clock, &Weak::new()));
         let state = Mutex::new(State { samples, every: EVERY, ..State::default() });
         let shared = Arc::new(Shared { clock, state, ended: Condvar::new() });
         let watched = Arc::clone(&shared);
@@ -99,11 +115,12 @@ impl Shared {
         let eyes = Eyes::open();
         let mut state = lock(&self.state);
         while !state.ended {
-            let sample = eyes.look(self.clock, &state.blocks);
-            state.add(sample);
             let every = state.every;
             let waited = self.ended.wait_timeout(state, every);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            let sample = eyes.look(self.clock, &state.blocks);
+            sample.trace();
+            state.add(sample);
         }
     }
 }
