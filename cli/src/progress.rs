@@ -60,10 +60,10 @@ impl Display {
             Display::Bar(bar) => {
                 bar.set_length(reading.bytes_planned.max(reading.bytes_done).max(1));
                 bar.set_position(reading.bytes_done);
-                bar.set_message(format!("{:<6} {}", reading.stage.name(), text(reading, elapsed)));
+                bar.set_message(format!("{:<6} {}", reading.stage.name(), text(&reading)));
             }
             Display::Plain => {
-                let text = text(reading, elapsed);
+                let text = text(&reading);
                 let _ = writeln!(
                     std::io::stderr(),
                     "{:6.1} s  {:<6}  {text}",
@@ -72,7 +72,7 @@ impl Display {
                 );
             }
             Display::Json => {
-                let _ = writeln!(std::io::stderr(), "{}", json(reading, elapsed));
+                let _ = writeln!(std::io::stderr(), "{}", json(&reading, elapsed));
             }
         }
     }
@@ -89,29 +89,80 @@ impl Display {
 fn bar() -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr_with_hz(10));
     // The template is fixed, so it can only be right; the plain style stands in if it were not.
-    if let Ok(style) = ProgressStyle::with_template("[{bar:30}] {wide_msg}") {
+    if let Ok(style) = ProgressStyle::with_template("[{bar:20}] {wide_msg}") {
         bar.set_style(style.progress_chars("=> "));
     }
     bar
 }
 
-/// `12.00 MiB of 1.00 GiB, 512.00 MiB/s, 1234 keys`
-fn text(reading: ProgressReading, elapsed: Duration) -> String {
-    let planned = match reading.bytes_planned {
-        0 => String::new(),
-        bytes => format!(" of {}", size::show(bytes)),
-    };
-    let rate = size::show((reading.bytes_done as f64 / elapsed.as_secs_f64().max(1e-9)) as u64);
-    format!("{}{planned}, {rate}/s, {} keys", size::show(reading.bytes_done), reading.keys_held)
+/// `12.00 MiB of 1.00 GiB, 512.00 MiB/s, 0:02 left, 1234 keys, 80.00 MiB of 1.00 GiB memory`
+fn text(reading: &ProgressReading) -> String {
+    let of =
+        |limit: Option<u64>| limit.map_or(String::new(), |of| format!(" of {}", size::show(of)));
+    let planned = of(Some(reading.bytes_planned).filter(|&bytes| bytes > 0));
+    let mut text = format!("{}{planned}", size::show(reading.bytes_done));
+    if !reading.mapping.is_zero() {
+        text.push_str(&format!(", {}/s", size::show(reading.bytes_per_second() as u64)));
+    }
+    if let Some(left) = reading.time_left() {
+        text.push_str(&format!(", {} left", clock(left)));
+    }
+    let (memory, limit) = (size::show(reading.memory_bytes), of(reading.memory_limit_bytes));
+    text.push_str(&format!(", {} keys, {memory}{limit} memory", reading.keys_held));
+    text
 }
 
-fn json(reading: ProgressReading, elapsed: Duration) -> serde_json::Value {
+/// `0:07`, `12:30`, `3:00:05`; what is begun counts as a second.
+fn clock(time: Duration) -> String {
+    let seconds = time.as_secs_f64().ceil() as u64;
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    match hours {
+        0 => format!("{minutes}:{seconds:02}"),
+        _ => format!("{hours}:{minutes:02}:{seconds:02}"),
+    }
+}
+
+fn json(reading: &ProgressReading, elapsed: Duration) -> serde_json::Value {
     serde_json::json!({
         "elapsed_s": elapsed.as_secs_f64(),
         "stage": reading.stage.name(),
         "bytes_planned": reading.bytes_planned,
         "bytes_done": reading.bytes_done,
+        "bytes_per_s": reading.bytes_per_second(),
+        "left_s": reading.time_left().map(|left| left.as_secs_f64()),
         "files_planned": reading.files_planned,
         "keys_held": reading.keys_held,
+        "memory_bytes": reading.memory_bytes,
+        "memory_limit_bytes": reading.memory_limit_bytes,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tegula::Stage;
+
+    #[test]
+    fn what_is_known_is_shown() {
+        let reading = ProgressReading {
+            stage: Stage::Map,
+            bytes_planned: 4 << 20,
+            bytes_done: 1 << 20,
+            files_planned: 1,
+            keys_held: 12,
+            mapping: Duration::from_secs(2),
+            memory_bytes: 80 << 20,
+            memory_limit_bytes: Some(1 << 30),
+        };
+        let shown =
+            "1.00 MiB of 4.00 MiB, 512.00 KiB/s, 0:06 left, 12 keys, 80.00 MiB of 1.00 GiB memory";
+        assert_eq!(text(&reading), shown);
+        let stream = ProgressReading { bytes_planned: 0, memory_limit_bytes: None, ..reading };
+        assert_eq!(text(&stream), "1.00 MiB, 512.00 KiB/s, 12 keys, 80.00 MiB memory");
+        let reduce = ProgressReading { stage: Stage::Reduce, bytes_done: 4 << 20, ..reading };
+        assert!(
+            !text(&reduce).contains("left") && json(&reduce, Duration::ZERO)["left_s"].is_null()
+        );
+        assert_eq!(clock(Duration::from_millis(10_804_100)), "3:00:05");
+    }
 }

@@ -1,7 +1,10 @@
 //! What a job has done so far, for those who watch it: counters that workers add to once per split
 //! and that anyone may read at any time. They never influence the run.
 
+use crate::memory::resident_bytes;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// The stages of a run, in order. (See ARCHITECTURE.md, the path of the data.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,6 +39,12 @@ impl Stage {
     }
 }
 
+impl Mapping {
+    fn map_for(&self) -> Duration {
+        self.took.or_else(|| self.began.map(|began| began.elapsed())).unwrap_or_default()
+    }
+}
+
 /// Live counters of one job, or of several one after another: each begins them anew. Share it (`Arc`) with the job through
 /// [`Options::progress`](crate::Options) and read it from another thread.
 #[derive(Debug, Default)]
@@ -44,7 +53,19 @@ pub struct Progress {
     bytes_planned: AtomicU64,
     bytes_done: AtomicU64,
     files_planned: AtomicU64,
+    /// Pairs in partials, and the most keys in the tables of one worker.
     keys_held: AtomicU64,
+    keys_seen: AtomicU64,
+    /// 0 if there is none.
+    memory_limit: AtomicU64,
+    mapping: Mutex<Mapping>,
+}
+
+/// When the map stage began, and how long it took if it has ended.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mapping {
+    began: Option<Instant>,
+    took: Option<Duration>,
 }
 
 /// One reading of a [`Progress`].
@@ -58,8 +79,36 @@ pub struct ProgressReading {
     pub bytes_done: u64,
     /// Files the plan covers.
     pub files_planned: u64,
-    /// Pairs held in partials now: at least the distinct keys handed over so far.
+    /// Distinct keys that are held, about: pairs in partials, where a key may stand twice until it is
+    /// folded, or the keys in the fullest worker's tables if those are more. Exact from the merge
+    /// stage on.
     pub keys_held: u64,
+    /// How long the map stage has taken so far, or took.
+    pub mapping: Duration,
+    /// Resident memory of the process, in bytes; 0 where the system does not say.
+    pub memory_bytes: u64,
+    /// The limit on it, if there is one.
+    pub memory_limit_bytes: Option<u64>,
+}
+
+impl ProgressReading {
+    /// Input bytes mapped per second, on average; 0 before the map stage.
+    pub fn bytes_per_second(&self) -> f64 {
+        if self.mapping.is_zero() {
+            0.0
+        } else {
+            self.bytes_done as f64 / self.mapping.as_secs_f64()
+        }
+    }
+
+    /// How long the rest of the input will take at the average rate so far; `None` where nobody knows:
+    /// outside of the map stage, and of streams.
+    pub fn time_left(&self) -> Option<Duration> {
+        let left = self.bytes_planned.checked_sub(self.bytes_done)?;
+        let is_known = self.stage == Stage::Map && self.bytes_planned > 0 && self.bytes_done > 0;
+        let seconds = is_known.then(|| left as f64 / self.bytes_per_second())?;
+        Duration::try_from_secs_f64(seconds).ok()
+    }
 }
 
 impl Progress {
@@ -72,25 +121,57 @@ impl Progress {
             bytes_planned: self.bytes_planned.load(Ordering::Relaxed),
             bytes_done: self.bytes_done.load(Ordering::Relaxed),
             files_planned: self.files_planned.load(Ordering::Relaxed),
-            keys_held: self.keys_held.load(Ordering::Relaxed),
+            keys_held: self
+                .keys_held
+                .load(Ordering::Relaxed)
+                .max(self.keys_seen.load(Ordering::Relaxed)),
+            mapping: self.mapping().map_for(),
+            memory_bytes: resident_bytes(),
+            memory_limit_bytes: Some(self.memory_limit.load(Ordering::Relaxed))
+                .filter(|&limit| limit > 0),
         }
     }
 
     /// Marks the stage. The output stage belongs to whoever writes, so this is public.
     pub fn enter(&self, stage: Stage) {
         self.stage.store(stage as u8, Ordering::Relaxed);
+        let mut mapping = self.mapping();
+        *mapping = match stage {
+            Stage::Map => Mapping { began: Some(Instant::now()), took: None },
+            _ => Mapping { took: mapping.began.map(|_| mapping.map_for()), ..*mapping },
+        };
+    }
+
+    fn mapping(&self) -> MutexGuard<'_, Mapping> {
+        self.mapping.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Begins a run's counters, whose input is now known.
-    pub(crate) fn plan(&self, files: u64, bytes: u64) {
+    pub(crate) fn plan(&self, files: u64, bytes: u64, memory_limit: Option<u64>) {
         self.bytes_done.store(0, Ordering::Relaxed);
         self.keys_held.store(0, Ordering::Relaxed);
+        self.keys_seen.store(0, Ordering::Relaxed);
+        self.memory_limit.store(memory_limit.unwrap_or(0), Ordering::Relaxed);
         self.files_planned.store(files, Ordering::Relaxed);
         self.bytes_planned.store(bytes, Ordering::Relaxed);
     }
 
     pub(crate) fn add_bytes(&self, bytes: u64) {
         self.bytes_done.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// So many keys are in the tables of one worker.
+    pub(crate) fn see_keys(&self, keys: u64) {
+        // Mostly it is no more than was seen before, and nobody's cache line is taken.
+        if keys > self.keys_seen.load(Ordering::Relaxed) {
+            self.keys_seen.fetch_max(keys, Ordering::Relaxed);
+        }
+    }
+
+    /// So many keys there are.
+    pub(crate) fn set_keys(&self, keys: u64) {
+        self.keys_seen.store(keys, Ordering::Relaxed);
+        self.keys_held.store(keys, Ordering::Relaxed);
     }
 
     pub(crate) fn set_keys_held(&self, keys: u64) {

@@ -46,7 +46,7 @@ pub(crate) fn run<J: Job, K: Kind>(
         let unit_bytes = sizing::unit_bytes(core.topology());
         Plan::new(input, job.cut(), options, sizing::SPLIT_BYTES, unit_bytes)
     })?;
-    progress.plan(plan.files, plan.bytes);
+    progress.plan(plan.files, plan.bytes, core.limit_bytes());
 
     let chunks = ChunkPool::new(Arc::clone(core.blocks()));
     let shares = core.shares::<J>(plan.unit_bytes)?;
@@ -86,6 +86,7 @@ pub(crate) fn run<J: Job, K: Kind>(
         };
         stage.run()
     })?;
+    progress.set_keys(reduced.totals.keys);
 
     let pieces = clock.time(Stage::Merge, || {
         let stage = MergeStage {

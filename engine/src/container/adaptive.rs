@@ -224,6 +224,10 @@ impl<C: Aggregate> Batched<C> for Choosing<C> {
         both += self.lists.handed_over();
         both
     }
+
+    fn held(&self) -> u64 {
+        self.tables.held()
+    }
 }
 
 /// A worker's array, or else its tables and lists.
@@ -282,6 +286,10 @@ impl<'p, J: Job> Inlet<'p, J> for AdaptiveEmitter<'p, J> {
         let mut all = self.batched.handed_over();
         all += self.array.as_ref().map_or(HandedOver::default(), Inlet::handed_over);
         all
+    }
+
+    fn held(&self) -> u64 {
+        self.batched.held()
     }
 }
 

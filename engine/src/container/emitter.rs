@@ -231,6 +231,10 @@ impl<'p, J: Job, B: Batched<J::Combine>> Inlet<'p, J> for BatchEmitter<'p, J, B>
     fn handed_over(&self) -> HandedOver {
         self.container.handed_over()
     }
+
+    fn held(&self) -> u64 {
+        self.container.held()
+    }
 }
 
 impl<J: Job, B: Batched<J::Combine>> BatchEmitter<'_, J, B> {

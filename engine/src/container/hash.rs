@@ -117,6 +117,11 @@ impl<C: Aggregate> Batched<C> for HashTables<C> {
     fn handed_over(&self) -> HandedOver {
         self.handed_over
     }
+
+    fn held(&self) -> u64 {
+        let HashTables { short, medium, long, .. } = self;
+        (short.table.len() + medium.table.len() + long.table.len()) as u64
+    }
 }
 
 /// Keys are seldom new when a batch has at least this many pairs per new key.

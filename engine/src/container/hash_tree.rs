@@ -178,4 +178,8 @@ impl<C: Aggregate> Batched<C> for ForestOf<C> {
     fn handed_over(&self) -> HandedOver {
         self.handed_over
     }
+
+    fn held(&self) -> u64 {
+        (self.short.keys + self.medium.keys + self.long.keys) as u64
+    }
 }

@@ -155,6 +155,11 @@ pub(crate) trait Inlet<'p, J: Job>: Sized + Send {
 
     /// What left the container so far.
     fn handed_over(&self) -> HandedOver;
+
+    /// Distinct keys in the container now; 0 where that would have to be counted.
+    fn held(&self) -> u64 {
+        0
+    }
 }
 
 /// A container that takes its pairs in batches.
@@ -199,6 +204,11 @@ pub(crate) trait Batched<C: Aggregate>: Sized {
     fn hand_over(&mut self, partial: &Partial<C::Accumulator>) -> Result<(), MemoryError>;
 
     fn handed_over(&self) -> HandedOver;
+
+    /// Distinct keys in the container now; 0 where that would have to be counted.
+    fn held(&self) -> u64 {
+        0
+    }
 }
 
 /// Asks the processor for the place of a key before the key's batch is full.

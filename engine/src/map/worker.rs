@@ -148,7 +148,9 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
     fn count(&mut self, bytes: u64, splits: u64) {
         self.totals.bytes += bytes;
         self.totals.splits += splits;
-        self.mapper.stage.progress.add_bytes(bytes);
+        let progress = self.mapper.stage.progress;
+        progress.add_bytes(bytes);
+        progress.see_keys(self.mapper.emitter.held());
     }
 }
 

@@ -110,7 +110,7 @@ fn run(core: &Core, sort: &Sort, input: Input, to: SortTo<'_>, options: &Options
         let split_bytes = means.split_bytes();
         Plan::new(input, sort.cut(), options, split_bytes, split_bytes)
     })?;
-    progress.plan(plan.files, plan.bytes);
+    progress.plan(plan.files, plan.bytes, core.limit_bytes());
 
     let scratch = Scratch::new(core.storage());
     let partitioned = clock.time(Stage::Map, || {
