@@ -10,6 +10,7 @@ mod histogram;
 mod index;
 mod kmeans;
 mod linreg;
+mod log;
 mod logstats;
 #[cfg(feature = "linalg")]
 mod matmul;
@@ -33,6 +34,7 @@ mod wordcount;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
+use tegula::Result;
 
 /// MapReduce for one big machine.
 #[derive(Parser)]
@@ -84,7 +86,12 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    exit::code(match Cli::parse().command {
+    let command = Cli::parse().command;
+    exit::code(log::start().and_then(|()| carry_out(command)))
+}
+
+fn carry_out(command: Command) -> Result<()> {
+    match command {
         Command::Index(flags) => index::run(&flags),
         Command::Wordcount(flags) => wordcount::run(&flags),
         Command::Stations(flags) => stations::run(&flags),
@@ -104,5 +111,5 @@ fn main() -> ExitCode {
         Command::Teragen(flags) => teragen::run(&flags),
         Command::Teravalidate(flags) => teravalidate::run(&flags),
         Command::Topology(flags) => topology::run(&flags),
-    })
+    }
 }

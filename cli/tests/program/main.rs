@@ -17,6 +17,7 @@ mod outputs_are_whole_or_absent;
 mod places_are_exact;
 mod records_are_sorted_and_validated;
 mod sizes_are_shown_by_topology;
+mod timelines_are_written;
 mod watching_changes_nothing;
 mod wrong_usage_ends_with_2;
 

@@ -52,3 +52,23 @@ fn progress_is_lines_or_json_or_nothing() {
     }
     assert_eq!((plain.stdout, json.stdout), (b"a\t2\nb\t1\n".to_vec(), b"a\t2\nb\t1\n".to_vec()));
 }
+
+#[test]
+fn a_log_is_printed_on_standard_error_where_it_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = write(folder.path(), "text", TEXT);
+    let run = |wanted: &str| {
+        tegula().arg("wordcount").arg(&input).env("TEGULA_LOG", wanted).output().unwrap()
+    };
+    let output = run("tegula::stage=info");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(
+        (output.stdout.as_slice(), said.lines().count()),
+        (&b"a\t2\nb\t1\n"[..], 4),
+        "{said}"
+    );
+    assert!(said.lines().all(|line| line.contains("INFO") && line.contains("wall_s")), "{said}");
+    let said = String::from_utf8(run("trace").stderr).unwrap();
+    assert!(said.contains("tegula::timeline") && said.contains("read"), "{said}");
+    check_fault(&run("tegula=loudly"), 2, &["TEGULA_LOG", "info"]);
+}
