@@ -17,6 +17,8 @@ TOP ?= 10
 # The texts of the whole-process benchmarks, and how often each program runs on them.
 CORPUS ?= bench/corpus
 RUNS ?= 5
+# What is small beside what it is a part of wants more.
+TIMELINE_RUNS ?= 11
 OWN_TEXTS := source source256 zipf distinct
 COMPARE_TEXTS := letters source256
 CONTAINER_TEXTS := few many both misled
@@ -28,8 +30,8 @@ NUMBER_INPUTS := picture.bmp points.bin lines.txt grid.npy square.npy large.npy 
 .DELETE_ON_ERROR:
 .PHONY: help run build test lint lint-rust lint-python miri loom bench bench-own bench-compare \
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
-	bench-ingest bench-sizing bench-groups bench-groups-cost corpus clean need-cargo need-lints \
-	need-miri need-python
+	bench-ingest bench-sizing bench-groups bench-groups-cost bench-timeline corpus clean \
+	need-cargo need-lints need-miri need-python
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -75,6 +77,9 @@ bench-compare: build $(VENV)/compare $(COMPARE_TEXTS:%=$(CORPUS)/%.txt) ## Time 
 
 bench-memory: build need-python $(CORPUS)/distinct400.txt ## Time a word count in a tenth of its memory
 	python3 bench/compare/memory.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
+
+bench-timeline: build need-python $(CORPUS)/source.txt $(CORPUS)/stations.txt ## Time jobs with a timeline and without
+	python3 bench/compare/timeline.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(TIMELINE_RUNS)
 
 bench-sort: build need-python ## Time sorting a gigabyte beside GNU sort
 	python3 bench/compare/sort.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
