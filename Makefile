@@ -30,8 +30,8 @@ NUMBER_INPUTS := picture.bmp points.bin lines.txt grid.npy square.npy large.npy 
 .DELETE_ON_ERROR:
 .PHONY: help run build test lint lint-rust lint-python miri loom bench bench-own bench-compare \
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
-	bench-ingest bench-sizing bench-groups bench-groups-cost bench-timeline corpus clean \
-	need-cargo need-lints need-miri need-python
+	bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline corpus \
+	clean need-cargo need-lints need-miri need-python
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -108,6 +108,9 @@ bench-numbers: build need-python $(NUMBER_INPUTS:%=$(CORPUS)/%) ## Time the jobs
 bench-ingest: need-cargo need-python $(CORPUS)/source256.txt ## Time what reading hides behind mapping; RUNS=5
 	cargo build --release -p tegula-bench
 	python3 bench/compare/ingest.py --corpus $(CORPUS) --binary $(TARGET)/release/ingest --runs $(RUNS)
+
+bench-pipeline: build need-python $(CORPUS)/source256.txt ## Time tiles that overlap beside tiles that do not; RUNS=5
+	python3 bench/compare/pipeline.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
 
 bench-sizing: build need-python $(CORPUS)/source.txt $(CORPUS)/stations.txt $(CORPUS)/tera.bin ## Time the sizes that are found beside fixed ones; RUNS=5
 	python3 bench/compare/sizing.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)

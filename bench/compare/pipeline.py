@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""What it saves that tiles overlap: the same jobs with `--pipeline on` and `off`, turn and turn about.
+
+The jobs are those of Ostrich's figure 21, whose reduce is not balanced: an index of one word, so that all
+pairs go to one partition, beside a word count whose keys are many. Idle time is that of the workers'
+lanes in `--timeline`, of the last run. Takes a folder with `source256.txt` and tegula's binary; prints a
+Markdown table and writes the raw results.
+
+    python3 bench/compare/pipeline.py --corpus bench/corpus --tegula target/release/tegula
+"""
+
+import argparse
+import json
+import tempfile
+from pathlib import Path
+
+import ours
+from measure import (
+    Failed,
+    Measured,
+    Program,
+    arguments,
+    first_line,
+    interleaved,
+    run_script,
+    table,
+    write_results,
+)
+
+WORKERS = 2
+TILE = "8M"
+TEXT = "source256.txt"
+JOBS = (
+    ("index of one word", ("index", "--word", "the")),
+    ("word count", ("wordcount", "--words", "whitespace")),
+)
+
+
+def programs_of(options: argparse.Namespace, folder: Path) -> list[Program]:
+    path = options.corpus / TEXT
+    if not path.is_file():
+        raise Failed(f"{path} is missing; see make corpus")
+    programs = []
+    for name, command in JOBS:
+        for form in ("off", "on"):
+            trace = folder / f"{name.replace(' ', '-')}-{form}.json"
+            argv = [str(options.tegula), *command, str(path), "-j", str(WORKERS)]
+            argv += ["--tile", TILE, "--pipeline", form, "--timeline", str(trace)]
+            argv += ["-o", str(folder / "answer"), "--progress", "off"]
+            program = Program(f"{name}, {form}", WORKERS, path, tuple(argv))
+            programs.append(program)
+    return programs
+
+
+def idle_part(one: Measured) -> float:
+    """The part of the workers' time until the map stage's end in which they do nothing."""
+    argv = one.program.argv
+    trace = json.loads(Path(argv[argv.index("--timeline") + 1]).read_text())
+    events = trace["traceEvents"]
+    stage = next(
+        event
+        for event in events
+        if event.get("cat") == "stage" and event["name"] == "map"
+    )
+    begin, end = stage["ts"], stage["ts"] + stage["dur"]
+    threads = trace["otherData"]["threads"]
+    workers = {one["tid"] for one in threads if one["name"].startswith("worker-")}
+    busy = sum(
+        max(0.0, min(end, event["ts"] + event["dur"]) - max(begin, event["ts"]))
+        for event in events
+        if event.get("cat") == "work" and event["tid"] in workers
+    )
+    return 1 - busy / ((end - begin) * len(workers))
+
+
+def report(measured: list[Measured], idle: list[float]) -> str:
+    rows = [
+        [
+            one.program.name,
+            one.spread(lambda sample: sample.cpu_s, 3),
+            one.spread(lambda sample: sample.wall_s, 3),
+            f"{100 * part:.1f} %",
+        ]
+        for one, part in zip(measured, idle, strict=True)
+    ]
+    heads = ["job, pipeline", "CPU s", "wall s", "idle while mapping"]
+    return table(heads, rows)
+
+
+def main() -> int:
+    parser = arguments("Measure what the pipeline saves.", "pipeline.json")
+    options = parser.parse_args()
+    ours.existing(options.tegula)
+    with tempfile.TemporaryDirectory() as folder:
+        measured = interleaved(programs_of(options, Path(folder)), options.runs)
+        idle = [idle_part(one) for one in measured]
+    print(report(measured, idle))
+    for one, part in zip(measured, idle, strict=True):
+        one.stats = {"idle_while_mapping": part}
+    version = first_line([str(options.tegula), "--version"])
+    write_results(options.out, measured, {"tegula": version})
+    return 0
+
+
+if __name__ == "__main__":
+    run_script(main)
