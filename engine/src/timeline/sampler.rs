@@ -1,4 +1,4 @@
-//! The sampler: a thread that looks, every 20 ms, at what the process has read, written and computed so
+//! The sampler: a thread that looks, every 50 ms, at what the process has read, written and computed so
 //! far and at the memory it holds. It only reads what the system and the budget count. When there is no
 //! room for more samples, every second one is dropped, and it looks half as often.
 
@@ -11,8 +11,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// How often it looks to begin with.
-const EVERY: Duration = Duration::from_millis(20);
-/// The most samples that are kept: of 80 seconds at first.
+const EVERY: Duration = Duration::from_millis(50);
+/// The most samples that are kept: of 200 seconds at first.
 pub(super) const SAMPLES_MOST: usize = 4096;
 
 /// What the process had done, and held, at a moment. What the system does not say is 0.

@@ -174,7 +174,7 @@ fn json_is_a_trace_that_holds_what_was_recorded() {
     let folder = folder_of(&[text()]);
     let timeline = Timeline::new("odd \"name\" \\ \u{7} \u{2028} <&>");
     count(&engine(2), Input::paths([file_in(&folder, 0)]).unwrap(), &timeline);
-    std::thread::sleep(Duration::from_millis(50));
+    std::thread::sleep(Duration::from_millis(130));
     let recording = timeline.read();
     let json = json(&recording);
     assert_eq!(json["otherData"]["title"], recording.title.as_str());
