@@ -88,10 +88,12 @@ fn table(panel: &Panel) -> String {
 
 const SIDE: f64 = 300.0;
 const GAP: f64 = 60.0;
+/// The plot shows speed-up per core from 1 down by so much.
+const PART_SHOWN: f64 = 0.25;
 const FLAT: &str = "#c2410c";
 const GROUPED: &str = "#1d4ed8";
 
-/// Speed-up over cores, both axes in doublings; a panel for each job and machine.
+/// Speed-up for each core, over cores in doublings; a panel for each job and machine.
 fn plot(panels: &[Panel]) -> String {
     let across = 2;
     let down = panels.len().div_ceil(across);
@@ -113,39 +115,42 @@ fn plot(panels: &[Panel]) -> String {
 }
 
 fn draw(svg: &mut String, panel: &Panel) {
-    let place = |value: f64| value.max(1.0).log2() / 8.0 * SIDE;
+    let across = |cores: f64| cores.log2() / 8.0 * SIDE;
+    let down = |part: f64| (1.0 - part).clamp(0.0, PART_SHOWN) / PART_SHOWN * SIDE;
     // Writing to a string cannot fail.
     let _ = writeln!(svg, "<text y=\"-10\" font-weight=\"bold\">{}</text>", panel.title);
-    for tick in [1, 2, 4, 8, 16, 32, 64, 128, 256] {
-        let at = place(f64::from(tick));
+    for cores in [1, 2, 4, 8, 16, 32, 64, 128, 256] {
+        let x = across(f64::from(cores));
         let _ = writeln!(
             svg,
-            "<path d=\"M{at} 0V{SIDE}M0 {}H{SIDE}\" stroke=\"#ddd\"/>\
-             <text x=\"{at}\" y=\"{}\" text-anchor=\"middle\">{tick}</text>\
-             <text x=\"-6\" y=\"{}\" text-anchor=\"end\">{tick}</text>",
-            SIDE - at,
+            "<path d=\"M{x} 0V{SIDE}\" stroke=\"#ddd\"/>\
+             <text x=\"{x}\" y=\"{}\" text-anchor=\"middle\">{cores}</text>",
             SIDE + 16.0,
-            SIDE - at + 4.0,
         );
     }
-    let _ = writeln!(
-        svg,
-        "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">cores</text>\
-         <path d=\"M0 {SIDE}L{SIDE} 0\" stroke=\"#999\" stroke-dasharray=\"4\"/>",
-        SIDE / 2.0,
-        SIDE + 32.0,
-    );
+    for percent in [75, 80, 85, 90, 95, 100] {
+        let y = down(f64::from(percent) / 100.0);
+        let _ = writeln!(
+            svg,
+            "<path d=\"M0 {y}H{SIDE}\" stroke=\"#ddd\"/>\
+             <text x=\"-6\" y=\"{}\" text-anchor=\"end\">{percent} %</text>",
+            y + 4.0,
+        );
+    }
+    let (middle, bottom) = (SIDE / 2.0, SIDE + 32.0);
+    let _ =
+        writeln!(svg, "<text x=\"{middle}\" y=\"{bottom}\" text-anchor=\"middle\">cores</text>");
     for (number, (name, colour)) in [("flat", FLAT), ("grouped", GROUPED)].into_iter().enumerate() {
         let points: Vec<String> = panel
             .rows
             .iter()
             .map(|row| {
                 let run = if name == "flat" { &row.flat } else { &row.grouped };
-                let (x, y) = (place(row.cores as f64), SIDE - place(panel.speed_up(run)));
-                format!("{x:.1},{y:.1}")
+                let cores = row.cores as f64;
+                format!("{:.1},{:.1}", across(cores), down(panel.speed_up(run) / cores))
             })
             .collect();
-        let y = 20.0 + 16.0 * number as f64;
+        let y = SIDE - 30.0 + 16.0 * number as f64;
         let _ = writeln!(
             svg,
             "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>\

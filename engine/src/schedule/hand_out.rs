@@ -97,7 +97,7 @@ impl<'p> HandOut<'p> {
         // The first tile of those that are behind so many workers.
         let splits = ends.last().copied().map_or(0, u64::from);
         let border = |workers: usize| {
-            let split = splits * workers as u64 / placement.workers() as u64;
+            let split = splits * workers as u64 / placement.workers().max(1) as u64;
             ends.partition_point(|&end| u64::from(end) <= split) as u32
         };
         let queues = (0..placement.groups()).map(|group| {
@@ -117,6 +117,9 @@ impl<'p> HandOut<'p> {
     /// The next splits for a worker, at most `most` (at least 1) and all of one tile; fewer towards the
     /// end. `None` when all are given out. Costs a few reads and one write of shared memory, and a
     /// search over all groups once its own has nothing left.
+    ///
+    /// # Panics
+    /// If the placement has no such worker.
     pub fn take(&self, worker: usize, most: u64) -> Option<Range<u64>> {
         let group = self.placement.group_of(worker);
         loop {

@@ -40,13 +40,13 @@ impl Placement {
         if groups.is_empty() {
             return Placement::flat(workers);
         }
-        let nodes: Vec<u32> =
-            groups.iter().map(|place| topology.groups[place.number].node).collect();
+        let node_of = |place: &Place| topology.groups[place.number].node;
+        let nodes: Vec<u32> = groups.iter().map(node_of).collect();
         for (at, place) in groups.iter_mut().enumerate() {
             let mut others: Vec<usize> =
                 (1..nodes.len()).map(|step| (at + step) % nodes.len()).collect();
             // Stable: those that are equally near keep the order of the ring.
-            others.sort_by_key(|&other| topology.distance(nodes[at], nodes[other]));
+            others.sort_by_cached_key(|&other| topology.distance(nodes[at], nodes[other]));
             place.others = others;
         }
         Placement::of(groups)

@@ -7,6 +7,8 @@ use std::path::Path;
 
 /// The most processors that can be described.
 const PROCESSORS_MOST: usize = 4096;
+/// The most groups, for each knows its way to all others.
+const GROUPS_MOST: usize = 1024;
 const LINE_BYTES: u64 = 64;
 
 /// One line of a description: groups that are alike.
@@ -75,7 +77,8 @@ impl Topology {
         };
         let all: Vec<_> = self.groups.iter().flat_map(of_group).collect();
         if !(1..=all.len()).contains(&count) {
-            let cause = format!("{count} groups of {} processors; give at most as many", all.len());
+            let most = all.len();
+            let cause = format!("{count} groups of {most} processors; give 1 to {most}");
             return Err(refused(cause));
         }
         let group = |number: usize| {
@@ -97,6 +100,9 @@ impl Topology {
         let all = all.and_then(|all| all.checked_add(self.processors.len() as u64));
         if all.is_none_or(|all| all > PROCESSORS_MOST as u64) {
             return Err(format!("more than {PROCESSORS_MOST} processors; describe fewer"));
+        }
+        if self.groups.len() as u64 + groups > GROUPS_MOST as u64 {
+            return Err(format!("more than {GROUPS_MOST} groups; describe fewer"));
         }
         for _ in 0..groups {
             let unused = self.nodes.iter().map(|node| node.id + 1).max().unwrap_or(0);
@@ -232,6 +238,7 @@ mod tests {
             ("cores 2, cache 99999999T", &["m.txt:1: ", "`cache`"]),
             ("cores 4096\ncores 1", &["m.txt:2: ", "4096 processors"]),
             ("cores", &["m.txt:1: ", "`cores` is ``"]),
+            ("groups 1000, cores 1\ngroups 25, cores 1", &["m.txt:2: ", "1024 groups"]),
         ] {
             let error = read(text).unwrap_err().to_string();
             assert!(words.iter().all(|word| error.contains(word)), "{error}");

@@ -47,7 +47,7 @@ fn of_this_machine_divided() {
     let one = grouped(1, "cores 1").run_with(&JOB, Input::bytes(text()), &options()).unwrap();
     assert!(text_of(&output, count_line) == text_of(&one, count_line));
     let refused = Engine::builder().groups(Grouping::Count(processors + 1)).build();
-    let error = error_saying(&engine, refused, &["groups", "give at most"]);
+    let error = error_saying(&engine, refused, &["groups", "give 1 to"]);
     assert!(matches!(error, Error::Option { option: "groups", .. }));
 }
 
