@@ -7,6 +7,7 @@
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// The result of anything that a user's data, machine or code can make fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -154,6 +155,42 @@ pub enum InputError {
         /// The path.
         path: PathBuf,
     },
+    /// A file kept elsewhere is another one than when the job was planned.
+    #[error("{}: it changed after the job began; run again when nobody writes to it", .path.display())]
+    Changed {
+        /// The name of the file.
+        path: PathBuf,
+    },
+    /// Where files are kept elsewhere, nobody answers, or answers break off, however often it is tried.
+    #[error(
+        "{}: {}no answer after {tries} tries in {:.1} s: {cause}; check the network and the server, \
+         then run again",
+        .path.display(),
+        .offset.map(|offset| format!("byte {offset}: ")).unwrap_or_default(),
+        .elapsed.as_secs_f64()
+    )]
+    Lost {
+        /// The name of the file or folder.
+        path: PathBuf,
+        /// Where in the file reading stopped, in bytes from its start.
+        offset: Option<u64>,
+        /// How often it was tried, the first time included.
+        tries: u32,
+        /// How long all tries took.
+        elapsed: Duration,
+        /// What went wrong the last time.
+        cause: String,
+    },
+    /// A file or folder kept elsewhere that cannot be had, however often it is tried.
+    #[error("{}: {cause}; {advice}", .path.display())]
+    Refused {
+        /// The name as given, or as found.
+        path: PathBuf,
+        /// Why not.
+        cause: String,
+        /// What to do.
+        advice: String,
+    },
     /// A file of fixed-size records whose length is no multiple of the record's.
     #[error("{}: {length} bytes is no multiple of the record size {record}; the file is cut short or has another record size", .path.display())]
     Ragged {
@@ -175,9 +212,14 @@ pub enum InputError {
 }
 
 impl InputError {
-    /// Sorts an answer of the operating system about `path` into the kinds above.
+    /// Sorts an answer of the operating system about `path` into the kinds above. A cause that holds
+    /// an `InputError`, which a [`RangeSource`](crate::RangeSource) may make, is taken as that.
     pub fn from_io(path: impl Into<PathBuf>, cause: io::Error) -> InputError {
         let path = path.into();
+        let cause = match cause.downcast::<InputError>() {
+            Ok(fault) => return fault,
+            Err(cause) => cause,
+        };
         match cause.kind() {
             io::ErrorKind::NotFound => InputError::Missing { path },
             io::ErrorKind::PermissionDenied => InputError::Denied { path },
