@@ -1,0 +1,141 @@
+//! How a bucket is opened: the builders of the object stores, with the variables of the environment
+//! that belong to each.
+
+use crate::address::{Address, Scheme};
+use crate::settings::Settings;
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
+use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
+use object_store::{ClientConfigKey, ObjectStore, Result, RetryConfig};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Opens the bucket of an address. Nothing is connected to yet.
+pub(crate) fn open(settings: &Settings, address: &Address) -> Result<Arc<dyn ObjectStore>> {
+    // Fails if there is a provider already, which is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    match address.scheme {
+        Scheme::Gs => open_gs(settings, &address.authority),
+        Scheme::Az => open_az(settings, &address.authority),
+        Scheme::S3 | Scheme::Hdfs => open_s3(settings, &address.authority),
+    }
+}
+
+/// Trying again is done over all stores alike, so not below.
+fn once() -> RetryConfig {
+    RetryConfig { max_retries: 0, retry_timeout: Duration::ZERO, ..RetryConfig::default() }
+}
+
+/// A limit on a whole request would forbid slow connections; stalls are seen to elsewhere.
+const UNLIMITED: (ClientConfigKey, &str) = (ClientConfigKey::Timeout, "1day");
+
+fn open_s3(settings: &Settings, bucket: &str) -> Result<Arc<dyn ObjectStore>> {
+    let mut builder = AmazonS3Builder::new()
+        .with_bucket_name(bucket)
+        .with_retry(once())
+        .with_config(AmazonS3ConfigKey::Client(UNLIMITED.0), UNLIMITED.1);
+    for (name, value) in settings.with_prefix("AWS_") {
+        if let Ok(key) = name.to_ascii_lowercase().parse() {
+            builder = builder.with_config(key, value);
+        }
+    }
+    // As the store's own tools call them.
+    for (name, key) in [
+        ("AWS_ENDPOINT_URL", AmazonS3ConfigKey::Endpoint),
+        ("AWS_ENDPOINT_URL_S3", AmazonS3ConfigKey::Endpoint),
+    ] {
+        if let Some(value) = settings.get(name) {
+            builder = builder.with_config(key, value);
+        }
+    }
+    const CREDENTIALS: [&str; 6] = [
+        "AWS_ACCESS_KEY_ID",
+        "AWS_SECRET_ACCESS_KEY",
+        "AWS_WEB_IDENTITY_TOKEN_FILE",
+        "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+        "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+        "AWS_METADATA_ENDPOINT",
+    ];
+    if !any(settings, &CREDENTIALS) {
+        builder = builder.with_skip_signature(true);
+    }
+    let endpoint = builder.get_config_value(&AmazonS3ConfigKey::Endpoint);
+    if is_plain(endpoint.as_deref()) {
+        builder = builder.with_allow_http(true);
+    }
+    Ok(Arc::new(builder.build()?))
+}
+
+fn open_gs(settings: &Settings, bucket: &str) -> Result<Arc<dyn ObjectStore>> {
+    let mut builder = GoogleCloudStorageBuilder::new()
+        .with_bucket_name(bucket)
+        .with_retry(once())
+        .with_config(GoogleConfigKey::Client(UNLIMITED.0), UNLIMITED.1);
+    for (name, value) in settings.with_prefix("GOOGLE_") {
+        if let Ok(key) = name.to_ascii_lowercase().parse() {
+            builder = builder.with_config(key, value);
+        }
+    }
+    const CREDENTIALS: [&str; 5] = [
+        "GOOGLE_SERVICE_ACCOUNT",
+        "GOOGLE_SERVICE_ACCOUNT_PATH",
+        "GOOGLE_SERVICE_ACCOUNT_KEY",
+        "GOOGLE_APPLICATION_CREDENTIALS",
+        "GOOGLE_BEARER_TOKEN",
+    ];
+    if !any(settings, &CREDENTIALS) {
+        builder = builder.with_skip_signature(true);
+    }
+    if is_plain(settings.get("GOOGLE_BASE_URL")) {
+        builder = builder.with_config(GoogleConfigKey::Client(ClientConfigKey::AllowHttp), "true");
+    }
+    Ok(Arc::new(builder.build()?))
+}
+
+fn open_az(settings: &Settings, container: &str) -> Result<Arc<dyn ObjectStore>> {
+    let mut builder = MicrosoftAzureBuilder::new()
+        .with_retry(once())
+        .with_config(AzureConfigKey::Client(UNLIMITED.0), UNLIMITED.1);
+    for (name, value) in settings.with_prefix("AZURE_") {
+        if let Ok(key) = name.to_ascii_lowercase().parse() {
+            builder = builder.with_config(key, value);
+        }
+    }
+    // As in abfss://container@account.dfs.core.windows.net/.
+    builder = match container.split_once('@') {
+        Some((container, host)) => {
+            let account = host.split('.').next().unwrap_or(host);
+            builder.with_container_name(container).with_account(account)
+        }
+        None => builder.with_container_name(container),
+    };
+    const CREDENTIALS: [&str; 10] = [
+        "AZURE_STORAGE_ACCOUNT_KEY",
+        "AZURE_STORAGE_ACCESS_KEY",
+        "AZURE_STORAGE_SAS_KEY",
+        "AZURE_STORAGE_SAS_TOKEN",
+        "AZURE_STORAGE_TOKEN",
+        "AZURE_STORAGE_CLIENT_ID",
+        "AZURE_CLIENT_ID",
+        "AZURE_FEDERATED_TOKEN_FILE",
+        "AZURE_USE_AZURE_CLI",
+        "AZURE_STORAGE_USE_EMULATOR",
+    ];
+    if !any(settings, &CREDENTIALS) {
+        builder = builder.with_skip_signature(true);
+    }
+    let endpoint = builder.get_config_value(&AzureConfigKey::Endpoint);
+    if is_plain(endpoint.as_deref()) {
+        builder = builder.with_allow_http(true);
+    }
+    Ok(Arc::new(builder.build()?))
+}
+
+fn any(settings: &Settings, names: &[&str]) -> bool {
+    names.iter().any(|name| settings.get(name).is_some())
+}
+
+/// Who names an endpoint without encryption wants it.
+fn is_plain(endpoint: Option<&str>) -> bool {
+    endpoint.is_some_and(|endpoint| endpoint.starts_with("http://"))
+}

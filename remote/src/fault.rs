@@ -1,0 +1,72 @@
+//! What can go wrong with one request, sorted by what follows from it: another try, or an error.
+
+use std::error::Error;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+use tegula::InputError;
+
+/// Why a request did not bring what was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// There is no such file.
+    Missing,
+    /// The file is another one than was listed.
+    Changed,
+    /// It cannot be had, and another try would not help.
+    Refused { cause: String, advice: String },
+    /// No answer, half of one, or one that asks to come back later.
+    Lost { cause: String },
+    /// Lost for good: all tries are used up.
+    GaveUp { cause: String, tries: u32, elapsed: Duration },
+}
+
+impl Fault {
+    pub(crate) fn lost(cause: impl Into<String>) -> Fault {
+        Fault::Lost { cause: cause.into() }
+    }
+
+    pub(crate) fn refused(cause: impl Into<String>, advice: impl Into<String>) -> Fault {
+        Fault::Refused { cause: cause.into(), advice: advice.into() }
+    }
+
+    /// The error of looking for `path`.
+    pub(crate) fn of_listing(self, path: &Path) -> InputError {
+        self.about(path, None)
+    }
+
+    /// The error of reading a file, as a source hands it to the engine.
+    pub(crate) fn of_reading(self, path: &Path, offset: u64) -> io::Error {
+        match self {
+            Fault::Missing => io::ErrorKind::NotFound.into(),
+            fault => io::Error::other(fault.about(path, Some(offset))),
+        }
+    }
+
+    fn about(self, path: &Path, offset: Option<u64>) -> InputError {
+        let path = path.to_path_buf();
+        match self {
+            Fault::Missing => InputError::Missing { path },
+            Fault::Changed => InputError::Changed { path },
+            Fault::Refused { cause, advice } => InputError::Refused { path, cause, advice },
+            Fault::Lost { cause } => {
+                InputError::Lost { path, offset, tries: 1, elapsed: Duration::ZERO, cause }
+            }
+            Fault::GaveUp { cause, tries, elapsed } => {
+                InputError::Lost { path, offset, tries, elapsed, cause }
+            }
+        }
+    }
+}
+
+/// An error and the errors behind it, outermost first.
+pub(crate) fn chain<'e>(
+    error: &'e (dyn Error + 'static),
+) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |&error| error.source())
+}
+
+/// What an error comes down to: the message of the one behind all others.
+pub(crate) fn innermost(error: &(dyn Error + 'static)) -> String {
+    chain(error).last().map(ToString::to_string).unwrap_or_default()
+}

@@ -1,0 +1,124 @@
+//! What a URL names, as a list of files in the order in which a local tree would be read: depth
+//! first, by the bytes of names. Hidden files are files; empty objects that only mark a folder are not.
+
+use crate::address::Address;
+use crate::fault::Fault;
+use crate::pattern::{Parts, Pattern, is_pattern};
+use crate::retry::{Patience, retry};
+use crate::store::{Child, Entry, Store};
+use std::path::Path;
+use tegula::InputError;
+
+/// The files that a URL names, which is given as it was for messages.
+///
+/// # Errors
+/// If there are none, but for a folder that is there and empty, and those of the store.
+pub(crate) async fn find<S: Store>(
+    store: &S,
+    address: &Address,
+    url: &Path,
+    patience: Patience,
+) -> Result<Vec<Entry>, InputError> {
+    let fault = |fault: Fault| fault.of_listing(url);
+    if let Some(found) = named(store, address, patience).await.map_err(fault)? {
+        return Ok(sorted(found));
+    }
+    if !is_pattern(&address.path) {
+        return Err(InputError::Missing { path: url.to_path_buf() });
+    }
+    let pattern = Pattern::parse(&address.path, address.is_folder).map_err(fault)?;
+    let found = matching(store, &pattern, patience).await.map_err(fault)?;
+    if found.is_empty() {
+        return Err(InputError::NoMatch { pattern: url.display().to_string() });
+    }
+    Ok(sorted(found))
+}
+
+/// The file or folder of that very name.
+async fn named<S: Store>(
+    store: &S,
+    address: &Address,
+    patience: Patience,
+) -> Result<Option<Vec<Entry>>, Fault> {
+    let Address { path, is_folder, .. } = address;
+    if !is_folder && let Some(file) = retry(patience, async || store.file(path).await).await? {
+        return Ok(Some(vec![file]));
+    }
+    store.tree(path, patience).await
+}
+
+/// What a pattern matches. Only folders that can hold a match are looked into.
+async fn matching<S: Store>(
+    store: &S,
+    pattern: &Pattern,
+    patience: Patience,
+) -> Result<Vec<Entry>, Fault> {
+    let mut found = Vec::new();
+    let mut folders = vec![(pattern.base.clone(), Parts::FIRST)];
+    while let Some((folder, parts)) = folders.pop() {
+        if pattern.goes_deep(parts) {
+            let below = store.tree(&folder, patience).await?.unwrap_or_default();
+            let from = if folder.is_empty() { 0 } else { folder.len() + 1 };
+            found.extend(below.into_iter().filter(|file| pattern.takes(parts, &file.path[from..])));
+            continue;
+        }
+        let children = retry(patience, async || store.children(&folder).await).await?;
+        for child in children.unwrap_or_default() {
+            match child {
+                Child::File(file) => {
+                    if pattern.takes_file(pattern.after(parts, name(&file.path), false)) {
+                        found.push(file);
+                    }
+                }
+                Child::Folder(path) => {
+                    let after = pattern.after(parts, name(&path), true);
+                    if pattern.takes_folder(after) {
+                        found.extend(store.tree(&path, patience).await?.unwrap_or_default());
+                    } else if !after.is_none() {
+                        folders.push((path, after));
+                    }
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// The order of a tree, in which names are compared one by one: `a/x` comes before `a.txt`, which it
+/// does not by the bytes of whole paths.
+fn sorted(mut files: Vec<Entry>) -> Vec<Entry> {
+    files.sort_unstable_by(|a, b| a.path.split('/').cmp(b.path.split('/')));
+    let mark: Vec<bool> = files
+        .iter()
+        .zip(files.iter().skip(1))
+        .map(|(file, next)| {
+            file.bytes == 0
+                && next.path.strip_prefix(&file.path).is_some_and(|rest| rest.starts_with('/'))
+        })
+        .collect();
+    let mut marks = mark.into_iter();
+    files.retain(|_| !marks.next().unwrap_or(false));
+    files
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &str, bytes: u64) -> Entry {
+        Entry { path: path.to_owned(), bytes, version: 0 }
+    }
+
+    #[test]
+    fn the_order_is_that_of_a_tree_and_marks_of_folders_are_no_files() {
+        let given =
+            [("a.txt", 1), ("a/x", 1), ("a", 0), ("a/y", 0), ("b", 0), ("a-b", 1), ("B", 1)];
+        let files = sorted(given.map(|(path, bytes)| file(path, bytes)).to_vec());
+        let names: Vec<_> = files.iter().map(|file| &*file.path).collect();
+        assert_eq!(names, ["B", "a/x", "a/y", "a-b", "a.txt", "b"]);
+    }
+}

@@ -1,0 +1,229 @@
+//! HDFS, by its own protocols: the namenode is asked for names and blocks, datanodes for bytes, whose
+//! checksums are checked. Settings are those of Hadoop: the files in `HADOOP_CONF_DIR`, and
+//! `HADOOP_USER_NAME`.
+//!
+//! A file that is open here is held to the blocks it had when its modification time was compared with
+//! the one listed. Blocks do not change, so what is read of them is of that version, and nothing needs
+//! to be asked again for the next range.
+
+use crate::address::Address;
+use crate::fault::Fault;
+use crate::retry::{Patience, no_answer, retry};
+use crate::settings::Settings;
+use crate::store::{Child, Entry, Store, Wanted, version};
+use futures_util::StreamExt;
+use hdfs_native::client::FileStatus;
+use hdfs_native::file::FileReader;
+use hdfs_native::{Client, ClientBuilder, HdfsError};
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::time::timeout;
+
+/// Files that stay open: more than readers there are at a time.
+const OPEN_FILES_MAX: usize = 256;
+
+/// A file system of HDFS.
+pub(crate) struct Hdfs {
+    client: Client,
+    open: Mutex<HashMap<String, Arc<FileReader>>>,
+}
+
+impl fmt::Debug for Hdfs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hdfs").finish_non_exhaustive()
+    }
+}
+
+impl Hdfs {
+    /// Connects to nothing yet.
+    pub(crate) fn new(settings: &Settings, address: &Address) -> Result<Hdfs, Fault> {
+        let mut builder = ClientBuilder::new().with_url(address.root.clone());
+        if let Some(folder) = settings.get("HADOOP_CONF_DIR") {
+            builder = builder.with_config_dir(folder);
+        }
+        if let Some(user) = settings.get("HADOOP_USER_NAME") {
+            builder = builder.with_user(user);
+        }
+        if address.authority.contains(':') {
+            // One namenode: nothing to fail over to, and trying again is done here.
+            builder = builder.with_config([("dfs.client.failover.max.attempts", "0")]);
+        }
+        let client = crate::runtime::block_on(async { builder.build() });
+        let client = client.map_err(|cause| Fault::lost(cause.to_string()))?.map_err(fault)?;
+        Ok(Hdfs { client, open: Mutex::default() })
+    }
+
+    /// The file of that version, open.
+    async fn open(&self, wanted: &Wanted<'_>) -> Result<Arc<FileReader>, Fault> {
+        let lock = || self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = lock().get(wanted.path) {
+            return Ok(Arc::clone(file));
+        }
+        let path = absolute(wanted.path);
+        let file = Arc::new(self.client.read(&path).await.map_err(fault)?);
+        // In this order: what is unchanged now was so when its blocks were asked for.
+        let now = entry(&self.client.get_file_info(&path).await.map_err(fault)?);
+        if now.version != wanted.version || file.file_length() as u64 != now.bytes {
+            return Err(Fault::Changed);
+        }
+        let mut open = lock();
+        if open.len() >= OPEN_FILES_MAX {
+            open.clear();
+        }
+        open.insert(wanted.path.to_owned(), Arc::clone(&file));
+        Ok(file)
+    }
+
+    async fn read_open(
+        file: &FileReader,
+        wanted: &Wanted<'_>,
+        into: &mut [u8],
+        got: &mut usize,
+    ) -> Result<(), Fault> {
+        let end = wanted.offset + into.len() as u64;
+        if end > file.file_length() as u64 {
+            return Err(Fault::Changed);
+        }
+        let mut bytes = Box::pin(file.read_range_stream(wanted.offset as usize, into.len()));
+        let stall = wanted.patience.stall();
+        loop {
+            let Ok(next) = timeout(stall, bytes.next()).await else {
+                return Err(Fault::lost(no_answer(stall)));
+            };
+            let Some(piece) = next else { return Ok(()) };
+            let piece = piece.map_err(fault)?;
+            let Some(place) = into.get_mut(*got..*got + piece.len()) else {
+                return Err(Fault::lost("more bytes came than were asked for"));
+            };
+            place.copy_from_slice(&piece);
+            *got += piece.len();
+        }
+    }
+}
+
+impl Store for Hdfs {
+    async fn file(&self, path: &str) -> Result<Option<Entry>, Fault> {
+        match self.client.get_file_info(&absolute(path)).await {
+            Ok(status) => Ok((!status.isdir).then(|| entry(&status))),
+            Err(cause) => missing(fault(cause)),
+        }
+    }
+
+    async fn children(&self, folder: &str) -> Result<Option<Vec<Child>>, Fault> {
+        match self.client.list_status(&absolute(folder), false).await {
+            // A file is listed as itself.
+            Ok(statuses) if statuses.iter().any(|status| status.path == absolute(folder)) => {
+                Ok(None)
+            }
+            Ok(statuses) => Ok(Some(statuses.iter().map(child).collect())),
+            Err(cause) => missing(fault(cause)),
+        }
+    }
+
+    async fn tree(&self, folder: &str, patience: Patience) -> Result<Option<Vec<Entry>>, Fault> {
+        let list = async |folder: &str| retry(patience, async || self.children(folder).await).await;
+        let Some(first) = list(folder).await? else { return Ok(None) };
+        let (mut files, mut folders, mut children) = (Vec::new(), Vec::new(), first);
+        loop {
+            for child in children {
+                match child {
+                    Child::File(file) => files.push(file),
+                    Child::Folder(path) => folders.push(path),
+                }
+            }
+            let Some(next) = folders.pop() else { return Ok(Some(files)) };
+            // A folder that is gone by now was never there.
+            children = list(&next).await?.unwrap_or_default();
+        }
+    }
+
+    async fn read(
+        &self,
+        wanted: &Wanted<'_>,
+        into: &mut [u8],
+        got: &mut usize,
+    ) -> Result<(), Fault> {
+        let stall = wanted.patience.stall();
+        let file = match timeout(stall, self.open(wanted)).await {
+            Ok(file) => file?,
+            Err(_) => return Err(Fault::lost(no_answer(stall))),
+        };
+        let result = Hdfs::read_open(&file, wanted, into, got).await;
+        if result.is_err() {
+            // The next try asks anew where the blocks are, and whether the file is still the same.
+            self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(wanted.path);
+        }
+        result
+    }
+}
+
+fn absolute(path: &str) -> String {
+    format!("/{path}")
+}
+
+fn entry(status: &FileStatus) -> Entry {
+    let bytes = status.length as u64;
+    Entry {
+        path: status.path.trim_start_matches('/').to_owned(),
+        bytes,
+        version: version(bytes, &status.modification_time.to_string()),
+    }
+}
+
+fn child(status: &FileStatus) -> Child {
+    if status.isdir {
+        Child::Folder(status.path.trim_start_matches('/').to_owned())
+    } else {
+        Child::File(entry(status))
+    }
+}
+
+/// What is not there is an answer.
+fn missing<T>(fault: Fault) -> Result<Option<T>, Fault> {
+    if fault == Fault::Missing { Ok(None) } else { Err(fault) }
+}
+
+/// What follows from an answer of HDFS, or from none.
+fn fault(cause: HdfsError) -> Fault {
+    const CREDENTIALS: &str = "check HADOOP_USER_NAME, or run kinit, and the file's permissions";
+    const CONFIGURATION: &str =
+        "write hdfs://host:port/path, or say in HADOOP_CONF_DIR where core-site.xml is";
+    let text = cause.to_string();
+    match cause {
+        HdfsError::FileNotFound(_) => Fault::Missing,
+        // All that is known of each datanode follows.
+        HdfsError::DataTransferError(said) => {
+            Fault::lost(said.split(": [").next().unwrap_or_default())
+        }
+        HdfsError::IOError(_)
+        | HdfsError::ChecksumError
+        | HdfsError::BlocksNotFound(_)
+        | HdfsError::InvalidRPCResponse(_)
+        | HdfsError::FatalRPCError(..) => Fault::Lost { cause: text },
+        HdfsError::RPCError(exception, message) => {
+            let name = exception.rsplit('.').next().unwrap_or(&exception);
+            let first = message.lines().next().unwrap_or_default();
+            let cause = format!("{name}: {first}");
+            match name {
+                "StandbyException" | "RetriableException" | "SafeModeException" => {
+                    Fault::Lost { cause }
+                }
+                // Said of what would be below a file.
+                "AccessControlException" if message.contains("(is not a directory)") => {
+                    Fault::Missing
+                }
+                "FileNotFoundException" => Fault::Missing,
+                "AccessControlException" => Fault::refused(cause, CREDENTIALS),
+                _ => Fault::refused(cause, "see the namenode's log"),
+            }
+        }
+        HdfsError::SASLError(_) | HdfsError::GSSAPIError(..) | HdfsError::NoSASLMechanism => {
+            Fault::refused(text, CREDENTIALS)
+        }
+        HdfsError::InvalidArgument(_)
+        | HdfsError::UrlParseError(_)
+        | HdfsError::XmlParseError(_) => Fault::refused(text, CONFIGURATION),
+        _ => Fault::refused(text, "see the namenode's log"),
+    }
+}

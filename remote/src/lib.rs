@@ -1,0 +1,41 @@
+//! Input that is kept elsewhere: in object stores (`s3://`, `gs://`, `az://`) and in HDFS
+//! (`hdfs://`). A URL goes in, with settings from the environment; an [`Input`] comes out, whose
+//! files are listed, with their lengths, and are read by ranges from as many threads as the engine
+//! reads with. A lost connection is tried again, within bounds; a file that changed is an error,
+//! never a mixture of the old and the new.
+//!
+//! ```no_run
+//! # fn main() -> tegula::Result<()> {
+//! let mut input = tegula_remote::input("s3://bucket/logs/2026-*/")?;
+//! input.append(tegula::Input::paths(["more.txt"])?);
+//! # Ok(())
+//! # }
+//! ```
+
+mod address;
+mod answer;
+mod bucket;
+mod fault;
+mod find;
+mod hdfs;
+mod object;
+mod pattern;
+mod retry;
+mod runtime;
+mod settings;
+mod source;
+mod store;
+
+pub use settings::Settings;
+
+use tegula::{Input, Result};
+
+/// What a URL names: a file, a folder with all below it in the order of names, or what a pattern
+/// (`*`, `?`, `[...]`, `**`) matches, as for local paths. Settings come from the environment.
+///
+/// # Errors
+/// [`InputError`](tegula::InputError): where the URL is malformed or nothing is there, the server
+/// does not answer or refuses, or settings are wrong.
+pub fn input(url: &str) -> Result<Input> {
+    Settings::from_env().input(url)
+}

@@ -1,0 +1,34 @@
+//! An object that is replaced, shortened or removed after it was listed ends the job with a message;
+//! never are old and new bytes counted together.
+
+use crate::common::{count, fault, settings, text};
+use std::fs;
+use tegula_remote_servers::S3;
+
+#[test]
+fn each_change_is_named() {
+    let server = S3::start();
+    let text = text(1 << 20);
+    let settings = settings(server.endpoint());
+    let changed = |change: &dyn Fn(), said: &str| {
+        server.put("texts", "one", &text);
+        let input = settings.input("s3://texts/one").unwrap();
+        change();
+        let message = fault(count(input, 2));
+        assert!(message.starts_with("s3://texts/one: ") && message.contains(said), "{message}");
+    };
+    let mut other = text.clone();
+    other[text.len() - 1] ^= 1;
+    changed(&|| server.put("texts", "one", &other), "changed after the job began");
+    changed(&|| server.put("texts", "one", &text[1..]), "changed after the job began");
+    changed(&|| server.put("texts", "one", b"x"), "changed after the job began");
+    changed(&|| server.put("texts", "one", b""), "changed after the job began");
+    changed(&|| fs::remove_file(server.path("texts", "one")).unwrap(), "vanished");
+    // The same bytes again are the same object.
+    let input = settings.input("s3://texts/one");
+    assert!(fault(input).contains("no such file"));
+    server.put("texts", "one", &text);
+    let input = settings.input("s3://texts/one").unwrap();
+    server.put("texts", "one", &text);
+    assert!(count(input, 2).is_ok());
+}

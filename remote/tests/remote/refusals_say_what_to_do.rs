@@ -1,0 +1,54 @@
+//! What cannot be had is one clear message: the URL, why not, and what to do. It comes soon.
+
+use crate::common::{SOON, fault, settings};
+use std::net::TcpListener;
+use std::time::Instant;
+use tegula_remote::Settings;
+use tegula_remote_servers::S3;
+
+#[test]
+fn each_refusal_names_the_url_the_cause_and_the_remedy() {
+    let server = S3::start();
+    server.put("bucket", "key", b"x");
+    let good = settings(server.endpoint());
+    let wrong_secret = good.clone().with("AWS_SECRET_ACCESS_KEY", "wrong");
+    let wrong_key = good.clone().with("AWS_ACCESS_KEY_ID", "wrong");
+    let unsigned = Settings::new().with("AWS_ENDPOINT_URL", server.endpoint());
+    let half = Settings::new().with("AWS_ACCESS_KEY_ID", "wrong");
+    let impatient = good.clone().with("TEGULA_REMOTE_TRIES", "0");
+    for (settings, url, said) in [
+        (&good, "s3://bucket/none", "no such file or folder; check the path"),
+        (&good, "s3://bucket/none*", "the pattern matches no file"),
+        (&good, "s3://bucket/k[", "not a valid pattern"),
+        (&good, "s3://none/key", "NoSuchBucket"),
+        (&good, "s3://none/", "check the bucket's name"),
+        (&good, "ftp://bucket/key", "use s3://, gs://, az:// or hdfs://"),
+        (&good, "s3:///key", "names no bucket"),
+        (&good, "s3://bucket/a//b", "cannot be read; rename it"),
+        (&wrong_secret, "s3://bucket/key", "check AWS_ACCESS_KEY_ID"),
+        (&wrong_key, "s3://bucket/key", "check AWS_ACCESS_KEY_ID"),
+        (&unsigned, "s3://bucket/key", "check AWS_ACCESS_KEY_ID"),
+        (&half, "s3://bucket/key", "check"),
+        (&impatient, "s3://bucket/key", "at least 1"),
+    ] {
+        let message = fault(settings.input(url));
+        assert!(message.starts_with(url) && message.contains(said), "{url}: {message}");
+        assert!(!message.contains(S3::SECRET) && message.lines().count() == 1, "{message}");
+    }
+}
+
+#[test]
+fn nobody_there_is_said_soon() {
+    let began = Instant::now();
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let settings = settings(format!("http://{free}"));
+    for url in ["s3://bucket/key".to_owned(), format!("hdfs://{free}/key")] {
+        let message = fault(settings.input(&url));
+        assert!(
+            message.starts_with(&url) && message.contains("no answer after 4 tries"),
+            "{message}"
+        );
+        assert!(message.contains("refused") && message.contains("check the network"), "{message}");
+    }
+    assert!(began.elapsed() < SOON);
+}

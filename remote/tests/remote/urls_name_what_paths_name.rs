@@ -1,0 +1,66 @@
+//! A folder of a store is read as the same folder on disk would be: the same files in the same order.
+
+use crate::common::{listing, settings};
+use tegula::Input;
+use tegula_remote_servers::S3;
+
+const NAMES: [&str; 10] = [
+    "logs/.hidden",
+    "logs/_SUCCESS",
+    "logs/2025-12/a.log",
+    "logs/2026-01/a.log",
+    "logs/2026-01/b.txt",
+    "logs/2026-01/deep/c.log",
+    "logs/2026-01.log",
+    "logs/2026-01-x",
+    "odd/[1] %20 ?#&+é.txt",
+    "z",
+];
+
+#[test]
+fn folders_and_patterns_give_the_files_of_the_same_tree_on_disk() {
+    let server = S3::start();
+    for name in NAMES {
+        server.put("bucket", name, name.as_bytes());
+    }
+    let settings = settings(server.endpoint());
+    let root = server.path("bucket", "");
+    for given in [
+        "",
+        "logs",
+        "logs/",
+        "logs/2026-01",
+        "z",
+        "logs/2026-*",
+        "logs/*/",
+        "logs/**/*.log",
+        "logs/*/?.log",
+        "**/c.log",
+        "l*/2026-01/[!b]*",
+        "odd/[1] %20 ?#&+é.txt",
+        "odd/*",
+        "*",
+    ] {
+        let found = settings.input(&format!("s3://bucket/{given}"));
+        let found = found.unwrap_or_else(|fault| panic!("{given}: {fault}"));
+        let local = Input::patterns([root.join(given)]).unwrap();
+        let mut expected = Vec::new();
+        for (name, bytes) in listing(&local) {
+            let name = name.strip_prefix(root.to_str().unwrap()).unwrap().trim_start_matches('/');
+            expected.push((format!("s3://bucket/{name}"), bytes));
+        }
+        assert_eq!(listing(&found), expected, "{given}");
+    }
+}
+
+#[test]
+fn lists_of_several_pages_are_whole() {
+    let server = S3::start();
+    for number in 0..2500 {
+        server.put("many", &format!("part-{number:05}"), b"x");
+    }
+    let input = settings(server.endpoint()).input("s3://many").unwrap();
+    let names: Vec<_> = listing(&input).into_iter().map(|(name, _)| name).collect();
+    assert!(names.is_sorted());
+    assert_eq!((names.len(), &*names[2499]), (2500, "s3://many/part-02499"));
+}
