@@ -31,7 +31,7 @@ NUMBER_INPUTS := picture.bmp points.bin lines.txt grid.npy square.npy large.npy 
 .PHONY: help run build test lint lint-rust lint-python miri loom bench bench-own bench-compare \
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
 	bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline corpus \
-	clean need-cargo need-lints need-miri need-python
+	clean need-cargo need-java need-lints need-miri need-python
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -43,7 +43,7 @@ run: need-cargo ## Count words and show what it took; INPUT=paths WORDS=whitespa
 build: need-cargo ## Build the release binary with all its commands
 	cargo build --release -p tegula-cli --all-features
 
-test: need-cargo ## Run all tests, those in the documentation too
+test: need-cargo need-java ## Run all tests, those in the documentation too
 	cargo test --workspace --all-features
 
 lint: lint-rust lint-python ## Check format and style of all code
@@ -51,7 +51,8 @@ lint: lint-rust lint-python ## Check format and style of all code
 lint-rust: need-lints
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --all-features --locked -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc -p tegula -p tegula-apps -p tegula-linalg --no-deps --locked
+	RUSTDOCFLAGS="-D warnings" cargo doc -p tegula -p tegula-apps -p tegula-linalg -p tegula-remote \
+		--no-deps --locked
 
 lint-python: $(VENV)/ruff-$(RUFF)
 	$(VENV)/bin/ruff check bench
@@ -194,6 +195,13 @@ need-cargo:
 		"rustup update stable" >&2; exit 1; }
 	@command -v cc >/dev/null || { echo "make: cc is missing, with which Rust links:" \
 		"apt-get install gcc" >&2; exit 1; }
+
+# For the tests of hdfs://.
+need-java:
+	@command -v java >/dev/null || { echo "make: java is missing, which HDFS runs on in the tests:" \
+		"apt-get install default-jdk-headless" >&2; exit 1; }
+	@command -v mvn >/dev/null || { echo "make: mvn is missing, which fetches HDFS for the tests:" \
+		"apt-get install maven" >&2; exit 1; }
 
 need-lints: need-cargo
 	@cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 || { \

@@ -1,6 +1,7 @@
 //! `tegula`, the command line: reads flags, runs a ready-made job, writes its answer. All work is
 //! done by the engine; here is only what faces the person at the terminal.
 
+mod arguments;
 mod exit;
 mod flags;
 mod format;

@@ -3,6 +3,7 @@
 //! after another, or an answer that is one document. All jobs of a command share its engine, its
 //! progress and its interrupt, and their figures are added up.
 
+use crate::arguments;
 use crate::flags::{AnswerFlags, RunFlags, grouping};
 use crate::format::Line;
 use crate::progress::{self, Shown};
@@ -108,7 +109,7 @@ impl<'a> Run<'a> {
 
     /// Looks up the input that arguments of the command line name.
     pub(crate) fn input(&mut self, paths: &[OsString]) -> Result<Input> {
-        self.time(Stage::Plan, |_| Input::patterns(paths))
+        self.time(Stage::Plan, |_| arguments::input(paths))
     }
 
     /// Runs one job. What it did is added to what the command reports.
