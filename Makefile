@@ -30,8 +30,8 @@ NUMBER_INPUTS := picture.bmp points.bin lines.txt grid.npy square.npy large.npy 
 .DELETE_ON_ERROR:
 .PHONY: help run build test lint lint-rust lint-python miri loom bench bench-own bench-compare \
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
-	bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline corpus \
-	clean need-cargo need-java need-lints need-miri need-python
+	bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline \
+	bench-compressed corpus clean need-cargo need-java need-lints need-miri need-python
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -99,6 +99,9 @@ bench-containers: need-cargo need-python $(CONTAINER_TEXTS:%=$(CORPUS)/%.txt) ##
 bench-index: build need-python $(INDEX_TEXTS:%=$(CORPUS)/%.txt) ## Time the inverted index beside Metis; METIS_WR=program
 	python3 bench/compare/index.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS) \
 		$(if $(METIS_WR),--metis $(METIS_WR))
+
+bench-compressed: build need-python $(CORPUS)/source100.txt ## Time word counts of compressed text beside its decompression alone
+	python3 bench/compare/compressed.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
 
 bench-numbers: build need-python $(NUMBER_INPUTS:%=$(CORPUS)/%) ## Time the jobs about numbers beside others; PHOENIX_TESTS=folder METIS_OBJ=folder
 	cargo build --release -p tegula-linalg --example direct

@@ -74,6 +74,11 @@ pub(crate) struct RunFlags {
     #[arg(long, help_heading = "Run")]
     pub(crate) skip_bad: bool,
 
+    /// Read compressed files as they are. Without it, gzip, zstd, bzip2 and LZ4 data, known by name or
+    /// content, is decompressed.
+    #[arg(long, help_heading = "Run")]
+    pub(crate) plain: bool,
+
     /// Progress on standard error: a bar where that is a terminal (auto), a line (plain) or a JSON
     /// object (json) every second, or nothing (off).
     #[arg(long, value_enum, default_value_t = Show::Auto, help_heading = "Watch")]

@@ -100,6 +100,7 @@ impl<'a> Run<'a> {
             split_bytes: self.flags.split.0,
             pipeline: self.flags.pipeline.into(),
             skip_bad: self.flags.skip_bad,
+            plain: self.flags.plain,
             progress: Some(Arc::clone(&self.progress)),
             timeline: self.timeline.clone(),
             cancel: self.session.cancel().clone(),

@@ -34,6 +34,7 @@ pub(crate) fn table(stats: &Stats) -> String {
                 stats.files_passed_over
             ),
         ),
+        ("compressed", compressed(stats)),
         ("tiles", format!("{} of {}", stats.tiles, size::show(stats.tile_bytes))),
         (
             "splits",
@@ -92,6 +93,16 @@ fn group_text(group: &GroupShare) -> String {
     )
 }
 
+/// `gzip, 1.00 MiB of 4.00 MiB in 2 files`, for each format.
+fn compressed(stats: &Stats) -> String {
+    let formats = stats.compressed.iter().map(|one| {
+        let (small, large) = (size::show(one.compressed_bytes), size::show(one.bytes));
+        format!("{}, {small} of {large} in {} files", one.format, one.files)
+    });
+    let formats: Vec<String> = formats.collect();
+    if formats.is_empty() { "nothing".to_owned() } else { formats.join("; ") }
+}
+
 /// Input per second of all stages together, by the clock and by processor time.
 fn throughput(stats: &Stats) -> String {
     let rate =
@@ -124,6 +135,9 @@ pub(crate) fn json(stats: &Stats) -> Value {
             "splits_remote": group.splits_remote,
         })
     });
+    let compressed = stats.compressed.iter().map(|one| {
+        json!({ "format": one.format, "files": one.files, "compressed_bytes": one.compressed_bytes, "bytes": one.bytes })
+    });
     json!({
         "stages": stages.collect::<Vec<_>>(),
         "ingest_busy_s": stats.ingest_busy.as_secs_f64(),
@@ -134,6 +148,7 @@ pub(crate) fn json(stats: &Stats) -> Value {
         "files": stats.files,
         "files_passed_over": stats.files_passed_over,
         "bytes": stats.bytes,
+        "compressed": compressed.collect::<Vec<_>>(),
         "tiles": stats.tiles,
         "tile_bytes": stats.tile_bytes,
         "splits": stats.splits,

@@ -59,7 +59,8 @@ impl BadRecords {
     ) -> Result<()> {
         let (origin, offset) = (split.origin(), split.offset() + inside as u64);
         let known_line = || match origin.kind {
-            OriginKind::Stream { newlines: Some(before), .. } => {
+            OriginKind::Stream { newlines: Some(before), .. }
+            | OriginKind::Packed { newlines: Some(before), .. } => {
                 Some(before + newlines(&split.bytes()[..inside]) + 1)
             }
             _ => None,

@@ -201,6 +201,37 @@ pub enum InputError {
         /// Size of a record, in bytes.
         record: u64,
     },
+    /// A compressed file that ends too early.
+    #[error("{}: the {format} data is cut short: it ends at byte {offset} of the file; get the whole file, or read it as it is (--plain)", .path.display())]
+    Truncated {
+        /// The path.
+        path: PathBuf,
+        /// The format, as `gzip`.
+        format: &'static str,
+        /// Where the data ends, in compressed bytes from the file's start.
+        offset: u64,
+    },
+    /// A compressed file that cannot be decompressed, or whose checksum is not that of what it gives.
+    #[error("{}: the {format} data is damaged near byte {offset} of the file: {cause}; get the file anew, or read it as it is (--plain)", .path.display())]
+    Damaged {
+        /// The path.
+        path: PathBuf,
+        /// The format, as `gzip`.
+        format: &'static str,
+        /// Up to where the data was used, in compressed bytes from the file's start: the damage is
+        /// there, or not far before.
+        offset: u64,
+        /// What is wrong.
+        cause: String,
+    },
+    /// A file whose name is that of a compressed one, and whose first bytes are not.
+    #[error("{}: is named as {format} data, but does not begin as such: it is cut short, damaged or misnamed; rename it, or read it as it is (--plain)", .path.display())]
+    Misnamed {
+        /// The path.
+        path: PathBuf,
+        /// The format that the name says, as `gzip`.
+        format: &'static str,
+    },
     /// Any other answer of the operating system.
     #[error("{}: cannot be read: {cause}", .path.display())]
     Read {

@@ -11,6 +11,7 @@
 pub mod aggregate;
 mod bad;
 mod cancel;
+mod codec;
 pub mod combine;
 pub mod container;
 mod engine;
@@ -44,6 +45,7 @@ pub mod topology;
 pub use aggregate::*;
 pub use bad::{BAD_RECORDS_SHOWN, BadRecord};
 pub use cancel::Cancel;
+pub use codec::FormatFigures;
 pub use combine::*;
 pub use engine::{Engine, EngineBuilder, Grouping};
 pub use error::{Error, InputError, MemoryError, OutputError, Place, Result, StorageError};

@@ -50,6 +50,10 @@ pub struct Options {
     /// Count the records that the map refuses ([`Split::bad`](crate::Split::bad)) and go on, instead of
     /// failing at the first; [`Stats`](crate::Stats) has their number and where the first ones are.
     pub skip_bad: bool,
+    /// Read every file as it is, even one that is compressed. Default: files and streams that are
+    /// gzip, zstd, bzip2 or LZ4 data, by their name or their first bytes, are decompressed. Bytes in
+    /// memory never are.
+    pub plain: bool,
     /// Live counters, for a progress bar.
     pub progress: Option<Arc<Progress>>,
     /// Records what each thread does when.

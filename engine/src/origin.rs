@@ -6,6 +6,7 @@
 
 use crate::error::Place;
 use crate::input::{FileList, RangeSource, open_file};
+use crate::plan::Material;
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
@@ -31,6 +32,13 @@ pub(crate) enum OriginKind<'s> {
         file: usize,
     },
     Memory(&'s [u8]),
+    /// A compressed file; places in it are those of its decompressed bytes.
+    Packed {
+        material: &'s Material,
+        file: usize,
+        /// Newlines before the split, where they are counted.
+        newlines: Option<u64>,
+    },
     Stream {
         name: &'s Path,
         /// Newlines before the split, where they are counted.
@@ -51,6 +59,7 @@ impl Origin<'_> {
                 files.path(file)
             }
             OriginKind::Memory(_) => PathBuf::from(MEMORY),
+            OriginKind::Packed { material, file, .. } => material.path(file),
             OriginKind::Stream { name, .. } => name.to_path_buf(),
         }
     }
@@ -62,7 +71,9 @@ impl Origin<'_> {
     /// Its file's number in its part of the plan.
     pub(crate) fn file(&self) -> usize {
         match self.kind {
-            OriginKind::File { file, .. } | OriginKind::Range { file, .. } => file,
+            OriginKind::File { file, .. }
+            | OriginKind::Range { file, .. }
+            | OriginKind::Packed { file, .. } => file,
             OriginKind::Memory(_) | OriginKind::Stream { .. } => 0,
         }
     }
@@ -81,7 +92,7 @@ impl Origin<'_> {
             OriginKind::Memory(bytes) => {
                 Some(newlines(&bytes[range.start as usize..range.end as usize]))
             }
-            OriginKind::Stream { .. } => None,
+            OriginKind::Packed { .. } | OriginKind::Stream { .. } => None,
         }
     }
 }

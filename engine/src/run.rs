@@ -3,6 +3,7 @@
 
 use crate::aggregate::Aggregate;
 use crate::bad::{BadRecord, BadRecords};
+use crate::codec::recognise;
 use crate::container::{KeyRange, Kind};
 use crate::engine::Core;
 use crate::error::Result;
@@ -43,6 +44,7 @@ pub(crate) fn run<J: Job, K: Kind>(
     K::check(key_range)?;
 
     let plan = clock.time(Stage::Plan, || {
+        let input = recognise(input, options.plain, core.pool(), &failure)?;
         let unit_bytes = sizing::unit_bytes(core.topology());
         Plan::new(input, job.cut(), options, sizing::SPLIT_BYTES, unit_bytes)
     })?;
@@ -136,6 +138,7 @@ fn stats<J: Job>(
         files: plan.files,
         files_passed_over: plan.passed_over,
         bytes: mapped.bytes,
+        compressed: plan.tally.figures(),
         tiles: plan.tiles() + mapped.stream_tiles,
         tile_bytes: plan.tile_bytes,
         splits: mapped.splits,

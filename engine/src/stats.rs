@@ -1,6 +1,7 @@
 //! What a finished run did: per stage seconds, bytes, tiles, distinct keys, peak memory.
 
 use crate::bad::{BAD_RECORDS_SHOWN, BadRecord};
+use crate::codec::FormatFigures;
 use crate::error::{Place, Result};
 use crate::failure::guard;
 use crate::map::{add_shares, add_times};
@@ -36,8 +37,10 @@ pub struct Stats {
     pub files: u64,
     /// Symbolic links and special files that stand in the given folders and were not read.
     pub files_passed_over: u64,
-    /// Input bytes.
+    /// Input bytes, decompressed.
     pub bytes: u64,
+    /// What of the input was compressed, by format.
+    pub compressed: Vec<FormatFigures>,
     /// Tiles (sub-jobs) the input was cut into.
     pub tiles: u64,
     /// Size of a tile, in bytes.
@@ -91,6 +94,8 @@ impl Stats {
         add_shares(&mut self.groups, &later.groups);
         add_times(&mut self.map_idle, &later.map_idle);
         let bad_first = self.bad_first.iter().chain(&later.bad_first).cloned();
+        let mut compressed = std::mem::take(&mut self.compressed);
+        later.compressed.iter().for_each(|figures| figures.add_to(&mut compressed));
         *self = Stats {
             stages: std::mem::take(&mut self.stages),
             ingest_busy: self.ingest_busy + later.ingest_busy,
@@ -104,6 +109,7 @@ impl Stats {
             files: self.files + later.files,
             files_passed_over: self.files_passed_over + later.files_passed_over,
             bytes: self.bytes + later.bytes,
+            compressed,
             tiles: self.tiles + later.tiles,
             tile_bytes: self.tile_bytes.max(later.tile_bytes),
             splits: self.splits + later.splits,

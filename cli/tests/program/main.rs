@@ -6,6 +6,7 @@ mod answers_come_in_the_order_and_form_asked_for;
 mod bad_input_is_one_clear_line;
 mod bad_records_are_named_or_skipped;
 mod closed_pipes_end_quietly;
+mod compressed_files_are_kept_small;
 mod counts_are_exact;
 mod every_command_bears_odd_input;
 mod generated_input_is_the_same_again;

@@ -189,7 +189,7 @@ impl OpenFile {
         let (material, wanted) = (&ranged.material, (ranged.number, file));
         let handle = match &self.0 {
             Some((open, handle)) if *open == wanted => handle,
-            _ => &self.0.insert((wanted, open(material, file)?)).1,
+            _ => &self.0.insert((wanted, open_planned(material, file)?)).1,
         };
         let mut offset = from;
         while !into.is_empty() {
@@ -241,7 +241,8 @@ impl Reader {
     }
 }
 
-fn open(material: &Material, file: usize) -> Result<File, InputError> {
+/// Opens a file of the plan.
+pub(crate) fn open_planned(material: &Material, file: usize) -> Result<File, InputError> {
     let path = material.path(file);
     open_file(&path).map_err(|cause| {
         match cause.kind() {

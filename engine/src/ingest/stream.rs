@@ -4,6 +4,7 @@
 
 use super::buffer::Buffer;
 use super::tiles::read_tiles;
+use crate::codec::{Feed, Format, HEAD_BYTES, Head, Reading, Source, Tally, may_become, sniff};
 use crate::error::{Error, InputError, Result};
 use crate::input::{Cut, StreamKind, StreamSource};
 use crate::memory::BlockPool;
@@ -42,6 +43,7 @@ pub(crate) struct Block {
 
 /// What lies between the reader and the workers of one stream: at most `buffers` of blocks.
 pub(crate) struct StreamQueue {
+    memory: Arc<BlockPool>,
     state: Mutex<State>,
     freed: Condvar,
 }
@@ -73,7 +75,8 @@ impl StreamQueue {
         let bytes = split_bytes.clamp(BLOCK_BYTES_LEAST, BLOCK_BYTES_MOST) as usize;
         let free: Result<Vec<_>, _> = (0..buffers).map(|_| Buffer::new(blocks, bytes)).collect();
         let state = State { ready: VecDeque::new(), free: free?, ended: false, blocks: 0 };
-        Ok(StreamQueue { state: Mutex::new(state), freed: Condvar::new() })
+        let memory = Arc::clone(blocks);
+        Ok(StreamQueue { memory, state: Mutex::new(state), freed: Condvar::new() })
     }
 
     pub(crate) fn next(&self) -> Next {
@@ -130,19 +133,23 @@ impl StreamQueue {
 
 /// Reads a stream to its end into `queue`; `wake` tells the workers of each block. Ends early, with
 /// [`Error::Cancelled`], when `stopped` says so. The queue is ended in any case.
-/// Returns the stream's length in bytes.
+/// A compressed stream is decompressed, and counted by `tally`.
+/// Returns the stream's length in bytes, decompressed.
 pub(crate) fn read_stream(
     stream: &StreamSource,
     cut: &Cut,
     queue: &StreamQueue,
-    stopped: &dyn Fn() -> bool,
+    tally: &Tally,
+    stopped: &(dyn Fn() -> bool + Sync),
     wake: &dyn Fn(),
 ) -> Result<u64> {
     // Even when looking for a border panics, for the workers wait for the end.
     let _ending = Ending { queue, wake };
     match &stream.kind {
         StreamKind::Tiles(tiles) => read_tiles(&stream.name, tiles, cut, queue, stopped, wake),
-        StreamKind::Stdin | StreamKind::Path => read_blocks(stream, cut, queue, stopped, wake),
+        StreamKind::Stdin | StreamKind::Path => {
+            read_blocks(stream, cut, queue, tally, stopped, wake)
+        }
     }
 }
 
@@ -162,26 +169,29 @@ fn read_blocks(
     stream: &StreamSource,
     cut: &Cut,
     queue: &StreamQueue,
-    stopped: &dyn Fn() -> bool,
+    tally: &Tally,
+    stopped: &(dyn Fn() -> bool + Sync),
     wake: &dyn Fn(),
 ) -> Result<u64> {
-    let source = Open::new(stream)?;
+    let mut source = Bytes::of(stream, Open::new(stream, stopped)?, &queue.memory)?;
     let mut buffer = queue.take_free(stopped)?;
     let (mut have, mut offset, mut looked) = (0_usize, 0_u64, 0_usize);
     let mut newlines = cut.is_lines().then_some(0);
     let mut want = buffer.capacity();
     loop {
         let reading = timeline::begin(timeline::Kind::Read);
-        let count = source.read(&mut buffer.bytes_mut()[have..want], stopped)?;
+        let count = source.read(&mut buffer.bytes_mut()[have..want])?;
         reading.end();
         have += count;
         let ended = count == 0;
         if ended {
-            check_whole_records(stream, cut, offset + have as u64)?;
+            let length = offset + have as u64;
+            check_whole_records(stream, cut, length)?;
+            source.count_in(tally, length);
             if have > 0 {
                 queue.push(buffer, have, offset, newlines);
             }
-            return Ok(offset + have as u64);
+            return Ok(length);
         }
         if have < want {
             continue;
@@ -189,7 +199,7 @@ fn read_blocks(
         // Borders before `looked` were looked for in vain; one byte is looked at again, for a border
         // lies between two.
         let from = looked.saturating_sub(1);
-        let Some(border) = last_border(cut, &buffer.bytes()[..have], from) else {
+        let Some(border) = cut.last_border_from(&buffer.bytes()[..have], from) else {
             looked = have;
             buffer.reserve(2 * have, have)?;
             want = buffer.capacity();
@@ -209,14 +219,6 @@ fn read_blocks(
     }
 }
 
-fn last_border(cut: &Cut, bytes: &[u8], from: usize) -> Option<usize> {
-    match cut {
-        // Records of a fixed size are counted from the block's start, itself a border.
-        Cut::Fixed(_) => cut.find_last_border(bytes),
-        _ => cut.find_last_border(&bytes[from..]).map(|border| from + border),
-    }
-}
-
 fn check_whole_records(stream: &StreamSource, cut: &Cut, length: u64) -> Result<(), InputError> {
     match *cut {
         Cut::Fixed(record) if !length.is_multiple_of(record) => {
@@ -226,14 +228,112 @@ fn check_whole_records(stream: &StreamSource, cut: &Cut, length: u64) -> Result<
     }
 }
 
+/// A stream's bytes, decompressed.
+enum Bytes<'s> {
+    /// First those that were looked at, from an index on.
+    Plain {
+        head: Vec<u8>,
+        shown: usize,
+        rest: Open<'s>,
+    },
+    Packed {
+        format: Format,
+        reading: Box<Reading<'s>>,
+        name: &'s Path,
+    },
+}
+
+impl<'s> Bytes<'s> {
+    /// Looks at a stream's first bytes, and decompresses what they show to be compressed.
+    fn of(
+        stream: &'s StreamSource,
+        mut open: Open<'s>,
+        memory: &Arc<BlockPool>,
+    ) -> Result<Bytes<'s>> {
+        let named = Format::of_name(&stream.name).filter(|_| !stream.plain);
+        let mut head = Vec::new();
+        if !stream.plain {
+            head.resize(HEAD_BYTES, 0);
+            let mut have = 0;
+            while have < HEAD_BYTES && (named.is_some() || may_become(&head[..have])) {
+                match open.read(have as u64, &mut head[have..])? {
+                    0 => break,
+                    count => have += count,
+                }
+            }
+            head.truncate(have);
+        }
+        match sniff(&Head { bytes: &head, named }) {
+            Some(Format::Plain) => Ok(Bytes::Plain { head, shown: 0, rest: open }),
+            Some(format) => {
+                let name = stream.name.as_path();
+                let source = Source::new(Headed { head, rest: open }, 0..u64::MAX);
+                let reading = Box::new(Reading::new(format, source, memory)?);
+                Ok(Bytes::Packed { format, reading, name })
+            }
+            None => {
+                let format = named.unwrap_or(Format::Plain).name();
+                Err(InputError::Misnamed { path: stream.name.clone(), format }.into())
+            }
+        }
+    }
+
+    /// Reads some bytes; 0 at the end.
+    fn read(&mut self, into: &mut [u8]) -> Result<usize> {
+        match self {
+            Bytes::Plain { head, shown, rest } => {
+                let left = &head[*shown..];
+                if left.is_empty() {
+                    return rest.read(0, into);
+                }
+                let count = left.len().min(into.len());
+                into[..count].copy_from_slice(&left[..count]);
+                *shown += count;
+                Ok(count)
+            }
+            Bytes::Packed { reading, name, .. } => reading.read(into, || name.to_path_buf()),
+        }
+    }
+
+    /// Counts a stream that has ended, if it was compressed.
+    fn count_in(&mut self, tally: &Tally, length: u64) {
+        if let Bytes::Packed { format, reading, .. } = self {
+            tally.add(*format, reading.position(), length);
+        }
+    }
+}
+
+/// A stream whose first bytes were read before.
+struct Headed<'s> {
+    head: Vec<u8>,
+    rest: Open<'s>,
+}
+
+impl Feed for Headed<'_> {
+    fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<usize> {
+        match usize::try_from(offset).ok().and_then(|offset| self.head.get(offset..)) {
+            Some(left) if !left.is_empty() => {
+                let count = left.len().min(into.len());
+                into[..count].copy_from_slice(&left[..count]);
+                Ok(count)
+            }
+            _ => self.rest.read(offset, into),
+        }
+    }
+}
+
 /// An open stream.
 struct Open<'s> {
     name: &'s Path,
     file: Option<OwnedFd>,
+    stopped: &'s (dyn Fn() -> bool + Sync),
 }
 
 impl<'s> Open<'s> {
-    fn new(stream: &'s StreamSource) -> Result<Open<'s>, InputError> {
+    fn new(
+        stream: &'s StreamSource,
+        stopped: &'s (dyn Fn() -> bool + Sync),
+    ) -> Result<Open<'s>, InputError> {
         let name = stream.name.as_path();
         let file = match &stream.kind {
             StreamKind::Stdin | StreamKind::Tiles(_) => None,
@@ -244,16 +344,17 @@ impl<'s> Open<'s> {
                 Some(opened.map_err(|cause| InputError::from_io(name, cause.into()))?)
             }
         };
-        Ok(Open { name, file })
+        Ok(Open { name, file, stopped })
     }
+}
 
-    /// Reads some bytes; 0 at the end.
-    fn read(&self, into: &mut [u8], stopped: &dyn Fn() -> bool) -> Result<usize> {
+impl Feed for Open<'_> {
+    fn read(&mut self, _offset: u64, into: &mut [u8]) -> Result<usize> {
         let stdin = io::stdin();
         let file: BorrowedFd<'_> = self.file.as_ref().map_or(stdin.as_fd(), AsFd::as_fd);
         let fault = |cause: Errno| Error::from(InputError::from_io(self.name, cause.into()));
         loop {
-            if stopped() {
+            if (self.stopped)() {
                 return Err(Error::Cancelled);
             }
             let mut wanted = [PollFd::from_borrowed_fd(file, PollFlags::IN)];

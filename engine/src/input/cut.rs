@@ -9,7 +9,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Cut {
-    /// Behind each newline.
+    /// Behind each newline. Of a line that ends in `\r\n`, the `\r` is the last byte.
     Lines,
     /// Behind each byte of a set. See [`Cut::around`] for words.
     After(ByteSet),
@@ -114,6 +114,15 @@ impl Cut {
                 (whole > 0).then_some(whole as usize)
             }
             Cut::Whole => None,
+        }
+    }
+
+    /// The last border of `bytes` at an index above `from`, other than their end. Borders of a fixed
+    /// size are counted from the start of `bytes`, itself one.
+    pub(crate) fn last_border_from(&self, bytes: &[u8], from: usize) -> Option<usize> {
+        match self {
+            Cut::Fixed(_) => self.find_last_border(bytes),
+            _ => self.find_last_border(&bytes[from..]).map(|border| from + border),
         }
     }
 }

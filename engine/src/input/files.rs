@@ -6,18 +6,27 @@ use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::num::NonZeroUsize;
+use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Consecutive regular files, in the order in which they are to be read.
 #[derive(Debug, Default)]
 pub(crate) struct FileList {
-    folder_names: Names,
-    folder_parents: Vec<Option<Folder>>,
+    /// Shared by the parts of a list.
+    above: Arc<Folders>,
     names: Names,
     folders: Vec<Option<Folder>>,
     lengths: Vec<u64>,
+}
+
+/// The folders that files lie in.
+#[derive(Clone, Debug, Default)]
+struct Folders {
+    names: Names,
+    parents: Vec<Option<Folder>>,
 }
 
 /// A folder of one [`FileList`]: its index there plus 1, so that `Option<Folder>` is one word.
@@ -45,22 +54,23 @@ impl FileList {
     /// The file's path: as given, or below the folder as given. Costs one allocation.
     pub(crate) fn path(&self, file: usize) -> PathBuf {
         let mut path = PathBuf::new();
-        self.open_folder(self.folders[file], &mut path);
+        self.above.open(self.folders[file], &mut path);
         path.push(self.names.get(file));
         path
     }
 
     /// Adds a folder. Without a parent, `name` is a path as given.
     pub(super) fn add_folder(&mut self, parent: Option<Folder>, name: &OsStr) -> Folder {
-        self.folder_names.push(name);
-        self.folder_parents.push(parent);
-        Folder(NonZeroUsize::MIN.saturating_add(self.folder_parents.len() - 1))
+        let above = Arc::make_mut(&mut self.above);
+        above.names.push(name);
+        above.parents.push(parent);
+        Folder(NonZeroUsize::MIN.saturating_add(above.parents.len() - 1))
     }
 
     /// The folder of that path, added unless it is the latest one added.
     pub(super) fn folder_at(&mut self, path: &Path) -> Folder {
-        match self.folder_parents.iter().zip(1..).last() {
-            Some((None, count)) if self.folder_names.get(count - 1) == path => {
+        match self.above.parents.iter().zip(1..).last() {
+            Some((None, count)) if self.above.names.get(count - 1) == path => {
                 Folder(NonZeroUsize::MIN.saturating_add(count - 1))
             }
             _ => self.add_folder(None, path.as_os_str()),
@@ -74,18 +84,29 @@ impl FileList {
         self.lengths.push(bytes);
     }
 
-    fn open_folder(&self, folder: Option<Folder>, path: &mut PathBuf) {
+    /// A list of some of the files, in the same order.
+    pub(crate) fn part(&self, files: Range<usize>) -> FileList {
+        let mut part = FileList { above: Arc::clone(&self.above), ..FileList::default() };
+        for file in files {
+            part.add_file(self.folders[file], self.names.get(file), self.lengths[file]);
+        }
+        part
+    }
+}
+
+impl Folders {
+    fn open(&self, folder: Option<Folder>, path: &mut PathBuf) {
         // Folders nest no deeper than a path of the system is long, so recursion is safe here.
         if let Some(Folder(number)) = folder {
             let index = number.get() - 1;
-            self.open_folder(self.folder_parents[index], path);
-            path.push(self.folder_names.get(index));
+            self.open(self.parents[index], path);
+            path.push(self.names.get(index));
         }
     }
 }
 
 /// Names end to end.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Names {
     bytes: Vec<u8>,
     ends: Vec<usize>,
@@ -113,13 +134,13 @@ impl FileList {
     /// Memory held by the list, in bytes.
     pub(super) fn memory_bytes(&self) -> usize {
         let words = [
-            self.folder_parents.capacity(),
-            self.folder_names.ends.capacity(),
+            self.above.parents.capacity(),
+            self.above.names.ends.capacity(),
             self.folders.capacity(),
             self.lengths.capacity(),
             self.names.ends.capacity(),
         ];
-        let names = self.folder_names.bytes.capacity() + self.names.bytes.capacity();
+        let names = self.above.names.bytes.capacity() + self.names.bytes.capacity();
         words.iter().sum::<usize>() * size_of::<u64>() + names
     }
 }

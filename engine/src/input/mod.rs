@@ -20,6 +20,7 @@ pub use range_source::RangeSource;
 pub use tile_source::TileSource;
 pub(crate) use tile_source::TileStream;
 
+use crate::codec::Format;
 use crate::error::Result;
 use crate::origin::MEMORY;
 use std::ffi::OsStr;
@@ -47,10 +48,22 @@ pub(crate) enum Source {
     Files(FileList),
     /// Files of a source of the caller's, read in parallel at any offset.
     Ranges(Arc<dyn RangeSource>, FileList),
+    /// Files of which some are compressed, each read in order.
+    Packed(PackedFiles),
     /// Bytes that come once and in order, their number unknown.
     Stream(StreamSource),
     /// Bytes that are there.
     Memory(Arc<Vec<u8>>),
+}
+
+/// Files that are decompressed as they are read.
+#[derive(Debug)]
+pub(crate) struct PackedFiles {
+    /// Where they are kept, if not in the file system.
+    pub(crate) from: Option<Arc<dyn RangeSource>>,
+    pub(crate) files: FileList,
+    /// Of each file.
+    pub(crate) formats: Vec<Format>,
 }
 
 /// Something to read in order until it ends.
@@ -59,6 +72,8 @@ pub(crate) struct StreamSource {
     /// The path to open, or what standard input is called in messages.
     pub(crate) name: PathBuf,
     pub(crate) kind: StreamKind,
+    /// Whether it is read as it is, even if it is compressed.
+    pub(crate) plain: bool,
 }
 
 /// How to open a stream.
@@ -160,7 +175,7 @@ impl Input {
     /// ```
     pub fn tiles(name: impl AsRef<Path>, source: impl TileSource + 'static) -> Input {
         let kind = StreamKind::Tiles(TileStream::new(source));
-        let stream = StreamSource { name: name.as_ref().to_path_buf(), kind };
+        let stream = StreamSource { name: name.as_ref().to_path_buf(), kind, plain: true };
         Input { sources: vec![Source::Stream(stream)], passed_over: 0 }
     }
 
@@ -175,11 +190,15 @@ impl Input {
     pub fn listing(&self) -> impl Iterator<Item = (PathBuf, Option<u64>)> {
         self.sources.iter().flat_map(|source| {
             let count = match source {
-                Source::Files(files) | Source::Ranges(_, files) => files.len(),
+                Source::Files(files)
+                | Source::Ranges(_, files)
+                | Source::Packed(PackedFiles { files, .. }) => files.len(),
                 Source::Stream(_) | Source::Memory(_) => 1,
             };
             (0..count).map(move |place| match source {
-                Source::Files(files) | Source::Ranges(_, files) => {
+                Source::Files(files)
+                | Source::Ranges(_, files)
+                | Source::Packed(PackedFiles { files, .. }) => {
                     (files.path(place), Some(files.bytes(place)))
                 }
                 Source::Stream(stream) => (stream.name.clone(), None),
@@ -212,10 +231,14 @@ impl Input {
 
 impl StreamSource {
     fn stdin() -> StreamSource {
-        StreamSource { name: PathBuf::from("standard input"), kind: StreamKind::Stdin }
+        StreamSource {
+            name: PathBuf::from("standard input"),
+            kind: StreamKind::Stdin,
+            plain: false,
+        }
     }
 
     fn path(path: &Path) -> StreamSource {
-        StreamSource { name: path.to_path_buf(), kind: StreamKind::Path }
+        StreamSource { name: path.to_path_buf(), kind: StreamKind::Path, plain: false }
     }
 }

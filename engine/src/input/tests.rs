@@ -34,7 +34,9 @@ fn shown(input: &Input, root: &Path) -> Vec<String> {
         match source {
             Source::Files(files) => shown.extend(files.iter().map(|(path, _)| below(&path))),
             Source::Stream(stream) => shown.push(format!("<{}", below(&stream.name))),
-            Source::Memory(_) | Source::Ranges(..) => shown.push("memory".to_owned()),
+            Source::Memory(_) | Source::Ranges(..) | Source::Packed(_) => {
+                shown.push("memory".to_owned());
+            }
         }
     }
     shown

@@ -7,6 +7,7 @@ mod worker;
 
 use crate::aggregate::Aggregate;
 use crate::bad::BadRecords;
+use crate::codec::Supply;
 use crate::container::{KeyRange, Kind};
 use crate::error::{Error, Place, Result};
 use crate::failure::{Failure, guard};
@@ -16,7 +17,7 @@ use crate::job::Job;
 use crate::memory::ChunkPool;
 use crate::options::Pipeline;
 use crate::partial::Partial;
-use crate::plan::{Part, Plan, Ranged};
+use crate::plan::{Packed, Part, Plan, Ranged};
 use crate::progress::Progress;
 use crate::schedule::{HandOut, PerWorker, Placement, Pool, Step};
 use crate::sizing::{TableLimits, Units};
@@ -103,6 +104,12 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
                     self.map_ranged(ranged, before, &workers, &mut reading)?;
                     before.files += ranged.material.files() as u64;
                     before.splits += ranged.layout.splits();
+                }
+                Part::Packed(packed) => {
+                    let bytes = self.map_packed(packed, before, &workers)?;
+                    stream_tiles += bytes.div_ceil(self.plan.tile_bytes);
+                    before.files += packed.files() as u64;
+                    before.splits += packed.numbers_of_all();
                 }
                 Part::Stream(stream) => {
                     let (bytes, blocks) = self.map_stream(number, stream, before, &workers)?;
@@ -193,6 +200,27 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
         self.failure.check()
     }
 
+    /// Returns the decompressed files' length in bytes. The workers decompress what they map.
+    fn map_packed(
+        &'r self,
+        packed: &Packed,
+        before: Before,
+        workers: &PerWorker<Worker<'r, J, K>>,
+    ) -> Result<u64> {
+        let (plan, wake) = (self.plan, || self.pool.wake());
+        let (blocks, count) = (self.chunks.blocks(), self.pool.workers());
+        let supply =
+            Supply::new(packed, &plan.cut, blocks, &plan.tally, count, plan.unit_bytes, &wake);
+        self.serve(|index| {
+            supply.step(self.failure, STAGE, |block, ingest| {
+                self.step(index, block.number, workers, |worker| {
+                    worker.map_unpacked(block, packed, before, ingest)
+                })
+            })
+        })?;
+        Ok(supply.bytes())
+    }
+
     /// Returns the stream's length in bytes and in blocks. The calling thread reads; the workers map.
     fn map_stream(
         &'r self,
@@ -217,10 +245,11 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
                 step
             }
         };
+        let plan = self.plan;
         let read = || {
             let stopped = || self.failure.stops();
             let wake = || self.pool.wake();
-            guard(stage, || read_stream(stream, &self.plan.cut, &queue, &stopped, &wake))
+            guard(stage, || read_stream(stream, &plan.cut, &queue, &plan.tally, &stopped, &wake))
         };
         let read = self.pool.run(step, read);
         // A failure of the workers stops the reader; it comes first.

@@ -1,6 +1,7 @@
 //! One worker of the map stage: its reader, its emitter with its tables, its folder, and what it did.
 
 use super::{Before, MapStage, MapTotals, numbered};
+use crate::codec::Unpacked;
 use crate::container::{Inlet, Kind, Making};
 use crate::error::Result;
 use crate::failure::guard;
@@ -8,7 +9,7 @@ use crate::ingest::{Block, Buffer, Feed, Load, Reader, SplitBuffer, Waits};
 use crate::job::Job;
 use crate::origin::{Origin, OriginKind};
 use crate::partial::{Folder, PARTITIONS, Spiller};
-use crate::plan::Ranged;
+use crate::plan::{Packed, Ranged};
 use crate::split::Split;
 use crate::timeline;
 use crate::tokenize::fold_ascii;
@@ -56,7 +57,7 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
             partial: stage.partial,
             limits: stage.table_limits,
             range: stage.key_range,
-            share_bytes: stage.plan.bytes / stage.pool.workers() as u64,
+            share_bytes: stage.plan.likely_bytes() / stage.pool.workers() as u64,
         };
         let emitter = K::Inlet::new(&making)?;
         let compress = Duration::ZERO;
@@ -135,6 +136,28 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
         let part = Part { records: 0..block.len, origin, offset: block.offset, file };
         self.mapper.map(&mut block.buffer, part, numbered(before.splits, block.number)?)?;
         self.count(block.len as u64, 1);
+        self.mapper.compress()?;
+        self.mapper.spill()
+    }
+
+    /// Maps a block of a compressed file, which was waited for or decompressed for so long.
+    pub(super) fn map_unpacked(
+        &mut self,
+        block: &mut Unpacked,
+        packed: &Packed,
+        before: Before,
+        ingest: Duration,
+    ) -> Result<()> {
+        let origin = packed.origin(block.file, block.newlines);
+        let file = numbered(before.files, block.file as u64)?;
+        let records = block.records.clone();
+        let bytes = records.len() as u64;
+        let part = Part { records, origin, offset: block.offset, file };
+        self.mapper.map(&mut block.buffer, part, numbered(before.splits, block.number)?)?;
+        self.totals.ingest += ingest;
+        self.totals.bytes += bytes;
+        self.totals.splits += 1;
+        self.mapper.stage.progress.add_bytes(block.compressed);
         self.mapper.compress()?;
         self.mapper.spill()
     }

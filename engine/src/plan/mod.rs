@@ -6,11 +6,14 @@
 //! at the borders that the job's [`Cut`] names. So planning reads no data.
 
 mod layout;
+mod packed;
 
 pub(crate) use layout::{Extent, Layout};
+pub(crate) use packed::Packed;
 
+use crate::codec::Tally;
 use crate::error::{InputError, Result};
-use crate::input::{Cut, FileList, Input, RangeSource, Source, StreamSource};
+use crate::input::{Cut, FileList, Input, PackedFiles, RangeSource, Source, StreamSource};
 use crate::options::{DEFAULT_TILE_BYTES, Options};
 use crate::origin::{MEMORY, Origin, OriginKind};
 use std::path::PathBuf;
@@ -27,15 +30,22 @@ pub(crate) struct Plan {
     pub(crate) unit_bytes: u64,
     /// Files in all; a stream counts as one.
     pub(crate) files: u64,
-    /// Bytes in all, as far as they are known beforehand; 0 if there is a stream.
+    /// Bytes in all as files hold them, compressed or not; 0 if there is a stream.
     pub(crate) bytes: u64,
     pub(crate) passed_over: u64,
+    /// What was decompressed.
+    pub(crate) tally: Tally,
 }
+
+/// What compressed text expands to, roughly: for sizes that need not be right.
+const LIKELY_EXPANSION: u64 = 4;
 
 /// A part of the input that is read in one way.
 pub(crate) enum Part {
     /// Bytes that can be read at any offset.
     Ranged(Box<Ranged>),
+    /// Files that are decompressed, each in order.
+    Packed(Box<Packed>),
     /// Bytes that come in order.
     Stream(StreamSource),
 }
@@ -78,12 +88,19 @@ impl Plan {
             files: 0,
             bytes: 0,
             passed_over: input.passed_over,
+            tally: Tally::default(),
         };
         for source in input.sources {
             plan.add(source)?;
         }
         if plan.parts.iter().any(|part| matches!(part, Part::Stream(_))) {
             plan.bytes = 0;
+        }
+        let weight_of_all = plan.packed().map(|packed| packed.weight).sum();
+        for part in &mut plan.parts {
+            if let Part::Packed(packed) = part {
+                packed.weight_of_all = weight_of_all;
+            }
         }
         Ok(plan)
     }
@@ -92,6 +109,7 @@ impl Plan {
     pub(crate) fn origin(&self, part: usize, file: usize) -> Origin<'_> {
         match &self.parts[part] {
             Part::Ranged(ranged) => ranged.origin(file),
+            Part::Packed(packed) => packed.origin(file, None),
             Part::Stream(stream) => {
                 let kind = OriginKind::Stream { name: &stream.name, newlines: None };
                 Origin { part, kind }
@@ -106,11 +124,13 @@ impl Plan {
 
     /// The names of the files, when nothing more is to be read.
     pub(crate) fn into_names(self) -> FileNames {
+        let names_of = |material| match material {
+            Material::Files(files) | Material::Ranges(_, files) => Names::Files(files),
+            Material::Memory(_) => Names::One(MEMORY.into()),
+        };
         let names = self.parts.into_iter().map(|part| match part {
-            Part::Ranged(ranged) => match ranged.material {
-                Material::Files(files) | Material::Ranges(_, files) => Names::Files(files),
-                Material::Memory(_) => Names::One(MEMORY.into()),
-            },
+            Part::Ranged(ranged) => names_of(ranged.material),
+            Part::Packed(packed) => names_of(packed.material),
             Part::Stream(stream) => Names::One(stream.name),
         });
         FileNames(names.collect())
@@ -119,8 +139,21 @@ impl Plan {
     fn ranged(&self) -> impl Iterator<Item = &Ranged> {
         self.parts.iter().filter_map(|part| match part {
             Part::Ranged(ranged) => Some(&**ranged),
-            Part::Stream(_) => None,
+            Part::Packed(_) | Part::Stream(_) => None,
         })
+    }
+
+    fn packed(&self) -> impl Iterator<Item = &Packed> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Packed(packed) => Some(&**packed),
+            Part::Ranged(_) | Part::Stream(_) => None,
+        })
+    }
+
+    /// Bytes that will be mapped, as far as that can be guessed; 0 if there is a stream.
+    pub(crate) fn likely_bytes(&self) -> u64 {
+        let packed: u64 = self.packed().map(|packed| packed.bytes).sum();
+        self.bytes + packed.min(self.bytes) * (LIKELY_EXPANSION - 1)
     }
 
     fn add(&mut self, source: Source) -> Result<()> {
@@ -128,6 +161,10 @@ impl Plan {
             Source::Files(files) => Material::Files(files),
             Source::Ranges(source, files) => Material::Ranges(source, files),
             Source::Memory(bytes) => Material::Memory(bytes),
+            Source::Packed(packed) => {
+                self.add_packed(packed);
+                return Ok(());
+            }
             Source::Stream(stream) => {
                 self.files += 1;
                 self.parts.push(Part::Stream(stream));
@@ -148,6 +185,18 @@ impl Plan {
             layout,
         })));
         Ok(())
+    }
+
+    fn add_packed(&mut self, files: PackedFiles) {
+        let PackedFiles { from, files, formats } = files;
+        let material = match from {
+            Some(from) => Material::Ranges(from, files),
+            None => Material::Files(files),
+        };
+        let packed = Packed::new(self.parts.len(), material, formats);
+        self.files += packed.files() as u64;
+        self.bytes += packed.bytes;
+        self.parts.push(Part::Packed(Box::new(packed)));
     }
 }
 

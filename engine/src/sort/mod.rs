@@ -23,6 +23,7 @@ mod store;
 
 pub use records::{Records, Sort};
 
+use crate::codec::recognise;
 use crate::engine::{Core, Engine};
 use crate::error::Result;
 use crate::failure::Failure;
@@ -107,6 +108,7 @@ fn run(core: &Core, sort: &Sort, input: Input, to: SortTo<'_>, options: &Options
     let means = Means::of(core)?;
 
     let plan = clock.time(Stage::Plan, || {
+        let input = recognise(input, options.plain, core.pool(), &failure)?;
         let split_bytes = means.split_bytes();
         Plan::new(input, sort.cut(), options, split_bytes, split_bytes)
     })?;
@@ -167,6 +169,7 @@ fn run(core: &Core, sort: &Sort, input: Input, to: SortTo<'_>, options: &Options
         files: plan.files,
         files_passed_over: plan.passed_over,
         bytes,
+        compressed: plan.tally.figures(),
         tiles: plan.tiles(),
         tile_bytes: plan.tile_bytes,
         splits,

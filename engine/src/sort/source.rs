@@ -3,12 +3,13 @@
 
 use super::records::Form;
 use super::splitters::Place;
+use crate::codec::Supply;
 use crate::engine::Core;
 use crate::error::{Place as InputPlace, Result};
 use crate::failure::{Failure, guard};
-use crate::ingest::{Block, Buffer, Next, Reader, SplitBuffer, StreamQueue, read_stream};
+use crate::ingest::{Buffer, Next, Reader, SplitBuffer, StreamQueue, read_stream};
 use crate::input::{Cut, StreamSource};
-use crate::plan::{Extent, Part, Plan, Ranged};
+use crate::plan::{Extent, Packed, Part, Plan, Ranged};
 use crate::schedule::Step;
 use crate::storage::Scratch;
 use crate::timeline;
@@ -39,9 +40,10 @@ enum Section<'p> {
     Spool(Vec<Mutex<Spooled>>),
 }
 
-/// A block of a stream.
+/// A block of a stream or of a compressed file.
 struct Spooled {
-    offset: u64,
+    /// Ascends with the input.
+    number: u64,
     len: usize,
     kept: Kept,
 }
@@ -70,8 +72,12 @@ impl<'p> Source<'p> {
         for part in &plan.parts {
             let (splits, section) = match part {
                 Part::Ranged(ranged) => (ranged.layout.splits(), Section::Ranged(ranged)),
-                Part::Stream(stream) => {
-                    let spool = spooling.run(stream)?;
+                Part::Packed(_) | Part::Stream(_) => {
+                    let spool = match part {
+                        Part::Packed(packed) => spooling.unpack(packed)?,
+                        Part::Stream(stream) => spooling.run(stream)?,
+                        Part::Ranged(_) => Vec::new(),
+                    };
                     source.bytes += spool.iter().map(|block| block.len as u64).sum::<u64>();
                     let spool: Vec<_> = spool.into_iter().map(Mutex::new).collect();
                     (spool.len() as u64, Section::Spool(spool))
@@ -217,7 +223,7 @@ impl<'p> Source<'p> {
 fn plan_bytes(plan: &Plan) -> u64 {
     let ranged = plan.parts.iter().map(|part| match part {
         Part::Ranged(ranged) => ranged.layout.bytes(),
-        Part::Stream(_) => 0,
+        Part::Packed(_) | Part::Stream(_) => 0,
     });
     ranged.sum()
 }
@@ -287,32 +293,51 @@ impl Spooling<'_> {
             Next::End => Step::Done,
             Next::Wait => Step::Idle,
             Next::Block(block) => {
-                let put = failure.attempt(block.offset, "the map stage", || {
-                    let spooled = self.put_away(&block)?;
-                    lock(&spool).push(spooled);
-                    Ok(())
-                });
+                let bytes = &block.buffer.bytes()[..block.len];
+                let put = failure
+                    .attempt(block.offset, STAGE, || self.put_away(block.number, bytes, &spool));
                 queue.give_back(block.buffer);
                 if put.is_some() { Step::More } else { Step::Done }
             }
         };
+        let plan = self.plan;
         let read = || {
             let (stopped, wake) = (|| failure.stops(), || pool.wake());
-            let place = || InputPlace::stage("the map stage");
-            guard(place, || read_stream(stream, &self.plan.cut, &queue, &stopped, &wake))
+            let place = || InputPlace::stage(STAGE);
+            guard(place, || read_stream(stream, &plan.cut, &queue, &plan.tally, &stopped, &wake))
         };
         let read = pool.run(step, read);
         // A failure of the workers stops the reader; it comes first.
         failure.check()?;
         read?;
-        let mut spool = spool.into_inner().unwrap_or_else(PoisonError::into_inner);
-        spool.sort_unstable_by_key(|block| block.offset);
-        Ok(spool)
+        Ok(in_order(spool))
     }
 
-    fn put_away(&self, block: &Block) -> Result<Spooled> {
-        let (offset, len) = (block.offset, block.len);
-        let bytes = &block.buffer.bytes()[..len];
+    /// Decompresses files: their blocks, in order. The workers do it.
+    fn unpack(&self, packed: &Packed) -> Result<Vec<Spooled>> {
+        let (pool, failure, plan) = (self.core.pool(), self.failure, self.plan);
+        let (blocks, wake) = (self.core.blocks(), || pool.wake());
+        let (cut, tally, workers) = (&plan.cut, &plan.tally, pool.workers());
+        let supply = Supply::new(packed, cut, blocks, tally, workers, plan.split_bytes, &wake);
+        let spool = Mutex::new(Vec::new());
+        let step = |_| {
+            if failure.stops() {
+                return Step::Done;
+            }
+            supply.step(failure, STAGE, |block, _| {
+                let bytes = &block.buffer.bytes()[block.records.clone()];
+                let put = || self.put_away(block.number, bytes, &spool);
+                let put = failure.attempt(block.number, STAGE, put);
+                if put.is_some() { Step::More } else { Step::Done }
+            })
+        };
+        pool.run(step, || ());
+        failure.check()?;
+        Ok(in_order(spool))
+    }
+
+    fn put_away(&self, number: u64, bytes: &[u8], spool: &Mutex<Vec<Spooled>>) -> Result<()> {
+        let len = bytes.len();
         let room = |room: u64| room.checked_sub(len as u64 + MEMORY_ROUNDING);
         let fits = self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, room).is_ok();
         let kept = match fits.then(|| Buffer::new(self.core.blocks(), len).ok()).flatten() {
@@ -322,9 +347,19 @@ impl Spooling<'_> {
             }
             None => Kept::Scratch(self.scratch.append(bytes)?.start),
         };
-        Ok(Spooled { offset, len, kept })
+        lock(spool).push(Spooled { number, len, kept });
+        Ok(())
     }
 }
+
+/// Blocks in the order of the input.
+fn in_order(spool: Mutex<Vec<Spooled>>) -> Vec<Spooled> {
+    let mut spool = spool.into_inner().unwrap_or_else(PoisonError::into_inner);
+    spool.sort_unstable_by_key(|block| block.number);
+    spool
+}
+
+const STAGE: &str = "the map stage";
 
 /// What a buffer may be larger than its bytes.
 const MEMORY_ROUNDING: u64 = 128 << 10;

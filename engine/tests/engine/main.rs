@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod jobs;
+mod packing;
 mod reference;
 mod support;
 
@@ -15,7 +16,9 @@ mod bad_input_is_named;
 mod bad_options_are_named;
 mod bad_records_are_named_or_skipped;
 mod cancelled_runs_end_soon;
+mod compressed_files_are_read_as_what_they_hold;
 mod containers_give_one_answer;
+mod damaged_files_are_named;
 mod groups_change_no_answer;
 mod many_jobs_share_an_engine;
 mod memory_has_a_limit;

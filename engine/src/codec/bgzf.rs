@@ -1,0 +1,56 @@
+//! Members of gzip whose headers say how long they are, as `bgzip` writes them (SAM/BAM format
+//! specification, section 4.1): at most 64 KiB of data each. Where the header of one does not say so,
+//! the rest of the file is one unit.
+
+use super::FileFeed;
+use super::cutter::{Fault, Unit, read_at};
+
+/// Members that make a unit: at most 512 KiB decompressed.
+const MEMBERS_PER_UNIT: usize = 8;
+/// A header whose only extra field is the length.
+const HEADER_BYTES: usize = 18;
+
+/// The members of a file.
+pub(super) struct Members<'p> {
+    feed: FileFeed<'p>,
+    at: u64,
+    end: u64,
+}
+
+impl<'p> Members<'p> {
+    pub(super) fn new(feed: FileFeed<'p>, end: u64) -> Members<'p> {
+        Members { feed, at: 0, end }
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        self.at == self.end
+    }
+
+    pub(super) fn next(&mut self) -> Result<Option<Unit>, Fault> {
+        let start = self.at;
+        for _ in 0..MEMBERS_PER_UNIT {
+            let mut header = [0; HEADER_BYTES];
+            let have = read_at(&mut self.feed, self.at, self.end, &mut header)?;
+            match member_bytes(&header[..have]) {
+                Some(bytes) if self.at + bytes <= self.end => self.at += bytes,
+                // What it is, the decoder will see.
+                _ => self.at = self.end,
+            }
+            if self.at == self.end {
+                break;
+            }
+        }
+        Ok((start < self.at).then_some(Unit::Range(start..self.at)))
+    }
+}
+
+/// The length of the member that begins so, if its header says it.
+fn member_bytes(header: &[u8]) -> Option<u64> {
+    match header {
+        [0x1f, 0x8b, 8, 4, _, _, _, _, _, _, 6, 0, b'B', b'C', 2, 0, low, high] => {
+            let bytes = u64::from(u16::from_le_bytes([*low, *high])) + 1;
+            (bytes > HEADER_BYTES as u64).then_some(bytes)
+        }
+        _ => None,
+    }
+}

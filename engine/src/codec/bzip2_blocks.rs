@@ -1,0 +1,243 @@
+//! Blocks of bzip2. Nothing says where a block ends, and it may begin at any bit; but each begins with
+//! 48 bits that hardly stand anywhere else, so they are looked for, as bzip2recover and lbzip2 do. Of
+//! each block a stream is made that holds it alone. That the checksums of a stream's blocks make the
+//! stream's own is checked here; that each is its block's, by the decoder.
+//!
+//! The 48 bits may stand inside a block by chance; with what else a block begins with that is once in a
+//! million files of a gigabyte. Such a file is said to be damaged, and can be read as a stream.
+
+use super::FileFeed;
+use super::bzip2::{BLOCK_MAGIC, END_MAGIC};
+use super::cutter::{Fault, Unit, read_at};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Read at a time.
+const READ_BYTES: usize = 128 << 10;
+/// The longest compressed block, a little more than what it holds, and as much again for safety.
+const BLOCK_BYTES_MOST: usize = 2 << 20;
+const MAGIC_MASK: u64 = (1 << 48) - 1;
+
+/// The blocks of a file.
+pub(super) struct Blocks<'p> {
+    feed: FileFeed<'p>,
+    end: u64,
+    /// Bytes of the file from `start` on.
+    bytes: Vec<u8>,
+    start: u64,
+    state: State,
+}
+
+/// What stands at a bit of `bytes`.
+#[derive(Clone, Copy)]
+enum State {
+    /// A stream's header, at a byte's border; `first` is that of the file.
+    Header {
+        bit: usize,
+        first: bool,
+    },
+    /// A block, or the stream's end. `sum` is that of the blocks before it.
+    Inside {
+        bit: usize,
+        level: u8,
+        sum: u32,
+    },
+    Ended,
+}
+
+impl<'p> Blocks<'p> {
+    pub(super) fn new(feed: FileFeed<'p>, end: u64) -> Blocks<'p> {
+        let state = State::Header { bit: 0, first: true };
+        Blocks { feed, end, bytes: Vec::new(), start: 0, state }
+    }
+
+    pub(super) fn next(&mut self) -> Result<Option<Unit>, Fault> {
+        loop {
+            match self.state {
+                State::Ended => return Ok(None),
+                State::Header { bit, first } => self.header(bit, first)?,
+                State::Inside { bit, level, sum } => {
+                    self.need(bit, 80)?;
+                    match self.bits(bit, 48) {
+                        BLOCK_MAGIC => return self.block(bit, level, sum).map(Some),
+                        END_MAGIC if self.bits(bit + 48, 32) as u32 != sum => {
+                            let cause = "the checksum of a stream is not that of its blocks";
+                            return Err(Fault::Damaged(self.place(bit), cause));
+                        }
+                        END_MAGIC => {
+                            let bit = (bit + 80).next_multiple_of(8);
+                            self.state = State::Header { bit, first: false };
+                        }
+                        _ => return Err(Fault::Damaged(self.place(bit), "no block begins here")),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Passes over a stream's header, or sees the end.
+    fn header(&mut self, bit: usize, first: bool) -> Result<(), Fault> {
+        let at = bit / 8;
+        while self.bytes.len() < at + 4 && self.read_more()? {}
+        self.state = match self.bytes[at.min(self.bytes.len())..] {
+            [] if !first => State::Ended,
+            [b'B', b'Z', b'h', level @ b'1'..=b'9', ..] => {
+                State::Inside { bit: bit + 32, level, sum: 0 }
+            }
+            [] | [b'B'] | [b'B', b'Z'] | [b'B', b'Z', b'h'] => {
+                return Err(Fault::Truncated(self.end));
+            }
+            _ => return Err(Fault::Damaged(self.place(bit), "no stream begins here")),
+        };
+        Ok(())
+    }
+
+    /// The block that begins at a bit, as a stream of its own.
+    fn block(&mut self, bit: usize, level: u8, sum: u32) -> Result<Unit, Fault> {
+        let mut from = bit + 48;
+        let behind = loop {
+            let known = self.bytes.len() * 8;
+            if let Some(behind) = self.find_border(from, known) {
+                break behind;
+            }
+            // The last bits were too few to hold what is looked for.
+            from = from.max(known.saturating_sub(BORDER_BITS - 1));
+            if self.bytes.len() - bit / 8 > BLOCK_BYTES_MOST {
+                return Err(Fault::Damaged(self.place(bit), "a block without an end"));
+            }
+            if !self.read_more()? {
+                // The end of the last stream may stand nearer to the file's than a border is long.
+                match self.find_end(from) {
+                    Some(behind) => break behind,
+                    None => return Err(Fault::Truncated(self.end)),
+                }
+            }
+        };
+        let block_sum = self.bits(bit + 48, 32) as u32;
+        let bytes = Arc::new(self.stream(bit..behind, level, block_sum));
+        let at = self.place(bit);
+        let sum = sum.rotate_left(1) ^ block_sum;
+        self.state = State::Inside { bit: behind, level, sum };
+        self.forget(behind / 8);
+        Ok(Unit::Made { bytes, at })
+    }
+
+    /// A stream that holds one block: its header, the block's bits from a byte's border on, its end.
+    fn stream(&self, bits: Range<usize>, level: u8, sum: u32) -> Vec<u8> {
+        let mut stream = Vec::with_capacity(bits.len() / 8 + 16);
+        stream.extend([b'B', b'Z', b'h', level]);
+        let (shift, whole) = (bits.start % 8, bits.len() / 8);
+        let first = bits.start / 8;
+        if shift == 0 {
+            stream.extend_from_slice(&self.bytes[first..first + whole]);
+        } else {
+            let pairs = self.bytes[first..].windows(2).take(whole);
+            stream.extend(pairs.map(|pair| pair[0] << shift | pair[1] >> (8 - shift)));
+        }
+        let rest = bits.len() % 8;
+        let last = if rest > 0 { self.bits(bits.end - rest, rest) } else { 0 };
+        let mut tail = u128::from(last) << 48 | u128::from(END_MAGIC);
+        tail = tail << 32 | u128::from(sum);
+        // To a byte's border, from `rest` bits and 80.
+        tail <<= (8 - rest) % 8;
+        let tail_bytes = (rest + 80).div_ceil(8);
+        stream.extend_from_slice(&tail.to_be_bytes()[16 - tail_bytes..]);
+        stream
+    }
+
+    /// The first bit from `from` on at which a block begins, or a stream ends, before `known`.
+    fn find_border(&self, from: usize, known: usize) -> Option<usize> {
+        let last = known.checked_sub(BORDER_BITS)?;
+        self.find(from, last, |bit| {
+            // Behind the checksum: no randomising, which no program has done for decades, and an
+            // origin inside the largest block.
+            self.bits(bit + 80, 1) == 0 && self.bits(bit + 81, 24) < 900_000
+        })
+    }
+
+    /// The end of the last stream of a file that is all in memory.
+    fn find_end(&self, from: usize) -> Option<usize> {
+        let last = (self.bytes.len() * 8).checked_sub(80)?;
+        self.find(from, last, |_| false)
+    }
+
+    fn find(&self, from: usize, last: usize, is_block: impl Fn(usize) -> bool) -> Option<usize> {
+        for byte in from / 8..=last / 8 {
+            // The second byte rules most places out.
+            if !self.bytes.get(byte + 1).is_some_and(|&second| SECOND[usize::from(second)]) {
+                continue;
+            }
+            let window = self.bits(byte * 8, 56);
+            for shift in 0..8 {
+                let bit = byte * 8 + shift;
+                let found = match window >> (8 - shift) & MAGIC_MASK {
+                    BLOCK_MAGIC => is_block(bit),
+                    END_MAGIC => true,
+                    _ => false,
+                };
+                if found && (from..=last).contains(&bit) {
+                    return Some(bit);
+                }
+            }
+        }
+        None
+    }
+
+    /// `count` bits, at most 56, from a bit on; zeros behind the last byte.
+    fn bits(&self, bit: usize, count: usize) -> u64 {
+        let mut word = [0; 8];
+        let from = (bit / 8).min(self.bytes.len());
+        let bytes = &self.bytes[from..self.bytes.len().min(from + 8)];
+        word[..bytes.len()].copy_from_slice(bytes);
+        u64::from_be_bytes(word) << (bit % 8) >> (64 - count)
+    }
+
+    /// Sees to it that so many bits are known.
+    fn need(&mut self, bit: usize, count: usize) -> Result<(), Fault> {
+        while self.bytes.len() * 8 < bit + count {
+            if !self.read_more()? {
+                return Err(Fault::Truncated(self.end));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether there was more.
+    fn read_more(&mut self) -> Result<bool, Fault> {
+        let have = self.bytes.len();
+        self.bytes.resize(have + READ_BYTES, 0);
+        let at = self.start + have as u64;
+        let count = read_at(&mut self.feed, at, self.end, &mut self.bytes[have..])?;
+        self.bytes.truncate(have + count);
+        Ok(count > 0)
+    }
+
+    /// Forgets the first bytes.
+    fn forget(&mut self, bytes: usize) {
+        self.bytes.drain(..bytes);
+        self.start += bytes as u64;
+        if let State::Inside { bit, .. } = &mut self.state {
+            *bit -= bytes * 8;
+        }
+    }
+
+    /// Where a bit stands in the file, in bytes.
+    fn place(&self, bit: usize) -> u64 {
+        self.start + bit as u64 / 8
+    }
+}
+
+/// Looked at of a border: the magic number, a checksum, and what follows it in a block.
+const BORDER_BITS: usize = 48 + 32 + 1 + 24;
+
+/// Which values the second byte has of 8 in which, at any bit, a magic number begins.
+const SECOND: [bool; 256] = {
+    let mut may = [false; 256];
+    let mut shift = 0;
+    while shift < 8 {
+        may[(BLOCK_MAGIC >> (32 + shift) & 0xff) as usize] = true;
+        may[(END_MAGIC >> (32 + shift) & 0xff) as usize] = true;
+        shift += 1;
+    }
+    may
+};

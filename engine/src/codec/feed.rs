@@ -1,0 +1,88 @@
+//! The bytes of a planned file, in order: from the file system, or from a source of the caller's.
+
+use super::source::Feed;
+use crate::error::{InputError, Result};
+use crate::ingest::open_planned;
+use crate::input::RangeSource;
+use crate::plan::Material;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+/// Asked of a source of the caller's at a time: each request may go far.
+const RANGE_BYTES: usize = 1 << 20;
+
+/// Reads one file of a part of the plan.
+pub(crate) struct FileFeed<'p> {
+    material: &'p Material,
+    file: usize,
+    handle: Option<File>,
+}
+
+impl<'p> FileFeed<'p> {
+    /// It is opened when it is first read.
+    pub(crate) fn new(material: &'p Material, file: usize) -> FileFeed<'p> {
+        FileFeed { material, file, handle: None }
+    }
+
+    /// Whether small reads cost little.
+    pub(super) fn is_near(&self) -> bool {
+        !matches!(self.material, Material::Ranges(..))
+    }
+
+    fn read_file(&mut self, offset: u64, into: &mut [u8]) -> Result<usize, InputError> {
+        let handle = match &self.handle {
+            Some(handle) => handle,
+            None => self.handle.insert(open_planned(self.material, self.file)?),
+        };
+        loop {
+            match handle.read_at(into, offset) {
+                Ok(0) if !into.is_empty() => {
+                    return Err(InputError::Shrank {
+                        path: self.material.path(self.file),
+                        planned: self.material.bytes(self.file),
+                        found: handle.metadata().map_or(offset, |now| now.len().min(offset)),
+                    });
+                }
+                Ok(count) => return Ok(count),
+                Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
+                Err(cause) => {
+                    return Err(InputError::from_io(self.material.path(self.file), cause));
+                }
+            }
+        }
+    }
+
+    fn read_range(
+        &self,
+        source: &dyn RangeSource,
+        offset: u64,
+        into: &mut [u8],
+    ) -> Result<usize, InputError> {
+        let name = self.material.path(self.file);
+        source.read_at(&name, offset, into).map_err(|cause| match cause.kind() {
+            io::ErrorKind::NotFound => InputError::Vanished { path: name },
+            _ => InputError::from_io(name, cause),
+        })?;
+        Ok(into.len())
+    }
+}
+
+impl Feed for FileFeed<'_> {
+    fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<usize> {
+        match self.material {
+            Material::Files(_) => Ok(self.read_file(offset, into)?),
+            Material::Ranges(source, _) => Ok(self.read_range(&**source, offset, into)?),
+            Material::Memory(bytes) => {
+                let from = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+                let count = into.len().min(bytes.len() - from);
+                into[..count].copy_from_slice(&bytes[from..from + count]);
+                Ok(count)
+            }
+        }
+    }
+
+    fn bytes_at_once(&self) -> Option<usize> {
+        matches!(self.material, Material::Ranges(..)).then_some(RANGE_BYTES)
+    }
+}

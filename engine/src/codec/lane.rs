@@ -1,0 +1,150 @@
+//! A lane: one compressed file on its way to the workers. It is divided into units, each of which can be
+//! decompressed by itself; several are under way at once, each by one worker at a time, and what they
+//! give is stitched in their order.
+
+use super::Reading;
+use super::cutter::{self, Cutter};
+use super::stitch::{Decoded, Stitch};
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// One file.
+pub(super) struct Lane<'p> {
+    pub(super) file: usize,
+    /// In the order of the file; only the first is stitched.
+    units: VecDeque<Unit<'p>>,
+    next_id: u64,
+    /// Away while a worker cuts, and gone when all units are known.
+    cutter: Option<Cutter<'p>>,
+    /// A unit that memory had no room for when it was cut.
+    pub(super) postponed: Option<cutter::Unit>,
+    /// Whether all units are known.
+    whole: bool,
+    /// Away while a worker stitches.
+    stitch: Option<Stitch<'p>>,
+}
+
+/// A part of a file that is decompressed by itself.
+struct Unit<'p> {
+    id: u64,
+    state: State<'p>,
+    decoded: VecDeque<Decoded>,
+}
+
+enum State<'p> {
+    Idle(Reading<'p>),
+    /// A worker has it.
+    Busy,
+    Done,
+}
+
+/// What is to be stitched next.
+pub(super) enum Stitching<'p> {
+    Bytes {
+        stitch: Stitch<'p>,
+        decoded: Decoded,
+        last: bool,
+    },
+    /// All bytes of the file were stitched.
+    End(Stitch<'p>),
+    /// Nothing now, or another worker does it.
+    Nothing,
+}
+
+impl<'p> Lane<'p> {
+    /// For a file of which nothing was read yet.
+    pub(super) fn new(file: usize, cutter: Cutter<'p>, stitch: Stitch<'p>) -> Lane<'p> {
+        Lane {
+            file,
+            units: VecDeque::new(),
+            next_id: 0,
+            cutter: Some(cutter),
+            postponed: None,
+            whole: false,
+            stitch: Some(stitch),
+        }
+    }
+
+    /// Takes what cuts the file, to cut its `first` unit or any.
+    pub(super) fn take_cutter(&mut self, first: bool) -> Option<Cutter<'p>> {
+        if !first || self.units.is_empty() { self.cutter.take() } else { None }
+    }
+
+    /// Takes back what cuts the file.
+    pub(super) fn put_cutter(&mut self, cutter: Cutter<'p>) {
+        self.cutter = Some(cutter);
+    }
+
+    /// Says that there are no more units.
+    pub(super) fn end(&mut self) {
+        self.whole = true;
+    }
+
+    /// Units that are under way.
+    pub(super) fn units(&self) -> usize {
+        self.units.len()
+    }
+
+    /// Adds the file's next unit.
+    pub(super) fn add(&mut self, reading: Reading<'p>) {
+        let (id, state) = (self.next_id, State::Idle(reading));
+        self.units.push_back(Unit { id, state, decoded: VecDeque::new() });
+        self.next_id += 1;
+    }
+
+    /// Whether nobody decompresses one of these units.
+    pub(super) fn is_idle(&self, units: Range<usize>) -> bool {
+        let mut units = self.units.iter().take(units.end).skip(units.start);
+        units.any(|unit| matches!(unit.state, State::Idle(_)))
+    }
+
+    /// Takes the first of these units that nobody decompresses.
+    pub(super) fn take(&mut self, units: Range<usize>) -> Option<(u64, Reading<'p>)> {
+        let units = self.units.iter_mut().take(units.end).skip(units.start);
+        for unit in units {
+            match std::mem::replace(&mut unit.state, State::Busy) {
+                State::Idle(reading) => return Some((unit.id, reading)),
+                other => unit.state = other,
+            }
+        }
+        None
+    }
+
+    /// Takes a unit back, with what it gave; without a reading it has given all.
+    pub(super) fn put(&mut self, id: u64, reading: Option<Reading<'p>>, decoded: Decoded) {
+        if let Some(unit) = self.units.iter_mut().find(|unit| unit.id == id) {
+            unit.state = reading.map_or(State::Done, State::Idle);
+            unit.decoded.push_back(decoded);
+        }
+    }
+
+    /// What to stitch now.
+    pub(super) fn begin_stitching(&mut self) -> Stitching<'p> {
+        let Some(stitch) = self.stitch.take() else { return Stitching::Nothing };
+        loop {
+            let only = self.whole && self.units.len() == 1;
+            let Some(first) = self.units.front_mut() else {
+                if self.whole {
+                    return Stitching::End(stitch);
+                }
+                break;
+            };
+            let is_done = matches!(first.state, State::Done);
+            if let Some(decoded) = first.decoded.pop_front() {
+                let last = only && is_done && first.decoded.is_empty();
+                return Stitching::Bytes { stitch, decoded, last };
+            }
+            if !is_done {
+                break;
+            }
+            self.units.pop_front();
+        }
+        self.stitch = Some(stitch);
+        Stitching::Nothing
+    }
+
+    /// Gives back what [`begin_stitching`](Lane::begin_stitching) gave.
+    pub(super) fn end_stitching(&mut self, stitch: Stitch<'p>) {
+        self.stitch = Some(stitch);
+    }
+}

@@ -1,0 +1,23 @@
+//! No compression: for a plain file that stands among compressed ones.
+
+use super::{Decoder, Source};
+use std::io::{self, Read};
+
+/// Gives bytes as they are.
+pub(super) struct Plain<'p>(Source<'p>);
+
+impl<'p> Plain<'p> {
+    pub(super) fn new(source: Source<'p>) -> Plain<'p> {
+        Plain(source)
+    }
+}
+
+impl<'p> Decoder<'p> for Plain<'p> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.0.read(into)
+    }
+
+    fn source(&mut self) -> &mut Source<'p> {
+        &mut self.0
+    }
+}

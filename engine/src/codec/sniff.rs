@@ -1,0 +1,198 @@
+//! What the first bytes of a file say of its format. Without a name that says so too, more than a magic
+//! number must fit: all that the header fixes. So of files of random bytes fewer than one in 2^32 is
+//! mistaken, and that one fails as damaged.
+
+use super::Format;
+use xxhash_rust::xxh32::xxh32;
+
+/// So many first bytes are enough, as long as frames without data before the first real one are short.
+pub(crate) const HEAD_BYTES: usize = 512;
+/// The shortest file of any format.
+pub(crate) const FILE_BYTES_LEAST: u64 = 9;
+
+/// What is known of a file before it is read.
+pub(crate) struct Head<'h> {
+    /// Its first bytes: [`HEAD_BYTES`] of them, or all.
+    pub(crate) bytes: &'h [u8],
+    /// What its name says.
+    pub(crate) named: Option<Format>,
+}
+
+/// The format of a file; `None` if its name says a format that its bytes are not of.
+pub(crate) fn sniff(head: &Head<'_>) -> Option<Format> {
+    let compressed = &Format::ALL[1..];
+    match head.named {
+        Some(named) => has_magic(named, head.bytes).then_some(named),
+        None => Some(
+            *compressed.iter().find(|&&format| fits(format, head.bytes)).unwrap_or(&Format::Plain),
+        ),
+    }
+}
+
+/// Whether more bytes could still show a format.
+pub(crate) fn may_become(bytes: &[u8]) -> bool {
+    const FIRST: [&[u8]; 5] = [GZIP, ZSTD, BZIP2, LZ4, LZ4_LEGACY];
+    let begins = |magic: &&[u8]| magic.iter().zip(bytes).all(|(a, b)| a == b);
+    let skippable = [0x50, 0x2a, 0x4d, 0x18].iter().zip(bytes);
+    let skippable =
+        skippable.enumerate().all(|(at, (a, b))| *a == if at == 0 { b & 0xf0 } else { *b });
+    skippable || FIRST.iter().any(begins)
+}
+
+const GZIP: &[u8] = b"\x1f\x8b\x08";
+const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
+const BZIP2: &[u8] = b"BZh";
+const LZ4: &[u8] = b"\x04\x22\x4d\x18";
+const LZ4_LEGACY: &[u8] = b"\x02\x21\x4c\x18";
+
+/// What is enough where the name says the same.
+fn has_magic(format: Format, bytes: &[u8]) -> bool {
+    match format {
+        Format::Plain => true,
+        Format::Gzip => bytes.starts_with(GZIP),
+        Format::Zstd => bytes.starts_with(ZSTD) || skippable(bytes).is_some(),
+        Format::Bzip2 => bytes.starts_with(BZIP2),
+        Format::Lz4 => {
+            bytes.starts_with(LZ4) || bytes.starts_with(LZ4_LEGACY) || skippable(bytes).is_some()
+        }
+    }
+}
+
+/// Whether all that a header of the format fixes is there.
+fn fits(format: Format, bytes: &[u8]) -> bool {
+    match format {
+        Format::Plain => true,
+        Format::Gzip => fits_gzip(bytes),
+        Format::Zstd => fits_zstd(behind_skippable(bytes)),
+        Format::Bzip2 => fits_bzip2(bytes),
+        Format::Lz4 => fits_lz4(behind_skippable(bytes)),
+    }
+}
+
+/// RFC 1952, section 2.3.1: no reserved flag, and the extra flags and systems that are defined.
+fn fits_gzip(bytes: &[u8]) -> bool {
+    match bytes {
+        [0x1f, 0x8b, 0x08, flags, _, _, _, _, extra, system, ..] => {
+            flags & 0xe0 == 0 && matches!(extra, 0 | 2 | 4) && matches!(system, 0..=13 | 255)
+        }
+        _ => false,
+    }
+}
+
+/// RFC 8878, section 3.1.1: no reserved bit, and a first block of a type and size that there are.
+fn fits_zstd(bytes: &[u8]) -> bool {
+    let [0x28, 0xb5, 0x2f, 0xfd, descriptor, rest @ ..] = bytes else { return false };
+    let single = descriptor & 0x20 != 0;
+    let size_bytes = match descriptor >> 6 {
+        0 => usize::from(single),
+        code => 1 << code,
+    };
+    let id_bytes = [0, 1, 2, 4][usize::from(descriptor & 3)];
+    let block =
+        rest.get(usize::from(!single) + id_bytes + size_bytes..).and_then(<[u8]>::first_chunk);
+    let Some(&[a, b, c]) = block else { return false };
+    let block = u32::from_le_bytes([a, b, c, 0]);
+    // A run says how often its byte stands, which may be as much as a block holds.
+    descriptor & 8 == 0 && block >> 1 & 3 != 3 && block >> 3 <= 128 << 10
+}
+
+/// A size, and then the magic number of a block or of the end.
+fn fits_bzip2(bytes: &[u8]) -> bool {
+    match bytes {
+        [b'B', b'Z', b'h', b'1'..=b'9', rest @ ..] => {
+            rest.starts_with(&super::bzip2::BLOCK_MAGIC.to_be_bytes()[2..])
+                || rest.starts_with(&super::bzip2::END_MAGIC.to_be_bytes()[2..])
+        }
+        _ => false,
+    }
+}
+
+/// The version, no reserved bit, a block size that there is, and the header's own checksum; of the
+/// legacy form, the size of the first block.
+fn fits_lz4(bytes: &[u8]) -> bool {
+    if let Some([a, b, c, d]) = bytes.strip_prefix(LZ4_LEGACY).and_then(<[u8]>::first_chunk) {
+        return u32::from_le_bytes([*a, *b, *c, *d]) <= 9 << 20;
+    }
+    let Some([flags, sizes, ..]) = bytes.strip_prefix(LZ4) else { return false };
+    let fields = 2 + 8 * usize::from(flags & 8 != 0) + 4 * usize::from(flags & 1 != 0);
+    let (Some(header), Some(&sum)) = (bytes.get(4..4 + fields), bytes.get(4 + fields)) else {
+        return false;
+    };
+    flags & 0xc2 == 0x40
+        && sizes & 0x8f == 0
+        && sizes >> 4 >= 4
+        && (xxh32(header, 0) >> 8) as u8 == sum
+}
+
+/// The length of a frame that holds no data, of zstd or lz4, if the bytes begin with one.
+fn skippable(bytes: &[u8]) -> Option<usize> {
+    let [0x50..=0x5f, 0x2a, 0x4d, 0x18, a, b, c, d, ..] = *bytes else { return None };
+    Some(8 + u32::from_le_bytes([a, b, c, d]) as usize)
+}
+
+fn behind_skippable(mut bytes: &[u8]) -> &[u8] {
+    while let Some(length) = skippable(bytes) {
+        bytes = bytes.get(length..).unwrap_or(&[]);
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(bytes: &[u8]) -> Option<Format> {
+        sniff(&Head { bytes, named: None })
+    }
+
+    #[test]
+    fn headers_are_recognised_behind_frames_without_data_too() {
+        let zstd = b"\x28\xb5\x2f\xfd\x24\x05\x29\x00\x00hello";
+        let lz4 = b"\x04\x22\x4d\x18\x64\x40\xa7\x06\0\0\x80hello\n\0\0\0\0";
+        let skipped = |frame: &[u8]| [b"\x51\x2a\x4d\x18\x03\0\0\0abc", frame].concat();
+        assert_eq!(of(b"\x1f\x8b\x08\0\0\0\0\0\0\x03+I-."), Some(Format::Gzip));
+        assert_eq!(of(b"BZh91AY&SY"), Some(Format::Bzip2));
+        assert_eq!(of(b"BZh9\x17\x72\x45\x38\x50\x90\0\0\0\0"), Some(Format::Bzip2));
+        assert_eq!((of(zstd), of(&skipped(zstd))), (Some(Format::Zstd), Some(Format::Zstd)));
+        assert_eq!((of(lz4), of(&skipped(lz4))), (Some(Format::Lz4), Some(Format::Lz4)));
+        assert_eq!(of(b"\x02\x21\x4c\x18\x0b\0\0\0\xa0hello"), Some(Format::Lz4));
+    }
+
+    #[test]
+    fn a_magic_number_alone_is_not_enough_without_a_name() {
+        let begun: [&[u8]; 5] = [
+            b"\x1f\x8b\x08\xe0\0\0\0\0\0\x03",
+            b"BZh9 is not a format",
+            b"\x28\xb5\x2f\xfd\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
+            b"\x04\x22\x4d\x18\x64\x40\xa8",
+            b"",
+        ];
+        assert!(begun.iter().all(|bytes| of(bytes) == Some(Format::Plain)));
+        let named = |bytes, named| sniff(&Head { bytes, named: Some(named) });
+        assert_eq!(named(begun[0], Format::Gzip), Some(Format::Gzip));
+        assert_eq!(named(begun[0], Format::Zstd), None);
+        assert_eq!(named(begun[4], Format::Gzip), None);
+    }
+
+    proptest! {
+        #[test]
+        fn random_bytes_are_plain(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
+            prop_assert_eq!(of(&bytes), Some(Format::Plain));
+        }
+
+        #[test]
+        fn what_may_not_become_a_format_is_none(
+            magic in prop::sample::select(vec![GZIP, ZSTD, BZIP2, LZ4, LZ4_LEGACY, b"\x5a\x2a\x4d\x18"]),
+            length in 0usize..8,
+            flip in 0usize..64,
+        ) {
+            let mut bytes = magic[..length.min(magic.len())].to_vec();
+            prop_assert!(may_become(&bytes));
+            if flip / 8 < bytes.len() {
+                bytes[flip / 8] ^= 1 << (flip % 8);
+                prop_assert!(may_become(&bytes) || of(&bytes) == Some(Format::Plain));
+            }
+        }
+    }
+}

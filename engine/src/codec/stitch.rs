@@ -1,0 +1,208 @@
+//! Stitches what was decompressed of one file into blocks of whole records. Buffers come in the order
+//! of the file; what stands behind the last border of one goes in front of the next. A record that is
+//! longer than that has room for is put together in a buffer that grows.
+
+use crate::error::{Error, InputError, Result};
+use crate::ingest::Buffer;
+use crate::input::Cut;
+use crate::memory::BlockPool;
+use crate::origin;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Room in front of what is decompressed into a buffer, for the begin of a record.
+pub(super) const HEADROOM: usize = 4 << 10;
+
+/// Bytes that were decompressed, from [`HEADROOM`] on in their buffer.
+pub(super) struct Decoded {
+    pub(super) buffer: Buffer,
+    pub(super) len: usize,
+    /// Compressed bytes that they were made of.
+    pub(super) compressed: u64,
+}
+
+/// A block: whole records of one file, decompressed.
+pub(crate) struct Unpacked {
+    pub(crate) buffer: Buffer,
+    /// Whether the buffer was made for this block alone.
+    pub(super) extra: bool,
+    pub(crate) records: Range<usize>,
+    /// Number of the file in its part of the plan.
+    pub(crate) file: usize,
+    /// Where the records begin in the decompressed file.
+    pub(crate) offset: u64,
+    /// Newlines of the file before them, if its records are lines.
+    pub(crate) newlines: Option<u64>,
+    /// Ascends through the part: by file, and in a file by block.
+    pub(crate) number: u64,
+    /// Compressed bytes that were read for it.
+    pub(crate) compressed: u64,
+}
+
+/// What is kept of one file between its buffers.
+pub(super) struct Stitch<'p> {
+    cut: &'p Cut,
+    blocks: &'p Arc<BlockPool>,
+    file: usize,
+    carry: Carry,
+    /// Where the carry begins in the decompressed file.
+    offset: u64,
+    newlines: Option<u64>,
+    compressed: u64,
+    /// Numbers of the file's blocks that are left.
+    numbers: Range<u64>,
+}
+
+/// The begin of a record. No border is in it.
+enum Carry {
+    Short(Vec<u8>),
+    Long(Buffer, usize),
+}
+
+/// What a buffer came to: perhaps a block, perhaps the buffer itself again.
+#[derive(Default)]
+pub(super) struct Stitched {
+    pub(super) block: Option<Unpacked>,
+    pub(super) spare: Option<Buffer>,
+}
+
+impl<'p> Stitch<'p> {
+    /// For the file `file`, whose blocks get `numbers`.
+    pub(super) fn new(
+        cut: &'p Cut,
+        blocks: &'p Arc<BlockPool>,
+        file: usize,
+        numbers: Range<u64>,
+    ) -> Stitch<'p> {
+        Stitch {
+            cut,
+            blocks,
+            file,
+            carry: Carry::Short(Vec::new()),
+            offset: 0,
+            newlines: cut.is_lines().then_some(0),
+            compressed: 0,
+            numbers,
+        }
+    }
+
+    /// Takes the next bytes of the file; `last` says that none follow.
+    pub(super) fn take_in(&mut self, decoded: Decoded, last: bool) -> Result<Stitched> {
+        let Decoded { mut buffer, len, compressed } = decoded;
+        self.compressed += compressed;
+        let (buffer, bytes, looked, spare) = match &mut self.carry {
+            Carry::Short(carry) => {
+                let start = HEADROOM - carry.len();
+                buffer.bytes_mut()[start..HEADROOM].copy_from_slice(carry);
+                let looked = carry.len();
+                carry.clear();
+                (buffer, start..HEADROOM + len, looked, None)
+            }
+            Carry::Long(long, have) => {
+                long.reserve(*have + len, *have)?;
+                let new = &buffer.bytes()[HEADROOM..HEADROOM + len];
+                long.bytes_mut()[*have..*have + len].copy_from_slice(new);
+                let looked = *have;
+                let empty = Carry::Short(Vec::new());
+                let Carry::Long(long, _) = std::mem::replace(&mut self.carry, empty) else {
+                    unreachable!("it is matched as long just above")
+                };
+                (long, 0..looked + len, looked, Some(buffer))
+            }
+        };
+        let border = match last {
+            true => Some(bytes.len()),
+            // A border lies between two bytes, of which the first may have been looked at.
+            false => {
+                self.cut.last_border_from(&buffer.bytes()[bytes.clone()], looked.saturating_sub(1))
+            }
+        };
+        let rest = bytes.start + border.unwrap_or(0)..bytes.end;
+        let rest = &buffer.bytes()[rest];
+        let (carry, buffer) = match border {
+            Some(_) if rest.len() <= HEADROOM => (self.short(rest), Some(buffer)),
+            None if rest.len() <= HEADROOM => {
+                self.carry = self.short(rest);
+                return Ok(Stitched { block: None, spare: spare.or(Some(buffer)) });
+            }
+            None if bytes.start == 0 && spare.is_some() => (Carry::Long(buffer, bytes.end), None),
+            _ => (self.long(rest)?, Some(buffer)),
+        };
+        self.carry = carry;
+        match (border, buffer) {
+            (Some(border), Some(buffer)) if border > 0 => {
+                let records = bytes.start..bytes.start + border;
+                let block = self.block(buffer, records, spare.is_some())?;
+                Ok(Stitched { block: Some(block), spare })
+            }
+            (_, buffer) => Ok(Stitched { block: None, spare: spare.or(buffer) }),
+        }
+    }
+
+    fn short(&mut self, rest: &[u8]) -> Carry {
+        let mut carry = match std::mem::replace(&mut self.carry, Carry::Short(Vec::new())) {
+            Carry::Short(used) => used,
+            Carry::Long(..) => Vec::new(),
+        };
+        carry.extend_from_slice(rest);
+        Carry::Short(carry)
+    }
+
+    fn long(&self, rest: &[u8]) -> Result<Carry> {
+        let mut long = Buffer::new(self.blocks, 2 * rest.len())?;
+        long.bytes_mut()[..rest.len()].copy_from_slice(rest);
+        Ok(Carry::Long(long, rest.len()))
+    }
+
+    fn block(&mut self, buffer: Buffer, records: Range<usize>, extra: bool) -> Result<Unpacked> {
+        let number = self.numbers.next().ok_or_else(numbers_used_up)?;
+        let (offset, newlines) = (self.offset, self.newlines);
+        let bytes = &buffer.bytes()[records.clone()];
+        self.offset += bytes.len() as u64;
+        self.newlines = newlines.map(|before| before + origin::newlines(bytes));
+        let compressed = std::mem::take(&mut self.compressed);
+        Ok(Unpacked {
+            buffer,
+            extra,
+            records,
+            file: self.file,
+            offset,
+            newlines,
+            number,
+            compressed,
+        })
+    }
+
+    /// What is left when the file ended without anyone knowing that its last bytes were the last.
+    pub(super) fn finish(&mut self) -> Result<Option<Unpacked>> {
+        match std::mem::replace(&mut self.carry, Carry::Short(Vec::new())) {
+            Carry::Short(carry) if carry.is_empty() => Ok(None),
+            Carry::Short(carry) => {
+                let mut buffer = Buffer::new(self.blocks, carry.len())?;
+                buffer.bytes_mut()[..carry.len()].copy_from_slice(&carry);
+                self.block(buffer, 0..carry.len(), true).map(Some)
+            }
+            Carry::Long(buffer, have) => self.block(buffer, 0..have, true).map(Some),
+        }
+    }
+
+    /// The length of the decompressed file, when all of it was handed on; checks that it is whole
+    /// records.
+    pub(super) fn length(&self, path: impl FnOnce() -> PathBuf) -> Result<u64, InputError> {
+        match *self.cut {
+            Cut::Fixed(record) if !self.offset.is_multiple_of(record) => {
+                Err(InputError::Ragged { path: path(), length: self.offset, record })
+            }
+            _ => Ok(self.offset),
+        }
+    }
+}
+
+fn numbers_used_up() -> Error {
+    let cause =
+        "a compressed file expands to more blocks than it has numbers for, beside all other \
+                 input; give larger splits, or fewer files at once"
+            .to_owned();
+    Error::Option { option: "split_bytes", cause }
+}

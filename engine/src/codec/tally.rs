@@ -1,0 +1,53 @@
+//! What was decompressed: files and bytes of each format, for the figures of a run.
+
+use super::Format;
+use std::sync::{Mutex, PoisonError};
+
+/// Files of one format that a run decompressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FormatFigures {
+    /// `gzip`, `zstd`, `bzip2` or `lz4`.
+    pub format: &'static str,
+    /// Files.
+    pub files: u64,
+    /// Bytes they hold as they are.
+    pub compressed_bytes: u64,
+    /// Bytes they hold decompressed.
+    pub bytes: u64,
+}
+
+impl FormatFigures {
+    /// Adds figures to those of the same format.
+    pub(crate) fn add_to(self, all: &mut Vec<FormatFigures>) {
+        match all.iter_mut().find(|known| known.format == self.format) {
+            Some(known) => {
+                known.files += self.files;
+                known.compressed_bytes += self.compressed_bytes;
+                known.bytes += self.bytes;
+            }
+            None => all.push(self),
+        }
+    }
+}
+
+/// Figures that workers add to, a file at a time.
+#[derive(Debug, Default)]
+pub(crate) struct Tally(Mutex<Vec<FormatFigures>>);
+
+impl Tally {
+    /// Counts a file that was read to its end.
+    pub(crate) fn add(&self, format: Format, compressed_bytes: u64, bytes: u64) {
+        if format != Format::Plain {
+            let one = FormatFigures { format: format.name(), files: 1, compressed_bytes, bytes };
+            one.add_to(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+    }
+
+    /// The formats there were, by name.
+    pub(crate) fn figures(&self) -> Vec<FormatFigures> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        all.sort_unstable_by_key(|figures| figures.format);
+        all
+    }
+}

@@ -1,0 +1,113 @@
+//! Zstandard: one frame after the other. A frame says how far back it looks; that window is counted
+//! before it is made, so that no file can ask for memory that nobody granted.
+
+use super::{Decoder, Source, ended_early};
+use crate::error::{Error, Result};
+use crate::memory::{BlockPool, Reserved};
+use std::io::{self, BufRead};
+use std::sync::Arc;
+use zstd::zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer, get_error_name};
+
+/// The decoder's tables, and a block of 128 KiB on either side of it.
+const CONTEXT_BYTES: u64 = 512 << 10;
+/// The largest window there is: the limit is on memory, not on this.
+const WINDOW_LOG_MOST: u32 = 31;
+/// The longest header of a frame, with its magic number.
+const HEADER_BYTES: usize = 18;
+
+/// Decompresses frames.
+pub(super) struct Zstd<'p> {
+    context: DCtx<'static>,
+    source: Source<'p>,
+    /// Inside a frame.
+    open: bool,
+    frames: u64,
+    memory: Reserved,
+}
+
+impl<'p> Zstd<'p> {
+    pub(super) fn new(mut source: Source<'p>, blocks: &Arc<BlockPool>) -> Result<Zstd<'p>> {
+        let mut memory = Reserved::none(blocks, "the window of a zstd file");
+        let header = source.peek(HEADER_BYTES).map(window_bytes);
+        match header {
+            Ok(window) => cover(&mut memory, window)?,
+            Err(_) => return Err(source.take_fault().unwrap_or(Error::Cancelled)),
+        }
+        let mut context = DCtx::create();
+        // Every version that has the parameter takes this value.
+        let _ = context.set_parameter(DParameter::WindowLogMax(WINDOW_LOG_MOST));
+        Ok(Zstd { context, source, open: false, frames: 0, memory })
+    }
+}
+
+fn cover(memory: &mut Reserved, window: u64) -> Result<()> {
+    let bytes = usize::try_from(window.saturating_add(CONTEXT_BYTES)).unwrap_or(usize::MAX);
+    Ok(memory.cover(bytes)?)
+}
+
+impl<'p> Decoder<'p> for Zstd<'p> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if !self.open {
+                let header = self.source.peek(HEADER_BYTES)?;
+                if header.is_empty() && self.frames > 0 {
+                    return Ok(0);
+                }
+                let window = window_bytes(header);
+                cover(&mut self.memory, window).map_err(|refused| self.source.fail(refused))?;
+                (self.open, self.frames) = (true, self.frames + 1);
+            }
+            let input = self.source.fill_buf()?;
+            let starved = input.is_empty();
+            let (mut from, mut to) = (InBuffer::around(input), OutBuffer::around(&mut *into));
+            let hint = self.context.decompress_stream(&mut to, &mut from);
+            let (used, made) = (from.pos(), to.pos());
+            self.source.consume(used);
+            let hint = hint
+                .map_err(|code| io::Error::new(io::ErrorKind::InvalidData, get_error_name(code)))?;
+            self.open = hint != 0;
+            if made > 0 {
+                return Ok(made);
+            }
+            if starved && self.open {
+                return Err(ended_early());
+            }
+        }
+    }
+
+    fn source(&mut self) -> &mut Source<'p> {
+        &mut self.source
+    }
+}
+
+/// The memory that a frame's window takes, by RFC 8878, section 3.1.1.1; 0 where there is no frame.
+fn window_bytes(header: &[u8]) -> u64 {
+    let [0x28, 0xb5, 0x2f, 0xfd, descriptor, rest @ ..] = header else { return 0 };
+    if descriptor & 0x20 == 0 {
+        let window = rest.first().copied().unwrap_or(0);
+        let base = 1_u64 << (10 + (window >> 3));
+        return base + base / 8 * u64::from(window & 7);
+    }
+    // A single segment: its whole content is the window.
+    let id_bytes = [0, 1, 2, 4][usize::from(descriptor & 3)];
+    let size_bytes = [1, 2, 4, 8][usize::from(descriptor >> 6)];
+    let field = rest.iter().skip(id_bytes).take(size_bytes);
+    let size = field.rev().fold(0_u64, |size, &byte| size << 8 | u64::from(byte));
+    if size_bytes == 2 { size + 256 } else { size }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::window_bytes;
+
+    #[test]
+    fn windows_are_those_of_the_header() {
+        let frame = |rest: &[u8]| window_bytes(&[&[0x28, 0xb5, 0x2f, 0xfd], rest].concat());
+        assert_eq!(frame(&[0x04, 0x58]), 2 << 20);
+        assert_eq!(frame(&[0x04, 0x59]), (2 << 20) + (2 << 20) / 8);
+        assert_eq!(frame(&[0x20, 200]), 200);
+        assert_eq!(frame(&[0x61, 7, 1, 2]), 256 + 513);
+        assert_eq!(frame(&[0xe0, 0, 0, 0, 0, 1, 0, 0, 0]), 1 << 32);
+        assert_eq!(window_bytes(b"\x50\x2a\x4d\x18"), 0);
+    }
+}

@@ -1,0 +1,92 @@
+//! Frames of zstd, found by the lengths of their blocks (RFC 8878, section 3.1.1), as `pzstd` and
+//! seekable archives have many. A frame that is very long is one unit with all behind it: nothing is
+//! gained by looking for its end, and most files are one such frame.
+
+use super::FileFeed;
+use super::cutter::{Fault, Unit, read_at};
+
+/// Blocks hold 128 KiB at most.
+const BLOCK_BYTES: u64 = 128 << 10;
+/// Blocks of a frame that are looked at for its end: 32 MiB.
+const BLOCKS_PER_FRAME: usize = 256;
+const HEADER_BYTES: usize = 18;
+
+/// The frames of a file.
+pub(super) struct Frames<'p> {
+    feed: FileFeed<'p>,
+    at: u64,
+    end: u64,
+    unit_bytes: u64,
+}
+
+/// Where a frame ends, and the most that it holds.
+struct Frame {
+    end: u64,
+    bytes: u64,
+}
+
+impl<'p> Frames<'p> {
+    pub(super) fn new(feed: FileFeed<'p>, end: u64, unit_bytes: u64) -> Frames<'p> {
+        Frames { feed, at: 0, end, unit_bytes }
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        self.at == self.end
+    }
+
+    pub(super) fn next(&mut self) -> Result<Option<Unit>, Fault> {
+        let (start, mut bytes) = (self.at, 0);
+        while self.at < self.end && bytes < self.unit_bytes {
+            match self.frame(self.at)? {
+                Some(frame) if frame.end <= self.end => {
+                    self.at = frame.end;
+                    bytes += frame.bytes;
+                }
+                // What it is, the decoder will see.
+                _ if start == self.at => self.at = self.end,
+                _ => break,
+            }
+        }
+        Ok((start < self.at).then_some(Unit::Range(start..self.at)))
+    }
+
+    /// The frame that begins at an offset; `None` if that is none, or too long.
+    fn frame(&mut self, start: u64) -> Result<Option<Frame>, Fault> {
+        let mut header = [0; HEADER_BYTES];
+        let have = read_at(&mut self.feed, start, self.end, &mut header)?;
+        let descriptor = match header[..have] {
+            [0x50..=0x5f, 0x2a, 0x4d, 0x18, a, b, c, d, ..] => {
+                let length = u32::from_le_bytes([a, b, c, d]);
+                return Ok(Some(Frame { end: start + 8 + u64::from(length), bytes: 0 }));
+            }
+            [0x28, 0xb5, 0x2f, 0xfd, descriptor, ..] => descriptor,
+            _ => return Ok(None),
+        };
+        let mut at = start + header_bytes(descriptor);
+        for block in 1..=BLOCKS_PER_FRAME {
+            let mut header = [0; 3];
+            if read_at(&mut self.feed, at, self.end, &mut header)? < header.len() {
+                return Ok(None);
+            }
+            let header = u32::from_le_bytes([header[0], header[1], header[2], 0]);
+            // A run is one byte, however long it becomes.
+            let length = if header >> 1 & 3 == 1 { 1 } else { header >> 3 };
+            at += 3 + u64::from(length);
+            if header & 1 == 1 {
+                let sum = if descriptor & 4 != 0 { 4 } else { 0 };
+                return Ok(Some(Frame { end: at + sum, bytes: block as u64 * BLOCK_BYTES }));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The length of a frame's header, by its descriptor.
+fn header_bytes(descriptor: u8) -> u64 {
+    let single = descriptor & 0x20 != 0;
+    let size_bytes = match descriptor >> 6 {
+        0 => u64::from(single),
+        code => 1 << code,
+    };
+    5 + u64::from(!single) + [0, 1, 2, 4][usize::from(descriptor & 3)] + size_bytes
+}

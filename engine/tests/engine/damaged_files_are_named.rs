@@ -1,0 +1,180 @@
+//! A compressed file that is cut short or changed is an error that names it and the place, or gives
+//! the answer it always gave; it never gives another one in silence.
+
+use crate::jobs::Words;
+use crate::packing::{PACKINGS, Packing};
+use crate::support::{count_line, engine, error_saying, text_of};
+use std::fs;
+use std::path::Path;
+use tegula::{Engine, Error, Input, InputError, Options, Result, WordClass};
+
+const JOB: Words = Words(WordClass::Whitespace);
+const TEXT: &[u8] = b"to be or not to be, that is the question: whether 'tis nobler in the mind\n";
+
+fn count(engine: &Engine, path: &Path) -> Result<Vec<u8>> {
+    let options = Options { split_bytes: Some(4096), ..Options::default() };
+    let output = engine.run_with(&JOB, Input::paths([path]).unwrap(), &options)?;
+    Ok(text_of(&output, count_line))
+}
+
+/// The error of a compressed file, which must name it.
+fn check_named(error: &Error, path: &Path, format: &str) {
+    let message = error.to_string();
+    assert!(
+        message.starts_with(&path.display().to_string()) && message.contains(format),
+        "`{message}` does not name {} and {format}",
+        path.display()
+    );
+    assert!(matches!(
+        error,
+        Error::Input(
+            InputError::Truncated { .. } | InputError::Damaged { .. } | InputError::Misnamed { .. }
+        )
+    ));
+}
+
+fn small_file(packing: Packing, folder: &Path) -> (std::path::PathBuf, Vec<u8>) {
+    let path = folder.join(format!("small.{}", packing.ending()));
+    (path, packing.pack(TEXT))
+}
+
+#[test]
+fn a_file_cut_short_anywhere_is_an_error_that_names_the_place() {
+    let (engine, folder) = (engine(2), tempfile::tempdir().unwrap());
+    for packing in PACKINGS {
+        let (path, whole) = small_file(packing, folder.path());
+        for length in 0..whole.len() {
+            fs::write(&path, &whole[..length]).unwrap();
+            let error = count(&engine, &path).unwrap_err();
+            check_named(&error, &path, packing.format());
+            match error {
+                Error::Input(InputError::Truncated { offset, .. }) => {
+                    assert_eq!(offset, length as u64, "{packing:?}");
+                }
+                Error::Input(InputError::Misnamed { .. }) => assert!(length < 8, "{packing:?}"),
+                other => panic!("{packing:?} of {length} bytes: {other}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_changed_bit_is_an_error_or_changes_nothing() {
+    let (engine, folder) = (engine(2), tempfile::tempdir().unwrap());
+    for packing in PACKINGS {
+        let (path, whole) = small_file(packing, folder.path());
+        fs::write(&path, &whole).unwrap();
+        let expected = count(&engine, &path).unwrap();
+        let mut refused = 0;
+        for bit in 0..whole.len() * 8 {
+            let mut changed = whole.clone();
+            changed[bit / 8] ^= 1 << (bit % 8);
+            fs::write(&path, &changed).unwrap();
+            match count(&engine, &path) {
+                Ok(counted) => assert!(counted == expected, "{packing:?}, bit {bit}"),
+                Err(error) => {
+                    check_named(&error, &path, packing.format());
+                    refused += 1;
+                }
+            }
+        }
+        assert!(refused > whole.len() * 4, "{packing:?}: {refused} of {} bits", whole.len() * 8);
+    }
+}
+
+/// Files long enough to be cut into units, which are decompressed side by side.
+#[test]
+fn of_a_file_of_many_units_nothing_is_lost_in_silence() {
+    let (engine, folder) = (engine(3), tempfile::tempdir().unwrap());
+    let text: String =
+        (0..6000).map(|i: u32| format!("{:x} ", i.wrapping_mul(0x9e37_79b9))).collect();
+    for packing in PACKINGS {
+        let path = folder.path().join(format!("units.{}", packing.ending()));
+        let pieces: Vec<Vec<u8>> =
+            text.as_bytes().chunks(9000).map(|piece| packing.pack(piece)).collect();
+        let whole = pieces.concat();
+        let ends = pieces.iter().scan(0, |end, piece| {
+            *end += piece.len();
+            Some(*end)
+        });
+        let ends: Vec<usize> = ends.collect();
+        fs::write(&path, &whole).unwrap();
+        let expected = count(&engine, &path).unwrap();
+        for at in (10..whole.len()).step_by(whole.len() / 150).filter(|at| !ends.contains(at)) {
+            fs::write(&path, &whole[..at]).unwrap();
+            check_named(&count(&engine, &path).unwrap_err(), &path, packing.format());
+            let mut changed = whole.clone();
+            changed[at] ^= 1 << (at % 8);
+            fs::write(&path, &changed).unwrap();
+            match count(&engine, &path) {
+                Ok(counted) => assert!(counted == expected, "{packing:?}, byte {at}"),
+                Err(error) => check_named(&error, &path, packing.format()),
+            }
+        }
+    }
+}
+
+#[test]
+fn bytes_behind_the_data_are_damage() {
+    let (engine, folder) = (engine(2), tempfile::tempdir().unwrap());
+    for packing in PACKINGS {
+        let (path, whole) = small_file(packing, folder.path());
+        for garbage in [&b"garbage"[..], b"\x01", &[0xff; 300]] {
+            fs::write(&path, [&whole, garbage].concat()).unwrap();
+            let error = count(&engine, &path).unwrap_err();
+            check_named(&error, &path, packing.format());
+        }
+    }
+}
+
+#[test]
+fn of_a_long_file_the_place_of_the_damage_is_near() {
+    let (engine, folder) = (engine(2), tempfile::tempdir().unwrap());
+    let text: String =
+        (0..300_000).map(|i: u32| format!("{:x} ", i.wrapping_mul(0x9e37_79b9))).collect();
+    for packing in PACKINGS {
+        let path = folder.path().join(format!("long.{}", packing.ending()));
+        let mut bytes = packing.pack(text.as_bytes());
+        let at = bytes.len() / 2;
+        bytes[at..at + 64].fill(0x55);
+        fs::write(&path, &bytes).unwrap();
+        let error = count(&engine, &path).unwrap_err();
+        check_named(&error, &path, packing.format());
+        if packing == Packing::Gzip {
+            // Its only checksum stands at the end.
+            continue;
+        }
+        let Error::Input(InputError::Damaged { offset, .. }) = error else { panic!("{error}") };
+        assert!(offset.abs_diff(at as u64) < 1 << 20, "{packing:?}: {offset} for {at}");
+    }
+}
+
+#[test]
+fn a_name_that_the_content_belies_is_an_error() {
+    let (engine, folder) = (engine(2), tempfile::tempdir().unwrap());
+    for packing in PACKINGS {
+        let path = folder.path().join(format!("text.{}", packing.ending().to_uppercase()));
+        let others = PACKINGS.iter().filter(|other| other.format() != packing.format());
+        let contents = others.map(|other| other.pack(TEXT)).chain([TEXT.to_vec(), Vec::new()]);
+        for content in contents {
+            fs::write(&path, content).unwrap();
+            let result = engine.run(&JOB, Input::paths([&path]).unwrap());
+            let error = error_saying(&engine, result, &[packing.format(), "--plain"]);
+            assert!(matches!(error, Error::Input(InputError::Misnamed { .. })));
+        }
+    }
+}
+
+#[test]
+fn of_several_files_the_damaged_one_is_named() {
+    let (engine, folder) = (engine(2), tempfile::tempdir().unwrap());
+    for number in 0..50 {
+        let mut bytes = Packing::Gzip.pack(&TEXT.repeat(100));
+        if number == 31 {
+            bytes.truncate(bytes.len() - 1);
+        }
+        fs::write(folder.path().join(format!("{number}.gz")), bytes).unwrap();
+    }
+    let result = engine.run(&JOB, Input::paths([folder.path()]).unwrap());
+    error_saying(&engine, result, &["31.gz", "cut short", "gzip"]);
+}
