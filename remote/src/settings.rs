@@ -63,22 +63,22 @@ impl Settings {
         match address.scheme {
             Scheme::S3 | Scheme::Gs | Scheme::Az => {
                 let store = Objects::new(self, &address);
-                self.read(address, store.map_err(|fault| fault.of_listing(&path))?, &path)
+                self.read(&address, store.map_err(|fault| fault.of_listing(&path))?, &path)
             }
             Scheme::Hdfs => {
                 let store = Hdfs::new(self, &address);
-                self.read(address, store.map_err(|fault| fault.of_listing(&path))?, &path)
+                self.read(&address, store.map_err(|fault| fault.of_listing(&path))?, &path)
             }
         }
     }
 
-    fn read<S: Store + 'static>(&self, address: Address, store: S, url: &Path) -> Result<Input> {
+    fn read<S: Store + 'static>(&self, address: &Address, store: S, url: &Path) -> Result<Input> {
         let patience = self.patience().map_err(|fault| fault.of_listing(url))?;
         let system = |cause| Error::System { action: "start threads for remote input", cause };
-        let found = runtime::block_on(find(&store, &address, url, patience)).map_err(system)??;
+        let found = runtime::block_on(find(&store, address, url, patience)).map_err(system)??;
         let files: Vec<_> =
             found.iter().map(|entry| (address.url(&entry.path), entry.bytes)).collect();
-        let source = Source::new(store, &address, &found, patience);
+        let source = Source::new(store, address, &found, patience);
         Ok(Input::ranges(Arc::new(source), files))
     }
 
