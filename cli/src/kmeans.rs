@@ -16,9 +16,9 @@ pub(crate) struct Flags {
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<OsString>,
 
-    /// How many groups.
+    /// How many groups of points, each with its mean.
     #[arg(short = 'k', long, value_name = "N", value_parser = flags::count)]
-    groups: usize,
+    means: usize,
 
     /// Stop after N rounds [default: when no mean moves any more].
     #[arg(long, value_name = "N", value_parser = flags::count)]
@@ -44,7 +44,7 @@ enum Start {
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
     let job = KMeans {
-        groups: flags.groups,
+        groups: flags.means,
         rounds_most: flags.rounds.unwrap_or(usize::MAX),
         seed: flags.seed,
         start: match flags.start {
