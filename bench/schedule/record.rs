@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::Duration;
 use tegula::{
-    Count, Cut, DEFAULT_TILE_BYTES, Emit, Engine, Input, Job, Options, Result, Split, Topology,
-    WordClass, process_cpu, sizing,
+    Count, Cut, DEFAULT_TILE_BYTES, Emit, Engine, Input, Job, Options, Result, Split, WordClass,
+    process_cpu, sizing,
 };
 
 const RUNS: usize = 7;
@@ -63,10 +63,13 @@ impl Costs {
 /// of some runs, for what disturbs a run only ever adds; with one worker, all runs do the same.
 pub(crate) fn record(name: &str, files: &[&str]) -> Result<(), Box<dyn Error>> {
     let engine = Engine::builder().workers(1).build()?;
+    // Of one size, or the runs' splits would not be the same.
+    let split_bytes = sizing::unit_bytes(engine.topology());
+    let options = Options { split_bytes: Some(split_bytes), ..Options::default() };
     let (mut ingest_s, mut costs) = (f64::INFINITY, Vec::new());
     for _ in 0..RUNS {
         let job = Timed { began: Mutex::default() };
-        let output = engine.run_with(&job, Input::paths(files)?, &Options::default())?;
+        let output = engine.run_with(&job, Input::paths(files)?, &options)?;
         ingest_s = ingest_s.min(output.stats().ingest_busy.as_secs_f64());
         let began = job.began.into_inner().unwrap_or_default();
         let took = began.windows(2).map(|pair| (pair[1] - pair[0]).as_secs_f64() * 1e6);
@@ -74,7 +77,7 @@ pub(crate) fn record(name: &str, files: &[&str]) -> Result<(), Box<dyn Error>> {
         costs.iter_mut().zip(took).for_each(|(cost, took)| *cost = took.min(*cost));
     }
     let all_s = costs.iter().sum::<f64>() / 1e6;
-    let per_tile = DEFAULT_TILE_BYTES / sizing::split_bytes(&Topology::detect());
+    let per_tile = DEFAULT_TILE_BYTES / split_bytes;
     println!("job {name} splits-per-tile {per_tile} memory-part {:.3}", ingest_s / all_s);
     for line in costs.chunks(16) {
         let line: Vec<String> = line.iter().map(|cost| format!("{cost:.0}")).collect();

@@ -251,7 +251,8 @@ impl TileSource for Tiles {
 
 fn tiles(tiles: &[Vec<u8>], fails: bool) -> (Input, Arc<Mutex<Vec<Vec<u8>>>>) {
     let (out, back) = (Arc::default(), Arc::default());
-    let source = Tiles { rest: tiles.to_vec().into_iter(), out, back: Arc::clone(&back), fails };
+    let list = tiles.to_vec();
+    let source = Tiles { rest: list.into_iter(), out, back: Arc::clone(&back), fails };
     (Input::tiles("camera", source), back)
 }
 
