@@ -75,7 +75,7 @@ impl Subscriber for Counting {
 fn spans_of_every_stage_are_entered_and_left() {
     tracing::subscriber::set_global_default(Counting).unwrap();
     let engine = Engine::builder().workers(2).build().unwrap();
-    let text: String = (0..50_000).map(|number| format!("word{number}\n")).collect();
+    let text: String = (0..400_000).map(|number| format!("word{number}\n")).collect();
     let options = Options { split_bytes: Some(16 << 10), ..Options::default() };
     let output = engine.run_with(&Words, Input::bytes(text), &options).unwrap();
     let write = |key: &[u8], _, text: &mut Vec<u8>| text.extend_from_slice(key);

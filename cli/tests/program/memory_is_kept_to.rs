@@ -11,7 +11,7 @@ fn words() -> String {
         .collect()
 }
 
-const BUDGET: u64 = 28 << 20;
+const BUDGET: u64 = 36 << 20;
 
 fn stats(folder: &Path) -> Value {
     serde_json::from_slice(&fs::read(folder.join("stats")).unwrap()).unwrap()
