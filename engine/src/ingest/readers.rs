@@ -10,6 +10,11 @@ const WAITED_MOST: f64 = 0.05;
 const WAITED_LEAST: f64 = 0.25;
 /// Twice as many readers must read so much more, or it is not worth it.
 const GAIN_LEAST: f64 = 1.1;
+/// Ticks at the start whose rates say nothing: the first answers are still to come.
+const RAMP: u32 = 3;
+/// Ticks in which no worker starved before half as many readers must do: what lies ready for long is in
+/// no cache any more when its turn comes.
+const CALM: u32 = 8;
 /// Ticks until it is tried again whether more readers read more; each failure doubles it.
 const PATIENCE: u32 = 16;
 const PATIENCE_MOST: u32 = 1024;
@@ -34,6 +39,14 @@ pub(super) struct Readers {
     /// Whether workers must not read, for each of their reads would wait.
     always: bool,
     now: usize,
+    /// Ticks since the number changed, and since a worker starved.
+    steady: u32,
+    calm: u32,
+    /// How many there were before they were halved, if a worker has not starved since.
+    shrunk: Option<usize>,
+    /// Ticks until they may be halved again, and how many to wait after that was wrong.
+    hold: u32,
+    hold_next: u32,
     trial: Option<Trial>,
     /// Ticks until the next trial of more readers, and how many to wait after it fails.
     rest: u32,
@@ -58,7 +71,23 @@ impl Readers {
         let now = if always { workers.max(2).min(most) } else { 0 };
         let (patience, relief) = (PATIENCE, 1);
         let (rest, relief_rest) = (0, 0);
-        Readers { workers, most, always, now, trial: None, rest, patience, relief, relief_rest }
+        let (steady, calm, trial) = (0, 0, None);
+        Readers {
+            workers,
+            most,
+            always,
+            now,
+            steady,
+            calm,
+            shrunk: None,
+            hold: 0,
+            hold_next: PATIENCE,
+            trial,
+            rest,
+            patience,
+            relief,
+            relief_rest,
+        }
     }
 
     /// How many there should be; 0: workers read.
@@ -95,6 +124,8 @@ impl Readers {
             return;
         }
         let rate = seen.bytes as f64 / seen.time.as_secs_f64();
+        self.steady += 1;
+        self.calm = if seen.starved { 0 } else { self.calm + 1 };
         match &mut self.trial {
             Some(trial) if trial.ticks > 0 => trial.ticks -= 1,
             Some(trial) => {
@@ -105,10 +136,22 @@ impl Readers {
                 }
                 self.trial = None;
             }
+            None if seen.starved && self.shrunk.is_some() => {
+                self.now = self.shrunk.take().unwrap_or(self.now);
+                self.hold = self.hold_next;
+                self.hold_next = (self.hold_next * 2).min(PATIENCE_MOST);
+            }
+            None if self.calm >= CALM && self.hold > 0 => self.hold -= 1,
+            None if self.calm >= CALM && self.now > 1 => {
+                self.shrunk = Some(self.now);
+                self.now = self.now.div_ceil(2);
+                (self.steady, self.calm) = (0, 0);
+            }
             None if self.rest > 0 => self.rest -= 1,
-            None if seen.starved && self.now < self.most => {
+            None if seen.starved && self.now < self.most && self.steady >= RAMP => {
                 self.trial = Some(Trial { before: self.now, rate_before: rate, ticks: 1 });
                 self.now = (self.now * 2).min(self.most);
+                self.steady = 0;
             }
             None => {}
         }
@@ -156,6 +199,16 @@ mod tests {
         let mut readers = Readers::new(2, 64, false);
         ticks(&mut readers, 100, 50e6, 100e6, 200e6);
         assert_eq!(readers.now(), 2);
+    }
+
+    #[test]
+    fn they_become_fewer_when_fewer_do() {
+        // The workers take 200 MB/s: at first of a source that gives 10 to each reader, then 500.
+        let mut readers = Readers::new(2, 64, true);
+        ticks(&mut readers, 200, 10e6, 1e12, 200e6);
+        assert!(readers.now() >= 16);
+        ticks(&mut readers, 200, 500e6, 1e12, 200e6);
+        assert_eq!(readers.now(), 1);
     }
 
     #[test]
