@@ -3,6 +3,7 @@
 
 use crate::bad::BadRecords;
 use crate::error::Result;
+use crate::input::{Delimited, Delimiter};
 use crate::origin::Origin;
 use crate::tokenize::{Records, Tokens, WordClass};
 use std::path::PathBuf;
@@ -84,6 +85,12 @@ impl<'s> Split<'s> {
     #[inline]
     pub fn lines(&self) -> Lines<'s> {
         Lines { rest: self.bytes }
+    }
+
+    /// The records that `delimiter` ends, without it: for a job with [`Cut::Delimiter`](crate::Cut). A
+    /// last record without it counts; an empty rest does not.
+    pub fn delimited(&self, delimiter: &Delimiter) -> Delimited<'s> {
+        delimiter.records(self.bytes)
     }
 
     /// Refuses `record`, a part of the split's bytes (of any other the split's own place is named).

@@ -113,10 +113,7 @@ impl<'p> Stitch<'p> {
         };
         let border = match last {
             true => Some(bytes.len()),
-            // A border lies between two bytes, of which the first may have been looked at.
-            false => {
-                self.cut.last_border_from(&buffer.bytes()[bytes.clone()], looked.saturating_sub(1))
-            }
+            false => self.cut.find_last_border(&buffer.bytes()[bytes.clone()], looked),
         };
         let rest = bytes.start + border.unwrap_or(0)..bytes.end;
         let rest = &buffer.bytes()[rest];

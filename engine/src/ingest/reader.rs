@@ -94,15 +94,16 @@ impl SplitBuffer {
             self.add_piece(extent.file, 0..bytes, start);
             return Ok(());
         }
-        // One byte before the extent says whether a record begins at its start.
-        let base = start.saturating_sub(1);
+        // The bytes before the extent say whether a record begins at its start.
+        let base = start.saturating_sub(cut.bytes_before() as u64);
         let ahead = if end < length { length.min(end + LOOKAHEAD_BYTES) } else { length };
         let mut have = self.fill(ranged, extent.file, base, (0, ahead), open)?;
         let nominal_end = (end - base) as usize;
         let first = if start == 0 {
             0
         } else {
-            match cut.find_border(self.behind(have), 1, nominal_end.min(have)) {
+            let nominal_start = (start - base) as usize;
+            match cut.find_border(self.behind(have), nominal_start, nominal_end) {
                 Some(first) => first,
                 None => return Ok(()),
             }
@@ -112,10 +113,12 @@ impl SplitBuffer {
             if end == length {
                 break have;
             }
-            if let Some(last) = cut.find_border(self.behind(have), looked, have) {
+            let is_all = base + have as u64 == length;
+            let seen = have - if is_all { 0 } else { cut.bytes_behind() };
+            if let Some(last) = cut.find_border(self.behind(have), looked, seen) {
                 break last;
             }
-            looked = have;
+            looked = seen;
             let more = length.min(base + 2 * have as u64);
             if more == base + have as u64 {
                 break have;
@@ -256,7 +259,7 @@ pub(crate) fn open_planned(material: &Material, file: usize) -> Result<File, Inp
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::input::ByteSet;
+    use crate::input::{ByteSet, Delimiter};
     use crate::memory::Budget;
     use crate::plan::Layout;
     use crate::schedule::{HandOut, Placement};
@@ -293,12 +296,15 @@ mod tests {
             tile in 1u64..6000,
             split in 1u64..6000,
             together in 1u64..8,
-            which in 0usize..4,
+            which in 0usize..7,
         ) {
             let cut = [
                 Cut::Lines,
                 Cut::After(ByteSet::of(b" \n")),
                 Cut::Between(|a, b| a == b'a' && b == b'b'),
+                Cut::Delimiter(Delimiter::new("ab").unwrap()),
+                Cut::Delimiter(Delimiter::new("\n\n").unwrap()),
+                Cut::Delimiter(Delimiter::new("abaaba").unwrap()),
                 Cut::Whole,
             ][which];
             let pieces = pieces(&text, &cut, tile, split, together);

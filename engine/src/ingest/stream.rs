@@ -196,10 +196,7 @@ fn read_blocks(
         if have < want {
             continue;
         }
-        // Borders before `looked` were looked for in vain; one byte is looked at again, for a border
-        // lies between two.
-        let from = looked.saturating_sub(1);
-        let Some(border) = cut.last_border_from(&buffer.bytes()[..have], from) else {
+        let Some(border) = cut.find_last_border(&buffer.bytes()[..have], looked) else {
             looked = have;
             buffer.reserve(2 * have, have)?;
             want = buffer.capacity();

@@ -1,6 +1,7 @@
 //! Where an input may be cut: the job's word on what a record is. Offsets between cuts are nominal;
 //! a record belongs to the split in which it begins, and whoever reads the split reads on to its end.
 
+use super::delimiter::Delimiter;
 use crate::error::{Error, Result};
 use crate::tokenize::WordClass;
 use std::fmt;
@@ -13,10 +14,31 @@ pub enum Cut {
     Lines,
     /// Behind each byte of a set. See [`Cut::around`] for words.
     After(ByteSet),
+    /// Behind each delimiter of several bytes, or of one. [`Split::delimited`](crate::Split::delimited)
+    /// has the records.
+    Delimiter(Delimiter),
     /// Between two neighbouring bytes for which the function says so.
     Between(fn(u8, u8) -> bool),
     /// Records of this many bytes, at least 1. A file whose length is no multiple is an error.
     Fixed(u64),
+    /// Behind each record, where only the begin of a record says how long it is: behind a length, say,
+    /// or where a newline in quotes ends no line. The function gets bytes that begin with a record, at
+    /// least one, and says how many belong to it, at least 1; `None`, or more than it got, if that takes
+    /// more bytes, whose number grows until it has them or the file ends. The last record of a file may
+    /// be cut short: the map sees it as it is.
+    ///
+    /// There is no way to such a record but from the one before it, so each file is read in order, and
+    /// many files at once.
+    ///
+    /// ```
+    /// # use tegula::*;
+    /// // A length of four bytes, little endian, then so many bytes.
+    /// fn record(bytes: &[u8]) -> Option<usize> {
+    ///     Some(4 + u32::from_le_bytes(*bytes.first_chunk()?) as usize)
+    /// }
+    /// let cut = Cut::Framed(record);
+    /// ```
+    Framed(fn(&[u8]) -> Option<usize>),
     /// Nowhere: every file is one split, and must fit in memory.
     Whole,
 }
@@ -79,10 +101,33 @@ impl Cut {
         }
     }
 
+    /// Whether records can be found from the begin of their file only.
+    pub(crate) fn is_in_order(&self) -> bool {
+        matches!(self, Cut::Framed(_))
+    }
+
+    /// Bytes before a border that say whether it is one, at least 1.
+    pub(crate) fn bytes_before(&self) -> usize {
+        match self {
+            Cut::Delimiter(delimiter) => delimiter.before(),
+            _ => 1,
+        }
+    }
+
+    /// Bytes behind a border, beside the next, that say whether it is one.
+    pub(crate) fn bytes_behind(&self) -> usize {
+        match self {
+            Cut::Delimiter(delimiter) => delimiter.behind(),
+            _ => 0,
+        }
+    }
+
     /// The first border at an index in `from..to`: a place before which `bytes` may be cut. `from`
-    /// is at least 1 and `to` at most `bytes.len()`, for a border is seen by the bytes beside it.
-    /// The end of a file is always a border, and not looked for here; neither are the borders of
-    /// `Fixed` and `Whole`, which are known without looking.
+    /// is at least 1 and `to` at most `bytes.len()`, for a border is seen by the bytes beside it:
+    /// [`bytes_before`](Cut::bytes_before) `from`, if the file has so many, and
+    /// [`bytes_behind`](Cut::bytes_behind) `to`. The end of a file is always a border, and not looked
+    /// for here; neither are the borders of `Fixed` and `Whole`, which are known without looking. For
+    /// `Framed`, `bytes` begin with a record.
     pub(crate) fn find_border(&self, bytes: &[u8], from: usize, to: usize) -> Option<usize> {
         if from >= to {
             return None;
@@ -93,21 +138,33 @@ impl Cut {
             Cut::After(set) => {
                 before.iter().position(|&byte| set.contains(byte)).map(|at| from + at)
             }
+            Cut::Delimiter(delimiter) => delimiter.find_border(bytes, from, to),
             Cut::Between(border) => (from..to).find(|&at| border(bytes[at - 1], bytes[at])),
+            Cut::Framed(record) => {
+                frames(*record, bytes).find(|&end| end >= from).filter(|&end| end < to)
+            }
             Cut::Fixed(_) | Cut::Whole => None,
         }
     }
 
-    /// The last border of `bytes` other than its ends.
-    pub(crate) fn find_last_border(&self, bytes: &[u8]) -> Option<usize> {
-        let inner = bytes.len().saturating_sub(1);
+    /// The last border of `bytes`, which begin with a record, other than their ends, and such that no
+    /// byte behind them can change it. All borders that could be seen in the first `looked` bytes are
+    /// known not to be there.
+    pub(crate) fn find_last_border(&self, bytes: &[u8], looked: usize) -> Option<usize> {
+        // At the end of what was looked at, the bytes behind were missing.
+        let from = looked.saturating_sub(1 + self.bytes_behind());
+        let inner = from..bytes.len().saturating_sub(1).max(from);
         match self {
-            Cut::Lines => memchr::memrchr(b'\n', &bytes[..inner]).map(|at| at + 1),
+            Cut::Lines => memchr::memrchr(b'\n', &bytes[inner]).map(|at| from + at + 1),
             Cut::After(set) => {
-                bytes[..inner].iter().rposition(|&byte| set.contains(byte)).map(|at| at + 1)
+                bytes[inner].iter().rposition(|&byte| set.contains(byte)).map(|at| from + at + 1)
             }
+            Cut::Delimiter(delimiter) => delimiter.find_last_border(bytes, from),
             Cut::Between(border) => {
-                (1..bytes.len()).rev().find(|&at| border(bytes[at - 1], bytes[at]))
+                (from + 1..bytes.len()).rev().find(|&at| border(bytes[at - 1], bytes[at]))
+            }
+            Cut::Framed(record) => {
+                frames(*record, bytes).take_while(|&end| end < bytes.len()).last()
             }
             Cut::Fixed(record) => {
                 let whole = bytes.len() as u64 / record * record;
@@ -116,15 +173,21 @@ impl Cut {
             Cut::Whole => None,
         }
     }
+}
 
-    /// The last border of `bytes` at an index above `from`, other than their end. Borders of a fixed
-    /// size are counted from the start of `bytes`, itself one.
-    pub(crate) fn last_border_from(&self, bytes: &[u8], from: usize) -> Option<usize> {
-        match self {
-            Cut::Fixed(_) => self.find_last_border(bytes),
-            _ => self.find_last_border(&bytes[from..]).map(|border| from + border),
-        }
-    }
+/// The ends of the records that are whole in `bytes`, which begin with one.
+///
+/// # Panics
+/// If a record is said to have no bytes: it would have no end.
+fn frames(record: fn(&[u8]) -> Option<usize>, bytes: &[u8]) -> impl Iterator<Item = usize> {
+    let mut end = 0;
+    std::iter::from_fn(move || {
+        let rest = bytes.get(end..).filter(|rest| !rest.is_empty())?;
+        let length = record(rest).filter(|&length| length <= rest.len())?;
+        assert!(length > 0, "Cut::Framed: a record of 0 bytes");
+        end += length;
+        Some(end)
+    })
 }
 
 #[cfg(test)]
@@ -141,14 +204,26 @@ mod tests {
         assert_eq!(Cut::Lines.find_border(text, 9, text.len()), None);
         assert_eq!(spaces.find_border(text, 1, 5), Some(4));
         assert_eq!(spaces.find_border(text, 1, 4), None);
-        assert_eq!(spaces.find_last_border(text), Some(14));
+        assert_eq!(spaces.find_last_border(text, 0), Some(14));
         assert_eq!(between.find_border(text, 5, text.len()), Some(14));
-        assert_eq!(between.find_last_border(text), Some(14));
-        assert_eq!(Cut::Lines.find_last_border(b"no border\n"), None);
-        assert_eq!(Cut::Fixed(5).find_last_border(text), Some(15));
-        assert_eq!(Cut::Fixed(50).find_last_border(text), None);
+        assert_eq!(between.find_last_border(text, 0), Some(14));
+        assert_eq!(Cut::Lines.find_last_border(b"no border\n", 0), None);
+        assert_eq!(Cut::Fixed(5).find_last_border(text, 0), Some(15));
+        assert_eq!(Cut::Fixed(50).find_last_border(text, 0), None);
         for cut in [Cut::Lines, spaces, between, Cut::Whole] {
-            assert_eq!(cut.find_last_border(b""), None);
+            assert_eq!(cut.find_last_border(b"", 0), None);
         }
+    }
+
+    #[test]
+    fn frames_are_counted_from_the_first() {
+        let framed = Cut::Framed(|bytes| Some(1 + usize::from(bytes[0])));
+        let text = [2, 9, 9, 0, 1, 9, 3, 9];
+        assert_eq!(framed.find_border(&text, 1, text.len()), Some(3));
+        assert_eq!(framed.find_border(&text, 4, 6), Some(4));
+        assert_eq!(framed.find_border(&text, 5, 6), None);
+        assert_eq!(framed.find_last_border(&text, 0), Some(6));
+        assert_eq!(framed.find_last_border(&text[..6], 0), Some(4));
+        assert_eq!(framed.find_last_border(&text[..2], 0), None);
     }
 }

@@ -4,6 +4,7 @@
 //! is not read is an error or is counted.
 
 mod cut;
+mod delimiter;
 mod files;
 mod listing;
 mod named;
@@ -15,6 +16,7 @@ mod tile_source;
 mod walk;
 
 pub use cut::{ByteSet, Cut};
+pub use delimiter::{Delimited, Delimiter};
 pub(crate) use files::{FileList, open_file};
 pub use range_source::RangeSource;
 pub use tile_source::TileSource;

@@ -11,7 +11,7 @@ mod packed;
 pub(crate) use layout::{Extent, Layout};
 pub(crate) use packed::Packed;
 
-use crate::codec::Tally;
+use crate::codec::{Format, Tally};
 use crate::error::{InputError, Result};
 use crate::input::{Cut, FileList, Input, PackedFiles, RangeSource, Source, StreamSource};
 use crate::options::{DEFAULT_TILE_BYTES, Options};
@@ -161,8 +161,12 @@ impl Plan {
             Source::Files(files) => Material::Files(files),
             Source::Ranges(source, files) => Material::Ranges(source, files),
             Source::Memory(bytes) => Material::Memory(bytes),
-            Source::Packed(packed) => {
-                self.add_packed(packed);
+            Source::Packed(PackedFiles { from, files, formats }) => {
+                let material = match from {
+                    Some(from) => Material::Ranges(from, files),
+                    None => Material::Files(files),
+                };
+                self.add_packed(material, formats);
                 return Ok(());
             }
             Source::Stream(stream) => {
@@ -174,7 +178,14 @@ impl Plan {
         if let Cut::Fixed(record) = self.cut {
             check_whole_records(&material, record)?;
         }
-        let whole = matches!(self.cut, Cut::Whole);
+        let in_memory = matches!(material, Material::Memory(_));
+        if self.cut.is_in_order() && !in_memory && material.files() > 0 {
+            // Read as what is compressed is: each file in order.
+            let formats = vec![Format::Plain; material.files()];
+            self.add_packed(material, formats);
+            return Ok(());
+        }
+        let whole = matches!(self.cut, Cut::Whole) || self.cut.is_in_order();
         let lengths = (0..material.files()).map(|file| material.bytes(file));
         let layout = Layout::new(lengths, self.tile_bytes, self.split_bytes, whole);
         self.files += material.files() as u64;
@@ -187,12 +198,7 @@ impl Plan {
         Ok(())
     }
 
-    fn add_packed(&mut self, files: PackedFiles) {
-        let PackedFiles { from, files, formats } = files;
-        let material = match from {
-            Some(from) => Material::Ranges(from, files),
-            None => Material::Files(files),
-        };
+    fn add_packed(&mut self, material: Material, formats: Vec<Format>) {
         let packed = Packed::new(self.parts.len(), material, formats);
         self.files += packed.files() as u64;
         self.bytes += packed.bytes;

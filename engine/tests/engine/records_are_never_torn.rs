@@ -1,12 +1,17 @@
 //! A map sees whole records only, each once, whatever the job's cut and wherever splits nominally
 //! lie; a record may be longer than a tile.
 
-use crate::support::{cases, count_line, count_lines, engine, engines, error_saying, folder_of};
-use crate::support::{file_in, text_of};
+use crate::packing::Packing;
+use crate::support::{
+    cases, count_line, count_lines, engine, engines, error_saying, file_in, folder_of,
+    pipe_written_by, text_of,
+};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
+use std::io::Write;
 use tegula::{
-    ByteSet, Count, Cut, Emit, Error, Input, InputError, Job, Options, Order, Result, Split,
+    ByteSet, Count, Cut, Delimiter, Emit, Error, Input, InputError, Job, Options, Order, Result,
+    Split,
 };
 
 /// Counts records, which it finds as the reference does: from each split alone.
@@ -26,13 +31,32 @@ impl Job for Records {
     }
 }
 
+/// A byte that says how many follow it; what a text ends with may be short.
+fn frame(bytes: &[u8]) -> Option<usize> {
+    Some(1 + usize::from(bytes[0]))
+}
+
 /// The records of a text, cut wherever the cut allows.
 fn records<'t>(cut: &Cut, text: &'t [u8]) -> Vec<&'t [u8]> {
+    let mut ends = Vec::new();
+    if let Cut::Framed(frame) = cut {
+        let mut end = 0;
+        while let Some(length) = text.get(end..).filter(|rest| !rest.is_empty()).and_then(frame) {
+            end += length;
+            ends.push(end);
+        }
+    }
     let is_border = |at: usize| match *cut {
         Cut::Lines => text[at - 1] == b'\n',
         Cut::After(set) => set.contains(text[at - 1]),
         Cut::Between(border) => border(text[at - 1], text[at]),
         Cut::Fixed(record) => (at as u64).is_multiple_of(record),
+        Cut::Delimiter(delimiter) => {
+            let bytes = delimiter.bytes();
+            let overlapped = |end| text.get(..end).is_some_and(|text| text.ends_with(bytes));
+            text[..at].ends_with(bytes) && !(at + 1..at + bytes.len()).any(overlapped)
+        }
+        Cut::Framed(_) => ends.binary_search(&at).is_ok(),
         _ => false,
     };
     let mut records = Vec::new();
@@ -46,11 +70,7 @@ fn records<'t>(cut: &Cut, text: &'t [u8]) -> Vec<&'t [u8]> {
 }
 
 fn check(cut: Cut, files: &[Vec<u8>], tile: u64, split: u64) -> Result<(), TestCaseError> {
-    let mut counts = BTreeMap::<Vec<u8>, u64>::new();
-    for record in files.iter().flat_map(|file| records(&cut, file)) {
-        *counts.entry(record.to_vec()).or_default() += 1;
-    }
-    let expected = count_lines(&counts.into_iter().collect::<Vec<_>>());
+    let expected = expected(&cut, files);
     let folder = folder_of(files);
     let options = Options {
         tile_bytes: Some(tile),
@@ -64,6 +84,50 @@ fn check(cut: Cut, files: &[Vec<u8>], tile: u64, split: u64) -> Result<(), TestC
         prop_assert!(text_of(&output, count_line) == expected, "{} workers", engine.workers());
     }
     Ok(())
+}
+
+/// The same text through a pipe, compressed, and from memory.
+fn check_in_order(cut: Cut, text: &[u8], split: u64) -> Result<(), TestCaseError> {
+    let expected = expected(&cut, &[text.to_vec()]);
+    let options = Options { split_bytes: Some(split), order: Order::Key, ..Options::default() };
+    let packed = folder_of(&[Packing::Gzip.pack(text)]);
+    for engine in engines() {
+        let run = |input| engine.run_with(&Records(cut), input, &options).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let written = text.to_vec();
+        let (pipe, writer) = pipe_written_by(&folder, move |mut pipe| {
+            written.chunks(3000).for_each(|piece| pipe.write_all(piece).unwrap());
+        });
+        prop_assert!(text_of(&run(pipe), count_line) == expected, "a pipe");
+        writer.join().unwrap();
+        let input = Input::paths([packed.path()]).unwrap();
+        prop_assert!(text_of(&run(input), count_line) == expected, "gzip");
+        prop_assert!(text_of(&run(Input::bytes(text)), count_line) == expected, "memory");
+    }
+    Ok(())
+}
+
+fn expected(cut: &Cut, files: &[Vec<u8>]) -> Vec<u8> {
+    let mut counts = BTreeMap::<Vec<u8>, u64>::new();
+    for record in files.iter().flat_map(|file| records(cut, file)) {
+        *counts.entry(record.to_vec()).or_default() += 1;
+    }
+    count_lines(&counts.into_iter().collect::<Vec<_>>())
+}
+
+fn cuts() -> impl Strategy<Value = Cut> {
+    let delimiter = |bytes| Cut::Delimiter(Delimiter::new(bytes).unwrap());
+    prop::sample::select(vec![
+        Cut::Lines,
+        Cut::After(ByteSet::of(b" \0")),
+        Cut::Between(|before, after| before == b' ' && after != b' '),
+        delimiter("\0\n"),
+        delimiter("\n\n"),
+        delimiter("aabaa"),
+        Cut::Framed(frame),
+        Cut::Framed(|bytes| (bytes.len() > 2500).then_some(2500)),
+        Cut::Whole,
+    ])
 }
 
 fn file(most: usize) -> impl Strategy<Value = Vec<u8>> {
@@ -80,15 +144,18 @@ proptest! {
         files in prop::collection::vec(file(60), 0..4),
         tile in prop_oneof![1..50_u64, 50..9000_u64],
         split in prop_oneof![1..50_u64, 50..9000_u64],
-        which in 0..4_usize,
+        cut in cuts(),
     ) {
-        let cut = [
-            Cut::Lines,
-            Cut::After(ByteSet::of(b" \0")),
-            Cut::Between(|before, after| before == b' ' && after != b' '),
-            Cut::Whole,
-        ][which];
         check(cut, &files, tile, split)?;
+    }
+
+    #[test]
+    fn records_that_come_in_order_are_seen_whole(
+        text in file(60),
+        split in prop_oneof![1..50_u64, 50..9000_u64],
+        cut in cuts(),
+    ) {
+        check_in_order(cut, &text, split)?;
     }
 
     #[test]
