@@ -27,6 +27,8 @@ const TICK: Duration = Duration::from_millis(10);
 const AHEAD_BYTES: u64 = 1 << 20;
 /// Part of the budget that buffers of what is read ahead may take.
 const AHEAD_PART: u64 = 8;
+/// The most loads for each worker that may lie ready because it starved.
+const STOCK_MOST: usize = 32;
 /// The most readers of files, and of sources that are slower to answer.
 const FILE_READERS_MOST: usize = 16;
 const RANGE_READERS_MOST: usize = 64;
@@ -68,6 +70,11 @@ struct State {
     reading: usize,
     /// Whether a worker found nothing and waits.
     starving: bool,
+    /// Loads that may lie ready beside those at work: more, when workers and readers have to wait for
+    /// each other in turn.
+    stock: usize,
+    /// Whether a worker found nothing since the stock grew.
+    starved: bool,
     /// Whether all splits are given out.
     exhausted: bool,
     /// Whether memory had no room for buffers.
@@ -174,7 +181,7 @@ impl<'p> Feed<'p> {
             self.ended.notify_all();
             return Portion::End;
         }
-        state.starving = true;
+        (state.starving, state.starved) = (true, true);
         self.watch.starved.store(true, Ordering::Relaxed);
         Portion::Wait
     }
@@ -339,7 +346,13 @@ impl<'p> Feed<'p> {
                 state.reading += 1;
                 return Some(buffer);
             }
-            if state.buffers < buffers_most(self.blocks, self.workers, state.wanted) {
+            // Workers starved and now readers find no room: only what lies ready between evens that out.
+            if std::mem::take(&mut state.starved) {
+                let more = (state.buffers / 2).max(1);
+                state.stock = (state.stock + more).min(STOCK_MOST * self.workers);
+            }
+            let most = buffers_most(self.blocks, self.workers, state.wanted + state.stock);
+            if state.buffers < most {
                 state.buffers += 1;
                 state.reading += 1;
                 drop(state);
@@ -403,11 +416,11 @@ impl<'p> Feed<'p> {
     }
 }
 
-/// The most buffers for so many readers: two for each worker and one for each reader, as far as their
+/// The most buffers: two for each worker and one for each reader or load of the stock, as far as their
 /// share of the budget goes.
-fn buffers_most(blocks: &BlockPool, workers: usize, readers: usize) -> usize {
+fn buffers_most(blocks: &BlockPool, workers: usize, others: usize) -> usize {
     let room = blocks.budget().limit() / AHEAD_PART / AHEAD_BYTES;
-    (2 * workers + readers).min(usize::try_from(room).unwrap_or(usize::MAX)).max(workers + 1)
+    (2 * workers + others).min(usize::try_from(room).unwrap_or(usize::MAX)).max(workers + 1)
 }
 
 impl Watch {
