@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A source of tiles of the caller's own; see [`Input::tiles`](crate::Input::tiles). One thread calls
@@ -34,9 +35,10 @@ pub(crate) trait Tiles: Send {
 impl<S: TileSource> Tiles for S {
     fn next(&mut self, look: &mut dyn FnMut(&[u8])) -> io::Result<Option<()>> {
         let Some(tile) = self.acquire()? else { return Ok(None) };
-        look(tile.as_ref());
+        // The job's cut looks at it, and may panic.
+        let looked = catch_unwind(AssertUnwindSafe(|| look(tile.as_ref())));
         self.release(tile);
-        Ok(Some(()))
+        looked.map(Some).or_else(|panic| resume_unwind(panic))
     }
 }
 

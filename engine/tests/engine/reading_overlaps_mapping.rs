@@ -321,3 +321,17 @@ fn tiles_that_fail_end_the_run_and_come_back() {
     error_saying(&engine, engine.run(&JOB, input), &["camera", "the camera is off"]);
     assert_eq!(*back.lock().unwrap(), all);
 }
+
+#[test]
+fn tiles_come_back_from_a_cut_that_panics() {
+    let all = vec![text(50_000), b"!".repeat(20_000)];
+    let (input, back) = tiles(&all, false);
+    let engine = engine(1);
+    let cut = Cut::Between(|before, _| {
+        assert!(before != b'!', "the cut does not like !");
+        before == b' '
+    });
+    let options = Options { split_bytes: Some(8192), ..Options::default() };
+    error_saying(&engine, engine.run_with(&Splits(cut), input, &options), &["does not like !"]);
+    assert_eq!(*back.lock().unwrap(), all);
+}
