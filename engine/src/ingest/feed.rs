@@ -15,6 +15,7 @@ use crate::plan::{Material, Ranged};
 use crate::schedule::{HandOut, Pool};
 use crate::sizing::Units;
 use crate::timeline::{self, Context};
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -25,6 +26,8 @@ const STAGE: &str = "the map stage";
 const TICK: Duration = Duration::from_millis(10);
 /// What a reader reads at a time: enough that what a request costs weighs little.
 const AHEAD_BYTES: u64 = 1 << 20;
+/// What a load's buffer may take beside its splits: the rest of the last record, and rounding.
+const LOAD_MARGIN_BYTES: u64 = 128 << 10;
 /// Part of the budget that buffers of what is read ahead may take.
 const AHEAD_PART: u64 = 8;
 /// The most loads for each worker that may lie ready because it starved.
@@ -45,6 +48,10 @@ pub(crate) struct Feed<'p> {
     units: &'p Units,
     blocks: &'p Arc<BlockPool>,
     workers: usize,
+    /// Whether no worker is given splits that come before those it was given.
+    ascending: bool,
+    /// Memory that what is read ahead may take.
+    room_bytes: u64,
     /// Splits that a reader takes at a time.
     ahead_splits: u64,
     /// Whether workers read themselves.
@@ -64,10 +71,11 @@ struct State {
     free: Vec<SplitBuffer>,
     /// Buffers that there are.
     buffers: usize,
-    /// Readers that run, that should run, and that are reading now.
+    /// Readers that run, and that should run.
     readers: usize,
     wanted: usize,
-    reading: usize,
+    /// The first split of each load that is being read.
+    reading: BTreeSet<u64>,
     /// Whether a worker found nothing and waits.
     starving: bool,
     /// Loads that may lie ready beside those at work: more, when workers and readers have to wait for
@@ -142,10 +150,7 @@ impl<'p> Feed<'p> {
         blocks: &'p Arc<BlockPool>,
         workers: usize,
     ) -> Feed<'p> {
-        let split_bytes = ranged.layout.split_bytes();
-        let buffers = buffers_most(blocks, workers, 2).max(1);
-        let ahead_bytes = AHEAD_BYTES.min(blocks.budget().limit() / AHEAD_PART / buffers as u64);
-        Feed {
+        let feed = Feed {
             ranged,
             cut,
             hand_out,
@@ -153,30 +158,58 @@ impl<'p> Feed<'p> {
             units,
             blocks,
             workers,
-            ahead_splits: (ahead_bytes / split_bytes).max(1),
-            by_workers: AtomicBool::new(!matches!(ranged.material, Material::Ranges(..))),
+            ascending: false,
+            room_bytes: 0,
+            ahead_splits: 1,
+            by_workers: AtomicBool::new(true),
             watch: Watch::default(),
             state: Mutex::default(),
             freed: Condvar::new(),
             ended: Condvar::new(),
-        }
+        };
+        feed.within(blocks.budget().limit() / AHEAD_PART)
+    }
+
+    /// With so much memory for what is read ahead, instead of a share of the budget.
+    pub(crate) fn within(mut self, room_bytes: u64) -> Feed<'p> {
+        let share_bytes = room_bytes / (2 * self.workers as u64 + 2);
+        let load_bytes = AHEAD_BYTES.min(share_bytes.saturating_sub(LOAD_MARGIN_BYTES));
+        self.room_bytes = room_bytes;
+        self.ahead_splits = (load_bytes / self.ranged.layout.split_bytes()).max(1);
+        let by_workers = !(self.is_slow_to_answer() && self.may_read_ahead());
+        self.by_workers = AtomicBool::new(by_workers);
+        self
+    }
+
+    /// Such that each worker is given splits in ascending order. The hand-out must be flat.
+    pub(crate) fn ascending(mut self) -> Feed<'p> {
+        self.ascending = true;
+        self
     }
 
     /// What a worker is to do next. `Own` splits are read by [`read_own`](Feed::read_own); a `Read`
     /// load's buffer comes back by [`give_back`](Feed::give_back).
     pub(crate) fn next(&self, worker: usize) -> Portion {
-        if self.by_workers.load(Ordering::Relaxed) {
+        let by_workers = self.by_workers.load(Ordering::Relaxed);
+        if by_workers && !self.ascending {
             if let Some(splits) = self.take(worker, self.units.now()) {
                 return Portion::Own(splits);
             }
             self.lock().exhausted = true;
         }
         let mut state = self.lock();
-        // The last that came is the likeliest to be in a cache; which comes first changes nothing.
-        if let Some(load) = state.ready.pop() {
+        let load = if self.ascending { state.take_first() } else { state.take_latest() };
+        if let Some(load) = load {
             return Portion::Read(load);
         }
-        if state.exhausted && state.reading == 0 {
+        if by_workers && self.ascending && state.reading.is_empty() {
+            // Readers take theirs under the same lock: so these come behind all that was read.
+            if let Some(splits) = self.take(worker, self.units.now()) {
+                return Portion::Own(splits);
+            }
+            state.exhausted = true;
+        }
+        if state.exhausted && state.reading.is_empty() {
             state.ended = true;
             self.ended.notify_all();
             return Portion::End;
@@ -211,7 +244,7 @@ impl<'p> Feed<'p> {
         let reading = timeline::begin(timeline::Kind::Read);
         reader.read_splits(self.ranged, splits, self.cut)?;
         let took = reading.end();
-        if self.may_wait() {
+        if self.may_read_ahead() {
             let waited = waits.get_or_insert_with(Waits::begin).any_since();
             self.watch.add(took, waited, 0);
         }
@@ -226,14 +259,11 @@ impl<'p> Feed<'p> {
 
     /// Decides who reads, as long as anything is to be read: the calling thread's part.
     pub(crate) fn oversee(&self, failure: &Failure, pool: &Pool) -> AheadTotals {
-        if self.may_wait() {
+        if self.may_read_ahead() {
             let context = &Context::here();
             std::thread::scope(|scope| {
-                let mut readers = Readers::new(
-                    self.workers,
-                    self.readers_most(),
-                    matches!(self.ranged.material, Material::Ranges(..)),
-                );
+                let mut readers =
+                    Readers::new(self.workers, self.readers_most(), self.is_slow_to_answer());
                 let mut began = Instant::now();
                 let mut wanted = readers.now();
                 loop {
@@ -259,18 +289,30 @@ impl<'p> Feed<'p> {
         self.lock().totals
     }
 
-    fn may_wait(&self) -> bool {
-        !matches!(self.ranged.material, Material::Memory(_))
+    /// Whether reads may have to wait, and there is room for what is read ahead.
+    fn may_read_ahead(&self) -> bool {
+        !matches!(self.ranged.material, Material::Memory(_)) && self.buffers_most(0) > 0
+    }
+
+    /// Whether each read waits, so that workers should not read.
+    fn is_slow_to_answer(&self) -> bool {
+        matches!(self.ranged.material, Material::Ranges(..))
     }
 
     fn readers_most(&self) -> usize {
-        let most = match self.ranged.material {
-            Material::Ranges(..) => RANGE_READERS_MOST,
-            Material::Files(_) | Material::Memory(_) => FILE_READERS_MOST,
-        };
+        let most = if self.is_slow_to_answer() { RANGE_READERS_MOST } else { FILE_READERS_MOST };
         let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
         let open = limit.map_or(usize::MAX, |files| (files / OPEN_FILES_PER_READER) as usize);
-        most.min(open).min(buffers_most(self.blocks, self.workers, most)).max(1)
+        most.min(open).min(self.buffers_most(most)).max(1)
+    }
+
+    /// The most buffers: two for each worker and one for each reader or load of the stock, as far as the
+    /// room goes; none if it has not even one for each worker and one to read into.
+    fn buffers_most(&self, others: usize) -> usize {
+        let load_bytes = self.ahead_splits * self.ranged.layout.split_bytes() + LOAD_MARGIN_BYTES;
+        let room = usize::try_from(self.room_bytes / load_bytes).unwrap_or(usize::MAX);
+        let most = (2 * self.workers + others).min(room);
+        if most > self.workers { most } else { 0 }
     }
 
     /// Says how many readers there should be; returns the numbers of those that are to be started.
@@ -314,9 +356,8 @@ impl<'p> Feed<'p> {
     fn serve(&self, number: usize, failure: &Failure, pool: &Pool) {
         let (mut open, mut waits) = (OpenFile::default(), Waits::begin());
         while let Some(mut buffer) = self.take_free(failure, pool) {
-            // Counted before it is taken, so that no worker takes this split for the last.
-            let Some(splits) = self.take(number % self.workers, self.ahead_splits) else {
-                self.put_down(Some(buffer), pool);
+            let Some(splits) = self.begin_load(number % self.workers) else {
+                self.put_down(buffer, pool);
                 continue;
             };
             let reading = timeline::begin(timeline::Kind::Read);
@@ -325,7 +366,8 @@ impl<'p> Feed<'p> {
             });
             let took = reading.end();
             if read.is_none() {
-                self.put_down(None, pool);
+                // The job ends; nobody asks for what was not read.
+                self.put_down(buffer, pool);
                 continue;
             }
             let bytes = (splits.end - splits.start) * self.ranged.layout.split_bytes();
@@ -334,7 +376,15 @@ impl<'p> Feed<'p> {
         }
     }
 
-    /// Waits for a buffer to read into, and counts its reader as reading; `None` if it is to go.
+    /// Takes splits for a load that is read from now on.
+    fn begin_load(&self, worker: usize) -> Option<Range<u64>> {
+        let mut state = self.lock();
+        let splits = self.take(worker, self.ahead_splits)?;
+        state.reading.insert(splits.start);
+        Some(splits)
+    }
+
+    /// Waits for a buffer to read into; `None` if its reader is to go.
     fn take_free(&self, failure: &Failure, pool: &Pool) -> Option<SplitBuffer> {
         let mut state = self.lock();
         loop {
@@ -343,7 +393,6 @@ impl<'p> Feed<'p> {
                 return None;
             }
             if let Some(buffer) = state.free.pop() {
-                state.reading += 1;
                 return Some(buffer);
             }
             // Workers starved and now readers find no room: only what lies ready between evens that out.
@@ -351,10 +400,8 @@ impl<'p> Feed<'p> {
                 let more = (state.buffers / 2).max(1);
                 state.stock = (state.stock + more).min(STOCK_MOST * self.workers);
             }
-            let most = buffers_most(self.blocks, self.workers, state.wanted + state.stock);
-            if state.buffers < most {
+            if state.buffers < self.buffers_most(state.wanted + state.stock) {
                 state.buffers += 1;
-                state.reading += 1;
                 drop(state);
                 let bytes = self.ahead_splits * self.ranged.layout.split_bytes();
                 match SplitBuffer::new(self.blocks, bytes) {
@@ -373,8 +420,7 @@ impl<'p> Feed<'p> {
     fn do_without(&self, cause: Error, failure: &Failure, pool: &Pool) {
         let mut state = self.lock();
         state.buffers -= 1;
-        state.reading -= 1;
-        if matches!(self.ranged.material, Material::Ranges(..)) && state.buffers == 0 {
+        if self.is_slow_to_answer() && state.buffers == 0 {
             failure.attempt(u64::MAX, STAGE, || Err::<(), _>(cause));
         }
         state.no_room = true;
@@ -384,10 +430,9 @@ impl<'p> Feed<'p> {
     }
 
     /// A reader has read nothing: nothing is left, or what is left is of no use.
-    fn put_down(&self, buffer: Option<SplitBuffer>, pool: &Pool) {
+    fn put_down(&self, buffer: SplitBuffer, pool: &Pool) {
         let mut state = self.lock();
-        state.free.extend(buffer);
-        state.reading -= 1;
+        state.free.push(buffer);
         state.exhausted = true;
         self.tell(state, pool);
         self.freed.notify_all();
@@ -395,8 +440,8 @@ impl<'p> Feed<'p> {
 
     fn put_up(&self, load: Load, took: Duration, bytes: u64, pool: &Pool) {
         let mut state = self.lock();
+        state.reading.remove(&load.splits.start);
         state.ready.push(load);
-        state.reading -= 1;
         state.totals.bytes += bytes;
         state.totals.busy += took;
         self.tell(state, pool);
@@ -416,11 +461,19 @@ impl<'p> Feed<'p> {
     }
 }
 
-/// The most buffers: two for each worker and one for each reader or load of the stock, as far as their
-/// share of the budget goes.
-fn buffers_most(blocks: &BlockPool, workers: usize, others: usize) -> usize {
-    let room = blocks.budget().limit() / AHEAD_PART / AHEAD_BYTES;
-    (2 * workers + others).min(usize::try_from(room).unwrap_or(usize::MAX)).max(workers + 1)
+impl State {
+    /// The load that came last, which is the likeliest to be in a cache.
+    fn take_latest(&mut self) -> Option<Load> {
+        self.ready.pop()
+    }
+
+    /// The first load in the order of the input, if none before it is still to come.
+    fn take_first(&mut self) -> Option<Load> {
+        let loads = self.ready.iter().enumerate();
+        let (at, first) = loads.min_by_key(|(_, load)| load.splits.start)?;
+        let is_next = self.reading.first().is_none_or(|&start| first.splits.start < start);
+        is_next.then(|| self.ready.swap_remove(at))
+    }
 }
 
 impl Watch {

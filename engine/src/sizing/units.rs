@@ -23,7 +23,12 @@ pub(crate) struct Units {
 impl Units {
     /// One split at a time.
     pub(crate) fn fixed(split_bytes: u64) -> Units {
-        Units { now: AtomicU64::new(1), search: None, split_bytes }
+        Units::of(1, split_bytes)
+    }
+
+    /// So many splits at a time.
+    pub(crate) fn of(splits: u64, split_bytes: u64) -> Units {
+        Units { now: AtomicU64::new(splits), search: None, split_bytes }
     }
 
     /// A search that starts from units of `start_bytes`.

@@ -27,7 +27,7 @@ use crate::codec::recognise;
 use crate::engine::{Core, Engine};
 use crate::error::Result;
 use crate::failure::Failure;
-use crate::ingest::Reader;
+use crate::ingest::{AheadTotals, Reader};
 use crate::input::Input;
 use crate::memory::{resident_peak_bytes, usable_bytes};
 use crate::options::Options;
@@ -127,11 +127,13 @@ fn run(core: &Core, sort: &Sort, input: Input, to: SortTo<'_>, options: &Options
             scratch: &scratch,
             pile_size: sizes.pile,
             split_bytes: plan.split_bytes,
+            ahead_bytes: sizes.ahead_bytes,
             failure: &failure,
             progress: &progress,
         };
-        let ranges = pass.run()?;
+        let (ranges, ahead) = pass.run()?;
         Ok(Partitioned {
+            ahead,
             records: ranges.iter().map(|range| range.records).sum(),
             ranges: ranges.into_iter().map(Mutex::new).collect(),
             sizes,
@@ -161,7 +163,7 @@ fn run(core: &Core, sort: &Sort, input: Input, to: SortTo<'_>, options: &Options
     })?;
 
     core.trim();
-    let Partitioned { records, bytes, splits, .. } = partitioned;
+    let Partitioned { records, bytes, splits, ahead, .. } = partitioned;
     Ok(Stats {
         stages: clock.finish(),
         workers: core.pool().workers(),
@@ -175,6 +177,9 @@ fn run(core: &Core, sort: &Sort, input: Input, to: SortTo<'_>, options: &Options
         splits,
         split_bytes: plan.split_bytes,
         unit_bytes: plan.split_bytes,
+        readers: ahead.readers,
+        read_ahead_bytes: ahead.bytes,
+        read_ahead_busy: ahead.busy,
         pairs: records,
         pairs_handed_over: records,
         keys: written,
@@ -188,6 +193,7 @@ fn run(core: &Core, sort: &Sort, input: Input, to: SortTo<'_>, options: &Options
 
 /// What the partition pass leaves.
 struct Partitioned {
+    ahead: AheadTotals,
     ranges: Vec<Mutex<RangeRows>>,
     records: u64,
     sizes: Sizes,

@@ -1,18 +1,26 @@
-//! The partition pass: workers read splits, find the range of each record, and put the records into
+//! The partition pass: workers take splits, find the range of each record, and put the records into
 //! their own piles, range by range.
+//!
+//! A pile needs the input in ascending order. So the splits are handed out in one order to all groups
+//! of workers, which costs nothing: no group is nearer to a file, and piles are each worker's own.
 
 use super::records::Form;
-use super::source::Source;
+use super::source::{Section, Source, Spooled};
 use super::splitters::{LANES, SplitView, Splitters};
 use super::store::{Pile, PileSize, RangeRows};
 use crate::engine::Core;
 use crate::error::Result;
 use crate::failure::Failure;
-use crate::ingest::Reader;
+use crate::ingest::{AheadTotals, Feed, Portion, Reader, SplitBuffer, Waits};
+use crate::plan::Ranged;
 use crate::progress::Progress;
-use crate::schedule::{Cursor, PerWorker, Step};
+use crate::schedule::{Cursor, HandOut, PerWorker, Placement, Step};
+use crate::sizing::Units;
 use crate::storage::Scratch;
+use std::ops::Range;
+use std::sync::Mutex;
 
+const STAGE: &str = "the map stage";
 /// Splits that a worker takes together, at most: then their records in a range are one segment, and a
 /// range is merged from fewer.
 const STRETCH_SPLITS_MOST: u64 = 16;
@@ -27,65 +35,166 @@ pub(super) struct PartitionPass<'r, 's> {
     pub(super) scratch: &'s Scratch,
     pub(super) pile_size: PileSize,
     pub(super) split_bytes: u64,
+    /// Memory for what is read ahead.
+    pub(super) ahead_bytes: u64,
     pub(super) failure: &'r Failure,
     pub(super) progress: &'r Progress,
 }
 
 struct Worker<'r, 's> {
     reader: Reader,
+    waits: Option<Waits>,
+    out: Scatter<'r, 's>,
+}
+
+/// Where a worker's records go.
+struct Scatter<'r, 's> {
+    form: &'r Form,
     view: SplitView<'r>,
     pile: Pile<'s>,
+    progress: &'r Progress,
 }
 
 impl<'r, 's> PartitionPass<'r, 's> {
     /// Reads all of the source, and returns what came into each range.
-    pub(super) fn run(&self) -> Result<Vec<RangeRows>> {
-        let (pool, failure, splits) = (self.core.pool(), self.failure, self.source.splits());
-        let workers = PerWorker::new(pool.workers());
-        let together =
-            (splits / (pool.workers() as u64 * STRETCHES_PER_WORKER)).clamp(1, STRETCH_SPLITS_MOST);
-        let cursor = Cursor::new(splits.div_ceil(together));
-        let step = |index| {
-            let Some(stretch) = (!failure.stops()).then(|| cursor.take()).flatten() else {
-                return Step::Done;
-            };
-            for split in stretch * together..((stretch + 1) * together).min(splits) {
-                let done = failure.attempt(split, "the map stage", || {
-                    let work = |worker: &mut _| self.partition(stretch, split, worker);
-                    workers.with(index, || self.worker(), work)
-                });
-                if done.is_none() || failure.stops() {
-                    return Step::Done;
+    pub(super) fn run(&self) -> Result<(Vec<RangeRows>, AheadTotals)> {
+        let workers = PerWorker::new(self.core.pool().workers());
+        let mut ahead = AheadTotals::default();
+        for (first, section) in self.source.sections() {
+            match section {
+                Section::Ranged(ranged) => {
+                    ahead.add(self.partition_ranged(first, ranged, &workers)?);
                 }
+                Section::Spool(blocks) => self.partition_spool(first, blocks, &workers)?,
             }
-            Step::More
-        };
-        pool.run(step, || ());
-        failure.check()?;
+        }
         let mut ranges = Vec::new();
         ranges.resize_with(self.splitters.ranges(), RangeRows::default);
-        workers.into_values().for_each(|worker| worker.pile.close(&mut ranges));
-        Ok(ranges)
+        workers.into_values().for_each(|worker| worker.out.pile.close(&mut ranges));
+        Ok((ranges, ahead))
+    }
+
+    /// How many of these splits a worker takes together.
+    fn together(&self, splits: u64) -> u64 {
+        let workers = self.core.pool().workers() as u64;
+        (splits / (workers * STRETCHES_PER_WORKER)).clamp(1, STRETCH_SPLITS_MOST)
+    }
+
+    fn partition_ranged(
+        &self,
+        first: u64,
+        ranged: &Ranged,
+        workers: &PerWorker<Worker<'r, 's>>,
+    ) -> Result<AheadTotals> {
+        let (pool, failure, cut) = (self.core.pool(), self.failure, self.source.cut());
+        let splits = ranged.layout.splits();
+        let flat = Placement::flat(pool.workers());
+        let hand_out = HandOut::new(ranged.layout.tile_ends(), &flat);
+        let units = Units::of(self.together(splits), self.split_bytes);
+        let feed = Feed::new(ranged, cut, hand_out, 0, &units, self.core.blocks(), pool.workers())
+            .within(self.ahead_bytes)
+            .ascending();
+        let step = |index| match feed.next(index) {
+            _ if failure.stops() => Step::Done,
+            Portion::End => Step::Done,
+            Portion::Wait => Step::Idle,
+            Portion::Own(splits) => {
+                let stretch = first + splits.start;
+                // One by one, for each is to be in the cache when its records are moved.
+                let mut done = splits.map(|split| {
+                    self.attempt(index, first + split, workers, |worker| {
+                        let Worker { reader, waits, out } = worker;
+                        feed.read_own(split..split + 1, reader, waits)?;
+                        out.scatter(stretch, first + split, &reader.read)
+                    })
+                });
+                if done.all(|done| done) { Step::More } else { Step::Done }
+            }
+            Portion::Read(load) => {
+                let stretch = first + load.splits.start;
+                let done = self.attempt(index, stretch, workers, |worker| {
+                    worker.out.scatter(stretch, stretch, &load.bytes)
+                });
+                feed.give_back(load.bytes);
+                if done { Step::More } else { Step::Done }
+            }
+        };
+        let ahead = pool.run(step, || feed.oversee(failure, pool));
+        failure.check()?;
+        Ok(ahead)
+    }
+
+    fn partition_spool(
+        &self,
+        first: u64,
+        blocks: &[Mutex<Spooled>],
+        workers: &PerWorker<Worker<'r, 's>>,
+    ) -> Result<()> {
+        let together = self.together(blocks.len() as u64) as usize;
+        let cursor = Cursor::new(blocks.len().div_ceil(together) as u64);
+        let step = |index| {
+            let Some(stretch) = cursor.take() else { return Step::Done };
+            let start = stretch as usize * together;
+            let splits: Range<usize> = start..(start + together).min(blocks.len());
+            let stretch = first + start as u64;
+            let mut done = splits.map(|split| {
+                let number = first + split as u64;
+                self.attempt(index, number, workers, |worker| {
+                    let Worker { reader, out, .. } = worker;
+                    Spooled::read(&blocks[split], reader, self.scratch, |records| {
+                        out.turn_to(number);
+                        out.add(stretch, records)
+                    })
+                })
+            });
+            if done.all(|done| done) { Step::More } else { Step::Done }
+        };
+        self.core.pool().run(step, || ());
+        self.failure.check()
+    }
+
+    /// Does a split's work with a worker's own things; returns whether to go on.
+    fn attempt(
+        &self,
+        index: usize,
+        split: u64,
+        workers: &PerWorker<Worker<'r, 's>>,
+        work: impl FnOnce(&mut Worker<'r, 's>) -> Result<()>,
+    ) -> bool {
+        let attempt = || workers.with(index, || self.worker(), work);
+        !self.failure.stops() && self.failure.attempt(split, STAGE, attempt).is_some()
     }
 
     fn worker(&self) -> Result<Worker<'r, 's>> {
         let (blocks, ranges) = (self.core.blocks(), self.splitters.ranges());
-        Ok(Worker {
-            reader: Reader::new(blocks, self.split_bytes)?,
+        let out = Scatter {
+            form: self.form,
             view: self.splitters.view(0, self.form.reverse),
             pile: Pile::new(blocks, self.scratch, ranges, self.pile_size),
-        })
+            progress: self.progress,
+        };
+        Ok(Worker { reader: Reader::new(blocks, self.split_bytes)?, waits: None, out })
+    }
+}
+
+impl Scatter<'_, '_> {
+    /// Puts away what was read from the split `split` on.
+    fn scatter(&mut self, stretch: u64, split: u64, read: &SplitBuffer) -> Result<()> {
+        self.turn_to(split);
+        let SplitBuffer { buffer, pieces, .. } = read;
+        pieces
+            .iter()
+            .try_for_each(|piece| self.add(stretch, &buffer.bytes()[piece.records.clone()]))
     }
 
-    fn partition(&self, stretch: u64, split: u64, worker: &mut Worker<'r, 's>) -> Result<()> {
-        let Worker { reader, view, pile } = worker;
-        view.turn_to(split as u32);
-        let mut bytes = 0;
-        self.source.read(split, reader, self.scratch, |records| {
-            bytes += records.len();
-            scatter(self.form, records, stretch as u32, view, pile)
-        })?;
-        self.progress.add_bytes(bytes as u64);
+    /// Says which split the next records are of.
+    fn turn_to(&mut self, split: u64) {
+        self.view.turn_to(split as u32);
+    }
+
+    fn add(&mut self, stretch: u64, records: &[u8]) -> Result<()> {
+        scatter(self.form, records, stretch as u32, &self.view, &mut self.pile)?;
+        self.progress.add_bytes(records.len() as u64);
         Ok(())
     }
 }

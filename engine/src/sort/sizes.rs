@@ -18,6 +18,9 @@ const CHUNK_BYTES_LEAST: u64 = 4 << 10;
 const CHUNK_BYTES_LEAST_AGAIN: u64 = 1 << 10;
 const SPLIT_BYTES_LEAST: u64 = 16 << 10;
 const OUT_BYTES_MOST: u64 = 256 << 10;
+/// Part of the memory for what is read ahead, and the most of it for each worker.
+const AHEAD_PART: u64 = 16;
+const AHEAD_BYTES_MOST: u64 = 16 << 20;
 /// What a worker cannot do without.
 pub(super) const WORKER_BYTES_LEAST: u64 = 3 << 19;
 /// A group of ranges should have this much in a pile, for it wastes half a slab.
@@ -47,6 +50,8 @@ pub(super) struct Sizes {
     /// The most that sorting a range may take of a worker's memory.
     pub(super) work_bytes: u64,
     pub(super) out_bytes: usize,
+    /// For what is read ahead of the workers.
+    pub(super) ahead_bytes: u64,
 }
 
 /// The size of a split when so much memory may be used.
@@ -60,8 +65,9 @@ impl Sizes {
         let Known { bytes, record_bytes, workers, usable_bytes, l2_bytes } = known;
         let split = split_bytes(workers, usable_bytes, l2_bytes);
         let out = (usable_bytes / (32 * workers)).clamp(GRAIN_BYTES, OUT_BYTES_MOST);
+        let ahead = (usable_bytes / AHEAD_PART).min(workers * AHEAD_BYTES_MOST);
         // The reader's lookahead and the rounding of both cost a grain each.
-        let fixed = workers * (split + out + 2 * GRAIN_BYTES);
+        let fixed = ahead + workers * (split + out + 2 * GRAIN_BYTES);
         let free = usable_bytes.saturating_sub(fixed);
         let work = (free / (4 * workers)).min(WORK_BYTES_MOST);
         let pile = (free - work * workers) / workers;
@@ -88,6 +94,7 @@ impl Sizes {
             // Its three pieces are rounded up.
             work_bytes: work.saturating_sub(3 * GRAIN_BYTES).max(GRAIN_BYTES),
             out_bytes: out as usize,
+            ahead_bytes: ahead,
         }
     }
 
@@ -104,7 +111,7 @@ impl Sizes {
             .min(splitters::RANGES_MOST as u64) as usize;
         let pile =
             PileSize { chunk_bytes: chunk as usize, chunks: (pile / chunk) as usize, groups: 1 };
-        Some(Sizes { ranges, pile, work_bytes, out_bytes: self.out_bytes })
+        Some(Sizes { ranges, pile, work_bytes, ..*self })
     }
 }
 
@@ -141,7 +148,10 @@ mod tests {
                         + 3 * GRAIN_BYTES
                         + sizes.out_bytes as u64
                         + reads;
-                    assert!(worker * workers <= usable_bytes, "{known:?}: {sizes:?}");
+                    assert!(
+                        sizes.ahead_bytes + worker * workers <= usable_bytes,
+                        "{known:?}: {sizes:?}"
+                    );
                 }
             }
         }

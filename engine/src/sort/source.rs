@@ -12,7 +12,6 @@ use crate::input::{Cut, StreamSource};
 use crate::plan::{Extent, Packed, Part, Plan, Ranged};
 use crate::schedule::Step;
 use crate::storage::Scratch;
-use crate::timeline;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -29,19 +28,23 @@ const KEY_BYTES_LEAST: usize = 32;
 
 /// The numbered splits of a sort.
 pub(super) struct Source<'p> {
+    /// Each with the number of its first split.
     parts: Vec<(u64, Section<'p>)>,
     splits: u64,
     bytes: u64,
     cut: Cut,
 }
 
-enum Section<'p> {
+/// Splits that are kept in one way.
+pub(super) enum Section<'p> {
+    /// Where they were.
     Ranged(&'p Ranged),
+    /// Read and put away.
     Spool(Vec<Mutex<Spooled>>),
 }
 
 /// A block of a stream or of a compressed file.
-struct Spooled {
+pub(super) struct Spooled {
     /// Ascends with the input.
     number: u64,
     len: usize,
@@ -93,6 +96,15 @@ impl<'p> Source<'p> {
         self.splits
     }
 
+    /// The sections, each with the number of its first split.
+    pub(super) fn sections(&self) -> impl Iterator<Item = (u64, &Section<'p>)> {
+        self.parts.iter().map(|(first, section)| (*first, section))
+    }
+
+    pub(super) fn cut(&self) -> &Cut {
+        &self.cut
+    }
+
     /// All of the input.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
@@ -109,42 +121,6 @@ impl<'p> Source<'p> {
             Kept::Scratch(_) | Kept::Gone => 0,
         };
         spools.flatten().map(kept).sum()
-    }
-
-    /// Reads a split: gives its records, piece by piece, to `take`.
-    pub(super) fn read(
-        &self,
-        split: u64,
-        reader: &mut Reader,
-        scratch: &Scratch,
-        mut take: impl FnMut(&[u8]) -> Result<()>,
-    ) -> Result<()> {
-        let part = self.parts.partition_point(|(first, _)| *first <= split) - 1;
-        let (first, section) = &self.parts[part];
-        match section {
-            Section::Ranged(ranged) => {
-                let number = split - first;
-                let reading = timeline::begin(timeline::Kind::Read);
-                reader.read_splits(ranged, number..number + 1, &self.cut)?;
-                reading.end();
-                let SplitBuffer { buffer, pieces, .. } = &reader.read;
-                pieces.iter().try_for_each(|piece| take(&buffer.bytes()[piece.records.clone()]))
-            }
-            Section::Spool(blocks) => {
-                let mut block = lock(&blocks[(split - first) as usize]);
-                let len = block.len;
-                match std::mem::replace(&mut block.kept, Kept::Gone) {
-                    Kept::Memory(buffer) => take(&buffer.bytes()[..len]),
-                    Kept::Scratch(offset) => {
-                        let buffer = &mut reader.read.buffer;
-                        buffer.reserve(len, 0)?;
-                        scratch.read(offset, &mut buffer.bytes_mut()[..len])?;
-                        take(&buffer.bytes()[..len])
-                    }
-                    Kept::Gone => Ok(()),
-                }
-            }
-        }
     }
 
     /// Keys of about `count` records from all over the input, and how long a record is on average.
@@ -216,6 +192,29 @@ impl<'p> Source<'p> {
                 }
                 Ok(())
             }
+        }
+    }
+}
+
+impl Spooled {
+    /// Gives the block's records to `take`, and its memory back; once.
+    pub(super) fn read(
+        block: &Mutex<Spooled>,
+        reader: &mut Reader,
+        scratch: &Scratch,
+        take: impl FnOnce(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let mut block = lock(block);
+        let len = block.len;
+        match std::mem::replace(&mut block.kept, Kept::Gone) {
+            Kept::Memory(buffer) => take(&buffer.bytes()[..len]),
+            Kept::Scratch(offset) => {
+                let buffer = &mut reader.read.buffer;
+                buffer.reserve(len, 0)?;
+                scratch.read(offset, &mut buffer.bytes_mut()[..len])?;
+                take(&buffer.bytes()[..len])
+            }
+            Kept::Gone => Ok(()),
         }
     }
 }
