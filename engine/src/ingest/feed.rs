@@ -309,7 +309,8 @@ impl<'p> Feed<'p> {
     /// The most buffers: two for each worker and one for each reader or load of the stock, as far as the
     /// room goes; none if it has not even one for each worker and one to read into.
     fn buffers_most(&self, others: usize) -> usize {
-        let load_bytes = self.ahead_splits * self.ranged.layout.split_bytes() + LOAD_MARGIN_BYTES;
+        let splits_bytes = self.ahead_splits.saturating_mul(self.ranged.layout.split_bytes());
+        let load_bytes = splits_bytes.saturating_add(LOAD_MARGIN_BYTES);
         let room = usize::try_from(self.room_bytes / load_bytes).unwrap_or(usize::MAX);
         let most = (2 * self.workers + others).min(room);
         if most > self.workers { most } else { 0 }

@@ -324,7 +324,7 @@ fn tiles_that_fail_end_the_run_and_come_back() {
 
 #[test]
 fn tiles_come_back_from_a_cut_that_panics() {
-    let all = vec![text(50_000), b"!".repeat(20_000)];
+    let all = vec![text(50_000), b"!".repeat(400_000)];
     let (input, back) = tiles(&all, false);
     let engine = engine(1);
     let cut = Cut::Between(|before, _| {
