@@ -1,15 +1,22 @@
 //! How much of reading hides behind mapping: word count from a source that gives so many bytes a second
 //! and no more, whoever asks, and takes its time to answer. Takes a file, a number of workers, of runs and
-//! a latency in milliseconds; for rates below, at and above what the map does, prints the time to read
-//! alone (a job that looks at nothing), to compute alone (from memory) and to do both, as medians; then,
-//! at half the map's rate, the time to do both with splits of fixed sizes and with the engine's choice.
+//! a latency in milliseconds. For each job, and rates below, at and above what its map does, prints the
+//! time to read alone (a job that looks at nothing), to compute alone (from memory) and to do both, as
+//! medians; then, at half the map's rate, the time of a word count with splits of fixed sizes and with the
+//! engine's choice.
+//!
+//! `least` is what no pipeline can be below: a map that is faster at first, while its tables are small,
+//! waits for the source then, and cannot make up for it later. It follows from how far the map had come
+//! when, without reading.
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tegula::{
-    Count, Cut, Emit, Engine, Input, Job, Options, RangeSource, Result, Split, Stage, WordClass,
+    Count, Cut, Emit, Engine, Input, Job, Options, Progress, RangeSource, Result, Split, Stage,
+    WordClass,
 };
 
 /// Rates in parts of what the map does.
@@ -33,6 +40,23 @@ impl Job for Words {
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
         emit.emit_each(split.fields(), ());
+        Ok(())
+    }
+}
+
+/// How many words begin with each two bytes: few keys, so that all of the input costs the same.
+struct Beginnings;
+
+impl Job for Beginnings {
+    type Key = [u8];
+    type Combine = Count;
+
+    fn cut(&self) -> Cut {
+        Cut::around(WordClass::Whitespace)
+    }
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        emit.emit_each(split.fields().map(|word| &word[..word.len().min(2)]), ());
         Ok(())
     }
 }
@@ -121,17 +145,9 @@ fn measure(
 ) -> std::result::Result<(), Box<dyn std::error::Error>> {
     let bytes = Arc::new(std::fs::read(path)?);
     let engine = Engine::builder().workers(workers).build()?;
-    let compute =
-        median(runs, || map_seconds(&engine, &Words, Input::shared(Arc::clone(&bytes)), None))?;
-    println!("rate\tMB/s\tread s\tcompute s\tboth s\tboth/larger");
-    for part in RATES {
-        let rate = part * bytes.len() as f64 / compute;
-        let source = || Throttled::input(&bytes, rate, latency);
-        let read = median(runs, || map_seconds(&engine, &Nothing, source(), None))?;
-        let both = median(runs, || map_seconds(&engine, &Words, source(), None))?;
-        let ratio = both / read.max(compute);
-        println!("{part}\t{:.0}\t{read:.4}\t{compute:.4}\t{both:.4}\t{ratio:.3}", rate / 1e6);
-    }
+    println!("job\trate\tMB/s\tread s\tcompute s\tleast s\tboth s\tboth/larger\tboth/least");
+    rates("beginnings", &Beginnings, &engine, &bytes, runs, latency)?;
+    let compute = rates("words", &Words, &engine, &bytes, runs, latency)?;
     println!("split\tboth s");
     let rate = RATE_OF_SIZES * bytes.len() as f64 / compute;
     for split_bytes in SIZES {
@@ -141,6 +157,70 @@ fn measure(
         println!("{name}\t{both:.4}");
     }
     Ok(())
+}
+
+/// One job at each rate; returns its time from memory.
+fn rates<J: Job>(
+    name: &str,
+    job: &J,
+    engine: &Engine,
+    bytes: &Arc<Vec<u8>>,
+    runs: usize,
+    latency: Duration,
+) -> Result<f64> {
+    let from_memory = || map_seconds(engine, job, Input::shared(Arc::clone(bytes)), None);
+    let compute = median(runs, from_memory)?;
+    let course = course(from_memory_watched(engine, job, bytes)?);
+    for part in RATES {
+        let rate = part * bytes.len() as f64 / compute;
+        let source = || Throttled::input(bytes, rate, latency);
+        let read = median(runs, || map_seconds(engine, &Nothing, source(), None))?;
+        let both = median(runs, || map_seconds(engine, job, source(), None))?;
+        let arrival = |part_read: f64| part_read * bytes.len() as f64 / rate;
+        let least = course.iter().map(|(read, time)| arrival(*read) + compute * (1.0 - time));
+        let least = least.fold(read.max(compute), f64::max);
+        println!(
+            "{name}\t{part}\t{:.0}\t{read:.4}\t{compute:.4}\t{least:.4}\t{both:.4}\t{:.3}\t{:.3}",
+            rate / 1e6,
+            both / read.max(compute),
+            both / least
+        );
+    }
+    Ok(compute)
+}
+
+/// How far a run from memory had come when, read every millisecond: bytes and seconds.
+fn from_memory_watched<J: Job>(
+    engine: &Engine,
+    job: &J,
+    bytes: &Arc<Vec<u8>>,
+) -> Result<Vec<(u64, f64)>> {
+    let (progress, ended) = (Arc::new(Progress::default()), AtomicBool::new(false));
+    let options = Options { progress: Some(Arc::clone(&progress)), ..Options::default() };
+    std::thread::scope(|scope| {
+        let watch = scope.spawn(|| {
+            let mut seen = Vec::new();
+            while !ended.load(Ordering::Relaxed) {
+                let now = progress.read();
+                if now.stage == Stage::Map {
+                    seen.push((now.bytes_done, now.mapping.as_secs_f64()));
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            seen
+        });
+        let run = engine.run_with(job, Input::shared(Arc::clone(bytes)), &options);
+        ended.store(true, Ordering::Relaxed);
+        let seen = watch.join().unwrap_or_default();
+        run.map(|_| seen)
+    })
+}
+
+/// The same as parts of the whole.
+fn course(seen: Vec<(u64, f64)>) -> Vec<(f64, f64)> {
+    let Some(&(bytes, seconds)) = seen.last() else { return Vec::new() };
+    let part = |(read, time): (u64, f64)| (read as f64 / bytes as f64, time / seconds);
+    seen.into_iter().map(part).collect()
 }
 
 /// The map stage's time.

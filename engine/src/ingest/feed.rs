@@ -134,7 +134,7 @@ impl AheadTotals {
 struct Watch {
     reading_nanos: AtomicU64,
     waited_nanos: AtomicU64,
-    bytes: AtomicU64,
+    loads: AtomicU64,
     starved: AtomicBool,
 }
 
@@ -246,7 +246,7 @@ impl<'p> Feed<'p> {
         let took = reading.end();
         if self.may_read_ahead() {
             let waited = waits.get_or_insert_with(Waits::begin).any_since();
-            self.watch.add(took, waited, 0);
+            self.watch.add(took, waited);
         }
         Ok(took)
     }
@@ -372,7 +372,8 @@ impl<'p> Feed<'p> {
                 continue;
             }
             let bytes = (splits.end - splits.start) * self.ranged.layout.split_bytes();
-            self.watch.add(took, waits.any_since(), bytes);
+            self.watch.add(took, waits.any_since());
+            self.watch.loads.fetch_add(1, Ordering::Relaxed);
             self.put_up(Load { splits, bytes: buffer }, took, bytes, pool);
         }
     }
@@ -478,13 +479,12 @@ impl State {
 }
 
 impl Watch {
-    fn add(&self, took: Duration, waited: bool, bytes: u64) {
+    fn add(&self, took: Duration, waited: bool) {
         let nanos = took.as_nanos() as u64;
         self.reading_nanos.fetch_add(nanos, Ordering::Relaxed);
         if waited {
             self.waited_nanos.fetch_add(nanos, Ordering::Relaxed);
         }
-        self.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// What was seen over the last `time`.
@@ -494,7 +494,7 @@ impl Watch {
             time,
             reading: Duration::from_nanos(take(&self.reading_nanos)),
             waited: Duration::from_nanos(take(&self.waited_nanos)),
-            bytes: take(&self.bytes),
+            loads: take(&self.loads),
             starved: self.starved.swap(false, Ordering::Relaxed),
         }
     }

@@ -9,9 +9,11 @@ const WAITED_MOST: f64 = 0.05;
 /// Of the readers' time in reads, this part must be spent waiting, or workers read themselves.
 const WAITED_LEAST: f64 = 0.25;
 /// Twice as many readers must read so much more, or it is not worth it.
-const GAIN_LEAST: f64 = 1.1;
-/// Ticks at the start whose rates say nothing: the first answers are still to come.
-const RAMP: u32 = 3;
+const GAIN_LEAST: f64 = 1.2;
+/// How many there are at first where each read waits: an answer takes longer than what it holds.
+const FAR_READERS: usize = 8;
+/// Loads whose time must be known before more readers are tried, and before that is judged.
+const LOADS_LEAST: u64 = 4;
 /// Ticks in which no worker starved before half as many readers must do: what lies ready for long is in
 /// no cache any more when its turn comes.
 const CALM: u32 = 8;
@@ -26,7 +28,8 @@ pub(super) struct Seen {
     /// Time in reads, of workers or readers, whoever read, summed; and what of it they waited.
     pub(super) reading: Duration,
     pub(super) waited: Duration,
-    pub(super) bytes: u64,
+    /// Loads that readers finished.
+    pub(super) loads: u64,
     /// Whether a worker found nothing to map.
     pub(super) starved: bool,
 }
@@ -39,8 +42,9 @@ pub(super) struct Readers {
     /// Whether workers must not read, for each of their reads would wait.
     always: bool,
     now: usize,
-    /// Ticks since the number changed, and since a worker starved.
-    steady: u32,
+    /// What loads took since the number changed.
+    pace: Pace,
+    /// Ticks since a worker starved.
     calm: u32,
     /// How many there were before they were halved, if a worker has not starved since.
     shrunk: Option<usize>,
@@ -56,28 +60,57 @@ pub(super) struct Readers {
     relief_rest: u32,
 }
 
-/// Twice as many readers, on trial.
+/// More readers, on trial.
 #[derive(Clone, Copy, Debug)]
 struct Trial {
     before: usize,
-    rate_before: f64,
-    /// The first tick has the old readers' reads in it.
-    ticks: u32,
+    /// What a load took before.
+    time_before: Duration,
+}
+
+/// What loads take with so many readers: steadier than how many come in a tick.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pace {
+    /// Loads that were begun with another number of readers and are still to come.
+    old: u64,
+    loads: u64,
+    time: Duration,
+}
+
+impl Pace {
+    fn after(readers: usize) -> Pace {
+        Pace { old: readers as u64, ..Pace::default() }
+    }
+
+    fn add(&mut self, seen: Seen) {
+        if self.old > 0 {
+            // A tick with old loads in it says nothing of the new ones.
+            self.old = self.old.saturating_sub(seen.loads);
+        } else {
+            self.loads += seen.loads;
+            self.time += seen.reading;
+        }
+    }
+
+    /// What a load takes, if enough of them were seen.
+    fn per_load(&self) -> Option<Duration> {
+        (self.loads >= LOADS_LEAST).then(|| self.time.div_f64(self.loads as f64))
+    }
 }
 
 impl Readers {
     /// At most `most` readers for so many workers. With `always`, a worker never reads itself.
     pub(super) fn new(workers: usize, most: usize, always: bool) -> Readers {
-        let now = if always { workers.max(2).min(most) } else { 0 };
+        let now = if always { workers.max(FAR_READERS).min(most) } else { 0 };
         let (patience, relief) = (PATIENCE, 1);
         let (rest, relief_rest) = (0, 0);
-        let (steady, calm, trial) = (0, 0, None);
+        let (calm, trial) = (0, None);
         Readers {
             workers,
             most,
             always,
             now,
-            steady,
+            pace: Pace::default(),
             calm,
             shrunk: None,
             hold: 0,
@@ -99,7 +132,7 @@ impl Readers {
     pub(super) fn tick(&mut self, seen: Seen) -> usize {
         if self.now == 0 {
             self.relieve(seen);
-        } else if seen.bytes > 0 {
+        } else if seen.loads > 0 {
             self.adjust(seen);
         }
         self.now
@@ -110,48 +143,54 @@ impl Readers {
         self.relief_rest = self.relief_rest.saturating_sub(1);
         let share = seen.waited.as_secs_f64() / (seen.time.as_secs_f64() * self.workers as f64);
         if share > WAITED_MOST && self.relief_rest == 0 {
-            self.now = self.workers.max(2).min(self.most);
+            self.change(self.workers.max(2).min(self.most));
         }
+    }
+
+    fn change(&mut self, readers: usize) {
+        self.pace = Pace::after(self.now);
+        self.now = readers;
     }
 
     fn adjust(&mut self, seen: Seen) {
         let waits = seen.waited.as_secs_f64() >= WAITED_LEAST * seen.reading.as_secs_f64();
         if !waits && !self.always {
-            self.now = 0;
+            self.change(0);
             self.trial = None;
             self.relief = (self.relief * 2).min(PATIENCE_MOST);
             self.relief_rest = self.relief;
             return;
         }
-        let rate = seen.bytes as f64 / seen.time.as_secs_f64();
-        self.steady += 1;
+        self.pace.add(seen);
         self.calm = if seen.starved { 0 } else { self.calm + 1 };
-        match &mut self.trial {
-            Some(trial) if trial.ticks > 0 => trial.ticks -= 1,
-            Some(trial) => {
-                if rate < GAIN_LEAST * trial.rate_before {
-                    self.now = trial.before;
+        match self.trial {
+            Some(Trial { before, time_before }) => {
+                let Some(time) = self.pace.per_load() else { return };
+                let more = self.now as f64 / before as f64;
+                if time_before.as_secs_f64() * more < GAIN_LEAST * time.as_secs_f64() {
+                    self.change(before);
                     self.rest = self.patience;
                     self.patience = (self.patience * 2).min(PATIENCE_MOST);
                 }
                 self.trial = None;
             }
             None if seen.starved && self.shrunk.is_some() => {
-                self.now = self.shrunk.take().unwrap_or(self.now);
+                let before = self.shrunk.take().unwrap_or(self.now);
+                self.change(before);
                 self.hold = self.hold_next;
                 self.hold_next = (self.hold_next * 2).min(PATIENCE_MOST);
             }
             None if self.calm >= CALM && self.hold > 0 => self.hold -= 1,
             None if self.calm >= CALM && self.now > 1 => {
                 self.shrunk = Some(self.now);
-                self.now = self.now.div_ceil(2);
-                (self.steady, self.calm) = (0, 0);
+                self.change(self.now.div_ceil(2));
+                self.calm = 0;
             }
             None if self.rest > 0 => self.rest -= 1,
-            None if seen.starved && self.now < self.most && self.steady >= RAMP => {
-                self.trial = Some(Trial { before: self.now, rate_before: rate, ticks: 1 });
-                self.now = (self.now * 2).min(self.most);
-                self.steady = 0;
+            None if seen.starved && self.now < self.most => {
+                let Some(time_before) = self.pace.per_load() else { return };
+                self.trial = Some(Trial { before: self.now, time_before });
+                self.change((self.now * 2).min(self.most));
             }
             None => {}
         }
@@ -163,6 +202,7 @@ mod tests {
     use super::*;
 
     const TICK: Duration = Duration::from_millis(10);
+    const LOAD_BYTES: f64 = 4096.0;
 
     /// Ticks of a source of which each reader gets `each` bytes a second, and all together `all`, for
     /// workers that map at `map`.
@@ -175,7 +215,7 @@ mod tests {
                 time: TICK,
                 reading: TICK * threads,
                 waited: TICK * threads,
-                bytes: (rate * TICK.as_secs_f64()) as u64,
+                loads: (rate * TICK.as_secs_f64() / LOAD_BYTES) as u64,
                 starved: rate < map,
             };
             readers.tick(seen);
@@ -185,7 +225,7 @@ mod tests {
     #[test]
     fn reads_that_never_wait_are_left_to_the_workers() {
         let mut readers = Readers::new(2, 32, false);
-        let seen = Seen { time: TICK, reading: TICK / 4, bytes: 1 << 20, ..Seen::default() };
+        let seen = Seen { time: TICK, reading: TICK / 4, loads: 1, ..Seen::default() };
         assert!((0..100).all(|_| readers.tick(seen) == 0));
     }
 
@@ -216,7 +256,7 @@ mod tests {
         let mut readers = Readers::new(2, 32, false);
         ticks(&mut readers, 5, 10e6, 1e12, 200e6);
         assert!(readers.now() >= 2);
-        let seen = Seen { time: TICK, reading: TICK, bytes: 1 << 20, ..Seen::default() };
+        let seen = Seen { time: TICK, reading: TICK, loads: 1, ..Seen::default() };
         assert_eq!(readers.tick(seen), 0);
         let mut always = Readers::new(2, 32, true);
         assert!(always.tick(seen) > 0);
