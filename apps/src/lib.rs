@@ -4,6 +4,7 @@
 mod digits;
 mod double;
 pub mod grep;
+mod headers;
 pub mod histogram;
 mod index;
 pub mod kmeans;

@@ -49,7 +49,7 @@ pub use codec::FormatFigures;
 pub use combine::*;
 pub use engine::{Engine, EngineBuilder, Grouping};
 pub use error::{Error, InputError, MemoryError, OutputError, Place, Result, StorageError};
-pub use input::{ByteSet, Cut, Delimited, Delimiter, Input, RangeSource, TileSource};
+pub use input::{ByteSet, Cut, Delimited, Delimiter, Input, InputFile, RangeSource, TileSource};
 pub use job::{Emit, Job, Pair};
 pub use key::Key;
 pub use options::{DEFAULT_TILE_BYTES, Options, Order, Pipeline};

@@ -5,6 +5,7 @@ mod picture;
 mod svg;
 mod tally;
 
+use crate::headers::look_into;
 use picture::Picture;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -30,11 +31,10 @@ impl Histogram {
     /// [`Error::Record`](tegula::Error::Record) for a file that is not a picture of these kinds, or
     /// is cut short; those of reading.
     pub fn of(input: &Input) -> Result<Histogram> {
-        let pictures = input.listing().map(|(path, length)| {
-            let picture = Picture::read(&path, length)?;
-            Ok((path, picture))
-        });
-        Ok(Histogram { pictures: pictures.collect::<Result<_>>()? })
+        let files: Vec<_> = input.listing().collect();
+        let pictures =
+            look_into(&files, |file| Ok((file.name().to_path_buf(), Picture::read(file)?)))?;
+        Ok(Histogram { pictures: pictures.into_iter().collect() })
     }
 
     /// The counts that an answer holds, those of 0 among them.

@@ -1,11 +1,10 @@
 //! Where the pixels of a picture lie in its file: the headers of 24-bit BMP files (BITMAPCOREHEADER,
 //! and BITMAPINFOHEADER with all its successors) and of binary PPM files (`P6`, up to 255 levels).
-//! Takes a path; hands on a layout that gives the pixels of any stretch of the file. It never reads
+//! Takes a file; hands on a layout that gives the pixels of any stretch of the file. It never reads
 //! pixels.
 
-use crate::matrix::{at, open_head};
-use std::path::Path;
-use tegula::Result;
+use crate::headers::{at, head};
+use tegula::{InputFile, Result};
 
 /// What is read of a file to find its header in.
 const HEAD_BYTES: usize = 4096;
@@ -34,14 +33,14 @@ pub(super) enum Channel {
 use Channel::{Blue, Green, Red};
 
 impl Picture {
-    /// Reads the header of the file, which has this length.
-    pub(super) fn read(path: &Path, length: Option<u64>) -> Result<Picture> {
-        let fault = |cause: String| at(path, Some(0), cause);
-        let Some(length) = length else {
+    /// Reads the header of the file.
+    pub(super) fn read(file: &InputFile<'_>) -> Result<Picture> {
+        let fault = |cause: String| at(file.name(), Some(0), cause);
+        let Some(length) = file.bytes() else {
             let cause = "not a file, and pictures are read from files; save it to one";
-            return Err(at(path, None, cause));
+            return Err(at(file.name(), None, cause));
         };
-        let (head, _) = open_head(path, HEAD_BYTES)?;
+        let head = head(file, HEAD_BYTES)?;
         let picture = match &head[..] {
             [b'B', b'M', ..] => bmp(&head),
             [b'P', b'6', ..] => ppm(&head),

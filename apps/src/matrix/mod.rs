@@ -10,11 +10,8 @@ pub use element::{Element, Number};
 pub(crate) use text::{no_number, numbers};
 
 use crate::Runs;
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::Path;
 use std::sync::Arc;
-use tegula::{Error, Input, InputError, Place, Result};
+use tegula::{Error, Input, Place, Result};
 
 /// A matrix in memory.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,36 +37,17 @@ impl Matrix {
     }
 
     /// Reads a matrix from one file or stream, or one after another from several, as rows of one
-    /// matrix. Linear in the bytes; text is read by all workers.
+    /// matrix. Linear in the bytes, which all workers read.
     ///
     /// # Errors
     /// [`Error::Record`] where a row has another length than the first, a number is none or not
     /// finite, a `.npy` file is cut short or holds something else than a matrix of floats, or files
     /// do not go together; those of reading.
     pub fn read(runs: &mut Runs<'_>, input: Input) -> Result<Matrix> {
-        let sources: Vec<_> = input.listing().collect();
-        let [(path, length), rest @ ..] = &sources[..] else { return Err(nothing()) };
-        if length.is_none() || !npy::is_npy(path)? {
-            return text::read(runs, input);
-        }
-        let mut whole = npy::read(path)?;
-        for (path, _) in rest {
-            let more = npy::read(path)?;
-            if (more.element, more.columns) != (whole.element, whole.columns) {
-                let cause = format!(
-                    "rows of {} {}, but of {} {} in {}; give files of one shape",
-                    more.columns,
-                    more.element.name(),
-                    whole.columns,
-                    whole.element.name(),
-                    sources[0].0.display()
-                );
-                return Err(at(path, None, cause));
-            }
-            whole.rows += more.rows;
-            Arc::make_mut(&mut whole.bytes).extend_from_slice(&more.bytes);
-        }
-        Ok(whole)
+        let first = input.listing().next().ok_or_else(nothing)?;
+        let is_npy = first.bytes().is_some() && npy::is_npy(&first)?;
+        drop(first);
+        if is_npy { npy::read(runs, &input) } else { text::read(runs, input) }
     }
 
     /// Fails where a number is infinite or none.
@@ -125,12 +103,6 @@ impl Matrix {
     }
 }
 
-/// An error that names a file, and a place in it.
-pub(crate) fn at(path: &Path, offset: Option<u64>, cause: impl Into<String>) -> Error {
-    let place = Place { source: path.to_path_buf(), line: None, offset };
-    Error::Record { place, cause: cause.into().into() }
-}
-
 /// An error that names a thing in memory.
 pub(crate) fn fault(thing: &str, cause: impl Into<String>) -> Error {
     Error::Record { place: Place::stage(thing), cause: cause.into().into() }
@@ -138,13 +110,4 @@ pub(crate) fn fault(thing: &str, cause: impl Into<String>) -> Error {
 
 fn nothing() -> Error {
     fault("the input", "no file; give one, or a folder with one in it")
-}
-
-/// The first bytes of a file, at most `most`, with the file itself behind them.
-pub(crate) fn open_head(path: &Path, most: usize) -> Result<(Vec<u8>, File)> {
-    let fault = |cause: io::Error| InputError::from_io(path, cause);
-    let mut file = File::open(path).map_err(fault)?;
-    let mut head = Vec::new();
-    file.by_ref().take(most as u64).read_to_end(&mut head).map_err(fault)?;
-    Ok((head, file))
 }

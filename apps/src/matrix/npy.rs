@@ -1,59 +1,144 @@
 //! NumPy's `.npy` files (format versions 1 to 3, of NumPy Enhancement Proposal 1): a magic, the length
 //! of a header, the header, which is a Python dictionary that names type, order and shape, and the
-//! numbers. Takes a path; hands on a matrix. Only what a matrix of floats needs is read; all else is
-//! refused by name.
+//! numbers. Headers are looked at first; then all workers read the numbers. Only what a matrix of floats
+//! needs is read; all else is refused by name.
 
-use super::{Element, Matrix, at, open_head};
-use std::io::Read;
-use std::path::Path;
-use std::sync::Arc;
-use tegula::{InputError, Result};
+use super::{Element, Matrix, nothing};
+use crate::headers::{at, head, look_into};
+use crate::runs::{Runs, TASK_BYTES, task_numbers};
+use std::sync::{Arc, Mutex, PoisonError};
+use tegula::{Cut, Emit, Input, InputFile, Job, Result, Split, Sum};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
-/// Magic, version, and the longest form of the header's length.
-const PREFIX_BYTES: usize = 12;
+/// What is read of a file at first: more than most headers.
+const HEAD_BYTES: usize = 4096;
+/// What a worker reads at a time: much, for a file that is kept elsewhere takes its time to answer.
+const PIECE_BYTES: usize = 4 << 20;
 /// Longer headers than this describe no matrix.
 const HEADER_BYTES_MOST: usize = 64 << 10;
 /// NumPy begins the numbers at a multiple of this.
 const ALIGNMENT: usize = 64;
 
 /// Whether the file begins as `.npy` files do.
-pub(super) fn is_npy(path: &Path) -> Result<bool> {
-    Ok(open_head(path, MAGIC.len())?.0 == MAGIC)
+pub(super) fn is_npy(file: &InputFile<'_>) -> Result<bool> {
+    Ok(head(file, MAGIC.len())? == MAGIC)
 }
 
-/// Reads the whole file.
-pub(super) fn read(path: &Path) -> Result<Matrix> {
-    let fault = |cause| InputError::from_io(path, cause);
-    let wrong = |cause: String| at(path, Some(0), cause);
-    let (mut head, mut file) = open_head(path, PREFIX_BYTES)?;
-    let Some((start, length)) = header_place(&head) else {
-        return Err(wrong("not a .npy file; save the matrix with numpy.save".to_owned()));
-    };
-    if length > HEADER_BYTES_MOST {
-        return Err(wrong(format!("a .npy header of {length} bytes, which no matrix has")));
+/// What a header says.
+struct Header {
+    element: Element,
+    rows: usize,
+    columns: usize,
+    /// Where the numbers begin in the file, and how long they are.
+    start: u64,
+    bytes: usize,
+}
+
+impl Header {
+    fn read(file: &InputFile<'_>) -> Result<Header> {
+        let wrong = |cause: String| at(file.name(), Some(0), cause);
+        let mut head = head(file, HEAD_BYTES)?;
+        let Some((start, length)) = header_place(&head) else {
+            return Err(wrong("not a .npy file; save the matrix with numpy.save".to_owned()));
+        };
+        if length > HEADER_BYTES_MOST {
+            return Err(wrong(format!("a .npy header of {length} bytes, which no matrix has")));
+        }
+        let end = start + length;
+        if end > head.len() {
+            let have = head.len();
+            head.resize(end, 0);
+            let more = file.read_at(have as u64, &mut head[have..])?;
+            head.truncate(have + more);
+        }
+        let Some(text) = head.get(start..end) else {
+            return Err(wrong("the .npy header is cut short; copy the file again".to_owned()));
+        };
+        let (element, rows, columns) = shape(&String::from_utf8_lossy(text)).map_err(wrong)?;
+        let start = end as u64;
+        let follow = file.bytes().unwrap_or_default().saturating_sub(start);
+        let wanted = rows.checked_mul(columns).and_then(|count| count.checked_mul(element.bytes()));
+        match wanted {
+            Some(bytes) if bytes as u64 == follow => {
+                Ok(Header { element, rows, columns, start, bytes })
+            }
+            _ => Err(wrong(format!(
+                "{rows} x {columns} numbers of {} take another number of bytes than the {follow} that \
+                 follow the header; the file is cut short or damaged",
+                element.name(),
+            ))),
+        }
     }
-    let rest = (start + length).saturating_sub(head.len());
-    file.by_ref().take(rest as u64).read_to_end(&mut head).map_err(fault)?;
-    let Some(text) = head.get(start..start + length) else {
-        return Err(wrong("the .npy header is cut short; copy the file again".to_owned()));
+}
+
+/// Reads the files, one after another as rows of one matrix.
+pub(super) fn read(runs: &mut Runs<'_>, input: &Input) -> Result<Matrix> {
+    let files: Vec<_> = input.listing().collect();
+    let headers = look_into(&files, Header::read)?;
+    let (Some(first), Some(header)) = (files.first(), headers.first()) else {
+        return Err(nothing());
     };
-    let (element, rows, columns) = shape(&String::from_utf8_lossy(text)).map_err(wrong)?;
-    let wanted = rows.checked_mul(columns).and_then(|count| count.checked_mul(element.bytes()));
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).map_err(fault)?;
-    // A short first read may have left some of the numbers with the header.
-    bytes.splice(0..0, head.drain(start + length..));
-    if wanted != Some(bytes.len()) {
-        let cause = format!(
-            "{rows} x {columns} numbers of {} take another number of bytes than the {} that follow \
-             the header; the file is cut short or damaged",
-            element.name(),
-            bytes.len()
-        );
-        return Err(wrong(cause));
+    let Header { element, columns, .. } = *header;
+    for (file, other) in files.iter().zip(&headers) {
+        if (other.element, other.columns) != (element, columns) {
+            let cause = format!(
+                "rows of {} {}, but of {columns} {} in {}; give files of one shape",
+                other.columns,
+                other.element.name(),
+                element.name(),
+                first.name().display()
+            );
+            return Err(at(file.name(), None, cause));
+        }
     }
+    let lengths: Vec<usize> = headers.iter().map(|header| header.bytes).collect();
+    let mut bytes = vec![0; lengths.iter().sum()];
+    let (mut pieces, mut rest) = (Vec::new(), &mut bytes[..]);
+    for (file, header) in files.iter().zip(&headers) {
+        let (numbers, behind) = rest.split_at_mut(header.bytes);
+        rest = behind;
+        for (into, number) in numbers.chunks_mut(PIECE_BYTES).zip(0..) {
+            let offset = header.start + number * PIECE_BYTES as u64;
+            pieces.push(Piece { file, offset, into: Mutex::new(into) });
+        }
+    }
+    let job = Fill { pieces };
+    runs.tasks(&job, job.pieces.len())?;
+    let rows = headers.iter().map(|header| header.rows).sum();
     Ok(Matrix { element, rows, columns, bytes: Arc::new(bytes) })
+}
+
+/// Reads each piece to where it stands in the matrix, and emits how many bytes it has; the engine's
+/// pairs then say that all were read.
+struct Fill<'m> {
+    pieces: Vec<Piece<'m>>,
+}
+
+/// Some numbers of a file.
+struct Piece<'m> {
+    file: &'m InputFile<'m>,
+    offset: u64,
+    into: Mutex<&'m mut [u8]>,
+}
+
+impl Job for Fill<'_> {
+    type Key = u64;
+    type Combine = Sum<u64>;
+
+    fn cut(&self) -> Cut {
+        Cut::Fixed(TASK_BYTES as u64)
+    }
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        for number in task_numbers(split.bytes()) {
+            let Piece { file, offset, into } = &self.pieces[number];
+            // Each piece is one task's, so nobody waits here.
+            let mut into = into.lock().unwrap_or_else(PoisonError::into_inner);
+            let count = file.read_at(*offset, &mut into)?;
+            emit.emit(number as u64, count as u64);
+        }
+        Ok(())
+    }
 }
 
 /// Where the header begins, and its length.

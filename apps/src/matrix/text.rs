@@ -1,8 +1,9 @@
 //! Matrices as text: a row a line, numbers with white space or commas between. All workers read; each
 //! leaves its rows under their place, and they are put together in the order of the input.
 
-use super::{Element, Matrix, Number, at, nothing};
+use super::{Element, Matrix, Number, nothing};
 use crate::Runs;
+use crate::headers::at;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
@@ -79,7 +80,7 @@ pub(crate) fn no_number(word: &[u8]) -> String {
 
 /// Reads a matrix of text.
 pub(super) fn read(runs: &mut Runs<'_>, input: Input) -> Result<Matrix> {
-    let names: Vec<PathBuf> = input.listing().map(|(name, _)| name).collect();
+    let names: Vec<PathBuf> = input.listing().map(|file| file.name().to_path_buf()).collect();
     let job = Rows::default();
     runs.job(&job, input)?;
     let pieces = job.pieces.into_inner().unwrap_or_else(PoisonError::into_inner);

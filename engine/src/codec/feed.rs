@@ -2,8 +2,7 @@
 
 use super::source::Feed;
 use crate::error::{InputError, Result};
-use crate::ingest::open_planned;
-use crate::input::RangeSource;
+use crate::input::{RangeSource, open_listed, read_range};
 use crate::plan::Material;
 use std::fs::File;
 use std::io;
@@ -33,7 +32,7 @@ impl<'p> FileFeed<'p> {
     fn read_file(&mut self, offset: u64, into: &mut [u8]) -> Result<usize, InputError> {
         let handle = match &self.handle {
             Some(handle) => handle,
-            None => self.handle.insert(open_planned(self.material, self.file)?),
+            None => self.handle.insert(open_listed(self.material.path(self.file))?),
         };
         loop {
             match handle.read_at(into, offset) {
@@ -59,11 +58,7 @@ impl<'p> FileFeed<'p> {
         offset: u64,
         into: &mut [u8],
     ) -> Result<usize, InputError> {
-        let name = self.material.path(self.file);
-        source.read_at(&name, offset, into).map_err(|cause| match cause.kind() {
-            io::ErrorKind::NotFound => InputError::Vanished { path: name },
-            _ => InputError::from_io(name, cause),
-        })?;
+        read_range(source, self.material.path(self.file), offset, into)?;
         Ok(into.len())
     }
 }

@@ -14,5 +14,5 @@ mod tiles;
 pub(crate) use blocked::Waits;
 pub(crate) use buffer::Buffer;
 pub(crate) use feed::{AheadTotals, Feed, Load, Portion};
-pub(crate) use reader::{Reader, SplitBuffer, open_planned};
+pub(crate) use reader::{Reader, SplitBuffer};
 pub(crate) use stream::{Block, Next, StreamQueue, read_stream};

@@ -7,13 +7,11 @@
 
 use super::buffer::Buffer;
 use crate::error::{InputError, Result};
-use crate::input::{Cut, open_file};
+use crate::input::{Cut, open_listed, read_listed, read_range};
 use crate::memory::BlockPool;
 use crate::plan::{Extent, Material, Ranged};
 use std::fs::File;
-use std::io;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 /// Read behind an extent's nominal end at first, to find its last record's end: more than most words
@@ -170,11 +168,7 @@ impl SplitBuffer {
                 open.read(ranged, file, from, into)?;
             }
             Material::Ranges(source, files) => {
-                let name = files.path(file);
-                source.read_at(&name, from, into).map_err(|cause| match cause.kind() {
-                    io::ErrorKind::NotFound => InputError::Vanished { path: name },
-                    _ => InputError::from_io(name, cause),
-                })?;
+                read_range(&**source, files.path(file), from, into)?;
             }
         }
         Ok(want)
@@ -187,32 +181,14 @@ impl OpenFile {
         ranged: &Ranged,
         file: usize,
         from: u64,
-        mut into: &mut [u8],
+        into: &mut [u8],
     ) -> Result<(), InputError> {
         let (material, wanted) = (&ranged.material, (ranged.number, file));
         let handle = match &self.0 {
             Some((open, handle)) if *open == wanted => handle,
-            _ => &self.0.insert((wanted, open_planned(material, file)?)).1,
+            _ => &self.0.insert((wanted, open_listed(material.path(file))?)).1,
         };
-        let mut offset = from;
-        while !into.is_empty() {
-            match handle.read_at(into, offset) {
-                Ok(0) => {
-                    return Err(InputError::Shrank {
-                        path: material.path(file),
-                        planned: material.bytes(file),
-                        found: handle.metadata().map_or(offset, |now| now.len().min(offset)),
-                    });
-                }
-                Ok(count) => {
-                    into = &mut into[count..];
-                    offset += count as u64;
-                }
-                Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
-                Err(cause) => return Err(InputError::from_io(material.path(file), cause)),
-            }
-        }
-        Ok(())
+        read_listed(handle, || material.path(file), material.bytes(file), from, into)
     }
 }
 
@@ -242,18 +218,6 @@ impl Reader {
         self.read.clear();
         self.read.add_extent(ranged, extent, cut, &mut self.open)
     }
-}
-
-/// Opens a file of the plan.
-pub(crate) fn open_planned(material: &Material, file: usize) -> Result<File, InputError> {
-    let path = material.path(file);
-    open_file(&path).map_err(|cause| {
-        match cause.kind() {
-            // It was there when the job was planned.
-            io::ErrorKind::NotFound => InputError::Vanished { path },
-            _ => InputError::from_io(path, cause),
-        }
-    })
 }
 
 #[cfg(test)]

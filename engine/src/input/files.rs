@@ -2,13 +2,14 @@
 //! name. Names lie end to end in one arena and a file points to its folder, so that no path is kept
 //! whole. Lengths are fixed when the list is made; whoever reads holds the file to them.
 
+use crate::error::InputError;
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -38,6 +39,40 @@ pub(crate) fn open_file(path: &Path) -> io::Result<File> {
     // A pipe would wait for its writer.
     let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     OpenOptions::new().read(true).custom_flags(flags).open(path)
+}
+
+/// As [`open_file`], of a file that was there when the list was made.
+pub(crate) fn open_listed(path: PathBuf) -> Result<File, InputError> {
+    open_file(&path).map_err(|cause| match cause.kind() {
+        io::ErrorKind::NotFound => InputError::Vanished { path },
+        _ => InputError::from_io(path, cause),
+    })
+}
+
+/// Fills `into` with the bytes of an open file from `offset` on. `listed` is its length in the list,
+/// and `path` is for messages.
+pub(crate) fn read_listed(
+    file: &File,
+    path: impl Fn() -> PathBuf,
+    listed: u64,
+    mut offset: u64,
+    mut into: &mut [u8],
+) -> Result<(), InputError> {
+    while !into.is_empty() {
+        match file.read_at(into, offset) {
+            Ok(0) => {
+                let found = file.metadata().map_or(offset, |now| now.len().min(offset));
+                return Err(InputError::Shrank { path: path(), planned: listed, found });
+            }
+            Ok(count) => {
+                into = &mut into[count..];
+                offset += count as u64;
+            }
+            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
+            Err(cause) => return Err(InputError::from_io(path(), cause)),
+        }
+    }
+    Ok(())
 }
 
 impl FileList {

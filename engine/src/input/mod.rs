@@ -5,6 +5,7 @@
 
 mod cut;
 mod delimiter;
+mod file;
 mod files;
 mod listing;
 mod named;
@@ -17,14 +18,15 @@ mod walk;
 
 pub use cut::{ByteSet, Cut};
 pub use delimiter::{Delimited, Delimiter};
-pub(crate) use files::{FileList, open_file};
+pub use file::InputFile;
+pub(crate) use files::{FileList, open_file, open_listed, read_listed};
 pub use range_source::RangeSource;
+pub(crate) use range_source::read_range;
 pub use tile_source::TileSource;
 pub(crate) use tile_source::TileStream;
 
 use crate::codec::Format;
 use crate::error::Result;
-use crate::origin::MEMORY;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -187,9 +189,8 @@ impl Input {
         self.passed_over += later.passed_over;
     }
 
-    /// What is to be read, in order: the name by which splits and messages speak of it and, of a file,
-    /// its length in bytes. For jobs that must look into their files' headers before they run.
-    pub fn listing(&self) -> impl Iterator<Item = (PathBuf, Option<u64>)> {
+    /// What is to be read, in order. For jobs that must look into their files before they run.
+    pub fn listing(&self) -> impl Iterator<Item = InputFile<'_>> {
         self.sources.iter().flat_map(|source| {
             let count = match source {
                 Source::Files(files)
@@ -197,15 +198,7 @@ impl Input {
                 | Source::Packed(PackedFiles { files, .. }) => files.len(),
                 Source::Stream(_) | Source::Memory(_) => 1,
             };
-            (0..count).map(move |place| match source {
-                Source::Files(files)
-                | Source::Ranges(_, files)
-                | Source::Packed(PackedFiles { files, .. }) => {
-                    (files.path(place), Some(files.bytes(place)))
-                }
-                Source::Stream(stream) => (stream.name.clone(), None),
-                Source::Memory(_) => (PathBuf::from(MEMORY), None),
-            })
+            (0..count).map(move |place| InputFile::of(source, place))
         })
     }
 

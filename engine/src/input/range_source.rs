@@ -2,9 +2,10 @@
 //! wherever a user's own code finds them. What the engine needs of them is their lengths beforehand
 //! and their bytes by ranges.
 
+use crate::error::InputError;
 use std::fmt;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A source of files that are read by ranges; see [`Input::ranges`](crate::Input::ranges).
 pub trait RangeSource: fmt::Debug + Send + Sync {
@@ -16,4 +17,17 @@ pub trait RangeSource: fmt::Debug + Send + Sync {
     /// [`NotFound`](io::ErrorKind::NotFound) if there is no such file (any more),
     /// [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if it has fewer bytes, and any other.
     fn read_at(&self, name: &Path, offset: u64, into: &mut [u8]) -> io::Result<()>;
+}
+
+/// Fills `into` with bytes of a file that was there when it was listed.
+pub(crate) fn read_range(
+    source: &dyn RangeSource,
+    name: PathBuf,
+    offset: u64,
+    into: &mut [u8],
+) -> Result<(), InputError> {
+    source.read_at(&name, offset, into).map_err(|cause| match cause.kind() {
+        io::ErrorKind::NotFound => InputError::Vanished { path: name },
+        _ => InputError::from_io(name, cause),
+    })
 }

@@ -1,14 +1,16 @@
 //! Each rule of what is read, on real files.
 
-use super::{Input, Source, StreamKind};
+use super::{Input, RangeSource, Source, StreamKind};
 use crate::error::{Error, InputError};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use tempfile::TempDir;
 
 /// A tree with these files; each holds its own path.
@@ -56,15 +58,68 @@ fn fault(result: Result<Input, Error>) -> InputError {
 /// Jobs that look into headers need what messages say, in order, and know of streams no length.
 #[test]
 fn a_listing_tells_names_and_lengths() {
+    let listed = |input: &Input| -> Vec<(PathBuf, Option<u64>)> {
+        input.listing().map(|file| (file.name().to_path_buf(), file.bytes())).collect()
+    };
     let root = tree(&["b/x", "b/yy", "a"]);
     let at = |name| root.path().join(name);
     pipe(&at("pipe"));
     let input = Input::paths([at("b"), at("pipe"), at("a")]).unwrap();
     let expected =
         [(at("b/x"), Some(3)), (at("b/yy"), Some(4)), (at("pipe"), None), (at("a"), Some(1))];
-    assert_eq!(input.listing().collect::<Vec<_>>(), expected);
-    let memory: Vec<_> = Input::bytes("four").listing().collect();
-    assert_eq!(memory, [(PathBuf::from("memory"), None)]);
+    assert_eq!(listed(&input), expected);
+    assert_eq!(listed(&Input::bytes("four")), [(PathBuf::from("memory"), Some(4))]);
+}
+
+/// Bytes of a file that is kept elsewhere: all of them zero.
+#[derive(Debug)]
+struct Zeros;
+
+impl RangeSource for Zeros {
+    fn read_at(&self, name: &Path, _: u64, into: &mut [u8]) -> io::Result<()> {
+        if name == Path::new("gone") {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        into.fill(0);
+        Ok(())
+    }
+}
+
+/// Whatever it is kept in, a file can be looked into at any place, and no further than it goes.
+#[test]
+fn a_listed_file_is_read_by_ranges() {
+    let root = tree(&["12345"]);
+    let path = root.path().join("12345");
+    let read = |input: &Input, offset: u64, room: usize| {
+        let mut into = vec![b'x'; room];
+        let count = input.listing().next().unwrap().read_at(offset, &mut into)?;
+        assert!(into[count..].iter().all(|&byte| byte == b'x'));
+        into.truncate(count);
+        Ok(into)
+    };
+    let ranges = |name| Input::ranges(Arc::new(Zeros), [(name, 5)]);
+    for (input, digits) in [
+        (Input::paths([&path]).unwrap(), true),
+        (Input::bytes("12345"), true),
+        (ranges("zeros"), false),
+    ] {
+        for (offset, room, expected) in
+            [(0, 3, "123"), (3, 9, "45"), (5, 1, ""), (99, 1, ""), (2, 0, "")]
+        {
+            let expected =
+                if digits { expected.as_bytes().to_vec() } else { vec![0; expected.len()] };
+            assert_eq!(read(&input, offset, room).unwrap(), expected, "{input:?} at {offset}");
+        }
+    }
+    let said = |result: Result<_, Error>| result.map(|_: Vec<u8>| ()).unwrap_err().to_string();
+    assert!(said(read(&Input::stdin(), 0, 1)).starts_with("standard input: cannot be read"));
+    assert!(said(read(&ranges("gone"), 0, 1)).contains("vanished"));
+    let input = Input::paths([&path]).unwrap();
+    fs::write(&path, "1").unwrap();
+    assert_eq!(read(&input, 0, 1).unwrap(), b"1");
+    assert!(said(read(&input, 0, 2)).contains("shrank"));
+    fs::remove_file(&path).unwrap();
+    assert!(said(read(&input, 0, 1)).contains("vanished"));
 }
 
 #[test]

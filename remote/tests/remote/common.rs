@@ -52,7 +52,7 @@ pub(crate) fn settings(endpoint: impl Into<String>) -> Settings {
 
 /// Names and lengths, in order.
 pub(crate) fn listing(input: &Input) -> Vec<(String, u64)> {
-    input.listing().map(|(name, bytes)| (name.display().to_string(), bytes.unwrap())).collect()
+    input.listing().map(|file| (file.name().display().to_string(), file.bytes().unwrap())).collect()
 }
 
 /// More than all tries and pauses of [`settings`] take.
