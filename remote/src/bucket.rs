@@ -2,6 +2,8 @@
 //! that belong to each.
 
 use crate::address::{Address, Scheme};
+use crate::gate::Gated;
+use crate::retry::Patience;
 use crate::settings::Settings;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
@@ -11,13 +13,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Opens the bucket of an address. Nothing is connected to yet.
-pub(crate) fn open(settings: &Settings, address: &Address) -> Result<Arc<dyn ObjectStore>> {
+pub(crate) fn open(
+    settings: &Settings,
+    address: &Address,
+    patience: Patience,
+) -> Result<Arc<dyn ObjectStore>> {
     // Fails if there is a provider already, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
+    // Shorter than what counts as silence.
+    let gated = Gated { longest: patience.stall() / 2 };
     match address.scheme {
-        Scheme::Gs => open_gs(settings, &address.authority),
-        Scheme::Az => open_az(settings, &address.authority),
-        Scheme::S3 | Scheme::Hdfs => open_s3(settings, &address.authority),
+        Scheme::Gs => open_gs(settings, &address.authority, gated),
+        Scheme::Az => open_az(settings, &address.authority, gated),
+        Scheme::S3 | Scheme::Hdfs => open_s3(settings, &address.authority, gated),
     }
 }
 
@@ -29,10 +37,11 @@ fn once() -> RetryConfig {
 /// A limit on a whole request would forbid slow connections; stalls are seen to elsewhere.
 const UNLIMITED: (ClientConfigKey, &str) = (ClientConfigKey::Timeout, "1day");
 
-fn open_s3(settings: &Settings, bucket: &str) -> Result<Arc<dyn ObjectStore>> {
+fn open_s3(settings: &Settings, bucket: &str, gated: Gated) -> Result<Arc<dyn ObjectStore>> {
     let mut builder = AmazonS3Builder::new()
         .with_bucket_name(bucket)
         .with_retry(once())
+        .with_http_connector(gated)
         .with_config(AmazonS3ConfigKey::Client(UNLIMITED.0), UNLIMITED.1);
     for (name, value) in settings.with_prefix("AWS_") {
         if let Ok(key) = name.to_ascii_lowercase().parse() {
@@ -66,10 +75,11 @@ fn open_s3(settings: &Settings, bucket: &str) -> Result<Arc<dyn ObjectStore>> {
     Ok(Arc::new(builder.build()?))
 }
 
-fn open_gs(settings: &Settings, bucket: &str) -> Result<Arc<dyn ObjectStore>> {
+fn open_gs(settings: &Settings, bucket: &str, gated: Gated) -> Result<Arc<dyn ObjectStore>> {
     let mut builder = GoogleCloudStorageBuilder::new()
         .with_bucket_name(bucket)
         .with_retry(once())
+        .with_http_connector(gated)
         .with_config(GoogleConfigKey::Client(UNLIMITED.0), UNLIMITED.1);
     for (name, value) in settings.with_prefix("GOOGLE_") {
         if let Ok(key) = name.to_ascii_lowercase().parse() {
@@ -92,9 +102,10 @@ fn open_gs(settings: &Settings, bucket: &str) -> Result<Arc<dyn ObjectStore>> {
     Ok(Arc::new(builder.build()?))
 }
 
-fn open_az(settings: &Settings, container: &str) -> Result<Arc<dyn ObjectStore>> {
+fn open_az(settings: &Settings, container: &str, gated: Gated) -> Result<Arc<dyn ObjectStore>> {
     let mut builder = MicrosoftAzureBuilder::new()
         .with_retry(once())
+        .with_http_connector(gated)
         .with_config(AzureConfigKey::Client(UNLIMITED.0), UNLIMITED.1);
     for (name, value) in settings.with_prefix("AZURE_") {
         if let Ok(key) = name.to_ascii_lowercase().parse() {

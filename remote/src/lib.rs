@@ -17,6 +17,7 @@ mod answer;
 mod bucket;
 mod fault;
 mod find;
+mod gate;
 mod hdfs;
 mod object;
 mod pattern;

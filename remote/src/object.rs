@@ -26,10 +26,14 @@ pub(crate) struct Objects {
 
 impl Objects {
     /// Connects to nothing yet.
-    pub(crate) fn new(settings: &Settings, address: &Address) -> Result<Objects, Fault> {
+    pub(crate) fn new(
+        settings: &Settings,
+        address: &Address,
+        patience: Patience,
+    ) -> Result<Objects, Fault> {
         let advice = Advice::new(address.scheme);
-        let store = crate::bucket::open(settings, address).map_err(|cause| advice.fault(cause))?;
-        Ok(Objects { store, advice })
+        let store = crate::bucket::open(settings, address, patience);
+        Ok(Objects { store: store.map_err(|cause| advice.fault(cause))?, advice })
     }
 
     fn path(&self, path: &str) -> Result<Path, Fault> {

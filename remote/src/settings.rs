@@ -11,7 +11,7 @@ use crate::runtime;
 use crate::source::Source;
 use crate::store::Store;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tegula::{Error, Input, Result};
@@ -59,21 +59,27 @@ impl Settings {
     /// As [`input`](crate::input).
     pub fn input(&self, url: &str) -> Result<Input> {
         let address = Address::parse(url)?;
-        let path = PathBuf::from(url);
+        let path = Path::new(url);
+        let fault = |fault: Fault| fault.of_listing(path);
+        let patience = self.patience().map_err(fault)?;
         match address.scheme {
             Scheme::S3 | Scheme::Gs | Scheme::Az => {
-                let store = Objects::new(self, &address);
-                self.read(&address, store.map_err(|fault| fault.of_listing(&path))?, &path)
+                let store = Objects::new(self, &address, patience).map_err(fault)?;
+                Settings::read(&address, store, path, patience)
             }
             Scheme::Hdfs => {
-                let store = Hdfs::new(self, &address);
-                self.read(&address, store.map_err(|fault| fault.of_listing(&path))?, &path)
+                let store = Hdfs::new(self, &address).map_err(fault)?;
+                Settings::read(&address, store, path, patience)
             }
         }
     }
 
-    fn read<S: Store + 'static>(&self, address: &Address, store: S, url: &Path) -> Result<Input> {
-        let patience = self.patience().map_err(|fault| fault.of_listing(url))?;
+    fn read<S: Store + 'static>(
+        address: &Address,
+        store: S,
+        url: &Path,
+        patience: Patience,
+    ) -> Result<Input> {
         let system = |cause| Error::System { action: "start threads for remote input", cause };
         let found = runtime::block_on(find(&store, address, url, patience)).map_err(system)??;
         let files: Vec<_> =
@@ -96,7 +102,7 @@ impl Settings {
         named.map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    pub(crate) fn patience(&self) -> Result<Patience, Fault> {
+    fn patience(&self) -> Result<Patience, Fault> {
         Ok(Patience {
             tries: self.number(TRIES, 8)?,
             time: Duration::from_secs(self.number(SECONDS, 60)?.into()),

@@ -1,6 +1,9 @@
 //! An S3 server over a folder: buckets are folders, keys are paths. It checks signatures, gives
 //! ETags, ranges and lists by pages of 1000. The public one lists no ETags, as some servers do not.
 
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
 use s3s::auth::SimpleAuth;
@@ -14,6 +17,7 @@ use s3s_fs::FileSystem;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
@@ -22,7 +26,45 @@ use tokio::runtime::Runtime;
 pub struct S3 {
     root: TempDir,
     address: SocketAddr,
+    busy: Arc<Mutex<Busy>>,
+    happenings: Arc<Mutex<Happenings>>,
     _runtime: Runtime,
+}
+
+/// Answers that say that the server has too much to do.
+#[derive(Default)]
+struct Busy {
+    status: u16,
+    retry_after: Option<u32>,
+    left: u32,
+}
+
+/// What happens between two requests.
+#[derive(Default)]
+struct Happenings {
+    next: Option<(u32, Box<dyn FnOnce() + Send>)>,
+    requests: u32,
+}
+
+impl Happenings {
+    fn request(&mut self) {
+        if let Some((_, act)) = self.next.take_if(|(before, _)| *before == self.requests) {
+            act();
+        }
+        self.requests += 1;
+    }
+}
+
+impl Busy {
+    fn refuse(&mut self) -> Option<Response<s3s::Body>> {
+        self.left = self.left.checked_sub(1)?;
+        let mut refusal = Response::builder().status(self.status);
+        if let Some(seconds) = self.retry_after {
+            refusal = refusal.header("retry-after", seconds);
+        }
+        let body = "<Error><Code>SlowDown</Code><Message>Reduce your rate.</Message></Error>";
+        Some(refusal.body(s3s::Body::from(body.to_owned())).unwrap())
+    }
 }
 
 impl S3 {
@@ -55,9 +97,25 @@ impl S3 {
         let runtime = Runtime::new().unwrap();
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
+        let busy = Arc::<Mutex<Busy>>::default();
+        let happenings = Arc::<Mutex<Happenings>>::default();
+        let shared = (Arc::clone(&busy), Arc::clone(&happenings));
         runtime.spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
-                let service = service.clone();
+                let (service, (busy, happenings)) = (service.clone(), shared.clone());
+                let service = service_fn(move |request: Request<Incoming>| {
+                    let refusal = busy.lock().unwrap().refuse();
+                    if refusal.is_none() {
+                        happenings.lock().unwrap().request();
+                    }
+                    let service = service.clone();
+                    async move {
+                        match refusal {
+                            Some(refusal) => Ok(refusal),
+                            None => service.call(request.map(Into::into)).await,
+                        }
+                    }
+                });
                 tokio::spawn(async move {
                     let http = Builder::new(TokioExecutor::new());
                     // A client that goes away is no fault of the server's.
@@ -65,7 +123,7 @@ impl S3 {
                 });
             }
         });
-        S3 { root, address, _runtime: runtime }
+        S3 { root, address, busy, happenings, _runtime: runtime }
     }
 
     /// Where it listens.
@@ -76,6 +134,28 @@ impl S3 {
     /// The URL of the server, for `AWS_ENDPOINT_URL`.
     pub fn endpoint(&self) -> String {
         format!("http://{}", self.address)
+    }
+
+    /// Answers the next requests, so many, with `status` alone, and with `Retry-After` if so many
+    /// seconds are given.
+    pub fn refuse_next(&self, requests: u32, status: u16, retry_after: Option<u32>) {
+        *self.busy.lock().unwrap() = Busy { status, retry_after, left: requests };
+    }
+
+    /// How many requests are still to be refused.
+    pub fn left_to_refuse(&self) -> u32 {
+        self.busy.lock().unwrap().left
+    }
+
+    /// Answers so many requests more, and then does `act` before the next one.
+    pub fn after(&self, requests: u32, act: impl FnOnce() + Send + 'static) {
+        let next = Some((requests, Box::new(act) as Box<dyn FnOnce() + Send>));
+        *self.happenings.lock().unwrap() = Happenings { next, requests: 0 };
+    }
+
+    /// Requests that were answered since [`S3::after`], or since the start.
+    pub fn requests(&self) -> u32 {
+        self.happenings.lock().unwrap().requests
     }
 
     /// Where an object lies on disk.

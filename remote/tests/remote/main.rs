@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod a_changed_file_is_never_mixed;
+mod busy_stores_are_asked_again;
 mod common;
 mod hdfs_gives_the_same_answer;
 mod lost_connections_are_tried_again;
