@@ -45,6 +45,7 @@ build: need-cargo ## Build the release binary with all its commands
 
 test: need-cargo need-java ## Run all tests, those in the documentation too
 	cargo test --workspace --all-features
+	cargo test -p tegula-cli --test program urls_want_the_feature
 
 lint: lint-rust lint-python ## Check format and style of all code
 

@@ -19,6 +19,8 @@ mod places_are_exact;
 mod records_are_sorted_and_validated;
 mod sizes_are_shown_by_topology;
 mod timelines_are_written;
+#[cfg(not(feature = "remote"))]
+mod urls_want_the_feature;
 mod watching_changes_nothing;
 mod wrong_usage_ends_with_2;
 
