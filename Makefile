@@ -4,10 +4,13 @@ RUST_LEAST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 PYTHON_LEAST := 3.11
 , := ,
 RUFF := 0.17.5
+AZURITE := 3.35.0
+FAKE_GCS := v1.56.1
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 TEGULA := $(TARGET)/release/tegula
 VENV := bench/.venv
+EMULATORS = $(abspath $(TARGET))/emulators
 
 # What `make run` counts: the sources of the crates that Tegula was just built from.
 INPUT ?= "$${CARGO_HOME:-$$HOME/.cargo}"/registry/src
@@ -31,7 +34,7 @@ NUMBER_INPUTS := picture.bmp points.bin lines.txt grid.npy square.npy large.npy 
 .PHONY: help run build test lint lint-rust lint-python miri loom bench bench-own bench-compare \
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
 	bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline \
-	bench-compressed corpus clean need-cargo need-java need-lints need-miri need-python
+	bench-compressed corpus clean test-emulators need-cargo need-emulators need-java need-lints need-miri need-python
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -46,6 +49,10 @@ build: need-cargo ## Build the release binary with all its commands
 test: need-cargo need-java ## Run all tests, those in the documentation too
 	cargo test --workspace --all-features
 	cargo test -p tegula-cli --test program urls_want_the_feature
+
+test-emulators: need-cargo $(EMULATORS)/azurite-$(AZURITE) $(EMULATORS)/fake-gcs-$(FAKE_GCS) ## Test az:// and gs:// against their emulators (Node and Go)
+	AZURITE=$(EMULATORS)/node_modules/.bin/azurite-blob FAKE_GCS=$(EMULATORS)/fake-gcs-server \
+		cargo test -p tegula-remote --test emulators
 
 lint: lint-rust lint-python ## Check format and style of all code
 
@@ -175,6 +182,16 @@ $(NUMBER_INPUTS:%=$(CORPUS)/%): | need-python
 	mkdir -p $(@D)
 	python3 bench/number_inputs.py $(@F) --out $@
 
+# The emulators of stores, for tests.
+
+$(EMULATORS)/azurite-$(AZURITE): | need-emulators
+	npm install --silent --no-audit --no-fund --prefix $(@D) azurite@$(AZURITE)
+	touch $@
+
+$(EMULATORS)/fake-gcs-$(FAKE_GCS): | need-emulators
+	GOBIN=$(@D) go install github.com/fsouza/fake-gcs-server@$(FAKE_GCS)
+	touch $@
+
 # What Python code needs, apart from the standard library.
 
 $(VENV)/ruff-$(RUFF): | $(VENV)/bin/python
@@ -206,6 +223,12 @@ need-java:
 		"apt-get install default-jdk-headless" >&2; exit 1; }
 	@command -v mvn >/dev/null || { echo "make: mvn is missing, which fetches HDFS for the tests:" \
 		"apt-get install maven" >&2; exit 1; }
+
+need-emulators:
+	@command -v npm >/dev/null && command -v node >/dev/null || { echo "make: node or npm is missing," \
+		"which Azure's emulator runs on: apt-get install nodejs npm" >&2; exit 1; }
+	@command -v go >/dev/null || { echo "make: go is missing, which builds the emulator of Google" \
+		"Cloud Storage: https://go.dev/dl" >&2; exit 1; }
 
 need-lints: need-cargo
 	@cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 || { \
