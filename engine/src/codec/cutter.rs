@@ -115,7 +115,7 @@ impl Unit {
         let format = packed.format(file);
         match self {
             Unit::Range(range) => {
-                let source = Source::new(packed.feed(file), range.clone());
+                let source = Source::new(packed.feed(file).read_ahead(blocks), range.clone());
                 let to_end = range.end == packed.bytes(file);
                 Reading::of_part(format, source, blocks, 0, to_end)
             }

@@ -1,27 +1,38 @@
 //! The bytes of a planned file, in order: from the file system, or from a source of the caller's.
 
+use super::ahead::{Ahead, RANGE_BYTES};
 use super::source::Feed;
 use crate::error::{InputError, Result};
 use crate::input::{RangeSource, open_listed, read_range};
+use crate::memory::BlockPool;
 use crate::plan::Material;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-
-/// Asked of a source of the caller's at a time: each request may go far.
-const RANGE_BYTES: usize = 1 << 20;
+use std::sync::Arc;
 
 /// Reads one file of a part of the plan.
 pub(crate) struct FileFeed<'p> {
     material: &'p Material,
     file: usize,
     handle: Option<File>,
+    ahead: Option<Ahead>,
 }
 
 impl<'p> FileFeed<'p> {
     /// It is opened when it is first read.
     pub(crate) fn new(material: &'p Material, file: usize) -> FileFeed<'p> {
-        FileFeed { material, file, handle: None }
+        FileFeed { material, file, handle: None, ahead: None }
+    }
+
+    /// Lets it read ahead where that pays, as far as memory has room: for who reads on to the file's
+    /// end.
+    pub(super) fn read_ahead(mut self, blocks: &Arc<BlockPool>) -> FileFeed<'p> {
+        if let Material::Ranges(source, files) = self.material {
+            let (name, bytes) = (files.path(self.file), files.bytes(self.file));
+            self.ahead = Ahead::new(source, name, bytes, blocks);
+        }
+        self
     }
 
     /// Whether small reads cost little.
@@ -65,6 +76,9 @@ impl<'p> FileFeed<'p> {
 
 impl Feed for FileFeed<'_> {
     fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<usize> {
+        if let Some(ahead) = &mut self.ahead {
+            return ahead.read(offset, into);
+        }
         match self.material {
             Material::Files(_) => Ok(self.read_file(offset, into)?),
             Material::Ranges(source, _) => Ok(self.read_range(&**source, offset, into)?),
@@ -78,6 +92,6 @@ impl Feed for FileFeed<'_> {
     }
 
     fn bytes_at_once(&self) -> Option<usize> {
-        matches!(self.material, Material::Ranges(..)).then_some(RANGE_BYTES)
+        (!self.is_near() && self.ahead.is_none()).then_some(RANGE_BYTES)
     }
 }

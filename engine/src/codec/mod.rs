@@ -5,6 +5,7 @@
 //! by the workers themselves, between the blocks they map, so nothing runs ahead of them by more than
 //! a fixed set of buffers, however far a file expands.
 
+mod ahead;
 mod bgzf;
 mod bzip2;
 mod bzip2_blocks;

@@ -1,6 +1,7 @@
 //! Input from sources of the caller's: read ahead of the workers, in any pace and order, and whole.
 
 use crate::jobs::Words;
+use crate::packing::Packing;
 use crate::reference;
 use crate::support::{
     LITTLE, cases, count_line, engine, engines, error_saying, limited, text_of, within,
@@ -119,6 +120,44 @@ fn readers_run_ahead_and_are_as_many_as_a_slow_source_is_worth() {
     let stats = output.stats();
     assert_eq!((stats.bytes, stats.read_ahead_bytes >= stats.bytes), (24 << 20, true));
     assert!(source.most.load(Ordering::SeqCst) >= 4 && stats.readers >= 4);
+}
+
+/// Of one compressed file, ranges are asked for while one before them is decompressed: a bounded
+/// number, or one at a time where memory has no room.
+#[test]
+fn a_decoder_does_not_wait_for_each_range_in_turn() {
+    // Too random to become much smaller.
+    let numbers = (0..300_000_u64).map(|number| number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let text: Vec<u8> = numbers.flat_map(|number| format!("{number:x} ").into_bytes()).collect();
+    let expected = expected(std::slice::from_ref(&text));
+    for packing in [Packing::Gzip, Packing::Zstd] {
+        let packed = packing.pack(&text);
+        assert!(packed.len() > 2 << 20, "{} bytes", packed.len());
+        for (engine, most) in [(engine(1), 2..=3), (limited(LITTLE), 1..=1)] {
+            let source = Slow::new(vec![packed.clone()], |_| Duration::from_millis(30));
+            let (input, source) = source.input();
+            let output = engine.run(&JOB, input).unwrap();
+            assert!(text_of(&output, count_line) == expected);
+            let seen = source.most.load(Ordering::SeqCst);
+            assert!(most.contains(&seen), "{packing:?}: {seen} reads at once");
+        }
+    }
+}
+
+/// The earliest range that fails ends the run, and none of those behind it is left under way.
+#[test]
+fn a_range_that_fails_ahead_of_a_decoder_ends_the_run() {
+    within(60, || {
+        let numbers = (0..500_000_u64).map(|number| number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let text: Vec<u8> = numbers.flat_map(u64::to_le_bytes).collect();
+        let mut source = Slow::new(vec![Packing::Gzip.pack(&text)], |_| Duration::from_millis(5));
+        source.fails = Some((3, io::ErrorKind::ConnectionReset));
+        let (input, source) = source.input();
+        let engine = engine(2);
+        let error = error_saying(&engine, engine.run(&JOB, input), &["the line is dead"]);
+        assert!(matches!(error, Error::Input(_)) && error.to_string().contains("slow://0"));
+        assert_eq!(source.now.load(Ordering::SeqCst), 0);
+    });
 }
 
 #[test]
