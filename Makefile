@@ -27,6 +27,7 @@ COMPARE_TEXTS := letters source256
 CONTAINER_TEXTS := few many both misled
 INDEX_TEXTS := source100 letters100
 COST_TEXTS := letters letters100 distinct
+REMOTE_INPUTS := source256.txt points.bin
 NUMBER_INPUTS := picture.bmp points.bin lines.txt grid.npy square.npy large.npy rows.npy tall.npy
 
 .DEFAULT_GOAL := help
@@ -34,7 +35,7 @@ NUMBER_INPUTS := picture.bmp points.bin lines.txt grid.npy square.npy large.npy 
 .PHONY: help run build test lint lint-rust lint-python miri loom bench bench-own bench-compare \
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
 	bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline \
-	bench-compressed corpus clean test-emulators need-cargo need-emulators need-java need-lints need-miri need-python
+	bench-compressed bench-remote corpus clean test-emulators need-cargo need-emulators need-java need-lints need-miri need-python
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -120,6 +121,11 @@ bench-numbers: build need-python $(NUMBER_INPUTS:%=$(CORPUS)/%) ## Time the jobs
 bench-ingest: need-cargo need-python $(CORPUS)/source256.txt ## Time what reading hides behind mapping; RUNS=5
 	cargo build --release -p tegula-bench
 	python3 bench/compare/ingest.py --corpus $(CORPUS) --binary $(TARGET)/release/ingest --runs $(RUNS)
+
+bench-remote: build need-java need-python $(REMOTE_INPUTS:%=$(CORPUS)/%) ## Time jobs over s3:// and hdfs:// on loopback beside the same files on disk
+	cargo build --release -p tegula-remote-servers
+	python3 bench/compare/remote.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS) \
+		--servers $(TARGET)/release/loopback
 
 bench-pipeline: build need-python $(CORPUS)/source256.txt ## Time tiles that overlap beside tiles that do not; RUNS=5
 	python3 bench/compare/pipeline.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)

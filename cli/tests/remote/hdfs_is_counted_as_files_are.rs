@@ -14,7 +14,7 @@ fn in_files_folders_and_patterns() {
     fs::write(at("one"), lines("to be or not to be\n", 150_000)).unwrap();
     fs::write(at("more/two"), lines("that is the question\n", 1000)).unwrap();
     fs::write(at("more/three.txt"), lines("be it so\n", 10)).unwrap();
-    hdfs.put_folder(folder.path(), "/texts");
+    hdfs.put_local(folder.path(), "/texts");
     let root = format!("{}/texts", hdfs.root());
     for name in ["one", "more", "more/*.txt", "**/t*"] {
         for workers in ["1", "3"] {

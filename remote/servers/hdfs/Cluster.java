@@ -1,6 +1,6 @@
-// A namenode and one datanode on loopback, for tests. Run as: java -cp ... Cluster.java FOLDER HOST,
-// where HOST is the name under which the datanode tells clients to find it. Files are cut into blocks
-// of 1 MiB. The namenode's port and the datanode's are printed as one line. Commands come on standard
+// A namenode and one datanode on loopback, for tests. Run as: java -cp ... Cluster.java FOLDER HOST
+// BLOCK, where HOST is the name under which the datanode tells clients to find it, and BLOCK what files
+// are cut into, in bytes. The namenode's port and the datanode's are printed as one line. Commands come on standard
 // input, one a line, and each is answered by a line: "put LOCAL PATH", "delete PATH",
 // "deny PATH" (nobody but its owner may read it). The end of standard input ends the cluster, so it
 // never outlives who started it.
@@ -19,7 +19,7 @@ public class Cluster {
         Configuration configuration = new HdfsConfiguration();
         configuration.set(MiniDFSCluster.HDFS_MINIDFS_BASEDIR, arguments[0]);
         configuration.set("dfs.datanode.hostname", arguments[1]);
-        configuration.setInt("dfs.blocksize", 1 << 20);
+        configuration.set("dfs.blocksize", arguments[2]);
         configuration.setInt("dfs.replication", 1);
         configuration.setInt("dfs.ls.limit", 10);
         MiniDFSCluster cluster = new MiniDFSCluster.Builder(configuration)

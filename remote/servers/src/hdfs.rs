@@ -25,6 +25,11 @@ impl Hdfs {
 
     /// Starts an empty file system, of blocks of 1 MiB.
     pub fn start() -> Hdfs {
+        Hdfs::start_with(1 << 20)
+    }
+
+    /// Starts an empty file system, of blocks of so many bytes.
+    pub fn start_with(block_bytes: u64) -> Hdfs {
         let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("hdfs");
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("log");
@@ -34,7 +39,7 @@ impl Hdfs {
             .args(["-cp", &class_path(&here)])
             .arg(here.join("Cluster.java"))
             .arg(folder.path().join("dfs"))
-            .arg(Hdfs::DATANODE_HOST)
+            .args([Hdfs::DATANODE_HOST, &block_bytes.to_string()])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(File::create(&log).unwrap())
@@ -80,8 +85,8 @@ impl Hdfs {
         self.tell(&format!("put {} {path}", local.display()));
     }
 
-    /// Copies a local folder.
-    pub fn put_folder(&self, local: &Path, path: &str) {
+    /// Copies a local file or folder.
+    pub fn put_local(&self, local: &Path, path: &str) {
         self.tell(&format!("put {} {path}", local.display()));
     }
 
@@ -93,6 +98,11 @@ impl Hdfs {
     /// Lets only the owner read it.
     pub fn deny(&self, path: &str) {
         self.tell(&format!("deny {path}"));
+    }
+
+    /// The Java class path of Hadoop's own programs.
+    pub fn class_path() -> String {
+        class_path(&Path::new(env!("CARGO_MANIFEST_DIR")).join("hdfs"))
     }
 
     fn tell(&self, command: &str) {

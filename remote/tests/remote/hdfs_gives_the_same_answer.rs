@@ -44,7 +44,7 @@ fn trees_are_the_same(hdfs: &Hdfs) {
     for number in 0..25 {
         fs::write(local.path().join(format!("many/{number:02}")), "x").unwrap();
     }
-    hdfs.put_folder(local.path(), "/tree");
+    hdfs.put_local(local.path(), "/tree");
     let root = format!("{}/tree", hdfs.root());
     for given in ["", "/", "/a", "/a.txt", "/a*", "/*/", "/**/z", "/b [1]*.txt", "/many/2?"] {
         let found = settings().input(&format!("{root}{given}")).unwrap();
