@@ -30,14 +30,14 @@ fn remote(url: &OsStr) -> Result<Input> {
         let (cause, advice) = (cause.to_owned(), advice.to_owned());
         InputError::Refused { path: url.into(), cause, advice }
     };
-    let Some(text) = url.to_str() else {
-        return Err(refused("the URL is not UTF-8", "mend it").into());
-    };
     #[cfg(feature = "remote")]
-    return tegula_remote::input(text);
+    return match url.to_str() {
+        Some(text) => tegula_remote::input(text),
+        None => Err(refused("the URL is not UTF-8", "mend it").into()),
+    };
     #[cfg(not(feature = "remote"))]
     Err(refused(
-        &format!("this program cannot read `{text}`, for it was built without remote input"),
+        "this program was built without remote input",
         "build it with `make build`, or with cargo's `--features remote`",
     )
     .into())
