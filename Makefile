@@ -35,7 +35,8 @@ NUMBER_INPUTS := picture.bmp points.bin lines.txt grid.npy square.npy large.npy 
 .PHONY: help run build test lint lint-rust lint-python miri loom bench bench-own bench-compare \
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
 	bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline \
-	bench-compressed bench-remote corpus clean test-emulators need-cargo need-emulators need-java need-lints need-miri need-python
+	bench-compressed bench-files bench-remote corpus clean test-emulators need-cargo need-emulators \
+	need-java need-lints need-miri need-python
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -111,6 +112,9 @@ bench-index: build need-python $(INDEX_TEXTS:%=$(CORPUS)/%.txt) ## Time the inve
 
 bench-compressed: build need-python $(CORPUS)/source100.txt ## Time word counts of compressed text beside its decompression alone
 	python3 bench/compare/compressed.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
+
+bench-files: build need-python ## Time a word count of a million small files, which are made and removed
+	python3 bench/compare/files.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
 
 bench-numbers: build need-python $(NUMBER_INPUTS:%=$(CORPUS)/%) ## Time the jobs about numbers beside others; PHOENIX_TESTS=folder METIS_OBJ=folder
 	cargo build --release -p tegula-linalg --example direct

@@ -264,17 +264,23 @@ impl Core {
         MemoryError::TooSmall { limit_bytes, least_bytes, workers: self.pool.workers() }
     }
 
-    /// How a job divides the budget.
+    /// How a job divides the budget, of which so many bytes are its own already.
     ///
     /// # Errors
     /// [`MemoryError::TooSmall`] if the job cannot run with it.
-    pub(crate) fn shares<J: Job>(&self, split_bytes: u64) -> Result<Shares, MemoryError> {
+    pub(crate) fn shares<J: Job>(
+        &self,
+        split_bytes: u64,
+        held_bytes: usize,
+    ) -> Result<Shares, MemoryError> {
         let workers = self.pool.workers();
-        let budget = self.blocks.budget().limit();
+        let budget = self.blocks.budget().limit() - held_bytes as u64;
         let slot_bytes = size_of::<Entry<MediumKey, <J::Combine as Aggregate>::Accumulator>>();
         let least = Shares::least_bytes(slot_bytes, split_bytes, workers);
         match self.limit_bytes {
-            Some(_) if budget < least as u64 => Err(self.too_small(least as u64)),
+            Some(_) if budget < least as u64 => {
+                Err(self.too_small(least as u64 + held_bytes as u64))
+            }
             _ => Ok(Shares::new(
                 &self.topology,
                 usize::try_from(budget).unwrap_or(usize::MAX),

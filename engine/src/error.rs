@@ -261,6 +261,14 @@ impl InputError {
             _ => InputError::Read { path, cause },
         }
     }
+
+    /// As [`from_io`](InputError::from_io), about a file that was there when it was listed.
+    pub(crate) fn of_listed(path: PathBuf, cause: io::Error) -> InputError {
+        match cause.kind() {
+            io::ErrorKind::NotFound => InputError::Vanished { path },
+            _ => InputError::from_io(path, cause),
+        }
+    }
 }
 
 /// Faults of the output.

@@ -43,6 +43,7 @@ pub(crate) fn run<J: Job, K: Kind>(
     let key_range = KeyRange::of(job)?;
     K::check(key_range)?;
 
+    let counted = input.count_in(core.blocks())?;
     let plan = clock.time(Stage::Plan, || {
         let input = recognise(input, options.plain, core.pool(), &failure)?;
         let unit_bytes = sizing::unit_bytes(core.topology());
@@ -51,7 +52,7 @@ pub(crate) fn run<J: Job, K: Kind>(
     progress.plan(plan.files, plan.bytes, core.limit_bytes());
 
     let chunks = ChunkPool::new(Arc::clone(core.blocks()));
-    let shares = core.shares::<J>(plan.unit_bytes)?;
+    let shares = core.shares::<J>(plan.unit_bytes, counted.bytes())?;
     let scratch = Scratch::new(core.storage());
     let spill = core.is_limited().then(|| Spill::new(Arc::clone(&scratch), shares, core.blocks()));
     let partial = Partial::new(&chunks, spill);
@@ -111,7 +112,7 @@ pub(crate) fn run<J: Job, K: Kind>(
     // Chunks of its own: those of the run are free, unless what is held of the answer lies in them.
     let chunks = ChunkPool::new(Arc::clone(core.blocks()));
     let stored = Stored { scratch, chunks, block_bytes: shares.block_bytes };
-    let files = plan.into_names();
+    let files = plan.into_names(counted);
     let timeline = options.timeline.clone();
     Ok(Output::new(Arc::clone(core), pieces, pointed_at, stored, files, stats, timeline))
 }

@@ -6,13 +6,13 @@ use super::Format;
 use super::sniff::{FILE_BYTES_LEAST, HEAD_BYTES, Head, sniff};
 use crate::error::{InputError, Result};
 use crate::failure::Failure;
-use crate::input::{FileList, Input, PackedFiles, RangeSource, Source, open_file};
+use crate::input::{FileList, Input, OpenFolder, PackedFiles, RangeSource, Source};
 use crate::schedule::{Cursor, Pool, Step};
 use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -89,12 +89,13 @@ fn formats(
     pool: &Pool,
     failure: &Failure,
 ) -> Result<Vec<Format>> {
-    let look = |file: usize| match from {
+    let look = |file: usize, folder: &mut OpenFolder| match from {
         Some(from) => format_elsewhere(from, &files.path(file), files.bytes(file)),
-        None => format_of_file(&files.path(file), files.bytes(file)),
+        None => format_of_file(files, file, folder),
     };
     if files.len() <= FILES_ALONE {
-        return (0..files.len()).map(|file| Ok(look(file)?)).collect();
+        let mut folder = OpenFolder::default();
+        return (0..files.len()).map(|file| Ok(look(file, &mut folder)?)).collect();
     }
     let found: Vec<AtomicU8> = (0..files.len()).map(|_| AtomicU8::new(0)).collect();
     let cursor = Cursor::new(files.len().div_ceil(FILES_PER_STEP) as u64);
@@ -102,9 +103,9 @@ fn formats(
         let taken = cursor.take().filter(|_| !failure.stops());
         let Some(taken) = taken else { return Step::Done };
         let looked = failure.attempt(taken, "the plan stage", || {
-            let first = taken as usize * FILES_PER_STEP;
+            let (first, mut folder) = (taken as usize * FILES_PER_STEP, OpenFolder::default());
             for (format, file) in found[first..].iter().take(FILES_PER_STEP).zip(first..) {
-                format.store(look(file)? as u8, Ordering::Relaxed);
+                format.store(look(file, &mut folder)? as u8, Ordering::Relaxed);
             }
             Ok(())
         });
@@ -115,18 +116,20 @@ fn formats(
     Ok(found.into_iter().map(|format| Format::ALL[usize::from(format.into_inner())]).collect())
 }
 
-fn format_of_file(path: &Path, bytes: u64) -> Result<Format, InputError> {
-    let named = Format::of_name(path);
+fn format_of_file(
+    files: &FileList,
+    file: usize,
+    folder: &mut OpenFolder,
+) -> Result<Format, InputError> {
+    let (named, bytes) = (Format::of_name(files.name(file)), files.bytes(file));
     if named.is_none() && bytes < FILE_BYTES_LEAST {
         return Ok(Format::Plain);
     }
     let mut head = [0; HEAD_BYTES];
     let length = HEAD_BYTES.min(usize::try_from(bytes).unwrap_or(HEAD_BYTES));
-    match open_file(path).and_then(|file| read_head(&file, &mut head[..length])) {
-        Ok(have) => decide(&head[..have], named, path),
-        // Whoever reads the file will say what is wrong with it.
-        Err(_) => Ok(named.unwrap_or(Format::Plain)),
-    }
+    let have = files.open(file, folder).and_then(|file| read_head(&file, &mut head[..length]));
+    let have = have.map_err(|cause| InputError::of_listed(files.path(file), cause))?;
+    decide(&head[..have], named, || files.path(file))
 }
 
 fn format_elsewhere(from: &dyn RangeSource, path: &Path, bytes: u64) -> Result<Format, InputError> {
@@ -137,15 +140,20 @@ fn format_elsewhere(from: &dyn RangeSource, path: &Path, bytes: u64) -> Result<F
     let mut head = [0; HEAD_BYTES];
     let length = HEAD_BYTES.min(usize::try_from(bytes).unwrap_or(HEAD_BYTES));
     match from.read_at(path, 0, &mut head[..length]) {
-        Ok(()) => decide(&head[..length], named, path),
+        Ok(()) => decide(&head[..length], named, || path.to_path_buf()),
+        // Whoever reads the file will say what is wrong with it.
         Err(_) => Ok(named.unwrap_or(Format::Plain)),
     }
 }
 
-fn decide(head: &[u8], named: Option<Format>, path: &Path) -> Result<Format, InputError> {
+fn decide(
+    head: &[u8],
+    named: Option<Format>,
+    path: impl Fn() -> PathBuf,
+) -> Result<Format, InputError> {
     sniff(&Head { bytes: head, named }).ok_or_else(|| {
         let format = named.unwrap_or(Format::Plain).name();
-        InputError::Misnamed { path: path.to_path_buf(), format }
+        InputError::Misnamed { path: path(), format }
     })
 }
 

@@ -7,10 +7,11 @@
 
 use super::buffer::Buffer;
 use crate::error::{InputError, Result};
-use crate::input::{Cut, open_listed, read_listed, read_range};
+use crate::input::{Cut, OpenFolder, read_listed, read_range};
 use crate::memory::BlockPool;
 use crate::plan::{Extent, Material, Ranged};
 use std::fs::File;
+use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -26,9 +27,12 @@ pub(crate) struct Reader {
 }
 
 /// The file read last, by part of the plan and number: consecutive splits of a big file spare its
-/// opening.
+/// opening. And the folder of the small ones.
 #[derive(Default)]
-pub(super) struct OpenFile(Option<((usize, usize), File)>);
+pub(super) struct OpenFile {
+    last: Option<((usize, usize), File)>,
+    folder: OpenFolder,
+}
 
 /// What was read of a split: the records that begin in it, file by file.
 pub(crate) struct SplitBuffer {
@@ -184,9 +188,16 @@ impl OpenFile {
         into: &mut [u8],
     ) -> Result<(), InputError> {
         let (material, wanted) = (&ranged.material, (ranged.number, file));
-        let handle = match &self.0 {
-            Some((open, handle)) if *open == wanted => handle,
-            _ => &self.0.insert((wanted, open_listed(material.path(file))?)).1,
+        if self.last.as_ref().is_none_or(|(open, _)| *open != wanted) {
+            // One file at a time is open.
+            self.last = None;
+        }
+        let handle = match &self.last {
+            Some((_, handle)) => handle,
+            None => {
+                let opened = open_planned(material, file, &mut self.folder)?;
+                &self.last.insert((wanted, opened)).1
+            }
         };
         read_listed(handle, || material.path(file), material.bytes(file), from, into)
     }
@@ -218,6 +229,19 @@ impl Reader {
         self.read.clear();
         self.read.add_extent(ranged, extent, cut, &mut self.open)
     }
+}
+
+/// Opens a file of the plan; `folder` is kept for the next one.
+fn open_planned(
+    material: &Material,
+    file: usize,
+    folder: &mut OpenFolder,
+) -> Result<File, InputError> {
+    let opened = match material {
+        Material::Files(files) => files.open(file, folder),
+        Material::Ranges(..) | Material::Memory(_) => Err(io::ErrorKind::Unsupported.into()),
+    };
+    opened.map_err(|cause| InputError::of_listed(material.path(file), cause))
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod file;
 mod files;
 mod listing;
 mod named;
+mod open_folder;
 mod pattern;
 mod range_source;
 #[cfg(test)]
@@ -20,17 +21,22 @@ pub use cut::{ByteSet, Cut};
 pub use delimiter::{Delimited, Delimiter};
 pub use file::InputFile;
 pub(crate) use files::{FileList, open_file, open_listed, read_listed};
+pub(crate) use open_folder::OpenFolder;
 pub use range_source::RangeSource;
 pub(crate) use range_source::read_range;
 pub use tile_source::TileSource;
 pub(crate) use tile_source::TileStream;
 
 use crate::codec::Format;
-use crate::error::Result;
+use crate::error::{MemoryError, Result};
+use crate::memory::{BlockPool, Reserved};
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// What a plan keeps of a file: its place among all bytes, its format.
+const PLANNED_FILE_BYTES: usize = size_of::<u64>() + 2;
 
 /// What a job reads, in a fixed order: arguments as given; below a folder depth first, by the bytes
 /// of file names. A file that is named twice is read twice.
@@ -103,7 +109,7 @@ impl Input {
         for path in paths {
             input.add_named(path.as_ref())?;
         }
-        Ok(input)
+        Ok(input.looked_up())
     }
 
     /// Arguments as of a command line: `-` is standard input, what exists is a path, and anything
@@ -126,7 +132,7 @@ impl Input {
                 input.add_named(Path::new(argument))?;
             }
         }
-        Ok(input)
+        Ok(input.looked_up())
     }
 
     /// The standard input of this process, to its end.
@@ -202,10 +208,36 @@ impl Input {
         })
     }
 
+    /// Counts the memory that the list of files takes, and what a plan of it will take beside it.
+    ///
+    /// # Errors
+    /// [`MemoryError`] if that is more than there is.
+    pub(crate) fn count_in(&self, blocks: &Arc<BlockPool>) -> Result<Reserved, MemoryError> {
+        let bytes = self.sources.iter().map(|source| match source {
+            Source::Files(files)
+            | Source::Ranges(_, files)
+            | Source::Packed(PackedFiles { files, .. }) => {
+                files.memory_bytes() + files.len() * PLANNED_FILE_BYTES
+            }
+            Source::Stream(_) | Source::Memory(_) => 0,
+        });
+        Reserved::new(blocks, bytes.sum(), "the list of the input's files")
+    }
+
     /// How many symbolic links and special files (pipes, sockets, devices) in the given folders are
     /// not read.
     pub fn passed_over(&self) -> u64 {
         self.passed_over
+    }
+
+    /// An input to which nothing is added any more.
+    fn looked_up(mut self) -> Input {
+        for source in &mut self.sources {
+            if let Source::Files(files) = source {
+                files.shrink();
+            }
+        }
+        self
     }
 
     /// The list that the next file belongs to.

@@ -26,8 +26,5 @@ pub(crate) fn read_range(
     offset: u64,
     into: &mut [u8],
 ) -> Result<(), InputError> {
-    source.read_at(&name, offset, into).map_err(|cause| match cause.kind() {
-        io::ErrorKind::NotFound => InputError::Vanished { path: name },
-        _ => InputError::from_io(name, cause),
-    })
+    source.read_at(&name, offset, into).map_err(|cause| InputError::of_listed(name, cause))
 }

@@ -326,7 +326,7 @@ fn deep_trees_are_walked() {
     assert_eq!(shown(&input, root.path()).len(), 1);
 }
 
-/// A million small files must fit beside the data: at most 60 bytes each on top of their names.
+/// A million small files must fit beside the data: at most 25 bytes each on top of their names.
 #[test]
 fn lists_are_compact() {
     let mut files = super::FileList::default();
@@ -338,6 +338,6 @@ fn lists_are_compact() {
         files.add_file(Some(folder), OsStr::new(&name), u64::from(number));
     }
     // Growth by doubling may leave as much again for names.
-    assert!(files.memory_bytes() < 100_000 * 60 + 2 * names_bytes, "{}", files.memory_bytes());
+    assert!(files.memory_bytes() < 100_000 * 25 + 2 * names_bytes, "{}", files.memory_bytes());
     assert_eq!(files.path(77), Path::new("/data/part-00000077"));
 }

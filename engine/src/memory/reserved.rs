@@ -29,6 +29,11 @@ impl Reserved {
         Ok(reserved)
     }
 
+    /// What is counted.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Sees to it that at least `bytes` are counted.
     #[inline]
     pub(crate) fn cover(&mut self, bytes: usize) -> Result<(), MemoryError> {

@@ -14,6 +14,7 @@ pub(crate) use packed::Packed;
 use crate::codec::{Format, Tally};
 use crate::error::{InputError, Result};
 use crate::input::{Cut, FileList, Input, PackedFiles, RangeSource, Source, StreamSource};
+use crate::memory::Reserved;
 use crate::options::{DEFAULT_TILE_BYTES, Options};
 use crate::origin::{MEMORY, Origin, OriginKind};
 use std::path::PathBuf;
@@ -122,8 +123,8 @@ impl Plan {
         self.ranged().map(|ranged| ranged.layout.tiles() as u64).sum()
     }
 
-    /// The names of the files, when nothing more is to be read.
-    pub(crate) fn into_names(self) -> FileNames {
+    /// The names of the files, when nothing more is to be read; `counted` is their memory.
+    pub(crate) fn into_names(self, counted: Reserved) -> FileNames {
         let names_of = |material| match material {
             Material::Files(files) | Material::Ranges(_, files) => Names::Files(files),
             Material::Memory(_) => Names::One(MEMORY.into()),
@@ -133,7 +134,7 @@ impl Plan {
             Part::Packed(packed) => names_of(packed.material),
             Part::Stream(stream) => Names::One(stream.name),
         });
-        FileNames(names.collect())
+        FileNames { names: names.collect(), _counted: counted }
     }
 
     fn ranged(&self) -> impl Iterator<Item = &Ranged> {
@@ -207,10 +208,11 @@ impl Plan {
 }
 
 /// The names of all files that were read, in order.
-#[derive(Debug)]
-pub(crate) struct FileNames(Vec<Names>);
+pub(crate) struct FileNames {
+    names: Vec<Names>,
+    _counted: Reserved,
+}
 
-#[derive(Debug)]
 enum Names {
     Files(FileList),
     One(PathBuf),
@@ -220,7 +222,7 @@ impl FileNames {
     /// The path of a file by its number.
     pub(crate) fn get(&self, number: u32) -> Option<PathBuf> {
         let mut number = number as usize;
-        for names in &self.0 {
+        for names in &self.names {
             match names {
                 Names::Files(files) if number < files.len() => return Some(files.path(number)),
                 Names::One(path) if number == 0 => return Some(path.clone()),

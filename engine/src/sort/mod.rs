@@ -105,6 +105,7 @@ fn run(core: &Core, sort: &Sort, input: Input, to: SortTo<'_>, options: &Options
     options.check()?;
     sort.cut().check()?;
     let form = sort.form()?;
+    let _counted = input.count_in(core.blocks())?;
     let means = Means::of(core)?;
 
     let plan = clock.time(Stage::Plan, || {

@@ -6,9 +6,10 @@ use crate::support::{
     LITTLE, count_line, engine, error_saying, has_little_address_space, limited, resident_bytes,
     text_of, with_address_space,
 };
+use std::path::Path;
 use std::sync::Arc;
 use tegula::storage::{Call, Disk, Fault, Faulty, Storage};
-use tegula::{Engine, Error, Input, MemoryError, Options, Order, WordClass};
+use tegula::{Engine, Error, Input, MemoryError, Options, Order, RangeSource, WordClass};
 
 const JOB: Words = Words(WordClass::Whitespace);
 
@@ -75,6 +76,26 @@ fn one_record_beyond_the_limit_is_refused() {
     let refused = Engine::run(&engine, &JOB, Input::bytes(text));
     let says = ["memory budget", "a record must fit in memory", "give a larger --memory"];
     let error = error_saying(&engine, refused, &says);
+    assert!(matches!(error, Error::Memory(MemoryError::Budget { .. })), "{error:?}");
+}
+
+/// The list of the input's files is memory, too, and pairs make room for it.
+#[test]
+fn a_list_of_files_beyond_the_limit_is_refused() {
+    #[derive(Debug)]
+    struct Spaces;
+    impl RangeSource for Spaces {
+        fn read_at(&self, _: &Path, _: u64, into: &mut [u8]) -> std::io::Result<()> {
+            into.fill(b' ');
+            Ok(())
+        }
+    }
+    let input =
+        |files: u32| Input::ranges(Arc::new(Spaces), (0..files).map(|file| (file.to_string(), 1)));
+    let engine = limited(LITTLE);
+    engine.run(&JOB, input(1000)).unwrap();
+    let refused = engine.run(&JOB, input(2_000_000));
+    let error = error_saying(&engine, refused, &["the list of the input's files", "--memory"]);
     assert!(matches!(error, Error::Memory(MemoryError::Budget { .. })), "{error:?}");
 }
 
