@@ -5,6 +5,7 @@
 use super::Reading;
 use super::cutter::{self, Cutter};
 use super::stitch::{Decoded, Stitch};
+use super::whole::Part;
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -29,6 +30,7 @@ struct Unit<'p> {
     id: u64,
     state: State<'p>,
     decoded: VecDeque<Decoded>,
+    part: Option<Part>,
 }
 
 enum State<'p> {
@@ -43,6 +45,8 @@ pub(super) enum Stitching<'p> {
     Bytes {
         stitch: Stitch<'p>,
         decoded: Decoded,
+        /// What they are to content of which the file says more; the seal is with its last bytes.
+        part: Option<Part>,
         last: bool,
     },
     /// All bytes of the file were stitched.
@@ -86,9 +90,9 @@ impl<'p> Lane<'p> {
     }
 
     /// Adds the file's next unit.
-    pub(super) fn add(&mut self, reading: Reading<'p>) {
+    pub(super) fn add(&mut self, reading: Reading<'p>, part: Option<Part>) {
         let (id, state) = (self.next_id, State::Idle(reading));
-        self.units.push_back(Unit { id, state, decoded: VecDeque::new() });
+        self.units.push_back(Unit { id, state, decoded: VecDeque::new(), part });
         self.next_id += 1;
     }
 
@@ -131,8 +135,10 @@ impl<'p> Lane<'p> {
             };
             let is_done = matches!(first.state, State::Done);
             if let Some(decoded) = first.decoded.pop_front() {
-                let last = only && is_done && first.decoded.is_empty();
-                return Stitching::Bytes { stitch, decoded, last };
+                let ends = is_done && first.decoded.is_empty();
+                let part = first.part;
+                let part = part.map(|part| Part { seal: part.seal.filter(|_| ends), ..part });
+                return Stitching::Bytes { stitch, decoded, part, last: only && ends };
             }
             if !is_done {
                 break;

@@ -14,6 +14,7 @@ mod feed;
 mod gzip;
 mod lane;
 mod lz4;
+mod lz4_frames;
 mod plain;
 mod recognise;
 mod sniff;
@@ -21,6 +22,7 @@ mod source;
 mod stitch;
 mod supply;
 mod tally;
+mod whole;
 mod zstd;
 mod zstd_frames;
 

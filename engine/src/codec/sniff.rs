@@ -3,7 +3,6 @@
 //! mistaken, and that one fails as damaged.
 
 use super::Format;
-use xxhash_rust::xxh32::xxh32;
 
 /// So many first bytes are enough, as long as frames without data before the first real one are short.
 pub(crate) const HEAD_BYTES: usize = 512;
@@ -107,25 +106,16 @@ fn fits_bzip2(bytes: &[u8]) -> bool {
     }
 }
 
-/// The version, no reserved bit, a block size that there is, and the header's own checksum; of the
-/// legacy form, the size of the first block.
+/// All that a header fixes; of the legacy form, the size of the first block.
 fn fits_lz4(bytes: &[u8]) -> bool {
     if let Some([a, b, c, d]) = bytes.strip_prefix(LZ4_LEGACY).and_then(<[u8]>::first_chunk) {
         return u32::from_le_bytes([*a, *b, *c, *d]) <= 9 << 20;
     }
-    let Some([flags, sizes, ..]) = bytes.strip_prefix(LZ4) else { return false };
-    let fields = 2 + 8 * usize::from(flags & 8 != 0) + 4 * usize::from(flags & 1 != 0);
-    let (Some(header), Some(&sum)) = (bytes.get(4..4 + fields), bytes.get(4 + fields)) else {
-        return false;
-    };
-    flags & 0xc2 == 0x40
-        && sizes & 0x8f == 0
-        && sizes >> 4 >= 4
-        && (xxh32(header, 0) >> 8) as u8 == sum
+    super::lz4_frames::Header::of(bytes).is_some()
 }
 
 /// The length of a frame that holds no data, of zstd or lz4, if the bytes begin with one.
-fn skippable(bytes: &[u8]) -> Option<usize> {
+pub(super) fn skippable(bytes: &[u8]) -> Option<usize> {
     let [0x50..=0x5f, 0x2a, 0x4d, 0x18, a, b, c, d, ..] = *bytes else { return None };
     Some(8 + u32::from_le_bytes([a, b, c, d]) as usize)
 }

@@ -2,6 +2,8 @@
 //! of the file; what stands behind the last border of one goes in front of the next. A record that is
 //! longer than that has room for is put together in a buffer that grows.
 
+use super::cutter::Fault;
+use super::whole::{Part, Whole};
 use crate::error::{Error, InputError, Result};
 use crate::ingest::Buffer;
 use crate::input::Cut;
@@ -50,6 +52,8 @@ pub(super) struct Stitch<'p> {
     offset: u64,
     newlines: Option<u64>,
     compressed: u64,
+    /// Content of which the file says more behind its last unit.
+    whole: Whole,
     /// Numbers of the file's blocks that are left.
     numbers: Range<u64>,
 }
@@ -83,8 +87,15 @@ impl<'p> Stitch<'p> {
             offset: 0,
             newlines: cut.is_lines().then_some(0),
             compressed: 0,
+            whole: Whole::new(),
             numbers,
         }
+    }
+
+    /// Looks whether bytes, the next to be taken in, are what the file says of them.
+    pub(super) fn check(&mut self, decoded: &Decoded, part: Part) -> Result<(), Fault> {
+        let bytes = &decoded.buffer.bytes()[HEADROOM..HEADROOM + decoded.len];
+        self.whole.take_in(bytes, part).map_err(|(at, cause)| Fault::Damaged(at, cause))
     }
 
     /// Takes the next bytes of the file; `last` says that none follow.

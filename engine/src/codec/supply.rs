@@ -6,7 +6,7 @@
 //! streams. Nobody waits for a buffer in vain: what is decompressed of a file's first unit becomes
 //! blocks, which come back; and what is decompressed ahead of it leaves a buffer for each file.
 
-use super::cutter::Cutter;
+use super::cutter::{self, Cutter};
 use super::lane::{Lane, Stitching};
 use super::stitch::{Decoded, HEADROOM, Stitch, Stitched, Unpacked};
 use super::{Reading, Tally};
@@ -320,13 +320,14 @@ impl<'p> Supply<'p> {
             None => cutter.next()?,
         };
         let reading = unit.as_ref().map(|unit| unit.open(self.packed, file, self.blocks));
+        let part = unit.as_ref().and_then(cutter::Unit::part);
         let mut state = self.lock();
         let others = state.units();
         let Some(lane) = state.lane(file) else { return Ok(()) };
         match reading {
             None => lane.end(),
             Some(Ok(reading)) => {
-                lane.add(reading);
+                lane.add(reading, part);
                 if cutter.is_done() { lane.end() } else { lane.put_cutter(cutter) }
             }
             // Another time, when one of those that are under way has ended.
@@ -378,8 +379,12 @@ impl<'p> Supply<'p> {
             };
             match state.lanes[at].begin_stitching() {
                 Stitching::Nothing => return Ok(()),
-                Stitching::Bytes { mut stitch, decoded, last } => {
+                Stitching::Bytes { mut stitch, decoded, part, last } => {
                     drop(state);
+                    if let Some(part) = part {
+                        let checked = stitch.check(&decoded, part);
+                        checked.map_err(|fault| fault.of(self.packed, file))?;
+                    }
                     let Stitched { block, spare } = stitch.take_in(decoded, last)?;
                     let ended = if last { Some(self.ended(file, &stitch)?) } else { None };
                     self.stitched(file, stitch, block, spare, ended);

@@ -296,9 +296,11 @@ fn a_large_file_is_decompressed_side_by_side() {
     let text: Vec<u8> = (0..400_000_u32)
         .flat_map(|i| format!("{:x} ", i.wrapping_mul(0x9e37_79b9) >> 8).into_bytes())
         .collect();
-    for packing in [Packing::Bgzip, Packing::Zstd, Packing::Bzip2] {
-        // Of bzip2 the blocks of one stream.
-        let piece = if packing == Packing::Bzip2 { text.len() } else { 250_000 };
+    for packing in [Packing::Bgzip, Packing::Zstd, Packing::Bzip2, Packing::Lz4, Packing::Lz4Linked]
+    {
+        // Of bzip2 the blocks of one stream, and of LZ4 those of one frame that stand alone.
+        let whole = matches!(packing, Packing::Bzip2 | Packing::Lz4);
+        let piece = if whole { text.len() } else { 250_000 };
         let file = Piece { text: text.clone(), packing: Some(packing), piece, named: false };
         let (folder, expected) = (written(std::slice::from_ref(&file)), expected(&[file]));
         for engine in engines() {
@@ -323,6 +325,8 @@ fn files_of_the_usual_programs_are_read() {
         ("bzip2", &["-c"]),
         ("zstd", &["-c", "-q", "-19"]),
         ("lz4", &["-c", "-q", "-1"]),
+        ("lz4", &["-c", "-q", "-B4", "-BD"]),
+        ("lz4", &["-c", "-q", "-B5", "-BX", "--no-frame-crc", "--content-size"]),
         ("lz4", &["-c", "-q", "-l"]),
     ] {
         let source = folder.path().join("text");

@@ -4,7 +4,9 @@
 use crate::jobs::Words;
 use crate::packing::{PACKINGS, Packing};
 use crate::support::{count_line, engine, error_saying, text_of};
+use lz4_flex::frame::{BlockSize, FrameEncoder, FrameInfo};
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 use tegula::{Engine, Error, Input, InputError, Options, Result, WordClass};
 
@@ -112,6 +114,49 @@ fn of_a_file_of_many_units_nothing_is_lost_in_silence() {
             }
         }
     }
+}
+
+/// Of a frame of LZ4 whose blocks are decompressed side by side, the length and the checksum of the whole
+/// still count; blocks without checksums of their own have no others.
+#[test]
+fn of_a_frame_that_is_cut_the_whole_is_checked() {
+    let (engine, folder) = (engine(3), tempfile::tempdir().unwrap());
+    let text: String =
+        (0..40_000).map(|i: u32| format!("{:x} ", i.wrapping_mul(0x9e37_79b9))).collect();
+    let info = FrameInfo::new().block_size(BlockSize::Max64KB);
+    let info = info.content_checksum(true).content_size(Some(text.len() as u64));
+    let mut encoder = FrameEncoder::with_frame_info(info, Vec::new());
+    encoder.write_all(text.as_bytes()).unwrap();
+    let whole = encoder.finish().unwrap();
+    let path = folder.path().join("frame.lz4");
+    fs::write(&path, &whole).unwrap();
+    let expected = count(&engine, &path).unwrap();
+    let spread = (30..whole.len() - 20).step_by(whole.len() / 120);
+    let places = (0..30).chain(spread).chain(whole.len() - 20..whole.len());
+    for at in places {
+        fs::write(&path, &whole[..at]).unwrap();
+        check_named(&count(&engine, &path).unwrap_err(), &path, "lz4");
+        let mut changed = whole.clone();
+        changed[at] ^= 1 << (at % 8);
+        fs::write(&path, &changed).unwrap();
+        match count(&engine, &path) {
+            Ok(counted) => assert!(counted == expected, "byte {at}"),
+            Err(error) => check_named(&error, &path, "lz4"),
+        }
+    }
+    // Another frame of as many bytes, whose checksum is that of the first.
+    let mut other = text.into_bytes();
+    other[100_000] ^= 1;
+    let info = FrameInfo::new().block_size(BlockSize::Max64KB).content_checksum(true);
+    let mut encoder = FrameEncoder::with_frame_info(info, Vec::new());
+    encoder.write_all(&other).unwrap();
+    let mut changed = encoder.finish().unwrap();
+    let sum = changed.len() - 4;
+    changed[sum..].copy_from_slice(&whole[whole.len() - 4..]);
+    fs::write(&path, &changed).unwrap();
+    let error = count(&engine, &path).unwrap_err();
+    check_named(&error, &path, "lz4");
+    assert!(error.to_string().contains("checksum of a frame"), "{error}");
 }
 
 #[test]

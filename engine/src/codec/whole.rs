@@ -1,0 +1,73 @@
+//! What a file says of the whole of some content that several units hold: how long it is, and its
+//! checksum. It goes over their bytes in order, so it is looked at where they are stitched.
+
+use xxhash_rust::xxh32::Xxh32;
+
+/// What a unit is to such a whole.
+#[derive(Clone, Copy)]
+pub(super) struct Part {
+    /// Whether the whole has a checksum.
+    pub(super) summed: bool,
+    /// What the file says, if the unit is the last.
+    pub(super) seal: Option<Seal>,
+}
+
+/// What a file says of a whole.
+#[derive(Clone, Copy)]
+pub(super) struct Seal {
+    pub(super) sum: Option<u32>,
+    pub(super) bytes: Option<u64>,
+    /// Where it says so.
+    pub(super) at: u64,
+}
+
+/// What was seen of a whole.
+pub(super) struct Whole {
+    sum: Xxh32,
+    bytes: u64,
+}
+
+impl Whole {
+    pub(super) fn new() -> Whole {
+        Whole { sum: Xxh32::new(0), bytes: 0 }
+    }
+
+    /// Takes the next bytes; `part` has a seal if they are the last. A fault is a place and a cause.
+    pub(super) fn take_in(&mut self, bytes: &[u8], part: Part) -> Result<(), (u64, &'static str)> {
+        if part.summed {
+            self.sum.update(bytes);
+        }
+        self.bytes += bytes.len() as u64;
+        let Some(Seal { sum, bytes, at }) = part.seal else { return Ok(()) };
+        let seen = std::mem::replace(self, Whole::new());
+        if bytes.is_some_and(|bytes| bytes != seen.bytes) {
+            return Err((at, "a frame is not as long as its header says"));
+        }
+        if sum.is_some_and(|sum| sum != seen.sum.digest()) {
+            return Err((at, "the checksum of a frame is not that of its content"));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use xxhash_rust::xxh32::xxh32;
+
+    #[test]
+    fn a_whole_is_what_its_parts_are_together() {
+        let inner = Part { summed: true, seal: None };
+        let last = |sum, bytes| Part {
+            summed: true,
+            seal: Some(Seal { sum: Some(sum), bytes: Some(bytes), at: 9 }),
+        };
+        let mut whole = Whole::new();
+        for (sum, bytes, sound) in
+            [(xxh32(b"abcd", 0), 4, true), (xxh32(b"abcd", 0), 5, false), (7, 4, false)]
+        {
+            whole.take_in(b"ab", inner).unwrap();
+            assert_eq!(whole.take_in(b"cd", last(sum, bytes)).is_ok(), sound);
+        }
+    }
+}
