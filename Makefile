@@ -122,7 +122,7 @@ bench-numbers: build need-python $(NUMBER_INPUTS:%=$(CORPUS)/%) ## Time the jobs
 		--direct $(TARGET)/release/examples/direct \
 		$(if $(PHOENIX_TESTS),--phoenix $(PHOENIX_TESTS)) $(if $(METIS_OBJ),--metis $(METIS_OBJ))
 
-bench-ingest: need-cargo need-python $(CORPUS)/source256.txt ## Time what reading hides behind mapping; RUNS=5
+bench-ingest: need-cargo need-python $(CORPUS)/source256.txt $(CORPUS)/letters.txt ## Time what reading hides behind mapping; RUNS=5
 	cargo build --release -p tegula-bench
 	python3 bench/compare/ingest.py --corpus $(CORPUS) --binary $(TARGET)/release/ingest --runs $(RUNS)
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""How much of reading hides behind mapping, from a source of a given rate.
+"""How much of reading hides behind mapping, from a source of a given rate and from a cold file.
 
-Takes a folder with `source256.txt` and the program `ingest` of the bench crate; prints its tables, and
-whether both together took at most 1.05 of the longer of reading and computing (of the least that is
+Takes a folder with `source256.txt` and `letters.txt` and the program `ingest` of the bench crate; prints
+its tables, and whether both together took at most 1.05 of the longer of reading and computing (of the least that is
 possible, where the map does not cost the same all along), and the engine's own choice of a split's size
 at most 1.05 of the best fixed one's time. Writes all that was printed.
 
@@ -18,8 +18,16 @@ from pathlib import Path
 from measure import Failed, commit, machine, run_script, table
 
 TEXT = "source256.txt"
+COLD_TEXT = "letters.txt"
 LATENCY_MS = 5
 MOST = 1.05
+
+
+def printed_by(*argv: object) -> str:
+    run = subprocess.run(
+        list(map(str, argv)), capture_output=True, text=True, check=True
+    )
+    return run.stdout
 
 
 def rows_of(printed: str) -> list[list[str]]:
@@ -42,17 +50,10 @@ def main() -> int:
         raise Failed(f"no program at {options.binary}: run `make bench-ingest`")
     raw = {}
     for workers in (1, 2):
-        argv = [
-            options.binary,
-            options.corpus / TEXT,
-            workers,
-            options.runs,
-            LATENCY_MS,
-        ]
-        done = subprocess.run(
-            list(map(str, argv)), capture_output=True, text=True, check=True
+        text = options.corpus / TEXT
+        rows = rows_of(
+            printed_by(options.binary, text, workers, options.runs, LATENCY_MS)
         )
-        rows = rows_of(done.stdout)
         cut = next(place for place, row in enumerate(rows) if row[0] == "split")
         rates, sizes = rows[:cut], rows[cut:]
         print(f"### {workers} workers\n\n{table(rates[0], rates[1:])}\n")
@@ -68,7 +69,15 @@ def main() -> int:
         auto = times.pop("auto")
         ratio = auto / min(times.values())
         print(verdict(ratio <= MOST, f"auto took {ratio:.3f} of the best size") + "\n")
-        raw[f"workers {workers}"] = {"rates": rates, "sizes": sizes}
+        text = options.corpus / COLD_TEXT
+        cold = rows_of(printed_by(options.binary, "cold", text, workers, options.runs))
+        print(table(cold[0], cold[1:]) + "\n")
+        ratio = float(next(row[4] for row in cold if row[0] == "direct"))
+        print(
+            verdict(ratio <= MOST, f"a cold file took {ratio:.3f} of the longer one")
+            + "\n"
+        )
+        raw[f"workers {workers}"] = {"rates": rates, "sizes": sizes, "cold": cold}
     results = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": commit(),

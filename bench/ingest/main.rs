@@ -8,6 +8,9 @@
 //! `least` is what no pipeline can be below: a map that is faster at first, while its tables are small,
 //! waits for the source then, and cannot make up for it later. It follows from how far the map had come
 //! when, without reading.
+//! With the word `cold` before the file and no latency, measures a cold file instead (`cold.rs`).
+
+mod cold;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -116,6 +119,10 @@ impl RangeSource for Throttled {
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let measured = match &arguments[..] {
+        [mode, path, workers, runs] if mode == "cold" => match (workers.parse(), runs.parse()) {
+            (Ok(workers), Ok(runs)) => Some(cold::measure(path, workers, runs)),
+            _ => None,
+        },
         [path, workers, runs, latency] => match (workers.parse(), runs.parse(), latency.parse()) {
             (Ok(workers), Ok(runs), Ok(latency)) => {
                 Some(measure(path, workers, runs, Duration::from_millis(latency)))
@@ -131,7 +138,9 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
         None => {
-            eprintln!("usage: ingest FILE WORKERS RUNS LATENCY_MS");
+            eprintln!(
+                "usage: ingest FILE WORKERS RUNS LATENCY_MS\n       ingest cold FILE WORKERS RUNS"
+            );
             ExitCode::from(2)
         }
     }

@@ -7,7 +7,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use tegula::{Grouping, Options, Pipeline, Topology};
+use tegula::{Grouping, Options, Pipeline, Reads, Topology};
 
 /// What of an answer's pairs to show, in which order and form.
 #[derive(Args)]
@@ -79,6 +79,12 @@ pub(crate) struct RunFlags {
     #[arg(long, help_heading = "Run")]
     pub(crate) plain: bool,
 
+    /// Read files that are not in the page cache past it (direct), into it (cached), or past it only
+    /// where it could not keep them: if the input is larger than half of the memory there is for it
+    /// (auto).
+    #[arg(long, value_enum, default_value_t = ReadsFlag::Auto, help_heading = "Run")]
+    pub(crate) reads: ReadsFlag,
+
     /// Progress on standard error: a bar where that is a terminal (auto), a line (plain) or a JSON
     /// object (json) every second, or nothing (off).
     #[arg(long, value_enum, default_value_t = Show::Auto, help_heading = "Watch")]
@@ -110,6 +116,23 @@ impl From<PipelineFlag> for Pipeline {
         match flag {
             PipelineFlag::On => Pipeline::On,
             PipelineFlag::Off => Pipeline::Off,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub(crate) enum ReadsFlag {
+    Auto,
+    Cached,
+    Direct,
+}
+
+impl From<ReadsFlag> for Reads {
+    fn from(flag: ReadsFlag) -> Reads {
+        match flag {
+            ReadsFlag::Auto => Reads::Auto,
+            ReadsFlag::Cached => Reads::Cached,
+            ReadsFlag::Direct => Reads::Direct,
         }
     }
 }

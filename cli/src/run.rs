@@ -101,6 +101,7 @@ impl<'a> Run<'a> {
             pipeline: self.flags.pipeline.into(),
             skip_bad: self.flags.skip_bad,
             plain: self.flags.plain,
+            reads: self.flags.reads.into(),
             progress: Some(Arc::clone(&self.progress)),
             timeline: self.timeline.clone(),
             cancel: self.session.cancel().clone(),

@@ -46,6 +46,7 @@ pub(crate) fn table(stats: &Stats) -> String {
             ),
         ),
         ("read ahead", read_ahead(stats)),
+        ("direct", direct(stats)),
         ("pairs", format!("{}, {} handed over", stats.pairs, stats.pairs_handed_over)),
         ("bad records", stats.bad_records.to_string()),
         ("keys", format!("{}, {}", stats.keys, size::show(stats.key_value_bytes))),
@@ -83,6 +84,14 @@ fn read_ahead(stats: &Stats) -> String {
             size::show(stats.read_ahead_bytes),
             stats.read_ahead_busy.as_secs_f64()
         ),
+    }
+}
+
+/// Whether reads went through the page cache.
+fn direct(stats: &Stats) -> String {
+    match stats.direct_bytes {
+        0 => "none: files are read through the page cache".to_owned(),
+        bytes => format!("{} past the page cache, the rest through it", size::show(bytes)),
     }
 }
 
@@ -157,6 +166,7 @@ pub(crate) fn json(stats: &Stats) -> Value {
         "readers": stats.readers,
         "read_ahead_bytes": stats.read_ahead_bytes,
         "read_ahead_busy_s": stats.read_ahead_busy.as_secs_f64(),
+        "direct_bytes": stats.direct_bytes,
         "pairs": stats.pairs,
         "pairs_handed_over": stats.pairs_handed_over,
         "bad_records": stats.bad_records,

@@ -52,7 +52,7 @@ pub use error::{Error, InputError, MemoryError, OutputError, Place, Result, Stor
 pub use input::{ByteSet, Cut, Delimited, Delimiter, Input, InputFile, RangeSource, TileSource};
 pub use job::{Emit, Job, Pair};
 pub use key::Key;
-pub use options::{DEFAULT_TILE_BYTES, Options, Order, Pipeline};
+pub use options::{DEFAULT_TILE_BYTES, Options, Order, Pipeline, Reads};
 pub use output::Output;
 pub use progress::{Progress, ProgressReading, Stage};
 pub use sort::{Records, Sort, SortTo};

@@ -132,6 +132,7 @@ fn stats<J: Job>(
         readers: mapped.ahead.readers,
         read_ahead_bytes: mapped.ahead.bytes,
         read_ahead_busy: mapped.ahead.busy,
+        direct_bytes: plan.direct_bytes(),
         hand_over_busy: mapped.hand_over,
         compress_busy: mapped.compress,
         workers: core.pool().workers(),

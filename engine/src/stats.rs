@@ -25,6 +25,8 @@ pub struct Stats {
     pub read_ahead_bytes: u64,
     /// Time they spent reading, summed over them.
     pub read_ahead_busy: Duration,
+    /// Input bytes that were read past the page cache, by workers or readers.
+    pub direct_bytes: u64,
     /// Part of the map stage that workers spent handing tables over, summed over workers.
     pub hand_over_busy: Duration,
     /// Part of the map stage that workers spent folding partials, summed over workers.
@@ -102,6 +104,7 @@ impl Stats {
             readers: self.readers.max(later.readers),
             read_ahead_bytes: self.read_ahead_bytes + later.read_ahead_bytes,
             read_ahead_busy: self.read_ahead_busy + later.read_ahead_busy,
+            direct_bytes: self.direct_bytes + later.direct_bytes,
             hand_over_busy: self.hand_over_busy + later.hand_over_busy,
             compress_busy: self.compress_busy + later.compress_busy,
             workers: self.workers.max(later.workers),

@@ -8,6 +8,7 @@ use crate::error::{InputError, Result};
 use crate::failure::Failure;
 use crate::input::{FileList, Input, OpenFolder, PackedFiles, RangeSource, Source};
 use crate::schedule::{Cursor, Pool, Step};
+use rustix::fs::{Advice, fadvise};
 use std::fs::File;
 use std::io;
 use std::ops::Range;
@@ -51,6 +52,9 @@ pub(crate) fn recognise(
     }
     Ok(input)
 }
+
+/// Of files from this size on, only the head itself is read.
+const READ_ALONE_BYTES_LEAST: u64 = 1 << 20;
 
 type Elsewhere = Option<Arc<dyn RangeSource>>;
 
@@ -127,7 +131,13 @@ fn format_of_file(
     }
     let mut head = [0; HEAD_BYTES];
     let length = HEAD_BYTES.min(usize::try_from(bytes).unwrap_or(HEAD_BYTES));
-    let have = files.open(file, folder).and_then(|file| read_head(&file, &mut head[..length]));
+    let have = files.open(file, folder).and_then(|file| {
+        if bytes >= READ_ALONE_BYTES_LEAST {
+            // Else the system may read megabytes behind the head, which are not wanted in its cache yet.
+            let _ = fadvise(&file, 0, None, Advice::Random);
+        }
+        read_head(&file, &mut head[..length])
+    });
     let have = have.map_err(|cause| InputError::of_listed(files.path(file), cause))?;
     decide(&head[..have], named, || files.path(file))
 }

@@ -5,6 +5,7 @@
 
 mod blocked;
 mod buffer;
+mod direct;
 mod feed;
 mod reader;
 mod readers;
@@ -13,6 +14,7 @@ mod tiles;
 
 pub(crate) use blocked::Waits;
 pub(crate) use buffer::Buffer;
+pub(crate) use direct::{DirectReads, wants_direct_reads};
 pub(crate) use feed::{AheadTotals, Feed, Load, Portion};
 pub(crate) use reader::{Reader, SplitBuffer};
 pub(crate) use stream::{Block, Next, StreamQueue, read_stream};

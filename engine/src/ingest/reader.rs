@@ -6,6 +6,7 @@
 //! looking is linear in the input.
 
 use super::buffer::Buffer;
+use super::direct::{self, BLOCK_BYTES, Mode, SLACK_BYTES};
 use crate::error::{InputError, Result};
 use crate::input::{Cut, OpenFolder, read_listed, read_range};
 use crate::memory::BlockPool;
@@ -30,7 +31,7 @@ pub(crate) struct Reader {
 /// opening. And the folder of the small ones.
 #[derive(Default)]
 pub(super) struct OpenFile {
-    last: Option<((usize, usize), File)>,
+    last: Option<((usize, usize), (File, Mode))>,
     folder: OpenFolder,
 }
 
@@ -58,7 +59,7 @@ impl SplitBuffer {
     pub(crate) fn new(blocks: &Arc<BlockPool>, split_bytes: u64) -> Result<SplitBuffer> {
         // A large split size over small files should not cost memory that no file fills.
         let first = split_bytes.min(1 << 20) + LOOKAHEAD_BYTES + 1;
-        let buffer = Buffer::new(blocks, first as usize)?;
+        let buffer = Buffer::new(blocks, first as usize + SLACK_BYTES)?;
         Ok(SplitBuffer { buffer, pieces: Vec::new(), used: 0 })
     }
 
@@ -160,19 +161,28 @@ impl SplitBuffer {
         open: &mut OpenFile,
     ) -> Result<usize> {
         let want = to.saturating_sub(base) as usize;
+        if have == 0 {
+            self.used = ranged.direct.place(self.used, ranged.material.bytes(file), base);
+        }
         let used = self.used;
-        self.buffer.reserve(used + want, used + have)?;
-        let into = &mut self.buffer.bytes_mut()[used + have..used + want];
+        let slack = if ranged.direct.wanted { BLOCK_BYTES } else { 0 };
+        self.buffer.reserve(used + want + slack, used + have)?;
+        let wanted = used + have..used + want;
         let from = base + have as u64;
+        let SplitBuffer { buffer, .. } = self;
         match &ranged.material {
             Material::Memory(bytes) => {
-                into.copy_from_slice(&bytes[from as usize..from as usize + into.len()]);
+                let bytes = &bytes[from as usize..from as usize + wanted.len()];
+                buffer.bytes_mut()[wanted].copy_from_slice(bytes);
             }
             Material::Files(_) => {
-                open.read(ranged, file, from, into)?;
+                let around = wanted.clone();
+                if !open.read_directly(ranged, file, from, buffer, around)? {
+                    open.read(ranged, file, from, &mut buffer.bytes_mut()[wanted])?;
+                }
             }
             Material::Ranges(source, files) => {
-                read_range(&**source, files.path(file), from, into)?;
+                read_range(&**source, files.path(file), from, &mut buffer.bytes_mut()[wanted])?;
             }
         }
         Ok(want)
@@ -180,6 +190,40 @@ impl SplitBuffer {
 }
 
 impl OpenFile {
+    /// The file, and how it is read.
+    fn of(&mut self, ranged: &Ranged, file: usize) -> Result<&mut (File, Mode), InputError> {
+        let wanted = (ranged.number, file);
+        if self.last.as_ref().is_none_or(|(open, _)| *open != wanted) {
+            // One file at a time is open.
+            self.last = None;
+        }
+        Ok(match &mut self.last {
+            Some((_, opened)) => opened,
+            last => {
+                let opened = open_planned(&ranged.material, file, &mut self.folder)?;
+                ranged.direct.prepare(&opened, ranged.material.bytes(file));
+                &mut last.insert((wanted, (opened, Mode::Cached))).1
+            }
+        })
+    }
+
+    /// Reads what is `wanted` of a buffer past the page cache, if that is of use; returns whether it was
+    /// read. Bytes of the same disk blocks around it are read, too.
+    fn read_directly(
+        &mut self,
+        ranged: &Ranged,
+        file: usize,
+        from: u64,
+        buffer: &mut Buffer,
+        wanted: Range<usize>,
+    ) -> Result<bool, InputError> {
+        if !ranged.direct.wanted {
+            return Ok(false);
+        }
+        let (handle, mode) = self.of(ranged, file)?;
+        Ok(direct::read(handle, mode, buffer.bytes_mut(), wanted, from, &ranged.direct))
+    }
+
     fn read(
         &mut self,
         ranged: &Ranged,
@@ -187,18 +231,9 @@ impl OpenFile {
         from: u64,
         into: &mut [u8],
     ) -> Result<(), InputError> {
-        let (material, wanted) = (&ranged.material, (ranged.number, file));
-        if self.last.as_ref().is_none_or(|(open, _)| *open != wanted) {
-            // One file at a time is open.
-            self.last = None;
-        }
-        let handle = match &self.last {
-            Some((_, handle)) => handle,
-            None => {
-                let opened = open_planned(material, file, &mut self.folder)?;
-                &self.last.insert((wanted, opened)).1
-            }
-        };
+        let material = &ranged.material;
+        let (handle, mode) = self.of(ranged, file)?;
+        direct::end(handle, mode);
         read_listed(handle, || material.path(file), material.bytes(file), from, into)
     }
 }
@@ -246,6 +281,7 @@ fn open_planned(
 
 #[cfg(test)]
 mod tests {
+    use super::super::direct::DirectReads;
     use super::*;
     use crate::input::{ByteSet, Delimiter};
     use crate::memory::Budget;
@@ -257,7 +293,7 @@ mod tests {
         let material = Material::Memory(Arc::new(text.to_vec()));
         let whole = matches!(cut, Cut::Whole);
         let layout = Layout::new([text.len() as u64].into_iter(), tile, split.min(tile), whole);
-        let ranged = Ranged { number: 0, material, layout };
+        let ranged = Ranged { number: 0, material, layout, direct: DirectReads::default() };
         let mut reader = Reader::new(&BlockPool::new(Budget::new(None)), split).unwrap();
         let mut pieces = Vec::new();
         let placement = Placement::flat(1);

@@ -58,13 +58,21 @@ fn kib_in(path: &str, field: &str) -> u64 {
     kib.unwrap_or(0) * 1024
 }
 
+/// What the machine has without swapping; without a limit where the system does not say.
+pub(crate) fn available_bytes() -> u64 {
+    match kib_in("/proc/meminfo", "MemAvailable:") {
+        0 => u64::MAX,
+        bytes => bytes,
+    }
+}
+
 /// Memory that a job may still take: what is left of the budget or, without one, what the machine has
 /// without swapping. Idle blocks go back to the system first.
 pub(crate) fn usable_bytes(blocks: &BlockPool) -> u64 {
     blocks.release(0);
     match blocks.budget().limit() {
-        u64::MAX => match kib_in("/proc/meminfo", "MemAvailable:") {
-            0 => u64::MAX,
+        u64::MAX => match available_bytes() {
+            u64::MAX => u64::MAX,
             bytes => bytes / 4 * 3,
         },
         limit => limit.saturating_sub(blocks.budget().used()),

@@ -13,9 +13,10 @@ pub(crate) use packed::Packed;
 
 use crate::codec::{Format, Tally};
 use crate::error::{InputError, Result};
+use crate::ingest::{DirectReads, wants_direct_reads};
 use crate::input::{Cut, FileList, Input, PackedFiles, RangeSource, Source, StreamSource};
-use crate::memory::Reserved;
-use crate::options::{DEFAULT_TILE_BYTES, Options};
+use crate::memory::{Reserved, available_bytes};
+use crate::options::{DEFAULT_TILE_BYTES, Options, Reads};
 use crate::origin::{MEMORY, Origin, OriginKind};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -57,6 +58,7 @@ pub(crate) struct Ranged {
     pub(crate) number: usize,
     pub(crate) material: Material,
     pub(crate) layout: Layout,
+    pub(crate) direct: DirectReads,
 }
 
 /// Bytes that can be read at any offset.
@@ -94,6 +96,7 @@ impl Plan {
         for source in input.sources {
             plan.add(source)?;
         }
+        plan.choose_reads(options.reads);
         if plan.parts.iter().any(|part| matches!(part, Part::Stream(_))) {
             plan.bytes = 0;
         }
@@ -104,6 +107,21 @@ impl Plan {
             }
         }
         Ok(plan)
+    }
+
+    /// Settles whether files are read past the page cache.
+    fn choose_reads(&mut self, reads: Reads) {
+        let wanted = wants_direct_reads(reads, self.bytes, available_bytes);
+        for part in &mut self.parts {
+            if let Part::Ranged(ranged) = part {
+                ranged.direct.wanted = wanted && matches!(ranged.material, Material::Files(_));
+            }
+        }
+    }
+
+    /// Bytes that were read past the page cache.
+    pub(crate) fn direct_bytes(&self) -> u64 {
+        self.ranged().map(|ranged| ranged.direct.bytes()).sum()
     }
 
     /// What a file of a part is. A stream has no lines that could be counted any more.
@@ -195,6 +213,7 @@ impl Plan {
             number: self.parts.len(),
             material,
             layout,
+            direct: DirectReads::default(),
         })));
         Ok(())
     }

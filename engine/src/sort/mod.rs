@@ -185,6 +185,7 @@ fn run(core: &Core, sort: &Sort, input: Input, to: SortTo<'_>, options: &Options
         pairs_handed_over: records,
         keys: written,
         key_value_bytes: bytes,
+        direct_bytes: plan.direct_bytes(),
         spilled_bytes: scratch.bytes(),
         memory_counted_peak: core.blocks().budget().peak(),
         memory_resident_peak: resident_peak_bytes(),

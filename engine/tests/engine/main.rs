@@ -19,6 +19,7 @@ mod cancelled_runs_end_soon;
 mod compressed_files_are_read_as_what_they_hold;
 mod containers_give_one_answer;
 mod damaged_files_are_named;
+mod files_are_read_past_the_page_cache;
 mod groups_change_no_answer;
 mod many_jobs_share_an_engine;
 mod memory_has_a_limit;

@@ -1,0 +1,218 @@
+//! Direct reads: past the page cache, from the disk into the buffer that is mapped. What is not in the
+//! page cache costs a tenth of the processor time that way, which maps have then; but it is not there
+//! for the next run either. So files are read directly only where the cache would not keep them: if the
+//! input is larger than half of the memory there is for it, or the caller says so. And of such files
+//! only what the cache does not hold already, which the system is asked before each read.
+//!
+//! A direct read wants places in the file and in memory at the borders of disk blocks. The buffer is
+//! filled from a place that stands to its borders as the place in the file does; a few bytes before and
+//! behind what is wanted are read with it.
+
+use crate::options::Reads;
+use rustix::fs::{Advice, OFlags, fadvise, fcntl_getfl, fcntl_setfl};
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Borders of blocks of any disk are among the multiples of this.
+pub(super) const BLOCK_BYTES: usize = 4096;
+/// Room that a buffer needs beside what is wanted.
+pub(super) const SLACK_BYTES: usize = 2 * BLOCK_BYTES;
+/// Smaller files are not worth the question.
+const FILE_BYTES_LEAST: u64 = 1 << 20;
+/// Nor smaller reads.
+const READ_BYTES_LEAST: usize = 64 << 10;
+/// Of what is wanted, the cache may hold so much for a direct read.
+const CACHED_PART_MOST: u64 = 8;
+/// Of the memory there is for the page cache, an input may fill this part before it is read directly.
+const CACHE_PARTS: u64 = 2;
+/// A smaller one never does.
+const INPUT_BYTES_LEAST: u64 = 256 << 20;
+
+/// How the files of a part of the plan are read.
+#[derive(Debug, Default)]
+pub(crate) struct DirectReads {
+    pub(crate) wanted: bool,
+    /// Bytes that were read directly.
+    bytes: AtomicU64,
+}
+
+impl DirectReads {
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Prepares a file that was opened to be read so. Where some of it is cached and is read from there,
+    /// the system must not read ahead: what comes next would be cached each time it is asked for.
+    pub(super) fn prepare(&self, file: &File, file_bytes: u64) {
+        if self.wanted && file_bytes >= FILE_BYTES_LEAST {
+            // Where this is not known, the file is only read as it would be without.
+            let _ = fadvise(file, 0, None, Advice::Random);
+        }
+    }
+
+    /// Where in a buffer, which begins at such a border and of which so much is `used`, a file's bytes from
+    /// `offset` on are to stand: then all of their disk block may be read there, too.
+    pub(super) fn place(&self, used: usize, file_bytes: u64, offset: u64) -> usize {
+        match self.wanted && file_bytes >= FILE_BYTES_LEAST {
+            true => used.next_multiple_of(BLOCK_BYTES) + (offset % BLOCK_BYTES as u64) as usize,
+            false => used,
+        }
+    }
+}
+
+/// Whether an input of so many bytes is to be read directly.
+pub(crate) fn wants_direct_reads(
+    reads: Reads,
+    input_bytes: u64,
+    available_bytes: impl Fn() -> u64,
+) -> bool {
+    match reads {
+        Reads::Auto => {
+            input_bytes > INPUT_BYTES_LEAST && input_bytes > available_bytes() / CACHE_PARTS
+        }
+        Reads::Cached => false,
+        Reads::Direct => true,
+    }
+}
+
+/// How one open file is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    Cached,
+    Direct,
+    /// Its file system has no direct reads, or does not say what is in the cache.
+    NeverDirect,
+}
+
+/// Reads at least `wanted` of a buffer, from the file's byte `offset` on, directly if that is of use.
+/// Returns whether it was read; if not, some bytes around may have been overwritten all the same.
+pub(super) fn read(
+    file: &File,
+    mode: &mut Mode,
+    buffer: &mut [u8],
+    wanted: Range<usize>,
+    offset: u64,
+    reads: &DirectReads,
+) -> bool {
+    let skew = (offset % BLOCK_BYTES as u64) as usize;
+    let from = wanted.start.wrapping_sub(skew);
+    let to = from.wrapping_add((skew + wanted.len()).next_multiple_of(BLOCK_BYTES));
+    let Some(into) = buffer.get_mut(from..to) else { return false };
+    let is_aligned = into.as_ptr().addr().is_multiple_of(BLOCK_BYTES);
+    if !is_aligned || wanted.len() < READ_BYTES_LEAST || *mode == Mode::NeverDirect {
+        return false;
+    }
+    let begin = offset - skew as u64;
+    let next = match cached_bytes(file, begin, into.len() as u64) {
+        Ok(cached) if cached > into.len() as u64 / CACHED_PART_MOST => Mode::Cached,
+        Ok(_) => Mode::Direct,
+        Err(_) => Mode::NeverDirect,
+    };
+    switch(file, mode, next);
+    if *mode != Mode::Direct {
+        return false;
+    }
+    let needed = skew + wanted.len();
+    let mut have = 0;
+    while have < needed {
+        match file.read_at(&mut into[have..], begin + have as u64) {
+            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
+            Ok(count)
+                if count > 0 && (count.is_multiple_of(BLOCK_BYTES) || have + count >= needed) =>
+            {
+                have += count;
+            }
+            // The file has become shorter, or refuses: reading it the usual way says what it is.
+            _ => {
+                switch(file, mode, Mode::NeverDirect);
+                return false;
+            }
+        }
+    }
+    reads.bytes.fetch_add(wanted.len() as u64, Ordering::Relaxed);
+    true
+}
+
+/// Makes the next read one through the page cache.
+pub(super) fn end(file: &File, mode: &mut Mode) {
+    if *mode == Mode::Direct {
+        switch(file, mode, Mode::Cached);
+    }
+}
+
+/// Makes later reads of the file direct, or not.
+fn switch(file: &File, mode: &mut Mode, next: Mode) {
+    if *mode == next {
+        return;
+    }
+    let flags = fcntl_getfl(file);
+    let set = flags.and_then(|mut flags| {
+        flags.set(OFlags::DIRECT, next == Mode::Direct);
+        fcntl_setfl(file, flags)
+    });
+    *mode = if set.is_ok() { next } else { Mode::NeverDirect };
+}
+
+/// Bytes of a file's range that are in the page cache: `cachestat(2)`, since Linux 6.5.
+fn cached_bytes(file: &File, offset: u64, bytes: u64) -> io::Result<u64> {
+    /// The same number on all architectures that Rust and Linux share.
+    const CACHESTAT: libc::c_long = 451;
+    let (range, mut pages) = ([offset, bytes], [0_u64; 5]);
+    // SAFETY: by its manual the call reads two words, offset and length, and writes five, the first of
+    // which is the number of cached pages; both are live arrays of that size. A kernel without the call
+    // touches neither.
+    let answer = unsafe {
+        libc::syscall(CACHESTAT, file.as_raw_fd(), range.as_ptr(), pages.as_mut_ptr(), 0)
+    };
+    if answer == 0 {
+        Ok(pages[0] * rustix::param::page_size() as u64)
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ingest::Buffer;
+    use crate::memory::{BlockPool, Budget};
+    use std::io::Write;
+
+    #[test]
+    fn inputs_beyond_the_cache_are_read_directly() {
+        let wants = |reads, bytes| wants_direct_reads(reads, bytes, || 1 << 30);
+        assert!(wants(Reads::Auto, (512 << 20) + 1) && !wants(Reads::Auto, 512 << 20));
+        assert!(wants(Reads::Direct, 1) && !wants(Reads::Cached, 1 << 40));
+    }
+
+    /// On a file system without direct reads nothing is read, and nothing fails.
+    #[test]
+    fn what_is_read_is_what_stands_there() {
+        let mut file = tempfile::tempfile().unwrap();
+        let text: Vec<u8> = (0..1_000_000_u32).flat_map(u32::to_le_bytes).collect();
+        file.write_all(&text).unwrap();
+        file.sync_all().unwrap();
+        let dropped = fadvise(&file, 0, None, Advice::DontNeed);
+        let cold =
+            dropped.is_ok() && cached_bytes(&file, 0, 4_000_000).is_ok_and(|bytes| bytes == 0);
+        let mut mode = Mode::Cached;
+        let mut buffer = Buffer::new(&BlockPool::new(Budget::new(None)), 400_000).unwrap();
+        let reads = DirectReads { wanted: true, ..DirectReads::default() };
+        let mut seen = 0;
+        for offset in [0, 1, 4095, 4096, 777_777, 4_000_000 - 100_000] {
+            let start = reads.place(0, 4_000_000, offset);
+            let wanted = start..start + 100_000;
+            if read(&file, &mut mode, buffer.bytes_mut(), wanted.clone(), offset, &reads) {
+                assert_eq!(buffer.bytes()[wanted], text[offset as usize..][..100_000]);
+                seen += 100_000;
+            } else {
+                assert!(!cold || mode == Mode::NeverDirect);
+            }
+        }
+        assert_eq!(reads.bytes(), seen);
+    }
+}
