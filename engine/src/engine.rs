@@ -6,7 +6,9 @@ use crate::container::{Adaptive, Container, Entry, MediumKey};
 use crate::error::{Error, MemoryError, Result};
 use crate::input::Input;
 use crate::job::Job;
-use crate::memory::{BlockPool, Budget, resident_bytes, return_large_allocations, work_in};
+use crate::memory::{
+    BlockPool, Budget, Reserved, resident_bytes, return_large_allocations, work_in,
+};
 use crate::options::Options;
 use crate::output::Output;
 use crate::schedule::{Placement, Pool};
@@ -273,20 +275,32 @@ impl Core {
         split_bytes: u64,
         held_bytes: usize,
     ) -> Result<Shares, MemoryError> {
-        let workers = self.pool.workers();
-        let budget = self.blocks.budget().limit() - held_bytes as u64;
-        let slot_bytes = size_of::<Entry<MediumKey, <J::Combine as Aggregate>::Accumulator>>();
-        let least = Shares::least_bytes(slot_bytes, split_bytes, workers);
+        let budget = self.blocks.budget().limit().saturating_sub(held_bytes as u64);
+        let least = self.least_bytes::<J>(split_bytes);
         match self.limit_bytes {
-            Some(_) if budget < least as u64 => {
-                Err(self.too_small(least as u64 + held_bytes as u64))
-            }
+            Some(_) if budget < least => Err(self.too_small(least + held_bytes as u64)),
             _ => Ok(Shares::new(
                 &self.topology,
                 usize::try_from(budget).unwrap_or(usize::MAX),
-                workers,
+                self.pool.workers(),
             )),
         }
+    }
+
+    /// What a job cannot do without.
+    pub(crate) fn least_bytes<J: Job>(&self, split_bytes: u64) -> u64 {
+        let slot_bytes = size_of::<Entry<MediumKey, <J::Combine as Aggregate>::Accumulator>>();
+        Shares::least_bytes(slot_bytes, split_bytes, self.pool.workers()) as u64
+    }
+
+    /// Counts the list of the input's files, which is there before anything else takes of the budget.
+    ///
+    /// # Errors
+    /// [`MemoryError::TooSmall`] if it has no room, of a job that needs at `least` so much beside it.
+    pub(crate) fn count_list(&self, input: &Input, least: u64) -> Result<Reserved, MemoryError> {
+        let bytes = input.list_bytes();
+        let counted = Reserved::new(&self.blocks, bytes, "the list of the input's files");
+        counted.map_err(|_| self.too_small(least + bytes as u64))
     }
 
     /// Gives memory beyond what the next job will want back to the system.

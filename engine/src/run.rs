@@ -43,10 +43,11 @@ pub(crate) fn run<J: Job, K: Kind>(
     let key_range = KeyRange::of(job)?;
     K::check(key_range)?;
 
-    let counted = input.count_in(core.blocks())?;
+    let unit_bytes = sizing::unit_bytes(core.topology());
+    let least_bytes = core.least_bytes::<J>(options.split_bytes.unwrap_or(unit_bytes));
+    let counted = core.count_list(&input, least_bytes)?;
     let plan = clock.time(Stage::Plan, || {
         let input = recognise(input, options.plain, core.pool(), &failure)?;
-        let unit_bytes = sizing::unit_bytes(core.topology());
         Plan::new(input, job.cut(), options, sizing::SPLIT_BYTES, unit_bytes)
     })?;
     progress.plan(plan.files, plan.bytes, core.limit_bytes());

@@ -28,8 +28,7 @@ pub use tile_source::TileSource;
 pub(crate) use tile_source::TileStream;
 
 use crate::codec::Format;
-use crate::error::{MemoryError, Result};
-use crate::memory::{BlockPool, Reserved};
+use crate::error::Result;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -208,11 +207,8 @@ impl Input {
         })
     }
 
-    /// Counts the memory that the list of files takes, and what a plan of it will take beside it.
-    ///
-    /// # Errors
-    /// [`MemoryError`] if that is more than there is.
-    pub(crate) fn count_in(&self, blocks: &Arc<BlockPool>) -> Result<Reserved, MemoryError> {
+    /// Memory that the list of files takes, and what a plan of it will take beside it, in bytes.
+    pub(crate) fn list_bytes(&self) -> usize {
         let bytes = self.sources.iter().map(|source| match source {
             Source::Files(files)
             | Source::Ranges(_, files)
@@ -221,7 +217,7 @@ impl Input {
             }
             Source::Stream(_) | Source::Memory(_) => 0,
         });
-        Reserved::new(blocks, bytes.sum(), "the list of the input's files")
+        bytes.sum()
     }
 
     /// How many symbolic links and special files (pipes, sockets, devices) in the given folders are

@@ -105,7 +105,7 @@ fn run(core: &Core, sort: &Sort, input: Input, to: SortTo<'_>, options: &Options
     options.check()?;
     sort.cut().check()?;
     let form = sort.form()?;
-    let _counted = input.count_in(core.blocks())?;
+    let _counted = core.count_list(&input, Means::least_bytes(core))?;
     let means = Means::of(core)?;
 
     let plan = clock.time(Stage::Plan, || {
@@ -214,11 +214,15 @@ impl Means {
     fn of(core: &Core) -> Result<Means> {
         let usable_bytes = usable_bytes(core.blocks());
         let workers = core.pool().workers() as u64;
-        let least = workers * sizes::WORKER_BYTES_LEAST;
+        let least = Means::least_bytes(core);
         if usable_bytes < least {
             return Err(core.too_small(least).into());
         }
         Ok(Means { workers, usable_bytes, l2_bytes: core.topology().l2_bytes() })
+    }
+
+    fn least_bytes(core: &Core) -> u64 {
+        core.pool().workers() as u64 * sizes::WORKER_BYTES_LEAST
     }
 
     fn split_bytes(&self) -> u64 {
