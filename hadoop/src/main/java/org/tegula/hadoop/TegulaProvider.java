@@ -1,0 +1,47 @@
+package org.tegula.hadoop;
+
+import java.net.InetSocketAddress;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.mapreduce.Job;
+import org.apache.hadoop.mapreduce.MRConfig;
+import org.apache.hadoop.mapreduce.protocol.ClientProtocol;
+import org.apache.hadoop.mapreduce.protocol.ClientProtocolProvider;
+import org.tegula.hadoop.client.EngineClient;
+import org.tegula.hadoop.engine.Engine;
+
+/** How Hadoop's client finds the engine: it asks every provider on the class path for its framework. */
+public final class TegulaProvider extends ClientProtocolProvider {
+    private static final int POLL_MILLIS = 10;
+
+    /** Made by the service loader. */
+    public TegulaProvider() {}
+
+    @Override
+    public ClientProtocol create(Configuration conf) {
+        String framework = conf.get(MRConfig.FRAMEWORK_NAME, MRConfig.LOCAL_FRAMEWORK_NAME);
+        boolean claimed = framework.equals(Settings.FRAMEWORK)
+                || framework.equals(MRConfig.LOCAL_FRAMEWORK_NAME) && conf.getBoolean(Settings.CLAIM_LOCAL, false);
+        if (!claimed) {
+            return null;
+        }
+        pollOften(conf, Job.PROGRESS_MONITOR_POLL_INTERVAL_KEY);
+        pollOften(conf, Job.COMPLETION_POLL_INTERVAL_KEY);
+        return new EngineClient(Engine.shared(conf), conf);
+    }
+
+    /** Hadoop's defaults of seconds would be longer than many jobs; what somebody has set stays. */
+    private static void pollOften(Configuration conf, String name) {
+        String[] sources = conf.getPropertySources(name);
+        if (sources == null || sources[sources.length - 1].endsWith("-default.xml")) {
+            conf.setInt(name, POLL_MILLIS);
+        }
+    }
+
+    @Override
+    public ClientProtocol create(InetSocketAddress address, Configuration conf) {
+        return null;
+    }
+
+    @Override
+    public void close(ClientProtocol client) {}
+}

@@ -1,0 +1,241 @@
+package org.tegula.hadoop.client;
+
+import java.io.IOException;
+import java.util.List;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.io.Text;
+import org.apache.hadoop.ipc.ProtocolSignature;
+import org.apache.hadoop.mapreduce.Cluster.JobTrackerStatus;
+import org.apache.hadoop.mapreduce.ClusterMetrics;
+import org.apache.hadoop.mapreduce.Counters;
+import org.apache.hadoop.mapreduce.JobID;
+import org.apache.hadoop.mapreduce.JobPriority;
+import org.apache.hadoop.mapreduce.JobStatus;
+import org.apache.hadoop.mapreduce.QueueAclsInfo;
+import org.apache.hadoop.mapreduce.QueueInfo;
+import org.apache.hadoop.mapreduce.QueueState;
+import org.apache.hadoop.mapreduce.TaskAttemptID;
+import org.apache.hadoop.mapreduce.TaskCompletionEvent;
+import org.apache.hadoop.mapreduce.TaskReport;
+import org.apache.hadoop.mapreduce.TaskTrackerInfo;
+import org.apache.hadoop.mapreduce.TaskType;
+import org.apache.hadoop.mapreduce.protocol.ClientProtocol;
+import org.apache.hadoop.mapreduce.security.token.delegation.DelegationTokenIdentifier;
+import org.apache.hadoop.mapreduce.server.jobtracker.JTConfig;
+import org.apache.hadoop.mapreduce.v2.LogParams;
+import org.apache.hadoop.security.Credentials;
+import org.apache.hadoop.security.UserGroupInformation;
+import org.apache.hadoop.security.authorize.AccessControlList;
+import org.apache.hadoop.security.token.Token;
+import org.tegula.hadoop.engine.Engine;
+import org.tegula.hadoop.job.Job;
+
+/** What Hadoop's client asks of a cluster, answered by an engine in this JVM. It has one queue. */
+public final class EngineClient implements ClientProtocol {
+    private static final String QUEUE = "default";
+
+    private final Engine engine;
+    private final Configuration conf;
+    private final FileSystem files;
+
+    /**
+     * A client's view of an engine.
+     *
+     * @param engine that runs its jobs
+     * @param conf says where staging folders are
+     */
+    public EngineClient(Engine engine, Configuration conf) {
+        this.engine = engine;
+        this.conf = conf;
+        try {
+            this.files = FileSystem.getLocal(conf);
+        } catch (IOException e) {
+            throw new java.io.UncheckedIOException(e);
+        }
+    }
+
+    @Override
+    public JobID getNewJobID() {
+        return engine.newJobId();
+    }
+
+    @Override
+    public JobStatus submitJob(JobID id, String folder, Credentials credentials) throws IOException {
+        return engine.submit(downgrade(id), folder, credentials).status();
+    }
+
+    @Override
+    public void killJob(JobID id) throws IOException {
+        known(id).kill();
+    }
+
+    @Override
+    public void setJobPriority(JobID id, String priority) throws IOException {
+        known(id).setPriority(JobPriority.valueOf(priority));
+    }
+
+    @Override
+    public boolean killTask(TaskAttemptID attempt, boolean shouldFail) throws IOException {
+        return known(attempt.getJobID()).end(org.apache.hadoop.mapred.TaskAttemptID.downgrade(attempt), shouldFail);
+    }
+
+    /** The engine's names are of the older class, which equals no other. */
+    private static org.apache.hadoop.mapred.JobID downgrade(JobID id) {
+        return org.apache.hadoop.mapred.JobID.downgrade(id);
+    }
+
+    private Job known(JobID id) throws IOException {
+        Job job = engine.job(downgrade(id));
+        if (job == null) {
+            throw new IOException("There is no job " + id + " in this JVM, or it ended long ago");
+        }
+        return job;
+    }
+
+    @Override
+    public JobStatus getJobStatus(JobID id) {
+        Job job = engine.job(downgrade(id));
+        return job == null ? null : job.status();
+    }
+
+    @Override
+    public Counters getJobCounters(JobID id) throws IOException {
+        return new Counters(known(id).counters());
+    }
+
+    @Override
+    public TaskReport[] getTaskReports(JobID id, TaskType type) throws IOException {
+        return known(id).reports(type);
+    }
+
+    @Override
+    public TaskCompletionEvent[] getTaskCompletionEvents(JobID id, int first, int most) throws IOException {
+        return known(id).events(first, most);
+    }
+
+    @Override
+    public String[] getTaskDiagnostics(TaskAttemptID attempt) throws IOException {
+        return known(attempt.getJobID()).diagnostics(org.apache.hadoop.mapred.TaskID.downgrade(attempt.getTaskID()));
+    }
+
+    @Override
+    public JobStatus[] getAllJobs() {
+        return engine.jobs().stream().map(Job::status).toArray(JobStatus[]::new);
+    }
+
+    @Override
+    public String getFilesystemName() {
+        return files.getUri().toString();
+    }
+
+    @Override
+    public String getSystemDir() {
+        return files.makeQualified(new Path(conf.get(JTConfig.JT_SYSTEM_DIR, "/tmp/hadoop/mapred/system")))
+                .toString();
+    }
+
+    @Override
+    public String getStagingAreaDir() throws IOException {
+        Path root = new Path(conf.get(JTConfig.JT_STAGING_AREA_ROOT, "/tmp/hadoop/mapred/staging"));
+        String user = UserGroupInformation.getCurrentUser().getShortUserName();
+        return files.makeQualified(new Path(root, user + "/.staging")).toString();
+    }
+
+    @Override
+    public String getJobHistoryDir() {
+        return null;
+    }
+
+    @Override
+    public ClusterMetrics getClusterMetrics() {
+        List<Job> jobs = engine.jobs();
+        int running = (int) jobs.stream().filter(job -> !job.hasEnded()).count();
+        int used = engine.slots().used();
+        int slots = engine.slots().count();
+        return new ClusterMetrics(used, used, used, used, 0, 0, slots, slots, jobs.size(), running > 0 ? 1 : 0, 0, 0);
+    }
+
+    @Override
+    public JobTrackerStatus getJobTrackerStatus() {
+        return JobTrackerStatus.RUNNING;
+    }
+
+    @Override
+    public long getTaskTrackerExpiryInterval() {
+        return 0;
+    }
+
+    @Override
+    public TaskTrackerInfo[] getActiveTrackers() {
+        return new TaskTrackerInfo[] {new TaskTrackerInfo("localhost")};
+    }
+
+    @Override
+    public TaskTrackerInfo[] getBlacklistedTrackers() {
+        return new TaskTrackerInfo[0];
+    }
+
+    @Override
+    public QueueInfo[] getQueues() {
+        return new QueueInfo[] {getQueue(QUEUE)};
+    }
+
+    @Override
+    public QueueInfo[] getRootQueues() {
+        return getQueues();
+    }
+
+    @Override
+    public QueueInfo[] getChildQueues(String queue) {
+        return new QueueInfo[0];
+    }
+
+    @Override
+    public QueueInfo getQueue(String queue) {
+        if (!queue.equals(QUEUE)) {
+            return null;
+        }
+        String load = engine.slots().used() + " of " + engine.slots().count() + " slots are in use";
+        return new QueueInfo(QUEUE, load, QueueState.RUNNING, getAllJobs());
+    }
+
+    @Override
+    public QueueAclsInfo[] getQueueAclsForCurrentUser() {
+        return new QueueAclsInfo[] {new QueueAclsInfo(QUEUE, new String[] {"SUBMIT_APPLICATIONS", "ADMINISTER_QUEUE"})};
+    }
+
+    @Override
+    public AccessControlList getQueueAdmins(String queue) {
+        return new AccessControlList("*");
+    }
+
+    @Override
+    public Token<DelegationTokenIdentifier> getDelegationToken(Text renewer) {
+        return null;
+    }
+
+    @Override
+    public long renewDelegationToken(Token<DelegationTokenIdentifier> token) {
+        return 0;
+    }
+
+    @Override
+    public void cancelDelegationToken(Token<DelegationTokenIdentifier> token) {}
+
+    @Override
+    public LogParams getLogFileParams(JobID id, TaskAttemptID attempt) {
+        throw new UnsupportedOperationException("Tasks run in this JVM and log where it logs");
+    }
+
+    @Override
+    public long getProtocolVersion(String protocol, long clientVersion) {
+        return versionID;
+    }
+
+    @Override
+    public ProtocolSignature getProtocolSignature(String protocol, long clientVersion, int methods) throws IOException {
+        return ProtocolSignature.getProtocolSignature(this, protocol, clientVersion, methods);
+    }
+}

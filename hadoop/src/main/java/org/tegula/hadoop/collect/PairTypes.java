@@ -1,0 +1,50 @@
+package org.tegula.hadoop.collect;
+
+import java.io.IOException;
+import org.apache.hadoop.io.serializer.SerializationFactory;
+import org.apache.hadoop.io.serializer.Serializer;
+import org.apache.hadoop.mapred.JobConf;
+import org.tegula.hadoop.memory.Arena;
+
+/** The types of keys and values that a job announces; others are refused. */
+final class PairTypes<K, V> {
+    private final Class<K> keyType;
+    private final Class<V> valueType;
+    private final int partitions;
+    private final SerializationFactory factory;
+
+    @SuppressWarnings("unchecked")
+    PairTypes(JobConf conf) {
+        keyType = (Class<K>) conf.getMapOutputKeyClass();
+        valueType = (Class<V>) conf.getMapOutputValueClass();
+        partitions = conf.getNumReduceTasks();
+        factory = new SerializationFactory(conf);
+    }
+
+    /** Refuses what the job did not announce, in the words of Hadoop. */
+    void check(K key, V value, int partition) throws IOException {
+        if (key.getClass() != keyType) {
+            throw new IOException("Type mismatch in key from map: expected " + keyType.getName() + ", received "
+                    + key.getClass().getName());
+        }
+        if (value.getClass() != valueType) {
+            throw new IOException("Type mismatch in value from map: expected " + valueType.getName() + ", received "
+                    + value.getClass().getName());
+        }
+        if (partition < 0 || partition >= partitions) {
+            throw new IOException("Illegal partition for " + key + " (" + partition + ")");
+        }
+    }
+
+    Serializer<K> keysTo(Arena arena) throws IOException {
+        Serializer<K> serializer = factory.getSerializer(keyType);
+        serializer.open(arena);
+        return serializer;
+    }
+
+    Serializer<V> valuesTo(Arena arena) throws IOException {
+        Serializer<V> serializer = factory.getSerializer(valueType);
+        serializer.open(arena);
+        return serializer;
+    }
+}

@@ -1,0 +1,128 @@
+package org.tegula.hadoop.collect;
+
+import org.apache.hadoop.io.RawComparator;
+import org.apache.hadoop.util.IndexedSortable;
+import org.apache.hadoop.util.IndexedSorter;
+import org.tegula.hadoop.memory.Ints;
+import org.tegula.hadoop.run.KeyPrefix;
+
+/**
+ * Keys to be sorted, by partition and comparator. What is sorted are their numbers beside the first eight bytes of each.
+ *
+ * <p>Equal keys come in the order that Hadoop's own sort gives them, which is not that in which they were added: it is
+ * the same algorithm, and it begins with the last record, as Hadoop's buffer does.
+ */
+final class Records implements IndexedSortable {
+    private static final int START = 0;
+    private static final int LENGTH = 1;
+    private static final int PARTITION = 2;
+    private static final int STRIDE = 3;
+
+    private final RawComparator<?> comparator;
+    private final KeyPrefix prefix;
+    private int[] fields = new int[STRIDE << 10];
+    private int count;
+    private byte[] bytes;
+    private int[] order;
+    private long[] prefixes;
+
+    Records(RawComparator<?> comparator) {
+        this.comparator = comparator;
+        this.prefix = KeyPrefix.of(comparator);
+    }
+
+    void add(int keyStart, int keyLength, int partition) {
+        int at = count * STRIDE;
+        if (at == fields.length) {
+            fields = Ints.doubled(fields);
+        }
+        fields[at + START] = keyStart;
+        fields[at + LENGTH] = keyLength;
+        fields[at + PARTITION] = partition;
+        count++;
+    }
+
+    int count() {
+        return count;
+    }
+
+    /** What the sort will need beside the bytes. */
+    static int bytesPerRecord() {
+        return 4 * STRIDE + 4 + 8;
+    }
+
+    void clear() {
+        count = 0;
+        order = null;
+        prefixes = null;
+    }
+
+    void sort(byte[] keys, IndexedSorter sorter) {
+        bytes = keys;
+        order = new int[count];
+        prefixes = new long[count];
+        for (int i = 0; i < count; i++) {
+            int record = count - 1 - i;
+            order[i] = record;
+            prefixes[i] = prefix.of(bytes, keyStart(record), keyLength(record));
+        }
+        sorter.sort(this, 0, count);
+    }
+
+    /** Ranks the records as they were added, if they are sorted that way. */
+    boolean inOrder(byte[] keys) {
+        bytes = keys;
+        order = new int[count];
+        prefixes = new long[count];
+        for (int i = 0; i < count; i++) {
+            order[i] = i;
+            prefixes[i] = prefix.of(bytes, keyStart(i), keyLength(i));
+            if (i > 0 && compare(i - 1, i) > 0) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** The number of the record that has a rank. */
+    int at(int rank) {
+        return order[rank];
+    }
+
+    int keyStart(int record) {
+        return fields[record * STRIDE + START];
+    }
+
+    int keyLength(int record) {
+        return fields[record * STRIDE + LENGTH];
+    }
+
+    int partition(int record) {
+        return fields[record * STRIDE + PARTITION];
+    }
+
+    @Override
+    public int compare(int i, int j) {
+        int left = order[i];
+        int right = order[j];
+        int leftPartition = partition(left);
+        int rightPartition = partition(right);
+        if (leftPartition != rightPartition) {
+            return leftPartition - rightPartition;
+        }
+        if (prefixes[i] != prefixes[j]) {
+            return Long.compareUnsigned(prefixes[i], prefixes[j]);
+        }
+        return comparator.compare(bytes, keyStart(left), keyLength(left), bytes, keyStart(right), keyLength(right));
+    }
+
+    @Override
+    public void swap(int i, int j) {
+        int number = order[i];
+        order[i] = order[j];
+        order[j] = number;
+        long value = prefixes[i];
+        prefixes[i] = prefixes[j];
+        prefixes[j] = value;
+    }
+}

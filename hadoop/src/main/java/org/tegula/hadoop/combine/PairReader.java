@@ -1,0 +1,97 @@
+package org.tegula.hadoop.combine;
+
+import java.io.IOException;
+import org.apache.hadoop.io.DataInputBuffer;
+import org.apache.hadoop.io.serializer.Deserializer;
+import org.apache.hadoop.io.serializer.SerializationFactory;
+import org.apache.hadoop.mapred.Counters;
+import org.apache.hadoop.mapred.JobConf;
+
+/** The pairs of groups as objects, which are reused from pair to pair, as combiners of Hadoop expect. */
+final class PairReader<K, V> {
+    private final Groups groups;
+    private final Counters.Counter pairs;
+    private final DataInputBuffer buffer = new DataInputBuffer();
+    private final Deserializer<K> keys;
+    private final Deserializer<V> values;
+    private K key;
+    private V value;
+    private boolean first;
+    private long count;
+
+    @SuppressWarnings("unchecked")
+    PairReader(Groups groups, SerializationFactory factory, JobConf conf, Counters.Counter pairs) throws IOException {
+        this.groups = groups;
+        this.pairs = pairs;
+        keys = factory.getDeserializer((Class<K>) conf.getMapOutputKeyClass());
+        values = factory.getDeserializer((Class<V>) conf.getMapOutputValueClass());
+        keys.open(buffer);
+        values.open(buffer);
+    }
+
+    boolean nextGroup() throws IOException {
+        while (groups.nextPair()) {
+            count++;
+        }
+        first = true;
+        return groups.nextGroup();
+    }
+
+    boolean hasPair() {
+        return groups.hasPair();
+    }
+
+    boolean nextPair() throws IOException {
+        if (!groups.nextPair()) {
+            return false;
+        }
+        count++;
+        read();
+        return true;
+    }
+
+    private void read() throws IOException {
+        if (first || !groups.sameKeys()) {
+            readKey();
+            first = false;
+        }
+        groups.value(buffer);
+        value = values.deserialize(value);
+    }
+
+    /** Makes the key of the pair that is next known before its value is asked for. */
+    void peekKey() throws IOException {
+        int position = groups.position();
+        groups.nextPair();
+        readKey();
+        groups.seek(position);
+        first = !groups.sameKeys();
+    }
+
+    private void readKey() throws IOException {
+        groups.key(buffer);
+        key = keys.deserialize(key);
+    }
+
+    int position() {
+        return groups.position();
+    }
+
+    void seek(int position) {
+        groups.seek(position);
+    }
+
+    K key() {
+        return key;
+    }
+
+    V value() {
+        return value;
+    }
+
+    /** Counts what was read. */
+    void finish() {
+        pairs.increment(count);
+        count = 0;
+    }
+}

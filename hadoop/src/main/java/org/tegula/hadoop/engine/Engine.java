@@ -1,0 +1,143 @@
+package org.tegula.hadoop.engine;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.mapred.JobConf;
+import org.apache.hadoop.mapred.JobID;
+import org.apache.hadoop.mapreduce.MRJobConfig;
+import org.apache.hadoop.security.Credentials;
+import org.tegula.hadoop.Settings;
+import org.tegula.hadoop.job.Job;
+import org.tegula.hadoop.job.JobFolder;
+import org.tegula.hadoop.memory.MemoryBudget;
+
+/** Runs the jobs of one JVM: they share its slots and its memory. It remembers the jobs that ended last. */
+public final class Engine {
+    private static final int REMEMBERED_JOBS = 200;
+    private static final int BUFFERS_SHARE = 4;
+
+    private static Engine shared;
+
+    private final Slots slots;
+    private final MemoryBudget memory;
+    private final String started = Long.toString(System.currentTimeMillis());
+    private final Map<JobID, Job> jobs = new LinkedHashMap<>();
+    private int lastJob;
+
+    /**
+     * An engine of its own.
+     *
+     * @param workers how many tasks run at once
+     * @param memoryBytes how much map output stays in memory
+     */
+    public Engine(int workers, long memoryBytes) {
+        slots = new Slots(workers);
+        memory = new MemoryBudget(memoryBytes);
+    }
+
+    /**
+     * The engine of this JVM, which is made at first use.
+     *
+     * @param conf says how large it is, the first time
+     * @return the engine
+     */
+    public static synchronized Engine shared(Configuration conf) {
+        if (shared == null) {
+            int processors = Runtime.getRuntime().availableProcessors();
+            long halfHeapMb = Runtime.getRuntime().maxMemory() >> 21;
+            shared = new Engine(
+                    Math.max(1, conf.getInt(Settings.WORKERS, processors)),
+                    Math.max(1, conf.getLong(Settings.MEMORY_MB, halfHeapMb)) << 20);
+        }
+        return shared;
+    }
+
+    /**
+     * A name for the next job.
+     *
+     * @return an identity that no other job of this engine has
+     */
+    public synchronized JobID newJobId() {
+        return new JobID(started, ++lastJob);
+    }
+
+    /**
+     * Starts a job.
+     *
+     * @param id its name
+     * @param folder where the client has put its files
+     * @param credentials of the client
+     * @return the job, which runs
+     * @throws IOException if its files cannot be read
+     */
+    public Job submit(JobID id, String folder, Credentials credentials) throws IOException {
+        JobFolder files = new JobFolder(folder);
+        JobConf conf = files.readConf();
+        conf.setCredentials(credentials);
+        Job job = new Job(id, conf, files, slots, memory, bufferBytes(conf));
+        synchronized (this) {
+            jobs.put(id, job);
+            forgetOldest();
+        }
+        job.start();
+        return job;
+    }
+
+    /** What a map task may collect: as much as it asks for, but a fourth of the memory over all workers at most. */
+    private long bufferBytes(JobConf conf) {
+        long asked = (long) conf.getInt(MRJobConfig.IO_SORT_MB, MRJobConfig.DEFAULT_IO_SORT_MB) << 20;
+        return Math.max(1 << 16, Math.min(asked, memory.limitBytes() / (BUFFERS_SHARE * slots.count())));
+    }
+
+    private void forgetOldest() {
+        Iterator<Job> oldest = jobs.values().iterator();
+        for (int surplus = jobs.size() - REMEMBERED_JOBS; surplus > 0 && oldest.hasNext(); ) {
+            if (oldest.next().hasEnded()) {
+                oldest.remove();
+                surplus--;
+            }
+        }
+    }
+
+    /**
+     * A job by its name.
+     *
+     * @param id its name
+     * @return null if there is none, or it ended long ago
+     */
+    public synchronized Job job(JobID id) {
+        return jobs.get(id);
+    }
+
+    /**
+     * All jobs that are remembered, the oldest first.
+     *
+     * @return a list of its own
+     */
+    public synchronized List<Job> jobs() {
+        return new ArrayList<>(jobs.values());
+    }
+
+    /**
+     * The slots of the engine.
+     *
+     * @return the slots themselves
+     */
+    public Slots slots() {
+        return slots;
+    }
+
+    /**
+     * The memory for map output.
+     *
+     * @return the budget itself
+     */
+    public MemoryBudget memory() {
+        return memory;
+    }
+}

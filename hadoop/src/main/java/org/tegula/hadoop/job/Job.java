@@ -1,0 +1,350 @@
+package org.tegula.hadoop.job;
+
+import java.io.IOException;
+import java.net.URLClassLoader;
+import java.security.PrivilegedExceptionAction;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.hadoop.mapred.Counters;
+import org.apache.hadoop.mapred.JobConf;
+import org.apache.hadoop.mapred.JobContextImpl;
+import org.apache.hadoop.mapred.JobEndNotifier;
+import org.apache.hadoop.mapred.JobID;
+import org.apache.hadoop.mapred.TaskAttemptID;
+import org.apache.hadoop.mapred.TaskID;
+import org.apache.hadoop.mapreduce.JobContext;
+import org.apache.hadoop.mapreduce.JobPriority;
+import org.apache.hadoop.mapreduce.JobStatus;
+import org.apache.hadoop.mapreduce.OutputCommitter;
+import org.apache.hadoop.mapreduce.TaskCompletionEvent;
+import org.apache.hadoop.mapreduce.TaskReport;
+import org.apache.hadoop.mapreduce.TaskType;
+import org.apache.hadoop.mapreduce.split.JobSplit;
+import org.apache.hadoop.security.UserGroupInformation;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.tegula.hadoop.engine.Slots;
+import org.tegula.hadoop.memory.MemoryBudget;
+import org.tegula.hadoop.run.Run;
+import org.tegula.hadoop.run.SpillFiles;
+import org.tegula.hadoop.task.Attempt;
+import org.tegula.hadoop.task.JobResources;
+import org.tegula.hadoop.task.MapAttempt;
+import org.tegula.hadoop.task.ReduceAttempt;
+
+/** One job, from its files to its committed output. {@link #execute} is all of it on one screen. */
+public final class Job {
+    private static final Logger LOG = LoggerFactory.getLogger(Job.class);
+
+    private final JobID id;
+    private final JobConf conf;
+    private final JobFolder folder;
+    private final Slots slots;
+    private final JobResources resources;
+    private final UserGroupInformation user;
+    private final JobState state;
+    private final JobEvents events = new JobEvents();
+    private final ClassLoader parentClasses = Thread.currentThread().getContextClassLoader();
+    private URLClassLoader classes;
+    private Stage stage;
+    private boolean killed;
+
+    /**
+     * A job that was submitted by the present user; it is still to be started.
+     *
+     * @param id its name
+     * @param conf its configuration
+     * @param folder its files
+     * @param slots where its tasks run
+     * @param memory for map output
+     * @param bufferBytes how much a map task collects before it sorts
+     * @throws IOException if the user is not known
+     */
+    public Job(JobID id, JobConf conf, JobFolder folder, Slots slots, MemoryBudget memory, long bufferBytes)
+            throws IOException {
+        this.id = id;
+        this.conf = conf;
+        this.folder = folder;
+        this.slots = slots;
+        this.resources = new JobResources(conf, memory, new SpillFiles(conf, id.toString()), bufferBytes);
+        this.user = UserGroupInformation.getCurrentUser();
+        this.state = new JobState(
+                id, user.getShortUserName(), conf, folder.confFile().toString());
+    }
+
+    /** Starts the job in a thread of its own, which keeps the JVM alive until it ends. */
+    public void start() {
+        state.begin();
+        new Thread(this::run, "tegula-" + id).start();
+    }
+
+    private void run() {
+        JobStatus.State last;
+        String why = "";
+        try {
+            user.doAs((PrivilegedExceptionAction<Void>) () -> {
+                execute();
+                return null;
+            });
+            last = JobStatus.State.SUCCEEDED;
+        } catch (Throwable e) {
+            last = isKilled() ? JobStatus.State.KILLED : JobStatus.State.FAILED;
+            why = isKilled() ? "Job was killed by request" : reason(e);
+            LOG.warn("{} ended as {}", id, last, e);
+        }
+        state.end(last, why);
+        JobEndNotifier.localRunnerNotification(conf, org.apache.hadoop.mapred.JobStatus.downgrade(state.status()));
+    }
+
+    private static String reason(Throwable e) {
+        Throwable cause = e instanceof java.lang.reflect.UndeclaredThrowableException ? e.getCause() : e;
+        return cause instanceof TaskFailure ? cause.getMessage() : cause.toString();
+    }
+
+    private void execute() throws Exception {
+        List<Run> shuffled = new ArrayList<>();
+        try (LocalCache cache = LocalCache.fill(conf, id.toString());
+                URLClassLoader loader = JobClasses.load(conf, cache.classPath(), parentClasses)) {
+            useClasses(loader);
+            JobContext context = new JobContextImpl(conf, id);
+            OutputCommitter committer = JobCommitter.of(conf, id);
+            try {
+                JobSplit.TaskSplitMetaInfo[] splits = folder.readSplits(id, conf);
+                makeTasks(splits.length, conf.getNumReduceTasks());
+                committer.setupJob(context);
+                state.setUp();
+                shuffled.addAll(map(splits));
+                reduce(shuffled, splits.length);
+                committer.commitJob(context);
+            } catch (Throwable e) {
+                abort(committer, context);
+                throw e;
+            }
+        } finally {
+            shuffled.forEach(Run::release);
+            resources.disk().delete();
+            folder.delete(conf);
+        }
+    }
+
+    private void useClasses(URLClassLoader loader) {
+        classes = loader;
+        conf.setClassLoader(loader);
+        Thread.currentThread().setContextClassLoader(loader);
+    }
+
+    private void abort(OutputCommitter committer, JobContext context) {
+        try {
+            committer.abortJob(context, isKilled() ? JobStatus.State.KILLED : JobStatus.State.FAILED);
+        } catch (IOException | RuntimeException e) {
+            LOG.warn("The output of {} could not be aborted", id, e);
+        }
+    }
+
+    private void makeTasks(int maps, int reduces) {
+        state.setTasks(tasks(TaskType.MAP, maps), tasks(TaskType.REDUCE, reduces));
+    }
+
+    private List<TaskState> tasks(TaskType type, int count) {
+        List<TaskState> tasks = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            tasks.add(new TaskState(new TaskID(id, type, i)));
+        }
+        return tasks;
+    }
+
+    /** The runs of all map tasks, in the order of the tasks. */
+    private List<Run> map(JobSplit.TaskSplitMetaInfo[] splits) throws Exception {
+        List<List<Run>> outputs = new ArrayList<>();
+        for (int i = 0; i < splits.length; i++) {
+            outputs.add(List.of());
+        }
+        try {
+            run(new Stage(state.maps(), StageRules.forMaps(conf), slots, rank(), new Tasks() {
+                @Override
+                public Attempt attempt(TaskState task, TaskAttemptID attempt) {
+                    events.launched(attempt);
+                    return MapAttempt.of(resources, attempt, splits[task.id().getId()].getSplitIndex());
+                }
+
+                @Override
+                public void succeeded(TaskState task, Attempt attempt) {
+                    outputs.set(task.id().getId(), ((MapAttempt) attempt).output());
+                }
+
+                @Override
+                public void discard(Attempt attempt) {
+                    ((MapAttempt) attempt).output().forEach(Run::release);
+                }
+            }));
+        } catch (Throwable e) {
+            outputs.forEach(runs -> runs.forEach(Run::release));
+            throw e;
+        }
+        return outputs.stream().flatMap(List::stream).toList();
+    }
+
+    private void reduce(List<Run> shuffled, int maps) throws Exception {
+        run(new Stage(state.reduces(), StageRules.forReduces(conf), slots, rank(), new Tasks() {
+            @Override
+            public Attempt attempt(TaskState task, TaskAttemptID attempt) {
+                events.launched(attempt);
+                return ReduceAttempt.of(resources, attempt, shuffled, maps);
+            }
+
+            @Override
+            public void succeeded(TaskState task, Attempt attempt) {}
+
+            @Override
+            public void discard(Attempt attempt) {}
+        }));
+    }
+
+    private void run(Stage next) throws Exception {
+        synchronized (this) {
+            stage = next;
+            if (killed) {
+                next.stop();
+            }
+        }
+        next.run();
+        if (isKilled()) {
+            throw new InterruptedException("The job was killed");
+        }
+    }
+
+    /** Higher priorities have lower ranks. */
+    private int rank() {
+        return switch (state.priority()) {
+            case VERY_HIGH -> 0;
+            case HIGH -> 1;
+            case LOW -> 3;
+            case VERY_LOW -> 4;
+            default -> 2;
+        };
+    }
+
+    /** What stages of both kinds have in common. */
+    private abstract class Tasks implements Stage.Work {
+        @Override
+        public void run(Attempt attempt) throws Exception {
+            Thread.currentThread().setContextClassLoader(classes);
+            try {
+                user.doAs((PrivilegedExceptionAction<Void>) () -> {
+                    attempt.run();
+                    return null;
+                });
+            } catch (java.lang.reflect.UndeclaredThrowableException e) {
+                throw e.getCause() instanceof Exception cause ? cause : e;
+            }
+        }
+
+        @Override
+        public void ended(TaskState task, TaskAttemptID attempt, TaskCompletionEvent.Status status) {
+            events.ended(attempt, status, task.runMillis());
+        }
+    }
+
+    private synchronized boolean isKilled() {
+        return killed;
+    }
+
+    /** Ends the job soon; its output is aborted. A job that has ended stays as it is. */
+    public synchronized void kill() {
+        if (!state.hasEnded()) {
+            killed = true;
+            if (stage != null) {
+                stage.stop();
+            }
+        }
+    }
+
+    /**
+     * Ends one attempt, which is tried again.
+     *
+     * @param attempt which
+     * @param asFailure whether it counts against its task
+     * @return false if it does not run
+     */
+    public synchronized boolean end(TaskAttemptID attempt, boolean asFailure) {
+        return stage != null && stage.end(attempt, asFailure);
+    }
+
+    /**
+     * Changes when tasks that are still to be started come in turn, from the next stage on.
+     *
+     * @param priority the new one
+     */
+    public void setPriority(JobPriority priority) {
+        state.setPriority(priority);
+    }
+
+    /**
+     * How far the job is.
+     *
+     * @return its status at this moment
+     */
+    public JobStatus status() {
+        return state.status();
+    }
+
+    /**
+     * Whether the job is over and its files are gone.
+     *
+     * @return false while it runs
+     */
+    public boolean hasEnded() {
+        return state.hasEnded();
+    }
+
+    /**
+     * The sum over all tasks: of attempts that succeeded or run.
+     *
+     * @return counters of their own
+     */
+    public Counters counters() {
+        Counters sum = new Counters();
+        state.maps().forEach(task -> task.addCounters(sum));
+        state.reduces().forEach(task -> task.addCounters(sum));
+        events.addCounters(sum);
+        return sum;
+    }
+
+    /**
+     * The tasks of one kind.
+     *
+     * @param type maps or reduces
+     * @return a report for each
+     */
+    public TaskReport[] reports(TaskType type) {
+        List<TaskState> tasks =
+                switch (type) {
+                    case MAP -> state.maps();
+                    case REDUCE -> state.reduces();
+                    default -> List.of();
+                };
+        return tasks.stream().map(TaskState::report).toArray(TaskReport[]::new);
+    }
+
+    /**
+     * The attempts that have ended.
+     *
+     * @param first the number of the first that is wanted
+     * @param most how many are wanted
+     * @return as many of them as there are
+     */
+    public TaskCompletionEvent[] events(int first, int most) {
+        return events.from(first, most);
+    }
+
+    /**
+     * What went wrong with a task.
+     *
+     * @param task which
+     * @return a text for each attempt that failed
+     */
+    public String[] diagnostics(TaskID task) {
+        List<TaskState> tasks = task.getTaskType() == TaskType.MAP ? state.maps() : state.reduces();
+        return task.getId() < tasks.size() ? tasks.get(task.getId()).diagnostics() : new String[0];
+    }
+}

@@ -1,0 +1,51 @@
+package org.tegula.hadoop.job;
+
+import java.io.IOException;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.mapred.JobConf;
+import org.apache.hadoop.mapreduce.JobID;
+import org.apache.hadoop.mapreduce.JobSubmissionFiles;
+import org.apache.hadoop.mapreduce.split.JobSplit;
+import org.apache.hadoop.mapreduce.split.SplitMetaInfoReader;
+
+/** The staging folder of a job: configuration, splits, jars, as Hadoop's client has put them there. */
+public final class JobFolder {
+    private final Path path;
+
+    /**
+     * A folder that exists.
+     *
+     * @param path where it is
+     */
+    public JobFolder(String path) {
+        this.path = new Path(path);
+    }
+
+    /**
+     * The job's configuration, with the class loader of this thread.
+     *
+     * @return a configuration of its own
+     * @throws IOException if the file cannot be read
+     */
+    public JobConf readConf() throws IOException {
+        Configuration site = new Configuration();
+        Path file = confFile();
+        JobConf conf = new JobConf(false);
+        conf.addResource(file.getFileSystem(site).open(file), file.toString());
+        conf.size();
+        return conf;
+    }
+
+    Path confFile() {
+        return JobSubmissionFiles.getJobConfPath(path);
+    }
+
+    JobSplit.TaskSplitMetaInfo[] readSplits(JobID job, Configuration conf) throws IOException {
+        return SplitMetaInfoReader.readSplitMetaInfo(job, path.getFileSystem(conf), conf, path);
+    }
+
+    void delete(Configuration conf) throws IOException {
+        path.getFileSystem(conf).delete(path, true);
+    }
+}

@@ -1,0 +1,225 @@
+package org.tegula.hadoop.job;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.apache.hadoop.mapred.TaskAttemptID;
+import org.apache.hadoop.mapreduce.TaskCompletionEvent;
+import org.apache.hadoop.util.StringUtils;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.tegula.hadoop.engine.Slots;
+import org.tegula.hadoop.task.Attempt;
+
+/**
+ * All tasks of one kind of a job: each is tried until it succeeds or has failed as often as it may. An attempt that was
+ * told to stop, or gives no sign of life, and does not return is left behind; whatever it does later is ignored.
+ */
+final class Stage {
+    private static final Logger LOG = LoggerFactory.getLogger(Stage.class);
+    private static final long LOOK_MILLIS = 1000;
+    private static final long GRACE_MILLIS = 5000;
+
+    private final StageRules rules;
+    private final Slots slots;
+    private final int rank;
+    private final Work work;
+    private final List<TaskState> tasks;
+    private final Deque<TaskState> pending;
+    private final Map<TaskState, Running> running = new HashMap<>();
+    private int tolerated;
+    private TaskFailure failure;
+    private boolean stopped;
+
+    /** What the stage does, and whom it tells. */
+    interface Work {
+        /** A new attempt; it may fail. */
+        Attempt attempt(TaskState task, TaskAttemptID id) throws Exception;
+
+        /** Runs an attempt as the job's user, with the job's classes. */
+        void run(Attempt attempt) throws Exception;
+
+        /** Takes the result of a task. */
+        void succeeded(TaskState task, Attempt attempt);
+
+        /** Takes back the result of an attempt that nobody waits for any more. */
+        void discard(Attempt attempt);
+
+        /** Notes that an attempt has ended. */
+        void ended(TaskState task, TaskAttemptID attempt, TaskCompletionEvent.Status status);
+    }
+
+    Stage(List<TaskState> tasks, StageRules rules, Slots slots, int rank, Work work) {
+        this.tasks = tasks;
+        this.rules = rules;
+        this.slots = slots;
+        this.rank = rank;
+        this.work = work;
+        this.pending = new ArrayDeque<>(tasks);
+    }
+
+    /** Runs all tasks; at the end no attempt runs that could still do harm. */
+    synchronized void run() throws TaskFailure, InterruptedException {
+        try {
+            while (failure == null && !stopped && !(pending.isEmpty() && running.isEmpty())) {
+                while (!pending.isEmpty() && running.size() < rules.atOnce()) {
+                    start(pending.remove());
+                }
+                wait(LOOK_MILLIS);
+                endSilent();
+            }
+        } finally {
+            stopAll();
+        }
+        if (failure != null) {
+            throw failure;
+        }
+    }
+
+    /** Lets {@link #run} end soon. */
+    synchronized void stop() {
+        stopped = true;
+        notifyAll();
+    }
+
+    /** Ends one attempt, which is tried again; as a failure it counts against its task. */
+    synchronized boolean end(TaskAttemptID id, boolean asFailure) {
+        for (Running each : running.values()) {
+            if (each.id.equals(id)) {
+                each.verdict = asFailure ? "The attempt was failed by request" : null;
+                each.killed = !asFailure;
+                each.stop();
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private void start(TaskState task) {
+        Running attempt = new Running(task, task.nextAttempt());
+        running.put(task, attempt);
+        attempt.piece = slots.run(rank, attempt.id.toString(), attempt::run);
+    }
+
+    private void endSilent() {
+        if (rules.timeoutMillis() == 0) {
+            return;
+        }
+        long now = System.nanoTime();
+        for (Running each : new ArrayList<>(running.values())) {
+            if (each.attempt != null
+                    && TimeUnit.NANOSECONDS.toMillis(
+                                    now - each.attempt.reporter().heardNanos())
+                            > rules.timeoutMillis()) {
+                each.stop();
+                each.piece.leave();
+                each.verdict = each.id + " failed to report status for " + rules.timeoutMillis() / 1000 + " seconds";
+                failed(each, null);
+            }
+        }
+    }
+
+    private void stopAll() throws InterruptedException {
+        new ArrayList<>(running.values()).forEach(Running::stop);
+        long end = System.currentTimeMillis() + GRACE_MILLIS;
+        while (!running.isEmpty() && System.currentTimeMillis() < end) {
+            wait(Math.max(1, end - System.currentTimeMillis()));
+        }
+        for (Running each : running.values()) {
+            LOG.warn("{} does not return and is left behind; its thread goes on until it does", each.id);
+            each.piece.leave();
+            each.task.kill();
+        }
+        running.clear();
+        notifyAll();
+    }
+
+    private synchronized void succeeded(Running each) {
+        if (running.remove(each.task, each)) {
+            each.task.succeed();
+            work.succeeded(each.task, each.attempt);
+            work.ended(each.task, each.id, TaskCompletionEvent.Status.SUCCEEDED);
+            notifyAll();
+        } else {
+            work.discard(each.attempt);
+        }
+    }
+
+    private synchronized void failed(Running each, Throwable cause) {
+        if (!running.remove(each.task, each)) {
+            return;
+        }
+        if (each.killed || stopped || failure != null) {
+            each.task.kill();
+            work.ended(each.task, each.id, TaskCompletionEvent.Status.KILLED);
+            if (each.killed) {
+                pending.add(each.task);
+            }
+        } else {
+            countFailure(each, cause);
+        }
+        notifyAll();
+    }
+
+    private void countFailure(Running each, Throwable cause) {
+        String diagnosis = each.verdict != null || cause == null
+                ? each.verdict
+                : "Error: " + StringUtils.stringifyException(cause);
+        LOG.warn("{} failed: {}", each.id, diagnosis);
+        int failures = each.task.fail(diagnosis);
+        boolean last = failures >= rules.maxAttempts();
+        work.ended(each.task, each.id, last ? TaskCompletionEvent.Status.TIPFAILED : TaskCompletionEvent.Status.FAILED);
+        if (!last) {
+            pending.addFirst(each.task);
+        } else if (++tolerated * 100L > (long) rules.maxFailedPercent() * tasks.size()) {
+            failure = new TaskFailure("Task failed " + each.task.id() + "\n" + diagnosis, cause);
+        }
+    }
+
+    /** An attempt that has a slot, or waits for one. */
+    private final class Running {
+        private final TaskState task;
+        private final TaskAttemptID id;
+        private Slots.Piece piece;
+        private volatile Attempt attempt;
+        private volatile boolean ending;
+        private String verdict;
+        private boolean killed;
+
+        Running(TaskState task, TaskAttemptID id) {
+            this.task = task;
+            this.id = id;
+        }
+
+        void run() {
+            try {
+                Attempt made = work.attempt(task, id);
+                attempt = made;
+                if (ending) {
+                    made.stop();
+                }
+                task.begin(made);
+                work.run(made);
+                succeeded(this);
+            } catch (Throwable e) {
+                failed(this, e);
+            }
+        }
+
+        void stop() {
+            ending = true;
+            Attempt begun = attempt;
+            if (begun != null) {
+                begun.stop();
+                piece.interrupt();
+            } else if (piece.leaveQueue()) {
+                running.remove(task, this);
+                task.kill();
+            }
+        }
+    }
+}

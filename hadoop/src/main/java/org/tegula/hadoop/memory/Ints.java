@@ -1,0 +1,90 @@
+package org.tegula.hadoop.memory;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
+import java.util.Arrays;
+
+/** Integers in bytes, as they stand in arenas and runs. */
+public final class Ints {
+    private static final VarHandle INT = MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.BIG_ENDIAN);
+    private static final VarHandle LONG = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
+
+    private Ints() {}
+
+    /**
+     * Reads four bytes, the highest first.
+     *
+     * @param bytes where
+     * @param at the place of the first
+     * @return the integer
+     */
+    public static int get(byte[] bytes, int at) {
+        return (int) INT.get(bytes, at);
+    }
+
+    /**
+     * Writes four bytes, the highest first.
+     *
+     * @param bytes where
+     * @param at the place of the first
+     * @param value the integer
+     */
+    public static void put(byte[] bytes, int at, int value) {
+        INT.set(bytes, at, value);
+    }
+
+    /**
+     * The first eight bytes of a string of bytes as a number that orders as they do, unsigned; zeros stand for what is
+     * missing.
+     *
+     * @param bytes where
+     * @param at the place of the first
+     * @param length how many there are
+     * @return the number
+     */
+    public static long leading(byte[] bytes, int at, int length) {
+        if (length >= 8) {
+            return (long) LONG.get(bytes, at);
+        }
+        long value = 0;
+        for (int i = 0; i < length; i++) {
+            value |= (bytes[at + i] & 0xFFL) << (56 - 8 * i);
+        }
+        return value;
+    }
+
+    /**
+     * A hash of some bytes, good in all its bits; the same in every run.
+     *
+     * @param bytes where
+     * @param from the first
+     * @param to behind the last
+     * @param seed what else is part of the key
+     * @return the hash
+     */
+    public static int hash(byte[] bytes, int from, int to, int seed) {
+        long h = seed * 0x9E3779B97F4A7C15L + (to - from);
+        int at = from;
+        for (; to - at >= 8; at += 8) {
+            h = (h ^ (long) LONG.get(bytes, at)) * 0x9FB21C651E98DF25L;
+            h ^= h >>> 32;
+        }
+        if (at < to) {
+            h = (h ^ leading(bytes, at, to - at)) * 0x9FB21C651E98DF25L;
+            h ^= h >>> 32;
+        }
+        h *= 0xD6E8FEB86659FD93L;
+        return (int) (h ^ (h >>> 32));
+    }
+
+    /**
+     * Room for more entries.
+     *
+     * @param values an array that is full
+     * @return a copy of twice its length
+     */
+    public static int[] doubled(int[] values) {
+        return Arrays.copyOf(values, 2 * values.length);
+    }
+}

@@ -1,0 +1,69 @@
+package org.tegula.hadoop.run;
+
+import org.apache.hadoop.io.WritableUtils;
+import org.tegula.hadoop.memory.MemoryBudget;
+
+/** A run in one array, partition after partition. */
+final class MemoryRun implements Run {
+    private byte[] bytes;
+    private final int[] starts;
+    private final MemoryBudget budget;
+
+    /**
+     * @param starts where each partition begins, and behind the last
+     * @param budget that the array was reserved from
+     */
+    MemoryRun(byte[] bytes, int[] starts, MemoryBudget budget) {
+        this.bytes = bytes;
+        this.starts = starts;
+        this.budget = budget;
+    }
+
+    @Override
+    public long bytes(int partition) {
+        return starts[partition + 1] - starts[partition];
+    }
+
+    @Override
+    public RunCursor open(int partition) {
+        return new Cursor(bytes, starts[partition], starts[partition + 1]);
+    }
+
+    @Override
+    public boolean onDisk() {
+        return false;
+    }
+
+    @Override
+    public synchronized void release() {
+        if (bytes != null) {
+            budget.release(bytes.length);
+            bytes = null;
+        }
+    }
+
+    private static final class Cursor extends RunCursor {
+        private final int end;
+        private int at;
+
+        Cursor(byte[] bytes, int start, int end) {
+            this.bytes = bytes;
+            this.at = start;
+            this.end = end;
+        }
+
+        @Override
+        public boolean next() {
+            if (at == end) {
+                return false;
+            }
+            keyLength = vintAt(bytes, at);
+            at += WritableUtils.decodeVIntSize(bytes[at]);
+            valueLength = vintAt(bytes, at);
+            at += WritableUtils.decodeVIntSize(bytes[at]);
+            keyStart = at;
+            at += keyLength + valueLength;
+            return true;
+        }
+    }
+}

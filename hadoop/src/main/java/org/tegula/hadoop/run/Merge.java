@@ -1,0 +1,148 @@
+package org.tegula.hadoop.run;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import org.apache.hadoop.io.DataInputBuffer;
+import org.apache.hadoop.io.RawComparator;
+import org.apache.hadoop.mapred.RawKeyValueIterator;
+import org.apache.hadoop.util.Progress;
+
+/**
+ * One partition of all runs of a job, sorted by key, as a reducer's input. It streams: what it holds is a buffer for
+ * each run on disk, and those are never more than {@link #FAN_IN}, because more are merged to longer ones first.
+ */
+public final class Merge implements RawKeyValueIterator, Closeable {
+    /** So many files are read at once. */
+    static final int FAN_IN = 64;
+
+    private final MergeQueue queue;
+    private final List<Run> merged;
+    private final long totalBytes;
+    private final DataInputBuffer key = new DataInputBuffer();
+    private final DataInputBuffer value = new DataInputBuffer();
+    private final Progress progress = new Progress();
+    private long seenBytes;
+    private int steps;
+
+    private Merge(MergeQueue queue, List<Run> merged, long totalBytes) {
+        this.queue = queue;
+        this.merged = merged;
+        this.totalBytes = totalBytes;
+    }
+
+    /**
+     * Begins to merge.
+     *
+     * @param runs in the order of their map tasks
+     * @param partition whose records are wanted
+     * @param comparator by which the runs are sorted
+     * @param disk for runs that are merged to longer ones
+     * @return the records, to be closed
+     * @throws IOException if a run cannot be read
+     */
+    public static Merge open(List<Run> runs, int partition, RawComparator<?> comparator, SpillFiles disk)
+            throws IOException {
+        List<Source> sources = new ArrayList<>();
+        long bytes = 0;
+        for (Run run : runs) {
+            if (run.bytes(partition) > 0) {
+                sources.add(new Source(run, partition));
+                bytes += run.bytes(partition);
+            }
+        }
+        sources.sort(Comparator.comparingLong(Source::bytes));
+        List<Run> merged = new ArrayList<>();
+        shorten(sources, merged, comparator, disk);
+        return new Merge(new MergeQueue(open(sources), comparator), merged, bytes);
+    }
+
+    /** Merges the shortest of the runs on disk until few enough are left. */
+    private static void shorten(List<Source> sources, List<Run> merged, RawComparator<?> comparator, SpillFiles disk)
+            throws IOException {
+        List<Source> files =
+                new ArrayList<>(sources.stream().filter(s -> s.run.onDisk()).toList());
+        while (files.size() > FAN_IN) {
+            List<Source> shortest = new ArrayList<>(files.subList(0, Math.min(FAN_IN, files.size() - FAN_IN + 1)));
+            Run longer = join(shortest, comparator, disk);
+            merged.add(longer);
+            Source source = new Source(longer, 0);
+            files.removeAll(shortest);
+            sources.removeAll(shortest);
+            files.add(source);
+            sources.add(source);
+        }
+    }
+
+    private static Run join(List<Source> sources, RawComparator<?> comparator, SpillFiles disk) throws IOException {
+        try (MergeQueue queue = new MergeQueue(open(sources), comparator);
+                RunWriter writer = RunWriter.onDisk(1, disk)) {
+            for (RunCursor at = queue.advance(); at != null; at = queue.advance()) {
+                writer.append(0, at.bytes, at.keyStart, at.keyLength, at.bytes, at.valueStart(), at.valueLength);
+            }
+            return writer.finish();
+        }
+    }
+
+    private static List<RunCursor> open(List<Source> sources) throws IOException {
+        List<RunCursor> cursors = new ArrayList<>();
+        for (Source source : sources) {
+            cursors.add(source.run.open(source.partition));
+        }
+        return cursors;
+    }
+
+    @Override
+    public boolean next() throws IOException {
+        RunCursor at = queue.advance();
+        if (at == null) {
+            progress.set(1);
+            return false;
+        }
+        key.reset(at.bytes, at.keyStart, at.keyLength);
+        value.reset(at.bytes, at.valueStart(), at.valueLength);
+        seenBytes += RunWriter.recordBytes(at.keyLength, at.valueLength);
+        if ((++steps & 0x3FF) == 0) {
+            progress.set((float) seenBytes / totalBytes);
+        }
+        return true;
+    }
+
+    @Override
+    public DataInputBuffer getKey() {
+        return key;
+    }
+
+    @Override
+    public DataInputBuffer getValue() {
+        return value;
+    }
+
+    @Override
+    public Progress getProgress() {
+        return progress;
+    }
+
+    /**
+     * The size of all records of the partition.
+     *
+     * @return bytes
+     */
+    public long totalBytes() {
+        return totalBytes;
+    }
+
+    @Override
+    public void close() throws IOException {
+        queue.close();
+        merged.forEach(Run::release);
+    }
+
+    private record Source(Run run, int partition) {
+        long bytes() {
+            return run.bytes(partition);
+        }
+    }
+}

@@ -1,0 +1,164 @@
+package org.tegula.hadoop.run;
+
+import java.io.BufferedOutputStream;
+import java.io.Closeable;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.zip.CRC32C;
+import java.util.zip.CheckedOutputStream;
+import org.apache.hadoop.io.WritableUtils;
+import org.tegula.hadoop.memory.Arena;
+import org.tegula.hadoop.memory.MemoryBudget;
+
+/** Writes a run: records come partition by partition, sorted. It is memory that is written if there is room, else a file. */
+public final class RunWriter implements Closeable {
+    private final int partitions;
+    private final MemoryBudget budget;
+    private final Path file;
+    private final Arena memory;
+    private final CRC32C checksum = new CRC32C();
+    private final DataOutputStream out;
+    private final long[] starts;
+    private final int[] checksums;
+    private int partition;
+    private long written;
+    private boolean finished;
+
+    private RunWriter(int partitions, MemoryBudget budget, Arena memory, Path file) throws IOException {
+        this.partitions = partitions;
+        this.budget = budget;
+        this.memory = memory;
+        this.file = file;
+        this.starts = new long[partitions + 1];
+        this.checksums = new int[partitions];
+        this.out = memory != null ? memory : toFile(file);
+    }
+
+    private DataOutputStream toFile(Path file) throws IOException {
+        OutputStream raw = Files.newOutputStream(file);
+        return new DataOutputStream(new BufferedOutputStream(new CheckedOutputStream(raw, checksum), 1 << 16));
+    }
+
+    /**
+     * A run of a size that is known.
+     *
+     * @param bytes the size of all its records, by {@link #recordBytes}
+     * @param partitions how many there are
+     * @param memory that is asked for room
+     * @param disk makes a file if there is none
+     * @return a writer, to be closed
+     * @throws IOException if the file cannot be made
+     */
+    public static RunWriter create(long bytes, int partitions, MemoryBudget memory, SpillFiles disk)
+            throws IOException {
+        if (bytes < Integer.MAX_VALUE / 2 && memory.reserve(bytes)) {
+            return new RunWriter(partitions, memory, new Arena((int) bytes), null);
+        }
+        return new RunWriter(partitions, memory, null, disk.create());
+    }
+
+    /**
+     * A run on disk.
+     *
+     * @param partitions how many there are
+     * @param disk makes the file
+     * @return a writer, to be closed
+     * @throws IOException if the file cannot be made
+     */
+    static RunWriter onDisk(int partitions, SpillFiles disk) throws IOException {
+        return new RunWriter(partitions, null, null, disk.create());
+    }
+
+    /**
+     * The size of a record.
+     *
+     * @param keyLength bytes of its key
+     * @param valueLength bytes of its value
+     * @return bytes of both with their lengths
+     */
+    public static int recordBytes(int keyLength, int valueLength) {
+        return WritableUtils.getVIntSize(keyLength) + WritableUtils.getVIntSize(valueLength) + keyLength + valueLength;
+    }
+
+    /**
+     * Whether records go to disk.
+     *
+     * @return false if they stay in memory
+     */
+    public boolean onDisk() {
+        return file != null;
+    }
+
+    /**
+     * Adds a record behind the others.
+     *
+     * @param to its partition, never lower than the one before
+     * @param keyBytes where the key is
+     * @param keyStart its first byte
+     * @param keyLength its length
+     * @param valueBytes where the value is
+     * @param valueStart its first byte
+     * @param valueLength its length
+     * @throws IOException if the file cannot be written
+     */
+    public void append(
+            int to, byte[] keyBytes, int keyStart, int keyLength, byte[] valueBytes, int valueStart, int valueLength)
+            throws IOException {
+        if (to != partition) {
+            endPartitions(to);
+        }
+        WritableUtils.writeVInt(out, keyLength);
+        WritableUtils.writeVInt(out, valueLength);
+        out.write(keyBytes, keyStart, keyLength);
+        out.write(valueBytes, valueStart, valueLength);
+        written += recordBytes(keyLength, valueLength);
+    }
+
+    private void endPartitions(int to) throws IOException {
+        if (file != null) {
+            out.flush();
+        }
+        while (partition < to) {
+            checksums[partition] = (int) checksum.getValue();
+            checksum.reset();
+            starts[++partition] = written;
+        }
+    }
+
+    /**
+     * Ends the run.
+     *
+     * @return what was written
+     * @throws IOException if the file cannot be written
+     */
+    public Run finish() throws IOException {
+        endPartitions(partitions);
+        out.close();
+        finished = true;
+        if (file != null) {
+            return new FileRun(file, starts, checksums);
+        }
+        int[] places = new int[partitions + 1];
+        for (int i = 0; i <= partitions; i++) {
+            places[i] = (int) starts[i];
+        }
+        return new MemoryRun(memory.bytes(), places, budget);
+    }
+
+    /** Takes back a run that was not finished. */
+    @Override
+    public void close() throws IOException {
+        if (finished) {
+            return;
+        }
+        if (file == null) {
+            budget.release(memory.bytes().length);
+        } else {
+            out.close();
+            Files.deleteIfExists(file);
+        }
+    }
+}

@@ -1,0 +1,167 @@
+package org.tegula.hadoop.task;
+
+import java.io.IOException;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.mapred.FileOutputCommitter;
+import org.apache.hadoop.mapred.FileOutputFormat;
+import org.apache.hadoop.mapred.JobConf;
+import org.apache.hadoop.mapred.TaskAttemptID;
+import org.apache.hadoop.mapreduce.JobContext;
+import org.apache.hadoop.mapreduce.OutputCommitter;
+import org.apache.hadoop.mapreduce.OutputFormat;
+import org.apache.hadoop.mapreduce.TaskCounter;
+import org.apache.hadoop.util.Progressable;
+import org.apache.hadoop.util.ReflectionUtils;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** One try at a task: its output is committed if all goes well, and aborted else. */
+public abstract class Attempt {
+    private static final Logger LOG = LoggerFactory.getLogger(Attempt.class);
+
+    final JobResources job;
+    final TaskAttemptID id;
+    final JobConf conf;
+    final TaskReporter reporter;
+    OutputFormat<?, ?> newOutputFormat;
+    OutputCommitter committer;
+
+    Attempt(JobResources job, TaskAttemptID id) {
+        this.job = job;
+        this.id = id;
+        this.conf = new JobConf(job.conf());
+        this.conf.setCredentials(job.conf().getCredentials());
+        this.reporter = new TaskReporter(conf);
+    }
+
+    /**
+     * What the attempt says of itself.
+     *
+     * @return its reporter
+     */
+    public final TaskReporter reporter() {
+        return reporter;
+    }
+
+    /**
+     * Its name.
+     *
+     * @return the identity of the attempt
+     */
+    public final TaskAttemptID id() {
+        return id;
+    }
+
+    /** Asks the attempt to stop at its next record; whoever runs its thread interrupts it, too. */
+    public final void stop() {
+        reporter.stop();
+    }
+
+    /**
+     * Runs the task in this thread and commits its output.
+     *
+     * @throws Exception if the program, or a file system, does; output is aborted then
+     */
+    public final void run() throws Exception {
+        FileSystemCounts traffic = new FileSystemCounts();
+        localise();
+        org.apache.hadoop.mapred.TaskAttemptContext context = new ReportingContext(conf, id, reporter);
+        setUpOutput(context);
+        try {
+            work();
+            reporter.check();
+            if (committer.needsTaskCommit(context)) {
+                committer.commitTask(context);
+            }
+        } catch (Throwable e) {
+            abort(context);
+            throw e;
+        } finally {
+            traffic.addTo(reporter.counters());
+            reporter.getCounter(TaskCounter.COMMITTED_HEAP_BYTES)
+                    .setValue(Runtime.getRuntime().totalMemory());
+        }
+        reporter.setProgress(1);
+    }
+
+    abstract void work() throws Exception;
+
+    abstract boolean usesNewInterface();
+
+    private void localise() {
+        conf.set(JobContext.TASK_ID, id.getTaskID().toString());
+        conf.set(JobContext.TASK_ATTEMPT_ID, id.toString());
+        conf.setBoolean(JobContext.TASK_ISMAP, id.getTaskType() == org.apache.hadoop.mapreduce.TaskType.MAP);
+        conf.setInt(JobContext.TASK_PARTITION, id.getTaskID().getId());
+        conf.set(JobContext.ID, id.getJobID().toString());
+    }
+
+    private void setUpOutput(org.apache.hadoop.mapred.TaskAttemptContext context) throws Exception {
+        if (usesNewInterface()) {
+            newOutputFormat = ReflectionUtils.newInstance(context.getOutputFormatClass(), conf);
+            committer = newOutputFormat.getOutputCommitter(context);
+        } else {
+            committer = conf.getOutputCommitter();
+        }
+        Path output = FileOutputFormat.getOutputPath(conf);
+        if (output != null) {
+            FileOutputFormat.setWorkOutputPath(
+                    conf, committer instanceof FileOutputCommitter files ? files.getTaskAttemptPath(context) : output);
+        }
+        committer.setupTask(context);
+    }
+
+    private void abort(org.apache.hadoop.mapred.TaskAttemptContext context) {
+        try {
+            committer.abortTask(context);
+        } catch (IOException | RuntimeException e) {
+            LOG.warn("The output of {} could not be aborted", id, e);
+        }
+    }
+
+    /** The name of a part file of the {@code mapred} interface. */
+    final String outputName() {
+        return String.format("part-%05d", id.getTaskID().getId());
+    }
+
+    /** Hadoop's own context, but with a reporter; the constructor that takes one is not public. */
+    private static final class ReportingContext extends org.apache.hadoop.mapred.TaskAttemptContextImpl {
+        private final TaskReporter reporter;
+
+        ReportingContext(JobConf conf, TaskAttemptID id, TaskReporter reporter) {
+            super(conf, id);
+            this.reporter = reporter;
+        }
+
+        @Override
+        public Progressable getProgressible() {
+            return reporter;
+        }
+
+        @Override
+        public float getProgress() {
+            return reporter.getProgress();
+        }
+
+        @Override
+        public org.apache.hadoop.mapreduce.Counter getCounter(Enum<?> name) {
+            return reporter.getCounter(name);
+        }
+
+        @Override
+        public org.apache.hadoop.mapreduce.Counter getCounter(String group, String name) {
+            return reporter.getCounter(group, name);
+        }
+
+        @Override
+        public void progress() {
+            reporter.progress();
+        }
+
+        @Override
+        public void setStatus(String status) {
+            super.setStatus(status);
+            reporter.setStatus(status);
+        }
+    }
+}

@@ -1,0 +1,15 @@
+package org.tegula.hadoop.task;
+
+import org.apache.hadoop.mapred.JobConf;
+import org.tegula.hadoop.memory.MemoryBudget;
+import org.tegula.hadoop.run.SpillFiles;
+
+/**
+ * What all attempts of a job share.
+ *
+ * @param conf the job's configuration, which attempts copy
+ * @param memory for map output
+ * @param disk for map output that memory has no room for
+ * @param bufferBytes how much one map task collects before it sorts
+ */
+public record JobResources(JobConf conf, MemoryBudget memory, SpillFiles disk, long bufferBytes) {}

@@ -1,0 +1,75 @@
+package org.tegula.hadoop.task;
+
+import java.io.IOException;
+import java.util.List;
+import org.apache.hadoop.mapred.TaskAttemptID;
+import org.apache.hadoop.mapreduce.TaskCounter;
+import org.apache.hadoop.mapreduce.split.JobSplit;
+import org.tegula.hadoop.collect.CollectContext;
+import org.tegula.hadoop.collect.Collector;
+import org.tegula.hadoop.combine.Combiner;
+import org.tegula.hadoop.run.Run;
+
+/** One try at a map task, of either interface. */
+public abstract class MapAttempt extends Attempt {
+    final JobSplit.TaskSplitIndex split;
+    private List<Run> output = List.of();
+
+    MapAttempt(JobResources job, TaskAttemptID id, JobSplit.TaskSplitIndex split) {
+        super(job, id);
+        this.split = split;
+    }
+
+    /**
+     * An attempt of the interface that the job uses.
+     *
+     * @param job what it shares with others
+     * @param id its name
+     * @param split where its input split is written
+     * @return an attempt that was not yet run
+     */
+    public static MapAttempt of(JobResources job, TaskAttemptID id, JobSplit.TaskSplitIndex split) {
+        return job.conf().getUseNewMapper() ? new NewMapAttempt(job, id, split) : new OldMapAttempt(job, id, split);
+    }
+
+    /**
+     * What the map emitted, once the attempt has run.
+     *
+     * @return runs, which the caller releases; none if there is no reduce
+     */
+    public final List<Run> output() {
+        return output;
+    }
+
+    @Override
+    final void work() throws Exception {
+        if (conf.getNumReduceTasks() == 0) {
+            mapToOutput();
+            return;
+        }
+        Combiner<Object, Object> combiner = Combiner.of(conf, id, committer, reporter);
+        CollectContext<Object, Object> context =
+                new CollectContext<>(conf, reporter, combiner, job.memory(), job.disk(), job.bufferBytes());
+        try (Collector<Object, Object> collector = context.collector()) {
+            mapToRuns(collector);
+            List<Run> runs = collector.finish();
+            count(runs);
+            output = runs;
+        }
+    }
+
+    private void count(List<Run> runs) {
+        long bytes = 0;
+        for (Run run : runs) {
+            for (int partition = 0; partition < conf.getNumReduceTasks(); partition++) {
+                bytes += run.bytes(partition);
+            }
+        }
+        reporter.getCounter(TaskCounter.MAP_OUTPUT_MATERIALIZED_BYTES).increment(bytes);
+    }
+
+    abstract void mapToOutput() throws IOException, InterruptedException, ClassNotFoundException;
+
+    abstract void mapToRuns(Collector<Object, Object> collector)
+            throws IOException, InterruptedException, ClassNotFoundException;
+}

@@ -1,0 +1,53 @@
+package org.tegula.hadoop.task;
+
+import java.io.IOException;
+import java.util.List;
+import org.apache.hadoop.mapred.RawKeyValueIterator;
+import org.apache.hadoop.mapred.TaskAttemptID;
+import org.apache.hadoop.mapreduce.Reducer;
+import org.apache.hadoop.mapreduce.TaskAttemptContext;
+import org.apache.hadoop.mapreduce.TaskCounter;
+import org.apache.hadoop.mapreduce.lib.reduce.WrappedReducer;
+import org.apache.hadoop.mapreduce.task.ReduceContextImpl;
+import org.apache.hadoop.mapreduce.task.TaskAttemptContextImpl;
+import org.apache.hadoop.util.ReflectionUtils;
+import org.tegula.hadoop.run.Run;
+
+/** A reduce task of the {@code mapreduce} interface. Hadoop's own context reads groups from the merge. */
+@SuppressWarnings({"unchecked", "rawtypes"}) // types of keys and values are known to the program alone
+final class NewReduceAttempt extends ReduceAttempt {
+    NewReduceAttempt(JobResources job, TaskAttemptID id, List<Run> runs, int maps) {
+        super(job, id, runs, maps);
+    }
+
+    @Override
+    boolean usesNewInterface() {
+        return true;
+    }
+
+    @Override
+    void reduce(RawKeyValueIterator input) throws IOException, InterruptedException, ClassNotFoundException {
+        TaskAttemptContext context = new TaskAttemptContextImpl(conf, id, reporter);
+        Reducer reducer = ReflectionUtils.newInstance(context.getReducerClass(), conf);
+        NewTrackedWriter writer =
+                new NewTrackedWriter(newOutputFormat, context, reporter, TaskCounter.REDUCE_OUTPUT_RECORDS);
+        try {
+            ReduceContextImpl reduceContext = new ReduceContextImpl(
+                    conf,
+                    id,
+                    input,
+                    reporter.getCounter(TaskCounter.REDUCE_INPUT_GROUPS),
+                    reporter.getCounter(TaskCounter.REDUCE_INPUT_RECORDS),
+                    writer,
+                    committer,
+                    reporter,
+                    conf.getOutputValueGroupingComparator(),
+                    conf.getMapOutputKeyClass(),
+                    conf.getMapOutputValueClass());
+            reducer.run(new WrappedReducer().getReducerContext(reduceContext));
+            writer.close(context);
+        } finally {
+            writer.closeQuietly(context);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+package org.tegula.hadoop.task;
+
+import java.io.IOException;
+import org.apache.hadoop.mapred.Counters;
+import org.apache.hadoop.mapreduce.OutputFormat;
+import org.apache.hadoop.mapreduce.RecordWriter;
+import org.apache.hadoop.mapreduce.TaskAttemptContext;
+import org.apache.hadoop.mapreduce.TaskCounter;
+import org.apache.hadoop.mapreduce.lib.output.FileOutputFormat;
+import org.apache.hadoop.mapreduce.lib.output.FileOutputFormatCounter;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** A program's record writer of the {@code mapreduce} interface, counted. */
+@SuppressWarnings({"unchecked", "rawtypes"})
+final class NewTrackedWriter extends RecordWriter<Object, Object> {
+    private static final Logger LOG = LoggerFactory.getLogger(NewTrackedWriter.class);
+
+    private final TaskReporter reporter;
+    private final TrafficMeter meter;
+    private final Counters.Counter bytes;
+    private final Counters.Counter records;
+    private RecordWriter real;
+
+    NewTrackedWriter(OutputFormat format, TaskAttemptContext context, TaskReporter reporter, TaskCounter counter)
+            throws IOException, InterruptedException {
+        this.reporter = reporter;
+        meter = format instanceof FileOutputFormat
+                ? TrafficMeter.of(FileOutputFormat.getOutputPath(context), context.getConfiguration())
+                : TrafficMeter.NONE;
+        bytes = reporter.getCounter(FileOutputFormatCounter.BYTES_WRITTEN);
+        records = reporter.getCounter(counter);
+        long before = meter.bytesWritten();
+        real = format.getRecordWriter(context);
+        bytes.increment(meter.bytesWritten() - before);
+    }
+
+    @Override
+    public void write(Object key, Object value) throws IOException, InterruptedException {
+        reporter.check();
+        long before = meter.bytesWritten();
+        real.write(key, value);
+        bytes.increment(meter.bytesWritten() - before);
+        records.increment(1);
+        reporter.progress();
+    }
+
+    /** Closes the writer of a task that went well. */
+    @Override
+    public void close(TaskAttemptContext context) throws IOException, InterruptedException {
+        RecordWriter writer = real;
+        real = null;
+        if (writer != null) {
+            long before = meter.bytesWritten();
+            writer.close(context);
+            bytes.increment(meter.bytesWritten() - before);
+        }
+    }
+
+    /** Closes the writer of a task that failed, whose output is aborted anyway. */
+    void closeQuietly(TaskAttemptContext context) {
+        try {
+            close(context);
+        } catch (IOException | InterruptedException | RuntimeException e) {
+            LOG.info("A record writer of a failed task could not be closed", e);
+        }
+    }
+}

@@ -1,0 +1,74 @@
+package org.tegula.hadoop.task;
+
+import java.io.IOException;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.mapred.FileOutputFormat;
+import org.apache.hadoop.mapred.FileSplit;
+import org.apache.hadoop.mapred.InputSplit;
+import org.apache.hadoop.mapred.MapRunnable;
+import org.apache.hadoop.mapred.OutputCollector;
+import org.apache.hadoop.mapred.Partitioner;
+import org.apache.hadoop.mapred.TaskAttemptID;
+import org.apache.hadoop.mapreduce.JobContext;
+import org.apache.hadoop.mapreduce.TaskCounter;
+import org.apache.hadoop.mapreduce.split.JobSplit;
+import org.apache.hadoop.util.ReflectionUtils;
+import org.tegula.hadoop.collect.Collector;
+
+/** A map task of the {@code mapred} interface. */
+@SuppressWarnings({"unchecked", "rawtypes"}) // types of keys and values are known to the program alone
+final class OldMapAttempt extends MapAttempt {
+    OldMapAttempt(JobResources job, TaskAttemptID id, JobSplit.TaskSplitIndex split) {
+        super(job, id, split);
+    }
+
+    @Override
+    boolean usesNewInterface() {
+        return false;
+    }
+
+    @Override
+    void mapToOutput() throws IOException {
+        TrafficMeter meter = conf.getOutputFormat() instanceof FileOutputFormat
+                ? TrafficMeter.of(FileOutputFormat.getOutputPath(conf), conf)
+                : TrafficMeter.NONE;
+        try (OldTrackedWriter writer = new OldTrackedWriter(
+                () -> conf.getOutputFormat().getRecordWriter(FileSystem.get(conf), conf, outputName(), reporter),
+                meter,
+                reporter,
+                TaskCounter.MAP_OUTPUT_RECORDS)) {
+            map(writer::write);
+            writer.finish();
+        }
+    }
+
+    @Override
+    void mapToRuns(Collector<Object, Object> collector) throws IOException {
+        int partitions = conf.getNumReduceTasks();
+        Partitioner partitioner = partitions > 1 ? ReflectionUtils.newInstance(conf.getPartitionerClass(), conf) : null;
+        map((key, value) -> {
+            reporter.check();
+            try {
+                collector.collect(
+                        key, value, partitioner == null ? 0 : partitioner.getPartition(key, value, partitions));
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new IOException("interrupt exception", e);
+            }
+        });
+    }
+
+    private void map(OutputCollector output) throws IOException {
+        InputSplit input = SplitFile.read(split, conf, reporter.getCounter(TaskCounter.SPLIT_RAW_BYTES));
+        if (input instanceof FileSplit file) {
+            conf.set(JobContext.MAP_INPUT_FILE, file.getPath().toString());
+            conf.setLong(JobContext.MAP_INPUT_START, file.getStart());
+            conf.setLong(JobContext.MAP_INPUT_PATH, file.getLength());
+        }
+        reporter.setSplit(input);
+        try (OldTrackedReader reader = new OldTrackedReader(conf, input, reporter)) {
+            MapRunnable runner = ReflectionUtils.newInstance(conf.getMapRunnerClass(), conf);
+            runner.run(reader, output, reporter);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+package org.tegula.hadoop.task;
+
+import java.io.Closeable;
+import java.io.IOException;
+import org.apache.hadoop.mapred.Counters;
+import org.apache.hadoop.mapred.RecordWriter;
+import org.apache.hadoop.mapreduce.TaskCounter;
+import org.apache.hadoop.mapreduce.lib.output.FileOutputFormatCounter;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** A program's record writer of the {@code mapred} interface, counted. */
+@SuppressWarnings({"unchecked", "rawtypes"})
+final class OldTrackedWriter implements Closeable {
+    private static final Logger LOG = LoggerFactory.getLogger(OldTrackedWriter.class);
+
+    private final TaskReporter reporter;
+    private final TrafficMeter meter;
+    private final Counters.Counter bytes;
+    private final Counters.Counter records;
+    private RecordWriter real;
+
+    /** Opens a record writer. */
+    interface Opening {
+        RecordWriter open() throws IOException;
+    }
+
+    OldTrackedWriter(Opening opening, TrafficMeter meter, TaskReporter reporter, TaskCounter counter)
+            throws IOException {
+        this.reporter = reporter;
+        this.meter = meter;
+        bytes = reporter.getCounter(FileOutputFormatCounter.BYTES_WRITTEN);
+        records = reporter.getCounter(counter);
+        long before = meter.bytesWritten();
+        real = opening.open();
+        bytes.increment(meter.bytesWritten() - before);
+    }
+
+    synchronized void write(Object key, Object value) throws IOException {
+        reporter.check();
+        long before = meter.bytesWritten();
+        real.write(key, value);
+        bytes.increment(meter.bytesWritten() - before);
+        records.increment(1);
+        reporter.progress();
+    }
+
+    /** Closes the writer of a task that went well. */
+    synchronized void finish() throws IOException {
+        RecordWriter writer = real;
+        real = null;
+        long before = meter.bytesWritten();
+        writer.close(reporter);
+        bytes.increment(meter.bytesWritten() - before);
+    }
+
+    /** Closes the writer of a task that failed, whose output is aborted anyway. */
+    @Override
+    public synchronized void close() {
+        if (real != null) {
+            try {
+                real.close(reporter);
+            } catch (IOException | RuntimeException e) {
+                LOG.info("A record writer of a failed task could not be closed", e);
+            }
+        }
+    }
+}

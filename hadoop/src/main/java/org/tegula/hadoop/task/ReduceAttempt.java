@@ -1,0 +1,96 @@
+package org.tegula.hadoop.task;
+
+import java.io.IOException;
+import java.util.List;
+import org.apache.hadoop.io.DataInputBuffer;
+import org.apache.hadoop.io.RawComparator;
+import org.apache.hadoop.mapred.RawKeyValueIterator;
+import org.apache.hadoop.mapred.TaskAttemptID;
+import org.apache.hadoop.mapreduce.TaskCounter;
+import org.apache.hadoop.util.Progress;
+import org.tegula.hadoop.run.Merge;
+import org.tegula.hadoop.run.Run;
+
+/** One try at a reduce task, of either interface. */
+public abstract class ReduceAttempt extends Attempt {
+    private static final float SHUFFLED = 2f / 3;
+
+    private final List<Run> runs;
+    private final int maps;
+
+    ReduceAttempt(JobResources job, TaskAttemptID id, List<Run> runs, int maps) {
+        super(job, id);
+        this.runs = runs;
+        this.maps = maps;
+    }
+
+    /**
+     * An attempt of the interface that the job uses.
+     *
+     * @param job what it shares with others
+     * @param id its name
+     * @param runs of all map tasks, in their order
+     * @param maps how many map tasks there were
+     * @return an attempt that was not yet run
+     */
+    public static ReduceAttempt of(JobResources job, TaskAttemptID id, List<Run> runs, int maps) {
+        return job.conf().getUseNewReducer()
+                ? new NewReduceAttempt(job, id, runs, maps)
+                : new OldReduceAttempt(job, id, runs, maps);
+    }
+
+    @Override
+    final void work() throws Exception {
+        conf.setNumMapTasks(maps);
+        reporter.getCounter(TaskCounter.SHUFFLED_MAPS).increment(maps);
+        reporter.getCounter(TaskCounter.MERGED_MAP_OUTPUTS).increment(maps);
+        RawComparator<?> order = conf.getOutputKeyComparator();
+        try (Merge merge = Merge.open(runs, id.getTaskID().getId(), order, job.disk())) {
+            reporter.getCounter(TaskCounter.REDUCE_SHUFFLE_BYTES).increment(merge.totalBytes());
+            reporter.setProgress(SHUFFLED);
+            reduce(new Watched(merge));
+        }
+    }
+
+    abstract void reduce(RawKeyValueIterator input) throws IOException, InterruptedException, ClassNotFoundException;
+
+    /** Passes the merge's progress on, and ends a reduce that was told to stop. */
+    private final class Watched implements RawKeyValueIterator {
+        private final Merge merge;
+        private int steps;
+
+        Watched(Merge merge) {
+            this.merge = merge;
+        }
+
+        @Override
+        public boolean next() throws IOException {
+            reporter.check();
+            if ((++steps & 0x3FF) == 0) {
+                reporter.setProgress(
+                        SHUFFLED + (1 - SHUFFLED) * merge.getProgress().get());
+            }
+            return merge.next();
+        }
+
+        @Override
+        public DataInputBuffer getKey() {
+            return merge.getKey();
+        }
+
+        @Override
+        public DataInputBuffer getValue() {
+            return merge.getValue();
+        }
+
+        @Override
+        public Progress getProgress() {
+            return merge.getProgress();
+        }
+
+        @Override
+        public void close() throws IOException {
+            merge.close();
+        }
+    }
+}

@@ -1,0 +1,117 @@
+package org.tegula.hadoop.task;
+
+import org.apache.hadoop.mapred.Counters;
+import org.apache.hadoop.mapred.InputSplit;
+import org.apache.hadoop.mapred.JobConf;
+import org.apache.hadoop.mapred.Reporter;
+import org.apache.hadoop.mapred.Task;
+import org.apache.hadoop.mapreduce.StatusReporter;
+
+/** What one attempt says of itself: counters, progress, status. It also tells the attempt to stop. */
+public final class TaskReporter extends StatusReporter implements Reporter {
+    private final JobConf conf;
+    private final Counters counters = new Counters();
+    private volatile InputSplit split;
+    private volatile float progress;
+    private volatile String status = "";
+    private volatile long heardNanos = System.nanoTime();
+    private volatile boolean stopped;
+
+    TaskReporter(JobConf conf) {
+        this.conf = conf;
+    }
+
+    /** Asks the attempt to stop at its next record. */
+    void stop() {
+        stopped = true;
+    }
+
+    /** Ends an attempt that was asked to stop. */
+    void check() {
+        if (stopped) {
+            throw new AttemptStopped();
+        }
+    }
+
+    /**
+     * All counters of the attempt, which go on counting.
+     *
+     * @return the counters themselves
+     */
+    public Counters counters() {
+        return counters;
+    }
+
+    /**
+     * When the attempt last gave a sign of life.
+     *
+     * @return a time of {@link System#nanoTime}
+     */
+    public long heardNanos() {
+        return heardNanos;
+    }
+
+    /**
+     * What the program last said of itself.
+     *
+     * @return its words
+     */
+    public String status() {
+        return status;
+    }
+
+    void setSplit(InputSplit split) {
+        this.split = split;
+    }
+
+    void setProgress(float progress) {
+        this.progress = Math.max(0, Math.min(1, progress));
+        progress();
+    }
+
+    @Override
+    public void progress() {
+        heardNanos = System.nanoTime();
+    }
+
+    @Override
+    public float getProgress() {
+        return progress;
+    }
+
+    @Override
+    public void setStatus(String text) {
+        status = Task.normalizeStatus(text, conf);
+        progress();
+    }
+
+    @Override
+    public Counters.Counter getCounter(Enum<?> name) {
+        return counters.findCounter(name);
+    }
+
+    @Override
+    public Counters.Counter getCounter(String group, String name) {
+        return counters.findCounter(group, name);
+    }
+
+    @Override
+    public void incrCounter(Enum<?> key, long amount) {
+        counters.incrCounter(key, amount);
+        progress();
+    }
+
+    @Override
+    public void incrCounter(String group, String counter, long amount) {
+        counters.incrCounter(group, counter, amount);
+        progress();
+    }
+
+    @Override
+    public InputSplit getInputSplit() {
+        if (split == null) {
+            throw new UnsupportedOperationException("Input only available on map");
+        }
+        return split;
+    }
+}
