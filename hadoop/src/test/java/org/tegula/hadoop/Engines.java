@@ -1,0 +1,50 @@
+package org.tegula.hadoop;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.mapreduce.Job;
+import org.apache.hadoop.mapreduce.MRConfig;
+
+/** The engine under test, and the one that says what is right. */
+enum Engines {
+    LOCAL("local"),
+    TEGULA("tegula");
+
+    private final String framework;
+
+    Engines(String framework) {
+        this.framework = framework;
+    }
+
+    /** A configuration of which everything temporary is in a folder, and which does not wait between polls. */
+    Configuration conf(Path temporary) {
+        Configuration conf = new Configuration();
+        settings(temporary).forEach(conf::set);
+        return conf;
+    }
+
+    /** The same as options of a command line. */
+    List<String> options(Path temporary) {
+        List<String> options = new ArrayList<>();
+        settings(temporary).forEach((name, value) -> {
+            options.add("-D");
+            options.add(name + "=" + value);
+        });
+        return options;
+    }
+
+    private Map<String, String> settings(Path temporary) {
+        return Map.of(
+                MRConfig.FRAMEWORK_NAME,
+                framework,
+                "hadoop.tmp.dir",
+                temporary.resolve(framework).toString(),
+                Job.PROGRESS_MONITOR_POLL_INTERVAL_KEY,
+                "10",
+                Job.COMPLETION_POLL_INTERVAL_KEY,
+                "10");
+    }
+}
