@@ -92,7 +92,7 @@ final class TaskState {
         if (status == TIPStatus.COMPLETE) {
             return 1;
         }
-        return status == TIPStatus.RUNNING ? attempt.reporter().getProgress() : 0;
+        return status == TIPStatus.RUNNING ? attempt.reporter().lastProgress() : 0;
     }
 
     synchronized TaskReport report() {

@@ -25,7 +25,6 @@ public final class Merge implements RawKeyValueIterator, Closeable {
     private final DataInputBuffer value = new DataInputBuffer();
     private final Progress progress = new Progress();
     private long seenBytes;
-    private int steps;
 
     private Merge(MergeQueue queue, List<Run> merged, long totalBytes) {
         this.queue = queue;
@@ -98,15 +97,11 @@ public final class Merge implements RawKeyValueIterator, Closeable {
     public boolean next() throws IOException {
         RunCursor at = queue.advance();
         if (at == null) {
-            progress.set(1);
             return false;
         }
         key.reset(at.bytes, at.keyStart, at.keyLength);
         value.reset(at.bytes, at.valueStart(), at.valueLength);
         seenBytes += RunWriter.recordBytes(at.keyLength, at.valueLength);
-        if ((++steps & 0x3FF) == 0) {
-            progress.set((float) seenBytes / totalBytes);
-        }
         return true;
     }
 
@@ -122,7 +117,17 @@ public final class Merge implements RawKeyValueIterator, Closeable {
 
     @Override
     public Progress getProgress() {
+        progress.set(fraction());
         return progress;
+    }
+
+    /**
+     * How much was read.
+     *
+     * @return from 0 to 1
+     */
+    public float fraction() {
+        return totalBytes == 0 ? 1 : (float) seenBytes / totalBytes;
     }
 
     /**

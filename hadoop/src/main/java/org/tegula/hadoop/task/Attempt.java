@@ -81,7 +81,8 @@ public abstract class Attempt {
             reporter.getCounter(TaskCounter.COMMITTED_HEAP_BYTES)
                     .setValue(Runtime.getRuntime().totalMemory());
         }
-        reporter.setProgress(1);
+        reporter.setPosition(() -> 1);
+        reporter.updateProgress();
     }
 
     abstract void work() throws Exception;

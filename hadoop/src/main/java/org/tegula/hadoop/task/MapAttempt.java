@@ -5,6 +5,8 @@ import java.util.List;
 import org.apache.hadoop.mapred.TaskAttemptID;
 import org.apache.hadoop.mapreduce.TaskCounter;
 import org.apache.hadoop.mapreduce.split.JobSplit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.tegula.hadoop.collect.CollectContext;
 import org.tegula.hadoop.collect.Collector;
 import org.tegula.hadoop.combine.Combiner;
@@ -12,6 +14,9 @@ import org.tegula.hadoop.run.Run;
 
 /** One try at a map task, of either interface. */
 public abstract class MapAttempt extends Attempt {
+    private static final Logger LOG = LoggerFactory.getLogger(MapAttempt.class);
+    private static final float MAP_SHARE = 0.667f;
+
     final JobSplit.TaskSplitIndex split;
     private List<Run> output = List.of();
 
@@ -66,6 +71,24 @@ public abstract class MapAttempt extends Attempt {
             }
         }
         reporter.getCounter(TaskCounter.MAP_OUTPUT_MATERIALIZED_BYTES).increment(bytes);
+    }
+
+    /** Something that knows how much of the input was read. */
+    interface Position {
+        float get() throws IOException, InterruptedException;
+    }
+
+    /** Takes progress from the input; if there is a reduce, what follows the map counts as a third, as in Hadoop. */
+    final void watch(Position position) {
+        float share = conf.getNumReduceTasks() == 0 ? 1 : MAP_SHARE;
+        reporter.setPosition(() -> {
+            try {
+                return share * position.get();
+            } catch (IOException | InterruptedException e) {
+                LOG.debug("{} does not know its progress", id, e);
+                return reporter.lastProgress();
+            }
+        });
     }
 
     abstract void mapToOutput() throws IOException, InterruptedException, ClassNotFoundException;

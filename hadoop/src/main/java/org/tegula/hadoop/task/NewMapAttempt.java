@@ -70,6 +70,7 @@ final class NewMapAttempt extends MapAttempt {
             Mapper.Context mapContext = new WrappedMapper()
                     .getMapContext(new MapContextImpl(conf, id, reader, output, committer, reporter, input));
             reader.initialize(input, mapContext);
+            watch(reader::getProgress);
             mapper.run(mapContext);
         }
     }

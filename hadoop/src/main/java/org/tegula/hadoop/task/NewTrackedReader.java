@@ -50,7 +50,7 @@ final class NewTrackedReader extends RecordReader<Object, Object> {
         bytesRead += meter.bytesRead() - before;
         if (found && (++recordsRead & 0x3FF) == 0) {
             count();
-            reporter.setProgress(real.getProgress());
+            reporter.updateProgress();
         }
         return found;
     }

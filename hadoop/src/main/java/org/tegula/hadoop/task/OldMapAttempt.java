@@ -67,6 +67,7 @@ final class OldMapAttempt extends MapAttempt {
         }
         reporter.setSplit(input);
         try (OldTrackedReader reader = new OldTrackedReader(conf, input, reporter)) {
+            watch(reader::getProgress);
             MapRunnable runner = ReflectionUtils.newInstance(conf.getMapRunnerClass(), conf);
             runner.run(reader, output, reporter);
         }

@@ -40,7 +40,7 @@ final class OldTrackedReader implements RecordReader<Object, Object>, Closeable 
         bytesRead += meter.bytesRead() - before;
         if (found && (++recordsRead & 0x3FF) == 0) {
             count();
-            reporter.setProgress(real.getProgress());
+            reporter.updateProgress();
         }
         return found;
     }

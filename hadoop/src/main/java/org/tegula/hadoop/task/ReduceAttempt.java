@@ -47,7 +47,7 @@ public abstract class ReduceAttempt extends Attempt {
         RawComparator<?> order = conf.getOutputKeyComparator();
         try (Merge merge = Merge.open(runs, id.getTaskID().getId(), order, job.disk())) {
             reporter.getCounter(TaskCounter.REDUCE_SHUFFLE_BYTES).increment(merge.totalBytes());
-            reporter.setProgress(SHUFFLED);
+            reporter.setPosition(() -> SHUFFLED + (1 - SHUFFLED) * merge.fraction());
             reduce(new Watched(merge));
         }
     }
@@ -67,8 +67,7 @@ public abstract class ReduceAttempt extends Attempt {
         public boolean next() throws IOException {
             reporter.check();
             if ((++steps & 0x3FF) == 0) {
-                reporter.setProgress(
-                        SHUFFLED + (1 - SHUFFLED) * merge.getProgress().get());
+                reporter.updateProgress();
             }
             return merge.next();
         }

@@ -1,5 +1,6 @@
 package org.tegula.hadoop.task;
 
+import java.util.function.DoubleSupplier;
 import org.apache.hadoop.mapred.Counters;
 import org.apache.hadoop.mapred.InputSplit;
 import org.apache.hadoop.mapred.JobConf;
@@ -12,6 +13,7 @@ public final class TaskReporter extends StatusReporter implements Reporter {
     private final JobConf conf;
     private final Counters counters = new Counters();
     private volatile InputSplit split;
+    private volatile DoubleSupplier position = () -> 0;
     private volatile float progress;
     private volatile String status = "";
     private volatile long heardNanos = System.nanoTime();
@@ -64,9 +66,28 @@ public final class TaskReporter extends StatusReporter implements Reporter {
         this.split = split;
     }
 
-    void setProgress(float progress) {
-        this.progress = Math.max(0, Math.min(1, progress));
+    /**
+     * Tells where progress can be asked for.
+     *
+     * @param source a number from 0 to 1; it is asked in threads of the task alone
+     */
+    void setPosition(DoubleSupplier source) {
+        position = source;
+    }
+
+    /** Looks how far the task is, for those who ask from outside. */
+    void updateProgress() {
+        progress = Math.max(0, Math.min(1, (float) position.getAsDouble()));
         progress();
+    }
+
+    /**
+     * How far the task was when it last looked.
+     *
+     * @return from 0 to 1
+     */
+    public float lastProgress() {
+        return progress;
     }
 
     @Override
@@ -76,6 +97,7 @@ public final class TaskReporter extends StatusReporter implements Reporter {
 
     @Override
     public float getProgress() {
+        updateProgress();
         return progress;
     }
 

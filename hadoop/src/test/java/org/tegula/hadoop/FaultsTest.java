@@ -1,0 +1,337 @@
+package org.tegula.hadoop;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.io.IntWritable;
+import org.apache.hadoop.io.LongWritable;
+import org.apache.hadoop.io.Text;
+import org.apache.hadoop.mapred.FileAlreadyExistsException;
+import org.apache.hadoop.mapreduce.InputSplit;
+import org.apache.hadoop.mapreduce.Job;
+import org.apache.hadoop.mapreduce.JobContext;
+import org.apache.hadoop.mapreduce.JobCounter;
+import org.apache.hadoop.mapreduce.JobStatus;
+import org.apache.hadoop.mapreduce.Mapper;
+import org.apache.hadoop.mapreduce.OutputCommitter;
+import org.apache.hadoop.mapreduce.Partitioner;
+import org.apache.hadoop.mapreduce.RecordReader;
+import org.apache.hadoop.mapreduce.RecordWriter;
+import org.apache.hadoop.mapreduce.Reducer;
+import org.apache.hadoop.mapreduce.TaskAttemptContext;
+import org.apache.hadoop.mapreduce.TaskCompletionEvent;
+import org.apache.hadoop.mapreduce.TaskType;
+import org.apache.hadoop.mapreduce.lib.input.InvalidInputException;
+import org.apache.hadoop.mapreduce.lib.input.TextInputFormat;
+import org.apache.hadoop.mapreduce.lib.output.FileOutputCommitter;
+import org.apache.hadoop.mapreduce.lib.output.TextOutputFormat;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.tegula.hadoop.engine.Engine;
+
+/** What goes wrong in a program fails its job, as on Hadoop: named, without output, and without harm to the next job. */
+@Timeout(120)
+class FaultsTest {
+    private static final AtomicInteger CALLS = new AtomicInteger();
+
+    @TempDir
+    Path folder;
+
+    private Configuration conf;
+    private Path out;
+
+    @BeforeEach
+    void writeInput() throws IOException {
+        CALLS.set(0);
+        conf = Engines.TEGULA.conf(folder.resolve("tmp"));
+        out = folder.resolve("out");
+        Files.writeString(folder.resolve("in.txt"), "one two two\nthree three three\n");
+    }
+
+    @AfterEach
+    void theEngineIsAsBefore() throws Exception {
+        assertEquals(0, Engine.shared(conf).memory().usedBytes());
+        Job next = Jobs.wordCount(conf, folder.resolve("in.txt"), folder.resolve("next"));
+        assertTrue(next.waitForCompletion(false));
+        assertEquals("one\t1\nthree\t3\ntwo\t2\n", Files.readString(folder.resolve("next/part-r-00000")));
+    }
+
+    private Job job() throws IOException {
+        return Jobs.wordCount(conf, folder.resolve("in.txt"), out);
+    }
+
+    /** Where a program may throw. */
+    enum Place {
+        MAPPER {
+            @Override
+            void spoil(Job job) {
+                job.setMapperClass(BadMapper.class);
+            }
+        },
+        PARTITIONER {
+            @Override
+            void spoil(Job job) {
+                job.setNumReduceTasks(2);
+                job.setPartitionerClass(BadPartitioner.class);
+            }
+        },
+        COMPARATOR {
+            @Override
+            void spoil(Job job) {
+                job.setSortComparatorClass(BadComparator.class);
+            }
+        },
+        COMBINER {
+            @Override
+            void spoil(Job job) {
+                job.setCombinerClass(BadReducer.class);
+            }
+        },
+        REDUCER {
+            @Override
+            void spoil(Job job) {
+                job.setReducerClass(BadReducer.class);
+            }
+        },
+        READER {
+            @Override
+            void spoil(Job job) {
+                job.setInputFormatClass(BadInput.class);
+            }
+        },
+        WRITER {
+            @Override
+            void spoil(Job job) {
+                job.setOutputFormatClass(BadOutput.class);
+            }
+        },
+        TASK_COMMIT {
+            @Override
+            void spoil(Job job) {
+                job.setOutputFormatClass(BadTaskCommit.class);
+            }
+        };
+
+        abstract void spoil(Job job);
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void failsTheJobAfterAsManyAttemptsAsItIsAllowed(Place place) throws Exception {
+        conf.setInt("mapreduce.map.maxattempts", 2);
+        conf.setInt("mapreduce.reduce.maxattempts", 2);
+        Job job = job();
+        place.spoil(job);
+        assertFalse(job.waitForCompletion(false));
+        assertEquals(JobStatus.State.FAILED, job.getJobState());
+        assertTrue(job.getStatus().getFailureInfo().contains("spoiled"), job.getStatus().getFailureInfo());
+        long failed = job.getCounters().findCounter(JobCounter.NUM_FAILED_MAPS).getValue()
+                + job.getCounters().findCounter(JobCounter.NUM_FAILED_REDUCES).getValue();
+        assertEquals(2, failed);
+        assertEquals(Set.of(), Trees.read(out).keySet());
+        TaskCompletionEvent[] events = job.getTaskCompletionEvents(0, 10);
+        TaskCompletionEvent last = events[events.length - 1];
+        assertEquals(TaskCompletionEvent.Status.TIPFAILED, last.getStatus());
+        assertTrue(job.getTaskDiagnostics(last.getTaskAttemptId())[0].contains("spoiled"));
+    }
+
+    @Test
+    void failsTheJobIfItCannotBeCommitted() throws Exception {
+        Job job = job();
+        job.setOutputFormatClass(BadJobCommit.class);
+        assertFalse(job.waitForCompletion(false));
+        assertTrue(job.getStatus().getFailureInfo().contains("spoiled"));
+        assertFalse(Files.exists(out.resolve("_SUCCESS")));
+    }
+
+    @Test
+    void triesATaskAgainAndCountsOnlyTheAttemptThatSucceeded() throws Exception {
+        Job job = job();
+        job.setMapperClass(FailsOnce.class);
+        assertTrue(job.waitForCompletion(false));
+        assertEquals(1, job.getCounters().findCounter("test", "maps").getValue());
+        assertEquals(1, job.getCounters().findCounter(JobCounter.NUM_FAILED_MAPS).getValue());
+        assertEquals("attempt", job.getTaskReports(TaskType.MAP)[0].getSuccessfulTaskAttemptId()
+                .toString().substring(0, 7));
+    }
+
+    @Test
+    void refusesMissingInputAndExistingOutput() throws Exception {
+        Job missing = Jobs.wordCount(conf, folder.resolve("nowhere"), out);
+        assertThrows(InvalidInputException.class, () -> missing.waitForCompletion(false));
+        Files.createDirectories(out);
+        Job existing = job();
+        assertThrows(FileAlreadyExistsException.class, () -> existing.waitForCompletion(false));
+    }
+
+    @Test
+    void namesAClassThatIsMissing() throws Exception {
+        conf.setInt("mapreduce.map.maxattempts", 1);
+        Job job = job();
+        job.getConfiguration().set("mapreduce.job.map.class", "org.example.Nowhere");
+        assertFalse(job.waitForCompletion(false));
+        assertTrue(job.getStatus().getFailureInfo().contains("org.example.Nowhere"));
+    }
+
+    @Test
+    void refusesAKeyOfAnotherType() throws Exception {
+        conf.setInt("mapreduce.map.maxattempts", 1);
+        Job job = job();
+        job.setMapOutputKeyClass(LongWritable.class);
+        assertFalse(job.waitForCompletion(false));
+        assertTrue(job.getStatus().getFailureInfo().contains("Type mismatch in key from map"));
+    }
+
+    @Test
+    void killsAJobThatNeverReturns() throws Exception {
+        Job job = job();
+        job.setMapperClass(Sleeper.class);
+        job.submit();
+        while (CALLS.get() == 0) {
+            Thread.sleep(5);
+        }
+        job.killJob();
+        while (!job.isComplete()) {
+            Thread.sleep(5);
+        }
+        assertEquals(JobStatus.State.KILLED, job.getJobState());
+        assertEquals(Set.of(), Trees.read(out).keySet());
+    }
+
+    @Test
+    void killsAnAttemptAndTriesItsTaskAgain() throws Exception {
+        Job job = job();
+        job.setMapperClass(SleepsOnce.class);
+        job.submit();
+        while (CALLS.get() == 0) {
+            Thread.sleep(5);
+        }
+        job.killTask(job.getTaskReports(TaskType.MAP)[0].getRunningTaskAttemptIds().iterator().next());
+        assertTrue(job.waitForCompletion(false));
+        assertEquals(1, job.getCounters().findCounter(JobCounter.NUM_KILLED_MAPS).getValue());
+    }
+
+    @Test
+    void givesUpAnAttemptThatGivesNoSignOfLife() throws Exception {
+        conf.setInt("mapreduce.task.timeout", 1500);
+        conf.setInt("mapreduce.map.maxattempts", 1);
+        Job job = job();
+        job.setMapperClass(Sleeper.class);
+        assertFalse(job.waitForCompletion(false));
+        assertTrue(job.getStatus().getFailureInfo().contains("failed to report status"));
+    }
+
+    static class BadMapper extends Mapper<LongWritable, Text, Text, IntWritable> {
+        @Override
+        protected void map(LongWritable key, Text value, Context context) {
+            throw new IllegalStateException("spoiled");
+        }
+    }
+
+    static class FailsOnce extends Jobs.Words {
+        @Override
+        protected void setup(Context context) {
+            context.getCounter("test", "maps").increment(1);
+            if (CALLS.getAndIncrement() == 0) {
+                throw new IllegalStateException("the first time");
+            }
+        }
+    }
+
+    static class Sleeper extends Jobs.Words {
+        @Override
+        protected void setup(Context context) throws InterruptedException {
+            CALLS.incrementAndGet();
+            Thread.sleep(600_000);
+        }
+    }
+
+    static class SleepsOnce extends Jobs.Words {
+        @Override
+        protected void setup(Context context) throws InterruptedException {
+            if (CALLS.getAndIncrement() == 0) {
+                Thread.sleep(600_000);
+            }
+        }
+    }
+
+    static class BadPartitioner extends Partitioner<Text, IntWritable> {
+        @Override
+        public int getPartition(Text key, IntWritable value, int partitions) {
+            throw new IllegalStateException("spoiled");
+        }
+    }
+
+    static class BadComparator extends Text.Comparator {
+        @Override
+        public int compare(byte[] b1, int s1, int l1, byte[] b2, int s2, int l2) {
+            throw new IllegalStateException("spoiled");
+        }
+    }
+
+    static class BadReducer extends Reducer<Text, IntWritable, Text, IntWritable> {
+        @Override
+        protected void reduce(Text key, Iterable<IntWritable> values, Context context) throws IOException {
+            throw new IOException("spoiled");
+        }
+    }
+
+    static class BadInput extends TextInputFormat {
+        @Override
+        public RecordReader<LongWritable, Text> createRecordReader(InputSplit split, TaskAttemptContext context) {
+            throw new IllegalStateException("spoiled");
+        }
+    }
+
+    static class BadOutput extends TextOutputFormat<Text, IntWritable> {
+        @Override
+        public RecordWriter<Text, IntWritable> getRecordWriter(TaskAttemptContext context) {
+            return new RecordWriter<>() {
+                @Override
+                public void write(Text key, IntWritable value) throws IOException {
+                    throw new IOException("spoiled");
+                }
+
+                @Override
+                public void close(TaskAttemptContext ignored) {}
+            };
+        }
+    }
+
+    static class BadTaskCommit extends TextOutputFormat<Text, IntWritable> {
+        @Override
+        public synchronized OutputCommitter getOutputCommitter(TaskAttemptContext context) throws IOException {
+            return new FileOutputCommitter(getOutputPath(context), context) {
+                @Override
+                public void commitTask(TaskAttemptContext task) throws IOException {
+                    throw new IOException("spoiled");
+                }
+            };
+        }
+    }
+
+    static class BadJobCommit extends TextOutputFormat<Text, IntWritable> {
+        @Override
+        public synchronized OutputCommitter getOutputCommitter(TaskAttemptContext context) throws IOException {
+            return new FileOutputCommitter(getOutputPath(context), context) {
+                @Override
+                public void commitJob(JobContext job) throws IOException {
+                    throw new IOException("spoiled");
+                }
+            };
+        }
+    }
+}
