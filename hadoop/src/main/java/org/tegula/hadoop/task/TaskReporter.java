@@ -19,7 +19,12 @@ public final class TaskReporter extends StatusReporter implements Reporter {
     private volatile long heardNanos = System.nanoTime();
     private volatile boolean stopped;
 
-    TaskReporter(JobConf conf) {
+    /**
+     * The reporter of an attempt that has done nothing yet.
+     *
+     * @param conf limits how long a status may be
+     */
+    public TaskReporter(JobConf conf) {
         this.conf = conf;
     }
 
