@@ -1,6 +1,6 @@
 package org.tegula.hadoop.collect;
 
-import org.apache.hadoop.io.DataInputBuffer;
+import org.tegula.hadoop.combine.BytesIn;
 import org.tegula.hadoop.combine.Groups;
 
 /** Some keys of a table with their waiting values, as groups for a combiner. */
@@ -8,6 +8,7 @@ final class ChainedGroups implements Groups {
     private final KeyTable table;
     private final ValueChains<?> chains;
     private final int[] entries;
+    private final int[] newest;
     private final int end;
     private int rank;
     private int entry = ValueChains.NONE;
@@ -16,11 +17,13 @@ final class ChainedGroups implements Groups {
 
     /**
      * @param entries numbers of keys, of which those from one rank to another are meant
+     * @param newest the newest link of each, in the same order
      */
-    ChainedGroups(KeyTable table, ValueChains<?> chains, int[] entries, int from, int to) {
+    ChainedGroups(KeyTable table, ValueChains<?> chains, int[] entries, int[] newest, int from, int to) {
         this.table = table;
         this.chains = chains;
         this.entries = entries;
+        this.newest = newest;
         this.rank = from;
         this.end = to;
     }
@@ -46,7 +49,7 @@ final class ChainedGroups implements Groups {
             return false;
         }
         link = next;
-        next = chains.next(link);
+        next = chains.before(link);
         return true;
     }
 
@@ -56,12 +59,12 @@ final class ChainedGroups implements Groups {
     }
 
     @Override
-    public void key(DataInputBuffer buffer) {
+    public void key(BytesIn buffer) {
         buffer.reset(table.keys().bytes(), table.keyStart(entry), table.keyLength(entry));
     }
 
     @Override
-    public void value(DataInputBuffer buffer) {
+    public void value(BytesIn buffer) {
         buffer.reset(chains.bytes(), chains.valueStart(link), chains.valueLength(link));
     }
 
@@ -78,6 +81,6 @@ final class ChainedGroups implements Groups {
     @Override
     public void seek(int position) {
         link = position;
-        next = position == ValueChains.NONE ? chains.first(entry) : chains.next(position);
+        next = position == ValueChains.NONE ? newest[rank - 1] : chains.before(position);
     }
 }

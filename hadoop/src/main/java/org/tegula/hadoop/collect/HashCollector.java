@@ -2,7 +2,6 @@ package org.tegula.hadoop.collect;
 
 import java.io.IOException;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import org.apache.hadoop.io.serializer.Serializer;
 import org.apache.hadoop.mapred.Counters;
@@ -12,6 +11,7 @@ import org.apache.hadoop.util.IndexedSorter;
 import org.apache.hadoop.util.QuickSort;
 import org.apache.hadoop.util.ReflectionUtils;
 import org.tegula.hadoop.memory.Arena;
+import org.tegula.hadoop.memory.Ints;
 import org.tegula.hadoop.run.Run;
 import org.tegula.hadoop.run.RunWriter;
 
@@ -23,8 +23,8 @@ import org.tegula.hadoop.run.RunWriter;
  * equal, too; then the combiner is not shown all values of a key at once, which Hadoop does not promise either.
  */
 final class HashCollector<K, V> implements Collector<K, V> {
-    /** So much waits at first: it stays in the processor's cache. */
-    private static final int FIRST_WAITING_BYTES = 1 << 20;
+    /** So much waits at first: a few hundred thousand values, so that the combiner is called for many at once. */
+    private static final int FIRST_WAITING_BYTES = 1 << 22;
 
     private final CollectContext<K, V> context;
     private final int partitions;
@@ -68,8 +68,11 @@ final class HashCollector<K, V> implements Collector<K, V> {
         types.check(key, value, partition);
         int start = table.keys().length();
         keys.serialize(key);
-        pairBytes += table.keys().length() - start;
-        pairBytes += waiting.append(table.entry(start, partition), value);
+        int keyBytes = table.keys().length() - start;
+        int entry = table.entry(start, partition);
+        int link = waiting.append(table.newest(entry), value);
+        table.setNewest(entry, link);
+        pairBytes += keyBytes + waiting.valueLength(link);
         pairs++;
         if (waiting.length() >= waitingBytes) {
             makeRoom();
@@ -103,15 +106,15 @@ final class HashCollector<K, V> implements Collector<K, V> {
 
     /** Lets the combiner see every key, or only those with several values. */
     private void combine(boolean all) throws IOException, InterruptedException {
-        waiting.require(table.count());
         combined.clear();
-        combined.require(table.count());
-        int[] entries = new int[table.count()];
-        int[] ends = byPartition(entries, all);
+        int[] ends = countByPartition(all);
+        int[] entries = new int[ends[partitions - 1]];
+        int[] newest = new int[entries.length];
+        order(all, ends.clone(), entries, newest);
         for (int partition = 0; partition < partitions; partition++) {
             int from = partition == 0 ? 0 : ends[partition - 1];
             if (from < ends[partition]) {
-                ChainedGroups groups = new ChainedGroups(table, waiting, entries, from, ends[partition]);
+                ChainedGroups groups = new ChainedGroups(table, waiting, entries, newest, from, ends[partition]);
                 int number = partition;
                 context.combiner().combine(groups, (key, value) -> keep(groups.entry(), key, value, number));
             }
@@ -122,30 +125,39 @@ final class HashCollector<K, V> implements Collector<K, V> {
         strays.moveTo(table, waiting);
     }
 
-    /** Puts the keys that are to be combined in the order of partitions; takes over the others' values. */
-    private int[] byPartition(int[] entries, boolean all) {
+    private boolean isCombined(int link, boolean all) {
+        return link != ValueChains.NONE && (all || waiting.before(link) != ValueChains.NONE);
+    }
+
+    /** How many keys are to be combined, up to the end of each partition. */
+    private int[] countByPartition(boolean all) {
         int[] ends = new int[partitions];
-        for (int entry = 0; entry < entries.length; entry++) {
-            if (!all && waiting.isSingle(entry)) {
-                int link = waiting.first(entry);
-                if (link != ValueChains.NONE) {
-                    combined.append(entry, waiting.bytes(), waiting.valueStart(link), waiting.valueLength(link));
-                }
-            } else if (waiting.first(entry) != ValueChains.NONE) {
+        for (int entry = 0; entry < table.count(); entry++) {
+            if (isCombined(table.newest(entry), all)) {
                 ends[table.partition(entry)]++;
             }
         }
-        int[] next = new int[partitions];
         for (int partition = 1; partition < partitions; partition++) {
-            next[partition] = ends[partition - 1];
             ends[partition] += ends[partition - 1];
         }
-        for (int entry = 0; entry < entries.length; entry++) {
-            if (waiting.first(entry) != ValueChains.NONE && (all || !waiting.isSingle(entry))) {
-                entries[next[table.partition(entry)]++] = entry;
+        return ends;
+    }
+
+    /** Takes the keys that are to be combined out of the table, by partition; the others' values are taken over. */
+    private void order(boolean all, int[] ends, int[] entries, int[] newest) {
+        for (int entry = table.count() - 1; entry >= 0; entry--) {
+            int link = table.newest(entry);
+            if (isCombined(link, all)) {
+                int rank = --ends[table.partition(entry)];
+                entries[rank] = entry;
+                newest[rank] = link;
+                table.setNewest(entry, ValueChains.NONE);
+            } else if (link != ValueChains.NONE) {
+                int copy = combined.append(
+                        ValueChains.NONE, waiting.bytes(), waiting.valueStart(link), waiting.valueLength(link));
+                table.setNewest(entry, copy);
             }
         }
-        return ends;
     }
 
     /** Takes what the combiner emits: mostly the key that it was given. */
@@ -154,16 +166,16 @@ final class HashCollector<K, V> implements Collector<K, V> {
         emittedKey.truncate(0);
         emittedKeys.serialize(key);
         if (entry != ValueChains.NONE && isKey(entry)) {
-            combined.append(entry, value);
+            table.setNewest(entry, combined.append(table.newest(entry), value));
         } else {
             strays.add(key, value, partition);
         }
     }
 
     private boolean isKey(int entry) {
-        int start = table.keyStart(entry);
-        int end = start + table.keyLength(entry);
-        return Arrays.equals(table.keys().bytes(), start, end, emittedKey.bytes(), 0, emittedKey.length());
+        int length = table.keyLength(entry);
+        return length == emittedKey.length()
+                && Ints.equal(table.keys().bytes(), table.keyStart(entry), emittedKey.bytes(), 0, length);
     }
 
     /** Combines all that is there, sorts it, writes it to a run, and begins anew. */
@@ -178,10 +190,9 @@ final class HashCollector<K, V> implements Collector<K, V> {
         combine(true);
         Records records = new Records(context.conf().getOutputKeyComparator());
         long bytes = 0;
-        waiting.require(table.count());
         for (int entry = 0; entry < table.count(); entry++) {
             records.add(table.keyStart(entry), table.keyLength(entry), table.partition(entry));
-            for (int link = waiting.first(entry); link != ValueChains.NONE; link = waiting.next(link)) {
+            for (int link = table.newest(entry); link != ValueChains.NONE; link = waiting.before(link)) {
                 bytes += RunWriter.recordBytes(table.keyLength(entry), waiting.valueLength(link));
             }
         }
@@ -198,7 +209,7 @@ final class HashCollector<K, V> implements Collector<K, V> {
     }
 
     private void write(int entry, RunWriter writer) throws IOException {
-        for (int link = waiting.first(entry); link != ValueChains.NONE; link = waiting.next(link)) {
+        for (int link = table.newest(entry); link != ValueChains.NONE; link = waiting.before(link)) {
             writer.append(
                     table.partition(entry),
                     table.keys().bytes(),

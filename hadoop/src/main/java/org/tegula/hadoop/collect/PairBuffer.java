@@ -1,7 +1,7 @@
 package org.tegula.hadoop.collect;
 
 import java.io.IOException;
-import org.apache.hadoop.io.DataInputBuffer;
+import org.tegula.hadoop.combine.BytesIn;
 import org.apache.hadoop.io.RawComparator;
 import org.apache.hadoop.io.serializer.Serializer;
 import org.apache.hadoop.mapred.JobConf;
@@ -103,7 +103,8 @@ final class PairBuffer<K, V> {
             int start = records.keyStart(record);
             int length = records.keyLength(record);
             int entry = table.entry(bytes.bytes(), start, length, records.partition(record));
-            chains.append(entry, bytes.bytes(), start + length, valueLength(record));
+            int link = chains.append(table.newest(entry), bytes.bytes(), start + length, valueLength(record));
+            table.setNewest(entry, link);
         }
         clear();
     }
@@ -182,13 +183,13 @@ final class PairBuffer<K, V> {
         }
 
         @Override
-        public void key(DataInputBuffer buffer) {
+        public void key(BytesIn buffer) {
             int record = records.at(at);
             buffer.reset(bytes.bytes(), records.keyStart(record), records.keyLength(record));
         }
 
         @Override
-        public void value(DataInputBuffer buffer) {
+        public void value(BytesIn buffer) {
             int record = records.at(at);
             int start = records.keyStart(record) + records.keyLength(record);
             buffer.reset(bytes.bytes(), start, ends[record] - start);

@@ -1,7 +1,6 @@
 package org.tegula.hadoop.combine;
 
 import java.io.IOException;
-import org.apache.hadoop.io.DataInputBuffer;
 
 /** Serialised pairs in groups, as a combiner sees them. All of a group stays in memory while it is read. */
 public interface Groups {
@@ -32,14 +31,14 @@ public interface Groups {
      *
      * @param buffer to be read from
      */
-    void key(DataInputBuffer buffer);
+    void key(BytesIn buffer);
 
     /**
      * Points a buffer at the pair's value.
      *
      * @param buffer to be read from
      */
-    void value(DataInputBuffer buffer);
+    void value(BytesIn buffer);
 
     /**
      * Whether all pairs of a group have one key.

@@ -1,7 +1,6 @@
 package org.tegula.hadoop.combine;
 
 import java.io.IOException;
-import org.apache.hadoop.io.DataInputBuffer;
 import org.apache.hadoop.io.serializer.Deserializer;
 import org.apache.hadoop.io.serializer.SerializationFactory;
 import org.apache.hadoop.mapred.Counters;
@@ -11,7 +10,7 @@ import org.apache.hadoop.mapred.JobConf;
 final class PairReader<K, V> {
     private final Groups groups;
     private final Counters.Counter pairs;
-    private final DataInputBuffer buffer = new DataInputBuffer();
+    private final BytesIn buffer = new BytesIn();
     private final Deserializer<K> keys;
     private final Deserializer<V> values;
     private K key;

@@ -59,14 +59,15 @@ public final class Arena extends DataOutputStream {
     }
 
     /**
-     * Leaves room for an integer that {@link #setInt} fills in later.
+     * Leaves room that is filled in later.
      *
+     * @param bytes how much
      * @return its place
      */
-    public int skipInt() {
-        store.ensure(4);
+    public int skip(int bytes) {
+        store.ensure(bytes);
         int at = store.length;
-        store.length += 4;
+        store.length += bytes;
         return at;
     }
 
