@@ -32,11 +32,12 @@ NUMBER_INPUTS := picture.bmp points.bin lines.txt grid.npy square.npy large.npy 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run build test lint lint-rust lint-python miri loom bench bench-own bench-compare \
+.PHONY: help run build test test-rust test-hadoop lint lint-rust lint-python lint-hadoop miri loom \
+	bench bench-own bench-compare \
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
 	bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline \
-	bench-compressed bench-files bench-remote corpus clean test-emulators need-cargo need-emulators \
-	need-java need-lints need-miri need-python
+	bench-compressed bench-files bench-remote bench-hadoop corpus clean test-emulators \
+	need-cargo need-emulators need-java need-lints need-miri need-python
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -48,7 +49,9 @@ run: need-cargo ## Count words and show what it took; INPUT=paths WORDS=whitespa
 build: need-cargo ## Build the release binary with all its commands
 	cargo build --release -p tegula-cli --all-features
 
-test: need-cargo need-java ## Run all tests, those in the documentation too
+test: test-rust test-hadoop ## Run all tests, those in the documentation too
+
+test-rust: need-cargo need-java ## Run the tests of the Rust crates
 	cargo test --workspace --all-features
 	cargo test -p tegula-cli --test program urls_want_the_feature
 
@@ -56,7 +59,10 @@ test-emulators: need-cargo $(EMULATORS)/azurite-$(AZURITE) $(EMULATORS)/fake-gcs
 	AZURITE=$(EMULATORS)/node_modules/.bin/azurite-blob FAKE_GCS=$(EMULATORS)/fake-gcs-server \
 		cargo test -p tegula-remote --test emulators
 
-lint: lint-rust lint-python ## Check format and style of all code
+test-hadoop: need-java ## Build the Hadoop engine and run its tests, with style, Javadoc and coverage
+	cd hadoop && mvn -q verify
+
+lint: lint-rust lint-python lint-hadoop ## Check format and style of all code
 
 lint-rust: need-lints
 	cargo fmt --all --check
@@ -65,8 +71,11 @@ lint-rust: need-lints
 		--no-deps --locked
 
 lint-python: $(VENV)/ruff-$(RUFF)
-	$(VENV)/bin/ruff check bench
-	$(VENV)/bin/ruff format --check bench
+	$(VENV)/bin/ruff check --config bench/ruff.toml bench hadoop/bench
+	$(VENV)/bin/ruff format --config bench/ruff.toml --check bench hadoop/bench
+
+lint-hadoop: need-java
+	cd hadoop && mvn -q spotless:check compile
 
 # Property tests want the current folder, and under Miri a few cases must do.
 miri: need-miri ## Run the tests of containers, memory and partials under Miri (slow)
@@ -137,6 +146,10 @@ bench-pipeline: build need-python $(CORPUS)/source256.txt ## Time tiles that ove
 bench-sizing: build need-python $(CORPUS)/source.txt $(CORPUS)/stations.txt $(CORPUS)/tera.bin ## Time the sizes that are found beside fixed ones; RUNS=5
 	python3 bench/compare/sizing.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
 
+bench-hadoop: need-java need-python $(CORPUS)/zipf.txt ## Time Hadoop's word count beside its local runner; RUNS=5
+	cd hadoop && mvn -q package -DskipTests
+	python3 hadoop/bench/word_count.py --text $(CORPUS)/zipf.txt --runs $(RUNS)
+
 # The costs of splits are recorded once, with RECORD=1; what is simulated with them is the same anywhere.
 COSTS := bench/results/split_costs.txt
 bench-groups: need-cargo $(if $(RECORD),$(COST_TEXTS:%=$(CORPUS)/%.txt)) ## Simulate groups on 1 to 256 cores; RECORD=1
@@ -156,6 +169,7 @@ corpus: $(sort $(OWN_TEXTS:%=$(CORPUS)/%.txt) $(COMPARE_TEXTS:%=$(CORPUS)/%.txt)
 
 clean: need-cargo ## Remove all that was built (the texts in bench/corpus stay)
 	cargo clean
+	rm -rf hadoop/target
 	rm -rf $(VENV)
 
 # The texts. Those that are there are not made again.
@@ -227,7 +241,7 @@ need-cargo:
 	@command -v cc >/dev/null || { echo "make: cc is missing, with which Rust links:" \
 		"apt-get install gcc" >&2; exit 1; }
 
-# For the tests of hdfs://.
+# For the Hadoop engine, and the tests of hdfs://.
 need-java:
 	@command -v java >/dev/null || { echo "make: java is missing, which HDFS runs on in the tests:" \
 		"apt-get install default-jdk-headless" >&2; exit 1; }

@@ -125,7 +125,8 @@ class EngineTest {
                 org.apache.hadoop.mapreduce.lib.reduce.IntSumReducer.class,
                 org.apache.hadoop.mapreduce.Reducer.class);
         old.setCombinerClass(OldSum.class);
-        org.apache.hadoop.mapred.FileInputFormat.setInputPaths(old, folder.resolve("in.txt").toString());
+        org.apache.hadoop.mapred.FileInputFormat.setInputPaths(
+                old, folder.resolve("in.txt").toString());
         org.apache.hadoop.mapred.FileOutputFormat.setOutputPath(
                 old, new org.apache.hadoop.fs.Path(folder.resolve("out").toString()));
         RunningJob job = JobClient.runJob(old);
@@ -233,7 +234,8 @@ class EngineTest {
         protected void map(LongWritable key, Text value, Context context) throws IOException, InterruptedException {
             try {
                 Class<?> found = context.getConfiguration().getClassByName("OnlyHere");
-                assertEquals(found, Thread.currentThread().getContextClassLoader().loadClass("OnlyHere"));
+                assertEquals(
+                        found, Thread.currentThread().getContextClassLoader().loadClass("OnlyHere"));
                 context.write(new Text(found.getName()), new IntWritable(1));
             } catch (ClassNotFoundException e) {
                 throw new IOException(e);

@@ -137,7 +137,9 @@ class FaultsTest {
         place.spoil(job);
         assertFalse(job.waitForCompletion(false));
         assertEquals(JobStatus.State.FAILED, job.getJobState());
-        assertTrue(job.getStatus().getFailureInfo().contains("spoiled"), job.getStatus().getFailureInfo());
+        assertTrue(
+                job.getStatus().getFailureInfo().contains("spoiled"),
+                job.getStatus().getFailureInfo());
         long failed = job.getCounters().findCounter(JobCounter.NUM_FAILED_MAPS).getValue()
                 + job.getCounters().findCounter(JobCounter.NUM_FAILED_REDUCES).getValue();
         assertEquals(2, failed);
@@ -163,9 +165,14 @@ class FaultsTest {
         job.setMapperClass(FailsOnce.class);
         assertTrue(job.waitForCompletion(false));
         assertEquals(1, job.getCounters().findCounter("test", "maps").getValue());
-        assertEquals(1, job.getCounters().findCounter(JobCounter.NUM_FAILED_MAPS).getValue());
-        assertEquals("attempt", job.getTaskReports(TaskType.MAP)[0].getSuccessfulTaskAttemptId()
-                .toString().substring(0, 7));
+        assertEquals(
+                1, job.getCounters().findCounter(JobCounter.NUM_FAILED_MAPS).getValue());
+        assertEquals(
+                "attempt",
+                job.getTaskReports(TaskType.MAP)[0]
+                        .getSuccessfulTaskAttemptId()
+                        .toString()
+                        .substring(0, 7));
     }
 
     @Test
@@ -219,9 +226,13 @@ class FaultsTest {
         while (CALLS.get() == 0) {
             Thread.sleep(5);
         }
-        job.killTask(job.getTaskReports(TaskType.MAP)[0].getRunningTaskAttemptIds().iterator().next());
+        job.killTask(job.getTaskReports(TaskType.MAP)[0]
+                .getRunningTaskAttemptIds()
+                .iterator()
+                .next());
         assertTrue(job.waitForCompletion(false));
-        assertEquals(1, job.getCounters().findCounter(JobCounter.NUM_KILLED_MAPS).getValue());
+        assertEquals(
+                1, job.getCounters().findCounter(JobCounter.NUM_KILLED_MAPS).getValue());
     }
 
     @Test

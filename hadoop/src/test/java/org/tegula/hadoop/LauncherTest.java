@@ -16,7 +16,11 @@ class LauncherTest {
 
     @Test
     void runsTheProgramOfAJar() throws Exception {
-        Path jar = Path.of(WordCount.class.getProtectionDomain().getCodeSource().getLocation().toURI());
+        Path jar = Path.of(WordCount.class
+                .getProtectionDomain()
+                .getCodeSource()
+                .getLocation()
+                .toURI());
         Files.writeString(folder.resolve("in.txt"), "b a b\n");
         int jobs = Engine.shared(Engines.TEGULA.conf(folder)).jobs().size();
         try (ExitTrap exits = new ExitTrap()) {

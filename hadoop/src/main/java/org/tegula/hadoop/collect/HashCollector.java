@@ -24,7 +24,7 @@ import org.tegula.hadoop.run.RunWriter;
  */
 final class HashCollector<K, V> implements Collector<K, V> {
     /** So much waits at first: a few hundred thousand values, so that the combiner is called for many at once. */
-    private static final int FIRST_WAITING_BYTES = 1 << 22;
+    private static final int FIRST_WAITING_BYTES = 1 << 21;
 
     private final CollectContext<K, V> context;
     private final int partitions;

@@ -6,20 +6,26 @@ import org.tegula.hadoop.memory.Ints;
 
 /**
  * Numbers for keys, in the order in which they are first seen. A key is its serialised bytes with its partition, for a
- * partitioner may look at the value. Places are found by linear probing; a place holds the hash beside the number, so
- * that most keys that differ are told apart without a look at their bytes. All else that is known of a key, its newest
- * waiting value too, is in one stretch, so that one miss of the cache brings it.
+ * partitioner may look at the value.
+ *
+ * <p>Places are found by linear probing; a place holds the hash beside the number, so that most keys that differ are told
+ * apart at once. All else that is known of a key is in one stretch: its first sixteen bytes, which are mostly all, and
+ * its newest waiting value. So one miss of the cache brings what one more pair of it needs.
  */
 final class KeyTable {
-    private static final int START = 0;
-    private static final int LENGTH = 1;
-    private static final int PARTITION = 2;
-    private static final int NEWEST = 3;
+    /** Where the key begins in the arena, and its length. */
+    private static final int PLACE = 0;
+    /** The partition, and the link of the newest value. */
+    private static final int STATE = 1;
+
+    private static final int HEAD = 2;
+    private static final int NECK = 3;
     private static final int STRIDE = 4;
+    private static final int INLINE_BYTES = 16;
     private static final int FIRST_SLOTS = 1 << 12;
 
     private final Arena keys = new Arena(1 << 16);
-    private int[] fields = new int[STRIDE << 10];
+    private long[] fields = new long[STRIDE << 10];
     private int count;
     /** The hash above, the number plus one below; 0 is vacant. */
     private long[] slots = new long[FIRST_SLOTS];
@@ -34,28 +40,37 @@ final class KeyTable {
     }
 
     int keyStart(int entry) {
-        return fields[entry * STRIDE + START];
+        return high(fields[entry * STRIDE + PLACE]);
     }
 
     int keyLength(int entry) {
-        return fields[entry * STRIDE + LENGTH];
+        return (int) fields[entry * STRIDE + PLACE];
     }
 
     int partition(int entry) {
-        return fields[entry * STRIDE + PARTITION];
+        return high(fields[entry * STRIDE + STATE]);
     }
 
     /** The place of the key's newest value, or {@link ValueChains#NONE}. */
     int newest(int entry) {
-        return fields[entry * STRIDE + NEWEST];
+        return (int) fields[entry * STRIDE + STATE];
     }
 
     void setNewest(int entry, int link) {
-        fields[entry * STRIDE + NEWEST] = link;
+        int at = entry * STRIDE + STATE;
+        fields[at] = pair(high(fields[at]), link);
+    }
+
+    private static long pair(int high, int low) {
+        return (long) high << 32 | low & 0xFFFFFFFFL;
+    }
+
+    private static int high(long pair) {
+        return (int) (pair >>> 32);
     }
 
     long heldBytes() {
-        return keys.length() + 4L * STRIDE * count + 8L * slots.length;
+        return keys.length() + 8L * STRIDE * count + 8L * slots.length;
     }
 
     /** The number of a key that stands elsewhere. */
@@ -69,38 +84,50 @@ final class KeyTable {
     int entry(int start, int partition) {
         byte[] bytes = keys.bytes();
         int length = keys.length() - start;
-        int hash = Ints.hash(bytes, start, start + length, partition);
+        long head = Ints.leading(bytes, start, length);
+        long neck = Ints.leading(bytes, start + 8, length - 8);
+        int hash = hash(bytes, start, length, head, neck, partition);
         int mask = slots.length - 1;
         int at = hash & mask;
         for (long slot = slots[at]; slot != 0; slot = slots[at = at + 1 & mask]) {
-            if ((int) (slot >>> 32) == hash) {
+            if (high(slot) == hash) {
                 int entry = (int) slot - 1;
-                if (isKey(entry, bytes, start, length, partition)) {
+                if (isKey(entry, bytes, start, length, head, neck, partition)) {
                     keys.truncate(start);
                     return entry;
                 }
             }
         }
-        slots[at] = (long) hash << 32 | count + 1;
-        return add(start, length, partition);
+        slots[at] = pair(hash, count + 1);
+        return add(start, length, head, neck, partition);
     }
 
-    private boolean isKey(int entry, byte[] bytes, int start, int length, int partition) {
-        int field = entry * STRIDE;
-        return fields[field + LENGTH] == length
-                && fields[field + PARTITION] == partition
-                && Ints.equal(bytes, fields[field + START], bytes, start, length);
-    }
-
-    private int add(int start, int length, int partition) {
-        int field = count * STRIDE;
-        if (field + STRIDE > fields.length) {
-            fields = Ints.doubled(fields);
+    private static int hash(byte[] bytes, int start, int length, long head, long neck, int partition) {
+        long hash = Ints.mix(Ints.mix(pair(partition, length), head), neck);
+        for (int at = INLINE_BYTES; at < length; at += 8) {
+            hash = Ints.mix(hash, Ints.leading(bytes, start + at, length - at));
         }
-        fields[field + START] = start;
-        fields[field + LENGTH] = length;
-        fields[field + PARTITION] = partition;
-        fields[field + NEWEST] = ValueChains.NONE;
+        return Ints.finish(hash);
+    }
+
+    private boolean isKey(int entry, byte[] bytes, int start, int length, long head, long neck, int partition) {
+        int at = entry * STRIDE;
+        return fields[at + HEAD] == head
+                && fields[at + NECK] == neck
+                && (int) fields[at + PLACE] == length
+                && high(fields[at + STATE]) == partition
+                && (length <= INLINE_BYTES || Ints.equal(bytes, keyStart(entry), bytes, start, length));
+    }
+
+    private int add(int start, int length, long head, long neck, int partition) {
+        int at = count * STRIDE;
+        if (at == fields.length) {
+            fields = Arrays.copyOf(fields, 2 * fields.length);
+        }
+        fields[at + PLACE] = pair(start, length);
+        fields[at + STATE] = pair(partition, ValueChains.NONE);
+        fields[at + HEAD] = head;
+        fields[at + NECK] = neck;
         count++;
         if (2 * count > slots.length) {
             grow();
@@ -114,7 +141,7 @@ final class KeyTable {
         int mask = slots.length - 1;
         for (long slot : old) {
             if (slot != 0) {
-                int at = (int) (slot >>> 32) & mask;
+                int at = high(slot) & mask;
                 while (slots[at] != 0) {
                     at = at + 1 & mask;
                 }

@@ -1,11 +1,11 @@
 package org.tegula.hadoop.collect;
 
 import java.io.IOException;
-import org.tegula.hadoop.combine.BytesIn;
 import org.apache.hadoop.io.RawComparator;
 import org.apache.hadoop.io.serializer.Serializer;
 import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.util.IndexedSorter;
+import org.tegula.hadoop.combine.BytesIn;
 import org.tegula.hadoop.combine.Groups;
 import org.tegula.hadoop.memory.Arena;
 import org.tegula.hadoop.memory.Ints;

@@ -92,8 +92,16 @@ public final class Job {
             why = isKilled() ? "Job was killed by request" : reason(e);
             LOG.warn("{} ended as {}", id, last, e);
         }
+        forget();
         state.end(last, why);
         JobEndNotifier.localRunnerNotification(conf, org.apache.hadoop.mapred.JobStatus.downgrade(state.status()));
+    }
+
+    /** Lets go of what only a job that runs needs. */
+    private synchronized void forget() {
+        stage = null;
+        classes = null;
+        conf.setClassLoader(parentClasses);
     }
 
     private static String reason(Throwable e) {

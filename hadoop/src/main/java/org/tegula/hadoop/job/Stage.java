@@ -138,6 +138,19 @@ final class Stage {
         notifyAll();
     }
 
+    /** False if nobody waits for the attempt any more. */
+    private synchronized boolean begun(Running each, Attempt made) {
+        each.attempt = made;
+        if (running.get(each.task) != each) {
+            return false;
+        }
+        each.task.begin(made);
+        if (each.ending) {
+            made.stop();
+        }
+        return true;
+    }
+
     private synchronized void succeeded(Running each) {
         if (running.remove(each.task, each)) {
             each.task.succeed();
@@ -185,8 +198,8 @@ final class Stage {
         private final TaskState task;
         private final TaskAttemptID id;
         private Slots.Piece piece;
-        private volatile Attempt attempt;
-        private volatile boolean ending;
+        private Attempt attempt;
+        private boolean ending;
         private String verdict;
         private boolean killed;
 
@@ -198,12 +211,9 @@ final class Stage {
         void run() {
             try {
                 Attempt made = work.attempt(task, id);
-                attempt = made;
-                if (ending) {
-                    made.stop();
+                if (begun(this, made)) {
+                    work.run(made);
                 }
-                task.begin(made);
-                work.run(made);
                 succeeded(this);
             } catch (Throwable e) {
                 failed(this, e);
@@ -212,9 +222,8 @@ final class Stage {
 
         void stop() {
             ending = true;
-            Attempt begun = attempt;
-            if (begun != null) {
-                begun.stop();
+            if (attempt != null) {
+                attempt.stop();
                 piece.interrupt();
             } else if (piece.leaveQueue()) {
                 running.remove(task, this);

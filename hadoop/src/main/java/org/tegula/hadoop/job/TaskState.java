@@ -10,12 +10,20 @@ import org.apache.hadoop.mapred.TaskID;
 import org.apache.hadoop.mapreduce.TaskReport;
 import org.tegula.hadoop.task.Attempt;
 
-/** What is known of one task and its attempts; it may be asked at any time. */
+/**
+ * What is known of one task and its attempts; it may be asked at any time. Of an attempt that has ended it keeps no more
+ * than that, for jobs are remembered long after they ended.
+ */
 final class TaskState {
     private final TaskID id;
     private final List<String> diagnostics = new ArrayList<>();
     private TIPStatus status = TIPStatus.PENDING;
+    /** The one that runs. */
     private Attempt attempt;
+
+    private TaskAttemptID last;
+    private Counters counters = new Counters();
+    private String words = "";
     private int attempts;
     private int failures;
     private long startMillis;
@@ -35,6 +43,7 @@ final class TaskState {
 
     synchronized void begin(Attempt begun) {
         attempt = begun;
+        last = begun.id();
         status = TIPStatus.RUNNING;
         if (startMillis == 0) {
             startMillis = System.currentTimeMillis();
@@ -49,8 +58,13 @@ final class TaskState {
         end(TIPStatus.KILLED);
     }
 
-    private void end(TIPStatus last) {
-        status = last;
+    private void end(TIPStatus outcome) {
+        if (attempt != null) {
+            words = attempt.reporter().status();
+            counters = outcome == TIPStatus.COMPLETE ? attempt.reporter().counters() : new Counters();
+            attempt = null;
+        }
+        status = outcome;
         finishMillis = System.currentTimeMillis();
     }
 
@@ -59,18 +73,6 @@ final class TaskState {
         diagnostics.add(diagnosis);
         end(TIPStatus.FAILED);
         return ++failures;
-    }
-
-    synchronized void note(String diagnosis) {
-        diagnostics.add(diagnosis);
-    }
-
-    synchronized boolean hasSucceeded() {
-        return status == TIPStatus.COMPLETE;
-    }
-
-    synchronized Attempt attempt() {
-        return attempt;
     }
 
     synchronized int runMillis() {
@@ -83,43 +85,41 @@ final class TaskState {
 
     /** Adds the counters of the attempt that counts: not those of one that failed. */
     synchronized void addCounters(Counters sum) {
-        if (attempt != null && (status == TIPStatus.COMPLETE || status == TIPStatus.RUNNING)) {
-            sum.incrAllCounters(attempt.reporter().counters());
-        }
+        sum.incrAllCounters(attempt == null ? counters : attempt.reporter().counters());
     }
 
     synchronized float progress() {
         if (status == TIPStatus.COMPLETE) {
             return 1;
         }
-        return status == TIPStatus.RUNNING ? attempt.reporter().lastProgress() : 0;
+        return attempt == null ? 0 : attempt.reporter().lastProgress();
     }
 
     synchronized TaskReport report() {
-        Counters counters = new Counters();
-        addCounters(counters);
-        Report report = new Report(counters);
+        Counters sum = new Counters();
+        addCounters(sum);
+        Report report = new Report(sum);
         report.times(startMillis, finishMillis);
         if (status == TIPStatus.COMPLETE) {
-            report.setSuccessfulAttemptId(attempt.id());
+            report.setSuccessfulAttemptId(last);
         } else if (status == TIPStatus.RUNNING) {
-            report.setRunningTaskAttemptIds(List.of(attempt.id()));
+            report.setRunningTaskAttemptIds(List.of(last));
         }
         return report;
     }
 
     /** Opens the setters, which are for Hadoop's own package. */
     private final class Report extends TaskReport {
-        Report(Counters counters) {
+        Report(Counters sum) {
             super(
                     id,
                     progress(),
-                    attempt == null ? "" : attempt.reporter().status(),
+                    attempt == null ? words : attempt.reporter().status(),
                     diagnostics(),
                     status,
                     0,
                     0,
-                    new org.apache.hadoop.mapreduce.Counters(counters));
+                    new org.apache.hadoop.mapreduce.Counters(sum));
         }
 
         void times(long start, long finish) {

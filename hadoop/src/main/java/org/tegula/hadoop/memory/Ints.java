@@ -44,12 +44,16 @@ public final class Ints {
      * @return the number
      */
     public static long leading(byte[] bytes, int at, int length) {
-        if (length >= 8) {
-            return (long) LONG.get(bytes, at);
+        if (length <= 0) {
+            return 0;
+        }
+        if (at + 8 <= bytes.length) {
+            long value = (long) LONG.get(bytes, at);
+            return length >= 8 ? value : value & -1L << 64 - 8 * length;
         }
         long value = 0;
-        for (int i = 0; i < length; i++) {
-            value |= (bytes[at + i] & 0xFFL) << (56 - 8 * i);
+        for (int i = 0; i < Math.min(8, length); i++) {
+            value |= (bytes[at + i] & 0xFFL) << 56 - 8 * i;
         }
         return value;
     }
@@ -80,27 +84,26 @@ public final class Ints {
     }
 
     /**
-     * A hash of some bytes, good in all its bits; the same in every run.
+     * Mixes a number into a hash; good in all bits after {@link #finish}.
      *
-     * @param bytes where
-     * @param from the first
-     * @param to behind the last
-     * @param seed what else is part of the key
-     * @return the hash
+     * @param hash of what came before
+     * @param value the number
+     * @return the hash of both
      */
-    public static int hash(byte[] bytes, int from, int to, int seed) {
-        long h = seed * 0x9E3779B97F4A7C15L + (to - from);
-        int at = from;
-        for (; to - at >= 8; at += 8) {
-            h = (h ^ (long) LONG.get(bytes, at)) * 0x9FB21C651E98DF25L;
-            h ^= h >>> 32;
-        }
-        if (at < to) {
-            h = (h ^ leading(bytes, at, to - at)) * 0x9FB21C651E98DF25L;
-            h ^= h >>> 32;
-        }
-        h *= 0xD6E8FEB86659FD93L;
-        return (int) (h ^ (h >>> 32));
+    public static long mix(long hash, long value) {
+        long mixed = (hash ^ value) * 0x9FB21C651E98DF25L;
+        return mixed ^ mixed >>> 32;
+    }
+
+    /**
+     * Ends a hash.
+     *
+     * @param hash of all that was mixed in
+     * @return its 32 best bits; the same in every run
+     */
+    public static int finish(long hash) {
+        long mixed = hash * 0xD6E8FEB86659FD93L;
+        return (int) (mixed ^ mixed >>> 32);
     }
 
     /**

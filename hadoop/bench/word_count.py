@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""Hadoop's own word count under its local runner and under Tegula's engine: whole processes, in turns.
+
+Prints a Markdown table of the median wall and processor time, and fails if the outputs differ.
+
+    python3 hadoop/bench/word_count.py --text bench/corpus/zipf.txt --runs 5
+"""
+
+import argparse
+import os
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+HADOOP = Path(__file__).resolve().parent.parent
+FRAMEWORKS = ("local", "tegula")
+PROGRAM = "org.apache.hadoop.examples.ExampleDriver"
+
+
+def class_path() -> str:
+    """The engine, Hadoop and its examples."""
+    names = HADOOP / "target" / "bench.classpath"
+    if not names.exists():
+        build = [
+            "mvn",
+            "-q",
+            "dependency:build-classpath",
+            f"-Dmdep.outputFile={names}",
+        ]
+        subprocess.run(build, cwd=HADOOP, check=True)
+    return f"{HADOOP / 'target' / 'classes'}:{names.read_text()}"
+
+
+def count(
+    framework: str, text: Path, folder: Path, classes: str
+) -> tuple[float, float]:
+    """Wall and processor seconds of one run; its output stays in a folder of the framework's name."""
+    out = folder / framework
+    shutil.rmtree(out, ignore_errors=True)
+    command = ["java", "-cp", classes, PROGRAM, "wordcount"]
+    command += [
+        f"-Dmapreduce.framework.name={framework}",
+        f"-Dhadoop.tmp.dir={folder / 'tmp'}",
+    ]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    start = time.monotonic()
+    done = subprocess.run(
+        [*command, str(text), str(out)], capture_output=True, text=True, check=False
+    )
+    wall = time.monotonic() - start
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode != 0:
+        sys.exit(f"{framework} failed on {text}:\n{done.stderr}")
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return wall, used
+
+
+def main() -> None:
+    """Measures and prints."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--text", type=Path, required=True)
+    parser.add_argument("--runs", type=int, default=5)
+    options = parser.parse_args()
+    classes = class_path()
+    times: dict[str, list[tuple[float, float]]] = {
+        framework: [] for framework in FRAMEWORKS
+    }
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for _ in range(options.runs):
+            for framework in FRAMEWORKS:
+                times[framework].append(count(framework, options.text, folder, classes))
+        outputs = {
+            (folder / framework / "part-r-00000").read_bytes()
+            for framework in FRAMEWORKS
+        }
+        if len(outputs) != 1:
+            sys.exit("the outputs differ")
+    size = options.text.stat().st_size
+    print(
+        f"{options.text.name}, {size} bytes, {os.cpu_count()} processors, {options.runs} runs\n"
+    )
+    print("| framework | wall, s | processor, s |\n|---|---|---|")
+    medians = {}
+    for framework, runs in times.items():
+        medians[framework] = [
+            statistics.median(column) for column in zip(*runs, strict=True)
+        ]
+        print(
+            f"| {framework} | {medians[framework][0]:.2f} | {medians[framework][1]:.2f} |"
+        )
+    ratios = [
+        local / ours
+        for local, ours in zip(medians["local"], medians["tegula"], strict=True)
+    ]
+    print(
+        f"\nThe local runner takes {ratios[0]:.1f} times the wall, {ratios[1]:.1f} the processor."
+    )
+
+
+if __name__ == "__main__":
+    main()
