@@ -13,6 +13,9 @@ final class ChainedGroups implements Groups {
     private int rank;
     private int entry = ValueChains.NONE;
     private int link = ValueChains.NONE;
+    /** How often the value of the link is still to come, and the link after it. */
+    private int left;
+
     private int next = ValueChains.NONE;
 
     /**
@@ -38,24 +41,31 @@ final class ChainedGroups implements Groups {
         if (rank == end) {
             return false;
         }
-        entry = entries[rank++];
-        seek(ValueChains.NONE);
+        entry = entries[rank];
+        link = ValueChains.NONE;
+        left = 0;
+        next = newest[rank++];
         return true;
     }
 
     @Override
     public boolean nextPair() {
+        if (left > 0) {
+            left--;
+            return true;
+        }
         if (next == ValueChains.NONE) {
             return false;
         }
         link = next;
+        left = chains.times(link) - 1;
         next = chains.before(link);
         return true;
     }
 
     @Override
     public boolean hasPair() {
-        return next != ValueChains.NONE;
+        return left > 0 || next != ValueChains.NONE;
     }
 
     @Override
@@ -74,13 +84,14 @@ final class ChainedGroups implements Groups {
     }
 
     @Override
-    public int position() {
-        return link;
+    public long position() {
+        return (long) link << 32 | left;
     }
 
     @Override
-    public void seek(int position) {
-        link = position;
-        next = position == ValueChains.NONE ? newest[rank - 1] : chains.before(position);
+    public void seek(long position) {
+        link = (int) (position >> 32);
+        left = (int) position;
+        next = link == ValueChains.NONE ? newest[rank - 1] : chains.before(link);
     }
 }

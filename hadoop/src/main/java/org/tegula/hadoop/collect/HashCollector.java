@@ -23,7 +23,7 @@ import org.tegula.hadoop.run.RunWriter;
  * equal, too; then the combiner is not shown all values of a key at once, which Hadoop does not promise either.
  */
 final class HashCollector<K, V> implements Collector<K, V> {
-    /** So much waits at first: a few hundred thousand values, so that the combiner is called for many at once. */
+    /** So much waits at first: it stays in the processor's cache. */
     private static final int FIRST_WAITING_BYTES = 1 << 21;
 
     private final CollectContext<K, V> context;
@@ -154,7 +154,11 @@ final class HashCollector<K, V> implements Collector<K, V> {
                 table.setNewest(entry, ValueChains.NONE);
             } else if (link != ValueChains.NONE) {
                 int copy = combined.append(
-                        ValueChains.NONE, waiting.bytes(), waiting.valueStart(link), waiting.valueLength(link));
+                        ValueChains.NONE,
+                        waiting.bytes(),
+                        waiting.valueStart(link),
+                        waiting.valueLength(link),
+                        waiting.times(link));
                 table.setNewest(entry, copy);
             }
         }
@@ -193,7 +197,8 @@ final class HashCollector<K, V> implements Collector<K, V> {
         for (int entry = 0; entry < table.count(); entry++) {
             records.add(table.keyStart(entry), table.keyLength(entry), table.partition(entry));
             for (int link = table.newest(entry); link != ValueChains.NONE; link = waiting.before(link)) {
-                bytes += RunWriter.recordBytes(table.keyLength(entry), waiting.valueLength(link));
+                bytes += (long) waiting.times(link)
+                        * RunWriter.recordBytes(table.keyLength(entry), waiting.valueLength(link));
             }
         }
         records.sort(table.keys().bytes(), sorter);
@@ -210,16 +215,18 @@ final class HashCollector<K, V> implements Collector<K, V> {
 
     private void write(int entry, RunWriter writer) throws IOException {
         for (int link = table.newest(entry); link != ValueChains.NONE; link = waiting.before(link)) {
-            writer.append(
-                    table.partition(entry),
-                    table.keys().bytes(),
-                    table.keyStart(entry),
-                    table.keyLength(entry),
-                    waiting.bytes(),
-                    waiting.valueStart(link),
-                    waiting.valueLength(link));
+            for (int times = waiting.times(link); times > 0; times--) {
+                writer.append(
+                        table.partition(entry),
+                        table.keys().bytes(),
+                        table.keyStart(entry),
+                        table.keyLength(entry),
+                        waiting.bytes(),
+                        waiting.valueStart(link),
+                        waiting.valueLength(link));
+            }
             if (writer.onDisk()) {
-                spilled.increment(1);
+                spilled.increment(waiting.times(link));
             }
         }
     }

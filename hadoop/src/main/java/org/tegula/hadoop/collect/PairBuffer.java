@@ -103,7 +103,7 @@ final class PairBuffer<K, V> {
             int start = records.keyStart(record);
             int length = records.keyLength(record);
             int entry = table.entry(bytes.bytes(), start, length, records.partition(record));
-            int link = chains.append(table.newest(entry), bytes.bytes(), start + length, valueLength(record));
+            int link = chains.append(table.newest(entry), bytes.bytes(), start + length, valueLength(record), 1);
             table.setNewest(entry, link);
         }
         clear();
@@ -201,13 +201,13 @@ final class PairBuffer<K, V> {
         }
 
         @Override
-        public int position() {
+        public long position() {
             return at;
         }
 
         @Override
-        public void seek(int position) {
-            at = position;
+        public void seek(long position) {
+            at = (int) position;
         }
     }
 }

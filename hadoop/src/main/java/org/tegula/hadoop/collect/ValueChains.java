@@ -3,14 +3,18 @@ package org.tegula.hadoop.collect;
 import java.io.IOException;
 import org.apache.hadoop.io.serializer.Serializer;
 import org.tegula.hadoop.memory.Arena;
+import org.tegula.hadoop.memory.Ints;
 
 /**
  * The serialised values of many keys in one arena: those of a key are a chain, of which whoever appends keeps the newest
- * link. A link is the place of the one before, the length, the value.
+ * link. A link is the place of the one before, the length of the value, how often it came, and the value: one that comes
+ * again at once, as the ones of a word count do, takes no room.
  */
 final class ValueChains<V> {
     static final int NONE = -1;
-    private static final int HEADER_BYTES = 8;
+    private static final int LENGTH = 4;
+    private static final int TIMES = 8;
+    private static final int HEADER_BYTES = 12;
 
     private final Arena arena = new Arena(1 << 16);
     private final Serializer<V> values;
@@ -19,28 +23,40 @@ final class ValueChains<V> {
         values = types.valuesTo(arena);
     }
 
-    /** Adds a value to a chain; gives back its link, which is the newest now. */
+    /** Adds a value to a chain; gives back the link that is the newest now. */
     int append(int newest, V value) throws IOException {
-        int at = begin(newest);
+        int at = begin();
         values.serialize(value);
-        return end(at);
+        return end(at, newest, 1);
     }
 
-    int append(int newest, byte[] bytes, int start, int length) {
-        int at = begin(newest);
+    /** Adds a value some times. */
+    int append(int newest, byte[] bytes, int start, int length, int times) {
+        int at = begin();
         arena.write(bytes, start, length);
-        return end(at);
+        return end(at, newest, times);
     }
 
-    private int begin(int newest) {
-        int at = arena.skip(HEADER_BYTES);
+    private int begin() {
+        return arena.skip(HEADER_BYTES);
+    }
+
+    private int end(int at, int newest, int times) {
+        int length = arena.length() - at - HEADER_BYTES;
+        if (newest != NONE && isValue(newest, at, length) && times <= Integer.MAX_VALUE - times(newest)) {
+            arena.setInt(newest + TIMES, times(newest) + times);
+            arena.truncate(at);
+            return newest;
+        }
         arena.setInt(at, newest);
+        arena.setInt(at + LENGTH, length);
+        arena.setInt(at + TIMES, times);
         return at;
     }
 
-    private int end(int at) {
-        arena.setInt(at + 4, arena.length() - at - HEADER_BYTES);
-        return at;
+    private boolean isValue(int link, int at, int length) {
+        byte[] bytes = arena.bytes();
+        return valueLength(link) == length && Ints.equal(bytes, valueStart(link), bytes, valueStart(at), length);
     }
 
     int before(int link) {
@@ -52,7 +68,11 @@ final class ValueChains<V> {
     }
 
     int valueLength(int link) {
-        return arena.getInt(link + 4);
+        return arena.getInt(link + LENGTH);
+    }
+
+    int times(int link) {
+        return arena.getInt(link + TIMES);
     }
 
     byte[] bytes() {

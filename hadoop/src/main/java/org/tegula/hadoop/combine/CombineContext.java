@@ -14,7 +14,7 @@ import org.tegula.hadoop.task.TaskReporter;
 
 /** What a combiner of the {@code mapreduce} interface sees. A mark is a place in memory, for a group stays there. */
 final class CombineContext<K, V> extends TaskInputOutputContextImpl<K, V, K, V> implements ReduceContext<K, V, K, V> {
-    private static final int NO_MARK = Integer.MIN_VALUE;
+    private static final long NO_MARK = Long.MIN_VALUE;
 
     private final PairReader<K, V> pairs;
     private final Values values = new Values();
@@ -61,7 +61,7 @@ final class CombineContext<K, V> extends TaskInputOutputContextImpl<K, V, K, V> 
     }
 
     private final class Values implements Iterable<V>, ReduceContext.ValueIterator<V> {
-        private int mark = NO_MARK;
+        private long mark = NO_MARK;
 
         @Override
         public Iterator<V> iterator() {

@@ -52,12 +52,12 @@ public interface Groups {
      *
      * @return something for {@link #seek}
      */
-    int position();
+    long position();
 
     /**
      * Goes back to a pair of the present group.
      *
      * @param position its place
      */
-    void seek(int position);
+    void seek(long position);
 }

@@ -60,7 +60,7 @@ final class PairReader<K, V> {
 
     /** Makes the key of the pair that is next known before its value is asked for. */
     void peekKey() throws IOException {
-        int position = groups.position();
+        long position = groups.position();
         groups.nextPair();
         readKey();
         groups.seek(position);
@@ -72,11 +72,11 @@ final class PairReader<K, V> {
         key = keys.deserialize(key);
     }
 
-    int position() {
+    long position() {
         return groups.position();
     }
 
-    void seek(int position) {
+    void seek(long position) {
         groups.seek(position);
     }
 
