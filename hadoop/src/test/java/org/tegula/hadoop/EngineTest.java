@@ -20,6 +20,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.io.IntWritable;
 import org.apache.hadoop.io.LongWritable;
@@ -43,6 +44,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a client sees of the engine is what it sees of Hadoop. */
 @Timeout(120)
@@ -211,8 +214,10 @@ class EngineTest {
         }
     }
 
-    @Test
-    void loadsClassesOfTheJobsOwnLibraries() throws Exception {
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void loadsClassesOfTheJobsOwnLibraries(boolean isolated) throws Exception {
+        conf.setBoolean("mapreduce.job.classloader", isolated);
         File source = folder.resolve("OnlyHere.java").toFile();
         Files.writeString(source.toPath(), "public class OnlyHere { }");
         javax.tools.ToolProvider.getSystemJavaCompiler().run(null, null, null, source.toString());
@@ -240,6 +245,53 @@ class EngineTest {
             } catch (ClassNotFoundException e) {
                 throw new IOException(e);
             }
+        }
+    }
+
+    @Test
+    void unpacksCachedArchives() throws Exception {
+        Path archive = folder.resolve("archive.zip");
+        try (var out = new java.util.zip.ZipOutputStream(Files.newOutputStream(archive))) {
+            out.putNextEntry(new java.util.zip.ZipEntry("inside.txt"));
+            out.write("from the archive".getBytes(java.nio.charset.StandardCharsets.UTF_8));
+        }
+        Files.writeString(folder.resolve("in.txt"), "x\n");
+        Job job = Jobs.wordCount(conf, folder.resolve("in.txt"), folder.resolve("out"));
+        job.setMapperClass(ReadsArchive.class);
+        job.addCacheArchive(java.net.URI.create(archive.toUri() + "#archive-of-engine-test"));
+        assertTrue(job.waitForCompletion(false));
+        assertEquals("from the archive\t1\n", Files.readString(folder.resolve("out/part-r-00000")));
+        assertFalse(Files.exists(Path.of("archive-of-engine-test")));
+    }
+
+    static class ReadsArchive extends Mapper<LongWritable, Text, Text, IntWritable> {
+        @Override
+        protected void map(LongWritable key, Text value, Context context) throws IOException, InterruptedException {
+            String text = Files.readString(Path.of("archive-of-engine-test", "inside.txt"));
+            context.write(new Text(text), new IntWritable(1));
+        }
+    }
+
+    @Test
+    void runsNoMoreMapsAtOnceThanTheJobAllows() throws Exception {
+        conf.setInt("mapreduce.job.running.map.limit", 1);
+        AT_ONCE.set(0);
+        Job job = Jobs.wordCount(conf, Trees.documentation(), folder.resolve("out"));
+        job.setMapperClass(RunsAlone.class);
+        assertTrue(job.waitForCompletion(false), () -> "two maps ran at once");
+    }
+
+    private static final AtomicInteger AT_ONCE = new AtomicInteger();
+
+    static class RunsAlone extends Jobs.Words {
+        @Override
+        protected void setup(Context context) {
+            assertEquals(1, AT_ONCE.incrementAndGet());
+        }
+
+        @Override
+        protected void cleanup(Context context) {
+            AT_ONCE.decrementAndGet();
         }
     }
 

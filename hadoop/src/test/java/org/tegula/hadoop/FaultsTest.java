@@ -176,6 +176,16 @@ class FaultsTest {
     }
 
     @Test
+    void goesOnWithoutTasksThatMayFail() throws Exception {
+        conf.setInt("mapreduce.map.maxattempts", 1);
+        conf.setInt("mapreduce.map.failures.maxpercent", 100);
+        Job job = job();
+        job.setMapperClass(BadMapper.class);
+        assertTrue(job.waitForCompletion(false));
+        assertEquals("", Files.readString(out.resolve("part-r-00000")));
+    }
+
+    @Test
     void refusesMissingInputAndExistingOutput() throws Exception {
         Job missing = Jobs.wordCount(conf, folder.resolve("nowhere"), out);
         assertThrows(InvalidInputException.class, () -> missing.waitForCompletion(false));
