@@ -11,7 +11,7 @@ public final class Settings {
     /** How many tasks run at once, over all jobs of the JVM; read at its first job. All processors if it is not set. */
     public static final String WORKERS = "tegula.workers";
 
-    /** How many mebibytes of map output stay on the heap; read at the JVM's first job. Half of the heap if not set. */
+    /** How many mebibytes of the heap map output may take; read at the JVM's first job. Half of the heap if not set. */
     public static final String MEMORY_MB = "tegula.memory.mb";
 
     private Settings() {}

@@ -19,12 +19,16 @@ import org.tegula.hadoop.memory.MemoryBudget;
 /** Runs the jobs of one JVM: they share its slots and its memory. It remembers the jobs that ended last. */
 public final class Engine {
     private static final int REMEMBERED_JOBS = 200;
+    /** Of the memory, runs have a half; buffers a fourth, and as much again while they grow or are sorted. */
+    private static final int RUNS_SHARE = 2;
+
     private static final int BUFFERS_SHARE = 4;
 
     private static Engine shared;
 
     private final Slots slots;
     private final MemoryBudget memory;
+    private final long mostBufferBytes;
     private final String started = Long.toString(System.currentTimeMillis());
     private final Map<JobID, Job> jobs = new LinkedHashMap<>();
     private int lastJob;
@@ -33,11 +37,12 @@ public final class Engine {
      * An engine of its own.
      *
      * @param workers how many tasks run at once
-     * @param memoryBytes how much map output stays in memory
+     * @param memoryBytes how much map output may take, while it is collected and afterwards
      */
     public Engine(int workers, long memoryBytes) {
         slots = new Slots(workers);
-        memory = new MemoryBudget(memoryBytes);
+        memory = new MemoryBudget(memoryBytes / RUNS_SHARE);
+        mostBufferBytes = memoryBytes / BUFFERS_SHARE / workers;
     }
 
     /**
@@ -88,10 +93,10 @@ public final class Engine {
         return job;
     }
 
-    /** What a map task may collect: as much as it asks for, but a fourth of the memory over all workers at most. */
+    /** What a map task may collect: as much as it asks for, but no more than its part of the buffers' share. */
     private long bufferBytes(JobConf conf) {
         long asked = (long) conf.getInt(MRJobConfig.IO_SORT_MB, MRJobConfig.DEFAULT_IO_SORT_MB) << 20;
-        return Math.max(1 << 16, Math.min(asked, memory.limitBytes() / (BUFFERS_SHARE * slots.count())));
+        return Math.max(1 << 16, Math.min(asked, mostBufferBytes));
     }
 
     private void forgetOldest() {
@@ -133,7 +138,7 @@ public final class Engine {
     }
 
     /**
-     * The memory for map output.
+     * The memory for runs.
      *
      * @return the budget itself
      */
