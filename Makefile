@@ -243,9 +243,9 @@ need-cargo:
 
 # For the Hadoop engine, and the tests of hdfs://.
 need-java:
-	@command -v java >/dev/null || { echo "make: java is missing, which HDFS runs on in the tests:" \
+	@command -v java >/dev/null || { echo "make: java is missing, for the Hadoop engine and the tests of hdfs://:" \
 		"apt-get install default-jdk-headless" >&2; exit 1; }
-	@command -v mvn >/dev/null || { echo "make: mvn is missing, which fetches HDFS for the tests:" \
+	@command -v mvn >/dev/null || { echo "make: mvn is missing, which builds the Hadoop engine and fetches HDFS for tests:" \
 		"apt-get install maven" >&2; exit 1; }
 
 need-emulators:
