@@ -132,15 +132,18 @@ public final class EngineClient implements ClientProtocol {
 
     @Override
     public String getSystemDir() {
-        return files.makeQualified(new Path(conf.get(JTConfig.JT_SYSTEM_DIR, "/tmp/hadoop/mapred/system")))
-                .toString();
+        return files.makeQualified(folder(JTConfig.JT_SYSTEM_DIR, "system")).toString();
     }
 
     @Override
     public String getStagingAreaDir() throws IOException {
-        Path root = new Path(conf.get(JTConfig.JT_STAGING_AREA_ROOT, "/tmp/hadoop/mapred/staging"));
+        Path root = folder(JTConfig.JT_STAGING_AREA_ROOT, "staging");
         String user = UserGroupInformation.getCurrentUser().getShortUserName();
         return files.makeQualified(new Path(root, user + "/.staging")).toString();
+    }
+
+    private Path folder(String property, String name) {
+        return new Path(conf.get(property, conf.get("hadoop.tmp.dir") + "/mapred/" + name));
     }
 
     @Override
