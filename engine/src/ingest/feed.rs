@@ -30,7 +30,9 @@ const AHEAD_BYTES: u64 = 1 << 20;
 const LOAD_MARGIN_BYTES: u64 = 128 << 10;
 /// Part of the budget that buffers of what is read ahead may take.
 const AHEAD_PART: u64 = 8;
-/// The most loads for each worker that may lie ready because it starved.
+/// Loads for each worker that may lie ready at first, and the most when workers and readers have waited
+/// for each other in turn.
+const STOCK_FIRST: usize = 8;
 const STOCK_MOST: usize = 32;
 /// The most readers of files, and of sources that are slower to answer.
 const FILE_READERS_MOST: usize = 16;
@@ -163,7 +165,7 @@ impl<'p> Feed<'p> {
             ahead_splits: 1,
             by_workers: AtomicBool::new(true),
             watch: Watch::default(),
-            state: Mutex::default(),
+            state: Mutex::new(State { stock: STOCK_FIRST * workers, ..State::default() }),
             freed: Condvar::new(),
             ended: Condvar::new(),
         };
@@ -399,8 +401,7 @@ impl<'p> Feed<'p> {
             }
             // Workers starved and now readers find no room: only what lies ready between evens that out.
             if std::mem::take(&mut state.starved) {
-                let more = (state.buffers / 2).max(1);
-                state.stock = (state.stock + more).min(STOCK_MOST * self.workers);
+                state.stock = (2 * state.stock).min(STOCK_MOST * self.workers);
             }
             if state.buffers < self.buffers_most(state.wanted + state.stock) {
                 state.buffers += 1;
