@@ -60,7 +60,7 @@ test-emulators: need-cargo $(EMULATORS)/azurite-$(AZURITE) $(EMULATORS)/fake-gcs
 		cargo test -p tegula-remote --test emulators
 
 test-hadoop: need-java ## Build the Hadoop engine and run its tests, with style, Javadoc and coverage
-	cd hadoop && mvn -q verify
+	cd hadoop && mvn -B -ntp verify
 
 lint: lint-rust lint-python lint-hadoop ## Check format and style of all code
 

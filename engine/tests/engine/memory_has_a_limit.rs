@@ -95,8 +95,12 @@ fn a_list_of_files_beyond_the_limit_is_refused() {
     let engine = limited(LITTLE);
     engine.run(&JOB, input(1000)).unwrap();
     let refused = engine.run(&JOB, input(2_000_000));
-    let error = error_saying(&engine, refused, &["the list of the input's files", "--memory"]);
-    assert!(matches!(error, Error::Memory(MemoryError::Budget { .. })), "{error:?}");
+    let error = error_saying(&engine, refused, &["is too small", "at least", "--memory"]);
+    let Error::Memory(MemoryError::TooSmall { least_bytes, .. }) = error else {
+        panic!("{error:?}")
+    };
+    // The list and what any job needs.
+    assert!((2_000_000 * 12 + LITTLE / 2..2_000_000 * 64 + 2 * LITTLE).contains(&least_bytes));
 }
 
 #[test]
