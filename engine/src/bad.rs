@@ -5,6 +5,7 @@ use crate::error::{Error, Place, Result};
 use crate::origin::{OriginKind, newlines};
 use crate::plan::Plan;
 use crate::split::Split;
+use crate::state::{Reading, put_bytes, put_number};
 use std::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -28,13 +29,15 @@ pub(crate) struct BadRecords {
     found: Mutex<Found>,
 }
 
-#[derive(Default)]
-struct Found {
+/// What was refused, and skipped.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Found {
     count: u64,
     /// In the order of the input.
     first: Vec<Kept>,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Kept {
     /// Part of the plan, file of the part, offset in the file.
     at: (usize, usize, u64),
@@ -43,11 +46,55 @@ struct Kept {
     cause: String,
 }
 
+impl Found {
+    /// Whether a record at that place would be one of the earliest.
+    fn wants(&self, at: (usize, usize, u64)) -> bool {
+        self.first.len() < BAD_RECORDS_SHOWN || self.first.last().is_some_and(|last| at < last.at)
+    }
+
+    fn keep(&mut self, kept: Kept) {
+        let rank = self.first.partition_point(|before| before.at <= kept.at);
+        self.first.insert(rank, kept);
+        self.first.truncate(BAD_RECORDS_SHOWN);
+    }
+
+    pub(crate) fn add(&mut self, other: &Found) {
+        self.count += other.count;
+        other.first.iter().for_each(|kept| self.keep(kept.clone()));
+    }
+
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        put_number(self.count, out);
+        put_number(self.first.len() as u64, out);
+        for Kept { at: (part, file, offset), line, cause } in &self.first {
+            [*part as u64, *file as u64, *offset].into_iter().for_each(|at| put_number(at, out));
+            // Lines are counted from 1.
+            put_number(line.unwrap_or(0), out);
+            put_bytes(cause.as_bytes(), out);
+        }
+    }
+
+    pub(crate) fn decode(from: &mut Reading<'_>) -> Option<Found> {
+        let (count, kept) = (from.number()?, from.number()?);
+        let kept = (0..kept).map(|_| {
+            let at = (from.number()? as usize, from.number()? as usize, from.number()?);
+            let line = Some(from.number()?).filter(|&line| line > 0);
+            Some(Kept { at, line, cause: from.text()? })
+        });
+        Some(Found { count, first: kept.collect::<Option<_>>()? })
+    }
+}
+
 type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 impl BadRecords {
     pub(crate) fn new(skip: bool, has_lines: bool) -> BadRecords {
         BadRecords { skip, has_lines, found: Mutex::default() }
+    }
+
+    /// An empty one of the same kind.
+    pub(crate) fn alike(&self) -> BadRecords {
+        BadRecords::new(self.skip, self.has_lines)
     }
 
     /// Refuses the record that begins `inside` bytes from the start of a split.
@@ -75,19 +122,32 @@ impl BadRecords {
         let at = (origin.part, origin.file(), offset);
         let mut found = self.found();
         found.count += 1;
-        let rank = found.first.partition_point(|kept| kept.at <= at);
-        if rank < BAD_RECORDS_SHOWN {
+        if found.wants(at) {
             let cause = cause.into().to_string();
-            found.first.insert(rank, Kept { at, line: known_line(), cause });
-            found.first.truncate(BAD_RECORDS_SHOWN);
+            found.keep(Kept { at, line: known_line(), cause });
         }
         Ok(())
+    }
+
+    /// Takes what was found until now.
+    pub(crate) fn take(&self) -> Found {
+        mem::take(&mut *self.found())
+    }
+
+    /// What was found until now, which stays.
+    pub(crate) fn so_far(&self) -> Found {
+        self.found().clone()
+    }
+
+    /// Adds what was found elsewhere.
+    pub(crate) fn add(&self, other: &Found) {
+        self.found().add(other);
     }
 
     /// How many there were, and the earliest of them. Reads each of their files once more, up to the
     /// last of these, if their lines are to be numbered.
     pub(crate) fn finish(&self, plan: &Plan) -> (u64, Vec<BadRecord>) {
-        let Found { count, first } = mem::take(&mut *self.found());
+        let Found { count, first } = self.take();
         let mut before = ((usize::MAX, 0), 0, Some(0));
         let shown = first.into_iter().map(|Kept { at: (part, file, offset), line, cause }| {
             let origin = plan.origin(part, file);

@@ -28,6 +28,9 @@ pub enum Error {
     /// What does not fit in memory, or outlives a run, could not be kept on disk.
     #[error(transparent)]
     Storage(#[from] StorageError),
+    /// A state cannot serve this run.
+    #[error(transparent)]
+    State(#[from] StateError),
     /// The job's map refused a record.
     #[error("{place}: {cause}")]
     Record {
@@ -363,6 +366,58 @@ pub enum MemoryError {
         bytes: u64,
         /// What the system answered.
         cause: io::Error,
+    },
+}
+
+/// Why a state ([`State`](crate::State)) cannot serve a run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StateError {
+    /// Another run uses it.
+    #[error("{}: another run uses this state now; wait for its end, or name another job (--job)", .path.display())]
+    InUse {
+        /// The job's folder.
+        path: PathBuf,
+    },
+    /// It is of another job, or of the same with other options.
+    #[error("{}: the state is of another job: {difference}; name another job (--job), or remove this state (tegula state rm)", .path.display())]
+    OtherJob {
+        /// The job's folder.
+        path: PathBuf,
+        /// What is different.
+        difference: String,
+    },
+    /// The input is not what it was.
+    #[error("{}: the input is not what it was when this state was begun: {difference}; name another job (--job), or remove this state (tegula state rm)", .path.display())]
+    OtherInput {
+        /// The job's folder.
+        path: PathBuf,
+        /// What is different.
+        difference: String,
+    },
+    /// The job does not say what it is.
+    #[error(
+        "the job has no identity, so nobody could tell whose its partials are: implement Job::identity, or run it without a state"
+    )]
+    NoIdentity,
+    /// A stream cannot be read again.
+    #[error("{}: cannot be read a second time, so a state of it would be of no use; give files, or run without --state", .name.display())]
+    Stream {
+        /// The stream's name.
+        name: PathBuf,
+    },
+    /// Values of compressed files are numbered as they come.
+    #[error(
+        "a job that keeps all values in the order of the input cannot be resumed over compressed files; decompress them, or run without --state"
+    )]
+    InOrder,
+    /// A name that cannot be a folder's.
+    #[error(
+        "{id:?}: cannot be a job's name: give 1 to 200 letters, digits, dots, underscores and hyphens, no dot first (--job)"
+    )]
+    Name {
+        /// The name.
+        id: String,
     },
 }
 

@@ -6,6 +6,7 @@ use crate::input::Cut;
 use crate::key::Key;
 use crate::partial::PairRef;
 use crate::split::Split;
+use crate::state::Identity;
 use std::cmp::Ordering;
 use std::ops::RangeInclusive;
 
@@ -70,6 +71,12 @@ pub trait Job: Sync {
     /// array ([`Array`](crate::container::Array)), where a pair costs an indexed operation. Keys of 8
     /// and 16 bits need not say so. A key outside the range fails the job. Default: not known.
     fn key_range(&self) -> Option<RangeInclusive<<Self::Key as Key>::Borrowed<'static>>> {
+        None
+    }
+
+    /// What the job is, for a [`State`](crate::State): all that changes what it emits or how values
+    /// combine. Default: not said, so that no state can be kept.
+    fn identity(&self) -> Option<Identity> {
         None
     }
 

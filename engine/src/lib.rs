@@ -36,6 +36,7 @@ pub mod schedule;
 pub mod sizing;
 mod sort;
 mod split;
+mod state;
 mod stats;
 pub mod storage;
 pub mod timeline;
@@ -48,7 +49,9 @@ pub use cancel::Cancel;
 pub use codec::FormatFigures;
 pub use combine::*;
 pub use engine::{Engine, EngineBuilder, Grouping};
-pub use error::{Error, InputError, MemoryError, OutputError, Place, Result, StorageError};
+pub use error::{
+    Error, InputError, MemoryError, OutputError, Place, Result, StateError, StorageError,
+};
 pub use input::{ByteSet, Cut, Delimited, Delimiter, Input, InputFile, RangeSource, TileSource};
 pub use job::{Emit, Job, Pair};
 pub use key::Key;
@@ -57,6 +60,7 @@ pub use output::Output;
 pub use progress::{Progress, ProgressReading, Stage};
 pub use sort::{Records, Sort, SortTo};
 pub use split::{Lines, Split};
+pub use state::{Identity, SaveEvery, State};
 pub use stats::{StageTime, Stats, process_cpu};
 pub use storage::{Disk, Storage, StoredFile};
 pub use timeline::Timeline;

@@ -3,6 +3,7 @@
 use crate::cancel::Cancel;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
+use crate::state::State;
 use crate::timeline::Timeline;
 use std::sync::Arc;
 
@@ -71,6 +72,8 @@ pub struct Options {
     pub plain: bool,
     /// Whether files are read past the page cache. Compressed ones never are.
     pub reads: Reads,
+    /// Where partials are saved, so that the same run can go on after a kill. Default: nowhere.
+    pub state: Option<State>,
     /// Live counters, for a progress bar.
     pub progress: Option<Arc<Progress>>,
     /// Records what each thread does when.

@@ -20,6 +20,7 @@ use crate::plan::Plan;
 use crate::progress::Stage;
 use crate::reduce::{ReduceStage, ReduceTotals};
 use crate::sizing;
+use crate::state::{Figures, Saving};
 use crate::stats::{StageClock, Stats};
 use crate::storage::Scratch;
 use crate::tokenize::Simd;
@@ -58,6 +59,11 @@ pub(crate) fn run<J: Job, K: Kind>(
     let spill = core.is_limited().then(|| Spill::new(Arc::clone(&scratch), shares, core.blocks()));
     let partial = Partial::new(&chunks, spill);
     let bad = BadRecords::new(options.skip_bad, plan.cut.is_lines());
+    let saving = clock.time(Stage::Plan, || {
+        let sizes = (core.pool().workers(), shares.block_bytes);
+        let open = |state| Saving::open(state, job, &plan, options, &chunks, sizes);
+        options.state.as_ref().map(open).transpose()
+    })?;
     let ((mapped, spread), bad) = clock.time(Stage::Map, || {
         let stage = MapStage::<J, K> {
             job,
@@ -72,9 +78,15 @@ pub(crate) fn run<J: Job, K: Kind>(
             table_limits: shares.tables,
             pipeline: options.pipeline,
             key_range,
+            saving: saving.as_ref(),
             kind: PhantomData,
         };
         let mapped = stage.run()?;
+        if let Some(saving) = &saving {
+            let MapTotals { bytes, splits, pairs: emitted, .. } = mapped.0;
+            let figures = Figures { bytes, splits, emitted };
+            saving.finish(&partial, &chunks, (core.pool(), &failure), (figures, bad.so_far()))?;
+        }
         Ok((mapped, bad.finish(&plan)))
     })?;
 
@@ -109,6 +121,10 @@ pub(crate) fn run<J: Job, K: Kind>(
     core.trim();
     let mut stats = stats::<J>(core, &plan, &mapped, bad, &reduced.totals, clock);
     stats.spilled_bytes = scratch.bytes();
+    if let Some(saving) = &saving {
+        stats.restored_bytes = saving.found_figures().bytes;
+        stats.saved_bytes = saving.saved_bytes();
+    }
     Spread { groups: stats.groups, idle: stats.map_idle } = spread;
     // Chunks of its own: those of the run are free, unless what is held of the answer lies in them.
     let chunks = ChunkPool::new(Arc::clone(core.blocks()));
@@ -154,6 +170,8 @@ fn stats<J: Job>(
         keys: reduced.keys,
         key_value_bytes: reduced.key_bytes + reduced.keys * value_bytes,
         spilled_bytes: 0,
+        restored_bytes: 0,
+        saved_bytes: 0,
         memory_counted_peak: core.blocks().budget().peak(),
         memory_resident_peak: resident_peak_bytes(),
         groups: Vec::new(),

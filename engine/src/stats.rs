@@ -67,6 +67,10 @@ pub struct Stats {
     pub key_value_bytes: u64,
     /// Bytes that were written to scratch files, for memory had no room for them.
     pub spilled_bytes: u64,
+    /// Input bytes that this run did not map, for their partials were in its state.
+    pub restored_bytes: u64,
+    /// Bytes that it saved in its state.
+    pub saved_bytes: u64,
     /// The most bytes that the engine's counted memory held at once.
     pub memory_counted_peak: u64,
     /// Peak resident memory of the whole process so far, in bytes (0 where the system does not say).
@@ -125,6 +129,8 @@ impl Stats {
             keys: later.keys,
             key_value_bytes: later.key_value_bytes,
             spilled_bytes: self.spilled_bytes + later.spilled_bytes,
+            restored_bytes: self.restored_bytes + later.restored_bytes,
+            saved_bytes: self.saved_bytes + later.saved_bytes,
             memory_counted_peak: self.memory_counted_peak.max(later.memory_counted_peak),
             memory_resident_peak: self.memory_resident_peak.max(later.memory_resident_peak),
             groups: std::mem::take(&mut self.groups),

@@ -15,7 +15,7 @@ use crate::error::{MemoryError, Result};
 use crate::job::{Emit, Job};
 use crate::key::Key;
 use crate::memory::ChunkPool;
-use crate::partial::Partial;
+use crate::partial::Outlet;
 use crate::sizing::TableLimits;
 use crate::split::Split;
 use std::ptr::NonNull;
@@ -112,7 +112,7 @@ fn appends<C: Aggregate, K: SlotKey>(
     handed_over: &mut HandedOver,
     pairs: usize,
     share: Share,
-    partial: &Partial<C::Accumulator>,
+    outlet: &Outlet<'_, C::Accumulator>,
 ) -> Result<bool, MemoryError> {
     mind.seen += pairs as u64;
     if mind.left == 0 {
@@ -128,7 +128,7 @@ fn appends<C: Aggregate, K: SlotKey>(
             return Ok(false);
         }
         mind.left = STRETCH * (repeats * keys) as u64;
-        *handed_over += table.hand_over(partial)?;
+        *handed_over += table.hand_over(outlet)?;
     }
     mind.left = mind.left.saturating_sub(pairs as u64);
     Ok(true)
@@ -140,9 +140,9 @@ impl<C: Aggregate> Choosing<C> {
     fn end_stretch(
         &mut self,
         left: u64,
-        partial: &Partial<C::Accumulator>,
+        outlet: &Outlet<'_, C::Accumulator>,
     ) -> Result<(), MemoryError> {
-        if left == 0 && C::KEEPS_VALUES { self.lists.hand_over(partial) } else { Ok(()) }
+        if left == 0 && C::KEEPS_VALUES { self.lists.hand_over(outlet) } else { Ok(()) }
     }
 }
 
@@ -175,48 +175,48 @@ impl<C: Aggregate> Batched<C> for Choosing<C> {
     fn put_short(
         &mut self,
         batch: &[Hashed<ShortKey, C::Held>],
-        partial: &Partial<C::Accumulator>,
+        outlet: &Outlet<'_, C::Accumulator>,
     ) -> Result<(), MemoryError> {
         let HashTables { short, handed_over, .. } = &mut self.tables;
         let (mind, pairs) = (&mut self.short, batch.len());
-        if appends::<C, _>(mind, short, handed_over, pairs, self.share, partial)? {
-            self.lists.put_short(batch, partial)?;
-            return self.end_stretch(self.short.left, partial);
+        if appends::<C, _>(mind, short, handed_over, pairs, self.share, outlet)? {
+            self.lists.put_short(batch, outlet)?;
+            return self.end_stretch(self.short.left, outlet);
         }
-        self.tables.put_short(batch, partial)
+        self.tables.put_short(batch, outlet)
     }
 
     fn put_medium(
         &mut self,
         batch: &[Hashed<MediumKey, C::Held>],
-        partial: &Partial<C::Accumulator>,
+        outlet: &Outlet<'_, C::Accumulator>,
     ) -> Result<(), MemoryError> {
         let HashTables { medium, handed_over, .. } = &mut self.tables;
         let (mind, pairs) = (&mut self.medium, batch.len());
-        if appends::<C, _>(mind, medium, handed_over, pairs, self.share, partial)? {
-            self.lists.put_medium(batch, partial)?;
-            return self.end_stretch(self.medium.left, partial);
+        if appends::<C, _>(mind, medium, handed_over, pairs, self.share, outlet)? {
+            self.lists.put_medium(batch, outlet)?;
+            return self.end_stretch(self.medium.left, outlet);
         }
-        self.tables.put_medium(batch, partial)
+        self.tables.put_medium(batch, outlet)
     }
 
     fn put_long(
         &mut self,
         batch: &[Hashed<LongKey, C::Held>],
-        partial: &Partial<C::Accumulator>,
+        outlet: &Outlet<'_, C::Accumulator>,
     ) -> Result<(), MemoryError> {
         let HashTables { long, handed_over, .. } = &mut self.tables;
         let (mind, pairs) = (&mut self.long, batch.len());
-        if appends::<C, _>(mind, long, handed_over, pairs, self.share, partial)? {
-            self.lists.put_long(batch, partial)?;
-            return self.end_stretch(self.long.left, partial);
+        if appends::<C, _>(mind, long, handed_over, pairs, self.share, outlet)? {
+            self.lists.put_long(batch, outlet)?;
+            return self.end_stretch(self.long.left, outlet);
         }
-        self.tables.put_long(batch, partial)
+        self.tables.put_long(batch, outlet)
     }
 
-    fn hand_over(&mut self, partial: &Partial<C::Accumulator>) -> Result<(), MemoryError> {
-        self.tables.hand_over(partial)?;
-        self.lists.hand_over(partial)
+    fn hand_over(&mut self, outlet: &Outlet<'_, C::Accumulator>) -> Result<(), MemoryError> {
+        self.tables.hand_over(outlet)?;
+        self.lists.hand_over(outlet)
     }
 
     fn handed_over(&self) -> HandedOver {

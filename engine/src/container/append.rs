@@ -7,7 +7,7 @@ use super::{Batched, HandedOver, Hashed, named};
 use crate::aggregate::Aggregate;
 use crate::error::MemoryError;
 use crate::memory::{ChunkPool, ValueStore};
-use crate::partial::{PARTITIONS, Partial, partition_of};
+use crate::partial::{Outlet, PARTITIONS, partition_of};
 use crate::sizing::TableLimits;
 use crate::timeline;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ impl<K: SlotKey, V: Copy> Gathered<K, V> {
     fn put<C: Aggregate<Accumulator = V>>(
         &mut self,
         batch: &[Hashed<K, C::Held>],
-        partial: &Partial<V>,
+        outlet: &Outlet<'_, V>,
         values_bytes: usize,
     ) -> Result<HandedOver, MemoryError> {
         if batch.is_empty() {
@@ -65,25 +65,25 @@ impl<K: SlotKey, V: Copy> Gathered<K, V> {
             C::absorb(&mut total, value, &mut self.store);
             list.push(Entry { key, value: total });
             if list.len() == GATHERED {
-                partial.append(partition, list)?;
+                outlet.append(partition, list)?;
                 list.clear();
             }
         }
         self.store.check()?;
         if self.store.bytes() >= values_bytes {
-            self.hand_over(partial)?;
+            self.hand_over(outlet)?;
         }
         Ok(HandedOver { pairs: batch.len() as u64, busy: handing_over.end() })
     }
 
-    fn hand_over(&mut self, partial: &Partial<V>) -> Result<(), MemoryError> {
+    fn hand_over(&mut self, outlet: &Outlet<'_, V>) -> Result<(), MemoryError> {
         for (partition, list) in self.lists.iter_mut().enumerate() {
             if !list.is_empty() {
-                partial.append(partition, list)?;
+                outlet.append(partition, list)?;
                 list.clear();
             }
         }
-        partial.keep_values(&mut self.store);
+        outlet.keep_values(&mut self.store);
         Ok(())
     }
 }
@@ -112,18 +112,18 @@ impl<C: Aggregate> Batched<C> for Appender<C> {
     fn put_short(
         &mut self,
         batch: &[Hashed<ShortKey, C::Held>],
-        partial: &Partial<C::Accumulator>,
+        outlet: &Outlet<'_, C::Accumulator>,
     ) -> Result<(), MemoryError> {
-        self.handed_over += self.short.put::<C>(batch, partial, self.values_bytes)?;
+        self.handed_over += self.short.put::<C>(batch, outlet, self.values_bytes)?;
         Ok(())
     }
 
     fn put_medium(
         &mut self,
         batch: &[Hashed<MediumKey, C::Held>],
-        partial: &Partial<C::Accumulator>,
+        outlet: &Outlet<'_, C::Accumulator>,
     ) -> Result<(), MemoryError> {
-        self.handed_over += self.medium.put::<C>(batch, partial, self.values_bytes)?;
+        self.handed_over += self.medium.put::<C>(batch, outlet, self.values_bytes)?;
         Ok(())
     }
 
@@ -131,7 +131,7 @@ impl<C: Aggregate> Batched<C> for Appender<C> {
     fn put_long(
         &mut self,
         batch: &[Hashed<LongKey, C::Held>],
-        partial: &Partial<C::Accumulator>,
+        outlet: &Outlet<'_, C::Accumulator>,
     ) -> Result<(), MemoryError> {
         if batch.is_empty() {
             return Ok(());
@@ -140,20 +140,20 @@ impl<C: Aggregate> Batched<C> for Appender<C> {
         for &Hashed { key, hash, value } in batch {
             let mut total = C::identity();
             C::absorb(&mut total, value, &mut self.long_store);
-            partial.append(partition_of(hash), &[Entry { key, value: total }])?;
+            outlet.append(partition_of(hash), &[Entry { key, value: total }])?;
         }
         self.handed_over += HandedOver { pairs: batch.len() as u64, busy: handing_over.end() };
         self.long_store.check()?;
         if self.long_store.bytes() >= self.values_bytes {
-            partial.keep_values(&mut self.long_store);
+            outlet.keep_values(&mut self.long_store);
         }
         Ok(())
     }
 
-    fn hand_over(&mut self, partial: &Partial<C::Accumulator>) -> Result<(), MemoryError> {
-        self.short.hand_over(partial)?;
-        self.medium.hand_over(partial)?;
-        partial.keep_values(&mut self.long_store);
+    fn hand_over(&mut self, outlet: &Outlet<'_, C::Accumulator>) -> Result<(), MemoryError> {
+        self.short.hand_over(outlet)?;
+        self.medium.hand_over(outlet)?;
+        outlet.keep_values(&mut self.long_store);
         Ok(())
     }
 

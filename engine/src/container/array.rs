@@ -10,7 +10,7 @@ use crate::error::{Error, MemoryError, Result};
 use crate::job::{Emit, Job};
 use crate::key::Key;
 use crate::memory::{BlockPool, ValueStore};
-use crate::partial::Partial;
+use crate::partial::Outlet;
 use crate::split::Split;
 use crate::timeline;
 use std::ptr::NonNull;
@@ -43,7 +43,7 @@ struct Place<V> {
 
 /// A worker's array.
 pub(crate) struct ArrayEmitter<'p, J: Job> {
-    partial: &'p Partial<Accumulator<J>>,
+    outlet: Outlet<'p, Accumulator<J>>,
     blocks: &'p Arc<BlockPool>,
     places: Vec<Place<Accumulator<J>>>,
     /// What the accumulators point at.
@@ -84,7 +84,7 @@ impl<'p, J: Job> Inlet<'p, J> for ArrayEmitter<'p, J> {
         let place = Place { value: J::Combine::identity(), is_used: false };
         places.resize(range.keys().unwrap_or(0), place);
         Ok(ArrayEmitter {
-            partial: making.partial,
+            outlet: making.outlet,
             blocks,
             places,
             store: ValueStore::new(making.chunks),
@@ -138,8 +138,8 @@ impl<'p, J: Job> Inlet<'p, J> for ArrayEmitter<'p, J> {
                 *place = Place { value: J::Combine::identity(), is_used: false };
             }
         }
-        self.partial.hand_over(&mut table)?;
-        self.partial.keep_values(&mut self.store);
+        self.outlet.hand_over(&mut table)?;
+        self.outlet.keep_values(&mut self.store);
         self.handed_over += HandedOver { pairs: used as u64, busy: handing_over.end() };
         Ok(())
     }

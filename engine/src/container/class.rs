@@ -6,7 +6,7 @@ use super::slot::{Entry, SlotKey};
 use super::table::Table;
 use crate::error::MemoryError;
 use crate::memory::{ChunkPool, ValueStore};
-use crate::partial::Partial;
+use crate::partial::Outlet;
 use crate::sizing::TableLimits;
 use crate::timeline;
 use std::sync::Arc;
@@ -48,14 +48,14 @@ impl<K: SlotKey, V: Copy> ClassTable<K, V> {
     pub(super) fn make_room(
         &mut self,
         pairs: usize,
-        partial: &Partial<V>,
+        outlet: &Outlet<'_, V>,
     ) -> Result<HandedOver, MemoryError> {
         let mut handed_over = HandedOver::default();
         if self.store.bytes() > self.limits.beside {
-            handed_over += self.hand_over(partial)?;
+            handed_over += self.hand_over(outlet)?;
         }
         if !self.table.has_room(pairs) {
-            handed_over += self.grow_or_hand_over(pairs, partial)?;
+            handed_over += self.grow_or_hand_over(pairs, outlet)?;
         }
         self.combined += pairs as u64;
         Ok(handed_over)
@@ -65,13 +65,13 @@ impl<K: SlotKey, V: Copy> ClassTable<K, V> {
     fn grow_or_hand_over(
         &mut self,
         pairs: usize,
-        partial: &Partial<V>,
+        outlet: &Outlet<'_, V>,
     ) -> Result<HandedOver, MemoryError> {
         let mut handed_over = HandedOver::default();
         while !self.table.has_room(pairs) {
             match self.larger() {
                 Some(bits) => self.table.grow(bits)?,
-                None => handed_over += self.hand_over(partial)?,
+                None => handed_over += self.hand_over(outlet)?,
             }
         }
         Ok(handed_over)
@@ -112,11 +112,11 @@ impl<K: SlotKey, V: Copy> ClassTable<K, V> {
     }
 
     /// Hands all pairs over; the table is empty then.
-    pub(super) fn hand_over(&mut self, partial: &Partial<V>) -> Result<HandedOver, MemoryError> {
+    pub(super) fn hand_over(&mut self, outlet: &Outlet<'_, V>) -> Result<HandedOver, MemoryError> {
         let (handing_over, pairs) =
             (timeline::begin(timeline::Kind::Combine), self.table.len() as u64);
-        partial.hand_over(&mut self.table)?;
-        partial.keep_values(&mut self.store);
+        outlet.hand_over(&mut self.table)?;
+        outlet.keep_values(&mut self.store);
         self.combined = 0;
         Ok(HandedOver { pairs, busy: handing_over.end() })
     }

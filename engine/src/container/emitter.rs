@@ -12,7 +12,7 @@ use crate::aggregate::Aggregate;
 use crate::error::{MemoryError, Result};
 use crate::job::{Emit, Job};
 use crate::key::{Key, KeyForm};
-use crate::partial::Partial;
+use crate::partial::Outlet;
 use crate::split::Split;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -33,7 +33,7 @@ type Accumulator<J> = <<J as Job>::Combine as Aggregate>::Accumulator;
 /// A worker's way into a container that takes batches.
 pub(crate) struct BatchEmitter<'p, J: Job, B: Batched<J::Combine>> {
     container: B,
-    partial: &'p Partial<Accumulator<J>>,
+    outlet: Outlet<'p, Accumulator<J>>,
     batch: NonNull<Batch<Held<J>>>,
     lane: Lane<J::Combine, B::Ahead>,
     range: KeyRange,
@@ -181,7 +181,7 @@ impl<'p, J: Job, B: Batched<J::Combine>> Inlet<'p, J> for BatchEmitter<'p, J, B>
         let lane = Lane { batch, short_len: 0, other_len: 0, window: Window::NONE, ahead };
         Ok(BatchEmitter {
             container,
-            partial: making.partial,
+            outlet: making.outlet,
             batch,
             lane,
             range: making.range.unwrap_or(KeyRange::ALL),
@@ -221,7 +221,7 @@ impl<'p, J: Job, B: Batched<J::Combine>> Inlet<'p, J> for BatchEmitter<'p, J, B>
     }
 
     fn hand_over(&mut self) -> Result<(), MemoryError> {
-        self.container.hand_over(self.partial)
+        self.container.hand_over(&self.outlet)
     }
 
     fn emitted(&self) -> u64 {
@@ -294,7 +294,7 @@ impl<J: Job, B: Batched<J::Combine>> BatchEmitter<'_, J, B> {
         let batch = unsafe { self.batch.as_mut() };
         // SAFETY: the first `short_len` entries were written by `push_short`.
         let short = unsafe { batch.short[..short_len].assume_init_ref() };
-        self.container.put_short(short, self.partial)?;
+        self.container.put_short(short, &self.outlet)?;
         let (mut medium_len, mut long_len) = (0, 0);
         for place in 0..other_len {
             // SAFETY: the first `other_len` entries were written by `push_other`, and the keys they
@@ -322,8 +322,8 @@ impl<J: Job, B: Batched<J::Combine>> BatchEmitter<'_, J, B> {
             let medium = batch.medium[..medium_len].assume_init_ref();
             (medium, batch.long[..long_len].assume_init_ref())
         };
-        self.container.put_medium(medium, self.partial)?;
-        self.container.put_long(long, self.partial)
+        self.container.put_medium(medium, &self.outlet)?;
+        self.container.put_long(long, &self.outlet)
     }
 }
 

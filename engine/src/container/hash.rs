@@ -8,7 +8,7 @@ use super::{Ahead, Batched, HandedOver, Hashed, named};
 use crate::aggregate::Aggregate;
 use crate::error::MemoryError;
 use crate::memory::{ByteArena, ChunkPool};
-use crate::partial::Partial;
+use crate::partial::Outlet;
 use crate::sizing::TableLimits;
 use std::sync::Arc;
 
@@ -67,9 +67,9 @@ impl<C: Aggregate> Batched<C> for HashTables<C> {
     fn put_short(
         &mut self,
         batch: &[Hashed<ShortKey, C::Held>],
-        partial: &Partial<C::Accumulator>,
+        outlet: &Outlet<'_, C::Accumulator>,
     ) -> Result<(), MemoryError> {
-        self.handed_over += self.short.make_room(batch.len(), partial)?;
+        self.handed_over += self.short.make_room(batch.len(), outlet)?;
         combine_inline::<C, _>(&mut self.short, batch)
     }
 
@@ -77,9 +77,9 @@ impl<C: Aggregate> Batched<C> for HashTables<C> {
     fn put_medium(
         &mut self,
         batch: &[Hashed<MediumKey, C::Held>],
-        partial: &Partial<C::Accumulator>,
+        outlet: &Outlet<'_, C::Accumulator>,
     ) -> Result<(), MemoryError> {
-        self.handed_over += self.medium.make_room(batch.len(), partial)?;
+        self.handed_over += self.medium.make_room(batch.len(), outlet)?;
         batch.iter().for_each(|pair| self.medium.table.prefetch(pair.hash));
         combine_inline::<C, _>(&mut self.medium, batch)
     }
@@ -88,12 +88,12 @@ impl<C: Aggregate> Batched<C> for HashTables<C> {
     fn put_long(
         &mut self,
         batch: &[Hashed<LongKey, C::Held>],
-        partial: &Partial<C::Accumulator>,
+        outlet: &Outlet<'_, C::Accumulator>,
     ) -> Result<(), MemoryError> {
         if self.arena.bytes() > self.long.limits.beside {
-            self.handed_over += self.long.hand_over(partial)?;
+            self.handed_over += self.long.hand_over(outlet)?;
         }
-        self.handed_over += self.long.make_room(batch.len(), partial)?;
+        self.handed_over += self.long.make_room(batch.len(), outlet)?;
         let (ClassTable { table, store, .. }, arena) = (&mut self.long, &mut self.arena);
         if table.len() == 0 {
             arena.clear();
@@ -106,10 +106,10 @@ impl<C: Aggregate> Batched<C> for HashTables<C> {
         store.check()
     }
 
-    fn hand_over(&mut self, partial: &Partial<C::Accumulator>) -> Result<(), MemoryError> {
-        self.handed_over += self.short.hand_over(partial)?;
-        self.handed_over += self.medium.hand_over(partial)?;
-        self.handed_over += self.long.hand_over(partial)?;
+    fn hand_over(&mut self, outlet: &Outlet<'_, C::Accumulator>) -> Result<(), MemoryError> {
+        self.handed_over += self.short.hand_over(outlet)?;
+        self.handed_over += self.medium.hand_over(outlet)?;
+        self.handed_over += self.long.hand_over(outlet)?;
         self.arena.clear();
         Ok(())
     }

@@ -6,7 +6,7 @@ use super::{Batched, HandedOver, Hashed, named};
 use crate::aggregate::Aggregate;
 use crate::error::MemoryError;
 use crate::memory::{ByteArena, ChunkPool, ValueStore};
-use crate::partial::{PARTITIONS, Partial, partition_of};
+use crate::partial::{Outlet, PARTITIONS, partition_of};
 use crate::sizing::TableLimits;
 use crate::timeline;
 use std::collections::BTreeMap;
@@ -91,13 +91,13 @@ impl<K: SlotKey + Ord, V: Copy> Forest<K, V> {
         Ok(())
     }
 
-    fn hand_over(&mut self, partial: &Partial<V>) -> Result<HandedOver, MemoryError> {
+    fn hand_over(&mut self, outlet: &Outlet<'_, V>) -> Result<HandedOver, MemoryError> {
         let (handing_over, pairs) = (timeline::begin(timeline::Kind::Combine), self.keys as u64);
         for (index, tree) in self.trees.iter_mut().enumerate() {
             let entries = std::mem::take(tree).into_iter().map(|(key, value)| Entry { key, value });
-            partial.add_segment(index, entries)?;
+            outlet.add_segment(index, entries)?;
         }
-        partial.keep_values(&mut self.store);
+        outlet.keep_values(&mut self.store);
         self.keys = 0;
         self.pool.blocks().budget().give(std::mem::take(&mut self.counted));
         Ok(HandedOver { pairs, busy: handing_over.end() })
@@ -135,10 +135,10 @@ impl<C: Aggregate> Batched<C> for ForestOf<C> {
     fn put_short(
         &mut self,
         batch: &[Hashed<ShortKey, C::Held>],
-        partial: &Partial<C::Accumulator>,
+        outlet: &Outlet<'_, C::Accumulator>,
     ) -> Result<(), MemoryError> {
         if self.short.is_full(self.limits) {
-            self.handed_over += self.short.hand_over(partial)?;
+            self.handed_over += self.short.hand_over(outlet)?;
         }
         self.short.put::<C>(batch, Ok)
     }
@@ -146,10 +146,10 @@ impl<C: Aggregate> Batched<C> for ForestOf<C> {
     fn put_medium(
         &mut self,
         batch: &[Hashed<MediumKey, C::Held>],
-        partial: &Partial<C::Accumulator>,
+        outlet: &Outlet<'_, C::Accumulator>,
     ) -> Result<(), MemoryError> {
         if self.medium.is_full(self.limits) {
-            self.handed_over += self.medium.hand_over(partial)?;
+            self.handed_over += self.medium.hand_over(outlet)?;
         }
         self.medium.put::<C>(batch, Ok)
     }
@@ -157,20 +157,20 @@ impl<C: Aggregate> Batched<C> for ForestOf<C> {
     fn put_long(
         &mut self,
         batch: &[Hashed<LongKey, C::Held>],
-        partial: &Partial<C::Accumulator>,
+        outlet: &Outlet<'_, C::Accumulator>,
     ) -> Result<(), MemoryError> {
         if self.long.is_full(self.limits) || self.arena.bytes() > self.limits.beside {
-            self.handed_over += self.long.hand_over(partial)?;
+            self.handed_over += self.long.hand_over(outlet)?;
             self.arena.clear();
         }
         let arena = &mut self.arena;
         self.long.put::<C>(batch, |key| key.copied(arena))
     }
 
-    fn hand_over(&mut self, partial: &Partial<C::Accumulator>) -> Result<(), MemoryError> {
-        self.handed_over += self.short.hand_over(partial)?;
-        self.handed_over += self.medium.hand_over(partial)?;
-        self.handed_over += self.long.hand_over(partial)?;
+    fn hand_over(&mut self, outlet: &Outlet<'_, C::Accumulator>) -> Result<(), MemoryError> {
+        self.handed_over += self.short.hand_over(outlet)?;
+        self.handed_over += self.medium.hand_over(outlet)?;
+        self.handed_over += self.long.hand_over(outlet)?;
         self.arena.clear();
         Ok(())
     }

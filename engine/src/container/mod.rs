@@ -36,7 +36,7 @@ use crate::aggregate::Aggregate;
 use crate::error::{MemoryError, Result};
 use crate::job::{Emit, Job};
 use crate::memory::ChunkPool;
-use crate::partial::Partial;
+use crate::partial::Outlet;
 use crate::sizing::TableLimits;
 use crate::split::Split;
 use std::ops::AddAssign;
@@ -108,7 +108,7 @@ pub(crate) use named;
 /// What a worker's container is made from.
 pub(crate) struct Making<'p, J: Job> {
     pub(crate) chunks: &'p Arc<ChunkPool>,
-    pub(crate) partial: &'p Partial<<J::Combine as Aggregate>::Accumulator>,
+    pub(crate) outlet: Outlet<'p, <J::Combine as Aggregate>::Accumulator>,
     pub(crate) limits: TableLimits,
     /// The keys that the job may emit, where that is known.
     pub(crate) range: Option<KeyRange>,
@@ -183,25 +183,25 @@ pub(crate) trait Batched<C: Aggregate>: Sized {
     fn put_short(
         &mut self,
         batch: &[Hashed<ShortKey, C::Held>],
-        partial: &Partial<C::Accumulator>,
+        outlet: &Outlet<'_, C::Accumulator>,
     ) -> Result<(), MemoryError>;
 
     /// Takes keys of 16 to 31 bytes.
     fn put_medium(
         &mut self,
         batch: &[Hashed<MediumKey, C::Held>],
-        partial: &Partial<C::Accumulator>,
+        outlet: &Outlet<'_, C::Accumulator>,
     ) -> Result<(), MemoryError>;
 
     /// Takes borrowed keys of 32 bytes and more; it copies those that it keeps.
     fn put_long(
         &mut self,
         batch: &[Hashed<LongKey, C::Held>],
-        partial: &Partial<C::Accumulator>,
+        outlet: &Outlet<'_, C::Accumulator>,
     ) -> Result<(), MemoryError>;
 
     /// Hands everything over.
-    fn hand_over(&mut self, partial: &Partial<C::Accumulator>) -> Result<(), MemoryError>;
+    fn hand_over(&mut self, outlet: &Outlet<'_, C::Accumulator>) -> Result<(), MemoryError>;
 
     fn handed_over(&self) -> HandedOver;
 

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::job::{Emit, Job};
 use crate::memory::{BlockPool, Budget, ChunkPool};
 use crate::origin::{Origin, OriginKind};
-use crate::partial::{Folder, PARTITIONS, Pairs, Partial};
+use crate::partial::{Folder, Outlet, PARTITIONS, Pairs, Partial};
 use crate::sizing::TableLimits;
 use crate::split::Split;
 use std::collections::BTreeMap;
@@ -59,8 +59,13 @@ impl Bench {
         limits: TableLimits,
         range: Option<KeyRange>,
     ) -> C::Inlet<'_, J> {
-        let making =
-            Making { chunks: &self.chunks, partial: &self.partial, limits, range, share_bytes: 0 };
+        let making = Making {
+            chunks: &self.chunks,
+            outlet: Outlet::new(&self.partial),
+            limits,
+            range,
+            share_bytes: 0,
+        };
         C::Inlet::new(&making).unwrap()
     }
 

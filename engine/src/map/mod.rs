@@ -19,8 +19,9 @@ use crate::options::Pipeline;
 use crate::partial::Partial;
 use crate::plan::{Packed, Part, Plan, Ranged};
 use crate::progress::Progress;
-use crate::schedule::{HandOut, PerWorker, Placement, Pool, Step};
+use crate::schedule::{Cursor, HandOut, PerWorker, Placement, Pool, Step};
 use crate::sizing::{TableLimits, Units};
+use crate::state::{ALL_FILES, Ranges, Saving};
 use spread::Homecoming;
 pub(crate) use spread::{Spread, add_shares, add_times};
 use std::marker::PhantomData;
@@ -45,6 +46,8 @@ pub(crate) struct MapStage<'r, J: Job, K: Kind> {
     pub(crate) table_limits: TableLimits,
     pub(crate) pipeline: Pipeline,
     pub(crate) key_range: Option<KeyRange>,
+    /// Where partials are saved, if they are.
+    pub(crate) saving: Option<&'r Saving<J::Combine>>,
     /// The container that workers use.
     pub(crate) kind: PhantomData<K>,
 }
@@ -98,6 +101,7 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
         let (ahead, spread) = (AheadTotals::default(), Spread::default());
         let mut reading = Reading { units: self.units(), ahead, spread };
         let mut before = Before::default();
+        self.restore(&workers)?;
         for (number, part) in self.plan.parts.iter().enumerate() {
             match part {
                 Part::Ranged(ranged) => {
@@ -119,7 +123,10 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
                 }
             }
         }
-        self.hand_over(&workers)?;
+        if let Some(saving) = self.saving {
+            saving.end_of_maps()?;
+        }
+        self.each_worker(&workers, Worker::end)?;
         let mut totals = MapTotals {
             stream_tiles,
             ahead: reading.ahead,
@@ -128,6 +135,19 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
         };
         workers.into_values().for_each(|worker| totals.add(&worker.totals()));
         Ok((totals, reading.spread))
+    }
+
+    /// Takes in what a run before this one has saved, snapshot by snapshot on all workers.
+    fn restore(&'r self, workers: &PerWorker<Worker<'r, J, K>>) -> Result<()> {
+        let Some(saving) = self.saving else { return Ok(()) };
+        let snapshots = saving.found();
+        let cursor = Cursor::new(snapshots.len() as u64);
+        self.serve(|index| match cursor.take() {
+            None => Step::Done,
+            Some(number) => self.step(index, number, workers, |worker| {
+                worker.restore(saving, &snapshots[number as usize])
+            }),
+        })
     }
 
     fn map_ranged(
@@ -147,7 +167,7 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
         ends.iter().try_for_each(|&end| {
             self.map_tiles(ranged, &[end - first], first, before, workers, reading)?;
             first = end;
-            self.hand_over(workers)
+            self.each_worker(workers, Worker::hand_over)
         })
     }
 
@@ -171,7 +191,18 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
         workers: &PerWorker<Worker<'r, J, K>>,
         reading: &mut Reading,
     ) -> Result<()> {
-        let hand_out = HandOut::new(ends.iter().copied(), self.placement);
+        let mut start = 0;
+        let tiles = ends.iter().map(|&end| std::mem::replace(&mut start, end)..end);
+        let hand_out = match self.covered(ranged) {
+            None => HandOut::of(tiles, self.placement),
+            Some(covered) => HandOut::of(
+                tiles.flat_map(|tile| {
+                    let gaps = covered.gaps(first + tile.start..first + tile.end);
+                    gaps.map(|gap| gap.start - first..gap.end - first)
+                }),
+                self.placement,
+            ),
+        };
         let (blocks, count) = (self.chunks.blocks(), self.pool.workers());
         let feed =
             Feed::new(ranged, &self.plan.cut, hand_out, first, &reading.units, blocks, count);
@@ -198,6 +229,11 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
         reading.ahead.add(ahead);
         reading.spread.add(feed.hand_out(), homecoming);
         self.failure.check()
+    }
+
+    /// The splits of a part that a run before this one has mapped, if there are any.
+    fn covered(&self, ranged: &Ranged) -> Option<&'r Ranges> {
+        self.saving?.found_coverage().of(ranged.number, ALL_FILES)
     }
 
     /// Returns the decompressed files' length in bytes. The workers decompress what they map.
@@ -257,9 +293,13 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
         Ok((read?, queue.blocks()))
     }
 
-    fn hand_over(&'r self, workers: &PerWorker<Worker<'r, J, K>>) -> Result<()> {
+    fn each_worker(
+        &'r self,
+        workers: &PerWorker<Worker<'r, J, K>>,
+        work: impl Fn(&mut Worker<'r, J, K>) -> Result<()> + Sync,
+    ) -> Result<()> {
         self.serve(|index| {
-            self.step(index, u64::MAX, workers, Worker::hand_over);
+            self.step(index, u64::MAX, workers, &work);
             Step::Done
         })
     }

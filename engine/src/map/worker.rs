@@ -1,16 +1,19 @@
 //! One worker of the map stage: its reader, its emitter with its tables, its folder, and what it did.
 
 use super::{Before, MapStage, MapTotals, numbered};
+use crate::bad::BadRecords;
 use crate::codec::Unpacked;
 use crate::container::{Inlet, Kind, Making};
 use crate::error::Result;
 use crate::failure::guard;
 use crate::ingest::{Block, Buffer, Feed, Load, Reader, SplitBuffer, Waits};
 use crate::job::Job;
+use crate::memory::ValueStore;
 use crate::origin::{Origin, OriginKind};
-use crate::partial::{Folder, PARTITIONS, Spiller};
+use crate::partial::{Folder, Outlet, PARTITIONS, Spiller};
 use crate::plan::{Packed, Ranged};
 use crate::split::Split;
+use crate::state::{ALL_FILES, Figures, Mapped, Saving, Snapshot};
 use crate::timeline;
 use crate::tokenize::fold_ascii;
 use std::ops::Range;
@@ -42,6 +45,10 @@ struct Mapper<'r, J: Job, K: Kind> {
     stage: &'r MapStage<'r, J, K>,
     index: usize,
     emitter: K::Inlet<'r, J>,
+    /// What its maps refused since it was last asked.
+    bad: BadRecords,
+    /// Pairs that went into the partial from snapshots.
+    restored: u64,
     /// Pairs handed over when partitions were last looked at.
     handed_over_seen: u64,
     folder: Option<Folder<J::Combine>>,
@@ -52,9 +59,13 @@ struct Mapper<'r, J: Job, K: Kind> {
 
 impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
     pub(super) fn new(stage: &'r MapStage<'r, J, K>, index: usize) -> Result<Worker<'r, J, K>> {
+        let mut outlet = Outlet::new(stage.partial);
+        if let Some(saving) = stage.saving {
+            outlet = saving.watch(index, outlet);
+        }
         let making = Making {
             chunks: stage.chunks,
-            partial: stage.partial,
+            outlet,
             limits: stage.table_limits,
             range: stage.key_range,
             share_bytes: stage.plan.likely_bytes() / stage.pool.workers() as u64,
@@ -65,6 +76,8 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
             stage,
             index,
             emitter,
+            bad: stage.bad.alike(),
+            restored: 0,
             handed_over_seen: 0,
             folder: None,
             spiller: None,
@@ -76,7 +89,7 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
     pub(super) fn totals(&self) -> MapTotals {
         let handed_over = self.mapper.emitter.handed_over();
         MapTotals {
-            pairs: self.mapper.emitter.emitted(),
+            pairs: self.totals.pairs + self.mapper.emitter.emitted(),
             pairs_handed_over: handed_over.pairs,
             hand_over: handed_over.busy,
             compress: self.mapper.compress,
@@ -117,10 +130,29 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
 
     fn finish_splits(&mut self, ranged: &Ranged, splits: Range<u64>) -> Result<()> {
         let count = splits.end - splits.start;
-        let extents = ranged.layout.extents(splits);
-        self.count(extents.map(|extent| extent.bytes.end - extent.bytes.start).sum(), count);
+        let extents = ranged.layout.extents(splits.clone());
+        let bytes = extents.map(|extent| extent.bytes.end - extent.bytes.start).sum();
+        self.count(bytes, count);
+        let (part, file) = (ranged.number, ALL_FILES);
+        self.mapper.save(|| Mapped { part, file, range: splits, bytes, splits: count })?;
         self.mapper.compress()?;
         self.mapper.spill()
+    }
+
+    /// Takes in the pairs of a snapshot, and what it says of the work they stand for.
+    pub(super) fn restore(
+        &mut self,
+        saving: &Saving<J::Combine>,
+        snapshot: &Snapshot,
+    ) -> Result<()> {
+        let _restoring = timeline::begin(timeline::Kind::Read);
+        self.mapper.restore(saving, snapshot)?;
+        let Figures { bytes, splits, emitted } = snapshot.figures;
+        self.totals.bytes += bytes;
+        self.totals.splits += splits;
+        self.totals.pairs += emitted;
+        self.mapper.stage.progress.add_bytes(bytes);
+        Ok(())
     }
 
     /// Maps a block of the stream that is that part of the plan.
@@ -150,22 +182,37 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
     ) -> Result<()> {
         let origin = packed.origin(block.file, block.newlines);
         let file = numbered(before.files, block.file as u64)?;
-        let records = block.records.clone();
-        let bytes = records.len() as u64;
-        let part = Part { records, origin, offset: block.offset, file };
-        self.mapper.map(&mut block.buffer, part, numbered(before.splits, block.number)?)?;
+        let number = numbered(before.splits, block.number)?;
+        let all = block.offset..block.offset + block.records.len() as u64;
         self.totals.ingest += ingest;
-        self.totals.bytes += bytes;
-        self.totals.splits += 1;
         self.mapper.stage.progress.add_bytes(block.compressed);
+        // What was mapped before this run began and ended at records' ends.
+        for range in self.mapper.uncovered(packed, block.file, all.clone()) {
+            let skipped = (range.start - all.start) as usize;
+            let bytes = range.end - range.start;
+            let start = block.records.start + skipped;
+            let records = start..start + bytes as usize;
+            let part = Part { records, origin, offset: range.start, file };
+            self.mapper.map(&mut block.buffer, part, number)?;
+            self.totals.bytes += bytes;
+            self.totals.splits += 1;
+            let (part, file) = (packed.number, block.file as u64);
+            self.mapper.save(|| Mapped { part, file, range, bytes, splits: 1 })?;
+        }
         self.mapper.compress()?;
         self.mapper.spill()
     }
 
-    /// Hands over what is left, at the end of the stage.
+    /// Hands over what is left.
     pub(super) fn hand_over(&mut self) -> Result<()> {
         self.mapper.emitter.hand_over()?;
         self.mapper.spill()
+    }
+
+    /// Hands over, at the end of the stage.
+    pub(super) fn end(&mut self) -> Result<()> {
+        self.hand_over()?;
+        self.mapper.end()
     }
 
     fn count(&mut self, bytes: u64, splits: u64) {
@@ -207,7 +254,7 @@ impl<J: Job, K: Kind> Mapper<'_, J, K> {
             fold_ascii(&mut buffer.bytes_mut()[records.clone()]);
         }
         let bytes = &buffer.bytes()[records.clone()];
-        let split = Split::new(bytes, origin, offset, file, self.stage.bad);
+        let split = Split::new(bytes, origin, offset, file, &self.bad);
         let mapped = guard(
             || origin.place(None, offset),
             || {
@@ -226,10 +273,66 @@ impl<J: Job, K: Kind> Mapper<'_, J, K> {
         mapped.inspect_err(|_| self.emitter.abandon_split())
     }
 
+    /// What of a decompressed file's bytes no run before this one has mapped.
+    fn uncovered(&self, packed: &Packed, file: usize, bytes: Range<u64>) -> Vec<Range<u64>> {
+        let saving = self.stage.saving;
+        match saving.and_then(|saving| saving.found_coverage().of(packed.number, file as u64)) {
+            Some(covered) => covered.gaps(bytes).collect(),
+            None => vec![bytes],
+        }
+    }
+
+    /// Notes what was mapped, and saves what this worker has if it is time.
+    fn save(&mut self, mapped: impl FnOnce() -> Mapped) -> Result<()> {
+        match self.stage.saving {
+            Some(saving) if saving.mapped(self.index, mapped())? => {
+                let began = Instant::now();
+                self.emitter.hand_over()?;
+                self.save_now(saving, began)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Saves what was handed over, which is all there is.
+    fn save_now(&mut self, saving: &Saving<J::Combine>, began: Instant) -> Result<()> {
+        let bad = self.bad.take();
+        self.stage.bad.add(&bad);
+        saving.save(self.index, self.emitter.emitted(), bad, began)
+    }
+
+    /// At the stage's end: all was handed over.
+    fn end(&mut self) -> Result<()> {
+        match self.stage.saving.filter(|saving| saving.keeps_partials()) {
+            Some(saving) => self.save_now(saving, Instant::now()),
+            None => {
+                self.stage.bad.add(&self.bad.take());
+                Ok(())
+            }
+        }
+    }
+
+    fn restore(&mut self, saving: &Saving<J::Combine>, snapshot: &Snapshot) -> Result<()> {
+        let (partial, chunks) = (self.stage.partial, self.stage.chunks);
+        self.stage.bad.add(&snapshot.bad);
+        let (mut reader, mut values) = (saving.read(snapshot, chunks)?, ValueStore::new(chunks));
+        loop {
+            let mut restoring = partial.restore();
+            let put = |key: &[u8], value| restoring.put(key, value);
+            let Some(pairs) = reader.block::<J::Combine>(&mut values, put)? else { break };
+            drop(restoring);
+            partial.keep_values(&mut values);
+            self.restored += pairs;
+            self.compress()?;
+            self.spill()?;
+        }
+        Ok(())
+    }
+
     /// Folds the partitions that have doubled since they were last folded, if enough was handed over
     /// since the last look.
     fn compress(&mut self) -> Result<()> {
-        let handed_over = self.emitter.handed_over().pairs;
+        let handed_over = self.emitter.handed_over().pairs + self.restored;
         if handed_over - self.handed_over_seen < PAIRS_PER_LOOK {
             return Ok(());
         }

@@ -17,6 +17,8 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 const MAGIC: [u8; 4] = *b"TgB\x01";
 /// Bytes before a block's payload.
 pub(crate) const HEADER_BYTES: usize = 40;
+/// The number of a block whose pairs are of any partitions.
+pub(crate) const MIXED: usize = 0xffff;
 /// The flag of a payload that is compressed with LZ4.
 const COMPRESSED: u16 = 1;
 const PURPOSE: &str = "blocks on their way to and from disk";

@@ -8,6 +8,7 @@ mod compress;
 mod fold;
 mod form;
 mod merger;
+mod outlet;
 mod pairs;
 mod partition;
 mod runs;
@@ -17,14 +18,17 @@ mod tests;
 mod tiers;
 
 pub(crate) use fold::{Folder, Taker};
-pub(crate) use form::{Answers, Form, OpenBlock, Sealer};
+pub(crate) use form::{
+    Accumulators, Answers, BlockReader, Form, HEADER_BYTES, MIXED, OpenBlock, Sealer,
+};
 pub(crate) use merger::{Merger, read_run};
+pub(crate) use outlet::{Outlet, Witness};
 pub(crate) use pairs::{PairRef, Pairs};
 pub(crate) use partition::Partition;
 pub(crate) use runs::{Run, RunReader, RunWriter, store};
 pub(crate) use spill::{Spill, Spiller};
 
-use crate::container::{Entry, SlotKey, Table};
+use crate::container::{LONG_KEY_BYTES, MediumKey, ShortKey, SlotKey, hash_bytes};
 use crate::error::MemoryError;
 use crate::memory::{ChunkPool, KeptValues, ValueStore};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -80,50 +84,43 @@ impl<V: Copy> Partial<V> {
         self.partitions[index].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Moves a table's pairs in; the table is empty then.
-    pub(crate) fn hand_over<K: SlotKey>(
-        &self,
-        table: &mut Table<K, V, 0>,
-    ) -> Result<(), MemoryError> {
-        let mut current: Option<(usize, MutexGuard<'_, Partition<V>>)> = None;
-        table.drain(|entry| {
-            let wanted = partition_of(entry.key.hash());
-            match &mut current {
-                Some((index, partition)) if *index == wanted => partition.push(entry),
-                _ => {
-                    drop(current.take());
-                    let mut partition = self.partition(wanted);
-                    partition.begin_segment();
-                    let pushed = partition.push(entry);
-                    current = Some((wanted, partition));
-                    pushed
-                }
+    /// A way in for pairs that were saved.
+    pub(crate) fn restore(&self) -> Restoring<'_, V> {
+        Restoring { partial: self, current: None }
+    }
+}
+
+/// Puts saved pairs in; it is quick where many of one partition follow each other.
+pub(crate) struct Restoring<'p, V: Copy> {
+    partial: &'p Partial<V>,
+    current: Option<(usize, MutexGuard<'p, Partition<V>>)>,
+}
+
+impl<V: Copy> Restoring<'_, V> {
+    /// Copies a pair in.
+    pub(crate) fn put(&mut self, key: &[u8], value: V) -> Result<(), MemoryError> {
+        let wanted = partition_of(hash_of(key));
+        match &mut self.current {
+            Some((index, partition)) if *index == wanted => partition.pairs.push(key, value),
+            _ => {
+                drop(self.current.take());
+                let mut partition = self.partial.partition(wanted);
+                partition.begin_repeating_segment();
+                let pushed = partition.pairs.push(key, value);
+                self.current = Some((wanted, partition));
+                pushed
             }
-        })
-    }
-
-    /// Copies pairs of one partition in, any of which may have the same key.
-    pub(crate) fn append<K: SlotKey>(
-        &self,
-        index: usize,
-        entries: &[Entry<K, V>],
-    ) -> Result<(), MemoryError> {
-        let mut partition = self.partition(index);
-        partition.begin_repeating_segment();
-        entries.iter().try_for_each(|entry| partition.push(entry))
-    }
-
-    /// Moves pairs of one partition in, no two with the same key.
-    pub(crate) fn add_segment<K: SlotKey>(
-        &self,
-        index: usize,
-        entries: impl ExactSizeIterator<Item = Entry<K, V>>,
-    ) -> Result<(), MemoryError> {
-        if entries.len() == 0 {
-            return Ok(());
         }
-        let mut partition = self.partition(index);
-        partition.begin_segment();
-        entries.into_iter().try_for_each(|entry| partition.push(&entry))
+    }
+}
+
+/// The hash of a key, which its length decides how to take.
+fn hash_of(key: &[u8]) -> u64 {
+    if key.len() <= ShortKey::MOST {
+        ShortKey::new(key).hash()
+    } else if key.len() < LONG_KEY_BYTES {
+        MediumKey::new(key).hash()
+    } else {
+        hash_bytes(key)
     }
 }

@@ -2,13 +2,13 @@
 //! after the other and round about, each folded and as a run of blocks. Runs that become many are
 //! joined at once, so that to know where they lie takes little memory.
 
-use super::fold::Folder;
+use super::fold::{Folder, Taker};
 use super::form::{Accumulators, Form};
 use super::merger::Merger;
 use super::runs::{Run, RunWriter};
 use super::{PARTITIONS, Partial};
 use crate::aggregate::Aggregate;
-use crate::error::{MemoryError, Result};
+use crate::error::{Error, MemoryError, Result};
 use crate::memory::{BlockPool, ChunkPool, Reserved};
 use crate::sizing::Shares;
 use crate::storage::Scratch;
@@ -35,6 +35,16 @@ pub(crate) struct Spill {
 pub(crate) struct Spiller<C: Aggregate> {
     writer: RunWriter<Accumulators<C>>,
     merger: Merger<C>,
+}
+
+impl<C: Aggregate> Spiller<C> {
+    /// Hands the pairs of all runs of a partition, which stay, to `taker`, one per key.
+    pub(crate) fn merge<T>(&mut self, runs: &mut Vec<Run>, taker: &mut T) -> Result<()>
+    where
+        T: Taker<C::Accumulator, Error = Error>,
+    {
+        self.merger.merge(runs, taker)
+    }
 }
 
 impl Spill {

@@ -11,7 +11,7 @@ use crate::job::{Emit, Job};
 use crate::memory::{BlockPool, Budget, ByteArena, ChunkPool};
 use crate::merge::{MergeStage, Piece};
 use crate::options::Order;
-use crate::partial::{Answers, Folder, PairRef, Partial, RunReader, Spill, read_run};
+use crate::partial::{Answers, Folder, Outlet, PairRef, Partial, RunReader, Spill, read_run};
 use crate::schedule::Pool;
 use crate::sizing::{Shares, TableLimits};
 use crate::split::Split;
@@ -57,8 +57,8 @@ fn fill(chunks: &Arc<ChunkPool>, partial: &Partial<u64>, pairs: &[Pair]) {
                 long.combine_borrowed(key, hash, absent, |sum| *sum += value).unwrap();
             }
         }
-        partial.hand_over(&mut short).unwrap();
-        partial.hand_over(&mut long).unwrap();
+        Outlet::new(partial).hand_over(&mut short).unwrap();
+        Outlet::new(partial).hand_over(&mut long).unwrap();
     }
 }
 

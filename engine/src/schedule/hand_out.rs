@@ -91,14 +91,27 @@ impl<'p> HandOut<'p> {
     /// The splits of tiles, which are numbered through: `tile_ends` says for each tile the first split
     /// behind it. There may be 2^32 - 1 splits at most; more are not given out.
     pub fn new(tile_ends: impl Iterator<Item = u64>, placement: &'p Placement) -> HandOut<'p> {
-        let ends: Vec<u32> = tile_ends.map(|end| u32::try_from(end).unwrap_or(u32::MAX)).collect();
-        let starts = std::iter::once(0).chain(ends.iter().copied());
-        let tiles = starts.zip(&ends).map(|(start, &end)| AtomicU64::new(word(start, end)));
+        let mut start = 0;
+        HandOut::of(tile_ends.map(|end| std::mem::replace(&mut start, end)..end), placement)
+    }
+
+    /// As `new`, of tiles whose splits need not follow each other, in ascending order: those of which
+    /// only a part is to be read.
+    pub fn of(tiles: impl Iterator<Item = Range<u64>>, placement: &'p Placement) -> HandOut<'p> {
+        let split = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+        let tiles: Vec<Range<u32>> = tiles.map(|tile| split(tile.start)..split(tile.end)).collect();
+        let mut splits = 0;
+        let ends: Vec<u64> = tiles
+            .iter()
+            .map(|tile| {
+                splits += u64::from(tile.end - tile.start);
+                splits
+            })
+            .collect();
         // The first tile of those that are behind so many workers.
-        let splits = ends.last().copied().map_or(0, u64::from);
         let border = |workers: usize| {
             let split = splits * workers as u64 / placement.workers().max(1) as u64;
-            ends.partition_point(|&end| u64::from(end) <= split) as u32
+            ends.partition_point(|&end| end <= split) as u32
         };
         let queues = (0..placement.groups()).map(|group| {
             let workers = placement.workers_of(group);
@@ -107,7 +120,7 @@ impl<'p> HandOut<'p> {
         });
         HandOut {
             placement,
-            tiles: tiles.collect(),
+            tiles: tiles.iter().map(|tile| AtomicU64::new(word(tile.start, tile.end))).collect(),
             queues: queues.collect(),
             moves: AtomicU64::new(0),
             taken: (0..placement.workers()).map(|_| Padded(Taken::default())).collect(),

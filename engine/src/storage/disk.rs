@@ -3,7 +3,7 @@
 
 use super::{Storage, StoredFile};
 use crate::error::StorageError;
-use rustix::fs::{FallocateFlags, Mode, OFlags};
+use rustix::fs::{FallocateFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -137,6 +137,18 @@ impl Storage for Disk {
     fn sync(&self) -> Result<(), StorageError> {
         let synced = File::open(&self.folder).and_then(|folder| folder.sync_all());
         synced.map_err(|cause| StorageError::from_io("be synced", &self.folder, cause))
+    }
+
+    fn lock(&self, name: &str) -> Result<Option<Box<dyn StoredFile>>, StorageError> {
+        let path = self.folder.join(name);
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        let file = options.open(&path).map_err(|cause| self.fault(&path, cause))?;
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Some(Box::new(DiskFile { file, path }))),
+            Err(Errno::WOULDBLOCK) => Ok(None),
+            Err(cause) => Err(StorageError::from_io("be locked", path, cause.into())),
+        }
     }
 }
 

@@ -58,6 +58,8 @@ pub enum Fault {
     /// The power goes: what is not synced is lost in part, and this call and all after it fail. What
     /// is left is seen through the storage that was wrapped.
     PowerLoss,
+    /// The process is killed (`SIGKILL`), and nothing is done.
+    Kill,
 }
 
 struct Planned {
@@ -153,6 +155,7 @@ impl Faulty {
         let mut state = lock(&self.state);
         let cause = match state.count(call) {
             None | Some(Fault::Interrupted) => return Ok(()),
+            Some(Fault::Kill) => kill(),
             Some(Fault::Full) => Errno::NOSPC,
             Some(Fault::PowerLoss) => {
                 state.lose_power(&*self.inner);
@@ -176,6 +179,14 @@ impl Faulty {
         let mut bytes = vec![0; usize::try_from(file.bytes().ok()?).ok()?];
         file.read_exact_at(&mut bytes, 0).ok()?;
         Some(bytes)
+    }
+}
+
+/// Ends this process as nothing in it can prevent.
+fn kill() -> ! {
+    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+    loop {
+        std::thread::park();
     }
 }
 
@@ -302,6 +313,11 @@ impl Storage for Faulty {
         lock(&self.state).names.clear();
         Ok(())
     }
+
+    /// Nothing goes wrong with locks, and they hold over a loss of power.
+    fn lock(&self, name: &str) -> Result<Option<Box<dyn StoredFile>>, StorageError> {
+        self.inner.lock(name)
+    }
 }
 
 impl StoredFile for FaultyFile {
@@ -364,6 +380,7 @@ impl FaultyFile {
                 Ok((state.random() as usize % (count + 1), true))
             }
             Some(Fault::Full) => Err(Errno::NOSPC.into()),
+            Some(Fault::Kill) => kill(),
             Some(Fault::Interrupted) => Err(Errno::INTR.into()),
             Some(Fault::PowerLoss) => {
                 state.lose_power(&*self.faulty.inner);

@@ -71,6 +71,14 @@ pub trait Storage: fmt::Debug + Send + Sync {
     /// # Errors
     /// [`StorageError::Access`] if the system cannot promise it.
     fn sync(&self) -> Result<(), StorageError>;
+
+    /// Locks the file of that name, made if need be, until the handle is dropped or the process ends in
+    /// whatever way; `None` if it is locked by another handle, of any process.
+    ///
+    /// # Errors
+    /// [`StorageError::Folder`] if the folder cannot be used, [`StorageError::Access`] if its file system
+    /// knows no locks.
+    fn lock(&self, name: &str) -> Result<Option<Box<dyn StoredFile>>, StorageError>;
 }
 
 /// An open file. Any number of threads may use it at once, at offsets of their own.

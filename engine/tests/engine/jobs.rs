@@ -1,6 +1,6 @@
 //! Jobs that several tests run.
 
-use tegula::{Count, Cut, Emit, Job, Result, Split, Sum, WordClass};
+use tegula::{Count, Cut, Emit, Identity, Job, Result, Split, Sum, WordClass};
 
 /// How often each word of a class occurs; letters folded if the class is of letters.
 pub(crate) struct Words(pub(crate) WordClass);
@@ -15,6 +15,10 @@ impl Job for Words {
 
     fn folds_ascii(&self) -> bool {
         self.0 == WordClass::Alpha
+    }
+
+    fn identity(&self) -> Option<Identity> {
+        Some(Identity::new("words", 1).with("class", format!("{:?}", self.0)))
     }
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {

@@ -29,6 +29,7 @@ mod outputs_that_cannot_be_written_are_named;
 mod overflowing_tables_lose_nothing;
 mod reading_overlaps_mapping;
 mod records_are_never_torn;
+mod runs_go_on_where_they_ended;
 mod sorted_records_are_those_of_a_stable_sort;
 mod streams_are_read_to_their_end;
 mod the_books_are_counted_to_the_byte;

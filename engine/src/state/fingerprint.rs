@@ -1,0 +1,140 @@
+//! The fingerprint of an input: the name, length and time of change of each file. A run goes on with a
+//! state only if this is the same, so that what was mapped before and what is mapped now is one input.
+//! It costs a look at each file and no reading, but for bytes in memory, which are hashed.
+
+use super::form::{Reading, put_bytes, put_number};
+use crate::error::{Result, StateError, StorageError};
+use crate::plan::{Material, Part, Plan};
+use crate::storage::Storage;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+/// The name of its file, for messages that name what changed.
+pub(super) const NAME: &str = "input";
+pub(super) const NEXT: &str = "input.next";
+/// Bytes that are written and read at a time.
+const PIECE_BYTES: usize = 256 << 10;
+
+/// What is remembered of an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Fingerprint {
+    pub(super) files: u64,
+    pub(super) digest: u128,
+}
+
+/// One file of it.
+#[derive(Debug, PartialEq, Eq)]
+struct Known<'a> {
+    name: &'a [u8],
+    bytes: u64,
+    /// Nanoseconds since 1970 at which it was changed; of bytes in memory, their hash; 0 where nobody
+    /// knows.
+    stamp: u64,
+}
+
+impl Known<'_> {
+    fn encode(&self, out: &mut Vec<u8>) {
+        put_bytes(self.name, out);
+        put_number(self.bytes, out);
+        put_number(self.stamp, out);
+    }
+}
+
+/// Gives `see` what there is to know of each file of the plan.
+fn each(plan: &Plan, mut see: impl FnMut(Known<'_>) -> Result<(), StorageError>) -> Result<()> {
+    for part in &plan.parts {
+        let material = match part {
+            Part::Ranged(ranged) => &ranged.material,
+            Part::Packed(packed) => &packed.material,
+            Part::Stream(stream) => {
+                return Err(StateError::Stream { name: stream.name.clone() }.into());
+            }
+        };
+        for file in 0..material.files() {
+            let path = material.path(file);
+            let stamp = match material {
+                Material::Files(_) => fs::metadata(&path).map_or(0, |found| {
+                    (found.mtime() as u64).wrapping_mul(1_000_000_000) + found.mtime_nsec() as u64
+                }),
+                Material::Ranges(..) => 0,
+                Material::Memory(bytes) => xxh3_64(bytes),
+            };
+            let (name, bytes) = (path.as_os_str().as_bytes(), material.bytes(file));
+            see(Known { name, bytes, stamp })?;
+        }
+    }
+    Ok(())
+}
+
+impl Fingerprint {
+    pub(super) fn of(plan: &Plan) -> Result<Fingerprint> {
+        let (mut files, mut hash, mut bytes) = (0, Xxh3::new(), Vec::new());
+        each(plan, |known| {
+            bytes.clear();
+            known.encode(&mut bytes);
+            hash.update(&bytes);
+            files += 1;
+            Ok(())
+        })?;
+        Ok(Fingerprint { files, digest: hash.digest128() })
+    }
+
+    /// Writes what this is the digest of, in the order of the input.
+    pub(super) fn write(plan: &Plan, storage: &dyn Storage) -> Result<()> {
+        if let Err(fault) = storage.remove(NEXT)
+            && !matches!(fault, StorageError::Missing { .. })
+        {
+            return Err(fault.into());
+        }
+        let file = storage.create(NEXT)?;
+        let (mut at, mut bytes) = (0, Vec::with_capacity(PIECE_BYTES));
+        let mut put = |bytes: &mut Vec<u8>| {
+            file.write_all_at(bytes, at)?;
+            at += bytes.len() as u64;
+            bytes.clear();
+            Ok(())
+        };
+        each(plan, |known| {
+            known.encode(&mut bytes);
+            if bytes.len() < PIECE_BYTES { Ok(()) } else { put(&mut bytes) }
+        })?;
+        put(&mut bytes)?;
+        file.sync()?;
+        storage.rename(NEXT, NAME)?;
+        Ok(storage.sync()?)
+    }
+
+    /// What of the input is not what `storage` remembers, in words.
+    pub(super) fn difference(plan: &Plan, storage: &dyn Storage) -> Result<String> {
+        let file = storage.open(NAME)?;
+        let mut bytes = vec![0; usize::try_from(file.bytes()?).unwrap_or(usize::MAX)];
+        file.read_exact_at(&mut bytes, 0)?;
+        let mut before = Reading::new(&bytes);
+        let mut found = None;
+        each(plan, |now| {
+            if found.is_some() {
+                return Ok(());
+            }
+            let known = (|| Some((before.bytes()?, before.number()?, before.number()?)))();
+            let show = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
+            found = match known {
+                None => Some(format!("{} is new", show(now.name))),
+                Some((name, ..)) if name != now.name => {
+                    Some(format!("{} stands where {} stood", show(now.name), show(name)))
+                }
+                Some((_, bytes, _)) if bytes != now.bytes => {
+                    let name = show(now.name);
+                    Some(format!("{name} had {bytes} bytes and has {}", now.bytes))
+                }
+                Some((.., stamp)) if stamp != now.stamp => {
+                    Some(format!("{} was changed since", show(now.name)))
+                }
+                Some(_) => None,
+            };
+            Ok(())
+        })?;
+        Ok(found.unwrap_or_else(|| "files at its end are gone".to_owned()))
+    }
+}

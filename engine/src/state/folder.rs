@@ -1,0 +1,72 @@
+//! The folder of a state: its lock, and what may lie in it. Whatever the manifest does not name was on
+//! its way when a run ended, and goes.
+
+use super::fingerprint;
+use super::manifest::{self, Manifest, snapshot_name, snapshot_number};
+use crate::error::{Result, StateError, StorageError};
+use crate::storage::{Disk, Storage, StoredFile};
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The name of the file that is locked while a run uses the folder.
+pub(super) const LOCK: &str = "lock";
+/// The most characters of a job's name: what file systems take, less a margin.
+const ID_MOST: usize = 200;
+
+/// A folder that no other process uses.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    pub(crate) storage: Arc<dyn Storage>,
+    /// Held as long as the folder is used.
+    _lock: Box<dyn StoredFile>,
+}
+
+impl Folder {
+    /// The folder of the job called `id` below `state`, made if need be.
+    ///
+    /// # Errors
+    /// [`StateError::Name`], [`StateError::InUse`], [`StorageError::Folder`].
+    pub(crate) fn open(state: &Path, id: &str) -> Result<Folder> {
+        check_id(id)?;
+        let path = state.join(id);
+        fs::create_dir_all(&path)
+            .map_err(|cause| StorageError::Folder { path: path.clone(), cause })?;
+        Folder::of(Arc::new(Disk::new(path)))
+    }
+
+    /// As `open`, of storage that is a job's own.
+    pub(crate) fn of(storage: Arc<dyn Storage>) -> Result<Folder> {
+        let Some(lock) = storage.lock(LOCK)? else {
+            return Err(StateError::InUse { path: storage.path().to_path_buf() }.into());
+        };
+        Ok(Folder { storage, _lock: lock })
+    }
+
+    /// Removes snapshots that no manifest names, and what was never finished.
+    pub(crate) fn tidy(&self, manifest: Option<&Manifest>) -> Result<(), StorageError> {
+        let is_kept = |name: &str| match snapshot_number(name) {
+            Some(number) => manifest.is_some_and(|manifest| {
+                let mut snapshots = manifest.snapshots.iter();
+                snapshots.any(|kept| kept.number == number && name == snapshot_name(number))
+            }),
+            None => manifest.is_some() && [manifest::NAME, fingerprint::NAME].contains(&name),
+        };
+        let fixed = [manifest::NAME, manifest::NEXT, fingerprint::NAME, fingerprint::NEXT];
+        let is_ours = |name: &str| snapshot_number(name).is_some() || fixed.contains(&name);
+        let strays = self.storage.list()?.into_iter();
+        strays
+            .filter(|name| is_ours(name) && !is_kept(name))
+            .try_for_each(|stray| self.storage.remove(&stray))
+    }
+}
+
+/// Whether a name can be a folder's, and stays inside of the state.
+fn check_id(id: &str) -> Result<(), StateError> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    let is_good = (1..=ID_MOST).contains(&id.len()) && id.bytes().all(is_plain);
+    match is_good && !id.starts_with('.') {
+        true => Ok(()),
+        false => Err(StateError::Name { id: id.to_owned() }),
+    }
+}

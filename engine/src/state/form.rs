@@ -1,0 +1,122 @@
+//! The byte forms of a state's small files: a frame of magic, length and checksum around numbers
+//! (LEB128) and strings with their length before them. `docs/state-format.md` draws them.
+
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+
+/// Bytes before a frame's body.
+const FRAME_BYTES: usize = 20;
+
+pub(crate) fn put_number(mut number: u64, out: &mut Vec<u8>) {
+    while number >= 0x80 {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+pub(crate) fn put_bytes(bytes: &[u8], out: &mut Vec<u8>) {
+    put_number(bytes.len() as u64, out);
+    out.extend_from_slice(bytes);
+}
+
+/// A body between its magic, its length and its checksum.
+pub(super) fn framed(magic: [u8; 4], body: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(FRAME_BYTES + body.len());
+    out.extend_from_slice(&magic);
+    out.extend_from_slice(&(body.len() as u64).to_le_bytes());
+    let sum = xxh3_64_with_seed(body, xxh3_64(&out));
+    out.extend_from_slice(&sum.to_le_bytes());
+    out.extend_from_slice(body);
+    out
+}
+
+/// The body of a frame, all of `bytes`; or what is wrong with it.
+pub(super) fn body_of(magic: [u8; 4], bytes: &[u8]) -> Result<&[u8], &'static str> {
+    let Some((head, body)) = bytes.split_at_checked(FRAME_BYTES) else {
+        return Err("it is cut short");
+    };
+    if head[..3] != magic[..3] {
+        return Err("it does not begin as such a file does");
+    }
+    if head[3] != magic[3] {
+        return Err("it is of another version");
+    }
+    let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| head[at + i]));
+    if word(4) != body.len() as u64 {
+        return Err("it is cut short, or has something behind it");
+    }
+    if word(12) != xxh3_64_with_seed(body, xxh3_64(&head[..12])) {
+        return Err("its checksum is another");
+    }
+    Ok(body)
+}
+
+/// A body while it is read. Each function takes a piece off the front; `None` if there is none.
+pub(crate) struct Reading<'a>(&'a [u8]);
+
+impl<'a> Reading<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Reading<'a> {
+        Reading(bytes)
+    }
+
+    pub(crate) fn number(&mut self) -> Option<u64> {
+        let (mut number, mut shift) = (0_u64, 0);
+        loop {
+            let (&byte, rest) = self.0.split_first()?;
+            self.0 = rest;
+            number |= u64::from(byte & 0x7f).checked_shl(shift)?;
+            if byte < 0x80 {
+                return Some(number);
+            }
+            shift += 7;
+        }
+    }
+
+    pub(crate) fn fixed<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (piece, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(*piece)
+    }
+
+    pub(crate) fn bytes(&mut self) -> Option<&'a [u8]> {
+        let len = usize::try_from(self.number()?).ok()?;
+        let (bytes, rest) = self.0.split_at_checked(len)?;
+        self.0 = rest;
+        Some(bytes)
+    }
+
+    pub(crate) fn text(&mut self) -> Option<String> {
+        String::from_utf8(self.bytes()?.to_vec()).ok()
+    }
+
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_flipped_bit_and_every_cut_of_a_frame_is_found() {
+        let mut body = Vec::new();
+        [0, 127, 128, u64::MAX].into_iter().for_each(|number| put_number(number, &mut body));
+        put_bytes(b"bytes", &mut body);
+        let whole = framed(*b"abc\x01", &body);
+        let mut reading = Reading::new(body_of(*b"abc\x01", &whole).unwrap());
+        let numbers: Vec<_> = (0..4).map(|_| reading.number().unwrap()).collect();
+        assert_eq!(numbers, [0, 127, 128, u64::MAX]);
+        assert_eq!(reading.bytes(), Some(&b"bytes"[..]));
+        assert!(reading.is_at_end() && reading.number().is_none());
+        for bit in 0..whole.len() * 8 {
+            let mut damaged = whole.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            assert!(body_of(*b"abc\x01", &damaged).is_err(), "bit {bit}");
+        }
+        for len in 0..whole.len() {
+            assert!(body_of(*b"abc\x01", &whole[..len]).is_err(), "cut at {len}");
+        }
+        assert!(body_of(*b"abc\x01", &[&whole[..], b"x"].concat()).is_err());
+    }
+}

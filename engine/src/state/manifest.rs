@@ -1,0 +1,161 @@
+//! The manifest of a state: whose it is, of what input, and which splits are in which snapshot. It is the
+//! only file that says what counts: it is replaced at once by the next, when all that it names is on disk.
+
+use super::coverage::Coverage;
+use super::form::{Reading, body_of, framed, put_number};
+use super::identity::Identity;
+use crate::bad::Found;
+use crate::error::{Result, StorageError};
+use crate::storage::Storage;
+
+/// Its first bytes; the last one is the version.
+const MAGIC: [u8; 4] = *b"TgM\x01";
+/// The name of the manifest, and of the next one while it is written.
+pub(super) const NAME: &str = "manifest";
+pub(super) const NEXT: &str = "manifest.next";
+
+/// What a state holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Manifest {
+    pub(crate) identity: Identity,
+    /// Files of the input, and a digest of their names, lengths and times of change.
+    pub(crate) files: u64,
+    pub(crate) input_digest: u128,
+    /// The number of the next snapshot.
+    pub(crate) next: u64,
+    /// Whether all of the input is covered.
+    pub(crate) done: bool,
+    pub(crate) snapshots: Vec<Snapshot>,
+}
+
+/// A file of blocks, complete and on disk.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Snapshot {
+    pub(crate) number: u64,
+    pub(crate) bytes: u64,
+    /// XXH3 (128 bits) of the whole file.
+    pub(crate) digest: u128,
+    pub(crate) pairs: u64,
+    pub(crate) coverage: Coverage,
+    pub(crate) figures: Figures,
+    /// Records that were refused and skipped.
+    pub(crate) bad: Found,
+}
+
+/// What maps did, for the figures of the run that goes on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Figures {
+    pub(crate) bytes: u64,
+    pub(crate) splits: u64,
+    pub(crate) emitted: u64,
+}
+
+impl Figures {
+    pub(crate) fn add(&mut self, other: Figures) {
+        self.bytes += other.bytes;
+        self.splits += other.splits;
+        self.emitted += other.emitted;
+    }
+}
+
+/// The name of a snapshot's file.
+pub(super) fn snapshot_name(number: u64) -> String {
+    format!("snapshot-{number:08}")
+}
+
+/// The number that such a name says.
+pub(super) fn snapshot_number(name: &str) -> Option<u64> {
+    name.strip_prefix("snapshot-")?.parse().ok()
+}
+
+impl Manifest {
+    /// Reads the manifest of a folder; `None` if there is none.
+    pub(crate) fn read(storage: &dyn Storage) -> Result<Option<Manifest>, StorageError> {
+        let file = match storage.open(NAME) {
+            Ok(file) => file,
+            Err(StorageError::Missing { .. }) => return Ok(None),
+            Err(fault) => return Err(fault),
+        };
+        let mut bytes = vec![0; usize::try_from(file.bytes()?).unwrap_or(usize::MAX)];
+        file.read_exact_at(&mut bytes, 0)?;
+        let damaged =
+            |cause| StorageError::Damaged { path: file.path().to_path_buf(), offset: 0, cause };
+        let body = body_of(MAGIC, &bytes).map_err(damaged)?;
+        Manifest::decode(body).map(Some).ok_or(damaged("it does not hold what it should"))
+    }
+
+    /// Makes this the folder's manifest, at once and for good. Whatever it names must be synced.
+    pub(crate) fn write(&self, storage: &dyn Storage) -> Result<(), StorageError> {
+        let mut body = Vec::new();
+        self.encode(&mut body);
+        let next = match storage.create(NEXT) {
+            Err(StorageError::Exists { .. }) => {
+                storage.remove(NEXT)?;
+                storage.create(NEXT)?
+            }
+            created => created?,
+        };
+        next.write_all_at(&framed(MAGIC, &body), 0)?;
+        next.sync()?;
+        storage.rename(NEXT, NAME)?;
+        storage.sync()
+    }
+
+    /// All that is covered; `Err` if two snapshots cover the same.
+    pub(crate) fn coverage(&self) -> Result<Coverage, &'static str> {
+        let mut all = Coverage::default();
+        for snapshot in &self.snapshots {
+            if all.add_all(&snapshot.coverage) {
+                return Err("two snapshots cover the same splits");
+            }
+        }
+        Ok(all)
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        self.identity.encode(out);
+        put_number(self.files, out);
+        out.extend_from_slice(&self.input_digest.to_le_bytes());
+        put_number(self.next, out);
+        out.push(u8::from(self.done));
+        put_number(self.snapshots.len() as u64, out);
+        for Snapshot { number, bytes, digest, pairs, coverage, figures, bad } in &self.snapshots {
+            put_number(*number, out);
+            put_number(*bytes, out);
+            out.extend_from_slice(&digest.to_le_bytes());
+            put_number(*pairs, out);
+            coverage.encode(out);
+            let Figures { bytes, splits, emitted } = *figures;
+            [bytes, splits, emitted].into_iter().for_each(|figure| put_number(figure, out));
+            bad.encode(out);
+        }
+    }
+
+    fn decode(body: &[u8]) -> Option<Manifest> {
+        let from = &mut Reading::new(body);
+        let identity = Identity::decode(from)?;
+        let files = from.number()?;
+        let input_digest = u128::from_le_bytes(from.fixed()?);
+        let next = from.number()?;
+        let done = from.fixed::<1>()? == [1];
+        let count = from.number()?;
+        let snapshot = |_| {
+            Some(Snapshot {
+                number: from.number()?,
+                bytes: from.number()?,
+                digest: u128::from_le_bytes(from.fixed()?),
+                pairs: from.number()?,
+                coverage: Coverage::decode(from)?,
+                figures: Figures {
+                    bytes: from.number()?,
+                    splits: from.number()?,
+                    emitted: from.number()?,
+                },
+                bad: Found::decode(from)?,
+            })
+        };
+        let snapshots = (0..count).map(snapshot).collect::<Option<_>>()?;
+        let manifest = Manifest { identity, files, input_digest, next, done, snapshots };
+        from.is_at_end().then_some(manifest)
+    }
+}

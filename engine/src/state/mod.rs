@@ -1,0 +1,113 @@
+//! State: what outlives a run. The partials of a run are saved as they are made, so that the same run,
+//! started again after a kill, an error or a loss of power, computes only what is missing, and gives the
+//! same bytes (Ostrich, section 4.4: fault tolerance by sub-jobs).
+//!
+//! # What is where
+//! A state is a folder, with a folder in it for each job by name:
+//!
+//! - `manifest`: whose state it is, of what input, and which splits are in which snapshot (`manifest.rs`);
+//! - `snapshot-N`: blocks in the byte form of a partial (`snapshot.rs`, `partial/form.rs`);
+//! - `input`: names, lengths and times of change of the input's files (`fingerprint.rs`);
+//! - `lock`: locked while a run uses the folder (`folder.rs`).
+//!
+//! # How it lasts
+//! A worker's container hands its pairs over to the partial, and a witness (`SnapshotWriter`) writes each
+//! of them on its way into a file of the worker's own. Now and then (`pace.rs`) a worker hands over all it
+//! has: then the file holds exactly the pairs of the splits that it mapped since it did so last, and goes to
+//! the saver (`saver.rs`), which syncs it and names it in a new manifest. The manifest is replaced by a
+//! rename, which is the only moment at which anything changes; a snapshot that no manifest names is as
+//! if it had never been. So a worker never waits, whatever is named is whole, and a kill costs what was
+//! mapped since the last manifest.
+//!
+//! What a snapshot covers is said in splits, not in tiles: a worker that is done with part of a tile may
+//! save that part. Splits of one tile are numbered alike on every run, so a run that goes on, with
+//! however many workers, takes what is covered from the snapshots and maps the rest (`coverage.rs`).
+//! Values that merge in any order make that right: it is what partials are for.
+//!
+//! At the end the folded partial of the whole replaces all snapshots: it is the result, in the form of
+//! partials, so the same run, started again, only reads it.
+
+mod coverage;
+mod fingerprint;
+mod folder;
+mod form;
+mod identity;
+mod manifest;
+mod pace;
+mod saver;
+mod saving;
+mod snapshot;
+
+pub(crate) use coverage::{ALL_FILES, Ranges};
+pub(crate) use form::{Reading, put_bytes, put_number};
+pub use identity::Identity;
+pub(crate) use manifest::{Figures, Snapshot};
+pub(crate) use saving::{Mapped, Saving};
+
+use crate::error::Result;
+use crate::storage::Storage;
+use folder::Folder;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Where the partials of a run last, and how often they are saved; for
+/// [`Options::state`](crate::Options::state).
+#[derive(Clone, Debug)]
+pub struct State {
+    place: Place,
+    save_every: SaveEvery,
+    keeps_partials: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Place {
+    Folder { state: PathBuf, id: String },
+    Storage(Arc<dyn Storage>),
+}
+
+/// How often a run saves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SaveEvery {
+    /// As often as costs about a hundredth of the run's time at most; once a second at most.
+    #[default]
+    Auto,
+    /// A worker saves whenever it has mapped so many tiles' bytes.
+    Tiles(u64),
+    /// A worker saves when so much time has passed since it did so last.
+    Time(Duration),
+}
+
+impl State {
+    /// The state of the job called `id`, in a folder of that name below `folder`; both are made if need
+    /// be. A name is up to 200 letters, digits, `.`, `_` and `-`, and does not begin with a dot.
+    pub fn new(folder: impl Into<PathBuf>, id: impl Into<String>) -> State {
+        State::at(Place::Folder { state: folder.into(), id: id.into() })
+    }
+
+    /// The state of one job, in storage of its own.
+    pub fn on(storage: Arc<dyn Storage>) -> State {
+        State::at(Place::Storage(storage))
+    }
+
+    fn at(place: Place) -> State {
+        State { place, save_every: SaveEvery::Auto, keeps_partials: false }
+    }
+
+    /// How often it is saved. Default: [`SaveEvery::Auto`].
+    pub fn save_every(self, save_every: SaveEvery) -> State {
+        State { save_every, ..self }
+    }
+
+    /// Whether the snapshots stay when the run is done, instead of its result. Default: no.
+    pub fn keep_partials(self, keeps_partials: bool) -> State {
+        State { keeps_partials, ..self }
+    }
+
+    fn open(&self) -> Result<Folder> {
+        match &self.place {
+            Place::Folder { state, id } => Folder::open(state, id),
+            Place::Storage(storage) => Folder::of(Arc::clone(storage)),
+        }
+    }
+}

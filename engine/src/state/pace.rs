@@ -1,0 +1,89 @@
+//! When a worker saves what it has: now and then, so that little is lost with a run, and so seldom that
+//! it costs next to nothing.
+
+use super::SaveEvery;
+use std::time::{Duration, Instant};
+
+/// With `Auto` a worker never saves more often.
+const AUTO_LEAST: Duration = Duration::from_secs(1);
+/// With `Auto` the next save is at least this many times as far away as the last one took. A save takes
+/// the time of handing over and writing; about as much again is spent on pairs that are folded more often
+/// and tables that fill anew. So less than a hundredth of the time is spent on saving.
+const AUTO_PART: u32 = 300;
+/// And at least this part of the run's time away: so the snapshots of a run are few whatever its length.
+const AUTO_RUN_PART: u32 = 64;
+
+/// One worker's pace.
+#[derive(Debug)]
+pub(super) struct Pace {
+    every: SaveEvery,
+    tile_bytes: u64,
+    began: Instant,
+    next: Instant,
+    /// Bytes mapped since the last save.
+    bytes: u64,
+}
+
+impl Pace {
+    pub(super) fn new(every: SaveEvery, tile_bytes: u64, now: Instant) -> Pace {
+        let first = match every {
+            SaveEvery::Auto => AUTO_LEAST,
+            SaveEvery::Time(time) => time,
+            SaveEvery::Tiles(_) => Duration::ZERO,
+        };
+        Pace { every, tile_bytes, began: now, next: now + first, bytes: 0 }
+    }
+
+    /// Says that so many bytes were mapped; returns whether it is time to save.
+    pub(super) fn mapped(&mut self, bytes: u64, now: Instant) -> bool {
+        self.bytes += bytes;
+        match self.every {
+            SaveEvery::Auto | SaveEvery::Time(_) => now >= self.next,
+            SaveEvery::Tiles(tiles) => self.bytes >= tiles.saturating_mul(self.tile_bytes),
+        }
+    }
+
+    /// Says that a save is done that took so long.
+    pub(super) fn saved(&mut self, took: Duration, now: Instant) {
+        self.bytes = 0;
+        let pause = match self.every {
+            SaveEvery::Auto => {
+                let run = now.duration_since(self.began) / AUTO_RUN_PART;
+                AUTO_LEAST.max(took.saturating_mul(AUTO_PART)).max(run)
+            }
+            SaveEvery::Time(time) => time,
+            SaveEvery::Tiles(_) => Duration::ZERO,
+        };
+        self.next = now + pause;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn auto_spends_less_than_a_hundredth_and_others_keep_to_their_word() {
+        let began = Instant::now();
+        let (mut now, mut spent) = (began, Duration::ZERO);
+        let mut pace = Pace::new(SaveEvery::Auto, 32 << 20, began);
+        let took = Duration::from_millis(20);
+        let mut saves = 0;
+        while now.duration_since(began) < Duration::from_secs(10_000) {
+            now += Duration::from_millis(10);
+            if pace.mapped(1 << 20, now) {
+                pace.saved(took, now);
+                (spent, saves) = (spent + took, saves + 1);
+            }
+        }
+        assert!(spent * 300 <= now.duration_since(began) + took * 300, "{spent:?}");
+        assert!((100..700).contains(&saves), "{saves}");
+        let mut tiles = Pace::new(SaveEvery::Tiles(2), 100, began);
+        assert!(!tiles.mapped(199, began) && tiles.mapped(1, began));
+        tiles.saved(took, began);
+        assert!(!tiles.mapped(199, began));
+        let mut seconds = Pace::new(SaveEvery::Time(Duration::from_secs(3)), 100, began);
+        assert!(!seconds.mapped(1 << 40, began + Duration::from_secs(2)));
+        assert!(seconds.mapped(0, began + Duration::from_secs(3)));
+    }
+}

@@ -1,0 +1,210 @@
+//! The saver: a thread beside the workers that makes snapshots last. It syncs what workers have written,
+//! names it in the next manifest and syncs that; so what the manifest names is always whole, and no worker
+//! ever waits for a disk to be sure.
+
+use super::coverage::Coverage;
+use super::manifest::{Manifest, snapshot_name};
+use super::snapshot::Written;
+use crate::error::{Error, Result, StorageError};
+use crate::storage::Storage;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+
+/// Snapshots that may wait to be saved; beyond that, what workers have joins their next ones.
+const WAITING_MOST: usize = 8;
+
+/// What workers, the saver's thread and the run share.
+pub(crate) struct Saver {
+    storage: Arc<dyn Storage>,
+    identity_digest: u128,
+    next: AtomicU64,
+    /// Bytes of snapshots that were made to last.
+    saved_bytes: AtomicU64,
+    queue: Mutex<Queue>,
+    /// Told when something was queued, or done.
+    changed: Condvar,
+    has_failed: AtomicBool,
+}
+
+struct Queue {
+    manifest: Manifest,
+    waiting: Vec<Written>,
+    is_busy: bool,
+    is_ending: bool,
+    fault: Option<StorageError>,
+}
+
+/// The saver's thread. It ends, when this is dropped, behind what was queued.
+pub(super) struct SaverThread {
+    saver: Arc<Saver>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Saver {
+    pub(super) fn new(
+        storage: Arc<dyn Storage>,
+        manifest: Manifest,
+        identity_digest: u128,
+    ) -> Saver {
+        Saver {
+            storage,
+            identity_digest,
+            next: AtomicU64::new(manifest.next),
+            saved_bytes: AtomicU64::new(0),
+            queue: Mutex::new(Queue {
+                manifest,
+                waiting: Vec::new(),
+                is_busy: false,
+                is_ending: false,
+                fault: None,
+            }),
+            changed: Condvar::new(),
+            has_failed: AtomicBool::new(false),
+        }
+    }
+
+    /// Starts the thread.
+    pub(super) fn start(self: &Arc<Saver>) -> Result<SaverThread> {
+        let saver = Arc::clone(self);
+        let thread = thread::Builder::new().name("saver".to_owned()).spawn(move || saver.serve());
+        let thread = thread.map_err(|cause| Error::System { action: "start the saver", cause })?;
+        Ok(SaverThread { saver: Arc::clone(self), thread: Some(thread) })
+    }
+
+    pub(super) fn storage(&self) -> &dyn Storage {
+        &*self.storage
+    }
+
+    pub(super) fn identity_digest(&self) -> u128 {
+        self.identity_digest
+    }
+
+    pub(super) fn next_number(&self) -> u64 {
+        self.next.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub(super) fn saved_bytes(&self) -> u64 {
+        self.saved_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Whether more may be queued: each snapshot that waits is an open file.
+    pub(super) fn has_room(&self) -> bool {
+        self.lock().waiting.len() < WAITING_MOST
+    }
+
+    /// What is covered by all that is named.
+    pub(super) fn covered(&self) -> Coverage {
+        let mut all = Coverage::default();
+        for snapshot in &self.lock().manifest.snapshots {
+            all.add_all(&snapshot.coverage);
+        }
+        all
+    }
+
+    /// Queues snapshots, all of which are to be named at once.
+    pub(super) fn save(&self, written: Vec<Written>) {
+        self.lock().waiting.extend(written);
+        self.changed.notify_all();
+    }
+
+    /// What went wrong since this was asked last.
+    pub(super) fn check(&self) -> Result<()> {
+        if !self.has_failed.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        self.lock().fault.take().map_or(Ok(()), |fault| Err(fault.into()))
+    }
+
+    /// Waits until all that was queued is saved.
+    pub(super) fn wait(&self) -> Result<()> {
+        let queue = self.lock();
+        let is_busy = |queue: &mut Queue| {
+            queue.fault.is_none() && (queue.is_busy || !queue.waiting.is_empty())
+        };
+        drop(self.changed.wait_while(queue, is_busy).unwrap_or_else(PoisonError::into_inner));
+        self.check()
+    }
+
+    /// Names these snapshots instead of all others, which are removed then: all of the input is covered.
+    pub(super) fn replace(&self, written: Vec<Written>) -> Result<()> {
+        self.wait()?;
+        let mut queue = self.lock();
+        let mut manifest = queue.manifest.clone();
+        let before = std::mem::take(&mut manifest.snapshots);
+        manifest.done = true;
+        self.commit(&mut manifest, written)?;
+        queue.manifest = manifest;
+        drop(queue);
+        Ok(before
+            .iter()
+            .try_for_each(|snapshot| self.storage.remove(&snapshot_name(snapshot.number)))?)
+    }
+
+    /// Says that all of the input is covered.
+    pub(super) fn finish(&self) -> Result<()> {
+        self.wait()?;
+        let mut queue = self.lock();
+        let mut manifest = queue.manifest.clone();
+        manifest.done = true;
+        self.commit(&mut manifest, Vec::new())?;
+        queue.manifest = manifest;
+        Ok(())
+    }
+
+    fn serve(&self) {
+        let mut queue = self.lock();
+        loop {
+            while queue.waiting.is_empty() && !queue.is_ending {
+                queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            }
+            let written = std::mem::take(&mut queue.waiting);
+            if written.is_empty() {
+                return;
+            }
+            queue.is_busy = true;
+            let mut manifest = queue.manifest.clone();
+            drop(queue);
+            let committed = self.commit(&mut manifest, written);
+            queue = self.lock();
+            queue.is_busy = false;
+            match committed {
+                Ok(()) => queue.manifest = manifest,
+                Err(fault) => {
+                    queue.fault.get_or_insert(fault);
+                    self.has_failed.store(true, Ordering::Relaxed);
+                }
+            }
+            self.changed.notify_all();
+        }
+    }
+
+    /// Makes snapshots last, then names them.
+    fn commit(&self, manifest: &mut Manifest, written: Vec<Written>) -> Result<(), StorageError> {
+        let mut bytes = 0;
+        for Written { file, snapshot } in written {
+            file.sync()?;
+            bytes += snapshot.bytes;
+            manifest.snapshots.push(snapshot);
+        }
+        manifest.next = self.next.load(Ordering::Relaxed);
+        manifest.write(self.storage())?;
+        self.saved_bytes.fetch_add(bytes, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for SaverThread {
+    fn drop(&mut self) {
+        self.saver.lock().is_ending = true;
+        self.saver.changed.notify_all();
+        if let Some(thread) = self.thread.take() {
+            // Its panic would be a bug; the run has its own end.
+            let _ = thread.join();
+        }
+    }
+}

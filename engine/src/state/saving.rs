@@ -1,0 +1,328 @@
+//! Saving, as a run sees it: what it finds in its state, what each worker adds, and what stays at the end.
+
+use super::coverage::Coverage;
+use super::fingerprint::Fingerprint;
+use super::folder::Folder;
+use super::manifest::{Figures, Manifest, Snapshot};
+use super::pace::Pace;
+use super::saver::{Saver, SaverThread};
+use super::snapshot::{SnapshotReader, SnapshotWriter};
+use super::{Identity, State};
+use crate::aggregate::Aggregate;
+use crate::bad::Found;
+use crate::error::{Error, Result, StateError, StorageError};
+use crate::failure::Failure;
+use crate::job::Job;
+use crate::memory::ChunkPool;
+use crate::options::Options;
+use crate::partial::{Folder as Folding, Outlet, PARTITIONS, Partial, Spiller};
+use crate::plan::{Part, Plan};
+use crate::reduce::for_each;
+use crate::schedule::{PerWorker, Pool};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+use xxhash_rust::xxh3::xxh3_128;
+
+const STAGE: &str = "saving the result";
+
+/// The state of one run.
+pub(crate) struct Saving<C: Aggregate> {
+    // Dropped in this order: writers may remove files, then the saver ends, then the lock goes.
+    workers: Vec<Mutex<SnapshotWriter<C>>>,
+    covering: Vec<Mutex<Covering>>,
+    _thread: SaverThread,
+    saver: Arc<Saver>,
+    found: Manifest,
+    found_coverage: Coverage,
+    keeps_partials: bool,
+    block_bytes: usize,
+    _folder: Folder,
+}
+
+/// What a worker mapped since it saved last.
+struct Covering {
+    coverage: Coverage,
+    figures: Figures,
+    emitted_before: u64,
+    pace: Pace,
+}
+
+/// What a worker writes the result with.
+struct Finisher<C: Aggregate> {
+    writer: SnapshotWriter<C>,
+    folder: Folding<C>,
+    spiller: Option<Spiller<C>>,
+}
+
+/// A stretch of the input that a worker has mapped.
+pub(crate) struct Mapped {
+    /// Of the plan.
+    pub(crate) part: usize,
+    /// Of the part, if it is read in order; else [`ALL_FILES`](super::ALL_FILES).
+    pub(crate) file: u64,
+    /// Splits, or bytes of the file.
+    pub(crate) range: Range<u64>,
+    pub(crate) bytes: u64,
+    pub(crate) splits: u64,
+}
+
+impl<C: Aggregate> Saving<C> {
+    /// Opens a state for a run: empty, or what a run of the same job over the same input has left.
+    ///
+    /// # Errors
+    /// [`StateError`] if the state is in use or of something else, [`StorageError`].
+    pub(crate) fn open<J: Job<Combine = C>>(
+        state: &State,
+        job: &J,
+        plan: &Plan,
+        options: &Options,
+        chunks: &Arc<ChunkPool>,
+        (workers, block_bytes): (usize, usize),
+    ) -> Result<Saving<C>> {
+        let identity = identity_of(job, plan, options)?;
+        if C::KEEPS_VALUES && plan.parts.iter().any(|part| matches!(part, Part::Packed(_))) {
+            return Err(StateError::InOrder.into());
+        }
+        let folder = state.open()?;
+        let storage = Arc::clone(&folder.storage);
+        let fingerprint = Fingerprint::of(plan)?;
+        let found = Manifest::read(&*storage)?;
+        folder.tidy(found.as_ref())?;
+        let manifest = match found {
+            Some(found) => {
+                check(&found, &identity, fingerprint, plan, &folder)?;
+                found
+            }
+            None => {
+                Fingerprint::write(plan, &*storage)?;
+                let Fingerprint { files, digest } = fingerprint;
+                let manifest = Manifest {
+                    identity: identity.clone(),
+                    files,
+                    input_digest: digest,
+                    next: 0,
+                    done: false,
+                    snapshots: Vec::new(),
+                };
+                manifest.write(&*storage)?;
+                manifest
+            }
+        };
+        let found_coverage = manifest.coverage().map_err(|cause| StorageError::Damaged {
+            path: storage.path().to_path_buf(),
+            offset: 0,
+            cause,
+        })?;
+        let saver = Arc::new(Saver::new(storage, manifest.clone(), digest_of(&identity)));
+        let writer = |_| Ok(Mutex::new(SnapshotWriter::new(&saver, chunks, block_bytes)?));
+        let now = Instant::now();
+        let covering = |_| {
+            let (coverage, figures) = Default::default();
+            let pace = Pace::new(state.save_every, plan.tile_bytes, now);
+            Mutex::new(Covering { coverage, figures, emitted_before: 0, pace })
+        };
+        Ok(Saving {
+            workers: (0..workers).map(writer).collect::<Result<_>>()?,
+            covering: (0..workers).map(covering).collect(),
+            _thread: saver.start()?,
+            saver,
+            found: manifest,
+            found_coverage,
+            keeps_partials: state.keeps_partials,
+            block_bytes,
+            _folder: folder,
+        })
+    }
+
+    /// The snapshots that were there when the run began.
+    pub(crate) fn found(&self) -> &[Snapshot] {
+        &self.found.snapshots
+    }
+
+    /// What they cover.
+    pub(crate) fn found_coverage(&self) -> &Coverage {
+        &self.found_coverage
+    }
+
+    /// What maps did of it.
+    pub(crate) fn found_figures(&self) -> Figures {
+        let mut figures = Figures::default();
+        self.found.snapshots.iter().for_each(|snapshot| figures.add(snapshot.figures));
+        figures
+    }
+
+    pub(crate) fn read(
+        &self,
+        snapshot: &Snapshot,
+        chunks: &Arc<ChunkPool>,
+    ) -> Result<SnapshotReader> {
+        let (storage, identity) = (self.saver.storage(), self.saver.identity_digest());
+        SnapshotReader::open(storage, snapshot, identity, chunks, self.block_bytes)
+    }
+
+    /// Bytes that this run saved.
+    pub(crate) fn saved_bytes(&self) -> u64 {
+        self.saver.saved_bytes()
+    }
+
+    /// The outlet of a worker such that what it hands over is seen here.
+    pub(crate) fn watch<'p>(
+        &'p self,
+        worker: usize,
+        outlet: Outlet<'p, C::Accumulator>,
+    ) -> Outlet<'p, C::Accumulator> {
+        outlet.seen_by(&self.workers[worker])
+    }
+
+    /// Notes what a worker has mapped; returns whether it is to save now.
+    pub(crate) fn mapped(&self, worker: usize, mapped: Mapped) -> Result<bool> {
+        self.saver.check()?;
+        let mut covering = lock(&self.covering[worker]);
+        let Mapped { part, file, range, bytes, splits } = mapped;
+        covering.coverage.add(part, file, range);
+        covering.figures.add(Figures { bytes, splits, emitted: 0 });
+        // With every few tiles: what the saver has no time for joins what comes next.
+        Ok(covering.pace.mapped(bytes, Instant::now()) && self.saver.has_room())
+    }
+
+    /// Saves what a worker mapped since it did so last. All of it was handed over; this began when that
+    /// did. `emitted` counts from the run's begin.
+    pub(crate) fn save(
+        &self,
+        worker: usize,
+        emitted: u64,
+        bad: Found,
+        began: Instant,
+    ) -> Result<()> {
+        let mut covering = lock(&self.covering[worker]);
+        if covering.coverage.is_empty() {
+            return Ok(());
+        }
+        let coverage = std::mem::take(&mut covering.coverage);
+        let figures = Figures {
+            emitted: emitted - covering.emitted_before,
+            ..std::mem::take(&mut covering.figures)
+        };
+        covering.emitted_before = emitted;
+        let written = lock(&self.workers[worker]).cut((coverage, figures, bad))?;
+        self.saver.save(written);
+        let now = Instant::now();
+        covering.pace.saved(now - began, now);
+        Ok(())
+    }
+
+    /// Whether workers are to save the last of what they have, too: else the result takes its place.
+    pub(crate) fn keeps_partials(&self) -> bool {
+        self.keeps_partials
+    }
+
+    /// No worker saves any more, and what was handed over since a save need not be seen.
+    pub(crate) fn end_of_maps(&self) -> Result<()> {
+        if !self.keeps_partials {
+            self.workers.iter().try_for_each(|worker| lock(worker).stop())?;
+        }
+        self.saver.check()
+    }
+
+    /// Makes the state that of a run that is done: with the result, all of `partial`, unless all
+    /// snapshots are to be kept.
+    pub(crate) fn finish(
+        &self,
+        partial: &Partial<C::Accumulator>,
+        chunks: &Arc<ChunkPool>,
+        (pool, failure): (&Pool, &Failure),
+        (figures, bad): (Figures, Found),
+    ) -> Result<()> {
+        if self.keeps_partials {
+            return self.saver.finish();
+        }
+        if self.found.done {
+            return Ok(());
+        }
+        let spill = partial.spill().filter(|spill| spill.began());
+        let workers = PerWorker::new(pool.workers());
+        for_each(pool, failure, STAGE, PARTITIONS, |index, number| {
+            let make = || {
+                Ok(Finisher {
+                    writer: SnapshotWriter::<C>::new(&self.saver, chunks, self.block_bytes)?,
+                    folder: Folding::new(chunks)?,
+                    spiller: spill.map(|spill| spill.spiller(chunks)).transpose()?,
+                })
+            };
+            workers.with(index, make, |Finisher { writer, folder, spiller }| {
+                if let Some((spill, spiller)) = spill.zip(spiller.as_mut()) {
+                    spill.spill(number, partial, folder, spiller)?;
+                    return spiller.merge(partial.partition(number).runs.runs_mut(), writer);
+                }
+                let mut partition = partial.partition(number);
+                if partition.may_repeat() {
+                    folder.compress(&mut partition)?;
+                }
+                partition.pairs.iter().try_for_each(|pair| writer.push(pair))
+            })
+        })?;
+        self.saver.wait()?;
+        let coverage = self.covered_now();
+        let mut written = Vec::new();
+        for mut worker in workers.into_values() {
+            let nothing = (Coverage::default(), Figures::default(), Found::default());
+            written.extend(worker.writer.cut(nothing)?);
+        }
+        if let Some(last) = written.last_mut() {
+            last.snapshot.coverage = coverage;
+            last.snapshot.figures = figures;
+            last.snapshot.bad = bad;
+        }
+        self.saver.replace(written)
+    }
+
+    /// What was mapped by this run.
+    fn covered_now(&self) -> Coverage {
+        let mut all = self.saver.covered();
+        for covering in &self.covering {
+            all.add_all(&lock(covering).coverage);
+        }
+        all
+    }
+}
+
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The job's identity, and what of the options and the plan decides which splits there are.
+fn identity_of<J: Job>(job: &J, plan: &Plan, options: &Options) -> Result<Identity, Error> {
+    let Some(identity) = job.identity() else { return Err(StateError::NoIdentity.into()) };
+    Ok(identity
+        .with("tile bytes", plan.tile_bytes)
+        .with("split bytes", plan.split_bytes)
+        .with("bad records", if options.skip_bad { "skipped" } else { "refused" })
+        .with("compressed files", if options.plain { "as they are" } else { "decompressed" }))
+}
+
+fn digest_of(identity: &Identity) -> u128 {
+    let mut bytes = Vec::new();
+    identity.encode(&mut bytes);
+    xxh3_128(&bytes)
+}
+
+/// Whether what was found is of this run.
+fn check(
+    found: &Manifest,
+    identity: &Identity,
+    fingerprint: Fingerprint,
+    plan: &Plan,
+    folder: &Folder,
+) -> Result<()> {
+    let path = folder.storage.path().to_path_buf();
+    if let Some(difference) = found.identity.difference(identity) {
+        return Err(StateError::OtherJob { path, difference }.into());
+    }
+    let known = Fingerprint { files: found.files, digest: found.input_digest };
+    if known != fingerprint {
+        let difference = Fingerprint::difference(plan, &*folder.storage)?;
+        return Err(StateError::OtherInput { path, difference }.into());
+    }
+    Ok(())
+}

@@ -1,0 +1,284 @@
+//! Snapshots: files of blocks in the byte form of a partial. A worker writes its own, as it hands pairs
+//! over; a run that goes on reads them, each by one worker, side by side.
+
+use super::coverage::Coverage;
+use super::manifest::{Figures, Snapshot, snapshot_name};
+use super::saver::Saver;
+use crate::aggregate::Aggregate;
+use crate::bad::Found;
+use crate::container::{Entry, SlotKey};
+use crate::error::{Error, MemoryError, Result, StorageError};
+use crate::memory::{ByteArena, ChunkPool, ValueStore};
+use crate::partial::{
+    Accumulators, BlockReader, HEADER_BYTES, MIXED, OpenBlock, PairRef, Sealer, Taker, Witness,
+};
+use crate::storage::{Storage, StoredFile};
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::Instant;
+use xxhash_rust::xxh3::Xxh3;
+
+/// Its first bytes; the last one is the version.
+const MAGIC: [u8; 4] = *b"TgS\x01";
+/// Bytes before the first block: the magic, four zeros, the digest of the job's identity, the number.
+const HEAD_BYTES: usize = 32;
+/// Bytes at which a snapshot ends and the next one begins, so that many workers can read them.
+const MOST_BYTES: u64 = 64 << 20;
+
+fn head(identity: u128, number: u64) -> [u8; HEAD_BYTES] {
+    let mut head = [0; HEAD_BYTES];
+    head[..4].copy_from_slice(&MAGIC);
+    head[8..24].copy_from_slice(&identity.to_le_bytes());
+    head[24..].copy_from_slice(&number.to_le_bytes());
+    head
+}
+
+/// Writes what one worker hands over.
+pub(crate) struct SnapshotWriter<C> {
+    saver: Arc<Saver>,
+    block: OpenBlock,
+    sealer: Sealer,
+    open: Option<Growing>,
+    /// Those that are full, of what was handed over since the last cut.
+    full: Vec<Written>,
+    /// What went wrong while a pair was seen.
+    fault: Option<Error>,
+    /// Whether pairs are let pass unseen.
+    is_blind: bool,
+    aggregate: PhantomData<fn() -> C>,
+}
+
+/// A snapshot that is being written.
+struct Growing {
+    file: Box<dyn StoredFile>,
+    number: u64,
+    at: u64,
+    pairs: u64,
+    digest: Xxh3,
+}
+
+/// A snapshot of which all is written, and nothing synced.
+pub(super) struct Written {
+    pub(super) file: Box<dyn StoredFile>,
+    pub(super) snapshot: Snapshot,
+}
+
+impl<C: Aggregate> SnapshotWriter<C> {
+    pub(super) fn new(
+        saver: &Arc<Saver>,
+        chunks: &Arc<ChunkPool>,
+        block_bytes: usize,
+    ) -> Result<SnapshotWriter<C>, MemoryError> {
+        Ok(SnapshotWriter {
+            saver: Arc::clone(saver),
+            block: OpenBlock::new(chunks.blocks(), block_bytes)?,
+            sealer: Sealer::new(chunks.blocks(), block_bytes)?,
+            open: None,
+            full: Vec::new(),
+            fault: None,
+            is_blind: false,
+            aggregate: PhantomData,
+        })
+    }
+
+    /// Adds a pair.
+    pub(crate) fn push(&mut self, pair: PairRef<'_, C::Accumulator>) -> Result<()> {
+        if self.block.push::<Accumulators<C>>(pair)? { self.store() } else { Ok(()) }
+    }
+
+    /// Ends what was begun, all of which covers that much.
+    pub(super) fn cut(
+        &mut self,
+        (coverage, figures, bad): (Coverage, Figures, Found),
+    ) -> Result<Vec<Written>> {
+        self.check()?;
+        if !self.block.is_empty() {
+            self.store()?;
+        }
+        if self.open.is_none() {
+            self.open = Some(self.begin()?);
+        }
+        self.end();
+        let mut written = std::mem::take(&mut self.full);
+        if let Some(Written { snapshot, .. }) = written.last_mut() {
+            *snapshot = Snapshot { coverage, figures, bad, ..std::mem::take(snapshot) };
+        }
+        Ok(written)
+    }
+
+    /// From now on nothing is seen any more; what was begun is dropped.
+    pub(super) fn stop(&mut self) -> Result<(), StorageError> {
+        self.is_blind = true;
+        self.end();
+        let dropped = std::mem::take(&mut self.full);
+        dropped.into_iter().try_for_each(|written| {
+            self.saver.storage().remove(&snapshot_name(written.snapshot.number))
+        })
+    }
+
+    /// What went wrong since this was asked last.
+    pub(super) fn check(&mut self) -> Result<()> {
+        self.fault.take().map_or(Ok(()), Err)
+    }
+
+    fn begin(&self) -> Result<Growing> {
+        let (storage, number) = (self.saver.storage(), self.saver.next_number());
+        let file = storage.create(&snapshot_name(number))?;
+        let head = head(self.saver.identity_digest(), number);
+        file.write_all_at(&head, 0)?;
+        let mut digest = Xxh3::new();
+        digest.update(&head);
+        Ok(Growing { file, number, at: HEAD_BYTES as u64, pairs: 0, digest })
+    }
+
+    /// Seals the block and writes it behind the last.
+    fn store(&mut self) -> Result<()> {
+        let mut open = match self.open.take() {
+            Some(open) => open,
+            None => self.begin()?,
+        };
+        open.pairs += self.block.pairs();
+        let sealed = self.sealer.seal(&mut self.block, MIXED)?;
+        open.digest.update(sealed);
+        let began = Instant::now();
+        open.file.write_all_at(sealed, open.at)?;
+        open.at += sealed.len() as u64;
+        self.sealer.wrote(began.elapsed());
+        let is_full = open.at >= MOST_BYTES;
+        self.open = Some(open);
+        if is_full {
+            self.end();
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) {
+        if let Some(Growing { file, number, at, pairs, digest }) = self.open.take() {
+            let digest = digest.digest128();
+            let snapshot = Snapshot { number, bytes: at, digest, pairs, ..Snapshot::default() };
+            self.full.push(Written { file, snapshot });
+        }
+    }
+}
+
+impl<C: Aggregate> Taker<C::Accumulator> for SnapshotWriter<C> {
+    type Error = Error;
+
+    fn take<K: SlotKey>(&mut self, entry: &Entry<K, C::Accumulator>) -> Result<()> {
+        self.push(PairRef::of(entry))
+    }
+
+    /// What is written was copied.
+    fn keep(&mut self, arena: ByteArena) {
+        drop(arena);
+    }
+}
+
+impl<C: Aggregate> Witness<C::Accumulator> for SnapshotWriter<C> {
+    fn see(&mut self, key: &[u8], value: &C::Accumulator) {
+        if self.is_blind || self.fault.is_some() {
+            return;
+        }
+        if let Err(fault) = self.push(PairRef { key, value }) {
+            self.fault = Some(fault);
+        }
+    }
+}
+
+impl<C> Drop for SnapshotWriter<C> {
+    /// What no manifest will name goes, if it can.
+    fn drop(&mut self) {
+        let open = self.open.take().map(|open| open.number);
+        let full = std::mem::take(&mut self.full).into_iter().map(|full| full.snapshot.number);
+        full.chain(open).for_each(|number| {
+            let _ = self.saver.storage().remove(&snapshot_name(number));
+        });
+    }
+}
+
+/// Reads a snapshot, block by block.
+pub(crate) struct SnapshotReader {
+    file: Box<dyn StoredFile>,
+    snapshot: Snapshot,
+    reader: BlockReader,
+    at: u64,
+    pairs: u64,
+    digest: Xxh3,
+}
+
+impl SnapshotReader {
+    pub(super) fn open(
+        storage: &dyn Storage,
+        snapshot: &Snapshot,
+        identity: u128,
+        chunks: &Arc<ChunkPool>,
+        block_bytes: usize,
+    ) -> Result<SnapshotReader> {
+        let file = storage.open(&snapshot_name(snapshot.number))?;
+        let mut reader = SnapshotReader {
+            file,
+            snapshot: snapshot.clone(),
+            reader: BlockReader::new(chunks.blocks(), block_bytes)?,
+            at: HEAD_BYTES as u64,
+            pairs: 0,
+            digest: Xxh3::new(),
+        };
+        let found = reader.file.bytes()?;
+        if found != snapshot.bytes {
+            return Err(reader.damaged("it has another length than the manifest says").into());
+        }
+        let mut first = [0; HEAD_BYTES];
+        reader.file.read_exact_at(&mut first, 0)?;
+        reader.digest.update(&first);
+        if first != head(identity, snapshot.number) {
+            return Err(reader.damaged("it is not the snapshot that the manifest names").into());
+        }
+        Ok(reader)
+    }
+
+    /// Gives `see` each pair of the next block; returns how many, `None` at the end.
+    pub(crate) fn block<C: Aggregate>(
+        &mut self,
+        store: &mut ValueStore,
+        mut see: impl FnMut(&[u8], C::Accumulator) -> Result<(), MemoryError>,
+    ) -> Result<Option<u64>> {
+        let room = self.snapshot.bytes - self.at;
+        if room == 0 {
+            if self.digest.digest128() != self.snapshot.digest || self.pairs != self.snapshot.pairs
+            {
+                return Err(self.damaged("its checksum is another").into());
+            }
+            return Ok(None);
+        }
+        let (file, digest, at) = (&self.file, &mut self.digest, self.at);
+        let read = |from: u64, into: &mut [u8]| -> Result<()> {
+            file.read_exact_at(into, at + from)?;
+            digest.update(into);
+            Ok(())
+        };
+        let bytes = match self.reader.open(MIXED, room, read)? {
+            Ok(bytes) => bytes,
+            Err(damage) => return Err(self.damaged(damage).into()),
+        };
+        debug_assert!(bytes >= HEADER_BYTES as u64);
+        let mut pairs = 0;
+        loop {
+            match self.reader.next::<Accumulators<C>>(store) {
+                Ok(Some(pair)) => {
+                    store.check()?;
+                    see(&self.reader.bytes()[pair.key.clone()], pair.value)?;
+                    pairs += 1;
+                }
+                Ok(None) => break,
+                Err(damage) => return Err(self.damaged(damage).into()),
+            }
+        }
+        self.at += bytes;
+        self.pairs += pairs;
+        Ok(Some(pairs))
+    }
+
+    fn damaged(&self, cause: &'static str) -> StorageError {
+        StorageError::Damaged { path: self.file.path().to_path_buf(), offset: self.at, cause }
+    }
+}

@@ -1,0 +1,485 @@
+//! A run with a state that ended in any way, by a fault of the disk, a loss of power or an error, goes on
+//! where it ended: the same bytes come out, and what was saved is not mapped again. A state of something
+//! else, or one that was damaged, is refused by name.
+
+use crate::jobs::Words;
+use crate::packing::PACKINGS;
+use crate::support::{
+    LITTLE, cases, count_line, engine, engines, error_saying, file_in, folder_of, limited,
+    pipe_written_by, text_of,
+};
+use proptest::prelude::*;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tegula::storage::{Call, Disk, Fault, Faulty, Storage};
+use tegula::{
+    Collect, Cut, Emit, Engine, Error, Identity, Input, Job, Options, Result, SaveEvery, Split,
+    State, StateError, StorageError, Sum, WordClass,
+};
+use tempfile::TempDir;
+
+const JOB: Words = Words(WordClass::Whitespace);
+const TILE_BYTES: u64 = 4000;
+/// The rename of the second save, or of the result if there was but one: before it come those of the
+/// list of files, of the empty manifest, and of the first save.
+const SECOND_SAVE: u64 = 4;
+
+/// Words that repeat and words that do not, of all lengths.
+fn words(count: u32) -> String {
+    (0..count)
+        .map(|i| format!("{} w{i:05} {i:0width$}\n", i % 97, width = 1 + i as usize % 50))
+        .collect()
+}
+
+/// Options that save at every turn.
+fn saving(state: State) -> Options {
+    let state = Some(state.save_every(SaveEvery::Tiles(1)));
+    let (tile_bytes, split_bytes) = (Some(TILE_BYTES), Some(500));
+    Options { state, tile_bytes, split_bytes, ..Options::default() }
+}
+
+fn run(engine: &Engine, input: Input, state: State) -> Result<(Vec<u8>, u64, u64)> {
+    let output = engine.run_with(&JOB, input, &saving(state))?;
+    let stats = output.stats();
+    assert!(stats.restored_bytes <= stats.bytes);
+    Ok((text_of(&output, count_line), stats.restored_bytes, stats.bytes))
+}
+
+fn plain(input: Input) -> Vec<u8> {
+    text_of(&engine(2).run(&JOB, input).unwrap(), count_line)
+}
+
+/// Names of what is left in a state's folder, snapshots counted.
+fn left(folder: &Path) -> (usize, Vec<String>) {
+    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+    let names = names.map(|name| name.into_string().unwrap());
+    let (snapshots, mut others): (Vec<_>, Vec<_>) =
+        names.partition(|name| name.starts_with("snapshot-"));
+    others.sort();
+    (snapshots.len(), others)
+}
+
+#[test]
+fn a_run_that_is_done_is_only_read_by_the_next() {
+    let text = words(3000);
+    let expected = plain(Input::bytes(text.clone()));
+    for keeps in [false, true] {
+        for engine in engines() {
+            let folder = tempfile::tempdir().unwrap();
+            let state = || State::new(folder.path(), "words").keep_partials(keeps);
+            let (first, restored, bytes) =
+                run(engine, Input::bytes(text.clone()), state()).unwrap();
+            assert!(first == expected && restored == 0 && bytes == text.len() as u64);
+            let (snapshots, others) = left(&folder.path().join("words"));
+            assert_eq!(others, ["input", "lock", "manifest"]);
+            assert!(if keeps { snapshots > 1 } else { snapshots <= engine.workers() });
+            for again in engines() {
+                let (second, restored, bytes) =
+                    run(again, Input::bytes(text.clone()), state()).unwrap();
+                assert!(second == expected && restored == bytes, "{restored} of {bytes}");
+            }
+        }
+    }
+}
+
+/// The calls of a state on its storage.
+const CALLS: [Call; 10] = [
+    Call::Create,
+    Call::Open,
+    Call::Rename,
+    Call::Remove,
+    Call::List,
+    Call::SyncFolder,
+    Call::ReadAt,
+    Call::WriteAt,
+    Call::Bytes,
+    Call::SyncFile,
+];
+
+/// Runs until one run is not stopped by its faults any more; each run has other workers, and its own
+/// faults. Returns the answer, and how many runs it took.
+fn run_through(
+    folder: &TempDir,
+    files: &TempDir,
+    mut fault: impl FnMut(u32, Faulty) -> Option<Faulty>,
+) -> (Vec<u8>, u32) {
+    let disk: Arc<dyn Storage> = Arc::new(Disk::new(folder.path()));
+    for number in 0.. {
+        let faulty = Faulty::new(Arc::clone(&disk), u64::from(number));
+        let Some(faulty) = fault(number, faulty) else { unreachable!("faults go on for ever") };
+        let engine = &engines()[number as usize % engines().len()];
+        let state = State::on(Arc::new(faulty.clone()));
+        let input = Input::paths([files.path()]).unwrap();
+        match run(engine, input, state) {
+            Ok((answer, ..)) => return (answer, number + 1),
+            Err(Error::Storage(_)) => faulty.lose_power(),
+            Err(error) => panic!("{error:?}"),
+        }
+    }
+    unreachable!()
+}
+
+proptest! {
+    #![proptest_config(cases(60))]
+
+    #[test]
+    fn faults_of_the_disk_change_nothing(
+        seed: u64,
+        which in prop::collection::vec((0..CALLS.len(), 1u64..40, 0usize..4), 1..6),
+    ) {
+        let text = words(1200);
+        let files = folder_of(&[text.as_bytes(), b"", &text.as_bytes()[..777]]);
+        let expected = plain(Input::paths([files.path()]).unwrap());
+        let folder = tempfile::tempdir().unwrap();
+        let faults = [Fault::Io, Fault::Full, Fault::Torn, Fault::PowerLoss];
+        let (answer, _) = run_through(&folder, &files, |number, faulty| {
+            let faulty = if seed % 2 == 0 { faulty.short(5) } else { faulty };
+            Some(match which.get(number as usize) {
+                Some(&(call, nth, fault)) => faulty.fail_once(CALLS[call], nth, faults[fault]),
+                None => faulty,
+            })
+        });
+        prop_assert!(answer == expected);
+        let (_, others) = left(folder.path());
+        prop_assert_eq!(others, ["input", "lock", "manifest"]);
+    }
+}
+
+/// The first call of a kind fails, then the second, and so on until the run is done before that.
+#[test]
+fn each_call_may_lose_the_power() {
+    let text = words(600);
+    let files = folder_of(&[text.as_bytes()]);
+    let expected = plain(Input::paths([files.path()]).unwrap());
+    for call in CALLS {
+        let folder = tempfile::tempdir().unwrap();
+        // Later runs have less to do, so their calls are fewer.
+        let (answer, runs) = run_through(&folder, &files, |number, faulty| {
+            // The first leaves something to read.
+            let (call, nth) =
+                if number == 0 { (Call::Rename, SECOND_SAVE) } else { (call, number.into()) };
+            Some(faulty.fail_once(call, nth, Fault::PowerLoss))
+        });
+        assert!(answer == expected, "{call:?}");
+        assert!(runs > 2, "{call:?}: {runs}");
+    }
+}
+
+/// A run that stops at a fault has saved what it had; the next one does not map that again.
+#[test]
+fn what_was_saved_is_not_mapped_again() {
+    /// Words, counting the bytes that it maps; its map fails beyond so many.
+    struct Stopping<'a>(&'a AtomicU64, u64);
+    impl Job for Stopping<'_> {
+        type Key = [u8];
+        type Combine = Sum<u64>;
+
+        fn identity(&self) -> Option<Identity> {
+            Some(Identity::new("stopping", 1))
+        }
+
+        fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+            let bytes = split.bytes();
+            // The saver needs time, too.
+            std::thread::sleep(Duration::from_micros(500));
+            if self.0.fetch_add(bytes.len() as u64, Ordering::Relaxed) > self.1 {
+                split.bad(&bytes[..1], "enough")?;
+            }
+            emit.emit_each(split.fields(), 1);
+            Ok(())
+        }
+    }
+    let text = words(10_000);
+    let bytes = text.len() as u64;
+    let expected = plain(Input::bytes(text.clone()));
+    for engine in engines() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = || State::new(folder.path(), "stopping");
+        let mapped = AtomicU64::new(0);
+        let input = || Input::bytes(text.clone());
+        let stopped = engine.run_with(&Stopping(&mapped, bytes * 3 / 4), input(), &saving(state()));
+        error_saying(engine, stopped, &["enough"]);
+        let mapped = AtomicU64::new(0);
+        let output =
+            engine.run_with(&Stopping(&mapped, u64::MAX), input(), &saving(state())).unwrap();
+        assert!(text_of(&output, count_line) == expected);
+        let (mapped, restored) = (mapped.load(Ordering::Relaxed), output.stats().restored_bytes);
+        assert!(restored >= TILE_BYTES, "{restored} of {bytes}");
+        // Splits end where records do, so what is mapped may differ by a record for each stretch.
+        assert!(mapped < bytes - restored + bytes / 10, "{mapped} mapped, {restored} restored");
+        assert_eq!(output.stats().bytes, bytes);
+    }
+}
+
+#[test]
+fn a_state_of_something_else_is_refused() {
+    let files = folder_of(&[b"a b c\n"; 3]);
+    let folder = tempfile::tempdir().unwrap();
+    let state = || State::new(folder.path(), "words");
+    let input = || Input::paths([files.path()]).unwrap();
+    let engine = engine(2);
+    run(&engine, input(), state()).unwrap();
+    let alpha = engine.run_with(&Words(WordClass::Alpha), input(), &saving(state()));
+    let says = ["another job", "class was \"Whitespace\" and is \"Alpha\"", "--job", "state rm"];
+    let error = error_saying(&engine, alpha, &says);
+    assert!(matches!(error, Error::State(StateError::OtherJob { .. })));
+    let tiles = Options { tile_bytes: Some(999), ..saving(state()) };
+    let says = ["tile bytes was \"4000\" and is \"999\""];
+    error_saying(&engine, engine.run_with(&JOB, input(), &tiles), &says);
+
+    let second = file_in(&files, 1);
+    let refused = |says: &str| {
+        let says = ["not what it was", says, "state rm"];
+        let error = error_saying(&engine, run(&engine, input(), state()), &says);
+        assert!(matches!(error, Error::State(StateError::OtherInput { .. })));
+    };
+    fs::write(&second, "a b c d\n").unwrap();
+    refused("001.txt had 6 bytes and has 8");
+    fs::write(&second, "a b d\n").unwrap();
+    refused("001.txt was changed since");
+    fs::rename(&second, file_in(&files, 9)).unwrap();
+    refused("002.txt stands where");
+    fs::remove_file(file_in(&files, 2)).unwrap();
+    refused("009.txt stands where");
+    fs::remove_file(file_in(&files, 9)).unwrap();
+    refused("files at its end are gone");
+
+    let nameless =
+        engine.run_with(&Lines, input(), &Options { state: Some(state()), ..Options::default() });
+    error_saying(&engine, nameless, &["no identity", "Job::identity"]);
+    for id in ["", ".", "..", "a/b", "a b", &"x".repeat(201)] {
+        let bad = run(&engine, input(), State::new(folder.path(), id));
+        error_saying(&engine, bad, &["cannot be a job's name"]);
+    }
+    let (pipe, writer) = pipe_written_by(&files, |mut pipe| {
+        let _ = pipe.write_all(b"a b");
+    });
+    let streamed = run(&engine, pipe, State::new(folder.path(), "pipe"));
+    // Nobody has opened the pipe; so its writer waits until somebody does.
+    let mut opened = fs::File::open(files.path().join("pipe")).unwrap();
+    std::io::copy(&mut opened, &mut std::io::sink()).unwrap();
+    writer.join().unwrap();
+    error_saying(&engine, streamed, &["a second time", "--state"]);
+}
+
+/// A job that does not say what it is.
+struct Lines;
+
+impl Job for Lines {
+    type Key = [u8];
+    type Combine = Sum<u64>;
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        emit.emit_each(split.lines(), 1);
+        Ok(())
+    }
+}
+
+#[test]
+fn a_state_serves_one_run_at_a_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = Disk::new(folder.path());
+    let lock = disk.lock("lock").unwrap().unwrap();
+    let engine = engine(1);
+    let state = || State::on(Arc::new(Disk::new(folder.path())));
+    let error = error_saying(&engine, run(&engine, Input::bytes("a"), state()), &["another run"]);
+    assert!(matches!(error, Error::State(StateError::InUse { .. })));
+    drop(lock);
+    run(&engine, Input::bytes("a"), state()).unwrap();
+}
+
+/// Every bit of every file that was flipped, and every length, is found.
+#[test]
+fn damage_is_found() {
+    let files = folder_of(&[b"to be or not to be, that is\n"]);
+    let folder = tempfile::tempdir().unwrap();
+    let engine = engine(1);
+    let go = || {
+        let state = State::new(folder.path(), "words");
+        run(&engine, Input::paths([files.path()]).unwrap(), state)
+    };
+    go().unwrap();
+    let path = folder.path().join("words");
+    let (snapshots, _) = left(&path);
+    assert_eq!(snapshots, 1);
+    let mut names = fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path());
+    let snapshot = names.find(|path| path.to_string_lossy().contains("snapshot-")).unwrap();
+    for file in [snapshot, path.join("manifest")] {
+        let whole = fs::read(&file).unwrap();
+        let check = |damaged: &[u8], what: &str| {
+            fs::write(&file, damaged).unwrap();
+            match go() {
+                Err(Error::Storage(StorageError::Damaged { path, .. })) => assert_eq!(path, file),
+                Err(Error::Storage(StorageError::Short { .. })) => {}
+                other => panic!("{what} of {}: {other:?}", file.display()),
+            }
+        };
+        for bit in 0..whole.len() * 8 {
+            let mut damaged = whole.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            check(&damaged, &format!("bit {bit}"));
+        }
+        for len in 0..whole.len() {
+            check(&whole[..len], &format!("cut at {len}"));
+        }
+        check(&[&whole[..], b"x"].concat(), "a byte more");
+        fs::write(&file, whole).unwrap();
+    }
+    go().unwrap();
+}
+
+/// Places of words in the order of the input.
+struct Places;
+
+impl Job for Places {
+    type Key = [u8];
+    type Combine = Collect<u64>;
+
+    fn cut(&self) -> Cut {
+        Cut::around(WordClass::Whitespace)
+    }
+
+    fn identity(&self) -> Option<Identity> {
+        Some(Identity::new("places", 1))
+    }
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        for word in split.fields() {
+            emit.emit(word, split.offset_of(word));
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn collected_values_keep_their_order() {
+    let text = words(2000);
+    let line = |key: &[u8], values: tegula::Values<'_, u64>, text: &mut Vec<u8>| {
+        text.extend_from_slice(key);
+        values.for_each(|value| text.extend_from_slice(format!(" {value}").as_bytes()));
+        text.push(b'\n');
+    };
+    let input = || Input::bytes(text.clone());
+    let expected = text_of(&engine(1).run(&Places, input()).unwrap(), line);
+    for engine in engines() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk: Arc<dyn Storage> = Arc::new(Disk::new(folder.path()));
+        let faulty = Faulty::new(Arc::clone(&disk), 7);
+        let faulty = faulty.fail_once(Call::Rename, SECOND_SAVE, Fault::Io);
+        let stopped = engine.run_with(&Places, input(), &saving(State::on(Arc::new(faulty))));
+        assert!(stopped.is_err());
+        for again in engines() {
+            let state = State::on(Arc::clone(&disk)).keep_partials(true);
+            let output = again.run_with(&Places, input(), &saving(state)).unwrap();
+            assert!(text_of(&output, line) == expected);
+        }
+    }
+    let files = tempfile::tempdir().unwrap();
+    fs::write(files.path().join("a.gz"), PACKINGS[0].pack(text.as_bytes())).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let packed = Input::paths([files.path()]).unwrap();
+    let state = saving(State::new(folder.path(), "places"));
+    let engine = engine(2);
+    let refused = engine.run_with(&Places, packed, &state);
+    error_saying(&engine, refused, &["compressed files", "--state"]);
+}
+
+#[test]
+fn compressed_files_go_on_inside() {
+    let text = words(6000);
+    let files = tempfile::tempdir().unwrap();
+    for (number, packing) in PACKINGS.into_iter().enumerate() {
+        let path = files.path().join(format!("{number}.{}", packing.ending()));
+        fs::write(path, packing.pack_in_pieces(text.as_bytes(), 10_000)).unwrap();
+    }
+    fs::write(files.path().join("plain.txt"), &text).unwrap();
+    let input = || Input::paths([files.path()]).unwrap();
+    let expected = plain(input());
+    for engine in engines() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk: Arc<dyn Storage> = Arc::new(Disk::new(folder.path()));
+        let faulty = Faulty::new(Arc::clone(&disk), 7);
+        let faulty = faulty.fail_once(Call::Rename, SECOND_SAVE, Fault::Io);
+        let stopped = run(engine, input(), State::on(Arc::new(faulty)));
+        assert!(stopped.is_err());
+        let (answer, restored, bytes) =
+            run(&engines()[0], input(), State::on(Arc::clone(&disk))).unwrap();
+        assert!(answer == expected);
+        assert!(bytes == text.len() as u64 * 7, "{bytes}");
+        assert!(restored > 0);
+    }
+}
+
+#[test]
+fn little_memory_is_enough_for_a_state() {
+    let text: String = (0..150_000).map(|i| format!("{i} {i:020} {i:040}\n")).collect();
+    let input = || Input::bytes(text.clone());
+    let expected = plain(input());
+    let folder = tempfile::tempdir().unwrap();
+    let disk: Arc<dyn Storage> = Arc::new(Disk::new(folder.path()));
+    let options = |storage| Options {
+        state: Some(State::on(storage).save_every(SaveEvery::Tiles(1))),
+        tile_bytes: Some(1 << 20),
+        ..Options::default()
+    };
+    let faulty =
+        Faulty::new(Arc::clone(&disk), 1).fail_once(Call::Rename, SECOND_SAVE, Fault::Full);
+    let engine = limited(LITTLE);
+    assert!(engine.run_with(&JOB, input(), &options(Arc::new(faulty))).is_err());
+    for _ in 0..2 {
+        let output = limited(LITTLE).run_with(&JOB, input(), &options(Arc::clone(&disk))).unwrap();
+        let stats = output.stats();
+        assert!(stats.spilled_bytes > 0 && stats.restored_bytes > 0);
+        assert!(stats.memory_counted_peak <= LITTLE, "{}", stats.memory_counted_peak);
+        assert!(text_of(&output, count_line) == expected);
+    }
+}
+
+/// What was skipped before the run ended is told by the one that goes on.
+#[test]
+fn bad_records_are_counted_once() {
+    struct GoodLines;
+    impl Job for GoodLines {
+        type Key = [u8];
+        type Combine = Sum<u64>;
+
+        fn identity(&self) -> Option<Identity> {
+            Some(Identity::new("good lines", 1))
+        }
+
+        fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+            for line in split.lines() {
+                if line.starts_with(b"7") {
+                    split.bad(line, "a seven")?
+                } else {
+                    emit.emit(line, 1)
+                }
+            }
+            Ok(())
+        }
+    }
+    let text = words(3000);
+    let input = || Input::bytes(text.clone());
+    let options = |state| Options { skip_bad: true, ..state };
+    let plain = engine(1).run_with(&GoodLines, input(), &options(Options::default())).unwrap();
+    for engine in engines() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk: Arc<dyn Storage> = Arc::new(Disk::new(folder.path()));
+        let faulty =
+            Faulty::new(Arc::clone(&disk), 7).fail_once(Call::Rename, SECOND_SAVE, Fault::Io);
+        let state = options(saving(State::on(Arc::new(faulty))));
+        assert!(engine.run_with(&GoodLines, input(), &state).is_err());
+        for _ in 0..2 {
+            let state = options(saving(State::on(Arc::clone(&disk))));
+            let output = engine.run_with(&GoodLines, input(), &state).unwrap();
+            assert!(text_of(&output, count_line) == text_of(&plain, count_line));
+            let (now, then) = (output.stats(), plain.stats());
+            assert_eq!((now.bad_records, &now.bad_first), (then.bad_records, &then.bad_first));
+            assert_eq!(now.pairs, then.pairs);
+        }
+    }
+}
