@@ -5,13 +5,15 @@ use memchr::{memchr, memrchr};
 use regex::bytes::{Regex, RegexBuilder};
 use regex_syntax::hir::Look;
 use std::os::unix::ffi::OsStrExt;
-use tegula::{Emit, Error, Job, Result, Split, Sum};
+use tegula::{Emit, Error, Identity, Job, Result, Split, Sum};
 
 /// Counts matches of a pattern.
 #[derive(Clone, Debug)]
 pub struct Grep {
     pattern: Regex,
     count: Counted,
+    /// The pattern and its meaning, as part of the job's identity.
+    meant: String,
 }
 
 /// What is counted, and under which key.
@@ -58,7 +60,8 @@ impl Grep {
             .multi_line(true)
             .build()
             .map_err(|cause| refuse(one_line(&cause)))?;
-        Ok(Grep { pattern, count })
+        let case = if meaning.ignores_case { "(?i)" } else { "" };
+        Ok(Grep { pattern, count, meant: format!("{case}{escaped}") })
     }
 
     /// Shows each line of the text that has a match. The pattern is searched for in all of the text,
@@ -89,6 +92,11 @@ impl Grep {
 impl Job for Grep {
     type Key = [u8];
     type Combine = Sum<u64>;
+
+    fn identity(&self) -> Option<Identity> {
+        let identity = Identity::new("grep", 1).with("pattern", &self.meant);
+        Some(identity.with("count", format!("{:?}", self.count)))
+    }
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
         let mut count = 0;

@@ -1,11 +1,11 @@
 //! Inverted index: where each word of the input stands, or each word of a list. What a word is, is
 //! what word count says it is (`docs/words.md`).
 
-use crate::Words;
 use crate::unicode_words::{self, Word};
+use crate::{Words, listed};
 use std::collections::HashSet;
 use tegula::tokenize::Tokens;
-use tegula::{Collect, Cut, Emit, Fixed, Job, Result, Split, WordClass};
+use tegula::{Collect, Cut, Emit, Fixed, Identity, Job, Result, Split, WordClass};
 
 /// The places of words. All of them, in the order of the input, are collected.
 #[derive(Clone, Debug, Default)]
@@ -61,6 +61,16 @@ impl Index {
 impl Job for Index {
     type Key = [u8];
     type Combine = Collect<Place>;
+
+    fn identity(&self) -> Option<Identity> {
+        let only = self.only.as_ref().map(|only| {
+            let mut words: Vec<&[u8]> = only.iter().map(Vec::as_slice).collect();
+            words.sort_unstable();
+            listed(&words)
+        });
+        let identity = Identity::new("index", 1).with("words", self.words.name());
+        Some(identity.with("only", only.unwrap_or_else(|| "all".to_owned())))
+    }
 
     fn cut(&self) -> Cut {
         self.words.cut()

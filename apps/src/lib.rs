@@ -27,3 +27,9 @@ pub use stations::Stations;
 pub use teragen::{ROW_BYTES, TeraRows};
 pub use teravalidate::{Misplaced, Stretch, Stretches, TeraReport, TeraValidate};
 pub use word_count::{WordCount, Words};
+
+/// Byte strings as one text, for the identity of a job that looks for them.
+fn listed(all: &[&[u8]]) -> String {
+    let shown = all.iter().map(|one| format!("\"{}\"", one.escape_ascii()));
+    shown.collect::<Vec<_>>().join(" ")
+}

@@ -1,9 +1,10 @@
 //! String match: which lines of a file are one of some keys, and how often or where. Takes lines, any
 //! bytes; a carriage return at a line's end is not part of it.
 
+use crate::listed;
 use aho_corasick::packed::{Config, MatchKind, Searcher};
 use std::collections::HashMap;
-use tegula::{Cut, Emit, Job, Result, Split, Sum};
+use tegula::{Cut, Emit, Identity, Job, Result, Split, Sum};
 
 /// Counts the lines that equal a key. The answer's keys are those found.
 pub struct StringMatch {
@@ -77,6 +78,13 @@ impl Keys {
         Keys { begins: begins.build(), before, numbers: sorted.into_iter().zip(0..).collect() }
     }
 
+    /// What a job is that looks for these keys.
+    fn identity(&self, what: &str) -> Identity {
+        let mut keys: Vec<&[u8]> = self.numbers.keys().map(Vec::as_slice).collect();
+        keys.sort_unstable();
+        Identity::new("stringmatch", 1).with("of", what).with("keys", listed(&keys))
+    }
+
     /// Calls `found` with each line that is a key, and the key's number.
     fn find<'s>(&self, split: Split<'s>, mut found: impl FnMut(&'s [u8], u32)) {
         let mut look = |line: &'s [u8]| {
@@ -105,6 +113,10 @@ impl Job for StringMatch {
     type Key = [u8];
     type Combine = Sum<u64>;
 
+    fn identity(&self) -> Option<Identity> {
+        Some(self.keys.identity("count"))
+    }
+
     fn cut(&self) -> Cut {
         Cut::Lines
     }
@@ -118,6 +130,10 @@ impl Job for StringMatch {
 impl Job for StringPlaces {
     type Key = [u8];
     type Combine = Sum<u64>;
+
+    fn identity(&self) -> Option<Identity> {
+        Some(self.keys.identity("places"))
+    }
 
     fn cut(&self) -> Cut {
         Cut::Lines

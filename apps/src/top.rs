@@ -1,7 +1,7 @@
 //! Top: lines counted, or a field of theirs summed, by another field. The engine's selection
 //! ([`Options::top`](tegula::Options)) then keeps the N largest.
 
-use tegula::{Count, Emit, Job, Result, Split, Sum};
+use tegula::{Count, Emit, Identity, Job, Result, Split, Sum};
 
 /// How often each value of a field occurs.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +28,11 @@ impl Job for FieldCounts {
     type Key = [u8];
     type Combine = Count;
 
+    fn identity(&self) -> Option<Identity> {
+        let identity = Identity::new("top", 1).with("separator", self.separator);
+        Some(identity.with("by", self.by))
+    }
+
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
         for line in split.lines() {
             match field(line, self.separator, self.by) {
@@ -42,6 +47,11 @@ impl Job for FieldCounts {
 impl Job for FieldSums {
     type Key = [u8];
     type Combine = Sum<f64>;
+
+    fn identity(&self) -> Option<Identity> {
+        let identity = Identity::new("top", 1).with("separator", self.separator);
+        Some(identity.with("by", self.by).with("sum", self.sum))
+    }
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
         for line in split.lines() {

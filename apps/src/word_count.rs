@@ -3,7 +3,7 @@
 
 use crate::unicode_words::{self, Word};
 use tegula::tokenize::Tokens;
-use tegula::{Cut, Emit, Job, Result, Split, Sum, WordClass};
+use tegula::{Cut, Emit, Identity, Job, Result, Split, Sum, WordClass};
 
 /// Counts words.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,6 +43,15 @@ impl Words {
         }
     }
 
+    /// Its name, as part of a job's identity.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Words::Whitespace => "whitespace",
+            Words::Alpha => "alpha",
+            Words::Unicode => "unicode",
+        }
+    }
+
     /// Whether the letters of its words are folded in the split.
     pub(crate) fn folds_ascii(self) -> bool {
         match self {
@@ -55,6 +64,10 @@ impl Words {
 impl Job for WordCount {
     type Key = [u8];
     type Combine = Sum<u64>;
+
+    fn identity(&self) -> Option<Identity> {
+        Some(Identity::new("wordcount", 1).with("words", self.words.name()))
+    }
 
     fn cut(&self) -> Cut {
         self.words.cut()

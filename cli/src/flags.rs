@@ -7,7 +7,8 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use tegula::{Grouping, Options, Pipeline, Reads, Topology};
+use std::time::Duration;
+use tegula::{Grouping, Options, Pipeline, Reads, SaveEvery, State, Topology};
 
 /// What of an answer's pairs to show, in which order and form.
 #[derive(Args)]
@@ -84,6 +85,24 @@ pub(crate) struct RunFlags {
     /// (auto).
     #[arg(long, value_enum, default_value_t = ReadsFlag::Auto, help_heading = "Run")]
     pub(crate) reads: ReadsFlag,
+
+    /// Save what the run does in DIR, so that the same command goes on after a kill, a loss of power or
+    /// an error, and has only to be read once it is done.
+    #[arg(long, value_name = "DIR", requires = "job", help_heading = "State")]
+    pub(crate) state: Option<PathBuf>,
+
+    /// The job's name in the state's folder: letters, digits, dots, underscores and hyphens.
+    #[arg(long, value_name = "ID", requires = "state", help_heading = "State")]
+    pub(crate) job: Option<String>,
+
+    /// When a worker saves what it has: as often as costs at most a hundredth of the time (auto), after
+    /// every so many tiles (1tiles, 8tiles), or seconds (30s).
+    #[arg(long, value_name = "auto|Ntiles|Ns", value_parser = save_every, default_value = "auto", requires = "state", help_heading = "State")]
+    pub(crate) save_every: SaveEvery,
+
+    /// Keep the snapshots when the run is done, instead of its result alone.
+    #[arg(long, requires = "state", help_heading = "State")]
+    pub(crate) keep_partials: bool,
 
     /// Progress on standard error: a bar where that is a terminal (auto), a line (plain) or a JSON
     /// object (json) every second, or nothing (off).
@@ -171,6 +190,31 @@ impl AnswerFlags {
             (Some(Order::Value), _) | (None, Some(_)) => tegula::Order::Value,
             (Some(Order::None), _) => tegula::Order::None,
         }
+    }
+}
+
+impl RunFlags {
+    /// Where the run's partials last, if they are to.
+    pub(crate) fn state(&self) -> Option<State> {
+        let (folder, job) = self.state.as_ref().zip(self.job.as_ref())?;
+        let state = State::new(folder, job).save_every(self.save_every);
+        Some(state.keep_partials(self.keep_partials))
+    }
+}
+
+/// `auto`, `8tiles` or `30s`.
+fn save_every(text: &str) -> Result<SaveEvery, String> {
+    const HINT: &str = "write auto, a number of tiles (8tiles) or of seconds (30s)";
+    if text == "auto" {
+        return Ok(SaveEvery::Auto);
+    }
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at(digits);
+    match (number.parse::<u64>(), unit) {
+        (Ok(0), _) => Err("give at least 1".to_owned()),
+        (Ok(tiles), "tiles" | "tile") => Ok(SaveEvery::Tiles(tiles)),
+        (Ok(seconds), "s" | "") => Ok(SaveEvery::Time(Duration::from_secs(seconds))),
+        _ => Err(HINT.to_owned()),
     }
 }
 

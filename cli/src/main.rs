@@ -23,6 +23,7 @@ mod session;
 mod signals;
 mod size;
 mod sort;
+mod state;
 mod stations;
 mod stats;
 mod stringmatch;
@@ -82,6 +83,9 @@ enum Command {
     Teragen(teragen::Flags),
     /// Check that records of the TeraSort benchmark are sorted.
     Teravalidate(teravalidate::Flags),
+    /// Look at, check or remove what runs have saved.
+    #[command(subcommand)]
+    State(state::Command),
     /// Show the processors, caches and memory nodes that the engine sees.
     Topology(topology::Flags),
 }
@@ -111,6 +115,7 @@ fn carry_out(command: Command) -> Result<()> {
         Command::Sort(flags) => sort::run(&flags),
         Command::Teragen(flags) => teragen::run(&flags),
         Command::Teravalidate(flags) => teravalidate::run(&flags),
+        Command::State(command) => state::run(&command),
         Command::Topology(flags) => topology::run(&flags),
     }
 }

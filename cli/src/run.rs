@@ -16,8 +16,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tegula::output::AtomicFile;
 use tegula::{
-    BadRecord, Disk, Engine, Input, Job, Key, Options, Output, Progress, Result, Sort, Stage,
-    StageTime, Stats, Storage, Timeline, process_cpu,
+    BadRecord, Disk, Engine, Error, Input, Job, Key, Options, Output, Progress, Result, Sort,
+    Stage, StageTime, Stats, Storage, Timeline, process_cpu,
 };
 use tegula_apps::Runs;
 
@@ -102,6 +102,7 @@ impl<'a> Run<'a> {
             skip_bad: self.flags.skip_bad,
             plain: self.flags.plain,
             reads: self.flags.reads.into(),
+            state: self.flags.state(),
             progress: Some(Arc::clone(&self.progress)),
             timeline: self.timeline.clone(),
             cancel: self.session.cancel().clone(),
@@ -142,6 +143,10 @@ impl<'a> Run<'a> {
         &mut self,
         work: impl FnOnce(&mut Runs<'_>) -> Result<R>,
     ) -> Result<R> {
+        if self.flags.state.is_some() {
+            let cause = "this command is made of several jobs, whose partials cannot be saved yet";
+            return Err(Error::Option { option: "--state", cause: cause.to_owned() });
+        }
         let mut runs = Runs::new(&self.engine, self.options());
         let result = work(&mut runs)?;
         self.stats.add(runs.stats());

@@ -59,6 +59,14 @@ pub(crate) fn table(stats: &Stats) -> String {
             ),
         ),
         ("scratch", size::show(stats.spilled_bytes)),
+        (
+            "state",
+            format!(
+                "{} of the input were there, {} saved",
+                size::show(stats.restored_bytes),
+                size::show(stats.saved_bytes)
+            ),
+        ),
     ] {
         line(&mut table, name, &text);
     }
@@ -174,6 +182,8 @@ pub(crate) fn json(stats: &Stats) -> Value {
         "keys": stats.keys,
         "key_value_bytes": stats.key_value_bytes,
         "spilled_bytes": stats.spilled_bytes,
+        "restored_bytes": stats.restored_bytes,
+        "saved_bytes": stats.saved_bytes,
         "memory_counted_peak": stats.memory_counted_peak,
         "memory_resident_peak": stats.memory_resident_peak,
         "groups": groups.collect::<Vec<_>>(),

@@ -395,6 +395,12 @@ pub enum StateError {
         /// What is different.
         difference: String,
     },
+    /// There is none.
+    #[error("{}: no state lies there; tegula state ls shows those of a folder", .path.display())]
+    Missing {
+        /// The job's folder.
+        path: PathBuf,
+    },
     /// The job does not say what it is.
     #[error(
         "the job has no identity, so nobody could tell whose its partials are: implement Job::identity, or run it without a state"

@@ -36,7 +36,7 @@ pub mod schedule;
 pub mod sizing;
 mod sort;
 mod split;
-mod state;
+pub mod state;
 mod stats;
 pub mod storage;
 pub mod timeline;

@@ -10,7 +10,7 @@ use picture::Picture;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use tally::Tables;
-use tegula::{Cut, Emit, Input, Job, Output, Result, Split, Sum};
+use tegula::{Cut, Emit, Identity, Input, Job, Output, Result, Split, Sum};
 
 /// Counts levels. Its keys are 256 times the channel (0 red, 1 green, 2 blue) and the level added.
 pub struct Histogram {
@@ -58,6 +58,10 @@ impl Histogram {
 impl Job for Histogram {
     type Key = u16;
     type Combine = Sum<u64>;
+
+    fn identity(&self) -> Option<Identity> {
+        Some(Identity::new("histogram", 1))
+    }
 
     /// Anywhere: where the split lies in its file tells what each byte is.
     fn cut(&self) -> Cut {

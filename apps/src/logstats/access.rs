@@ -4,7 +4,7 @@
 use crate::digits::whole;
 use memchr::{memchr, memmem};
 use std::cmp::Ordering;
-use tegula::{Combine, Emit, Job, Result, Split};
+use tegula::{Combine, Emit, Identity, Job, Result, Split};
 
 /// Requests and bytes by one field of an access log.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +30,11 @@ pub enum AccessKey {
 impl Job for Access {
     type Key = [u8];
     type Combine = Traffic;
+
+    fn identity(&self) -> Option<Identity> {
+        let key = format!("{:?}", self.key);
+        Some(Identity::new("logstats", 1).with("of", "access").with("key", key))
+    }
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
         for line in split.lines() {

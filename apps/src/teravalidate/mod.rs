@@ -10,7 +10,7 @@ use crate::ROW_BYTES;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use tegula::{Cut, Emit, Job, MemoryError, Output, Result, Split};
+use tegula::{Cut, Emit, Identity, Job, MemoryError, Output, Result, Split};
 
 /// Looks at the records of each split: a pair per split, whose key is the file's path and the split's
 /// offset in it, so that they stand in the order of the files' names and of the records in them.
@@ -20,6 +20,10 @@ pub struct TeraValidate;
 impl Job for TeraValidate {
     type Key = [u8];
     type Combine = Stretches;
+
+    fn identity(&self) -> Option<Identity> {
+        Some(Identity::new("teravalidate", 1))
+    }
 
     fn cut(&self) -> Cut {
         Cut::Fixed(ROW_BYTES as u64)

@@ -25,7 +25,7 @@ pub use records::{Records, Sort};
 
 use crate::codec::recognise;
 use crate::engine::{Core, Engine};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::failure::Failure;
 use crate::ingest::{AheadTotals, Reader};
 use crate::input::Input;
@@ -103,6 +103,10 @@ fn run(core: &Core, sort: &Sort, input: Input, to: SortTo<'_>, options: &Options
     timeline.iter().for_each(|timeline| timeline.watch(core));
     let mut clock = StageClock::new(&progress, timeline);
     options.check()?;
+    if options.state.is_some() {
+        let cause = "a sort has no partials that could be saved; run it without one".into();
+        return Err(Error::Option { option: "state", cause });
+    }
     sort.cut().check()?;
     let form = sort.form()?;
     let _counted = core.count_list(&input, Means::least_bytes(core))?;

@@ -73,7 +73,9 @@ impl Coverage {
         let mut overlaps = false;
         for (&(part, file), ranges) in &other.0 {
             let into = self.0.entry((part, file)).or_default();
-            overlaps |= ranges.iter().fold(false, |any, range| into.add(range) || any);
+            for range in ranges.iter() {
+                overlaps |= into.add(range);
+            }
         }
         overlaps
     }

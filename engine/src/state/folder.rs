@@ -6,7 +6,7 @@ use super::manifest::{self, Manifest, snapshot_name, snapshot_number};
 use crate::error::{Result, StateError, StorageError};
 use crate::storage::{Disk, Storage, StoredFile};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The name of the file that is locked while a run uses the folder.
@@ -28,11 +28,16 @@ impl Folder {
     /// # Errors
     /// [`StateError::Name`], [`StateError::InUse`], [`StorageError::Folder`].
     pub(crate) fn open(state: &Path, id: &str) -> Result<Folder> {
-        check_id(id)?;
-        let path = state.join(id);
+        let path = Folder::path_of(state, id)?;
         fs::create_dir_all(&path)
             .map_err(|cause| StorageError::Folder { path: path.clone(), cause })?;
         Folder::of(Arc::new(Disk::new(path)))
+    }
+
+    /// Where the job called `id` lies.
+    pub(super) fn path_of(state: &Path, id: &str) -> Result<PathBuf, StateError> {
+        check_id(id)?;
+        Ok(state.join(id))
     }
 
     /// As `open`, of storage that is a job's own.
@@ -41,6 +46,17 @@ impl Folder {
             return Err(StateError::InUse { path: storage.path().to_path_buf() }.into());
         };
         Ok(Folder { storage, _lock: lock })
+    }
+
+    /// Removes all but the lock, the manifest first: what is left of a removal that was ended belongs to
+    /// nobody, and goes next time.
+    pub(super) fn clear(&self) -> Result<(), StorageError> {
+        match self.storage.remove(manifest::NAME) {
+            Ok(()) => self.storage.sync()?,
+            Err(StorageError::Missing { .. }) => {}
+            Err(fault) => return Err(fault),
+        }
+        self.tidy(None)
     }
 
     /// Removes snapshots that no manifest names, and what was never finished.

@@ -24,6 +24,7 @@ impl Identity {
     }
 
     /// Adds a parameter.
+    #[expect(clippy::needless_pass_by_value, reason = "a number or a text is given as it is")]
     pub fn with(mut self, name: &str, value: impl ToString) -> Identity {
         self.fields.push((name.to_owned(), value.to_string()));
         self

@@ -18,8 +18,9 @@ pub(super) const NEXT: &str = "manifest.next";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Manifest {
     pub(crate) identity: Identity,
-    /// Files of the input, and a digest of their names, lengths and times of change.
+    /// Files of the input, their bytes, and a digest of their names, lengths and times of change.
     pub(crate) files: u64,
+    pub(crate) input_bytes: u64,
     pub(crate) input_digest: u128,
     /// The number of the next snapshot.
     pub(crate) next: u64,
@@ -115,6 +116,7 @@ impl Manifest {
     fn encode(&self, out: &mut Vec<u8>) {
         self.identity.encode(out);
         put_number(self.files, out);
+        put_number(self.input_bytes, out);
         out.extend_from_slice(&self.input_digest.to_le_bytes());
         put_number(self.next, out);
         out.push(u8::from(self.done));
@@ -134,7 +136,7 @@ impl Manifest {
     fn decode(body: &[u8]) -> Option<Manifest> {
         let from = &mut Reading::new(body);
         let identity = Identity::decode(from)?;
-        let files = from.number()?;
+        let (files, input_bytes) = (from.number()?, from.number()?);
         let input_digest = u128::from_le_bytes(from.fixed()?);
         let next = from.number()?;
         let done = from.fixed::<1>()? == [1];
@@ -155,7 +157,8 @@ impl Manifest {
             })
         };
         let snapshots = (0..count).map(snapshot).collect::<Option<_>>()?;
-        let manifest = Manifest { identity, files, input_digest, next, done, snapshots };
+        let manifest =
+            Manifest { identity, files, input_bytes, input_digest, next, done, snapshots };
         from.is_at_end().then_some(manifest)
     }
 }

@@ -100,6 +100,7 @@ impl<C: Aggregate> Saving<C> {
                 let manifest = Manifest {
                     identity: identity.clone(),
                     files,
+                    input_bytes: plan.bytes,
                     input_digest: digest,
                     next: 0,
                     done: false,

@@ -1,0 +1,97 @@
+//! `tegula state`: what runs have saved: which jobs, what of each, whether it is whole; and its removal.
+
+use crate::session::Session;
+use crate::size;
+use clap::{Args, Subcommand};
+use std::fmt::Write;
+use std::path::PathBuf;
+use tegula::Result;
+use tegula::state::{self, StateReport};
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// List the jobs of a state, and how far each is.
+    Ls {
+        /// The state's folder.
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+    },
+    /// Show what a job is, and its snapshots.
+    Show(OfJob),
+    /// Read all of a job's state (of every job, without --job) and compare its checksums.
+    Verify(OfJob),
+    /// Remove a job's state (every job's, without --job).
+    Rm(OfJob),
+}
+
+#[derive(Args)]
+pub(crate) struct OfJob {
+    /// The state's folder.
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+
+    /// The job's name [default: all jobs of the folder].
+    #[arg(long, value_name = "ID")]
+    job: Option<String>,
+}
+
+impl OfJob {
+    fn jobs(&self) -> Result<Vec<String>> {
+        self.job.clone().map_or_else(|| state::jobs_of(&self.folder), |job| Ok(vec![job]))
+    }
+}
+
+pub(crate) fn run(command: &Command) -> Result<()> {
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    match command {
+        Command::Ls { folder } => {
+            for job in state::jobs_of(folder)? {
+                let _ = match state::report(folder, &job)? {
+                    Some(report) => writeln!(text, "{job}\t{}", summary(&report)),
+                    None => writeln!(text, "{job}\tnothing saved"),
+                };
+            }
+        }
+        Command::Show(of) => {
+            for job in of.jobs()? {
+                match state::report(&of.folder, &job)? {
+                    Some(report) => show(&report, &mut text),
+                    None => text.push_str(&format!("{job}\n  nothing saved\n")),
+                }
+            }
+        }
+        Command::Verify(of) => {
+            for job in of.jobs()? {
+                let bytes = state::verify(&of.folder, &job)?;
+                let _ = writeln!(text, "{job}\twhole, {} read", size::show(bytes));
+            }
+        }
+        Command::Rm(of) => of.jobs()?.iter().try_for_each(|job| state::remove(&of.folder, job))?,
+    }
+    Session::command(|session| session.write(None, |sink| sink.write(text.as_bytes())))
+}
+
+fn summary(report: &StateReport) -> String {
+    let bytes: u64 = report.snapshots.iter().map(|(_, bytes)| bytes).sum();
+    let far = match (report.done, report.input_bytes) {
+        (true, _) => "done".to_owned(),
+        (false, 0) => "begun".to_owned(),
+        (false, input) => {
+            format!("{:.0} %", (100.0 * report.mapped_bytes as f64 / input as f64).min(100.0))
+        }
+    };
+    let (count, input) = (report.snapshots.len(), size::show(report.input_bytes));
+    format!("{far} of {input}, {count} snapshots, {} pairs, {}", report.pairs, size::show(bytes))
+}
+
+fn show(report: &StateReport, text: &mut String) {
+    let _ = writeln!(text, "{}\n  {}", report.id, summary(report));
+    for (name, value) in report.identity.fields() {
+        let _ = writeln!(text, "  {name}: {value}");
+    }
+    let _ = writeln!(text, "  files: {}", report.files);
+    for (name, bytes) in &report.snapshots {
+        let _ = writeln!(text, "  {name}: {}", size::show(*bytes));
+    }
+}

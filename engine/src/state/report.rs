@@ -1,0 +1,133 @@
+//! What lies in a state, for people: its jobs, what each has, whether it is whole; and its removal.
+
+use super::folder::Folder;
+use super::manifest::{Manifest, Snapshot, snapshot_name};
+use super::{Identity, LOCK};
+use crate::error::{Result, StateError, StorageError};
+use crate::storage::{Disk, Storage};
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use xxhash_rust::xxh3::Xxh3;
+
+/// Bytes that are read at a time.
+const PIECE_BYTES: usize = 1 << 20;
+
+/// What the state of one job holds.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct StateReport {
+    /// Its name.
+    pub id: String,
+    /// What it is.
+    pub identity: Identity,
+    /// Whether all of the input is covered.
+    pub done: bool,
+    /// Files of the input, and their bytes (compressed, if they are).
+    pub files: u64,
+    /// See `files`.
+    pub input_bytes: u64,
+    /// Input bytes (decompressed) whose pairs are here.
+    pub mapped_bytes: u64,
+    /// Snapshots, with their names and lengths in bytes.
+    pub snapshots: Vec<(String, u64)>,
+    /// Pairs in them.
+    pub pairs: u64,
+}
+
+/// The names of the jobs in a state, in their order.
+///
+/// # Errors
+/// [`StorageError::Folder`] if it cannot be read.
+pub fn jobs_of(state: &Path) -> Result<Vec<String>> {
+    let fault = |cause| StorageError::Folder { path: state.to_path_buf(), cause };
+    let mut jobs = Vec::new();
+    for entry in fs::read_dir(state).map_err(fault)? {
+        let entry = entry.map_err(fault)?;
+        if entry.path().join(LOCK).is_file() {
+            jobs.extend(entry.file_name().into_string());
+        }
+    }
+    jobs.sort_unstable();
+    Ok(jobs)
+}
+
+/// What a job's state holds; `None` if nothing was begun there.
+///
+/// # Errors
+/// [`StateError::Missing`], [`StorageError::Damaged`] and others of the disk.
+pub fn report(state: &Path, id: &str) -> Result<Option<StateReport>> {
+    let storage = Folder::storage_of(state, id)?;
+    let Some(manifest) = Manifest::read(&*storage)? else { return Ok(None) };
+    let Manifest { identity, done, files, input_bytes, snapshots, .. } = manifest;
+    let named = |snapshot: &Snapshot| (snapshot_name(snapshot.number), snapshot.bytes);
+    Ok(Some(StateReport {
+        id: id.to_owned(),
+        identity,
+        done,
+        files,
+        input_bytes,
+        mapped_bytes: snapshots.iter().map(|snapshot| snapshot.figures.bytes).sum(),
+        pairs: snapshots.iter().map(|snapshot| snapshot.pairs).sum(),
+        snapshots: snapshots.iter().map(named).collect(),
+    }))
+}
+
+/// Reads all of a job's state and compares its checksums. Returns the bytes that were read.
+///
+/// # Errors
+/// [`StateError::Missing`], [`StorageError::Damaged`] for the first file that is not as it was written,
+/// and others of the disk.
+pub fn verify(state: &Path, id: &str) -> Result<u64> {
+    let storage = Folder::storage_of(state, id)?;
+    let Some(manifest) = Manifest::read(&*storage)? else { return Ok(0) };
+    let damaged =
+        |path: &Path, cause| StorageError::Damaged { path: path.to_path_buf(), offset: 0, cause };
+    manifest.coverage().map_err(|cause| damaged(storage.path(), cause))?;
+    let (mut bytes, mut piece) = (0, vec![0; PIECE_BYTES]);
+    for snapshot in &manifest.snapshots {
+        let file = storage.open(&snapshot_name(snapshot.number))?;
+        if file.bytes()? != snapshot.bytes {
+            let cause = "it has another length than the manifest says";
+            return Err(damaged(file.path(), cause).into());
+        }
+        let (mut digest, mut at) = (Xxh3::new(), 0);
+        while at < snapshot.bytes {
+            let len = (snapshot.bytes - at).min(PIECE_BYTES as u64) as usize;
+            file.read_exact_at(&mut piece[..len], at)?;
+            digest.update(&piece[..len]);
+            at += len as u64;
+        }
+        if digest.digest128() != snapshot.digest {
+            return Err(damaged(file.path(), "its checksum is another").into());
+        }
+        bytes += snapshot.bytes;
+    }
+    Ok(bytes)
+}
+
+/// Removes a job's state, the manifest first, so that what is left of a removal that was ended is
+/// nothing.
+///
+/// # Errors
+/// [`StateError::Missing`], [`StateError::InUse`], and others of the disk.
+pub fn remove(state: &Path, id: &str) -> Result<()> {
+    let folder = Folder::of(Folder::storage_of(state, id)?)?;
+    folder.clear()?;
+    drop(folder);
+    let path = state.join(id);
+    let fault = |cause| StorageError::from_io("be removed", &path, cause);
+    fs::remove_file(path.join(LOCK)).and_then(|()| fs::remove_dir(&path)).map_err(fault)?;
+    Ok(())
+}
+
+impl Folder {
+    /// The storage of a job that is there.
+    fn storage_of(state: &Path, id: &str) -> Result<Arc<dyn Storage>, StateError> {
+        let path = Folder::path_of(state, id)?;
+        if !path.join(LOCK).is_file() {
+            return Err(StateError::Missing { path });
+        }
+        Ok(Arc::new(Disk::new(path)))
+    }
+}
