@@ -43,7 +43,7 @@ pub(crate) use coverage::{ALL_FILES, Ranges};
 pub(crate) use form::{Reading, put_bytes, put_number};
 pub use identity::Identity;
 pub(crate) use manifest::{Figures, Snapshot};
-pub use report::{StateReport, jobs_of, remove, report, verify};
+pub use report::{StateReport, files_of, jobs_of, remove, report, verify};
 pub(crate) use saving::{Mapped, Saving};
 
 use crate::error::Result;

@@ -2,7 +2,7 @@
 
 use super::folder::Folder;
 use super::manifest::{Manifest, Snapshot, snapshot_name};
-use super::{Identity, LOCK};
+use super::{Identity, LOCK, fingerprint, manifest};
 use crate::error::{Result, StateError, StorageError};
 use crate::storage::{Disk, Storage};
 use std::fs;
@@ -104,6 +104,20 @@ pub fn verify(state: &Path, id: &str) -> Result<u64> {
         bytes += snapshot.bytes;
     }
     Ok(bytes)
+}
+
+/// The names of the files that belong to a job's state in storage of its own, in their order.
+///
+/// # Errors
+/// [`StorageError::Damaged`] and others of the disk.
+pub fn files_of(storage: &dyn Storage) -> Result<Vec<String>> {
+    let mut files = vec![LOCK.to_owned()];
+    if let Some(manifest) = Manifest::read(storage)? {
+        files.extend([manifest::NAME, fingerprint::NAME].map(str::to_owned));
+        files.extend(manifest.snapshots.iter().map(|snapshot| snapshot_name(snapshot.number)));
+    }
+    files.sort_unstable();
+    Ok(files)
 }
 
 /// Removes a job's state, the manifest first, so that what is left of a removal that was ended is

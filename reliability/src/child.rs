@@ -1,0 +1,145 @@
+//! One run of a job with a state, which may kill itself at a call of the disk.
+
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+use std::sync::Arc;
+use tegula::output::AtomicFile;
+use tegula::storage::{Call, Disk, Fault, Faulty, Storage};
+use tegula::{Cancel, Engine, Input, Job, Key, Options, Order, Output, Result, SaveEvery, State};
+use tegula_apps::{Index, WordCount, Words};
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Flags {
+    #[arg(long)]
+    pub(crate) job: Which,
+    #[arg(long)]
+    pub(crate) input: PathBuf,
+    #[arg(long)]
+    pub(crate) output: PathBuf,
+    /// Where the state is; no state without it.
+    #[arg(long)]
+    pub(crate) state: Option<PathBuf>,
+    #[arg(long, default_value_t = 1)]
+    pub(crate) workers: usize,
+    #[arg(long)]
+    pub(crate) memory: Option<u64>,
+    #[arg(long, default_value_t = 1 << 20)]
+    pub(crate) tile: u64,
+    /// Tiles after which a worker saves; by time without it.
+    #[arg(long)]
+    pub(crate) every_tiles: Option<u64>,
+    #[arg(long)]
+    pub(crate) keep_partials: bool,
+    /// Kills itself at a call of the disk: its kind and number, as `rename:3`.
+    #[arg(long, value_parser = point)]
+    pub(crate) kill_at: Option<(Point, u64)>,
+}
+
+/// A job that is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Which {
+    /// Sums of few keys and many.
+    Words,
+    /// Lists of places, in the order of the input.
+    Places,
+}
+
+/// A kind of call of a state on its disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Point {
+    Create,
+    Open,
+    Rename,
+    Remove,
+    List,
+    SyncFolder,
+    ReadAt,
+    WriteAt,
+    SyncFile,
+}
+
+pub(crate) const POINTS: [Point; 9] = [
+    Point::Create,
+    Point::Open,
+    Point::Rename,
+    Point::Remove,
+    Point::List,
+    Point::SyncFolder,
+    Point::ReadAt,
+    Point::WriteAt,
+    Point::SyncFile,
+];
+
+impl Point {
+    fn call(self) -> Call {
+        match self {
+            Point::Create => Call::Create,
+            Point::Open => Call::Open,
+            Point::Rename => Call::Rename,
+            Point::Remove => Call::Remove,
+            Point::List => Call::List,
+            Point::SyncFolder => Call::SyncFolder,
+            Point::ReadAt => Call::ReadAt,
+            Point::WriteAt => Call::WriteAt,
+            Point::SyncFile => Call::SyncFile,
+        }
+    }
+
+    pub(crate) fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+}
+
+fn point(text: &str) -> Result<(Point, u64), String> {
+    let (point, number) = text.split_once(':').ok_or("write rename:3")?;
+    let number = number.parse().map_err(|_| "write a number behind the colon")?;
+    Ok((Point::from_str(point, false)?, number))
+}
+
+pub(crate) fn run(flags: &Flags) -> Result<()> {
+    let words = Words::Whitespace;
+    match flags.job {
+        Which::Words => answer(flags, &WordCount { words }, |key, count, text| {
+            text.extend_from_slice(key);
+            text.extend_from_slice(format!("\t{count}\n").as_bytes());
+        }),
+        Which::Places => answer(flags, &Index { words, only: None }, |key, places, text| {
+            text.extend_from_slice(key);
+            for place in places {
+                text.extend_from_slice(format!("\t{}:{}", place.file, place.offset).as_bytes());
+            }
+            text.push(b'\n');
+        }),
+    }
+}
+
+fn answer<J: Job>(
+    flags: &Flags,
+    job: &J,
+    line: impl Fn(
+        <J::Key as Key>::Borrowed<'_>,
+        <J::Combine as tegula::Aggregate>::Output<'_>,
+        &mut Vec<u8>,
+    ) + Sync,
+) -> Result<()> {
+    let engine = Engine::builder().workers(flags.workers).memory_bytes(flags.memory).build()?;
+    let options = Options {
+        order: Order::Key,
+        tile_bytes: Some(flags.tile),
+        state: flags.state.as_ref().map(|folder| state(flags, folder)),
+        ..Options::default()
+    };
+    let output: Output<J> = engine.run_with(job, Input::paths([&flags.input])?, &options)?;
+    let mut file = AtomicFile::create(&flags.output)?;
+    output.write(&mut file, &flags.output, &Cancel::new(), line)?;
+    Ok(file.commit()?)
+}
+
+fn state(flags: &Flags, folder: &PathBuf) -> State {
+    let mut storage: Arc<dyn Storage> = Arc::new(Disk::new(folder));
+    if let Some((point, number)) = flags.kill_at {
+        storage = Arc::new(Faulty::new(storage, 0).fail_once(point.call(), number, Fault::Kill));
+    }
+    let every = flags.every_tiles.map_or(SaveEvery::Auto, SaveEvery::Tiles);
+    State::on(storage).save_every(every).keep_partials(flags.keep_partials)
+}

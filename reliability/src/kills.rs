@@ -1,0 +1,210 @@
+//! Kills: half of them at random times, half at named calls of the disk; in a first run and while a run
+//! recovers; once, or several in a row.
+
+use crate::child::{self, POINTS, Which};
+use crate::random::Random;
+use clap::{Args, ValueEnum};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use xxhash_rust::xxh3::xxh3_128;
+
+#[derive(Args)]
+pub(crate) struct Flags {
+    /// How many runs are to be killed.
+    #[arg(long, default_value_t = 50)]
+    kills: u64,
+    /// What all that is random follows from; each round has its own.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// The round to begin with: what a failure says.
+    #[arg(long, default_value_t = 0)]
+    round: u64,
+}
+
+/// The most kills of one round.
+const IN_A_ROW: u64 = 4;
+/// A run that takes longer hangs.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// What is killed, and how often it was.
+#[derive(Default)]
+struct Tally {
+    rounds: u64,
+    by_time: u64,
+    by_point: u64,
+    /// Of these, while a run before had left something.
+    in_recovery: u64,
+}
+
+pub(crate) fn run(flags: &Flags) -> Result<(), String> {
+    let mut tally = Tally::default();
+    let mut round = flags.round;
+    while tally.by_time + tally.by_point < flags.kills {
+        play(flags.seed, round, &mut tally).map_err(|failure| {
+            let again =
+                format!("reliability kills --kills 1 --seed {} --round {round}", flags.seed);
+            format!("round {round}: {failure}\n  again: {again}")
+        })?;
+        round += 1;
+    }
+    let Tally { rounds, by_time, by_point, in_recovery } = tally;
+    println!(
+        "{} kills in {rounds} rounds: {by_time} at random times, {by_point} at calls of the disk, \
+         {in_recovery} of them while a run went on; every answer was that of an undisturbed run",
+        by_time + by_point
+    );
+    Ok(())
+}
+
+/// One round: a job that is killed a few times, then left alone.
+fn play(seed: u64, round: u64, tally: &mut Tally) -> Result<(), String> {
+    let mut random = Random(seed ^ round.wrapping_mul(0x2545_f491_4f6c_dd1d));
+    let folder = tempfile::tempdir().map_err(|cause| format!("no folder: {cause}"))?;
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("input"), text(&mut random)).map_err(|cause| cause.to_string())?;
+    fs::create_dir(path("state")).map_err(|cause| cause.to_string())?;
+    let mut flags = child::Flags {
+        job: random.one_of(&[Which::Words, Which::Words, Which::Places]),
+        input: path("input"),
+        output: path("expected"),
+        state: None,
+        workers: 1,
+        memory: None,
+        tile: random.one_of(&[64 << 10, 256 << 10, 1 << 20]),
+        every_tiles: None,
+        keep_partials: false,
+        kill_at: None,
+    };
+    let began = Instant::now();
+    finish(start(&flags)?)?.then_some(()).ok_or("the undisturbed run failed")?;
+    let took = began.elapsed();
+    let expected = digest(&flags.output)?;
+
+    flags.output = path("output");
+    flags.state = Some(path("state"));
+    flags.keep_partials = random.below(3) == 0;
+    for _ in 0..1 + random.below(IN_A_ROW) {
+        flags.workers = 1 + random.below(3) as usize;
+        flags.every_tiles = random.one_of(&[Some(1), Some(1), Some(4), None]);
+        let by_time = random.below(3) == 0;
+        let point = random.one_of(&POINTS);
+        flags.kill_at = (!by_time).then(|| (point, 1 + random.below(12)));
+        let recovers = path("state").join("manifest").exists();
+        let mut child = start(&flags)?;
+        if by_time {
+            std::thread::sleep(took.mul_f64(random.below(1500) as f64 / 1000.0));
+            // It may have ended by itself.
+            let _ = child.kill();
+        }
+        if !finish(child)? {
+            *(if by_time { &mut tally.by_time } else { &mut tally.by_point }) += 1;
+            tally.in_recovery += u64::from(recovers);
+        }
+    }
+    flags.kill_at = None;
+    finish(start(&flags)?)?.then_some(()).ok_or("the run that was left alone failed")?;
+    if digest(&flags.output)? != expected {
+        return Err("the answer is another than that of an undisturbed run".to_owned());
+    }
+    check_nothing_lies_about(&path("state"), folder.path())?;
+    tally.rounds += 1;
+    Ok(())
+}
+
+/// Words that repeat and words that do not.
+fn text(random: &mut Random) -> String {
+    let words = 20_000 + random.below(300_000);
+    let mut text = String::new();
+    for number in 0..words {
+        let word = match random.below(4) {
+            0 => format!("{number:x}"),
+            1 => format!("a-rather-long-word-that-is-not-in-a-slot-{}", random.below(1000)),
+            _ => format!("w{}", random.below(500)),
+        };
+        text.push_str(&word);
+        text.push(if number % 13 == 0 { '\n' } else { ' ' });
+    }
+    text
+}
+
+fn start(flags: &child::Flags) -> Result<Child, String> {
+    let program = std::env::current_exe().map_err(|cause| cause.to_string())?;
+    let mut command = Command::new(program);
+    let job = flags.job.to_possible_value().map(|value| value.get_name().to_owned());
+    command.arg("child").arg("--job").arg(job.unwrap_or_default());
+    command.arg("--input").arg(&flags.input).arg("--output").arg(&flags.output);
+    command
+        .arg("--workers")
+        .arg(flags.workers.to_string())
+        .arg("--tile")
+        .arg(flags.tile.to_string());
+    if let Some(state) = &flags.state {
+        command.arg("--state").arg(state);
+    }
+    if let Some(tiles) = flags.every_tiles {
+        command.arg("--every-tiles").arg(tiles.to_string());
+    }
+    if flags.keep_partials {
+        command.arg("--keep-partials");
+    }
+    if let Some((point, number)) = flags.kill_at {
+        command.arg("--kill-at").arg(format!("{}:{number}", point.name()));
+    }
+    command.stdin(Stdio::null()).spawn().map_err(|cause| format!("cannot start a run: {cause}"))
+}
+
+/// Waits for a run; returns whether it ended well. One that fails by itself is an error: a kill is the only
+/// thing that was done to it.
+fn finish(mut child: Child) -> Result<bool, String> {
+    let began = Instant::now();
+    loop {
+        match child.try_wait().map_err(|cause| cause.to_string())? {
+            Some(status) if status.success() => return Ok(true),
+            Some(status) if status.code().is_none() => return Ok(false),
+            Some(status) => return Err(format!("a run ended with {status}")),
+            None if began.elapsed() > PATIENCE => {
+                let _ = child.kill();
+                return Err("a run hangs".to_owned());
+            }
+            None => std::thread::sleep(Duration::from_millis(2)),
+        }
+    }
+}
+
+fn digest(path: &Path) -> Result<u128, String> {
+    fs::read(path)
+        .map(|bytes| xxh3_128(&bytes))
+        .map_err(|cause| format!("{}: {cause}", path.display()))
+}
+
+fn check_nothing_lies_about(state: &Path, folder: &Path) -> Result<(), String> {
+    let names = |folder: &Path| -> Result<Vec<String>, String> {
+        let entries = fs::read_dir(folder).map_err(|cause| cause.to_string())?;
+        let names = entries.map(|entry| entry.map(|entry| entry.file_name().into_string()));
+        let names: Result<Vec<_>, _> = names.collect();
+        let names = names.map_err(|cause| cause.to_string())?;
+        Ok(names.into_iter().map(|name| name.unwrap_or_default()).collect())
+    };
+    let storage = tegula::Disk::new(state);
+    let known: Vec<String> =
+        tegula::state::files_of(&storage).map_err(|error| error.to_string())?;
+    let stray = names(state)?.into_iter().find(|name| !known.contains(name));
+    if let Some(stray) = stray {
+        return Err(format!("{stray} was left in the state"));
+    }
+    let mut beside: Vec<PathBuf> = names(folder)?.into_iter().map(PathBuf::from).collect();
+    beside.sort();
+    if beside != ["expected", "input", "output", "state"].map(PathBuf::from) {
+        // A run that was killed while it wrote its output leaves that file; its name says whose it was.
+        let is_known = |name: &PathBuf| {
+            let name = name.to_string_lossy();
+            ["expected", "input", "output", "state"].contains(&&*name) || name.starts_with('.')
+        };
+        if let Some(stray) = beside.iter().find(|name| !is_known(name)) {
+            return Err(format!("{} was left beside", stray.display()));
+        }
+    }
+    Ok(())
+}
