@@ -20,6 +20,9 @@ TOP ?= 10
 # The texts of the whole-process benchmarks, and how often each program runs on them.
 CORPUS ?= bench/corpus
 RUNS ?= 5
+# The campaign's kills.
+KILLS ?= 1000
+SEED ?= 1
 # What is small beside what it is a part of wants more.
 TIMELINE_RUNS ?= 11
 OWN_TEXTS := source source256 zipf distinct
@@ -32,11 +35,11 @@ NUMBER_INPUTS := picture.bmp points.bin lines.txt grid.npy square.npy large.npy 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run build test test-rust test-hadoop lint lint-rust lint-python lint-hadoop miri loom \
+.PHONY: help run build test test-rust test-hadoop lint lint-rust lint-python lint-hadoop miri loom campaign \
 	bench bench-own bench-compare \
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
 	bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline \
-	bench-compressed bench-files bench-remote bench-hadoop corpus clean test-emulators \
+	bench-state bench-compressed bench-files bench-remote bench-hadoop corpus clean test-emulators \
 	need-cargo need-emulators need-java need-lints need-miri need-python
 
 help: ## Show this list
@@ -77,6 +80,10 @@ lint-python: $(VENV)/ruff-$(RUFF)
 lint-hadoop: need-java
 	cd hadoop && mvn -q spotless:check compile
 
+campaign: need-cargo ## Kill runs a thousand times and let them go on; SEED=1 KILLS=1000 (slow)
+	cargo build --release -p tegula-reliability
+	$(TARGET)/release/reliability kills --kills $(KILLS) --seed $(SEED)
+
 # Property tests want the current folder, and under Miri a few cases must do.
 miri: need-miri ## Run the tests of containers, memory and partials under Miri (slow)
 	MIRIFLAGS=-Zmiri-disable-isolation PROPTEST_CASES=4 cargo +nightly miri test -p tegula --lib \
@@ -97,6 +104,9 @@ bench-compare: build $(VENV)/compare $(COMPARE_TEXTS:%=$(CORPUS)/%.txt) ## Time 
 
 bench-memory: build need-python $(CORPUS)/distinct400.txt ## Time a word count in a tenth of its memory
 	python3 bench/compare/memory.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
+
+bench-state: build need-python $(CORPUS)/source.txt $(CORPUS)/stations.txt ## Time jobs that are saved beside the same without a state
+	python3 bench/compare/state.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
 
 bench-timeline: build need-python $(CORPUS)/source.txt $(CORPUS)/stations.txt ## Time jobs with a timeline and without
 	python3 bench/compare/timeline.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(TIMELINE_RUNS)

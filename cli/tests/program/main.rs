@@ -12,6 +12,7 @@ mod every_command_bears_odd_input;
 mod generated_input_is_the_same_again;
 mod interrupts_leave_nothing_behind;
 mod jobs_over_lines_answer;
+mod killed_runs_go_on;
 mod many_files_need_little;
 mod memory_is_kept_to;
 mod numbers_are_as_documented;

@@ -1,0 +1,96 @@
+//! A run with a state that is killed goes on where it ended, with the same command; `tegula state` shows
+//! what was saved.
+
+use super::*;
+use rustix::process::{Pid, Signal, kill_process};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+#[test]
+fn with_the_same_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let text: String = (0..400_000).map(|i| format!("word{} {i}\n", i % 1000)).collect();
+    fs::write(path("text"), &text).unwrap();
+    let plain = tegula().args(["wordcount", "-o"]).args([path("plain"), path("text")]).status();
+    assert!(plain.unwrap().success());
+    let command = || {
+        let mut command = tegula();
+        command.args(["wordcount", "--tile", "64k", "--save-every", "1tiles", "--job", "words"]);
+        command.arg("--state").args([path("state"), path("text")]).arg("-o").arg(path("out"));
+        command.arg("--stats-json").arg(path("stats"));
+        command
+    };
+    // Killed as soon as something was saved.
+    let mut child = command().spawn().unwrap();
+    let begin = Instant::now();
+    while snapshots(&path("state").join("words")) == 0 {
+        assert!(begin.elapsed() < Duration::from_secs(20), "nothing was saved");
+        sleep(Duration::from_millis(1));
+    }
+    let _ = kill_process(Pid::from_child(&child), Signal::KILL);
+    child.wait().unwrap();
+    for _ in 0..2 {
+        assert!(command().status().unwrap().success());
+        assert!(fs::read(path("out")).unwrap() == fs::read(path("plain")).unwrap());
+    }
+    let stats: serde_json::Value =
+        serde_json::from_slice(&fs::read(path("stats")).unwrap()).unwrap();
+    assert_eq!(stats["restored_bytes"], text.len());
+
+    let state = |what: &str| {
+        let mut state = tegula();
+        state.args(["state", what]).arg(path("state")).output().unwrap()
+    };
+    let said = |what: &str| String::from_utf8(state(what).stdout).unwrap();
+    assert!(said("ls").starts_with("words\tdone of "), "{}", said("ls"));
+    assert!(said("show").contains("  words: whitespace\n"), "{}", said("show"));
+    assert!(said("verify").starts_with("words\twhole, "), "{}", said("verify"));
+    let snapshot =
+        fs::read_dir(path("state").join("words")).unwrap().map(|entry| entry.unwrap().path());
+    let snapshot = snapshot.into_iter().find(|path| path.to_string_lossy().contains("snapshot-"));
+    let snapshot = snapshot.unwrap();
+    let whole = fs::read(&snapshot).unwrap();
+    let mut damaged = whole.clone();
+    damaged[whole.len() / 2] ^= 1;
+    fs::write(&snapshot, damaged).unwrap();
+    for failed in [state("verify"), command().output().unwrap()] {
+        let message = String::from_utf8_lossy(&failed.stderr).into_owned();
+        assert_eq!(failed.status.code(), Some(1));
+        assert!(message.contains("damaged at byte") && message.lines().count() == 1, "{message}");
+    }
+    assert!(state("rm").status.success());
+    assert_eq!((said("ls").as_str(), fs::read_dir(path("state")).unwrap().count()), ("", 0));
+    let missing =
+        tegula().args(["state", "show", "--job", "words"]).arg(path("state")).output().unwrap();
+    assert!(String::from_utf8_lossy(&missing.stderr).contains("no state lies there"));
+}
+
+fn snapshots(folder: &Path) -> usize {
+    let Ok(entries) = fs::read_dir(folder) else { return 0 };
+    entries
+        .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().contains("snapshot-"))
+        .count()
+}
+
+#[test]
+fn what_cannot_be_saved_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().join("state");
+    let points = folder.path().join("points");
+    fs::write(&points, [0; 64]).unwrap();
+    let refused = |arguments: &[&str], code: i32, says: &str| {
+        let mut command = tegula();
+        command.args(arguments).arg("--state").arg(&state).args(["--job", "j"]).arg(&points);
+        let output = command.output().unwrap();
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{message}");
+        assert!(message.contains(says), "{message}");
+    };
+    refused(&["linreg"], 2, "made of several jobs");
+    refused(&["sort", "--records", "lines"], 2, "no partials");
+    refused(&["wordcount", "--save-every", "often"], 2, "8tiles");
+    refused(&["wordcount", "--job", "a/b"], 2, "job");
+    let alone = tegula().args(["wordcount", "--job", "j"]).arg(&points).output().unwrap();
+    assert_eq!(alone.status.code(), Some(2));
+}
