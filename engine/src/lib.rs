@@ -31,6 +31,7 @@ mod partial;
 mod plan;
 mod progress;
 mod reduce;
+pub mod reuse;
 mod run;
 pub mod schedule;
 pub mod sizing;

@@ -1,0 +1,188 @@
+//! Where new tiles end: near a nominal place, chosen by what stands there. Of the record borders in a
+//! small window before the place, the one whose following bytes have the least hash ends the tile. So
+//! two records that are the same seldom both begin a tile, and the bytes that a tile begins with, by which
+//! the next run looks for it, stand in few other places. Windows are all that is read.
+
+use super::Sources;
+use super::fingerprint::{HEAD_BYTES, start};
+use super::sources::{PIECE_BYTES_MOST, Reader};
+use crate::error::Result;
+use crate::ingest::Buffer;
+use crate::input::Cut;
+use crate::memory::BlockPool;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Bytes before a nominal place in which a tile may end; a part of small tiles.
+const WINDOW_BYTES: u64 = 16 << 10;
+const WINDOWS_PER_TILE: u64 = 4;
+/// In how many pieces a tile is looked through.
+const PIECES_PER_TILE: u64 = 16;
+const PIECE_BYTES_LEAST: u64 = 4 << 10;
+/// What a file counts beside its bytes: to open it costs about as much as to map so many.
+const FILE_WEIGHT: u64 = 1 << 10;
+
+/// The nominal places at which a stretch that is new is cut: every `tile_bytes` from its begin, such that
+/// the last tile is no smaller than half of that.
+pub(super) fn places(stretch: &Range<u64>, tile_bytes: u64) -> impl Iterator<Item = u64> + use<> {
+    let Range { start, end } = *stretch;
+    let count = (end - start + tile_bytes / 2) / tile_bytes;
+    (1..count).map(move |number| start + number * tile_bytes)
+}
+
+/// What a file counts of a pack's size.
+pub(super) fn weight(bytes: u64) -> u64 {
+    bytes + FILE_WEIGHT
+}
+
+/// Cuts files that are new into packs: each ends with the file by which it has the weight of a tile.
+pub(super) fn packs(
+    files: Range<usize>,
+    tile_bytes: u64,
+    bytes: impl Fn(usize) -> u64,
+) -> impl Iterator<Item = Range<usize>> {
+    let mut next = files.start;
+    std::iter::from_fn(move || {
+        let first = next;
+        let mut sum = 0;
+        while next < files.end && sum < tile_bytes {
+            sum += weight(bytes(next));
+            next += 1;
+        }
+        (first < next).then_some(first..next)
+    })
+}
+
+/// Looks at the bytes around borders.
+pub(super) struct Look<'s> {
+    pub(super) reader: Reader<'s>,
+    cut: &'s Cut,
+    sources: &'s Sources<'s>,
+    tile_bytes: u64,
+    buffer: Buffer,
+}
+
+/// Bytes of a file that were read to find borders in.
+struct Window<'b> {
+    bytes: &'b [u8],
+    /// Where in them borders are looked for.
+    places: Range<usize>,
+}
+
+impl<'s> Look<'s> {
+    pub(super) fn new(
+        sources: &'s Sources<'s>,
+        cut: &'s Cut,
+        tile_bytes: u64,
+        blocks: &Arc<BlockPool>,
+    ) -> Result<Look<'s>> {
+        let slack = cut.bytes_before() + cut.bytes_behind() + 2 * HEAD_BYTES;
+        let buffer = Buffer::new(blocks, PIECE_BYTES_MOST + slack)?;
+        Ok(Look { reader: Reader::new(sources), cut, sources, tile_bytes, buffer })
+    }
+
+    /// Bytes at a place of a file.
+    pub(super) fn bytes(&mut self, file: usize, bytes: Range<u64>) -> Result<&[u8]> {
+        let length = (bytes.end - bytes.start) as usize;
+        self.buffer.reserve(length, 0)?;
+        self.reader.read(file, bytes.start, &mut self.buffer.bytes_mut()[..length])?;
+        Ok(&self.buffer.bytes()[..length])
+    }
+
+    /// Reads what shows the borders at `places`, none of which is 0, and as many bytes `behind` each.
+    fn window(&mut self, file: usize, places: &Range<u64>, behind: usize) -> Result<Window<'_>> {
+        let before = (self.cut.bytes_before() as u64).min(places.start);
+        let behind = (self.cut.bytes_behind() + 1).max(behind) as u64;
+        let from = places.start - before;
+        let to = self.sources.bytes(file).min(places.end.saturating_add(behind));
+        let places = before as usize..(places.end - from) as usize;
+        Ok(Window { bytes: self.bytes(file, from..to)?, places })
+    }
+
+    /// Whether a record begins at a place of a file, or the file ends there.
+    pub(super) fn is_border(&mut self, file: usize, place: u64) -> Result<bool> {
+        if place == 0 || place == self.sources.bytes(file) {
+            return Ok(true);
+        }
+        let cut = self.cut;
+        if let Cut::Fixed(record) = cut {
+            return Ok(place.is_multiple_of(*record));
+        }
+        let Window { bytes, places } = self.window(file, &(place..place + 1), 0)?;
+        Ok(cut.find_border(bytes, places.start, places.end).is_some())
+    }
+
+    /// Bytes that are read at a time to look through a file: more would often be read in vain.
+    pub(super) fn piece_bytes(&self, file: usize) -> u64 {
+        let most = self.sources.piece_bytes(file) as u64;
+        (self.tile_bytes / PIECES_PER_TILE).clamp(PIECE_BYTES_LEAST, most)
+    }
+
+    /// Calls `see` with each border among `places` of a file, and what stands behind it, until it answers
+    /// `false`. No place is 0 or beyond the file.
+    pub(super) fn borders(
+        &mut self,
+        file: usize,
+        places: &Range<u64>,
+        mut see: impl FnMut(u64, &[u8]) -> bool,
+    ) -> Result<()> {
+        let cut = self.cut;
+        let mut from = places.start;
+        while from < places.end {
+            let to = places.end.min(from + self.piece_bytes(file));
+            let Window { bytes, places: inside } = self.window(file, &(from..to), HEAD_BYTES)?;
+            let base = from - inside.start as u64;
+            let mut next = inside.start;
+            let mut step = || {
+                let border = match cut {
+                    Cut::Fixed(record) => {
+                        let border = (base + next as u64).next_multiple_of(*record) - base;
+                        Some(border as usize).filter(|&border| border < inside.end)
+                    }
+                    _ => cut.find_border(bytes, next, inside.end),
+                };
+                next = border? + 1;
+                border
+            };
+            while let Some(border) = step() {
+                if !see(base + border as u64, &bytes[border..]) {
+                    return Ok(());
+                }
+            }
+            from = to;
+        }
+        Ok(())
+    }
+
+    /// The border that ends a tile near a nominal `place` inside a new stretch: in the window before it,
+    /// or else the first behind it that the next place's window does not have. `None` if a record is so
+    /// long that there is none.
+    pub(super) fn choose(
+        &mut self,
+        file: usize,
+        place: u64,
+        stretch: &Range<u64>,
+    ) -> Result<Option<u64>> {
+        let tile_bytes = self.tile_bytes;
+        let window = WINDOW_BYTES.min(tile_bytes / WINDOWS_PER_TILE);
+        let mut best: Option<(u64, u64)> = None;
+        let before = (place - window).max(stretch.start + 1)..place + 1;
+        self.borders(file, &before, |border, behind| {
+            let hash = behind.first_chunk().map_or(u64::MAX, start);
+            if best.is_none_or(|(least, _)| hash < least) {
+                best = Some((hash, border));
+            }
+            true
+        })?;
+        if let Some((_, border)) = best {
+            return Ok(Some(border));
+        }
+        let mut first = None;
+        let end = stretch.end.min(place + tile_bytes - window);
+        self.borders(file, &(place + 1..end), |border, _| {
+            first = Some(border);
+            false
+        })?;
+        Ok(first)
+    }
+}

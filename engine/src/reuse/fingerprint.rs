@@ -1,0 +1,220 @@
+//! By what a tile is known again: a hash of 128 bits over its bytes, taken as they pass, and its first
+//! bytes, by which a later run looks for it.
+
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+/// The hash by which tiles are known again; part of the identity of a job that is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Hashing {
+    /// XXH3 with 128 bits: faster than memory can be read. Two different tiles of the same hash can be
+    /// made on purpose, and meet by chance once in 2^64 pairs of tiles and more.
+    #[default]
+    Xxh3,
+    /// BLAKE3, its first 128 bits: for input that somebody may have crafted to be taken for another.
+    Blake3,
+}
+
+/// Bytes that [`Anchor::start`] is the hash of.
+pub(super) const START_BYTES: usize = 32;
+/// Bytes that [`Anchor::head`] is the hash of, in tiles that have so many.
+pub(super) const HEAD_BYTES: usize = 1 << 10;
+
+/// What a tile begins with, in two steps: one that is cheap to take at every record, and one that tells
+/// records apart that begin alike. Of a pack, the two halves of its first file's hash.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Anchor {
+    pub(super) start: u64,
+    pub(super) head: u64,
+}
+
+impl Anchor {
+    /// The anchor of a tile that begins with these bytes, or is them.
+    pub(super) fn of(bytes: &[u8]) -> Anchor {
+        let bytes = &bytes[..bytes.len().min(HEAD_BYTES)];
+        let mut padded = [0; START_BYTES];
+        let length = bytes.len().min(START_BYTES);
+        padded[..length].copy_from_slice(&bytes[..length]);
+        Anchor { start: start(&padded), head: xxh3_64(bytes) }
+    }
+
+    /// The anchor of a pack whose first file has this hash.
+    pub(super) fn of_pack(first: u128) -> Anchor {
+        Anchor { start: first as u64, head: (first >> 64) as u64 }
+    }
+}
+
+/// A hash of few bytes, as wyhash takes it: two multiplications, for it is taken at every record.
+#[inline]
+pub(super) fn start(bytes: &[u8; START_BYTES]) -> u64 {
+    let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
+    let fold = |a: u64, b: u64| {
+        let product = u128::from(a) * u128::from(b);
+        product as u64 ^ (product >> 64) as u64
+    };
+    let first = fold(word(0) ^ 0xa076_1d64_78bd_642f, word(8) ^ 0xe703_7ed1_a0b4_28db);
+    let last = fold(word(16) ^ 0x8ebc_6af0_9c88_c6e3, word(24) ^ 0x5899_65cc_7537_4cc3);
+    first ^ last.rotate_left(32)
+}
+
+/// What is known of a tile's bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Print {
+    /// Of a stretch, of its bytes; of a pack, of each file's length, format and hash.
+    pub(crate) hash: u128,
+    pub(crate) anchor: Anchor,
+}
+
+/// A hash over bytes that come in pieces.
+pub(super) struct Fingerprint(State);
+
+enum State {
+    Xxh3(Box<Xxh3>),
+    Blake3(Box<blake3::Hasher>),
+}
+
+impl Fingerprint {
+    pub(super) fn new(hashing: Hashing) -> Fingerprint {
+        Fingerprint(match hashing {
+            Hashing::Xxh3 => State::Xxh3(Box::new(Xxh3::new())),
+            Hashing::Blake3 => State::Blake3(Box::new(blake3::Hasher::new())),
+        })
+    }
+
+    pub(super) fn update(&mut self, bytes: &[u8]) {
+        match &mut self.0 {
+            State::Xxh3(state) => state.update(bytes),
+            State::Blake3(state) => {
+                state.update(bytes);
+            }
+        }
+    }
+
+    /// The hash of all bytes since the last one.
+    pub(super) fn finish(&mut self) -> u128 {
+        match &mut self.0 {
+            State::Xxh3(state) => {
+                let hash = state.digest128();
+                state.reset();
+                hash
+            }
+            State::Blake3(state) => {
+                let hash = state.finalize();
+                state.reset();
+                u128::from_le_bytes(std::array::from_fn(|i| hash.as_bytes()[i]))
+            }
+        }
+    }
+}
+
+/// The print of a pack, of files one behind the other.
+pub(super) struct PackPrint {
+    state: Fingerprint,
+    first: Option<u128>,
+}
+
+impl PackPrint {
+    pub(super) fn new(hashing: Hashing) -> PackPrint {
+        PackPrint { state: Fingerprint::new(hashing), first: None }
+    }
+
+    /// Adds a file: its length, its format's number, the hash of its bytes as they are stored.
+    pub(super) fn add(&mut self, bytes: u64, format: u8, hash: u128) {
+        self.first.get_or_insert(hash);
+        self.state.update(&bytes.to_le_bytes());
+        self.state.update(&[format]);
+        self.state.update(&hash.to_le_bytes());
+    }
+
+    /// The print of what was added since the last one.
+    pub(super) fn finish(&mut self) -> Print {
+        let anchor = Anchor::of_pack(self.first.take().unwrap_or_default());
+        Print { hash: self.state.finish(), anchor }
+    }
+}
+
+/// Takes a tile's print while the tile is read to be mapped: [`update`](TilePrint::update) with all of its
+/// bytes in order, as they are stored; in a pack, [`end_file`](TilePrint::end_file) behind each file, an
+/// empty one too; [`finish`](TilePrint::finish) at its end. Then it is ready for the next.
+pub(crate) struct TilePrint {
+    bytes: Fingerprint,
+    pack: PackPrint,
+    /// The tile's first bytes.
+    head: Vec<u8>,
+    /// Bytes of the pack's present file so far.
+    file_bytes: u64,
+}
+
+impl TilePrint {
+    pub(crate) fn new(hashing: Hashing) -> TilePrint {
+        let (bytes, pack) = (Fingerprint::new(hashing), PackPrint::new(hashing));
+        TilePrint { bytes, pack, head: Vec::with_capacity(HEAD_BYTES), file_bytes: 0 }
+    }
+
+    pub(crate) fn update(&mut self, bytes: &[u8]) {
+        let missing = HEAD_BYTES - self.head.len();
+        self.head.extend_from_slice(&bytes[..missing.min(bytes.len())]);
+        self.file_bytes += bytes.len() as u64;
+        self.bytes.update(bytes);
+    }
+
+    /// Ends a file of a pack; `format` is what [`Sources::format`](super::Sources::format) says of it.
+    pub(crate) fn end_file(&mut self, format: u8) {
+        let hash = self.bytes.finish();
+        self.pack.add(std::mem::take(&mut self.file_bytes), format, hash);
+    }
+
+    pub(crate) fn finish(&mut self) -> Print {
+        let anchor = Anchor::of(&self.head);
+        self.head.clear();
+        self.file_bytes = 0;
+        match self.pack.first {
+            Some(_) => self.pack.finish(),
+            None => Print { hash: self.bytes.finish(), anchor },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_do_not_matter_and_files_do() {
+        let text: Vec<u8> = (0..100_000_u32).map(|i| (i.wrapping_mul(i) >> 7) as u8).collect();
+        for hashing in [Hashing::Xxh3, Hashing::Blake3] {
+            let mut print = TilePrint::new(hashing);
+            let mut of = |pieces: &[&[u8]]| {
+                pieces.iter().for_each(|piece| print.update(piece));
+                print.finish()
+            };
+            let whole = of(&[&text]);
+            assert_eq!(whole.anchor, Anchor::of(&text));
+            for at in [0, 1, 31, 32, 33, 4096, 99_999] {
+                assert_eq!(of(&[&text[..at], &text[at..]]), whole, "{hashing:?}");
+            }
+            assert_ne!(of(&[&text[1..]]), whole);
+            let mut files = |lengths: &[usize]| {
+                let mut at = 0;
+                for length in lengths {
+                    print.update(&text[at..at + length]);
+                    print.end_file(0);
+                    at += length;
+                }
+                print.finish()
+            };
+            assert_eq!(files(&[10, 20]), files(&[10, 20]));
+            assert_ne!(files(&[10, 20]), files(&[20, 10]));
+            assert_ne!(files(&[30]).hash, files(&[30, 0]).hash);
+            assert_eq!(files(&[30]).anchor, files(&[30, 0]).anchor);
+        }
+    }
+
+    /// The test vectors of the two: a state that is kept must be read by later versions.
+    #[test]
+    fn the_hashes_are_the_published_ones() {
+        let empty = |hashing| TilePrint::new(hashing).finish().hash;
+        assert_eq!(empty(Hashing::Xxh3), 0x99aa_06d3_0147_98d8_6001_c324_468d_497f);
+        let blake3 = 0xaf13_49b9_f5f9_a1a6_a040_4dea_36dc_c949_u128;
+        assert_eq!(empty(Hashing::Blake3), blake3.swap_bytes());
+    }
+}

@@ -1,0 +1,310 @@
+//! What is remembered of a run: its files and tiles, and the bytes in which they are kept, drawn in
+//! `docs/state-format.md`. As with the [form](crate::partial) of partials, every flipped bit and every cut
+//! is found.
+
+use super::{Anchor, Hashing, KeptTile, Place, Print, Sources, Stamps, Tile};
+use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+
+/// The files and tiles of a run that is over.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Remembered {
+    /// Paths, end to end.
+    paths: Vec<u8>,
+    files: Vec<KeptFile>,
+    /// In the order of the files and of their bytes.
+    tiles: Vec<KeptTile>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct KeptFile {
+    path_end: usize,
+    bytes: u64,
+    changed: Option<i64>,
+}
+
+/// Why bytes are not what was written.
+pub(crate) type Damage = &'static str;
+
+/// The first bytes; the last one is the version.
+const MAGIC: [u8; 4] = *b"TgT\x01";
+const HEADER_BYTES: usize = 48;
+const FILE_BYTES: usize = 20;
+const TILE_BYTES: usize = 64;
+/// No time of the last change.
+const UNKNOWN: i64 = i64::MIN;
+/// Of a pack, the bit beside its number of files.
+const PACK: u32 = 1 << 31;
+
+impl Remembered {
+    /// What is to be remembered of a run: its files, and of each tile, in order, its print and number.
+    pub(crate) fn of(
+        sources: &Sources<'_>,
+        stamps: &Stamps,
+        tiles: impl IntoIterator<Item = (Tile, Print, u64)>,
+    ) -> Remembered {
+        let mut remembered = Remembered::default();
+        for file in 0..sources.files() {
+            let path = sources.path(file);
+            remembered.paths.extend_from_slice(path.as_os_str().as_bytes());
+            remembered.files.push(KeptFile {
+                path_end: remembered.paths.len(),
+                bytes: sources.bytes(file),
+                changed: stamps.get(file),
+            });
+        }
+        let kept =
+            |(tile, print, number): (Tile, _, _)| KeptTile { place: tile.place, print, number };
+        remembered.tiles.extend(tiles.into_iter().map(kept));
+        remembered
+    }
+
+    pub(crate) fn tiles(&self) -> &[KeptTile] {
+        &self.tiles
+    }
+
+    pub(super) fn files(&self) -> usize {
+        self.files.len()
+    }
+
+    /// The path of a file, as it was named.
+    pub(super) fn path(&self, file: usize) -> &[u8] {
+        let start = if file == 0 { 0 } else { self.files[file - 1].path_end };
+        &self.paths[start..self.files[file].path_end]
+    }
+
+    /// The length that a file had, in bytes.
+    pub(super) fn bytes(&self, file: usize) -> u64 {
+        self.files[file].bytes
+    }
+
+    /// When a file was last changed, if that can be relied on.
+    pub(super) fn changed(&self, file: usize) -> Option<i64> {
+        self.files[file].changed
+    }
+
+    /// The tiles that are of a file, or of a pack with it.
+    pub(super) fn tiles_of(&self, file: usize) -> Range<usize> {
+        let start = self.tiles.partition_point(|tile| tile.place.files().end <= file);
+        let end = self.tiles.partition_point(|tile| tile.place.files().start <= file);
+        start..end.max(start)
+    }
+
+    /// Memory that it takes, in bytes.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.paths.capacity()
+            + self.files.capacity() * size_of::<KeptFile>()
+            + self.tiles.capacity() * size_of::<KeptTile>()
+    }
+
+    /// The bytes in which it is kept.
+    pub(crate) fn encode(&self, hashing: Hashing) -> Vec<u8> {
+        let payload_bytes =
+            self.paths.len() + self.files.len() * FILE_BYTES + self.tiles.len() * TILE_BYTES;
+        let mut out = Vec::with_capacity(HEADER_BYTES + payload_bytes);
+        out.extend_from_slice(&MAGIC);
+        out.extend_from_slice(&(hashing as u32).to_le_bytes());
+        let counts = [payload_bytes, self.files.len(), self.tiles.len(), self.paths.len()];
+        counts.iter().for_each(|&count| out.extend_from_slice(&(count as u64).to_le_bytes()));
+        out.extend_from_slice(&[0; 8]);
+        let mut path_start = 0;
+        for file in &self.files {
+            let path_bytes =
+                (file.path_end - std::mem::replace(&mut path_start, file.path_end)) as u32;
+            out.extend_from_slice(&path_bytes.to_le_bytes());
+            out.extend_from_slice(&file.bytes.to_le_bytes());
+            out.extend_from_slice(&file.changed.unwrap_or(UNKNOWN).to_le_bytes());
+        }
+        for tile in &self.tiles {
+            let files = tile.place.files();
+            let (offset, pack) = match &tile.place {
+                Place::Stretch { bytes, .. } => (bytes.start, 0),
+                Place::Pack { .. } => (0, PACK),
+            };
+            out.extend_from_slice(&(files.start as u32).to_le_bytes());
+            out.extend_from_slice(&(files.len() as u32 | pack).to_le_bytes());
+            out.extend_from_slice(&offset.to_le_bytes());
+            out.extend_from_slice(&tile.place.bytes().to_le_bytes());
+            out.extend_from_slice(&tile.number.to_le_bytes());
+            out.extend_from_slice(&tile.print.hash.to_le_bytes());
+            out.extend_from_slice(&tile.print.anchor.start.to_le_bytes());
+            out.extend_from_slice(&tile.print.anchor.head.to_le_bytes());
+        }
+        out.extend_from_slice(&self.paths);
+        let sum = checksum(&out);
+        out[40..HEADER_BYTES].copy_from_slice(&sum.to_le_bytes());
+        out
+    }
+
+    /// What was [encoded](Remembered::encode), with hashes of this kind.
+    pub(crate) fn decode(bytes: &[u8], hashing: Hashing) -> Result<Remembered, Damage> {
+        const SHORT: Damage = "the list of tiles is cut short";
+        const WRONG: Damage = "the list of tiles holds other than it says";
+        if !bytes.starts_with(&MAGIC[..3]) {
+            return Err("no list of tiles begins there");
+        }
+        if bytes.len() < HEADER_BYTES {
+            return Err(SHORT);
+        }
+        if bytes[3] != MAGIC[3] {
+            return Err("the list of tiles is of another version");
+        }
+        let mut rest = &bytes[8..40];
+        let counts: [usize; 4] = std::array::from_fn(|_| take_u64(&mut rest) as usize);
+        let [payload_bytes, files, tiles, path_bytes] = counts;
+        match bytes.len() - HEADER_BYTES {
+            have if have < payload_bytes => return Err(SHORT),
+            have if have > payload_bytes => {
+                return Err("more follows the list of tiles than it says");
+            }
+            _ => {}
+        }
+        let said = u64::from_le_bytes(std::array::from_fn(|i| bytes[40 + i]));
+        if checksum(bytes) != said {
+            return Err("the checksum of the list of tiles is another");
+        }
+        if bytes[4..8] != (hashing as u32).to_le_bytes() {
+            return Err("the tiles were hashed by another hash");
+        }
+        let sizes =
+            [files.checked_mul(FILE_BYTES), tiles.checked_mul(TILE_BYTES), Some(path_bytes)];
+        let sum = sizes.into_iter().try_fold(0_usize, |sum, size| sum.checked_add(size?));
+        if sum != Some(payload_bytes) {
+            return Err(WRONG);
+        }
+        let mut rest = &bytes[HEADER_BYTES..];
+        let mut remembered = Remembered {
+            paths: bytes[bytes.len() - path_bytes..].to_vec(),
+            files: Vec::with_capacity(files),
+            tiles: Vec::with_capacity(tiles),
+        };
+        let mut path_end = 0;
+        for _ in 0..files {
+            path_end += take_u32(&mut rest) as usize;
+            let bytes = take_u64(&mut rest);
+            let changed = Some(take_u64(&mut rest).cast_signed()).filter(|&at| at != UNKNOWN);
+            remembered.files.push(KeptFile { path_end, bytes, changed });
+        }
+        if path_end != path_bytes {
+            return Err(WRONG);
+        }
+        for _ in 0..tiles {
+            let tile = take_tile(&mut rest);
+            let files = tile.place.files();
+            let is_empty = files.is_empty() || tile.place.is_empty();
+            let is_behind =
+                remembered.tiles.last().is_none_or(|last| last.place.is_before(&tile.place));
+            if is_empty || files.end > remembered.files.len() || !is_behind {
+                return Err(WRONG);
+            }
+            remembered.tiles.push(tile);
+        }
+        Ok(remembered)
+    }
+}
+
+impl Place {
+    /// Whether it is a stretch of no bytes, which none may be.
+    fn is_empty(&self) -> bool {
+        matches!(self, Place::Stretch { bytes, .. } if bytes.is_empty())
+    }
+
+    /// Whether it ends before another begins.
+    fn is_before(&self, other: &Place) -> bool {
+        match (self, other) {
+            (Place::Stretch { file, bytes }, Place::Stretch { file: next, bytes: behind }) => {
+                file < next || file == next && bytes.end <= behind.start
+            }
+            _ => self.files().end <= other.files().start,
+        }
+    }
+}
+
+fn take_tile(rest: &mut &[u8]) -> KeptTile {
+    let (first, files) = (take_u32(rest) as usize, take_u32(rest));
+    let (offset, bytes, number) = (take_u64(rest), take_u64(rest), take_u64(rest));
+    let hash = u128::from_le_bytes(take(rest));
+    let print = Print { hash, anchor: Anchor { start: take_u64(rest), head: take_u64(rest) } };
+    let place = if files & PACK != 0 {
+        Place::Pack { files: first..first + (files & !PACK) as usize, bytes }
+    } else {
+        Place::Stretch { file: first, bytes: offset..offset.saturating_add(bytes) }
+    };
+    KeptTile { place, print, number }
+}
+
+fn take<const N: usize>(rest: &mut &[u8]) -> [u8; N] {
+    let (bytes, behind) = rest.split_at(N);
+    *rest = behind;
+    std::array::from_fn(|i| bytes[i])
+}
+
+fn take_u32(rest: &mut &[u8]) -> u32 {
+    u32::from_le_bytes(take(rest))
+}
+
+fn take_u64(rest: &mut &[u8]) -> u64 {
+    u64::from_le_bytes(take(rest))
+}
+
+/// XXH3 (64 bits) of all that stands behind the header, with that of the header's other bytes as seed.
+fn checksum(bytes: &[u8]) -> u64 {
+    xxh3_64_with_seed(&bytes[HEADER_BYTES..], xxh3_64(&bytes[..40]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn some(files: usize) -> Remembered {
+        let mut some = Remembered::default();
+        for file in 0..files {
+            some.paths.extend_from_slice(format!("folder/{file}").as_bytes());
+            let changed = (file % 2 == 0).then_some(file as i64 - 1);
+            some.files.push(KeptFile { path_end: some.paths.len(), bytes: 9, changed });
+            let print = Print { hash: 7 + file as u128, anchor: Anchor::of(b"first") };
+            let place = match file % 3 {
+                0 => Place::Pack { files: file..file + 1, bytes: 9 },
+                _ => Place::Stretch { file, bytes: 2..9 },
+            };
+            some.tiles.push(KeptTile { place, print, number: 1 << file });
+        }
+        some
+    }
+
+    #[test]
+    fn it_comes_back_and_no_damage_goes_unseen() {
+        let empty = Remembered::default();
+        assert_eq!(Remembered::decode(&empty.encode(Hashing::Xxh3), Hashing::Xxh3), Ok(empty));
+        let kept = some(5);
+        let bytes = kept.encode(Hashing::Blake3);
+        assert_eq!(Remembered::decode(&bytes, Hashing::Blake3).as_ref(), Ok(&kept));
+        assert!(Remembered::decode(&bytes, Hashing::Xxh3).is_err());
+        for cut in 0..bytes.len() {
+            assert!(Remembered::decode(&bytes[..cut], Hashing::Blake3).is_err());
+        }
+        let mut damaged = bytes.clone();
+        for bit in 0..8 * bytes.len() {
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            assert!(Remembered::decode(&damaged, Hashing::Blake3).is_err(), "bit {bit}");
+            damaged[bit / 8] ^= 1 << (bit % 8);
+        }
+        damaged.push(0);
+        assert!(Remembered::decode(&damaged, Hashing::Blake3).is_err());
+    }
+
+    /// Whoever makes such bytes on purpose gets an error, too.
+    #[test]
+    fn bytes_that_cannot_be_meant_are_refused() {
+        let refused = |change: &dyn Fn(&mut Remembered)| {
+            let mut kept = some(4);
+            change(&mut kept);
+            Remembered::decode(&kept.encode(Hashing::Xxh3), Hashing::Xxh3).is_err()
+        };
+        assert!(!refused(&|_| ()));
+        assert!(refused(&|kept| kept.tiles.swap(0, 1)));
+        assert!(refused(&|kept| kept.tiles[3].place = Place::Pack { files: 3..5, bytes: 9 }));
+        assert!(refused(&|kept| kept.tiles[3].place = Place::Pack { files: 3..3, bytes: 0 }));
+    }
+}

@@ -1,0 +1,159 @@
+//! The files of a run as tiles see them: all parts of the plan in one row of numbers, which can be cut
+//! inside and which are read whole, and their bytes as they are stored.
+
+use crate::error::{InputError, Result};
+use crate::input::{Cut, OpenFolder, read_listed, read_range};
+use crate::plan::{Material, Part, Plan};
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::path::PathBuf;
+
+/// The files of a plan, numbered through all of its parts; a stream counts as one, which no tile is of.
+pub(crate) struct Sources<'p> {
+    parts: Vec<Files<'p>>,
+    files: usize,
+}
+
+/// The files of a part.
+struct Files<'p> {
+    /// The number of the first.
+    first: usize,
+    part: &'p Part,
+    /// Whether they are cut inside.
+    cut: bool,
+}
+
+impl<'p> Sources<'p> {
+    pub(crate) fn of(plan: &'p Plan) -> Sources<'p> {
+        let mut sources = Sources { parts: Vec::new(), files: 0 };
+        for part in &plan.parts {
+            let cut = matches!(part, Part::Ranged(_))
+                && !matches!(plan.cut, Cut::Whole)
+                && !plan.cut.is_in_order();
+            sources.parts.push(Files { first: sources.files, part, cut });
+            sources.files += match part {
+                Part::Stream(_) => 1,
+                Part::Ranged(ranged) => ranged.material.files(),
+                Part::Packed(packed) => packed.files(),
+            };
+        }
+        sources
+    }
+
+    /// How many there are.
+    pub(crate) fn files(&self) -> usize {
+        self.files
+    }
+
+    /// The numbers of the files of each part that is not a stream, and whether they are cut inside.
+    pub(super) fn runs(&self) -> impl Iterator<Item = (Range<usize>, bool)> {
+        let ends = self.parts.iter().skip(1).map(|next| next.first).chain([self.files]);
+        let runs =
+            self.parts.iter().zip(ends).filter(|(of, _)| !matches!(of.part, Part::Stream(_)));
+        runs.map(|(of, end)| (of.first..end, of.cut))
+    }
+
+    /// The part of the plan that a file is of, and its number there.
+    pub(crate) fn place(&self, file: usize) -> (usize, usize) {
+        let part = self.parts.partition_point(|of| of.first <= file) - 1;
+        (part, file - self.parts[part].first)
+    }
+
+    fn material(&self, file: usize) -> (Option<&'p Material>, usize) {
+        let (part, file) = self.place(file);
+        let material = match self.parts[part].part {
+            Part::Ranged(ranged) => Some(&ranged.material),
+            Part::Packed(packed) => Some(&packed.material),
+            Part::Stream(_) => None,
+        };
+        (material, file)
+    }
+
+    /// Length of a file as it is stored, in bytes; 0 for a stream.
+    pub(crate) fn bytes(&self, file: usize) -> u64 {
+        let (material, file) = self.material(file);
+        material.map_or(0, |material| material.bytes(file))
+    }
+
+    pub(crate) fn path(&self, file: usize) -> PathBuf {
+        match self.material(file) {
+            (Some(material), file) => material.path(file),
+            (None, _) => PathBuf::new(),
+        }
+    }
+
+    /// Whether the file is one of the file system, with a time of its last change.
+    pub(super) fn is_local(&self, file: usize) -> bool {
+        matches!(self.material(file), (Some(Material::Files(_)), _))
+    }
+
+    /// As what its bytes are read: they could give other records if they were taken for compressed ones.
+    pub(crate) fn format(&self, file: usize) -> u8 {
+        let (part, file) = self.place(file);
+        match self.parts[part].part {
+            Part::Packed(packed) => packed.format(file) as u8,
+            Part::Ranged(_) | Part::Stream(_) => 0,
+        }
+    }
+
+    /// Bytes that are read at a time: as many as stay in a cache while they are hashed, or as are worth a
+    /// request.
+    pub(super) fn piece_bytes(&self, file: usize) -> usize {
+        match self.material(file) {
+            (Some(Material::Ranges(..)), _) => PIECE_BYTES_MOST,
+            _ => 256 << 10,
+        }
+    }
+}
+
+/// See [`Sources::piece_bytes`].
+pub(super) const PIECE_BYTES_MOST: usize = 1 << 20;
+
+/// Reads any bytes of the files.
+pub(super) struct Reader<'s> {
+    sources: &'s Sources<'s>,
+    open: Option<(usize, File)>,
+    folder: OpenFolder,
+    /// Bytes read so far.
+    pub(super) read_bytes: u64,
+}
+
+impl<'s> Reader<'s> {
+    pub(super) fn new(sources: &'s Sources<'s>) -> Reader<'s> {
+        Reader { sources, open: None, folder: OpenFolder::default(), read_bytes: 0 }
+    }
+
+    /// Fills `into` with the bytes of a file from `offset` on, all of which it had when it was listed.
+    pub(super) fn read(&mut self, file: usize, offset: u64, into: &mut [u8]) -> Result<()> {
+        self.read_bytes += into.len() as u64;
+        let (material, number) = self.sources.material(file);
+        match material {
+            Some(Material::Memory(bytes)) => {
+                into.copy_from_slice(&bytes[offset as usize..offset as usize + into.len()]);
+            }
+            Some(Material::Ranges(source, files)) if !into.is_empty() => {
+                read_range(&**source, files.path(number), offset, into)?;
+            }
+            Some(Material::Files(files)) => {
+                let open = match self.open.take() {
+                    Some((open, handle)) if open == file => handle,
+                    _ => files
+                        .open(number, &mut self.folder)
+                        .map_err(|cause| InputError::of_listed(files.path(number), cause))?,
+                };
+                let path = || files.path(number);
+                let read = read_listed(&open, path, files.bytes(number), offset, into);
+                self.open = Some((file, open));
+                read?;
+            }
+            Some(Material::Ranges(..)) => {}
+            None => return Err(stream_has_no_offsets(self.sources.path(file)).into()),
+        }
+        Ok(())
+    }
+}
+
+fn stream_has_no_offsets(path: PathBuf) -> InputError {
+    InputError::Read { path, cause: io::ErrorKind::Unsupported.into() }
+}

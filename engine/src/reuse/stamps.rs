@@ -1,0 +1,68 @@
+//! When files were last changed: for who trusts in that, and for the next run to trust in.
+
+use super::Sources;
+use crate::error::{InputError, Result};
+use crate::failure::Failure;
+use crate::schedule::{Cursor, Pool, Step};
+use std::os::unix::fs::MetadataExt;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Of each file, nanoseconds from 1970 to its last change.
+pub(crate) struct Stamps(Vec<i64>);
+
+/// Not known, or not to be relied on.
+const UNKNOWN: i64 = i64::MIN;
+
+/// A file that was changed less than this before it was looked at may be changed again without its time
+/// becoming another: clocks of file systems are coarse.
+const SETTLED_AFTER_NS: i64 = 2_000_000_000;
+
+/// Files looked at by a worker at a time.
+const FILES_PER_STEP: usize = 128;
+
+impl Stamps {
+    /// The same time for each of so many files, or none.
+    #[cfg(test)]
+    pub(super) fn all(files: usize, changed: Option<i64>) -> Stamps {
+        Stamps(vec![changed.unwrap_or(UNKNOWN); files])
+    }
+
+    /// Looks at all files, before anything of them is read: what is changed later has another time.
+    pub(crate) fn look(sources: &Sources<'_>, pool: &Pool, failure: &Failure) -> Result<Stamps> {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = since.map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(i64::MAX));
+        let found: Vec<AtomicI64> = (0..sources.files()).map(|_| AtomicI64::new(UNKNOWN)).collect();
+        let cursor = Cursor::new(sources.files().div_ceil(FILES_PER_STEP) as u64);
+        let step = |_| {
+            let taken = cursor.take().filter(|_| !failure.stops());
+            let Some(taken) = taken else { return Step::Done };
+            let looked = failure.attempt(taken, "the plan stage", || {
+                let first = taken as usize * FILES_PER_STEP;
+                for (stamp, file) in found[first..].iter().take(FILES_PER_STEP).zip(first..) {
+                    if sources.is_local(file) {
+                        stamp.store(changed(sources, file, now)?, Ordering::Relaxed);
+                    }
+                }
+                Ok(())
+            });
+            if looked.is_some() { Step::More } else { Step::Done }
+        };
+        pool.run(step, || ());
+        failure.check()?;
+        Ok(Stamps(found.into_iter().map(AtomicI64::into_inner).collect()))
+    }
+
+    /// When a file was last changed, if that is known and long enough ago.
+    pub(crate) fn get(&self, file: usize) -> Option<i64> {
+        Some(self.0[file]).filter(|&stamp| stamp != UNKNOWN)
+    }
+}
+
+fn changed(sources: &Sources<'_>, file: usize, now: i64) -> Result<i64, InputError> {
+    let path = sources.path(file);
+    let found = std::fs::metadata(&path).map_err(|cause| InputError::of_listed(path, cause))?;
+    let stamp = found.mtime().checked_mul(1_000_000_000);
+    let stamp = stamp.and_then(|stamp| stamp.checked_add(found.mtime_nsec()));
+    Ok(stamp.filter(|stamp| stamp.saturating_add(SETTLED_AFTER_NS) < now).unwrap_or(UNKNOWN))
+}

@@ -1,0 +1,285 @@
+//! The last run's tiles found again in files that are cut inside. A file is looked through in stretches
+//! that follow from its length alone, each by itself, so workers share a big file and their number changes
+//! nothing. Within a stretch it goes from left to right:
+//!
+//! 1. Where a tile was found, the one that followed it is expected behind it. It is the same if a record
+//!    begins and ends there and the hash of all its bytes is that of the last run.
+//! 2. If it is not, but what followed *it* stands where it would stand if the bytes between were only
+//!    changed in place, it goes on there: an edit in place costs one tile and is read once.
+//! 3. Else every place at which a record begins is looked at, as `rsync` looks at every byte, until one is
+//!    what some old tile begins with, whichever file that was of: so bytes that were inserted, deleted or
+//!    moved, and files that were renamed, cost the tiles that they touch.
+//!
+//! A place that only looks like a tile costs reading one in vain. That must be paid for by bytes that were
+//! looked through before, so data that repeats costs twice the reading and not its square.
+
+use super::borders::Look;
+use super::fingerprint::{Fingerprint, HEAD_BYTES};
+use super::index::Index;
+use super::record::Remembered;
+use super::{Anchor, Hashing, Place, Print, Sources};
+use crate::error::Result;
+use crate::failure::Failure;
+use crate::input::Cut;
+use crate::memory::BlockPool;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// How long a stretch is, in tiles.
+pub(super) const TILES_PER_STRETCH: u64 = 16;
+/// Tiles that may be read in vain before anything was looked through.
+const TILES_IN_VAIN: u64 = 4;
+/// Tiles that begin alike and are tried at one place.
+const CLASSES_PER_PLACE: usize = 8;
+
+/// An old tile that was found again, at an offset of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) offset: u64,
+    pub(super) tile: usize,
+}
+
+/// What all stretches share.
+#[derive(Clone, Copy)]
+pub(super) struct Old<'s> {
+    pub(super) sources: &'s Sources<'s>,
+    pub(super) remembered: &'s Remembered,
+    pub(super) index: &'s Index,
+    pub(super) cut: &'s Cut,
+    pub(super) hashing: Hashing,
+    pub(super) tile_bytes: u64,
+    pub(super) failure: &'s Failure,
+}
+
+/// Looks for old tiles.
+pub(super) struct Finder<'s> {
+    old: Old<'s>,
+    pub(super) look: Look<'s>,
+    print: Fingerprint,
+}
+
+/// Where a stretch's search stands.
+struct Search {
+    file: usize,
+    end: u64,
+    found: Vec<Found>,
+    /// Bytes that may be read in vain.
+    credit: i64,
+}
+
+impl<'s> Finder<'s> {
+    pub(super) fn new(old: Old<'s>, blocks: &Arc<BlockPool>) -> Result<Finder<'s>> {
+        let look = Look::new(old.sources, old.cut, old.tile_bytes, blocks)?;
+        Ok(Finder { old, look, print: Fingerprint::new(old.hashing) })
+    }
+
+    /// The old tiles that begin in a stretch of a file, each behind the end of the one before. `twin` is
+    /// the old file that this one is likely to have been.
+    pub(super) fn find(
+        &mut self,
+        file: usize,
+        stretch: &Range<u64>,
+        twin: Option<usize>,
+    ) -> Result<Vec<Found>> {
+        let credit = (TILES_IN_VAIN * self.old.tile_bytes).cast_signed();
+        let mut search = Search { file, end: stretch.end, found: Vec::new(), credit };
+        let mut expected = match twin {
+            Some(twin) => self.guess(file, stretch, twin)?,
+            None => None,
+        };
+        let mut from = stretch.start;
+        // The place that was tried last, and the class that was not there.
+        let mut refused = None;
+        while !self.old.failure.stops() {
+            if let Some(guess) = expected.take() {
+                if self.try_at(&mut search, guess)? {
+                    (from, expected) = self.behind(guess);
+                    continue;
+                }
+                refused = Some((guess.offset, self.old.index.class_of(guess.tile)));
+                from = from.max(guess.offset);
+                expected = self.leap(file, guess)?;
+                if let Some(Found { offset, .. }) = expected {
+                    search.credit += (offset - from).cast_signed();
+                    from = offset;
+                    continue;
+                }
+            }
+            if from >= stretch.end {
+                break;
+            }
+            let Some((place, classes)) = self.scan(&mut search, from, refused)? else { break };
+            from = place + 1;
+            // If it is none of them, what stands behind is read again to go on.
+            search.credit -= self.look.piece_bytes(file).cast_signed();
+            for class in classes {
+                let guess =
+                    Found { offset: place, tile: self.old.index.members(class)[0] as usize };
+                if self.try_at(&mut search, guess)? {
+                    (from, expected) = self.behind(guess);
+                    break;
+                }
+            }
+        }
+        Ok(search.found)
+    }
+
+    /// Where a tile of the twin stands if nothing changed before the stretch, or nothing behind it: the
+    /// first that begins in the stretch.
+    fn guess(&mut self, file: usize, stretch: &Range<u64>, twin: usize) -> Result<Option<Found>> {
+        let remembered = self.old.remembered;
+        let grown = self.old.sources.bytes(file).wrapping_sub(remembered.bytes(twin));
+        let tiles = remembered.tiles_of(twin);
+        for shift in [0, grown] {
+            let offset = |tile: usize| match &remembered.tiles()[tile].place {
+                // What stood before the shift has no place any more.
+                Place::Stretch { bytes, .. } => bytes.start.checked_add_signed(shift.cast_signed()),
+                Place::Pack { .. } => None,
+            };
+            let first = tiles.clone().find_map(|tile| {
+                let offset = offset(tile).filter(|&offset| offset >= stretch.start)?;
+                Some(Found { offset, tile })
+            });
+            if let Some(found) = first.filter(|found| found.offset < stretch.end)
+                && self.begins(file, found)?
+            {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The place behind a tile that was found, and what is expected there.
+    fn behind(&self, found: Found) -> (u64, Option<Found>) {
+        let offset = found.offset + self.bytes(found.tile);
+        (offset, self.next(found.tile).map(|tile| Found { offset, tile }))
+    }
+
+    /// What followed a tile in its file, if it still stands where it would if the tile had only been
+    /// changed in place.
+    fn leap(&mut self, file: usize, missed: Found) -> Result<Option<Found>> {
+        let guess = self.behind(missed).1;
+        Ok(match guess {
+            Some(guess) if self.begins(file, guess)? => Some(guess),
+            _ => None,
+        })
+    }
+
+    fn bytes(&self, tile: usize) -> u64 {
+        self.old.remembered.tiles()[tile].place.bytes()
+    }
+
+    fn print(&self, tile: usize) -> &'s Print {
+        &self.old.remembered.tiles()[tile].print
+    }
+
+    /// The tile that followed in the same file.
+    fn next(&self, tile: usize) -> Option<usize> {
+        let tiles = self.old.remembered.tiles();
+        let (this, next) = (&tiles[tile].place, &tiles.get(tile + 1)?.place);
+        match (this, next) {
+            (Place::Stretch { file, bytes }, Place::Stretch { file: behind, bytes: after }) => {
+                (file == behind && bytes.end == after.start).then_some(tile + 1)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether what stands at a place begins as a tile does, and a record begins there.
+    pub(super) fn begins(&mut self, file: usize, found: Found) -> Result<bool> {
+        let bytes = self.bytes(found.tile);
+        let fits = self.old.sources.bytes(file).checked_sub(found.offset);
+        if fits.is_none_or(|room| room < bytes) {
+            return Ok(false);
+        }
+        let head = found.offset..found.offset + bytes.min(HEAD_BYTES as u64);
+        Ok(Anchor::of(self.look.bytes(file, head)?) == self.print(found.tile).anchor
+            && self.look.is_border(file, found.offset)?)
+    }
+
+    /// Whether a tile stands at a place, whole and between borders; then it is found.
+    fn try_at(&mut self, search: &mut Search, guess: Found) -> Result<bool> {
+        if guess.offset >= search.end || search.credit <= 0 || !self.begins(search.file, guess)? {
+            return Ok(false);
+        }
+        let bytes = self.bytes(guess.tile);
+        if !self.look.is_border(search.file, guess.offset + bytes)? {
+            return Ok(false);
+        }
+        if !self.has_bytes(search.file, guess)? {
+            search.credit -= bytes.cast_signed();
+            return Ok(false);
+        }
+        search.credit += bytes.cast_signed();
+        search.found.push(guess);
+        Ok(true)
+    }
+
+    /// Whether the bytes at a place have a tile's hash.
+    pub(super) fn has_bytes(&mut self, file: usize, guess: Found) -> Result<bool> {
+        let end = guess.offset + self.bytes(guess.tile);
+        Ok(self.hash(file, guess.offset..end)? == self.print(guess.tile).hash)
+    }
+
+    /// The hash of bytes of a file.
+    pub(super) fn hash(&mut self, file: usize, bytes: Range<u64>) -> Result<u128> {
+        let piece = self.old.sources.piece_bytes(file) as u64;
+        let mut from = bytes.start;
+        while from < bytes.end && !self.old.failure.stops() {
+            let to = bytes.end.min(from + piece);
+            self.print.update(self.look.bytes(file, from..to)?);
+            from = to;
+        }
+        Ok(self.print.finish())
+    }
+
+    /// The next place from `from` on at which a record begins as some old tiles do, and their classes. What
+    /// was `refused` at a place is left out.
+    fn scan(
+        &mut self,
+        search: &mut Search,
+        from: u64,
+        refused: Option<(u64, u32)>,
+    ) -> Result<Option<(u64, Vec<u32>)>> {
+        let Old { index, remembered, failure, .. } = self.old;
+        let length = self.old.sources.bytes(search.file);
+        let to = search.end.min(length.saturating_sub(HEAD_BYTES as u64 - 1));
+        if !index.has_stretches() || from >= to {
+            return Ok(None);
+        }
+        let start_credit = search.credit;
+        let mut hit = None;
+        let mut see = |place: u64, behind: &[u8]| {
+            let alike = index.stretches(behind);
+            if alike.is_empty() {
+                return true;
+            }
+            if start_credit + (place - from).cast_signed() <= 0 {
+                return !failure.stops();
+            }
+            let fits = |&class: &u32| {
+                let bytes = remembered.tiles()[index.members(class)[0] as usize].place.bytes();
+                bytes <= length - place && refused != Some((place, class))
+            };
+            let classes: Vec<u32> = alike.filter(fits).take(CLASSES_PER_PLACE).collect();
+            if classes.is_empty() {
+                return !failure.stops();
+            }
+            hit = Some((place, classes));
+            false
+        };
+        let mut inside = from;
+        if from == 0 {
+            // The file's begin is a border that needs no looking for.
+            inside = 1;
+            let head = 0..length.min(HEAD_BYTES as u64);
+            if !see(0, self.look.bytes(search.file, head)?) {
+                return Ok(hit);
+            }
+        }
+        self.look.borders(search.file, &(inside..to), see)?;
+        let reached = hit.as_ref().map_or(to, |(place, _)| *place);
+        search.credit += (reached - from).cast_signed();
+        Ok(hit)
+    }
+}

@@ -1,0 +1,50 @@
+//! Tiles: where one lies, and what it is of the last run's.
+
+use super::Print;
+use std::ops::Range;
+
+/// Where a tile lies among the files of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Records of one file that is cut inside: it begins and ends where records do.
+    Stretch { file: usize, bytes: Range<u64> },
+    /// Files that follow each other, each from begin to end; `bytes` of all of them.
+    Pack { files: Range<usize>, bytes: u64 },
+}
+
+impl Place {
+    /// Bytes of the tile as they are stored.
+    pub(crate) fn bytes(&self) -> u64 {
+        match self {
+            Place::Stretch { bytes, .. } => bytes.end - bytes.start,
+            Place::Pack { bytes, .. } => *bytes,
+        }
+    }
+
+    /// The files that it is of.
+    pub(crate) fn files(&self) -> Range<usize> {
+        match self {
+            Place::Stretch { file, .. } => *file..*file + 1,
+            Place::Pack { files, .. } => files.clone(),
+        }
+    }
+}
+
+/// A tile of this run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Tile {
+    pub(crate) place: Place,
+    /// Its index among the [remembered](super::Remembered) tiles of the last run, if it is one of them. Tiles
+    /// that are equal are taken for different ones of the last run as far as there were so many; what is
+    /// beyond that is the same as one that another is the same as, too.
+    pub(crate) same_as: Option<usize>,
+}
+
+/// A tile of the last run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct KeptTile {
+    pub(crate) place: Place,
+    pub(crate) print: Print,
+    /// The number by which whoever keeps them knows it.
+    pub(crate) number: u64,
+}
