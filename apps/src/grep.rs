@@ -5,7 +5,7 @@ use memchr::{memchr, memrchr};
 use regex::bytes::{Regex, RegexBuilder};
 use regex_syntax::hir::Look;
 use std::os::unix::ffi::OsStrExt;
-use tegula::{Emit, Error, Identity, Job, Result, Split, Sum};
+use tegula::{Emit, Error, Identity, Job, Result, Sees, Split, Sum};
 
 /// Counts matches of a pattern.
 #[derive(Clone, Debug)]
@@ -92,6 +92,13 @@ impl Grep {
 impl Job for Grep {
     type Key = [u8];
     type Combine = Sum<u64>;
+
+    fn sees(&self) -> Sees {
+        match self.count {
+            Counted::Matches | Counted::Lines => Sees::Paths,
+            Counted::Texts => Sees::Records,
+        }
+    }
 
     fn identity(&self) -> Option<Identity> {
         let identity = Identity::new("grep", 1).with("pattern", &self.meant);

@@ -4,7 +4,7 @@
 use crate::listed;
 use aho_corasick::packed::{Config, MatchKind, Searcher};
 use std::collections::HashMap;
-use tegula::{Cut, Emit, Identity, Job, Result, Split, Sum};
+use tegula::{Cut, Emit, Identity, Job, Result, Sees, Split, Sum};
 
 /// Counts the lines that equal a key. The answer's keys are those found.
 pub struct StringMatch {
@@ -112,6 +112,10 @@ impl Keys {
 impl Job for StringMatch {
     type Key = [u8];
     type Combine = Sum<u64>;
+
+    fn sees(&self) -> Sees {
+        Sees::Records
+    }
 
     fn identity(&self) -> Option<Identity> {
         Some(self.keys.identity("count"))

@@ -1,7 +1,7 @@
 //! Top: lines counted, or a field of theirs summed, by another field. The engine's selection
 //! ([`Options::top`](tegula::Options)) then keeps the N largest.
 
-use tegula::{Count, Emit, Identity, Job, Result, Split, Sum};
+use tegula::{Count, Emit, Identity, Job, Result, Sees, Split, Sum};
 
 /// How often each value of a field occurs.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +28,10 @@ impl Job for FieldCounts {
     type Key = [u8];
     type Combine = Count;
 
+    fn sees(&self) -> Sees {
+        Sees::Records
+    }
+
     fn identity(&self) -> Option<Identity> {
         let identity = Identity::new("top", 1).with("separator", self.separator);
         Some(identity.with("by", self.by))
@@ -47,6 +51,10 @@ impl Job for FieldCounts {
 impl Job for FieldSums {
     type Key = [u8];
     type Combine = Sum<f64>;
+
+    fn sees(&self) -> Sees {
+        Sees::Records
+    }
 
     fn identity(&self) -> Option<Identity> {
         let identity = Identity::new("top", 1).with("separator", self.separator);

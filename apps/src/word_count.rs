@@ -3,7 +3,7 @@
 
 use crate::unicode_words::{self, Word};
 use tegula::tokenize::Tokens;
-use tegula::{Cut, Emit, Identity, Job, Result, Split, Sum, WordClass};
+use tegula::{Cut, Emit, Identity, Job, Result, Sees, Split, Sum, WordClass};
 
 /// Counts words.
 #[derive(Clone, Copy, Debug, Default)]
@@ -64,6 +64,10 @@ impl Words {
 impl Job for WordCount {
     type Key = [u8];
     type Combine = Sum<u64>;
+
+    fn sees(&self) -> Sees {
+        Sees::Records
+    }
 
     fn identity(&self) -> Option<Identity> {
         Some(Identity::new("wordcount", 1).with("words", self.words.name()))

@@ -8,7 +8,8 @@ use clap::{Args, ValueEnum};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tegula::{Grouping, Options, Pipeline, Reads, SaveEvery, State, Topology};
+use tegula::reuse::Hashing;
+use tegula::{Grouping, Incremental, Options, Pipeline, Reads, SaveEvery, State, Topology};
 
 /// What of an answer's pairs to show, in which order and form.
 #[derive(Args)]
@@ -104,6 +105,23 @@ pub(crate) struct RunFlags {
     #[arg(long, requires = "state", help_heading = "State")]
     pub(crate) keep_partials: bool,
 
+    /// Find the tiles of the last run again, whatever was changed, inserted, deleted, renamed or appended
+    /// since, and map only the others. Keeps all snapshots.
+    #[arg(long, requires = "state", help_heading = "State")]
+    pub(crate) incremental: bool,
+
+    /// How --incremental hashes: XXH3, or BLAKE3 for input that an enemy may have made.
+    #[arg(long, value_enum, default_value_t = HashFlag::Xxh3, requires = "incremental", help_heading = "State")]
+    pub(crate) hash: HashFlag,
+
+    /// Files only grow: what they were is checked by length and at its ends, not read again.
+    #[arg(long, requires = "incremental", help_heading = "State")]
+    pub(crate) append_only: bool,
+
+    /// Files of the same path, length and time of change are the same, and not read again.
+    #[arg(long, requires = "incremental", help_heading = "State")]
+    pub(crate) trust_mtime: bool,
+
     /// Progress on standard error: a bar where that is a terminal (auto), a line (plain) or a JSON
     /// object (json) every second, or nothing (off).
     #[arg(long, value_enum, default_value_t = Show::Auto, help_heading = "Watch")]
@@ -135,6 +153,21 @@ impl From<PipelineFlag> for Pipeline {
         match flag {
             PipelineFlag::On => Pipeline::On,
             PipelineFlag::Off => Pipeline::Off,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub(crate) enum HashFlag {
+    Xxh3,
+    Blake3,
+}
+
+impl From<HashFlag> for Hashing {
+    fn from(flag: HashFlag) -> Hashing {
+        match flag {
+            HashFlag::Xxh3 => Hashing::Xxh3,
+            HashFlag::Blake3 => Hashing::Blake3,
         }
     }
 }
@@ -198,7 +231,13 @@ impl RunFlags {
     pub(crate) fn state(&self) -> Option<State> {
         let (folder, job) = self.state.as_ref().zip(self.job.as_ref())?;
         let state = State::new(folder, job).save_every(self.save_every);
-        Some(state.keep_partials(self.keep_partials))
+        let state = state.keep_partials(self.keep_partials);
+        if !self.incremental {
+            return Some(state);
+        }
+        let hashing = self.hash.into();
+        let (append_only, trust_mtime) = (self.append_only, self.trust_mtime);
+        Some(state.incremental(Incremental { hashing, append_only, trust_mtime }))
     }
 }
 

@@ -388,7 +388,7 @@ pub enum StateError {
         difference: String,
     },
     /// The input is not what it was.
-    #[error("{}: the input is not what it was when this state was begun: {difference}; name another job (--job), or remove this state (tegula state rm)", .path.display())]
+    #[error("{}: the input is not what it was when this state was begun: {difference}; name another job (--job), remove this state (tegula state rm), or begin one that bears changes (--incremental)", .path.display())]
     OtherInput {
         /// The job's folder.
         path: PathBuf,
@@ -412,6 +412,11 @@ pub enum StateError {
         /// The stream's name.
         name: PathBuf,
     },
+    /// Compressed files have no tiles that could be found again.
+    #[error(
+        "compressed files have no tiles that could be found again: decompress them, read them as they are (--plain), or run without --incremental"
+    )]
+    Packed,
     /// Values of compressed files are numbered as they come.
     #[error(
         "a job that keeps all values in the order of the input cannot be resumed over compressed files; decompress them, or run without --state"

@@ -74,6 +74,12 @@ pub trait Job: Sync {
         None
     }
 
+    /// What its map sees of where records lie, so that tiles of the same bytes elsewhere are known to give
+    /// the same pairs ([`State::incremental`](crate::State::incremental)). Default: all of it.
+    fn sees(&self) -> Sees {
+        Sees::Places
+    }
+
     /// What the job is, for a [`State`](crate::State): all that changes what it emits or how values
     /// combine. Default: not said, so that no state can be kept.
     fn identity(&self) -> Option<Identity> {
@@ -88,6 +94,17 @@ pub trait Job: Sync {
     /// Whatever it returns fails the job; [`Split::bad`] refuses a record with an error that
     /// names it.
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()>;
+}
+
+/// What a map sees of where its records lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sees {
+    /// Nothing: it looks at records alone. Then tiles are the same wherever they are.
+    Records,
+    /// The paths of files ([`Split::path`]), but not where in them records lie.
+    Paths,
+    /// The numbers of files or the offsets of records, too.
+    Places,
 }
 
 /// A pair of the answer, on its way into its place.

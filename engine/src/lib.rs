@@ -54,14 +54,14 @@ pub use error::{
     Error, InputError, MemoryError, OutputError, Place, Result, StateError, StorageError,
 };
 pub use input::{ByteSet, Cut, Delimited, Delimiter, Input, InputFile, RangeSource, TileSource};
-pub use job::{Emit, Job, Pair};
+pub use job::{Emit, Job, Pair, Sees};
 pub use key::Key;
-pub use options::{DEFAULT_TILE_BYTES, Options, Order, Pipeline, Reads};
+pub use options::{DEFAULT_TILE_BYTES, INCREMENTAL_TILE_BYTES, Options, Order, Pipeline, Reads};
 pub use output::Output;
 pub use progress::{Progress, ProgressReading, Stage};
 pub use sort::{Records, Sort, SortTo};
 pub use split::{Lines, Split};
-pub use state::{Identity, SaveEvery, State};
+pub use state::{Identity, Incremental, SaveEvery, State};
 pub use stats::{StageTime, Stats, process_cpu};
 pub use storage::{Disk, Storage, StoredFile};
 pub use timeline::Timeline;

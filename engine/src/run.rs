@@ -19,8 +19,9 @@ use crate::partial::{Partial, Spill};
 use crate::plan::Plan;
 use crate::progress::Stage;
 use crate::reduce::{ReduceStage, ReduceTotals};
+use crate::schedule::Placement;
 use crate::sizing;
-use crate::state::{Figures, Saving};
+use crate::state::{Figures, Means, Saving};
 use crate::stats::{StageClock, Stats};
 use crate::storage::Scratch;
 use crate::tokenize::Simd;
@@ -47,7 +48,7 @@ pub(crate) fn run<J: Job, K: Kind>(
     let unit_bytes = sizing::unit_bytes(core.topology());
     let least_bytes = core.least_bytes::<J>(options.split_bytes.unwrap_or(unit_bytes));
     let counted = core.count_list(&input, least_bytes)?;
-    let plan = clock.time(Stage::Plan, || {
+    let mut plan = clock.time(Stage::Plan, || {
         let input = recognise(input, options.plain, core.pool(), &failure)?;
         Plan::new(input, job.cut(), options, sizing::SPLIT_BYTES, unit_bytes)
     })?;
@@ -60,16 +61,25 @@ pub(crate) fn run<J: Job, K: Kind>(
     let partial = Partial::new(&chunks, spill);
     let bad = BadRecords::new(options.skip_bad, plan.cut.is_lines());
     let saving = clock.time(Stage::Plan, || {
-        let sizes = (core.pool().workers(), shares.block_bytes);
-        let open = |state| Saving::open(state, job, &plan, options, &chunks, sizes);
-        options.state.as_ref().map(open).transpose()
+        let means = Means { pool: core.pool(), blocks: core.blocks(), failure: &failure };
+        let Some(state) = &options.state else { return Ok(None) };
+        let block_bytes = shares.block_bytes;
+        Saving::open(state, job, &mut plan, options, &chunks, block_bytes, means).map(Some)
     })?;
+    let alone;
+    let placement = match &saving {
+        Some(saving) if saving.is_by_tiles() => {
+            alone = Placement::alone(core.pool().workers());
+            &alone
+        }
+        _ => core.placement(),
+    };
     let ((mapped, spread), bad) = clock.time(Stage::Map, || {
         let stage = MapStage::<J, K> {
             job,
             plan: &plan,
             pool: core.pool(),
-            placement: core.placement(),
+            placement,
             chunks: &chunks,
             partial: &partial,
             failure: &failure,

@@ -4,7 +4,7 @@
 use crate::digits::whole;
 use memchr::{memchr, memmem};
 use std::cmp::Ordering;
-use tegula::{Combine, Emit, Identity, Job, Result, Split};
+use tegula::{Combine, Emit, Identity, Job, Result, Sees, Split};
 
 /// Requests and bytes by one field of an access log.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +30,10 @@ pub enum AccessKey {
 impl Job for Access {
     type Key = [u8];
     type Combine = Traffic;
+
+    fn sees(&self) -> Sees {
+        Sees::Records
+    }
 
     fn identity(&self) -> Option<Identity> {
         let key = format!("{:?}", self.key);

@@ -2,7 +2,7 @@
 //! is left of a session is its length, in whatever order the lines come together.
 
 use crate::digits::whole;
-use tegula::{Emit, Identity, Job, Result, Split, Sum};
+use tegula::{Emit, Identity, Job, Result, Sees, Split, Sum};
 
 /// The sum of logout times less the sum of login times, by user, from lines of
 /// `user login|logout seconds`.
@@ -12,6 +12,10 @@ pub struct Logins;
 impl Job for Logins {
     type Key = [u8];
     type Combine = Sum<i64>;
+
+    fn sees(&self) -> Sees {
+        Sees::Records
+    }
 
     fn identity(&self) -> Option<Identity> {
         Some(Identity::new("logstats", 1).with("of", "logins"))

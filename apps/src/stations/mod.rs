@@ -8,7 +8,7 @@ mod generate;
 pub use extremes::{Extremes, Seen, Temperatures};
 pub use generate::{ListError, Measurements};
 
-use tegula::{Emit, Identity, Job, Output, Result, Split};
+use tegula::{Emit, Identity, Job, Output, Result, Sees, Split};
 
 /// The most bytes of a station's name.
 const NAME_BYTES_MOST: usize = 100;
@@ -20,6 +20,10 @@ pub struct Stations;
 impl Job for Stations {
     type Key = [u8];
     type Combine = Extremes;
+
+    fn sees(&self) -> Sees {
+        Sees::Records
+    }
 
     fn identity(&self) -> Option<Identity> {
         Some(Identity::new("stations", 1))

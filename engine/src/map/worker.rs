@@ -45,6 +45,8 @@ struct Mapper<'r, J: Job, K: Kind> {
     stage: &'r MapStage<'r, J, K>,
     index: usize,
     emitter: K::Inlet<'r, J>,
+    /// The tile that it maps, if what is saved of tiles is kept apart.
+    tile: Option<(usize, usize)>,
     /// What its maps refused since it was last asked.
     bad: BadRecords,
     /// Pairs that went into the partial from snapshots.
@@ -76,6 +78,7 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
             stage,
             index,
             emitter,
+            tile: None,
             bad: stage.bad.alike(),
             restored: 0,
             handed_over_seen: 0,
@@ -105,6 +108,7 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
         splits: Range<u64>,
         before: Before,
     ) -> Result<()> {
+        self.mapper.enter_tile(ranged, splits.start)?;
         let stage = self.mapper.stage;
         let reader = match &mut self.reader {
             Some(reader) => reader,
@@ -124,6 +128,7 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
         load: &mut Load,
         before: Before,
     ) -> Result<()> {
+        self.mapper.enter_tile(ranged, load.splits.start)?;
         self.mapper.map_splits(ranged, &load.splits, &mut load.bytes, before)?;
         self.finish_splits(ranged, load.splits.clone())
     }
@@ -147,7 +152,9 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
     ) -> Result<()> {
         let _restoring = timeline::begin(timeline::Kind::Read);
         self.mapper.restore(saving, snapshot)?;
-        let Figures { bytes, splits, emitted } = snapshot.figures;
+        let mut figures = Figures::default();
+        snapshot.pieces.iter().for_each(|piece| figures.add(piece.figures));
+        let Figures { bytes, splits, emitted } = figures;
         self.totals.bytes += bytes;
         self.totals.splits += splits;
         self.totals.pairs += emitted;
@@ -288,23 +295,38 @@ impl<J: Job, K: Kind> Mapper<'_, J, K> {
             Some(saving) if saving.mapped(self.index, mapped())? => {
                 let began = Instant::now();
                 self.emitter.hand_over()?;
-                self.save_now(saving, began)
+                self.save_now(saving, (began, false))
             }
             _ => Ok(()),
         }
     }
 
+    /// Begins with a split: if it is of another tile than the last, what there is of that is saved, where
+    /// tiles are kept apart.
+    fn enter_tile(&mut self, ranged: &Ranged, split: u64) -> Result<()> {
+        let Some(saving) = self.stage.saving.filter(|saving| saving.is_by_tiles()) else {
+            return Ok(());
+        };
+        let tile = Some((ranged.number, ranged.layout.tile_of(split).0));
+        if std::mem::replace(&mut self.tile, tile).is_some_and(|last| Some(last) != tile) {
+            let began = Instant::now();
+            self.emitter.hand_over()?;
+            self.save_now(saving, (began, false))?;
+        }
+        Ok(())
+    }
+
     /// Saves what was handed over, which is all there is.
-    fn save_now(&mut self, saving: &Saving<J::Combine>, began: Instant) -> Result<()> {
+    fn save_now(&mut self, saving: &Saving<J::Combine>, when: (Instant, bool)) -> Result<()> {
         let bad = self.bad.take();
         self.stage.bad.add(&bad);
-        saving.save(self.index, self.emitter.emitted(), bad, began)
+        saving.save(self.index, self.emitter.emitted(), bad, when)
     }
 
     /// At the stage's end: all was handed over.
     fn end(&mut self) -> Result<()> {
         match self.stage.saving.filter(|saving| saving.keeps_partials()) {
-            Some(saving) => self.save_now(saving, Instant::now()),
+            Some(saving) => self.save_now(saving, (Instant::now(), true)),
             None => {
                 self.stage.bad.add(&self.bad.take());
                 Ok(())
@@ -314,7 +336,7 @@ impl<J: Job, K: Kind> Mapper<'_, J, K> {
 
     fn restore(&mut self, saving: &Saving<J::Combine>, snapshot: &Snapshot) -> Result<()> {
         let (partial, chunks) = (self.stage.partial, self.stage.chunks);
-        self.stage.bad.add(&snapshot.bad);
+        snapshot.pieces.iter().for_each(|piece| self.stage.bad.add(&piece.bad));
         let (mut reader, mut values) = (saving.read(snapshot, chunks)?, ValueStore::new(chunks));
         loop {
             let mut restoring = partial.restore();

@@ -60,6 +60,26 @@ impl Layout {
         layout
     }
 
+    /// The tile that a split is of, by its place among them, and that tile's first split.
+    pub(crate) fn tile_of(&self, split: u64) -> (usize, u64) {
+        let tile = self.tiles.partition_point(|tile| tile.first_split <= split) - 1;
+        (tile, self.tiles[tile].first_split)
+    }
+
+    /// Where a file begins in the line of bytes.
+    pub(crate) fn start_of(&self, file: usize) -> u64 {
+        self.starts[file]
+    }
+
+    /// The same files in other tiles, which are stretches of the line of bytes, in order, and cover all of
+    /// it.
+    pub(crate) fn with_tiles(&self, tiles: impl Iterator<Item = Range<u64>>) -> Layout {
+        let (starts, tiles_none) = (self.starts.clone(), Vec::new());
+        let mut layout = Layout { starts, tiles: tiles_none, splits: 0, ..*self };
+        tiles.for_each(|tile| layout.add_tile(tile));
+        layout
+    }
+
     fn add_tile(&mut self, bytes: Range<u64>) {
         if !bytes.is_empty() {
             let first_split = self.splits;

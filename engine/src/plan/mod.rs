@@ -16,7 +16,7 @@ use crate::error::{InputError, Result};
 use crate::ingest::{DirectReads, wants_direct_reads};
 use crate::input::{Cut, FileList, Input, PackedFiles, RangeSource, Source, StreamSource};
 use crate::memory::{Reserved, available_bytes};
-use crate::options::{DEFAULT_TILE_BYTES, Options, Reads};
+use crate::options::{DEFAULT_TILE_BYTES, INCREMENTAL_TILE_BYTES, Options, Reads};
 use crate::origin::{MEMORY, Origin, OriginKind};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -79,7 +79,10 @@ impl Plan {
         split_bytes: u64,
         unit_bytes: u64,
     ) -> Result<Plan> {
-        let tile_bytes = options.tile_bytes.unwrap_or(DEFAULT_TILE_BYTES);
+        let tile_bytes = options.tile_bytes.unwrap_or(match &options.state {
+            Some(state) if state.is_incremental() => INCREMENTAL_TILE_BYTES,
+            _ => DEFAULT_TILE_BYTES,
+        });
         let unit_bytes = options.split_bytes.unwrap_or(unit_bytes).min(tile_bytes);
         let split_bytes = options.split_bytes.unwrap_or(split_bytes).min(tile_bytes);
         let mut plan = Plan {

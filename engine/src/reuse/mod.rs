@@ -27,7 +27,7 @@ pub use fingerprint::Hashing;
 pub(crate) use fingerprint::{Anchor, Print, TilePrint};
 pub(crate) use matching::{Reuse, Tiling, Trust};
 pub(crate) use record::Remembered;
-pub(crate) use sources::Sources;
+pub(crate) use sources::{Sources, print_of};
 pub(crate) use stamps::Stamps;
 pub(crate) use tile::{KeptTile, Place, Tile};
 pub use trial::{Trial, trial};

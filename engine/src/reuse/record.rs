@@ -69,7 +69,7 @@ impl Remembered {
     }
 
     /// The path of a file, as it was named.
-    pub(super) fn path(&self, file: usize) -> &[u8] {
+    pub(crate) fn path(&self, file: usize) -> &[u8] {
         let start = if file == 0 { 0 } else { self.files[file - 1].path_end };
         &self.paths[start..self.files[file].path_end]
     }

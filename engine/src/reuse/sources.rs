@@ -1,12 +1,14 @@
 //! The files of a run as tiles see them: all parts of the plan in one row of numbers, which can be cut
 //! inside and which are read whole, and their bytes as they are stored.
 
+use super::{Hashing, Place, Print, TilePrint};
 use crate::error::{InputError, Result};
 use crate::input::{Cut, OpenFolder, read_listed, read_range};
 use crate::plan::{Material, Part, Plan};
 use std::fs::File;
 use std::io;
 use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 /// The files of a plan, numbered through all of its parts; a stream counts as one, which no tile is of.
@@ -83,6 +85,11 @@ impl<'p> Sources<'p> {
         }
     }
 
+    /// Whether a file has that path, as it was named.
+    pub(crate) fn is_called(&self, file: usize, path: &[u8]) -> bool {
+        self.path(file).as_os_str().as_bytes() == path
+    }
+
     /// Whether the file is one of the file system, with a time of its last change.
     pub(super) fn is_local(&self, file: usize) -> bool {
         matches!(self.material(file), (Some(Material::Files(_)), _))
@@ -152,6 +159,29 @@ impl<'s> Reader<'s> {
         }
         Ok(())
     }
+}
+
+/// Reads a tile for what there is to know it by.
+pub(crate) fn print_of(sources: &Sources<'_>, place: &Place, hashing: Hashing) -> Result<Print> {
+    let (mut reader, mut print, mut piece) =
+        (Reader::new(sources), TilePrint::new(hashing), Vec::new());
+    for file in place.files() {
+        let mut bytes = match place {
+            Place::Stretch { bytes, .. } => bytes.clone(),
+            Place::Pack { .. } => 0..sources.bytes(file),
+        };
+        while !bytes.is_empty() {
+            let to = bytes.end.min(bytes.start + sources.piece_bytes(file) as u64);
+            piece.resize((to - bytes.start) as usize, 0);
+            reader.read(file, bytes.start, &mut piece)?;
+            print.update(&piece);
+            bytes.start = to;
+        }
+        if matches!(place, Place::Pack { .. }) {
+            print.end_file(sources.format(file));
+        }
+    }
+    Ok(print.finish())
 }
 
 fn stream_has_no_offsets(path: PathBuf) -> InputError {

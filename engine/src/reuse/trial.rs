@@ -1,7 +1,7 @@
 //! What a change costs, measured: for benches that compare ways to find old tiles again, and for who wants
 //! to know beforehand what a state would spare. A job needs none of it.
 
-use super::{Hashing, Place, Remembered, Reuse, Sources, Stamps, TilePrint, Tiling, Trust};
+use super::{Hashing, Remembered, Reuse, Sources, Stamps, Tiling, Trust, print_of};
 use crate::cancel::Cancel;
 use crate::engine::Engine;
 use crate::error::{Error, Result, StorageError};
@@ -76,32 +76,8 @@ pub fn trial(
     let stamps = looked(&sources)?;
     let (tiling, cut_cpu) = timed(|| tiles(&sources, &stamps, &Remembered::default()))?;
     let (prints, hash_cpu) = timed(|| {
-        let mut print = TilePrint::new(hashing);
-        let mut reader = super::sources::Reader::new(&sources);
-        let mut piece = Vec::new();
-        tiling
-            .tiles
-            .iter()
-            .map(|tile| {
-                for file in tile.place.files() {
-                    let (mut bytes, is_pack) = match &tile.place {
-                        Place::Stretch { bytes, .. } => (bytes.clone(), false),
-                        Place::Pack { .. } => (0..sources.bytes(file), true),
-                    };
-                    while !bytes.is_empty() {
-                        let to = bytes.end.min(bytes.start + sources.piece_bytes(file) as u64);
-                        piece.resize((to - bytes.start) as usize, 0);
-                        reader.read(file, bytes.start, &mut piece)?;
-                        print.update(&piece);
-                        bytes.start = to;
-                    }
-                    if is_pack {
-                        print.end_file(sources.format(file));
-                    }
-                }
-                Ok(print.finish())
-            })
-            .collect::<Result<Vec<_>>>()
+        let tiles = tiling.tiles.iter();
+        tiles.map(|tile| print_of(&sources, &tile.place, hashing)).collect::<Result<Vec<_>>>()
     })?;
     let numbered = tiling.tiles.into_iter().zip(prints).zip(0..);
     let numbered = numbered.map(|((tile, print), number)| (tile, print, number));

@@ -57,6 +57,16 @@ impl Placement {
         Placement::of(vec![Place { number: 0, workers: 0..workers, others: Vec::new() }])
     }
 
+    /// Each worker in a group of its own, so that each has a tile to itself as long as there are enough.
+    pub fn alone(workers: usize) -> Placement {
+        let group = |worker| Place {
+            number: 0,
+            workers: worker..worker + 1,
+            others: (1..workers).map(|step| (worker + step) % workers).collect(),
+        };
+        Placement::of((0..workers).map(group).collect())
+    }
+
     fn of(groups: Vec<Place>) -> Placement {
         let group_of = groups.iter().enumerate();
         let group_of = group_of.flat_map(|(at, place)| place.workers.clone().map(move |_| at));

@@ -84,6 +84,12 @@ impl Coverage {
         self.0.is_empty()
     }
 
+    /// The files of a part of which something is covered.
+    pub(crate) fn files(&self, part: usize) -> impl Iterator<Item = u64> {
+        let part = part as u64;
+        self.0.range((part, 0)..=(part, u64::MAX)).map(|(&(_, file), _)| file)
+    }
+
     /// What is covered of a part's splits, or of a file of it.
     pub(crate) fn of(&self, part: usize, file: u64) -> Option<&Ranges> {
         self.0.get(&(part as u64, file))

@@ -1,8 +1,7 @@
 //! The folder of a state: its lock, and what may lie in it. Whatever the manifest does not name was on
 //! its way when a run ended, and goes.
 
-use super::fingerprint;
-use super::manifest::{self, Manifest, snapshot_name, snapshot_number};
+use super::manifest::{self, Manifest};
 use crate::error::{Result, StateError, StorageError};
 use crate::storage::{Disk, Storage, StoredFile};
 use std::fs;
@@ -61,18 +60,11 @@ impl Folder {
 
     /// Removes snapshots that no manifest names, and what was never finished.
     pub(crate) fn tidy(&self, manifest: Option<&Manifest>) -> Result<(), StorageError> {
-        let is_kept = |name: &str| match snapshot_number(name) {
-            Some(number) => manifest.is_some_and(|manifest| {
-                let mut snapshots = manifest.snapshots.iter();
-                snapshots.any(|kept| kept.number == number && name == snapshot_name(number))
-            }),
-            None => manifest.is_some() && [manifest::NAME, fingerprint::NAME].contains(&name),
-        };
-        let fixed = [manifest::NAME, manifest::NEXT, fingerprint::NAME, fingerprint::NEXT];
-        let is_ours = |name: &str| snapshot_number(name).is_some() || fixed.contains(&name);
+        let named = manifest.map(Manifest::files_named).unwrap_or_default();
+        let is_kept = |name: &str| named.iter().any(|named| named == name);
         let strays = self.storage.list()?.into_iter();
         strays
-            .filter(|name| is_ours(name) && !is_kept(name))
+            .filter(|name| manifest::is_ours(name) && !is_kept(name))
             .try_for_each(|stray| self.storage.remove(&stray))
     }
 }

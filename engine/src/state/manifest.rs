@@ -2,11 +2,14 @@
 //! only file that says what counts: it is replaced at once by the next, when all that it names is on disk.
 
 use super::coverage::Coverage;
+use super::fingerprint;
 use super::form::{Reading, body_of, framed, put_number};
 use super::identity::Identity;
+use super::snapshot::HEAD_BYTES;
 use crate::bad::Found;
 use crate::error::{Result, StorageError};
 use crate::storage::Storage;
+use std::ops::Range;
 
 /// Its first bytes; the last one is the version.
 const MAGIC: [u8; 4] = *b"TgM\x01";
@@ -26,17 +29,29 @@ pub(crate) struct Manifest {
     pub(crate) next: u64,
     /// Whether all of the input is covered.
     pub(crate) done: bool,
+    /// The list of tiles that snapshots name, if tiles are found again: the number of its file.
+    pub(crate) tiles: Option<u64>,
     pub(crate) snapshots: Vec<Snapshot>,
 }
 
 /// A file of blocks, complete and on disk.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Snapshot {
     pub(crate) number: u64,
     pub(crate) bytes: u64,
     /// XXH3 (128 bits) of the whole file.
     pub(crate) digest: u128,
+    /// What of it counts, in the order of its blocks.
+    pub(crate) pieces: Vec<Piece>,
+}
+
+/// Blocks that follow each other in a snapshot, and what they are the pairs of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Piece {
+    /// Where they lie in the file, in bytes.
+    pub(crate) blocks: Range<u64>,
     pub(crate) pairs: u64,
+    /// Nothing, if the pieces behind it in its save cover it, too.
     pub(crate) coverage: Coverage,
     pub(crate) figures: Figures,
     /// Records that were refused and skipped.
@@ -59,14 +74,67 @@ impl Figures {
     }
 }
 
+impl Snapshot {
+    /// Whether all of the file counts.
+    pub(super) fn is_whole(&self) -> bool {
+        let mut end = HEAD_BYTES as u64;
+        self.pieces
+            .iter()
+            .all(|piece| std::mem::replace(&mut end, piece.blocks.end) == piece.blocks.start)
+            && end == self.bytes
+    }
+
+    /// Pairs of all pieces.
+    pub(super) fn pairs(&self) -> u64 {
+        self.pieces.iter().map(|piece| piece.pairs).sum()
+    }
+}
+
+impl Piece {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let Piece { blocks, pairs, coverage, figures, bad } = self;
+        [blocks.start, blocks.end - blocks.start, *pairs]
+            .into_iter()
+            .for_each(|number| put_number(number, out));
+        coverage.encode(out);
+        let Figures { bytes, splits, emitted } = *figures;
+        [bytes, splits, emitted].into_iter().for_each(|figure| put_number(figure, out));
+        bad.encode(out);
+    }
+
+    fn decode(from: &mut Reading<'_>) -> Option<Piece> {
+        let start = from.number()?;
+        let end = start.checked_add(from.number()?)?;
+        Some(Piece {
+            blocks: start..end,
+            pairs: from.number()?,
+            coverage: Coverage::decode(from)?,
+            figures: Figures {
+                bytes: from.number()?,
+                splits: from.number()?,
+                emitted: from.number()?,
+            },
+            bad: Found::decode(from)?,
+        })
+    }
+}
+
 /// The name of a snapshot's file.
 pub(super) fn snapshot_name(number: u64) -> String {
     format!("snapshot-{number:08}")
 }
 
-/// The number that such a name says.
-pub(super) fn snapshot_number(name: &str) -> Option<u64> {
-    name.strip_prefix("snapshot-")?.parse().ok()
+/// The name of a list of tiles.
+pub(super) fn tiles_name(number: u64) -> String {
+    format!("tiles-{number:08}")
+}
+
+/// Whether a file of that name is a state's own.
+pub(super) fn is_ours(name: &str) -> bool {
+    let numbered = ["snapshot-", "tiles-"];
+    let number = numbered.iter().find_map(|kind| name.strip_prefix(kind));
+    number.is_some_and(|number| number.parse::<u64>().is_ok())
+        || [NAME, NEXT, fingerprint::NAME, fingerprint::NEXT].contains(&name)
 }
 
 impl Manifest {
@@ -105,12 +173,25 @@ impl Manifest {
     /// All that is covered; `Err` if two snapshots cover the same.
     pub(crate) fn coverage(&self) -> Result<Coverage, &'static str> {
         let mut all = Coverage::default();
-        for snapshot in &self.snapshots {
-            if all.add_all(&snapshot.coverage) {
+        for piece in self.pieces() {
+            if all.add_all(&piece.coverage) {
                 return Err("two snapshots cover the same splits");
             }
         }
         Ok(all)
+    }
+
+    /// The names of the manifest and of the files that it names.
+    pub(super) fn files_named(&self) -> Vec<String> {
+        let mut files = vec![NAME.to_owned(), fingerprint::NAME.to_owned()];
+        files.extend(self.tiles.map(tiles_name));
+        files.extend(self.snapshots.iter().map(|snapshot| snapshot_name(snapshot.number)));
+        files
+    }
+
+    /// All that counts.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = &Piece> {
+        self.snapshots.iter().flat_map(|snapshot| &snapshot.pieces)
     }
 
     fn encode(&self, out: &mut Vec<u8>) {
@@ -120,16 +201,15 @@ impl Manifest {
         out.extend_from_slice(&self.input_digest.to_le_bytes());
         put_number(self.next, out);
         out.push(u8::from(self.done));
+        // 0 is none.
+        put_number(self.tiles.map_or(0, |number| number + 1), out);
         put_number(self.snapshots.len() as u64, out);
-        for Snapshot { number, bytes, digest, pairs, coverage, figures, bad } in &self.snapshots {
+        for Snapshot { number, bytes, digest, pieces } in &self.snapshots {
             put_number(*number, out);
             put_number(*bytes, out);
             out.extend_from_slice(&digest.to_le_bytes());
-            put_number(*pairs, out);
-            coverage.encode(out);
-            let Figures { bytes, splits, emitted } = *figures;
-            [bytes, splits, emitted].into_iter().for_each(|figure| put_number(figure, out));
-            bad.encode(out);
+            put_number(pieces.len() as u64, out);
+            pieces.iter().for_each(|piece| piece.encode(out));
         }
     }
 
@@ -140,25 +220,22 @@ impl Manifest {
         let input_digest = u128::from_le_bytes(from.fixed()?);
         let next = from.number()?;
         let done = from.fixed::<1>()? == [1];
+        let tiles = from.number()?.checked_sub(1);
         let count = from.number()?;
         let snapshot = |_| {
             Some(Snapshot {
                 number: from.number()?,
                 bytes: from.number()?,
                 digest: u128::from_le_bytes(from.fixed()?),
-                pairs: from.number()?,
-                coverage: Coverage::decode(from)?,
-                figures: Figures {
-                    bytes: from.number()?,
-                    splits: from.number()?,
-                    emitted: from.number()?,
+                pieces: {
+                    let count = from.number()?;
+                    (0..count).map(|_| Piece::decode(from)).collect::<Option<_>>()?
                 },
-                bad: Found::decode(from)?,
             })
         };
         let snapshots = (0..count).map(snapshot).collect::<Option<_>>()?;
         let manifest =
-            Manifest { identity, files, input_bytes, input_digest, next, done, snapshots };
+            Manifest { identity, files, input_bytes, input_digest, next, done, tiles, snapshots };
         from.is_at_end().then_some(manifest)
     }
 }

@@ -38,6 +38,7 @@ mod report;
 mod saver;
 mod saving;
 mod snapshot;
+mod tiles;
 
 pub(crate) use coverage::{ALL_FILES, Ranges};
 pub(crate) use form::{Reading, put_bytes, put_number};
@@ -45,6 +46,8 @@ pub use identity::Identity;
 pub(crate) use manifest::{Figures, Snapshot};
 pub use report::{StateReport, files_of, jobs_of, remove, report, verify};
 pub(crate) use saving::{Mapped, Saving};
+pub use tiles::Incremental;
+pub(crate) use tiles::Means;
 
 use crate::error::Result;
 use crate::storage::Storage;
@@ -60,6 +63,7 @@ pub struct State {
     place: Place,
     save_every: SaveEvery,
     keeps_partials: bool,
+    incremental: Option<Incremental>,
 }
 
 #[derive(Clone, Debug)]
@@ -93,7 +97,7 @@ impl State {
     }
 
     fn at(place: Place) -> State {
-        State { place, save_every: SaveEvery::Auto, keeps_partials: false }
+        State { place, save_every: SaveEvery::Auto, keeps_partials: false, incremental: None }
     }
 
     /// How often it is saved. Default: [`SaveEvery::Auto`].
@@ -104,6 +108,16 @@ impl State {
     /// Whether the snapshots stay when the run is done, instead of its result. Default: no.
     pub fn keep_partials(self, keeps_partials: bool) -> State {
         State { keeps_partials, ..self }
+    }
+
+    /// Finds the tiles of the last run again, wherever their bytes are now, and maps only the others: the
+    /// input may have changed in any way. The answer is that of a run over all of it. Snapshots are kept.
+    pub fn incremental(self, incremental: Incremental) -> State {
+        State { incremental: Some(incremental), keeps_partials: true, ..self }
+    }
+
+    pub(crate) fn is_incremental(&self) -> bool {
+        self.incremental.is_some()
     }
 
     fn open(&self) -> Result<Folder> {

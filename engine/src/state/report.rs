@@ -2,7 +2,7 @@
 
 use super::folder::Folder;
 use super::manifest::{Manifest, Snapshot, snapshot_name};
-use super::{Identity, LOCK, fingerprint, manifest};
+use super::{Identity, LOCK};
 use crate::error::{Result, StateError, StorageError};
 use crate::storage::{Disk, Storage};
 use std::fs;
@@ -60,6 +60,7 @@ pub fn report(state: &Path, id: &str) -> Result<Option<StateReport>> {
     let storage = Folder::storage_of(state, id)?;
     let Some(manifest) = Manifest::read(&*storage)? else { return Ok(None) };
     let Manifest { identity, done, files, input_bytes, snapshots, .. } = manifest;
+    let pieces = || snapshots.iter().flat_map(|snapshot| &snapshot.pieces);
     let named = |snapshot: &Snapshot| (snapshot_name(snapshot.number), snapshot.bytes);
     Ok(Some(StateReport {
         id: id.to_owned(),
@@ -67,8 +68,8 @@ pub fn report(state: &Path, id: &str) -> Result<Option<StateReport>> {
         done,
         files,
         input_bytes,
-        mapped_bytes: snapshots.iter().map(|snapshot| snapshot.figures.bytes).sum(),
-        pairs: snapshots.iter().map(|snapshot| snapshot.pairs).sum(),
+        mapped_bytes: pieces().map(|piece| piece.figures.bytes).sum(),
+        pairs: snapshots.iter().map(Snapshot::pairs).sum(),
         snapshots: snapshots.iter().map(named).collect(),
     }))
 }
@@ -112,10 +113,7 @@ pub fn verify(state: &Path, id: &str) -> Result<u64> {
 /// [`StorageError::Damaged`] and others of the disk.
 pub fn files_of(storage: &dyn Storage) -> Result<Vec<String>> {
     let mut files = vec![LOCK.to_owned()];
-    if let Some(manifest) = Manifest::read(storage)? {
-        files.extend([manifest::NAME, fingerprint::NAME].map(str::to_owned));
-        files.extend(manifest.snapshots.iter().map(|snapshot| snapshot_name(snapshot.number)));
-    }
+    files.extend(Manifest::read(storage)?.iter().flat_map(Manifest::files_named));
     files.sort_unstable();
     Ok(files)
 }

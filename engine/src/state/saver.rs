@@ -96,8 +96,8 @@ impl Saver {
     /// What is covered by all that is named.
     pub(super) fn covered(&self) -> Coverage {
         let mut all = Coverage::default();
-        for snapshot in &self.lock().manifest.snapshots {
-            all.add_all(&snapshot.coverage);
+        for piece in self.lock().manifest.pieces() {
+            all.add_all(&piece.coverage);
         }
         all
     }

@@ -3,11 +3,12 @@
 use super::coverage::Coverage;
 use super::fingerprint::Fingerprint;
 use super::folder::Folder;
-use super::manifest::{Figures, Manifest, Snapshot};
+use super::manifest::{Figures, Manifest, Piece, Snapshot};
 use super::pace::Pace;
 use super::saver::{Saver, SaverThread};
 use super::snapshot::{SnapshotReader, SnapshotWriter};
-use super::{Identity, State};
+use super::tiles::{Means, TileTable};
+use super::{Identity, Incremental, State};
 use crate::aggregate::Aggregate;
 use crate::bad::Found;
 use crate::error::{Error, Result, StateError, StorageError};
@@ -21,7 +22,7 @@ use crate::reduce::for_each;
 use crate::schedule::{PerWorker, Pool};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use xxhash_rust::xxh3::xxh3_128;
 
 const STAGE: &str = "saving the result";
@@ -36,6 +37,8 @@ pub(crate) struct Saving<C: Aggregate> {
     found: Manifest,
     found_coverage: Coverage,
     keeps_partials: bool,
+    /// If tiles are found again.
+    tiles: Option<TileTable>,
     block_bytes: usize,
     _folder: Folder,
 }
@@ -46,6 +49,10 @@ struct Covering {
     figures: Figures,
     emitted_before: u64,
     pace: Pace,
+    /// Whether it is time to save.
+    is_due: bool,
+    /// Time spent on saving since snapshots were last given to the saver.
+    saving: Duration,
 }
 
 /// What a worker writes the result with.
@@ -75,12 +82,13 @@ impl<C: Aggregate> Saving<C> {
     pub(crate) fn open<J: Job<Combine = C>>(
         state: &State,
         job: &J,
-        plan: &Plan,
+        plan: &mut Plan,
         options: &Options,
         chunks: &Arc<ChunkPool>,
-        (workers, block_bytes): (usize, usize),
+        block_bytes: usize,
+        means: Means<'_>,
     ) -> Result<Saving<C>> {
-        let identity = identity_of(job, plan, options)?;
+        let identity = identity_of(job, plan, options, state.incremental)?;
         if C::KEEPS_VALUES && plan.parts.iter().any(|part| matches!(part, Part::Packed(_))) {
             return Err(StateError::InOrder.into());
         }
@@ -89,13 +97,23 @@ impl<C: Aggregate> Saving<C> {
         let fingerprint = Fingerprint::of(plan)?;
         let found = Manifest::read(&*storage)?;
         folder.tidy(found.as_ref())?;
-        let manifest = match found {
-            Some(found) => {
-                check(&found, &identity, fingerprint, plan, &folder)?;
+        let mut manifest = match found {
+            Some(mut found) => {
+                check_job(&found, &identity, &folder)?;
+                match state.incremental {
+                    None => check_input(&found, fingerprint, plan, &folder)?,
+                    Some(_) => {
+                        let Fingerprint { files, digest } = fingerprint;
+                        let input = (files, plan.bytes, digest);
+                        (found.files, found.input_bytes, found.input_digest) = input;
+                    }
+                }
                 found
             }
             None => {
-                Fingerprint::write(plan, &*storage)?;
+                if state.incremental.is_none() {
+                    Fingerprint::write(plan, &*storage)?;
+                }
                 let Fingerprint { files, digest } = fingerprint;
                 let manifest = Manifest {
                     identity: identity.clone(),
@@ -104,24 +122,42 @@ impl<C: Aggregate> Saving<C> {
                     input_digest: digest,
                     next: 0,
                     done: false,
+                    tiles: None,
                     snapshots: Vec::new(),
                 };
-                manifest.write(&*storage)?;
+                if state.incremental.is_none() {
+                    manifest.write(&*storage)?;
+                }
                 manifest
             }
         };
-        let found_coverage = manifest.coverage().map_err(|cause| StorageError::Damaged {
+        let mut tiles = None;
+        if let Some(incremental) = state.incremental {
+            let found = TileTable::find(job, plan, incremental, &mut manifest, &*storage, means)?;
+            manifest.done = false;
+            manifest.write(&*storage)?;
+            folder.tidy(Some(&manifest))?;
+            tiles = Some(found);
+        }
+        let mut found_coverage = manifest.coverage().map_err(|cause| StorageError::Damaged {
             path: storage.path().to_path_buf(),
             offset: 0,
             cause,
         })?;
+        if let Some(tiles) = &tiles {
+            found_coverage = tiles.in_plan(&found_coverage);
+        }
+        let workers = means.pool.workers();
         let saver = Arc::new(Saver::new(storage, manifest.clone(), digest_of(&identity)));
-        let writer = |_| Ok(Mutex::new(SnapshotWriter::new(&saver, chunks, block_bytes)?));
+        let together = tiles.is_some();
+        let writer =
+            |_| Ok(Mutex::new(SnapshotWriter::new(&saver, chunks, block_bytes, together)?));
         let now = Instant::now();
         let covering = |_| {
             let (coverage, figures) = Default::default();
             let pace = Pace::new(state.save_every, plan.tile_bytes, now);
-            Mutex::new(Covering { coverage, figures, emitted_before: 0, pace })
+            let (is_due, saving) = (false, Duration::ZERO);
+            Mutex::new(Covering { coverage, figures, emitted_before: 0, pace, is_due, saving })
         };
         Ok(Saving {
             workers: (0..workers).map(writer).collect::<Result<_>>()?,
@@ -131,6 +167,7 @@ impl<C: Aggregate> Saving<C> {
             found: manifest,
             found_coverage,
             keeps_partials: state.keeps_partials,
+            tiles,
             block_bytes,
             _folder: folder,
         })
@@ -149,7 +186,7 @@ impl<C: Aggregate> Saving<C> {
     /// What maps did of it.
     pub(crate) fn found_figures(&self) -> Figures {
         let mut figures = Figures::default();
-        self.found.snapshots.iter().for_each(|snapshot| figures.add(snapshot.figures));
+        self.found.pieces().for_each(|piece| figures.add(piece.figures));
         figures
     }
 
@@ -183,34 +220,50 @@ impl<C: Aggregate> Saving<C> {
         let Mapped { part, file, range, bytes, splits } = mapped;
         covering.coverage.add(part, file, range);
         covering.figures.add(Figures { bytes, splits, emitted: 0 });
-        // With every few tiles: what the saver has no time for joins what comes next.
-        Ok(covering.pace.mapped(bytes, Instant::now()) && self.saver.has_room())
+        // What the saver has no time for joins what comes next.
+        covering.is_due |= covering.pace.mapped(bytes, Instant::now()) && self.saver.has_room();
+        // With tiles that are found again, the end of the tile is waited for.
+        Ok(covering.is_due && self.tiles.is_none())
     }
 
-    /// Saves what a worker mapped since it did so last. All of it was handed over; this began when that
-    /// did. `emitted` counts from the run's begin.
+    /// Saves what a worker mapped since it did so last, and is to save no more if this `is_last`. All of it
+    /// was handed over; this `began` when that did. `emitted` counts from the run's begin.
     pub(crate) fn save(
         &self,
         worker: usize,
         emitted: u64,
         bad: Found,
-        began: Instant,
+        (began, is_last): (Instant, bool),
     ) -> Result<()> {
         let mut covering = lock(&self.covering[worker]);
         if covering.coverage.is_empty() {
             return Ok(());
         }
-        let coverage = std::mem::take(&mut covering.coverage);
+        let mut coverage = std::mem::take(&mut covering.coverage);
+        if let Some(tiles) = &self.tiles {
+            coverage = tiles.by_tiles(&coverage);
+        }
         let figures = Figures {
             emitted: emitted - covering.emitted_before,
             ..std::mem::take(&mut covering.figures)
         };
         covering.emitted_before = emitted;
-        let written = lock(&self.workers[worker]).cut((coverage, figures, bad))?;
-        self.saver.save(written);
+        let mut writer = lock(&self.workers[worker]);
+        writer.end_piece(coverage, figures, bad)?;
         let now = Instant::now();
-        covering.pace.saved(now - began, now);
+        covering.saving += now - began;
+        if self.tiles.is_none() || covering.is_due || is_last || writer.is_full() {
+            self.saver.save(writer.take_written());
+            covering.is_due = false;
+            let took = std::mem::take(&mut covering.saving);
+            covering.pace.saved(took, now);
+        }
         Ok(())
+    }
+
+    /// Whether each piece that is saved is of one tile.
+    pub(crate) fn is_by_tiles(&self) -> bool {
+        self.tiles.is_some()
     }
 
     /// Whether workers are to save the last of what they have, too: else the result takes its place.
@@ -246,7 +299,7 @@ impl<C: Aggregate> Saving<C> {
         for_each(pool, failure, STAGE, PARTITIONS, |index, number| {
             let make = || {
                 Ok(Finisher {
-                    writer: SnapshotWriter::<C>::new(&self.saver, chunks, self.block_bytes)?,
+                    writer: SnapshotWriter::<C>::new(&self.saver, chunks, self.block_bytes, false)?,
                     folder: Folding::new(chunks)?,
                     spiller: spill.map(|spill| spill.spiller(chunks)).transpose()?,
                 })
@@ -268,12 +321,12 @@ impl<C: Aggregate> Saving<C> {
         let mut written = Vec::new();
         for mut worker in workers.into_values() {
             let nothing = (Coverage::default(), Figures::default(), Found::default());
-            written.extend(worker.writer.cut(nothing)?);
+            worker.writer.end_piece(nothing.0, nothing.1, nothing.2)?;
+            written.extend(worker.writer.take_written());
         }
-        if let Some(last) = written.last_mut() {
-            last.snapshot.coverage = coverage;
-            last.snapshot.figures = figures;
-            last.snapshot.bad = bad;
+        let last = written.last_mut().and_then(|written| written.snapshot.pieces.last_mut());
+        if let Some(last) = last {
+            *last = Piece { coverage, figures, bad, ..std::mem::take(last) };
         }
         self.saver.replace(written)
     }
@@ -293,13 +346,25 @@ fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// The job's identity, and what of the options and the plan decides which splits there are.
-fn identity_of<J: Job>(job: &J, plan: &Plan, options: &Options) -> Result<Identity, Error> {
+fn identity_of<J: Job>(
+    job: &J,
+    plan: &Plan,
+    options: &Options,
+    incremental: Option<Incremental>,
+) -> Result<Identity, Error> {
     let Some(identity) = job.identity() else { return Err(StateError::NoIdentity.into()) };
     Ok(identity
         .with("tile bytes", plan.tile_bytes)
         .with("split bytes", plan.split_bytes)
         .with("bad records", if options.skip_bad { "skipped" } else { "refused" })
-        .with("compressed files", if options.plain { "as they are" } else { "decompressed" }))
+        .with("compressed files", if options.plain { "as they are" } else { "decompressed" })
+        .with(
+            "tiles",
+            incremental.map_or_else(
+                || "by place".to_owned(),
+                |incremental| format!("by content, {:?}", incremental.hashing),
+            ),
+        ))
 }
 
 fn digest_of(identity: &Identity) -> u128 {
@@ -308,22 +373,29 @@ fn digest_of(identity: &Identity) -> u128 {
     xxh3_128(&bytes)
 }
 
-/// Whether what was found is of this run.
-fn check(
+/// Whether what was found is of this job.
+fn check_job(found: &Manifest, identity: &Identity, folder: &Folder) -> Result<()> {
+    match found.identity.difference(identity) {
+        Some(difference) => {
+            let path = folder.storage.path().to_path_buf();
+            Err(StateError::OtherJob { path, difference }.into())
+        }
+        None => Ok(()),
+    }
+}
+
+/// Whether it is of this input.
+fn check_input(
     found: &Manifest,
-    identity: &Identity,
     fingerprint: Fingerprint,
     plan: &Plan,
     folder: &Folder,
 ) -> Result<()> {
-    let path = folder.storage.path().to_path_buf();
-    if let Some(difference) = found.identity.difference(identity) {
-        return Err(StateError::OtherJob { path, difference }.into());
-    }
     let known = Fingerprint { files: found.files, digest: found.input_digest };
-    if known != fingerprint {
-        let difference = Fingerprint::difference(plan, &*folder.storage)?;
-        return Err(StateError::OtherInput { path, difference }.into());
+    if known == fingerprint {
+        return Ok(());
     }
-    Ok(())
+    let path = folder.storage.path().to_path_buf();
+    let difference = Fingerprint::difference(plan, &*folder.storage)?;
+    Err(StateError::OtherInput { path, difference }.into())
 }

@@ -2,7 +2,7 @@
 //! over; a run that goes on reads them, each by one worker, side by side.
 
 use super::coverage::Coverage;
-use super::manifest::{Figures, Snapshot, snapshot_name};
+use super::manifest::{Figures, Piece, Snapshot, snapshot_name};
 use super::saver::Saver;
 use crate::aggregate::Aggregate;
 use crate::bad::Found;
@@ -21,7 +21,7 @@ use xxhash_rust::xxh3::Xxh3;
 /// Its first bytes; the last one is the version.
 const MAGIC: [u8; 4] = *b"TgS\x01";
 /// Bytes before the first block: the magic, four zeros, the digest of the job's identity, the number.
-const HEAD_BYTES: usize = 32;
+pub(super) const HEAD_BYTES: usize = 32;
 /// Bytes at which a snapshot ends and the next one begins, so that many workers can read them.
 const MOST_BYTES: u64 = 64 << 20;
 
@@ -39,8 +39,10 @@ pub(crate) struct SnapshotWriter<C> {
     block: OpenBlock,
     sealer: Sealer,
     open: Option<Growing>,
-    /// Those that are full, of what was handed over since the last cut.
+    /// Those that are full, of what was handed over since the last save.
     full: Vec<Written>,
+    /// Whether each piece lies in one file.
+    keeps_together: bool,
     /// What went wrong while a pair was seen.
     fault: Option<Error>,
     /// Whether pairs are let pass unseen.
@@ -53,8 +55,11 @@ struct Growing {
     file: Box<dyn StoredFile>,
     number: u64,
     at: u64,
-    pairs: u64,
     digest: Xxh3,
+    pieces: Vec<Piece>,
+    /// Where the piece begins that is being written, and its pairs.
+    piece_at: u64,
+    piece_pairs: u64,
 }
 
 /// A snapshot of which all is written, and nothing synced.
@@ -68,6 +73,7 @@ impl<C: Aggregate> SnapshotWriter<C> {
         saver: &Arc<Saver>,
         chunks: &Arc<ChunkPool>,
         block_bytes: usize,
+        keeps_together: bool,
     ) -> Result<SnapshotWriter<C>, MemoryError> {
         Ok(SnapshotWriter {
             saver: Arc::clone(saver),
@@ -75,6 +81,7 @@ impl<C: Aggregate> SnapshotWriter<C> {
             sealer: Sealer::new(chunks.blocks(), block_bytes)?,
             open: None,
             full: Vec::new(),
+            keeps_together,
             fault: None,
             is_blind: false,
             aggregate: PhantomData,
@@ -86,24 +93,35 @@ impl<C: Aggregate> SnapshotWriter<C> {
         if self.block.push::<Accumulators<C>>(pair)? { self.store() } else { Ok(()) }
     }
 
-    /// Ends what was begun, all of which covers that much.
-    pub(super) fn cut(
+    /// Ends a piece: what was handed over since the last one ended covers that much.
+    pub(super) fn end_piece(
         &mut self,
-        (coverage, figures, bad): (Coverage, Figures, Found),
-    ) -> Result<Vec<Written>> {
+        coverage: Coverage,
+        figures: Figures,
+        bad: Found,
+    ) -> Result<()> {
         self.check()?;
         if !self.block.is_empty() {
             self.store()?;
         }
-        if self.open.is_none() {
-            self.open = Some(self.begin()?);
-        }
+        let mut open = match self.open.take() {
+            Some(open) => open,
+            None => self.begin()?,
+        };
+        open.end_piece(coverage, figures, bad);
+        self.open = Some(open);
+        Ok(())
+    }
+
+    /// Ends the file, behind a piece, and gives what is written.
+    pub(super) fn take_written(&mut self) -> Vec<Written> {
         self.end();
-        let mut written = std::mem::take(&mut self.full);
-        if let Some(Written { snapshot, .. }) = written.last_mut() {
-            *snapshot = Snapshot { coverage, figures, bad, ..std::mem::take(snapshot) };
-        }
-        Ok(written)
+        std::mem::take(&mut self.full)
+    }
+
+    /// Whether the file is as long as files are to be.
+    pub(super) fn is_full(&self) -> bool {
+        self.open.as_ref().is_some_and(|open| open.at >= MOST_BYTES)
     }
 
     /// From now on nothing is seen any more; what was begun is dropped.
@@ -128,7 +146,9 @@ impl<C: Aggregate> SnapshotWriter<C> {
         file.write_all_at(&head, 0)?;
         let mut digest = Xxh3::new();
         digest.update(&head);
-        Ok(Growing { file, number, at: HEAD_BYTES as u64, pairs: 0, digest })
+        let at = HEAD_BYTES as u64;
+        let pieces = Vec::new();
+        Ok(Growing { file, number, at, digest, pieces, piece_at: at, piece_pairs: 0 })
     }
 
     /// Seals the block and writes it behind the last.
@@ -137,27 +157,38 @@ impl<C: Aggregate> SnapshotWriter<C> {
             Some(open) => open,
             None => self.begin()?,
         };
-        open.pairs += self.block.pairs();
+        open.piece_pairs += self.block.pairs();
         let sealed = self.sealer.seal(&mut self.block, MIXED)?;
         open.digest.update(sealed);
         let began = Instant::now();
         open.file.write_all_at(sealed, open.at)?;
         open.at += sealed.len() as u64;
         self.sealer.wrote(began.elapsed());
-        let is_full = open.at >= MOST_BYTES;
+        let goes_on = !self.keeps_together && open.at >= MOST_BYTES;
+        if goes_on {
+            // What covers it comes with the piece in the next file.
+            open.end_piece(Coverage::default(), Figures::default(), Found::default());
+        }
         self.open = Some(open);
-        if is_full {
+        if goes_on {
             self.end();
         }
         Ok(())
     }
 
     fn end(&mut self) {
-        if let Some(Growing { file, number, at, pairs, digest }) = self.open.take() {
-            let digest = digest.digest128();
-            let snapshot = Snapshot { number, bytes: at, digest, pairs, ..Snapshot::default() };
+        if let Some(Growing { file, number, at, digest, pieces, .. }) = self.open.take() {
+            let snapshot = Snapshot { number, bytes: at, digest: digest.digest128(), pieces };
             self.full.push(Written { file, snapshot });
         }
+    }
+}
+
+impl Growing {
+    fn end_piece(&mut self, coverage: Coverage, figures: Figures, bad: Found) {
+        let blocks = std::mem::replace(&mut self.piece_at, self.at)..self.at;
+        let pairs = std::mem::take(&mut self.piece_pairs);
+        self.pieces.push(Piece { blocks, pairs, coverage, figures, bad });
     }
 }
 
@@ -201,9 +232,12 @@ pub(crate) struct SnapshotReader {
     file: Box<dyn StoredFile>,
     snapshot: Snapshot,
     reader: BlockReader,
+    /// The piece that is read, where in it, and its pairs so far.
+    piece: usize,
     at: u64,
     pairs: u64,
-    digest: Xxh3,
+    /// Of all bytes, if all of them count.
+    digest: Option<Xxh3>,
 }
 
 impl SnapshotReader {
@@ -219,9 +253,10 @@ impl SnapshotReader {
             file,
             snapshot: snapshot.clone(),
             reader: BlockReader::new(chunks.blocks(), block_bytes)?,
+            piece: 0,
             at: HEAD_BYTES as u64,
             pairs: 0,
-            digest: Xxh3::new(),
+            digest: snapshot.is_whole().then(Xxh3::new),
         };
         let found = reader.file.bytes()?;
         if found != snapshot.bytes {
@@ -229,7 +264,7 @@ impl SnapshotReader {
         }
         let mut first = [0; HEAD_BYTES];
         reader.file.read_exact_at(&mut first, 0)?;
-        reader.digest.update(&first);
+        reader.digest.iter_mut().for_each(|digest| digest.update(&first));
         if first != head(identity, snapshot.number) {
             return Err(reader.damaged("it is not the snapshot that the manifest names").into());
         }
@@ -242,18 +277,24 @@ impl SnapshotReader {
         store: &mut ValueStore,
         mut see: impl FnMut(&[u8], C::Accumulator) -> Result<(), MemoryError>,
     ) -> Result<Option<u64>> {
-        let room = self.snapshot.bytes - self.at;
-        if room == 0 {
-            if self.digest.digest128() != self.snapshot.digest || self.pairs != self.snapshot.pairs
-            {
-                return Err(self.damaged("its checksum is another").into());
+        let room = loop {
+            let Some(piece) = self.snapshot.pieces.get(self.piece) else {
+                return self.end().map(|()| None);
+            };
+            // Some pieces may not count any more.
+            self.at = self.at.max(piece.blocks.start);
+            if self.at < piece.blocks.end {
+                break piece.blocks.end - self.at;
             }
-            return Ok(None);
-        }
+            if self.pairs != piece.pairs {
+                return Err(self.damaged("it holds other pairs than the manifest says").into());
+            }
+            (self.piece, self.pairs) = (self.piece + 1, 0);
+        };
         let (file, digest, at) = (&self.file, &mut self.digest, self.at);
         let read = |from: u64, into: &mut [u8]| -> Result<()> {
             file.read_exact_at(into, at + from)?;
-            digest.update(into);
+            digest.iter_mut().for_each(|digest| digest.update(into));
             Ok(())
         };
         let bytes = match self.reader.open(MIXED, room, read)? {
@@ -276,6 +317,16 @@ impl SnapshotReader {
         self.at += bytes;
         self.pairs += pairs;
         Ok(Some(pairs))
+    }
+
+    /// All was read that counts.
+    fn end(&self) -> Result<()> {
+        match &self.digest {
+            Some(digest) if digest.digest128() != self.snapshot.digest => {
+                Err(self.damaged("its checksum is another").into())
+            }
+            _ => Ok(()),
+        }
     }
 
     fn damaged(&self, cause: &'static str) -> StorageError {

@@ -1,6 +1,6 @@
 //! Jobs that several tests run.
 
-use tegula::{Count, Cut, Emit, Identity, Job, Result, Split, Sum, WordClass};
+use tegula::{Count, Cut, Emit, Identity, Job, Result, Sees, Split, Sum, WordClass};
 
 /// How often each word of a class occurs; letters folded if the class is of letters.
 pub(crate) struct Words(pub(crate) WordClass);
@@ -15,6 +15,10 @@ impl Job for Words {
 
     fn folds_ascii(&self) -> bool {
         self.0 == WordClass::Alpha
+    }
+
+    fn sees(&self) -> Sees {
+        Sees::Records
     }
 
     fn identity(&self) -> Option<Identity> {

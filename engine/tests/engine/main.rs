@@ -25,6 +25,7 @@ mod many_jobs_share_an_engine;
 mod memory_has_a_limit;
 mod misbehaving_jobs_fail_alone;
 mod numbers_are_the_same_in_every_shape;
+mod only_what_changed_runs_again;
 mod outputs_that_cannot_be_written_are_named;
 mod overflowing_tables_lose_nothing;
 mod reading_overlaps_mapping;

@@ -1,0 +1,279 @@
+//! A run that is incremental finds the tiles of the last one again and maps only the others: the answer is
+//! that of a run over all of the input, whatever was changed in it; and a change costs its tiles.
+
+use crate::jobs::Words;
+use crate::packing::PACKINGS;
+use crate::support::{
+    cases, count_line, engine, engines, error_saying, file_in, folder_of, text_of,
+};
+use proptest::prelude::*;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use tegula::reuse::Hashing;
+use tegula::storage::{Call, Disk, Fault, Faulty, Storage};
+use tegula::{
+    Collect, Cut, Emit, Engine, Identity, Incremental, Input, Job, Options, Result, SaveEvery,
+    Sees, Split, State, Sum, WordClass,
+};
+use tempfile::TempDir;
+
+const JOB: Words = Words(WordClass::Whitespace);
+const TILE_BYTES: u64 = 2000;
+
+/// Places of words, in the order of the input.
+struct Places;
+
+impl Job for Places {
+    type Key = [u8];
+    type Combine = Collect<u64>;
+
+    fn cut(&self) -> Cut {
+        Cut::around(WordClass::Whitespace)
+    }
+
+    fn identity(&self) -> Option<Identity> {
+        Some(Identity::new("places", 1))
+    }
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        for word in split.fields() {
+            emit.emit(word, u64::from(split.file()) << 40 | split.offset_of(word));
+        }
+        Ok(())
+    }
+}
+
+/// Lines by file.
+struct LinesOfFiles;
+
+impl Job for LinesOfFiles {
+    type Key = [u8];
+    type Combine = Sum<u64>;
+
+    fn sees(&self) -> Sees {
+        Sees::Paths
+    }
+
+    fn identity(&self) -> Option<Identity> {
+        Some(Identity::new("lines of files", 1))
+    }
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        let path = split.path().into_os_string().into_encoded_bytes();
+        emit.emit_copied(&path, split.lines().count() as u64);
+        Ok(())
+    }
+}
+
+fn options(state: State, incremental: Incremental) -> Options {
+    let state = state.save_every(SaveEvery::Tiles(1)).incremental(incremental);
+    let (tile_bytes, split_bytes) = (Some(TILE_BYTES), Some(300));
+    Options { state: Some(state), tile_bytes, split_bytes, ..Options::default() }
+}
+
+fn places_line(key: &[u8], values: tegula::Values<'_, u64>, text: &mut Vec<u8>) {
+    text.extend_from_slice(key);
+    values.for_each(|value| text.extend_from_slice(format!(" {value}").as_bytes()));
+    text.push(b'\n');
+}
+
+/// A folder of texts, and states of three jobs over them.
+struct Bench {
+    files: TempDir,
+    states: TempDir,
+}
+
+impl Bench {
+    fn new(texts: &[Vec<u8>]) -> Bench {
+        Bench { files: folder_of(texts), states: tempfile::tempdir().unwrap() }
+    }
+
+    fn input(&self) -> Input {
+        Input::paths([self.files.path()]).unwrap()
+    }
+
+    fn state(&self, id: &str) -> Options {
+        options(State::new(self.states.path(), id), Incremental::default())
+    }
+
+    /// Runs all jobs, compares with runs without a state, and returns the bytes that the count mapped.
+    fn check(&self, engine: &Engine) -> u64 {
+        let output = engine.run_with(&JOB, self.input(), &self.state("words")).unwrap();
+        let plain = engine.run(&JOB, self.input()).unwrap();
+        assert!(text_of(&output, count_line) == text_of(&plain, count_line), "words");
+        let mapped = output.stats().bytes - output.stats().restored_bytes;
+        assert_eq!(output.stats().bytes, plain.stats().bytes);
+        let output = engine.run_with(&Places, self.input(), &self.state("places")).unwrap();
+        let plain = engine.run(&Places, self.input()).unwrap();
+        assert!(text_of(&output, places_line) == text_of(&plain, places_line), "places");
+        let output = engine.run_with(&LinesOfFiles, self.input(), &self.state("lines")).unwrap();
+        let plain = engine.run(&LinesOfFiles, self.input()).unwrap();
+        assert!(text_of(&output, count_line) == text_of(&plain, count_line), "lines");
+        mapped
+    }
+}
+
+fn words(seed: u32, count: u32) -> Vec<u8> {
+    let word = |i: u32| format!("w{} {}\n", (i * 7 + seed) % 400, seed.wrapping_mul(97) ^ i);
+    (0..count).map(word).collect::<String>().into_bytes()
+}
+
+/// A change of one of the files.
+#[derive(Clone, Debug)]
+enum Change {
+    Replace(usize, Vec<u8>),
+    Insert(usize, Vec<u8>),
+    Delete(usize, usize),
+    Append(Vec<u8>),
+    Rename(String),
+    Remove,
+    Add(Vec<u8>),
+}
+
+impl Change {
+    fn make(&self, folder: &Path, which: usize) {
+        let mut paths: Vec<_> =
+            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        paths.sort();
+        if let Change::Add(text) = self {
+            return fs::write(folder.join(format!("{which:03}-new.txt")), text).unwrap();
+        }
+        if paths.is_empty() {
+            return;
+        }
+        let path = &paths[which % paths.len()];
+        let mut text = fs::read(path).unwrap();
+        let place = |at: usize| at % (text.len() + 1);
+        match self {
+            Change::Replace(at, with) => {
+                let at = place(*at);
+                let end = text.len().min(at + with.len());
+                text[at..end].copy_from_slice(&with[..end - at]);
+            }
+            Change::Insert(at, with) => {
+                let at = place(*at);
+                text.splice(at..at, with.iter().copied());
+            }
+            Change::Delete(at, count) => {
+                let at = place(*at);
+                let end = text.len().min(at + count);
+                text.drain(at..end);
+            }
+            Change::Append(with) => text.extend(with),
+            Change::Rename(to) => return fs::rename(path, folder.join(to)).unwrap(),
+            Change::Remove => return fs::remove_file(path).unwrap(),
+            Change::Add(_) => {}
+        }
+        fs::write(path, text).unwrap();
+    }
+}
+
+fn changes() -> impl Strategy<Value = Vec<(usize, Change)>> {
+    let text = || prop::collection::vec(prop::sample::select(&b"ab \n"[..]), 0..60);
+    let at = || 0..20_000usize;
+    let change = prop_oneof![
+        (at(), text()).prop_map(|(at, text)| Change::Replace(at, text)),
+        (at(), text()).prop_map(|(at, text)| Change::Insert(at, text)),
+        (at(), 0..3000usize).prop_map(|(at, count)| Change::Delete(at, count)),
+        text().prop_map(Change::Append),
+        "[a-z]{1,3}".prop_map(Change::Rename),
+        Just(Change::Remove),
+        text().prop_map(Change::Add),
+    ];
+    prop::collection::vec((0..10usize, change), 0..6)
+}
+
+proptest! {
+    #![proptest_config(cases(40))]
+
+    #[test]
+    fn answers_are_those_of_whole_runs(
+        texts in prop::collection::vec((0..5u32, 0..1500u32), 1..6),
+        rounds in prop::collection::vec((changes(), 0..4usize), 1..4),
+    ) {
+        let texts: Vec<Vec<u8>> = texts.into_iter().map(|(seed, count)| words(seed, count)).collect();
+        let bench = Bench::new(&texts);
+        bench.check(&engines()[1]);
+        for (changes, which) in rounds {
+            changes.iter().for_each(|(file, change)| change.make(bench.files.path(), *file));
+            bench.check(&engines()[which]);
+        }
+    }
+}
+
+#[test]
+fn a_change_costs_its_tiles() {
+    let bench = Bench::new(&[words(1, 20_000), words(2, 20_000)]);
+    let engine = engine(2);
+    let all = bench.check(&engine);
+    assert!(all > 100 * TILE_BYTES && bench.check(&engine) == 0);
+    let (first, folder) = (file_in(&bench.files, 0), bench.files.path());
+    let cost = |change: Change, file: usize, tiles: u64| {
+        change.make(folder, file);
+        let mapped = bench.check(&engine);
+        assert!(mapped <= tiles * TILE_BYTES * 3 / 2, "{change:?} cost {mapped} bytes");
+    };
+    cost(Change::Insert(9000, b"inserted ".to_vec()), 0, 2);
+    cost(Change::Replace(20_000, b"replaced".to_vec()), 1, 2);
+    cost(Change::Delete(15_000, 5000), 0, 2);
+    cost(Change::Append(words(3, 100)), 1, 3);
+    cost(Change::Rename("zzz".to_owned()), 0, 0);
+    assert!(!first.exists());
+    cost(Change::Remove, 0, 0);
+}
+
+#[test]
+fn an_incremental_run_goes_on_where_it_ended() {
+    let bench = Bench::new(&[words(1, 20_000)]);
+    let folder = tempfile::tempdir().unwrap();
+    let disk: Arc<dyn Storage> = Arc::new(Disk::new(folder.path()));
+    let plain = |engine: &Engine| text_of(&engine.run(&JOB, bench.input()).unwrap(), count_line);
+    for (round, engine) in engines().iter().enumerate() {
+        Change::Insert(9000, b"inserted ".to_vec()).make(bench.files.path(), 0);
+        for (call, nth) in
+            [(Call::Rename, 2), (Call::SyncFile, 3), (Call::ReadAt, 5), (Call::Remove, 1)]
+        {
+            let faulty = Faulty::new(Arc::clone(&disk), round as u64);
+            let faulty = faulty.fail_once(call, nth, Fault::PowerLoss);
+            let options = options(State::on(Arc::new(faulty.clone())), Incremental::default());
+            if let Ok(output) = engine.run_with(&JOB, bench.input(), &options) {
+                assert!(text_of(&output, count_line) == plain(engine));
+            } else {
+                faulty.lose_power();
+            }
+        }
+        let options = options(State::on(Arc::clone(&disk)), Incremental::default());
+        let output = engine.run_with(&JOB, bench.input(), &options).unwrap();
+        assert!(text_of(&output, count_line) == plain(engine));
+        assert!(output.stats().restored_bytes > 0);
+    }
+}
+
+#[test]
+fn trust_spares_reading_and_blake3_is_another_job() {
+    let bench = Bench::new(&[words(1, 5000)]);
+    let engine = engine(2);
+    let run = |incremental: Incremental| {
+        let options = options(State::new(bench.states.path(), "trusting"), incremental);
+        engine.run_with(&JOB, bench.input(), &options)
+    };
+    let trusting = Incremental { append_only: true, trust_mtime: true, ..Incremental::default() };
+    run(trusting).unwrap();
+    Change::Append(words(2, 50)).make(bench.files.path(), 0);
+    let output = run(trusting).unwrap();
+    assert!(output.stats().restored_bytes > 20_000);
+    let plain = engine.run(&JOB, bench.input()).unwrap();
+    assert!(text_of(&output, count_line) == text_of(&plain, count_line));
+    let blake3 = run(Incremental { hashing: Hashing::Blake3, ..Incremental::default() });
+    error_saying(&engine, blake3, &["tiles was", "Xxh3", "Blake3"]);
+}
+
+#[test]
+fn compressed_files_are_refused() {
+    let bench = Bench::new(&[]);
+    fs::write(bench.files.path().join("a.gz"), PACKINGS[0].pack(b"to be or not to be")).unwrap();
+    let engine = engine(1);
+    let refused = engine.run_with(&JOB, bench.input(), &bench.state("words"));
+    error_saying(&engine, refused, &["compressed", "--plain", "--incremental"]);
+}
