@@ -5,7 +5,7 @@ use crate::child::{self, POINTS, Which};
 use crate::random::Random;
 use clap::{Args, ValueEnum};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use xxhash_rust::xxh3::xxh3_128;
@@ -180,31 +180,25 @@ fn digest(path: &Path) -> Result<u128, String> {
 }
 
 fn check_nothing_lies_about(state: &Path, folder: &Path) -> Result<(), String> {
-    let names = |folder: &Path| -> Result<Vec<String>, String> {
-        let entries = fs::read_dir(folder).map_err(|cause| cause.to_string())?;
-        let names = entries.map(|entry| entry.map(|entry| entry.file_name().into_string()));
-        let names: Result<Vec<_>, _> = names.collect();
-        let names = names.map_err(|cause| cause.to_string())?;
-        Ok(names.into_iter().map(|name| name.unwrap_or_default()).collect())
-    };
     let storage = tegula::Disk::new(state);
-    let known: Vec<String> =
-        tegula::state::files_of(&storage).map_err(|error| error.to_string())?;
-    let stray = names(state)?.into_iter().find(|name| !known.contains(name));
-    if let Some(stray) = stray {
+    let known = tegula::state::files_of(&storage).map_err(|error| error.to_string())?;
+    if let Some(stray) = names(state)?.into_iter().find(|name| !known.contains(name)) {
         return Err(format!("{stray} was left in the state"));
     }
-    let mut beside: Vec<PathBuf> = names(folder)?.into_iter().map(PathBuf::from).collect();
-    beside.sort();
-    if beside != ["expected", "input", "output", "state"].map(PathBuf::from) {
-        // A run that was killed while it wrote its output leaves that file; its name says whose it was.
-        let is_known = |name: &PathBuf| {
-            let name = name.to_string_lossy();
-            ["expected", "input", "output", "state"].contains(&&*name) || name.starts_with('.')
-        };
-        if let Some(stray) = beside.iter().find(|name| !is_known(name)) {
-            return Err(format!("{} was left beside", stray.display()));
-        }
+    // A run that is killed while it writes its output leaves that under a hidden name.
+    let known = ["expected", "input", "output", "state"];
+    let is_known = |name: &String| known.contains(&name.as_str()) || name.starts_with(".output");
+    match names(folder)?.into_iter().find(|name| !is_known(name)) {
+        Some(stray) => Err(format!("{stray} was left beside")),
+        None => Ok(()),
     }
-    Ok(())
+}
+
+fn names(folder: &Path) -> Result<Vec<String>, String> {
+    let fault = |cause| format!("{}: {cause}", folder.display());
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder).map_err(fault)? {
+        names.push(entry.map_err(fault)?.file_name().to_string_lossy().into_owned());
+    }
+    Ok(names)
 }

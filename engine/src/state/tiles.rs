@@ -2,7 +2,7 @@
 //! bytes are the same (`reuse/`), and each piece of a snapshot is of one tile, which it names by a number that
 //! stays. So the pieces of tiles that are there again count, wherever those lie now, and all else is mapped.
 
-use super::coverage::{ALL_FILES, Coverage};
+use super::coverage::{ALL_FILES, Coverage, Ranges};
 use super::manifest::{Manifest, tiles_name};
 use crate::aggregate::Aggregate;
 use crate::error::{Result, StateError, StorageError};
@@ -158,7 +158,7 @@ impl TileTable {
         let mut coverage = Coverage::default();
         for (part, tiles) in self.parts.iter().enumerate() {
             for Range { start, end } in
-                in_plan.of(part, ALL_FILES).into_iter().flat_map(|ranges| ranges.iter())
+                in_plan.of(part, ALL_FILES).into_iter().flat_map(Ranges::iter)
             {
                 let after = tiles.partition_point(|(first, _)| *first <= start);
                 let (first, number) = tiles[after - 1];
@@ -243,13 +243,13 @@ fn prints(
     for_each(pool, failure, "the plan stage", tiles.len(), |_, number| {
         let tile = &tiles[number];
         let print = match tile.same_as {
-            Some(old) => remembered.tiles()[old].print.clone(),
+            Some(old) => remembered.tiles()[old].print,
             None => print_of(sources, &tile.place, hashing)?,
         };
         *found[number].lock().unwrap_or_else(PoisonError::into_inner) = Some(print);
         Ok(())
     })?;
-    let found = found.into_iter().map(|print| print.into_inner());
+    let found = found.into_iter().map(Mutex::into_inner);
     Ok(found.filter_map(|print| print.unwrap_or_else(PoisonError::into_inner)).collect())
 }
 
