@@ -454,9 +454,9 @@ fn bad_records_are_counted_once() {
         fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
             for line in split.lines() {
                 if line.starts_with(b"7") {
-                    split.bad(line, "a seven")?
+                    split.bad(line, "a seven")?;
                 } else {
-                    emit.emit(line, 1)
+                    emit.emit(line, 1);
                 }
             }
             Ok(())
