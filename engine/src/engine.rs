@@ -11,7 +11,9 @@ use crate::memory::{
 };
 use crate::options::Options;
 use crate::output::Output;
+use crate::run::run;
 use crate::schedule::{Placement, Pool};
+use crate::show::Show;
 use crate::sizing::Shares;
 use crate::storage::{Disk, Storage};
 use crate::topology::Topology;
@@ -31,6 +33,8 @@ pub(crate) struct Core {
     placement: Placement,
     blocks: Arc<BlockPool>,
     topology: Topology,
+    /// Whether the topology is this machine's.
+    is_here: bool,
     /// The limit on the process, and what of it is not the budget's.
     limit_bytes: Option<u64>,
     beside_bytes: u64,
@@ -122,6 +126,20 @@ impl Engine {
     /// Number of workers.
     pub fn workers(&self) -> usize {
         self.core.pool.workers()
+    }
+
+    /// Runs a job and shows its answers so far while it runs, to the function that `show` has.
+    ///
+    /// # Errors
+    /// See [`Error`]; what the show's function returns is one of them. The job leaves nothing behind.
+    pub fn run_showing<J: Job>(
+        &self,
+        job: &J,
+        input: Input,
+        options: &Options,
+        show: Show<'_, J>,
+    ) -> Result<Output<J>> {
+        run::<J, Adaptive>(&self.core, job, input, options, Some(show))
     }
 
     /// Where the engine keeps what does not fit in memory.
@@ -219,6 +237,7 @@ impl EngineBuilder {
                 placement,
                 blocks,
                 topology,
+                is_here,
                 limit_bytes: self.memory_bytes,
                 beside_bytes,
                 storage,
@@ -266,7 +285,8 @@ impl Core {
         MemoryError::TooSmall { limit_bytes, least_bytes, workers: self.pool.workers() }
     }
 
-    /// How a job divides the budget, of which so many bytes are its own already.
+    /// How a job of so many threads that hold pairs divides the budget, of which so many bytes are its
+    /// own already.
     ///
     /// # Errors
     /// [`MemoryError::TooSmall`] if the job cannot run with it.
@@ -274,23 +294,24 @@ impl Core {
         &self,
         split_bytes: u64,
         held_bytes: usize,
+        threads: usize,
     ) -> Result<Shares, MemoryError> {
         let budget = self.blocks.budget().limit().saturating_sub(held_bytes as u64);
-        let least = self.least_bytes::<J>(split_bytes);
+        let least = self.least_bytes::<J>(split_bytes, threads);
         match self.limit_bytes {
             Some(_) if budget < least => Err(self.too_small(least + held_bytes as u64)),
             _ => Ok(Shares::new(
                 &self.topology,
                 usize::try_from(budget).unwrap_or(usize::MAX),
-                self.pool.workers(),
+                threads,
             )),
         }
     }
 
     /// What a job cannot do without.
-    pub(crate) fn least_bytes<J: Job>(&self, split_bytes: u64) -> u64 {
+    pub(crate) fn least_bytes<J: Job>(&self, split_bytes: u64, threads: usize) -> u64 {
         let slot_bytes = size_of::<Entry<MediumKey, <J::Combine as Aggregate>::Accumulator>>();
-        Shares::least_bytes(slot_bytes, split_bytes, self.pool.workers()) as u64
+        Shares::least_bytes(slot_bytes, split_bytes, threads) as u64
     }
 
     /// Counts the list of the input's files, which is there before anything else takes of the budget.
@@ -301,6 +322,15 @@ impl Core {
         let bytes = input.list_bytes();
         let counted = Reserved::new(&self.blocks, bytes, "the list of the input's files");
         counted.map_err(|_| self.too_small(least + bytes as u64))
+    }
+
+    /// Takes the calling thread, which is no worker, to the processors and the memory of a worker's group.
+    pub(crate) fn go_to_group_of(&self, worker: usize) {
+        let group = self.placement.group_of(worker);
+        work_in(group);
+        if self.is_here && self.placement.groups() > 1 {
+            bind(&self.topology.groups[self.placement.number_of(group)].processors);
+        }
     }
 
     /// Gives memory beyond what the next job will want back to the system.
@@ -318,12 +348,16 @@ fn pinning(
         (0..placement.workers()).map(|worker| placement.group_of(worker)).collect();
     move |worker| {
         work_in(group_of[worker]);
-        let mut set = CpuSet::new();
-        let known = processors[worker].iter().map(|&processor| processor as usize);
-        known.filter(|&known| known < CpuSet::MAX_CPU).for_each(|known| set.set(known));
-        // Where binding is not allowed, the scheduler decides.
-        let _ = sched_setaffinity(None, &set);
+        bind(&processors[worker]);
     }
+}
+
+/// Binds the calling thread to processors. Where that is not allowed, the scheduler decides.
+fn bind(processors: &[u32]) {
+    let mut set = CpuSet::new();
+    let known = processors.iter().map(|&processor| processor as usize);
+    known.filter(|&known| known < CpuSet::MAX_CPU).for_each(|known| set.set(known));
+    let _ = sched_setaffinity(None, &set);
 }
 
 /// For each group the memory node that all of its processors are on, if there are several nodes.

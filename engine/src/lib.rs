@@ -34,6 +34,7 @@ mod reduce;
 pub mod reuse;
 mod run;
 pub mod schedule;
+mod show;
 pub mod sizing;
 mod sort;
 mod split;
@@ -57,8 +58,9 @@ pub use input::{ByteSet, Cut, Delimited, Delimiter, Input, InputFile, RangeSourc
 pub use job::{Emit, Job, Pair, Sees};
 pub use key::Key;
 pub use options::{DEFAULT_TILE_BYTES, INCREMENTAL_TILE_BYTES, Options, Order, Pipeline, Reads};
-pub use output::Output;
+pub use output::{Answers, Output};
 pub use progress::{Progress, ProgressReading, Stage};
+pub use show::{Estimate, Estimates, Every, STABLE_KEYS_MOST, Show, Shown};
 pub use sort::{Records, Sort, SortTo};
 pub use split::{Lines, Split};
 pub use state::{Identity, Incremental, SaveEvery, State};

@@ -20,6 +20,7 @@ use crate::plan::Plan;
 use crate::progress::Stage;
 use crate::reduce::{ReduceStage, ReduceTotals};
 use crate::schedule::Placement;
+use crate::show::{Epochs, Show, ShowStage};
 use crate::sizing;
 use crate::state::{Figures, Means, Saving};
 use crate::stats::{StageClock, Stats};
@@ -34,6 +35,7 @@ pub(crate) fn run<J: Job, K: Kind>(
     job: &J,
     input: Input,
     options: &Options,
+    show: Option<Show<'_, J>>,
 ) -> Result<Output<J>> {
     let progress = options.progress.clone().unwrap_or_default();
     let failure = Failure::new(&options.cancel);
@@ -45,8 +47,10 @@ pub(crate) fn run<J: Job, K: Kind>(
     let key_range = KeyRange::of(job)?;
     K::check(key_range)?;
 
+    // Who makes shows holds pairs as a worker does.
+    let threads = core.pool().workers() + usize::from(show.is_some());
     let unit_bytes = sizing::unit_bytes(core.topology());
-    let least_bytes = core.least_bytes::<J>(options.split_bytes.unwrap_or(unit_bytes));
+    let least_bytes = core.least_bytes::<J>(options.split_bytes.unwrap_or(unit_bytes), threads);
     let counted = core.count_list(&input, least_bytes)?;
     let mut plan = clock.time(Stage::Plan, || {
         let input = recognise(input, options.plain, core.pool(), &failure)?;
@@ -55,10 +59,14 @@ pub(crate) fn run<J: Job, K: Kind>(
     progress.plan(plan.files, plan.bytes, core.limit_bytes());
 
     let chunks = ChunkPool::new(Arc::clone(core.blocks()));
-    let shares = core.shares::<J>(plan.unit_bytes, counted.bytes())?;
+    let shares = core.shares::<J>(plan.unit_bytes, counted.bytes(), threads)?;
     let scratch = Scratch::new(core.storage());
-    let spill = core.is_limited().then(|| Spill::new(Arc::clone(&scratch), shares, core.blocks()));
-    let partial = Partial::new(&chunks, spill);
+    let partial_of_its_own = || {
+        let spill = || Spill::new(Arc::clone(&scratch), shares, core.blocks());
+        Partial::new(&chunks, core.is_limited().then(spill))
+    };
+    let partial = partial_of_its_own();
+    show.iter().try_for_each(|show| show.check(&plan, options.state.is_some()))?;
     let bad = BadRecords::new(options.skip_bad, plan.cut.is_lines());
     let saving = clock.time(Stage::Plan, || {
         let means = Means { pool: core.pool(), blocks: core.blocks(), failure: &failure };
@@ -66,6 +74,8 @@ pub(crate) fn run<J: Job, K: Kind>(
         let block_bytes = shares.block_bytes;
         Saving::open(state, job, &mut plan, options, &chunks, block_bytes, means).map(Some)
     })?;
+    let epochs = |show| Epochs::new(show, &plan, core.pool().workers(), partial_of_its_own);
+    let epochs = show.as_ref().map(epochs);
     let alone;
     let placement = match &saving {
         Some(saving) if saving.is_by_tiles() => {
@@ -89,9 +99,30 @@ pub(crate) fn run<J: Job, K: Kind>(
             pipeline: options.pipeline,
             key_range,
             saving: saving.as_ref(),
+            epochs: epochs.as_ref(),
             kind: PhantomData,
         };
-        let mapped = stage.run()?;
+        let mapped = match (show, &epochs) {
+            (Some(show), Some(epochs)) => {
+                let (chunks, block_bytes) = (Arc::clone(&chunks), shares.block_bytes);
+                let stored = Stored { scratch: Arc::clone(&scratch), chunks, block_bytes };
+                let (plan, partial, failure) = (&plan, &partial, &failure);
+                let chunks = &stored.chunks.clone();
+                let shows = ShowStage {
+                    job,
+                    core,
+                    plan,
+                    chunks,
+                    partial,
+                    epochs,
+                    failure,
+                    stored,
+                    options,
+                };
+                shows.during(show, || stage.run())?
+            }
+            _ => stage.run()?,
+        };
         if let Some(saving) = &saving {
             let MapTotals { bytes, splits, pairs: emitted, .. } = mapped.0;
             let figures = Figures { bytes, splits, emitted };
@@ -109,6 +140,7 @@ pub(crate) fn run<J: Job, K: Kind>(
             failure: &failure,
             order: options.order,
             top: options.top,
+            keeps: false,
         };
         stage.run()
     })?;
@@ -125,6 +157,7 @@ pub(crate) fn run<J: Job, K: Kind>(
         };
         stage.run(reduced.ranges)
     })?;
+    drop(epochs);
     let pointed_at = PointedAt { _long_keys: reduced.long_keys, _values: partial.take_values() };
     drop(partial);
 

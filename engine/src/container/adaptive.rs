@@ -15,7 +15,7 @@ use crate::error::{MemoryError, Result};
 use crate::job::{Emit, Job};
 use crate::key::Key;
 use crate::memory::ChunkPool;
-use crate::partial::Outlet;
+use crate::partial::{Outlet, Partial};
 use crate::sizing::TableLimits;
 use crate::split::Split;
 use std::ptr::NonNull;
@@ -276,6 +276,11 @@ impl<'p, J: Job> Inlet<'p, J> for AdaptiveEmitter<'p, J> {
     fn hand_over(&mut self) -> Result<(), MemoryError> {
         self.array.as_mut().map_or(Ok(()), Inlet::hand_over)?;
         self.batched.hand_over()
+    }
+
+    fn redirect(&mut self, partial: &'p Partial<<J::Combine as Aggregate>::Accumulator>) {
+        self.array.iter_mut().for_each(|array| array.redirect(partial));
+        self.batched.redirect(partial);
     }
 
     fn emitted(&self) -> u64 {

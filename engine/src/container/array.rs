@@ -10,7 +10,7 @@ use crate::error::{Error, MemoryError, Result};
 use crate::job::{Emit, Job};
 use crate::key::Key;
 use crate::memory::{BlockPool, ValueStore};
-use crate::partial::Outlet;
+use crate::partial::{Outlet, Partial};
 use crate::split::Split;
 use crate::timeline;
 use std::ptr::NonNull;
@@ -142,6 +142,10 @@ impl<'p, J: Job> Inlet<'p, J> for ArrayEmitter<'p, J> {
         self.outlet.keep_values(&mut self.store);
         self.handed_over += HandedOver { pairs: used as u64, busy: handing_over.end() };
         Ok(())
+    }
+
+    fn redirect(&mut self, partial: &'p Partial<Accumulator<J>>) {
+        self.outlet = self.outlet.to(partial);
     }
 
     fn emitted(&self) -> u64 {

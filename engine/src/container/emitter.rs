@@ -12,7 +12,7 @@ use crate::aggregate::Aggregate;
 use crate::error::{MemoryError, Result};
 use crate::job::{Emit, Job};
 use crate::key::{Key, KeyForm};
-use crate::partial::Outlet;
+use crate::partial::{Outlet, Partial};
 use crate::split::Split;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -222,6 +222,10 @@ impl<'p, J: Job, B: Batched<J::Combine>> Inlet<'p, J> for BatchEmitter<'p, J, B>
 
     fn hand_over(&mut self) -> Result<(), MemoryError> {
         self.container.hand_over(&self.outlet)
+    }
+
+    fn redirect(&mut self, partial: &'p Partial<Accumulator<J>>) {
+        self.outlet = self.outlet.to(partial);
     }
 
     fn emitted(&self) -> u64 {

@@ -36,7 +36,7 @@ use crate::aggregate::Aggregate;
 use crate::error::{MemoryError, Result};
 use crate::job::{Emit, Job};
 use crate::memory::ChunkPool;
-use crate::partial::Outlet;
+use crate::partial::{Outlet, Partial};
 use crate::sizing::TableLimits;
 use crate::split::Split;
 use std::ops::AddAssign;
@@ -96,7 +96,7 @@ macro_rules! named {
                 input: $crate::input::Input,
                 options: &$crate::options::Options,
             ) -> $crate::error::Result<$crate::output::Output<J>> {
-                $crate::run::run::<J, $name>(engine.core(), job, input, options)
+                $crate::run::run::<J, $name>(engine.core(), job, input, options, None)
             }
         }
 
@@ -149,6 +149,9 @@ pub(crate) trait Inlet<'p, J: Job>: Sized + Send {
 
     /// Hands all pairs over.
     fn hand_over(&mut self) -> Result<(), MemoryError>;
+
+    /// Hands over to another partial from now on. The container is empty.
+    fn redirect(&mut self, partial: &'p Partial<<J::Combine as Aggregate>::Accumulator>);
 
     /// Pairs emitted so far.
     fn emitted(&self) -> u64;

@@ -20,6 +20,7 @@ use crate::partial::Partial;
 use crate::plan::{Packed, Part, Plan, Ranged};
 use crate::progress::Progress;
 use crate::schedule::{Cursor, HandOut, PerWorker, Placement, Pool, Step};
+use crate::show::Epochs;
 use crate::sizing::{TableLimits, Units};
 use crate::state::{ALL_FILES, Ranges, Saving};
 use spread::Homecoming;
@@ -48,6 +49,8 @@ pub(crate) struct MapStage<'r, J: Job, K: Kind> {
     pub(crate) key_range: Option<KeyRange>,
     /// Where partials are saved, if they are.
     pub(crate) saving: Option<&'r Saving<J::Combine>>,
+    /// Where pairs go while shows are made, instead of the partial.
+    pub(crate) epochs: Option<&'r Epochs<'r, <J::Combine as Aggregate>::Accumulator>>,
     /// The container that workers use.
     pub(crate) kind: PhantomData<K>,
 }
@@ -147,7 +150,9 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
             Some(number) => self.step(index, number, workers, |worker| {
                 worker.restore(saving, &snapshots[number as usize])
             }),
-        })
+        })?;
+        self.epochs.iter().for_each(|epochs| epochs.restored(saving.found_figures().bytes));
+        Ok(())
     }
 
     fn map_ranged(
@@ -191,21 +196,25 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
         workers: &PerWorker<Worker<'r, J, K>>,
         reading: &mut Reading,
     ) -> Result<()> {
+        let in_order = self.epochs.is_some_and(Epochs::in_order);
+        let flat = in_order.then(|| Placement::flat(self.pool.workers()));
+        let placement = flat.as_ref().unwrap_or(self.placement);
         let mut start = 0;
         let tiles = ends.iter().map(|&end| std::mem::replace(&mut start, end)..end);
         let hand_out = match self.covered(ranged) {
-            None => HandOut::of(tiles, self.placement),
+            None => HandOut::of(tiles, placement),
             Some(covered) => HandOut::of(
                 tiles.flat_map(|tile| {
                     let gaps = covered.gaps(first + tile.start..first + tile.end);
                     gaps.map(|gap| gap.start - first..gap.end - first)
                 }),
-                self.placement,
+                placement,
             ),
         };
         let (blocks, count) = (self.chunks.blocks(), self.pool.workers());
         let feed =
             Feed::new(ranged, &self.plan.cut, hand_out, first, &reading.units, blocks, count);
+        let feed = if in_order { feed.ascending() } else { feed };
         let homecoming = Homecoming::new(count);
         let step = |index| match feed.next(index) {
             _ if self.failure.stops() => Step::Done,
@@ -225,6 +234,7 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
                 step
             }
         };
+        let step = |index| self.settle(index, workers, step(index));
         let ahead = self.pool.run(step, || feed.oversee(self.failure, self.pool));
         reading.ahead.add(ahead);
         reading.spread.add(feed.hand_out(), homecoming);
@@ -248,11 +258,12 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
         let supply =
             Supply::new(packed, &plan.cut, blocks, &plan.tally, count, plan.unit_bytes, &wake);
         self.serve(|index| {
-            supply.step(self.failure, STAGE, |block, ingest| {
+            let step = supply.step(self.failure, STAGE, |block, ingest| {
                 self.step(index, block.number, workers, |worker| {
                     worker.map_unpacked(block, packed, before, ingest)
                 })
-            })
+            });
+            self.settle(index, workers, step)
         })?;
         Ok(supply.bytes())
     }
@@ -287,6 +298,7 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
             let wake = || self.pool.wake();
             guard(stage, || read_stream(stream, &plan.cut, &queue, &plan.tally, &stopped, &wake))
         };
+        let step = |index| self.settle(index, workers, step(index));
         let read = self.pool.run(step, read);
         // A failure of the workers stops the reader; it comes first.
         self.failure.check()?;
@@ -307,6 +319,20 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
     fn serve(&self, step: impl Fn(usize) -> Step + Sync) -> Result<()> {
         self.pool.run(|index| if self.failure.stops() { Step::Done } else { step(index) }, || ());
         self.failure.check()
+    }
+
+    /// What a step came to. A worker that has nothing to do leaves its epoch when it is called out of it;
+    /// one that will have nothing more leaves it in any case.
+    fn settle(&'r self, index: usize, workers: &PerWorker<Worker<'r, J, K>>, step: Step) -> Step {
+        let leaves = self.epochs.is_some_and(|epochs| match step {
+            Step::More => false,
+            Step::Idle => epochs.calls_out(index),
+            Step::Done => epochs.has(index) && !self.failure.stops(),
+        });
+        if leaves {
+            self.step(index, u64::MAX, workers, Worker::hand_over);
+        }
+        step
     }
 
     /// Work number `at` of the input, done with a worker's own things.

@@ -1,6 +1,7 @@
 //! One worker of the map stage: its reader, its emitter with its tables, its folder, and what it did.
 
 use super::{Before, MapStage, MapTotals, numbered};
+use crate::aggregate::Aggregate;
 use crate::bad::BadRecords;
 use crate::codec::Unpacked;
 use crate::container::{Inlet, Kind, Making};
@@ -10,8 +11,9 @@ use crate::ingest::{Block, Buffer, Feed, Load, Reader, SplitBuffer, Waits};
 use crate::job::Job;
 use crate::memory::ValueStore;
 use crate::origin::{Origin, OriginKind};
-use crate::partial::{Folder, Outlet, PARTITIONS, Spiller};
+use crate::partial::{Folder, Outlet, PARTITIONS, Partial, Spiller};
 use crate::plan::{Packed, Ranged};
+use crate::show::Seat;
 use crate::split::Split;
 use crate::state::{ALL_FILES, Figures, Mapped, Saving, Snapshot};
 use crate::timeline;
@@ -51,6 +53,8 @@ struct Mapper<'r, J: Job, K: Kind> {
     bad: BadRecords,
     /// Pairs that went into the partial from snapshots.
     restored: u64,
+    /// Its place in the epochs, if shows are made.
+    seat: Option<Seat<'r, <J::Combine as Aggregate>::Accumulator>>,
     /// Pairs handed over when partitions were last looked at.
     handed_over_seen: u64,
     folder: Option<Folder<J::Combine>>,
@@ -81,6 +85,7 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
             tile: None,
             bad: stage.bad.alike(),
             restored: 0,
+            seat: stage.epochs.map(|epochs| Seat::new(epochs, index)),
             handed_over_seen: 0,
             folder: None,
             spiller: None,
@@ -109,6 +114,7 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
         before: Before,
     ) -> Result<()> {
         self.mapper.enter_tile(ranged, splits.start)?;
+        self.mapper.take_seat(ranged.number, splits.start)?;
         let stage = self.mapper.stage;
         let reader = match &mut self.reader {
             Some(reader) => reader,
@@ -129,6 +135,7 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
         before: Before,
     ) -> Result<()> {
         self.mapper.enter_tile(ranged, load.splits.start)?;
+        self.mapper.take_seat(ranged.number, load.splits.start)?;
         self.mapper.map_splits(ranged, &load.splits, &mut load.bytes, before)?;
         self.finish_splits(ranged, load.splits.clone())
     }
@@ -140,8 +147,7 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
         self.count(bytes, count);
         let (part, file) = (ranged.number, ALL_FILES);
         self.mapper.save(|| Mapped { part, file, range: splits, bytes, splits: count })?;
-        self.mapper.compress()?;
-        self.mapper.spill()
+        self.mapper.finish(bytes, count)
     }
 
     /// Takes in the pairs of a snapshot, and what it says of the work they stand for.
@@ -172,11 +178,11 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
     ) -> Result<()> {
         let kind = OriginKind::Stream { name, newlines: block.newlines };
         let (origin, file) = (Origin { part, kind }, numbered(before.files, 0)?);
-        let part = Part { records: 0..block.len, origin, offset: block.offset, file };
-        self.mapper.map(&mut block.buffer, part, numbered(before.splits, block.number)?)?;
+        let records = Part { records: 0..block.len, origin, offset: block.offset, file };
+        self.mapper.take_seat(part, block.number)?;
+        self.mapper.map(&mut block.buffer, records, numbered(before.splits, block.number)?)?;
         self.count(block.len as u64, 1);
-        self.mapper.compress()?;
-        self.mapper.spill()
+        self.mapper.finish(block.len as u64, 1)
     }
 
     /// Maps a block of a compressed file, which was waited for or decompressed for so long.
@@ -191,6 +197,7 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
         let file = numbered(before.files, block.file as u64)?;
         let number = numbered(before.splits, block.number)?;
         let all = block.offset..block.offset + block.records.len() as u64;
+        self.mapper.take_seat(packed.number, block.number)?;
         self.totals.ingest += ingest;
         self.mapper.stage.progress.add_bytes(block.compressed);
         // What was mapped before this run began and ended at records' ends.
@@ -206,14 +213,12 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
             let (part, file) = (packed.number, block.file as u64);
             self.mapper.save(|| Mapped { part, file, range, bytes, splits: 1 })?;
         }
-        self.mapper.compress()?;
-        self.mapper.spill()
+        self.mapper.finish(block.compressed, 1)
     }
 
-    /// Hands over what is left.
+    /// Hands over what is left, and leaves the epoch if in one.
     pub(super) fn hand_over(&mut self) -> Result<()> {
-        self.mapper.emitter.hand_over()?;
-        self.mapper.spill()
+        self.mapper.hand_over()
     }
 
     /// Hands over, at the end of the stage.
@@ -231,7 +236,7 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
     }
 }
 
-impl<J: Job, K: Kind> Mapper<'_, J, K> {
+impl<'r, J: Job, K: Kind> Mapper<'r, J, K> {
     /// Maps what was read of splits, which count as the first of them.
     fn map_splits(
         &mut self,
@@ -278,6 +283,30 @@ impl<J: Job, K: Kind> Mapper<'_, J, K> {
             },
         );
         mapped.inspect_err(|_| self.emitter.abandon_split())
+    }
+
+    /// What follows work on so many bytes and splits.
+    fn finish(&mut self, bytes: u64, splits: u64) -> Result<()> {
+        self.compress()?;
+        self.spill()?;
+        let Some(seat) = &mut self.seat else { return Ok(()) };
+        if seat.mapped(bytes, splits) {
+            self.stage.pool.wake();
+        }
+        if seat.is_called_out() { self.hand_over() } else { Ok(()) }
+    }
+
+    /// Before a split is mapped: enters its epoch, if shows are made.
+    fn take_seat(&mut self, part: usize, split: u64) -> Result<()> {
+        if self.seat.as_ref().is_some_and(|seat| seat.ends_before((part, split))) {
+            self.hand_over()?;
+        }
+        if let Some(seat) = &mut self.seat
+            && let Some(partial) = seat.enter((part, split))
+        {
+            self.emitter.redirect(partial);
+        }
+        Ok(())
     }
 
     /// What of a decompressed file's bytes no run before this one has mapped.
@@ -351,6 +380,22 @@ impl<J: Job, K: Kind> Mapper<'_, J, K> {
         Ok(())
     }
 
+    /// Where pairs are handed over to.
+    fn partial(&self) -> &'r Partial<<J::Combine as Aggregate>::Accumulator> {
+        self.seat.as_ref().and_then(Seat::partial).unwrap_or(self.stage.partial)
+    }
+
+    /// Hands over all there is, and leaves the epoch if shows are made.
+    fn hand_over(&mut self) -> Result<()> {
+        if self.seat.as_ref().is_some_and(|seat| seat.partial().is_none()) {
+            return Ok(());
+        }
+        self.emitter.hand_over()?;
+        self.spill()?;
+        self.seat.iter_mut().for_each(Seat::leave);
+        Ok(())
+    }
+
     /// Folds the partitions that have doubled since they were last folded, if enough was handed over
     /// since the last look.
     fn compress(&mut self) -> Result<()> {
@@ -360,9 +405,9 @@ impl<J: Job, K: Kind> Mapper<'_, J, K> {
         }
         self.handed_over_seen = handed_over;
         let folding = timeline::begin(timeline::Kind::Compress);
-        let (partial, workers) = (self.stage.partial, self.stage.pool.workers());
+        let (partial, workers) = (self.partial(), self.stage.pool.workers());
         let first = self.index * PARTITIONS / workers;
-        let mut held = 0;
+        let mut held = self.seat.as_ref().map_or(0, Seat::kept_pairs);
         for number in 0..PARTITIONS {
             let mut partition = partial.partition((first + number) % PARTITIONS);
             if partition.fold_is_due() {
@@ -381,7 +426,7 @@ impl<J: Job, K: Kind> Mapper<'_, J, K> {
 
     /// Spills if pairs have passed their share of memory.
     fn spill(&mut self) -> Result<()> {
-        let (partial, chunks) = (self.stage.partial, self.stage.chunks);
+        let (partial, chunks) = (self.partial(), self.stage.chunks);
         let Some(spill) = partial.spill().filter(|spill| spill.is_due(chunks)) else {
             return Ok(());
         };

@@ -1,10 +1,12 @@
 //! The answer of a job: pairs in order, held until they are written, looked at or dropped. What memory
 //! had no room for is on disk, and streams.
 
+mod answers;
 mod file;
 mod turns;
 mod write;
 
+pub use answers::Answers;
 pub use file::AtomicFile;
 pub(crate) use turns::{Turn, Turns};
 
@@ -15,7 +17,7 @@ use crate::job::Job;
 use crate::key::Key;
 use crate::memory::{ByteArena, ChunkPool, KeptValues};
 use crate::merge::Piece;
-use crate::partial::{Answers, PairRef, RunReader, read_run};
+use crate::partial::{self, PairRef, RunReader};
 use crate::plan::FileNames;
 use crate::stats::Stats;
 use crate::storage::Scratch;
@@ -108,14 +110,7 @@ impl<J: Job> Output<J> {
         &self,
     ) -> Result<impl Iterator<Item = (<J::Key as Key>::Borrowed<'_>, Answer<'_, J>)>, MemoryError>
     {
-        let held = self.pieces.iter().map(|piece| match piece {
-            Piece::Held(held) => Ok(held),
-            Piece::Stored(_) => Err(MemoryError::OnDisk { pairs: self.len }),
-        });
-        let held: Vec<_> = held.collect::<Result<_, _>>()?;
-        Ok(held.into_iter().flat_map(|held| {
-            (0..held.pairs.len()).map(|place| show::<J>(held.pairs.get(held.number_at(place))))
-        }))
+        self.answers().iter()
     }
 
     /// Shows the pairs in order, whether they are in memory or on disk.
@@ -126,35 +121,22 @@ impl<J: Job> Output<J> {
         &self,
         mut see: impl FnMut(<J::Key as Key>::Borrowed<'_>, Answer<'_, J>),
     ) -> Result<()> {
-        let mut reader = None;
-        for piece in &self.pieces {
-            match piece {
-                Piece::Held(held) => (0..held.pairs.len()).for_each(|place| {
-                    let (key, answer) = show::<J>(held.pairs.get(held.number_at(place)));
-                    see(key, answer);
-                }),
-                Piece::Stored(run) => {
-                    read_run(self.reader(&mut reader)?, run.number, &run.extents, |pair| {
-                        let (key, answer) = show::<J>(pair);
-                        see(key, answer);
-                        Ok(())
-                    })?;
-                }
-            }
-        }
-        Ok(())
+        self.answers().for_each(|key, answer| {
+            see(key, answer);
+            Ok(())
+        })
+    }
+
+    fn answers(&self) -> Answers<'_, J> {
+        Answers::new(&self.pieces, &self.stored, &self.files)
     }
 
     /// The reader of pieces on disk, made when it is first needed.
     fn reader<'r>(
         &self,
-        reader: &'r mut Option<RunReader<Answers<J::Combine>>>,
-    ) -> Result<&'r mut RunReader<Answers<J::Combine>>> {
-        let Stored { scratch, chunks, block_bytes } = &self.stored;
-        match reader {
-            Some(reader) => Ok(reader),
-            none => Ok(none.insert(RunReader::new(scratch, chunks, *block_bytes)?)),
-        }
+        reader: &'r mut Option<RunReader<partial::Answers<J::Combine>>>,
+    ) -> Result<&'r mut RunReader<partial::Answers<J::Combine>>> {
+        self.stored.reader::<J>(reader)
     }
 }
 

@@ -113,6 +113,22 @@ impl<C: Aggregate> Folder<C> {
         Ok(())
     }
 
+    /// Shows a partition's pairs, one per key, to `taker`, and leaves them folded where they are: what
+    /// the taker keeps of them points there.
+    pub(crate) fn show<T: Taker<C::Accumulator>>(
+        &mut self,
+        partition: &mut Partition<C::Accumulator>,
+        taker: &mut T,
+    ) -> Result<(), T::Error> {
+        if partition.may_repeat() {
+            self.compress(partition)?;
+        }
+        let pairs = &partition.pairs;
+        pairs.short.iter().try_for_each(|entry| taker.take(entry))?;
+        pairs.medium.iter().try_for_each(|entry| taker.take(entry))?;
+        pairs.long.iter().try_for_each(|entry| taker.take(entry))
+    }
+
     /// Folds `pairs` into `taker` and leaves `pairs` empty. The chunks of a class are free again
     /// before its folded pairs are taken.
     fn fold<const CANONICAL: bool, T: Taker<C::Accumulator>>(

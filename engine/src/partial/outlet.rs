@@ -35,6 +35,11 @@ impl<'p, V: Copy> Outlet<'p, V> {
         Outlet { partial, witness: None }
     }
 
+    /// The way to another partial, which the same witness sees.
+    pub(crate) fn to(self, partial: &'p Partial<V>) -> Outlet<'p, V> {
+        Outlet { partial, ..self }
+    }
+
     /// Such that `witness`, which is this worker's alone, sees each pair.
     pub(crate) fn seen_by(self, witness: &'p Mutex<dyn Witness<V> + 'p>) -> Outlet<'p, V> {
         Outlet { witness: Some(witness), ..self }

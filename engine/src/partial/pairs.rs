@@ -77,6 +77,19 @@ impl<V: Copy> Pairs<V> {
         }
     }
 
+    /// Moves the pairs of another list behind these.
+    pub(super) fn append(&mut self, other: &mut Pairs<V>) -> Result<(), MemoryError> {
+        if self.len() == 0 {
+            std::mem::swap(self, other);
+            return Ok(());
+        }
+        other.short.slices().try_for_each(|entries| self.short.extend(entries))?;
+        other.medium.slices().try_for_each(|entries| self.medium.extend(entries))?;
+        other.long.iter().try_for_each(|entry| self.put(entry))?;
+        other.clear();
+        Ok(())
+    }
+
     /// The pair of a number below `len`.
     #[inline]
     pub(crate) fn get(&self, number: usize) -> PairRef<'_, V> {

@@ -59,6 +59,17 @@ impl<V: Copy> Partition<V> {
         self.may_repeat() && self.pairs.len() >= self.fold_at
     }
 
+    /// Moves all that another partition holds behind what this one does.
+    pub(super) fn take_in(&mut self, other: &mut Partition<V>) -> Result<(), MemoryError> {
+        self.pairs.append(&mut other.pairs)?;
+        self.segments += other.segments;
+        (other.segments, other.fold_at) = (0, FOLD_LEAST);
+        let runs = other.runs.runs_mut().drain(..);
+        // They are as new as any here, however often they were joined.
+        runs.for_each(|run| self.runs.push(Run { level: 0, ..run }));
+        Ok(())
+    }
+
     /// Says that all pairs went into a run.
     pub(super) fn spilled(&mut self, run: Run) {
         (self.segments, self.fold_at) = (0, FOLD_LEAST);

@@ -100,6 +100,27 @@ impl Spill {
         memory.cover(*total)
     }
 
+    /// Counts no more what it took to know where a run lay.
+    pub(crate) fn forget(&self, run: &Run) {
+        let (total, _) = &mut *self.index.lock().unwrap_or_else(PoisonError::into_inner);
+        *total = total.saturating_sub(run.index_bytes());
+    }
+
+    /// Counts what it takes to know where runs lie, instead of another that counted them.
+    pub(super) fn take_over(&self, other: &Spill, runs: &[Run]) -> Result<(), MemoryError> {
+        if runs.is_empty() {
+            return Ok(());
+        }
+        self.began.store(true, Ordering::Relaxed);
+        let bytes = runs.iter().map(Run::index_bytes).sum::<usize>();
+        let (total, memory) = &mut *other.index.lock().unwrap_or_else(PoisonError::into_inner);
+        *total = total.saturating_sub(bytes);
+        memory.fit(*total)?;
+        let (total, memory) = &mut *self.index.lock().unwrap_or_else(PoisonError::into_inner);
+        *total += bytes;
+        memory.cover(*total)
+    }
+
     /// Whether anything was spilled.
     pub(crate) fn began(&self) -> bool {
         self.began.load(Ordering::Relaxed)

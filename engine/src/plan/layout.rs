@@ -112,6 +112,12 @@ impl Layout {
         behind.chain((!self.tiles.is_empty()).then_some(self.splits))
     }
 
+    /// Bytes of each tile, in order, and the first split behind it.
+    pub(crate) fn tile_bytes(&self) -> impl Iterator<Item = (u64, u64)> {
+        let bytes = self.tiles.iter().map(|tile| tile.bytes.end - tile.bytes.start);
+        bytes.zip(self.tile_ends())
+    }
+
     /// The extents of splits that follow each other in one tile, in order. Costs a binary search and
     /// no memory.
     pub(crate) fn extents(&self, splits: Range<u64>) -> impl Iterator<Item = Extent> {

@@ -158,6 +158,32 @@ impl Plan {
         FileNames { names: names.collect(), _counted: counted }
     }
 
+    /// Whether the input's length is known: not of a stream.
+    pub(crate) fn is_of_known_length(&self) -> bool {
+        !self.parts.iter().any(|part| matches!(part, Part::Stream(_)))
+    }
+
+    /// The path of a file by its number in the whole input.
+    pub(crate) fn name(&self, number: u32) -> Option<PathBuf> {
+        let mut number = number as usize;
+        for part in &self.parts {
+            let material = match part {
+                Part::Ranged(ranged) => &ranged.material,
+                Part::Packed(packed) => &packed.material,
+                Part::Stream(stream) if number == 0 => return Some(stream.name.clone()),
+                Part::Stream(_) => {
+                    number -= 1;
+                    continue;
+                }
+            };
+            if number < material.files() {
+                return Some(material.path(number));
+            }
+            number -= material.files();
+        }
+        None
+    }
+
     fn ranged(&self) -> impl Iterator<Item = &Ranged> {
         self.parts.iter().filter_map(|part| match part {
             Part::Ranged(ranged) => Some(&**ranged),

@@ -47,6 +47,8 @@ pub(crate) struct ReduceStage<'r, J: Job> {
     pub(crate) failure: &'r Failure,
     pub(crate) order: Order,
     pub(crate) top: Option<usize>,
+    /// Whether the partial stays, for more pairs are to come: what is reduced may point into it.
+    pub(crate) keeps: bool,
 }
 
 /// The answer's pairs, one per key.
@@ -154,31 +156,42 @@ impl<'r, J: Job> ReduceStage<'r, J> {
         let mut totals = ReduceTotals::default();
         let pairs = (0..PARTITIONS).map(|number| {
             let mut partition = self.partial.partition(number);
-            let pairs = std::mem::replace(&mut partition.pairs, Pairs::new(self.chunks));
+            let pairs = &partition.pairs;
             totals.keys += pairs.len() as u64;
             totals.key_bytes += pairs.iter().map(|pair| pair.key.len() as u64).sum::<u64>();
-            Ok(Range::Held { pairs: Box::new(self.finished(pairs)?), shared_prefix: 0 })
+            let pairs = if self.keeps {
+                self.finished_copies(pairs)?
+            } else {
+                let pairs = std::mem::replace(&mut partition.pairs, Pairs::new(self.chunks));
+                self.finished(pairs)?
+            };
+            Ok(Range::Held { pairs: Box::new(pairs), shared_prefix: 0 })
         });
         let ranges = pairs.collect::<Result<_>>()?;
         Ok(Reduced { ranges, long_keys: Vec::new(), totals })
     }
 
     /// The answers of pairs that are complete: the pairs themselves, for most aggregates.
-    fn finished(&self, pairs: Pairs<Accumulator<J>>) -> Result<Pairs<Value<J>>> {
+    fn finished(&self, pairs: Pairs<Accumulator<J>>) -> Result<Pairs<Value<J>>, MemoryError> {
         let mut pairs = Some(pairs);
         if !J::Combine::REDUCES
             && let Some(same) = (&mut pairs as &mut dyn Any).downcast_mut()
         {
             return Ok(Option::take(same).unwrap_or_else(|| Pairs::new(self.chunks)));
         }
-        let mut finished = Pairs::new(self.chunks);
-        if let Some(pairs) = pairs {
-            let put = &mut finished;
-            pairs.short.iter().try_for_each(|entry| put.put(&reduced::<J::Combine, _>(entry)))?;
-            pairs.medium.iter().try_for_each(|entry| put.put(&reduced::<J::Combine, _>(entry)))?;
-            pairs.long.iter().try_for_each(|entry| put.put(&reduced::<J::Combine, _>(entry)))?;
-        }
-        Ok(finished)
+        pairs.map_or_else(|| Ok(Pairs::new(self.chunks)), |pairs| self.finished_copies(&pairs))
+    }
+
+    /// As `finished`, of pairs that stay.
+    fn finished_copies(
+        &self,
+        pairs: &Pairs<Accumulator<J>>,
+    ) -> Result<Pairs<Value<J>>, MemoryError> {
+        let mut put = Pairs::new(self.chunks);
+        pairs.short.iter().try_for_each(|entry| put.put(&reduced::<J::Combine, _>(entry)))?;
+        pairs.medium.iter().try_for_each(|entry| put.put(&reduced::<J::Combine, _>(entry)))?;
+        pairs.long.iter().try_for_each(|entry| put.put(&reduced::<J::Combine, _>(entry)))?;
+        Ok(put)
     }
 
     /// Spills what is in memory still, so that all of the partial is in runs.
@@ -239,7 +252,7 @@ impl<'r, J: Job> ReduceStage<'r, J> {
             };
             workers.with(index, make, |worker: &mut Merging<J, RunWriter<Answers<J::Combine>>>| {
                 worker.taker.taker.begin(number);
-                merge(spill, partition, &mut worker.folder, &mut worker.taker)?;
+                merge(spill, partition, &mut worker.folder, &mut worker.taker, self.keeps)?;
                 let run = worker.taker.taker.finish()?;
                 spill.note(&run, &[])?;
                 *runs[number].lock().unwrap_or_else(PoisonError::into_inner) = run;
@@ -265,7 +278,12 @@ impl<'r, J: Job> ReduceStage<'r, J> {
                 Ok(Worker { folder: Folder::new(self.chunks)?, taker })
             };
             workers.with(index, make, |worker: &mut Folding<J, T>| {
-                worker.folder.reduce(partition, &mut worker.taker).map_err(Into::into)
+                let Worker { folder, taker } = worker;
+                let reduced = match self.keeps {
+                    true => folder.show(partition, taker),
+                    false => folder.reduce(partition, taker),
+                };
+                reduced.map_err(Into::into)
             })
         })?;
         Ok(workers.into_values().collect())
@@ -284,7 +302,7 @@ impl<'r, J: Job> ReduceStage<'r, J> {
                 Ok(Worker { folder: spill.merger(self.chunks), taker })
             };
             workers.with(index, make, |worker: &mut Merging<J, T>| {
-                merge(spill, partition, &mut worker.folder, &mut worker.taker)
+                merge(spill, partition, &mut worker.folder, &mut worker.taker, self.keeps)
             })
         })?;
         Ok(workers.into_values().collect())
@@ -317,15 +335,20 @@ impl<'r, J: Job> ReduceStage<'r, J> {
 
 const STAGE: &str = "the reduce stage";
 
-/// Hands a partition's pairs from its runs to `taker`, and gives their space back.
+/// Hands a partition's pairs from its runs to `taker`, and gives their space back unless they are kept.
 fn merge<C: Aggregate, T: Taker<C::Accumulator, Error = Error>>(
     spill: &Spill,
     partition: &mut Partition<C::Accumulator>,
     merger: &mut Merger<C>,
     taker: &mut T,
+    keeps: bool,
 ) -> Result<()> {
     let mut runs = std::mem::take(partition.runs.runs_mut());
     merger.merge(&mut runs, taker)?;
+    if keeps {
+        *partition.runs.runs_mut() = runs;
+        return Ok(());
+    }
     Ok(runs.iter().try_for_each(|run| spill.scratch().free(&run.extents))?)
 }
 

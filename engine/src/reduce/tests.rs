@@ -113,7 +113,8 @@ fn try_answer(
     }
     let (failure, pool, chunks) = (Failure::new(&Cancel::new()), &pool, &chunks);
     let (job, failure) = (&Sums, &failure);
-    let stage = ReduceStage { job, pool, chunks, partial: &partial, failure, order, top };
+    let stage =
+        ReduceStage { job, pool, chunks, partial: &partial, failure, order, top, keeps: false };
     let reduced = stage.run()?;
     assert_eq!(reduced.totals.keys, WORDS);
     let stage = MergeStage { job, pool, chunks, failure, order, spill: partial.spill() };

@@ -70,11 +70,7 @@ impl Pool {
         workers: usize,
         pin: impl Fn(usize) + Send + Clone + 'static,
     ) -> std::io::Result<Pool> {
-        let shared = Arc::new(Shared {
-            state: Mutex::new(State::default()),
-            work: Condvar::new(),
-            finished: Condvar::new(),
-        });
+        let shared = Arc::new(Shared::new());
         let mut pool = Pool { shared, workers, threads: Vec::with_capacity(workers) };
         for worker in 0..workers {
             let (shared, pin) = (Arc::clone(&pool.shared), pin.clone());
@@ -92,6 +88,12 @@ impl Pool {
         Ok(pool)
     }
 
+    /// A pool without threads: its one worker is whoever calls [`run`](Pool::run). For stages that never
+    /// wait.
+    pub(crate) fn of_caller() -> Pool {
+        Pool { shared: Arc::new(Shared::new()), workers: 1, threads: Vec::new() }
+    }
+
     pub(crate) fn workers(&self) -> usize {
         self.workers
     }
@@ -107,6 +109,10 @@ impl Pool {
         step: impl Fn(usize) -> Step + Sync,
         meanwhile: impl FnOnce() -> R,
     ) -> R {
+        if self.threads.is_empty() {
+            while step(0) != Step::Done {}
+            return meanwhile();
+        }
         let context = Context::here();
         let step = |worker| {
             let _entered = context.enter();
@@ -148,6 +154,14 @@ impl Drop for Pool {
 }
 
 impl Shared {
+    fn new() -> Shared {
+        Shared {
+            state: Mutex::new(State::default()),
+            work: Condvar::new(),
+            finished: Condvar::new(),
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         match self.state.lock() {
             Ok(state) => state,

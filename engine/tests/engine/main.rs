@@ -11,6 +11,7 @@ mod support;
 
 mod a_job_compares_its_own_pairs;
 mod all_values_come_in_the_order_of_the_input;
+mod answers_are_shown_while_a_job_runs;
 mod answers_are_the_same_in_every_shape;
 mod bad_input_is_named;
 mod bad_options_are_named;

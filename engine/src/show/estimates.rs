@@ -1,0 +1,205 @@
+//! What counts and sums will come to: each show's figures scaled to the whole input, with a confidence
+//! interval.
+//!
+//! # Method
+//! The ratio estimator for a sample of clusters, with the finite population correction (Cochran,
+//! Sampling Techniques, 3rd edition, 1977, sections 2.11, 6.3 and 6.4). A cluster is the input between two shows of
+//! a key: `x` its bytes, `y` what the key gained in it. With `R = sum y / sum x` over the `n` clusters
+//! seen, `X` the bytes of the whole input and `f` the part of it that was seen, the estimate is `R X`,
+//! and its variance about
+//!
+//! ```text
+//! X^2 (1 - f) / (n m^2) * sum (y - R x)^2 / (n - 1),   m = sum x / n
+//! ```
+//!
+//! The interval is as wide on either side as the quantile of Student's t with `n - 1` degrees of freedom says.
+//! So it takes two shows of a key to have one. It holds as far as the clusters are like a random draw of the
+//! input: not where the input is sorted by what is counted.
+
+use std::collections::HashMap;
+
+/// A key that was not shown for so many shows is forgotten.
+const SHOWS_KEPT: u64 = 16;
+/// The normal distribution's quantile for 95 % inside.
+const NORMAL: f64 = 1.959_964;
+
+/// What the figure of a key is likely to come to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The figure so far, scaled to the whole input.
+    pub total: f64,
+    /// The true figure lies so far from it at most, with 95 % confidence: 0 when all was seen; `None`
+    /// until a key was shown twice.
+    pub within: Option<f64>,
+}
+
+/// Estimates of figures that add up over the input (counts, sums), from show to show. Memory is linear in
+/// the keys that are shown.
+#[derive(Debug, Default)]
+pub struct Estimates {
+    keys: HashMap<Box<[u8]>, Clusters>,
+    shows: u64,
+    bytes: f64,
+    planned: f64,
+}
+
+/// Sums over the clusters of a key.
+#[derive(Clone, Copy, Debug, Default)]
+struct Clusters {
+    count: f64,
+    /// The last show's bytes and figure: the sums of x and y.
+    bytes: f64,
+    figure: f64,
+    xx: f64,
+    xy: f64,
+    yy: f64,
+    last_shown: u64,
+}
+
+impl Estimates {
+    /// None yet.
+    pub fn new() -> Estimates {
+        Estimates::default()
+    }
+
+    /// Begins a show that has seen so many `bytes` (more than the show before) of `planned`.
+    pub fn begin(&mut self, bytes: u64, planned: u64) {
+        self.shows += 1;
+        (self.bytes, self.planned) = (bytes as f64, planned as f64);
+        let oldest = self.shows.saturating_sub(SHOWS_KEPT);
+        self.keys.retain(|_, clusters| clusters.last_shown >= oldest);
+    }
+
+    /// Takes a key's figure in the present show. Once a show for each figure; give figures of the same
+    /// answer keys of their own.
+    pub fn estimate(&mut self, key: &[u8], figure: f64) -> Estimate {
+        let clusters = match self.keys.get_mut(key) {
+            Some(clusters) => clusters,
+            None => self.keys.entry(key.into()).or_default(),
+        };
+        clusters.last_shown = self.shows;
+        clusters.add(self.bytes, figure);
+        clusters.estimate(self.planned)
+    }
+}
+
+impl Clusters {
+    fn add(&mut self, bytes: f64, figure: f64) {
+        let (x, y) = (bytes - self.bytes, figure - self.figure);
+        if x > 0.0 {
+            self.count += 1.0;
+            (self.bytes, self.figure) = (bytes, figure);
+            self.xx += x * x;
+            self.xy += x * y;
+            self.yy += y * y;
+        }
+    }
+
+    fn estimate(&self, planned: f64) -> Estimate {
+        if self.bytes <= 0.0 {
+            return Estimate { total: self.figure, within: None };
+        }
+        let ratio = self.figure / self.bytes;
+        let unseen = (1.0 - self.bytes / planned).max(0.0);
+        let freedom = self.count - 1.0;
+        let is_complete = unseen == 0.0;
+        let within = (!is_complete && freedom >= 1.0).then(|| {
+            let squares = self.yy - 2.0 * ratio * self.xy + ratio * ratio * self.xx;
+            let spread = squares.max(0.0) / freedom;
+            let mean = self.bytes / self.count;
+            let variance = planned * planned * unseen / (self.count * mean * mean) * spread;
+            student(freedom) * variance.sqrt()
+        });
+        let within = within.or(is_complete.then_some(0.0));
+        Estimate { total: self.figure * (planned.max(self.bytes) / self.bytes), within }
+    }
+}
+
+/// The quantile of Student's t for 95 % inside: a series in 1 / freedom (Abramowitz and Stegun, 26.7.5),
+/// which is not for the first two.
+fn student(freedom: f64) -> f64 {
+    if freedom < 2.0 {
+        return 12.7062;
+    }
+    if freedom < 3.0 {
+        return 4.3027;
+    }
+    let z = NORMAL;
+    let (z3, z5, z7, z9) = (z.powi(3), z.powi(5), z.powi(7), z.powi(9));
+    z + (z3 + z) / (4.0 * freedom)
+        + (5.0 * z5 + 16.0 * z3 + 3.0 * z) / (96.0 * freedom.powi(2))
+        + (3.0 * z7 + 19.0 * z5 + 17.0 * z3 - 15.0 * z) / (384.0 * freedom.powi(3))
+        + (79.0 * z9 + 776.0 * z7 + 1482.0 * z5 - 1920.0 * z3 - 945.0 * z)
+            / (92_160.0 * freedom.powi(4))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_those_of_the_tables() {
+        for (freedom, expected) in
+            [(1.0, 12.706), (2.0, 4.303), (3.0, 3.182), (5.0, 2.571), (10.0, 2.228), (60.0, 2.0)]
+        {
+            let quantile = student(freedom);
+            assert!((quantile / expected - 1.0).abs() < 0.002, "{freedom}: {quantile}");
+        }
+    }
+
+    #[test]
+    fn what_is_even_is_known_at_once_and_what_is_complete_for_sure() {
+        let mut estimates = Estimates::new();
+        estimates.begin(100, 1000);
+        assert_eq!(estimates.estimate(b"a", 7.0), Estimate { total: 70.0, within: None });
+        estimates.begin(300, 1000);
+        assert_eq!(estimates.estimate(b"a", 21.0), Estimate { total: 70.0, within: Some(0.0) });
+        let new = estimates.estimate(b"b", 3.0);
+        assert_eq!(new, Estimate { total: 10.0, within: None });
+        estimates.begin(1000, 1000);
+        assert_eq!(estimates.estimate(b"a", 60.0), Estimate { total: 60.0, within: Some(0.0) });
+    }
+
+    /// Of populations drawn at random, about 95 % lie within what half of them says.
+    #[test]
+    fn intervals_hold_as_often_as_they_say() {
+        let mut state = 7_u64;
+        let mut random = || {
+            state = state.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1).rotate_left(29);
+            (state >> 40) as f64 / f64::from(1 << 24)
+        };
+        let (mut inside, trials) = (0, 2000);
+        for _ in 0..trials {
+            let clusters: Vec<(u64, f64)> = (0..40)
+                .map(|_| {
+                    let bytes = 500.0 + 1000.0 * random();
+                    (bytes as u64, bytes * (0.01 + 0.02 * random()))
+                })
+                .collect();
+            let planned: u64 = clusters.iter().map(|cluster| cluster.0).sum();
+            let truth: f64 = clusters.iter().map(|cluster| cluster.1).sum();
+            let (mut estimates, mut last) = (Estimates::new(), None);
+            let (mut bytes, mut figure) = (0, 0.0);
+            for cluster in &clusters[..20] {
+                bytes += cluster.0;
+                figure += cluster.1;
+                estimates.begin(bytes, planned);
+                last = Some(estimates.estimate(b"key", figure));
+            }
+            let Some(Estimate { total, within: Some(within) }) = last else { panic!("{last:?}") };
+            inside += usize::from((total - truth).abs() <= within);
+        }
+        let part = inside as f64 / f64::from(trials);
+        assert!((0.93..0.97).contains(&part), "{part} of intervals hold");
+    }
+
+    #[test]
+    fn keys_that_are_shown_no_more_are_forgotten() {
+        let mut estimates = Estimates::new();
+        for show in 1..100_u64 {
+            estimates.begin(show, 1000);
+            estimates.estimate(&show.to_le_bytes(), 1.0);
+        }
+        assert!(estimates.keys.len() <= SHOWS_KEPT as usize + 1);
+    }
+}

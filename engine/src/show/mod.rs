@@ -1,0 +1,181 @@
+//! Shows: a job's answers so far, while it runs (online aggregation: Ostrich, section 6.1; Hellerstein,
+//! Haas and Wang, "Online Aggregation", 1997). A show takes the pairs of the input that was mapped until
+//! now, reduces and orders them as the answer will be, and gives them to a function of the caller's.
+//!
+//! # How the others are not stopped
+//! What maps leave behind goes to the partial of an **epoch** (`epochs.rs`), the stretch of the input
+//! between two shows. When a show falls due, each worker hands its tables over at the end of what it
+//! has in hand, and takes its next work in the next epoch; one that waits for input is woken to do so.
+//! The last of them closes the epoch. Nobody adds to it any more, so a thread beside the workers
+//! (`stage.rs`) moves its pairs to the run's own partial, to which nobody else adds while maps run,
+//! and shows what that holds by the same stages that make the answer, run by that thread alone and
+//! leaving the partial as it is. It runs on the processors of the group whose worker closed the epoch, and
+//! is no worker itself, so the caller's function may take its time, and run jobs on the same engine.
+//!
+//! A show is of whole pieces of work: what it says it has seen is what it has counted, to the byte.
+//! If shows fall due faster than they are made, some are left out; nothing waits for them.
+//!
+//! # What it costs
+//! Each show costs every worker the handing over of one table, which starts again empty, and the
+//! show's thread a fold of those tables with the distinct pairs so far, and a pass over these; only the
+//! top N, if no more are wanted, are sorted.
+//!
+//! # In the order of the input
+//! Tiles end in any order, but a show in order is of a prefix of the input (the online bitmap). Splits
+//! are then handed out ascending, to all groups from one queue, and epochs end where tiles do. An epoch
+//! counts the splits that it still lacks; what comes of later ones is kept apart in epochs of their own
+//! until those before are closed. A worker hands over whenever it goes to the next epoch, so that is all
+//! it costs beside what groups would have saved.
+
+mod epochs;
+mod estimates;
+mod seat;
+mod shown;
+mod stability;
+mod stage;
+
+pub(crate) use epochs::Epochs;
+pub use estimates::{Estimate, Estimates};
+pub(crate) use seat::Seat;
+pub use shown::Shown;
+pub use stability::STABLE_KEYS_MOST;
+pub(crate) use stage::ShowStage;
+
+use crate::error::{Error, Result};
+use crate::job::Job;
+use crate::options::{Options, Order};
+use crate::plan::{Part, Plan};
+use std::fmt;
+use std::time::Duration;
+
+/// How often a show is to be made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Every {
+    /// Each time so large a part of the input was mapped, above 0 and at most 1. The input's length must
+    /// be known: a stream's is not.
+    Part(f64),
+    /// Each time so many bytes of the input were mapped, at least 1; of compressed files those that they
+    /// hold, not those that come of them.
+    Bytes(u64),
+    /// Each time so long has passed, more than none. Nothing is shown when nothing was mapped meanwhile.
+    Time(Duration),
+}
+
+/// What makes shows of a job: how often, how much of its answers, and who is shown them.
+///
+/// ```
+/// use tegula::{Emit, Engine, Every, Input, Job, Options, Order, Result, Show, Split, Sum};
+///
+/// struct Words;
+///
+/// impl Job for Words {
+///     type Key = [u8];
+///     type Combine = Sum<u64>;
+///
+///     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+///         split.fields().for_each(|word| emit.emit(word, 1));
+///         Ok(())
+///     }
+/// }
+///
+/// # fn main() -> Result<()> {
+/// let show = Show::new(Every::Part(0.1), |shown| {
+///     for (word, count) in shown.answers().iter()? {
+///         println!("{} bytes seen: {} {count}", shown.bytes, String::from_utf8_lossy(word));
+///     }
+///     Ok(())
+/// });
+/// let input = Input::bytes("to be or not to be");
+/// let show = show.top(3).order(Order::Value);
+/// let output = Engine::new()?.run_showing(&Words, input, &Options::default(), show)?;
+/// assert_eq!(output.len(), 4);
+/// # Ok(())
+/// # }
+/// ```
+pub struct Show<'s, J: Job> {
+    every: Every,
+    top: Option<usize>,
+    order: Option<Order>,
+    in_order: bool,
+    see: Box<See<'s, J>>,
+}
+
+/// What is shown a show.
+type See<'s, J> = dyn FnMut(&Shown<'_, J>) -> Result<()> + Send + 's;
+
+impl<J: Job> fmt::Debug for Show<'_, J> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Show { every, top, order, in_order, .. } = self;
+        let mut out = f.debug_struct("Show");
+        out.field("every", every).field("top", top).field("order", order);
+        out.field("in_order", in_order).finish_non_exhaustive()
+    }
+}
+
+impl<'s, J: Job> Show<'s, J> {
+    /// Shows made so often, of what the answer will have (its order, its top N), seen by a function. Shows
+    /// come one after the other, in the order of the input seen; the last, of all of it, when the map
+    /// stage has ended. The function runs on a thread of its own, beside the workers, which map on
+    /// meanwhile; it may run jobs on the same engine. An error that it returns, and a panic, fail the job.
+    pub fn new(
+        every: Every,
+        see: impl FnMut(&Shown<'_, J>) -> Result<()> + Send + 's,
+    ) -> Show<'s, J> {
+        Show { every, top: None, order: None, in_order: false, see: Box::new(see) }
+    }
+
+    /// Shows only the N pairs that come first by value. Default: as [`Options::top`].
+    pub fn top(mut self, most: impl Into<Option<usize>>) -> Show<'s, J> {
+        self.top = most.into();
+        self
+    }
+
+    /// The order of pairs in a show. Default: as [`Options::order`].
+    pub fn order(mut self, order: impl Into<Option<Order>>) -> Show<'s, J> {
+        self.order = order.into();
+        self
+    }
+
+    /// Each show is of a prefix of the input: of all records that begin in its first
+    /// [`Shown::bytes`] bytes, where tiles end ([`Options::tile_bytes`]), and of no others. Not for
+    /// streams and compressed files, of which nobody knows beforehand where tiles end.
+    pub fn in_order(mut self, in_order: bool) -> Show<'s, J> {
+        self.in_order = in_order;
+        self
+    }
+
+    pub(crate) fn is_in_order(&self) -> bool {
+        self.in_order
+    }
+
+    /// What shows are made of.
+    fn cut(&self, options: &Options) -> (Option<usize>, Order) {
+        (self.top.or(options.top), self.order.unwrap_or(options.order))
+    }
+
+    /// Whether there can be such shows of an input.
+    pub(crate) fn check(&self, plan: &Plan, is_saved: bool) -> Result<()> {
+        let refuse = |cause: &str| Err(Error::Option { option: "show", cause: cause.to_owned() });
+        let streams = plan.parts.iter().any(|part| matches!(part, Part::Stream(_)));
+        let ranged = plan.parts.iter().all(|part| matches!(part, Part::Ranged(_)));
+        match self.every {
+            Every::Part(part) if !(part > 0.0 && part <= 1.0) => {
+                refuse("a part of the input is more than 0 and at most 1 (100%)")
+            }
+            Every::Bytes(0) => refuse("0 bytes; give at least 1"),
+            Every::Time(Duration::ZERO) => refuse("no time at all; give more"),
+            Every::Part(_) if streams => refuse(
+                "the length of a stream is not known, so no part of it either; give a time or bytes",
+            ),
+            _ if self.in_order && !ranged => refuse(
+                "shows in the order of the input are of files that can be read at any offset; \
+                 leave the order, or decompress or save the input first",
+            ),
+            _ if self.in_order && is_saved => refuse(
+                "a run that is saved may go on in the middle of its input, so its shows cannot be in \
+                 the order of the input; leave the order, or the state",
+            ),
+            _ => Ok(()),
+        }
+    }
+}

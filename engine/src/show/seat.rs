@@ -1,0 +1,62 @@
+//! A worker's way through the epochs: which it is in, and when it goes on to the next.
+
+use super::Epochs;
+use super::epochs::{Place, Spot};
+use crate::partial::Partial;
+
+/// What a worker keeps of the epochs of its run.
+pub(crate) struct Seat<'r, V: Copy> {
+    epochs: &'r Epochs<'r, V>,
+    worker: usize,
+    place: Option<Place>,
+    /// Bytes mapped in the epoch.
+    bytes: u64,
+}
+
+impl<'r, V: Copy> Seat<'r, V> {
+    pub(crate) fn new(epochs: &'r Epochs<'r, V>, worker: usize) -> Seat<'r, V> {
+        Seat { epochs, worker, place: None, bytes: 0 }
+    }
+
+    /// Whether the epoch is to be left before splits from one on are mapped.
+    pub(crate) fn ends_before(&self, spot: Spot) -> bool {
+        self.place.as_ref().is_some_and(|place| spot >= place.end)
+    }
+
+    /// Enters the epoch of splits from one on, if in none; returns the partial to hand over to then.
+    pub(crate) fn enter(&mut self, spot: Spot) -> Option<&'r Partial<V>> {
+        if self.place.is_some() {
+            return None;
+        }
+        let place = self.place.insert(self.epochs.enter(self.worker, spot));
+        Some(self.epochs.partial(place.epoch))
+    }
+
+    /// Splits of the epoch were mapped. Says whether those that wait are to be woken.
+    pub(crate) fn mapped(&mut self, bytes: u64, splits: u64) -> bool {
+        self.bytes += bytes;
+        self.place.as_ref().is_some_and(|place| self.epochs.mapped(place.epoch, bytes, splits))
+    }
+
+    /// Whether the epoch is to be left now.
+    pub(crate) fn is_called_out(&self) -> bool {
+        self.epochs.calls_out(self.worker)
+    }
+
+    /// The partial of the epoch.
+    pub(crate) fn partial(&self) -> Option<&'r Partial<V>> {
+        self.place.as_ref().map(|place| self.epochs.partial(place.epoch))
+    }
+
+    /// Leaves the epoch, of which nothing is held any more.
+    pub(crate) fn leave(&mut self) {
+        if let Some(place) = self.place.take() {
+            self.epochs.leave(self.worker, place.epoch, std::mem::take(&mut self.bytes));
+        }
+    }
+
+    /// Pairs that the run's own partial holds.
+    pub(crate) fn kept_pairs(&self) -> u64 {
+        self.epochs.kept_pairs.load(std::sync::atomic::Ordering::Relaxed)
+    }
+}

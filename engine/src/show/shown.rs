@@ -1,0 +1,50 @@
+//! One show, as the caller's function sees it.
+
+use super::stability::Stability;
+use crate::job::Job;
+use crate::output::Answers;
+use std::time::Duration;
+
+/// A job's answers so far, and how far that is.
+#[non_exhaustive]
+pub struct Shown<'a, J: Job> {
+    /// The show's number, from 1.
+    pub number: u64,
+    /// Bytes of the input whose records are in the answers: those that
+    /// [`Progress`](crate::Progress) counts. Files that were compressed count as they are.
+    pub bytes: u64,
+    /// Bytes of the whole input; `None` if nobody knows (streams).
+    pub bytes_planned: Option<u64>,
+    /// Distinct keys so far, shown or not.
+    pub keys: u64,
+    /// Time since the map stage began.
+    pub elapsed: Duration,
+    /// Whether all of the input is in it: these are the job's answers.
+    pub is_last: bool,
+    pub(super) answers: Answers<'a, J>,
+    pub(super) stability: &'a Stability,
+}
+
+impl<J: Job> Shown<'_, J> {
+    /// The answers, in the order that was asked for: what a run over this part of the input would give.
+    pub fn answers(&self) -> &Answers<'_, J> {
+        &self.answers
+    }
+
+    /// The part of the input that was seen, from 0 to 1; `None` if its length is not known, before the
+    /// last show.
+    pub fn part(&self) -> Option<f64> {
+        if self.is_last {
+            return Some(1.0);
+        }
+        self.bytes_planned.map(|planned| (self.bytes as f64 / planned.max(1) as f64).min(1.0))
+    }
+
+    /// Since when the first `count` keys have been the same ones, whatever their order among
+    /// themselves: the number of bytes that the first of those shows had seen. `None` if there are not so many
+    /// keys in the show, if they are more than [`STABLE_KEYS_MOST`](crate::STABLE_KEYS_MOST), or if
+    /// the order is not by value.
+    pub fn stable_since(&self, count: usize) -> Option<u64> {
+        self.stability.since(count)
+    }
+}
