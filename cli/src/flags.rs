@@ -1,6 +1,7 @@
 //! The flags that commands share which run jobs: how to run them (all), and what to keep of an answer
 //! of pairs (those that have one).
 
+use crate::show::ShowFlags;
 use crate::size::{self, AutoSize};
 use crate::timeline::{self, TimelineFile};
 use clap::builder::{OsStringValueParser, TypedValueParser};
@@ -27,6 +28,9 @@ pub(crate) struct AnswerFlags {
     /// "key_hex" instead of "key" where the key is not UTF-8.
     #[arg(long, value_enum, default_value_t = Format::Tsv, help_heading = "Answer")]
     pub(crate) format: Format,
+
+    #[command(flatten)]
+    pub(crate) show: ShowFlags,
 }
 
 /// How to run a command's jobs, and where their answer goes.
@@ -217,7 +221,7 @@ impl AnswerFlags {
     }
 
     /// The order asked for: a top list without a word on it is one by value.
-    fn order(&self) -> tegula::Order {
+    pub(crate) fn order(&self) -> tegula::Order {
         match (self.order, self.top) {
             (Some(Order::Key), _) | (None, None) => tegula::Order::Key,
             (Some(Order::Value), _) | (None, Some(_)) => tegula::Order::Value,

@@ -5,17 +5,64 @@
 
 use crate::flags::Format;
 use std::io::Write;
+use tegula::{Estimate, Estimates};
 
 /// A line at the end of a text, on its way.
 pub(crate) struct Line<'o> {
     format: Format,
     out: &'o mut Vec<u8>,
     is_first: bool,
+    /// What estimates the figures that add up, and where the line and its second field begin.
+    estimates: Option<&'o mut Estimates>,
+    begin: usize,
+    key_end: usize,
 }
 
 impl<'o> Line<'o> {
     pub(crate) fn begin(format: Format, out: &'o mut Vec<u8>) -> Line<'o> {
-        Line { format, out, is_first: true }
+        let begin = out.len();
+        Line { format, out, is_first: true, estimates: None, begin, key_end: begin }
+    }
+
+    /// Such that what adds up over the input is followed by what it is likely to come to, and how far
+    /// from that it may lie.
+    pub(crate) fn estimated(mut self, estimates: &'o mut Estimates) -> Line<'o> {
+        self.estimates = Some(estimates);
+        self
+    }
+
+    /// Adds a whole number that adds up over the input, a count or a sum.
+    pub(crate) fn total(&mut self, name: &str, value: impl itoa::Integer) -> &mut Self {
+        let mut text = itoa::Buffer::new();
+        let text = text.format(value);
+        self.name(name, "");
+        self.out.extend_from_slice(text.as_bytes());
+        self.estimate(name, text.parse().unwrap_or(f64::NAN))
+    }
+
+    /// As [`total`](Line::total), of a number that need not be whole.
+    pub(crate) fn float_total(&mut self, name: &str, value: f64) -> &mut Self {
+        self.float(name, value).estimate(name, value)
+    }
+
+    fn estimate(&mut self, name: &str, value: f64) -> &mut Self {
+        let Some(estimates) = self.estimates.as_deref_mut() else { return self };
+        let mut key = self.out[self.begin..self.key_end].to_vec();
+        key.extend_from_slice(name.as_bytes());
+        let Estimate { total, within } = estimates.estimate(&key, value);
+        self.rounded(name, "_estimate", Some(total)).rounded(name, "_within", within)
+    }
+
+    /// Adds a number of which places behind the point mean nothing.
+    fn rounded(&mut self, name: &str, suffix: &str, value: Option<f64>) -> &mut Self {
+        self.name(name, suffix);
+        // Writing to a vector cannot fail.
+        let _ = match (value.filter(|value| value.is_finite()), self.format) {
+            (Some(value), _) => write!(self.out, "{value:.0}"),
+            (None, Format::Tsv) => write!(self.out, "?"),
+            (None, Format::Jsonl) => write!(self.out, "null"),
+        };
+        self
     }
 
     /// Adds a field of any bytes.
@@ -94,6 +141,7 @@ impl<'o> Line<'o> {
 
     /// What stands before a field's value. Names are the program's own: plain letters.
     fn name(&mut self, name: &str, suffix: &str) {
+        let before = self.out.len();
         match self.format {
             Format::Tsv if self.is_first => {}
             Format::Tsv => self.out.push(b'\t'),
@@ -103,6 +151,9 @@ impl<'o> Line<'o> {
                 self.out.extend_from_slice(suffix.as_bytes());
                 self.out.extend_from_slice(b"\":");
             }
+        }
+        if self.key_end == self.begin && !self.is_first {
+            self.key_end = before;
         }
         self.is_first = false;
     }
@@ -129,5 +180,24 @@ mod tests {
             made.end();
             assert_eq!(out, line);
         }
+    }
+
+    #[test]
+    fn what_adds_up_is_estimated_figure_by_figure() {
+        let mut estimates = Estimates::new();
+        let mut out = Vec::new();
+        for (bytes, requests, sum) in [(100, 7_u64, 0.5), (200, 14, 1.5)] {
+            out.clear();
+            estimates.begin(bytes, 1000);
+            let mut line = Line::begin(Format::Tsv, &mut out).estimated(&mut estimates);
+            line.bytes("key", b"a").total("requests", requests).float_total("sum", sum);
+            line.integer("place", 3_u8);
+            line.end();
+        }
+        let text = String::from_utf8(out).unwrap();
+        let (fields, last) = (text.trim_end().split('\t').collect::<Vec<_>>(), 7);
+        assert_eq!(fields[..4], ["a", "14", "70", "0"]);
+        assert_eq!((fields[4], fields[5], fields[last]), ("1.5", "8", "3"));
+        assert!(fields[6].parse::<u32>().unwrap() > 1, "{text}");
     }
 }

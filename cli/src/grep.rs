@@ -55,6 +55,6 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
     let job = Grep::new(&flags.pattern, meaning, count)?;
     let number = if flags.lines { "lines" } else { "matches" };
     run::pairs(&job, &flags.paths, &flags.answer, &flags.run, |key, count, line| {
-        line.bytes(name, key).integer(number, count);
+        line.bytes(name, key).total(number, count);
     })
 }

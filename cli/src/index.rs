@@ -11,7 +11,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use tegula::{InputError, Output, Result};
+use tegula::{InputError, Result};
 use tegula_apps::{Index, Place};
 
 #[derive(Args)]
@@ -44,11 +44,14 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
     run::command(&flags.run, |run| {
         let job = Index { words: flags.words.definition(), only: only(flags)? };
         let input = run.input(&flags.paths)?;
-        let output = run.job(&job, input, &flags.answer.apply(run.options()))?;
+        let format = flags.answer.format;
+        let output = run.showing(&job, input, &flags.answer, |shows, shown| {
+            let file = |number| shown.answers().file(number);
+            shows.write_lines(shown, |word, places, out| lines(format, file, word, places, out))
+        })?;
+        let file = |number| output.file(number);
         run.write(|sink| {
-            sink.pairs(&output, |word, places, out| {
-                lines(flags.answer.format, &output, word, places, out);
-            })
+            sink.pairs(&output, |word, places, out| lines(format, file, word, places, out))
         })
     })
 }
@@ -72,14 +75,14 @@ fn only(flags: &Flags) -> Result<Option<HashSet<Vec<u8>>>> {
 /// A line for each file in which a word stands. Places come in the order of files.
 fn lines(
     format: Format,
-    output: &Output<Index>,
+    path_of: impl Fn(u32) -> Option<PathBuf>,
     word: &[u8],
     places: impl Iterator<Item = Place>,
     out: &mut Vec<u8>,
 ) {
     let mut places = places.peekable();
     while let Some(&Place { file, .. }) = places.peek() {
-        let path = output.file(file).unwrap_or_default();
+        let path = path_of(file).unwrap_or_default();
         let here = std::iter::from_fn(|| places.next_if(|place| place.file == file));
         let mut line = Line::begin(format, out);
         line.bytes("word", word).bytes("file", path.as_os_str().as_bytes());

@@ -44,12 +44,12 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
         By::Hour => ("hour", AccessKey::Hour),
     };
     run::pairs(&Access { key }, &flags.paths, &flags.answer, &flags.run, |key, traffic, line| {
-        line.bytes(name, key).integer("requests", traffic.requests).integer("bytes", traffic.bytes);
+        line.bytes(name, key).total("requests", traffic.requests).total("bytes", traffic.bytes);
     })
 }
 
 fn logins(flags: &Flags) -> Result<()> {
     run::pairs(&Logins, &flags.paths, &flags.answer, &flags.run, |user, seconds, line| {
-        line.bytes("user", user).integer("seconds", seconds);
+        line.bytes("user", user).total("seconds", seconds);
     })
 }

@@ -20,6 +20,7 @@ mod pca;
 mod progress;
 mod run;
 mod session;
+mod show;
 mod signals;
 mod size;
 mod sort;

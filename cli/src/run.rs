@@ -8,6 +8,7 @@ use crate::flags::{AnswerFlags, RunFlags, grouping};
 use crate::format::Line;
 use crate::progress::{self, Shown};
 use crate::session::{AnswerOf, Session, Sink};
+use crate::show::Shows;
 use crate::{exit, stats, timeline};
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
@@ -16,8 +17,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tegula::output::AtomicFile;
 use tegula::{
-    BadRecord, Disk, Engine, Error, Input, Job, Key, Options, Output, Progress, Result, Sort,
-    Stage, StageTime, Stats, Storage, Timeline, process_cpu,
+    BadRecord, Disk, Engine, Error, Input, Job, Key, Options, Output, Progress, Result,
+    Shown as ShownAnswers, Sort, Stage, StageTime, Stats, Storage, Timeline, process_cpu,
 };
 use tegula_apps::Runs;
 
@@ -32,7 +33,7 @@ pub(crate) fn pairs<J: Job>(
 ) -> Result<()> {
     command(flags, |run| {
         let input = run.input(paths)?;
-        let output = run.job(job, input, &answer.apply(run.options()))?;
+        let output = run.showing(job, input, answer, |shows, shown| shows.write(shown, &fill))?;
         run.write(|sink| {
             sink.pairs(&output, |key, value, out| {
                 let mut line = Line::begin(answer.format, out);
@@ -123,6 +124,26 @@ impl<'a> Run<'a> {
         options: &Options,
     ) -> Result<Output<J>> {
         let output = self.engine.run_with(job, input, options)?;
+        self.stats.add(output.stats());
+        Ok(output)
+    }
+
+    /// Runs a job whose answers so far are written by `write`, if the flags ask for shows.
+    pub(crate) fn showing<J: Job>(
+        &mut self,
+        job: &J,
+        input: Input,
+        answer: &AnswerFlags,
+        write: impl Fn(&mut Shows, &ShownAnswers<'_, J>) -> Result<()> + Sync,
+    ) -> Result<Output<J>> {
+        let options = answer.apply(self.options());
+        let Some(every) = answer.show.show else { return self.job(job, input, &options) };
+        if answer.show.is_on_terminal() {
+            self.shown = None;
+        }
+        let mut shows = answer.show.open(answer.format)?;
+        let show = answer.show.of(every, answer, |shown| write(&mut shows, shown));
+        let output = self.engine.run_showing(job, input, &options, show)?;
         self.stats.add(output.stats());
         Ok(output)
     }

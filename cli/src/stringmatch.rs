@@ -40,7 +40,7 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
     if !flags.places {
         let job = StringMatch::new(&keys);
         return run::pairs(&job, &flags.paths, &flags.answer, &flags.run, |key, count, line| {
-            line.bytes("key", key).integer("value", count);
+            line.bytes("key", key).total("value", count);
         });
     }
     let job = StringPlaces::new(&keys);

@@ -2,6 +2,7 @@
 
 use crate::flags::{AnswerFlags, Format, RunFlags};
 use crate::run;
+use crate::show::ShowFlags;
 use clap::Args;
 use std::ffi::OsString;
 use tegula::Result;
@@ -35,23 +36,26 @@ pub(crate) struct Flags {
     format: Format,
 
     #[command(flatten)]
+    show: ShowFlags,
+
+    #[command(flatten)]
     run: RunFlags,
 }
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
-    let &Flags { count, by, separator, format, .. } = flags;
-    let answer = AnswerFlags { top: Some(count), order: None, format };
+    let &Flags { count, by, separator, format, ref show, .. } = flags;
+    let answer = AnswerFlags { top: Some(count), order: None, format, show: show.clone() };
     match flags.sum {
         None => {
             let job = FieldCounts { separator, by };
             run::pairs(&job, &flags.paths, &answer, &flags.run, |value, count, line| {
-                line.bytes("value", value).integer("count", count);
+                line.bytes("value", value).total("count", count);
             })
         }
         Some(sum) => {
             let job = FieldSums { separator, by, sum };
             run::pairs(&job, &flags.paths, &answer, &flags.run, |value, sum, line| {
-                line.bytes("value", value).float("sum", sum);
+                line.bytes("value", value).float_total("sum", sum);
             })
         }
     }

@@ -49,7 +49,7 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
         &flags.answer,
         &flags.run,
         |word, count, line| {
-            line.bytes("key", word).integer("value", count);
+            line.bytes("key", word).total("value", count);
         },
     )
 }

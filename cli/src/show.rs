@@ -1,0 +1,266 @@
+//! `--show`: the answers so far, while a job runs, on standard error or in a file. Each show is a line
+//! that says what of the input it has seen, and the pairs as lines, in the form of the answer. Counts
+//! and sums have with them what they are likely to come to.
+
+use crate::flags::{self, AnswerFlags, Format};
+use crate::format::Line;
+use crate::session::AnswerOf;
+use crate::size;
+use clap::Args;
+use serde_json::json;
+use std::fs::File;
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+use tegula::{Estimates, Every, Job, Key, Order, OutputError, Result, Show, Shown};
+
+/// Pairs in a show if neither --show-top nor --top says how many.
+const TOP: usize = 10;
+/// Of so many first pairs a show says since when they have been the same.
+const STABLE: [usize; 6] = [3, 5, 10, 20, 50, 100];
+
+/// Whether and how to show answers while the job runs.
+#[derive(Args, Clone)]
+pub(crate) struct ShowFlags {
+    /// Show the answers so far while the job runs: each time a part of the input was mapped (every=5%),
+    /// a time has passed (every=10s; ms, s, m, h), or so many bytes were mapped (every=1G).
+    #[arg(long, value_name = "every=5%|10s|1G", value_parser = every, help_heading = "Shows")]
+    pub(crate) show: Option<Every>,
+
+    /// Show only the N pairs with the largest values, or all of the answer [default: as --top, or 10].
+    #[arg(long, value_name = "N|all", value_parser = most, requires = "show", help_heading = "Shows")]
+    pub(crate) show_top: Option<Most>,
+
+    /// Write shows to FILE instead of standard error, each as it is made.
+    #[arg(long, value_name = "FILE", requires = "show", help_heading = "Shows")]
+    pub(crate) show_to: Option<PathBuf>,
+
+    /// Show the answers of a prefix of the input each time. Not for streams and compressed files.
+    #[arg(long, requires = "show", help_heading = "Shows")]
+    pub(crate) show_in_order: bool,
+}
+
+/// How many pairs.
+#[derive(Clone, Copy)]
+pub(crate) enum Most {
+    All,
+    Pairs(usize),
+}
+
+/// Where shows go.
+enum To {
+    Stderr,
+    File(File, PathBuf),
+}
+
+/// Writes the shows of one job.
+pub(crate) struct Shows {
+    to: To,
+    format: Format,
+    estimates: Estimates,
+    text: Vec<u8>,
+}
+
+impl ShowFlags {
+    /// Whether shows and a progress bar would write over each other.
+    pub(crate) fn is_on_terminal(&self) -> bool {
+        self.show.is_some() && self.show_to.is_none() && io::stderr().is_terminal()
+    }
+
+    /// Opens what shows are written to.
+    pub(crate) fn open(&self, format: Format) -> Result<Shows> {
+        let to = match &self.show_to {
+            None => To::Stderr,
+            Some(path) => {
+                let file = File::create(path);
+                let create = |cause| OutputError::Create { path: path.clone(), cause };
+                To::File(file.map_err(create)?, path.clone())
+            }
+        };
+        Ok(Shows { to, format, estimates: Estimates::new(), text: Vec::new() })
+    }
+
+    /// The shows of a job, each seen by a function.
+    pub(crate) fn of<'s, J: Job>(
+        &self,
+        every: Every,
+        answer: &AnswerFlags,
+        see: impl FnMut(&Shown<'_, J>) -> Result<()> + Send + 's,
+    ) -> Show<'s, J> {
+        let top = match self.show_top {
+            Some(Most::All) => None,
+            Some(Most::Pairs(pairs)) => Some(pairs),
+            None => Some(answer.top.unwrap_or(TOP)),
+        };
+        let order = match answer.order {
+            None if top.is_some() => Order::Value,
+            _ => answer.order(),
+        };
+        Show::new(every, see).top(top).order(order).in_order(self.show_in_order)
+    }
+}
+
+impl Shows {
+    /// Writes a show: `fill` puts a pair into its line.
+    pub(crate) fn write<J: Job>(
+        &mut self,
+        shown: &Shown<'_, J>,
+        fill: impl Fn(<J::Key as Key>::Borrowed<'_>, AnswerOf<'_, J>, &mut Line<'_>),
+    ) -> Result<()> {
+        let Shows { format, estimates, text, .. } = self;
+        text.clear();
+        head(*format, shown, text);
+        let planned = shown.bytes_planned.filter(|_| shown.bytes > 0);
+        if let Some(planned) = planned {
+            estimates.begin(shown.bytes, planned);
+        }
+        shown.answers().for_each(|key, answer| {
+            let mut line = Line::begin(*format, text);
+            if planned.is_some() {
+                line = line.estimated(estimates);
+            }
+            fill(key, answer, &mut line);
+            line.end();
+            Ok(())
+        })?;
+        self.put()
+    }
+
+    /// As `write`, where a pair makes lines of its own.
+    pub(crate) fn write_lines<J: Job>(
+        &mut self,
+        shown: &Shown<'_, J>,
+        lines: impl Fn(<J::Key as Key>::Borrowed<'_>, AnswerOf<'_, J>, &mut Vec<u8>),
+    ) -> Result<()> {
+        self.text.clear();
+        head(self.format, shown, &mut self.text);
+        shown.answers().for_each(|key, answer| {
+            lines(key, answer, &mut self.text);
+            Ok(())
+        })?;
+        self.put()
+    }
+
+    fn put(&mut self) -> Result<()> {
+        match &mut self.to {
+            // A closed standard error takes nothing away from the job.
+            To::Stderr => {
+                let _ = io::stderr().write_all(&self.text);
+                Ok(())
+            }
+            To::File(file, path) => {
+                let written = file.write_all(&self.text);
+                written.map_err(|cause| OutputError::from_write(&*path, cause).into())
+            }
+        }
+    }
+}
+
+/// The line before the pairs of a show.
+fn head<J: Job>(format: Format, shown: &Shown<'_, J>, text: &mut Vec<u8>) {
+    let part = |bytes: u64| shown.bytes_planned.map(|all| bytes as f64 / all.max(1) as f64);
+    let stable = STABLE.iter().filter_map(|&count| Some((count, shown.stable_since(count)?)));
+    let line = match format {
+        Format::Tsv => {
+            let percent = |part: f64| format!("{:.1}%", 100.0 * part);
+            let of = |bytes| part(bytes).map_or_else(|| size::show(bytes), percent);
+            let mut line = format!("# show {}", shown.number);
+            if shown.bytes_planned.is_some() {
+                line += &format!(", {} of the input", percent(shown.part().unwrap_or(1.0)));
+            }
+            let (seen, seconds) = (size::show(shown.bytes), shown.elapsed.as_secs_f64());
+            line += &format!(", {seen}, {seconds:.1} s, {} keys", shown.keys);
+            for (count, since) in stable {
+                line += &format!(", top {count} since {}", of(since));
+            }
+            line += if shown.is_last { ", complete\n" } else { "\n" };
+            line
+        }
+        Format::Jsonl => {
+            let since = stable.map(|(count, bytes)| {
+                let since = json!({ "bytes": bytes, "part": part(bytes) });
+                (count.to_string(), since)
+            });
+            let since: serde_json::Map<_, _> = since.collect();
+            let line = json!({
+                "show": shown.number,
+                "part": shown.part(),
+                "bytes": shown.bytes,
+                "bytes_planned": shown.bytes_planned,
+                "elapsed_s": shown.elapsed.as_secs_f64(),
+                "keys": shown.keys,
+                "is_last": shown.is_last,
+                "top_since": since,
+            });
+            format!("{line}\n")
+        }
+    };
+    text.extend_from_slice(line.as_bytes());
+}
+
+/// How often, from `every=5%`, `every=10s` or `every=1G`; the message is for the person who typed it.
+fn every(text: &str) -> Result<Every, String> {
+    let text = text.strip_prefix("every=").ok_or(HINT)?;
+    if let Some(percent) = text.strip_suffix('%') {
+        let percent: f64 = percent.parse().map_err(|_| HINT)?;
+        return match percent {
+            _ if percent > 0.0 && percent <= 100.0 => Ok(Every::Part(percent / 100.0)),
+            _ => Err("give more than 0% and at most 100%".to_owned()),
+        };
+    }
+    let units = [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
+    for (unit, seconds) in units {
+        if let Some(count) = text.strip_suffix(unit).and_then(|count| count.parse::<f64>().ok()) {
+            let time = Duration::try_from_secs_f64(count * seconds).ok();
+            let time = time.filter(|time| !time.is_zero()).map(Every::Time);
+            return time.ok_or_else(|| "give a time of more than 0".to_owned());
+        }
+    }
+    size::parse(text).map(Every::Bytes).map_err(|_| HINT.to_owned())
+}
+
+const HINT: &str =
+    "write every= and a part of the input (5%), a time (10s, 500ms, 2m) or bytes (1G)";
+
+fn most(text: &str) -> Result<Most, String> {
+    match text {
+        "all" => Ok(Most::All),
+        _ => flags::count(text).map(Most::Pairs).map_err(|hint| format!("{hint}, or all")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_often_is_a_part_a_time_or_bytes() {
+        let seconds = |seconds| Every::Time(Duration::from_secs_f64(seconds));
+        for (text, expected) in [
+            ("every=5%", Every::Part(0.05)),
+            ("every=0.5%", Every::Part(0.005)),
+            ("every=10s", seconds(10.0)),
+            ("every=1.5s", seconds(1.5)),
+            ("every=500ms", seconds(0.5)),
+            ("every=2m", seconds(120.0)),
+            ("every=1G", Every::Bytes(1 << 30)),
+            ("every=1000", Every::Bytes(1000)),
+            // As sizes are written everywhere else.
+            ("every=2M", Every::Bytes(2 << 20)),
+        ] {
+            assert_eq!(every(text), Ok(expected), "{text}");
+        }
+        for bad in [
+            "5%",
+            "every=",
+            "every=0%",
+            "every=101%",
+            "every=-1s",
+            "every=0s",
+            "every=x",
+            "every=0",
+        ] {
+            assert!(every(bad).is_err(), "{bad}");
+        }
+    }
+}
