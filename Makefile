@@ -25,6 +25,9 @@ KILLS ?= 1000
 SEED ?= 1
 # What is small beside what it is a part of wants more.
 TIMELINE_RUNS ?= 11
+# What is counted while shows are made, as often as comes to so many bytes.
+SHOW_TEXT ?= letters.txt
+SHOW_BYTES ?= 8e9
 OWN_TEXTS := source source256 zipf distinct
 COMPARE_TEXTS := letters source256
 CONTAINER_TEXTS := few many both misled
@@ -38,7 +41,7 @@ NUMBER_INPUTS := picture.bmp points.bin lines.txt grid.npy square.npy large.npy 
 .PHONY: help run build test test-rust test-hadoop lint lint-rust lint-python lint-hadoop miri loom campaign \
 	bench bench-own bench-compare \
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
-	bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline \
+	bench-show bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline \
 	bench-state bench-compressed bench-files bench-remote bench-hadoop corpus clean test-emulators \
 	need-cargo need-emulators need-java need-lints need-miri need-python
 
@@ -110,6 +113,13 @@ bench-state: build need-python $(CORPUS)/source.txt $(CORPUS)/stations.txt ## Ti
 
 bench-timeline: build need-python $(CORPUS)/source.txt $(CORPUS)/stations.txt ## Time jobs with a timeline and without
 	python3 bench/compare/timeline.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(TIMELINE_RUNS)
+
+bench-show: need-cargo need-python $(CORPUS)/$(SHOW_TEXT) ## Time a word count with shows and without, and find when top words are final; BOOKS=paths SHOW_BYTES=8e9
+	cargo build --release -p tegula-bench
+	python3 bench/compare/show.py --corpus $(CORPUS) --binary $(TARGET)/release/show --runs $(RUNS) \
+		--text $(SHOW_TEXT) --bytes $(SHOW_BYTES)
+	$(if $(BOOKS),cargo build --release -p tegula-cli && \
+		python3 bench/compare/stable.py --tegula $(TEGULA) $(BOOKS))
 
 bench-sort: build need-python ## Time sorting a gigabyte beside GNU sort
 	python3 bench/compare/sort.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)

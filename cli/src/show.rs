@@ -96,7 +96,11 @@ impl ShowFlags {
             None if top.is_some() => Order::Value,
             _ => answer.order(),
         };
-        Show::new(every, see).top(top).order(order).in_order(self.show_in_order)
+        let show = Show::new(every, see).order(order).in_order(self.show_in_order);
+        match top {
+            Some(most) => show.top(most),
+            None => show.all(),
+        }
     }
 }
 

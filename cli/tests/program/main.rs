@@ -19,6 +19,7 @@ mod numbers_are_as_documented;
 mod outputs_are_whole_or_absent;
 mod places_are_exact;
 mod records_are_sorted_and_validated;
+mod shows_are_written_while_a_job_runs;
 mod sizes_are_shown_by_topology;
 mod timelines_are_written;
 #[cfg(not(feature = "remote"))]

@@ -94,7 +94,8 @@ pub enum Every {
 /// ```
 pub struct Show<'s, J: Job> {
     every: Every,
-    top: Option<usize>,
+    /// `None`: as the answer.
+    top: Option<Option<usize>>,
     order: Option<Order>,
     in_order: bool,
     see: Box<See<'s, J>>,
@@ -125,8 +126,14 @@ impl<'s, J: Job> Show<'s, J> {
     }
 
     /// Shows only the N pairs that come first by value. Default: as [`Options::top`].
-    pub fn top(mut self, most: impl Into<Option<usize>>) -> Show<'s, J> {
-        self.top = most.into();
+    pub fn top(mut self, most: usize) -> Show<'s, J> {
+        self.top = Some(Some(most));
+        self
+    }
+
+    /// Shows all pairs, however many the answer will have.
+    pub fn all(mut self) -> Show<'s, J> {
+        self.top = Some(None);
         self
     }
 
@@ -150,7 +157,7 @@ impl<'s, J: Job> Show<'s, J> {
 
     /// What shows are made of.
     fn cut(&self, options: &Options) -> (Option<usize>, Order) {
-        (self.top.or(options.top), self.order.unwrap_or(options.order))
+        (self.top.unwrap_or(options.top), self.order.unwrap_or(options.order))
     }
 
     /// Whether there can be such shows of an input.

@@ -638,8 +638,8 @@ fn what_counts_will_come_to_is_told_with_an_interval() {
             estimates.begin(shown.bytes, shown.bytes_planned.unwrap());
             for (key, count) in shown.answers().iter()? {
                 let estimate = estimates.estimate(key, count as f64);
-                if shown.number > 3 {
-                    figures.push((estimate.total, estimate.within.unwrap(), all[key] as f64));
+                if let (Some(within), true) = (estimate.within, shown.number > 3) {
+                    figures.push((estimate.total, within, all[key] as f64));
                 }
                 if shown.is_last {
                     assert_eq!((estimate.total, estimate.within), (count as f64, Some(0.0)));

@@ -1,0 +1,154 @@
+//! Word count that shows its top words while it runs: what `compare/show.py` measures. Takes how often to
+//! show (per cent of the input; 0: never), in how many tiers, how many words, a number of workers, and
+//! files, which may be named many times. With two tiers a show is a job of its own over the counts so far,
+//! which finds the top of them, as in Ostrich's figure 25; with one, the first job's selection. Prints how
+//! many shows there were, and a sum over the answer, by which runs are compared.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::process::ExitCode;
+use tegula::{
+    Answers, Cut, Emit, Engine, Every, Input, Job, Options, Order, Result, Show, Shown, Split, Sum,
+    WordClass,
+};
+
+/// How often each word stands between white space.
+struct Words;
+
+impl Job for Words {
+    type Key = [u8];
+    type Combine = Sum<u64>;
+
+    fn cut(&self) -> Cut {
+        Cut::around(WordClass::Whitespace)
+    }
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        emit.emit_each(split.fields(), 1);
+        Ok(())
+    }
+}
+
+/// The second tier: the top of counts of words, a line each. Each map emits those of its split that can be
+/// among them.
+struct TopCounts(usize);
+
+impl Job for TopCounts {
+    type Key = [u8];
+    type Combine = Sum<u64>;
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        // The least first.
+        let mut top: BinaryHeap<Reverse<(u64, Reverse<&[u8]>)>> = BinaryHeap::new();
+        for line in split.lines() {
+            let digits = line.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+            let (word, number) = line.split_at(line.len() - digits);
+            let count = number.iter().fold(0, |sum, &digit| 10 * sum + u64::from(digit - b'0'));
+            if top.len() < self.0 || top.peek().is_some_and(|least| count >= least.0.0) {
+                top.push(Reverse((count, Reverse(&word[..word.len() - 1]))));
+            }
+            if top.len() > self.0 {
+                // Of equal counts the smaller words stay.
+                top.pop();
+            }
+        }
+        top.into_iter().for_each(|Reverse((count, Reverse(word)))| emit.emit(word, count));
+        Ok(())
+    }
+}
+
+const USAGE: &str = "usage: show EVERY-PERCENT TIERS TOP WORKERS FILE...";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [every, tiers, top, workers, paths @ ..] = &arguments[..] else { return usage() };
+    let numbers = (every.parse::<f64>(), top.parse(), workers.parse());
+    let (Ok(every), Ok(top), Ok(workers)) = numbers else { return usage() };
+    let tiers = match tiers.as_str() {
+        "1" => 1,
+        "2" => 2,
+        _ => return usage(),
+    };
+    let shows = count(every, tiers, top, workers, paths);
+    match shows {
+        Ok((shows, sum)) => {
+            println!("{shows}\t{sum}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("show: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn usage() -> ExitCode {
+    eprintln!("{USAGE}");
+    ExitCode::from(2)
+}
+
+/// Counts words; returns the number of shows and the sum over the answer, which the last show must have.
+fn count(
+    every: f64,
+    tiers: u32,
+    top: usize,
+    workers: usize,
+    paths: &[String],
+) -> Result<(u64, u64)> {
+    let engine = Engine::builder().workers(workers).build()?;
+    let options = Options { order: Order::Value, top: Some(top), ..Options::default() };
+    let input = Input::paths(paths)?;
+    if every <= 0.0 {
+        let output = engine.run_with(&Words, input, &options)?;
+        return Ok((0, output.iter()?.fold(0, mix)));
+    }
+    let (mut shows, mut shown_sum) = (0, 0);
+    let show = Show::new(Every::Part(every / 100.0), |shown| {
+        shows += 1;
+        shown_sum = match tiers {
+            2 => show_two_tiers(&engine, &options, shown)?,
+            _ => shown.answers().iter()?.fold(0, mix),
+        };
+        Ok(())
+    });
+    let show = if tiers == 2 { show.all().order(Order::None) } else { show };
+    let output = engine.run_showing(&Words, input, &options, show)?;
+    let sum = output.iter()?.fold(0, mix);
+    assert_eq!(sum, shown_sum, "the last show is not the answer");
+    Ok((shows, sum))
+}
+
+/// The second tier of a show: a job that finds the top of the counts.
+fn show_two_tiers(engine: &Engine, options: &Options, shown: &Shown<'_, Words>) -> Result<u64> {
+    let top = options.top.unwrap_or(usize::MAX);
+    let second =
+        engine.run_with(&TopCounts(top), Input::bytes(lines(shown.answers())?), options)?;
+    Ok(second.iter()?.fold(0, mix))
+}
+
+/// A word, a tab and its count, a line each.
+fn lines(answers: &Answers<'_, Words>) -> Result<Vec<u8>> {
+    let mut text = Vec::new();
+    for (word, mut count) in answers.iter()? {
+        let mut digits = [0; 20];
+        let mut at = digits.len();
+        loop {
+            at -= 1;
+            digits[at] = b'0' + (count % 10) as u8;
+            count /= 10;
+            if count == 0 {
+                break;
+            }
+        }
+        text.extend_from_slice(word);
+        text.push(b'\t');
+        text.extend_from_slice(&digits[at..]);
+        text.push(b'\n');
+    }
+    Ok(text)
+}
+
+fn mix(sum: u64, (word, count): (&[u8], u64)) -> u64 {
+    let pair = word.iter().fold(count, |sum, byte| sum.wrapping_mul(31) + u64::from(*byte));
+    sum.rotate_left(5).wrapping_add(pair)
+}
