@@ -16,8 +16,9 @@ use std::sync::{Condvar, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 use tegula::{
-    Cancel, Collect, Count, Cut, Emit, Engine, Error, Estimates, Every, Group, Input, Job, Options,
-    Order, Pipeline, Reduce, Result, Show, Shown, Split, Stats, Values, WordClass,
+    Cancel, Collect, Count, Cut, Emit, Engine, Error, Estimates, Every, Group, Incremental, Input,
+    Job, Options, Order, Pipeline, Reduce, Result, SaveEvery, Show, Shown, Split, State, Stats,
+    Values, WordClass,
 };
 
 const JOB: Words = Words(WordClass::Whitespace);
@@ -653,6 +654,50 @@ fn what_counts_will_come_to_is_told_with_an_interval() {
             figures.iter().filter(|(total, within, truth)| (total - truth).abs() <= *within);
         let (inside, of) = (inside.count(), figures.len());
         assert!(inside * 10 >= of * 7, "{inside} of {of}");
+    }
+}
+
+/// What an earlier run has saved is in the first show already.
+#[test]
+fn a_run_that_goes_on_shows_what_was_saved_of_it() {
+    let text = sample_text(50_000);
+    let all = reference::count([&text[..]], WordClass::Whitespace);
+    for incremental in [false, true] {
+        for engine in engines() {
+            let folder = folder_of(&[&text]);
+            let kept = tempfile::tempdir().unwrap();
+            let input = || Input::paths([file_in(&folder, 0)]).unwrap();
+            let options = |cancel: &Cancel| {
+                let state = State::new(kept.path(), "words").save_every(SaveEvery::Tiles(1));
+                let state =
+                    if incremental { state.incremental(Incremental::default()) } else { state };
+                Options {
+                    tile_bytes: Some(8000),
+                    split_bytes: Some(1000),
+                    state: Some(state),
+                    cancel: cancel.clone(),
+                    ..Options::default()
+                }
+            };
+            let cancel = Cancel::new();
+            let show = Show::new(Every::Part(0.1), |shown: &Shown<'_, Words>| {
+                if shown.number == 2 {
+                    cancel.cancel();
+                }
+                Ok(())
+            });
+            let result = engine.run_showing(&JOB, input(), &options(&cancel), show);
+            error_saying(engine, result, &["cancelled"]);
+            let every = Every::Part(0.05);
+            let (shows, answer, stats) =
+                shows_of(engine, input(), &options(&Cancel::new()), every, false);
+            assert!(shows.iter().all(|show| show.bytes >= stats.restored_bytes));
+            let last = &shows[shows.len() - 1];
+            assert!(last.counts() == all && last.text() == answer);
+            let show = Show::new(every, |_| Ok(())).in_order(true);
+            let result = engine.run_showing(&JOB, input(), &options(&Cancel::new()), show);
+            error_saying(engine, result, &["show", "leave the order, or the state"]);
+        }
     }
 }
 
