@@ -33,13 +33,15 @@ impl Job for Words {
 /// among them.
 struct TopCounts(usize);
 
+/// A count and its word, the one that comes last in the answer first.
+type Worst<'s> = Reverse<(u64, Reverse<&'s [u8]>)>;
+
 impl Job for TopCounts {
     type Key = [u8];
     type Combine = Sum<u64>;
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
-        // The least first.
-        let mut top: BinaryHeap<Reverse<(u64, Reverse<&[u8]>)>> = BinaryHeap::new();
+        let mut top: BinaryHeap<Worst<'s>> = BinaryHeap::new();
         for line in split.lines() {
             let digits = line.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
             let (word, number) = line.split_at(line.len() - digits);

@@ -68,7 +68,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_prefix_is_compared_with_the_same_of_the_show_before(
-            shows in prop::collection::vec(Just("abcdefg".to_owned()).prop_map(|keys| keys.into_bytes()).prop_shuffle(), 1..12),
+            shows in prop::collection::vec(Just(b"abcdefg".to_vec()).prop_shuffle(), 1..12),
         ) {
             let mut stability = Stability::default();
             for (number, keys) in shows.iter().enumerate() {

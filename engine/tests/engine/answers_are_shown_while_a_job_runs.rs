@@ -106,7 +106,7 @@ fn sample_text(words: usize) -> Vec<u8> {
     for _ in 0..words {
         state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
         let number = (state >> 40) % ((state >> 20) % 997 + 1);
-        text.push_str(&format!("{number:x}{}", if number % 9 == 0 { '\n' } else { ' ' }));
+        text.push_str(&format!("{number:x}{}", if number.is_multiple_of(9) { '\n' } else { ' ' }));
     }
     text.into_bytes()
 }
