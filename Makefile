@@ -39,7 +39,7 @@ NUMBER_INPUTS := picture.bmp points.bin lines.txt grid.npy square.npy large.npy 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help run build test test-rust test-hadoop lint lint-rust lint-python lint-hadoop miri loom campaign \
-	bench bench-own bench-compare \
+	bench bench-own bench-compare bench-reuse \
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
 	bench-show bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline \
 	bench-state bench-compressed bench-files bench-remote bench-hadoop corpus clean test-emulators \
@@ -96,7 +96,10 @@ loom: need-cargo ## Try all interleavings of the scheduler
 	RUSTFLAGS="--cfg loom" cargo test -p tegula --lib --release --target-dir $(TARGET)/loom schedule
 
 bench: need-cargo ## Time each stage on its own (two minutes); FILTER=name for some of them
-	cargo bench -p tegula-bench -- $(FILTER)
+	cargo bench -p tegula-bench --bench stages -- $(FILTER)
+
+bench-reuse: need-cargo ## Compare ways to find what did not change in 1 GB (five minutes); RUNS=5
+	cargo bench -p tegula-bench --bench reuse -- 1000 20 $(RUNS)
 
 bench-own: build need-python $(OWN_TEXTS:%=$(CORPUS)/%.txt) ## Time whole word counts; RUNS=5
 	python3 bench/compare/own.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)

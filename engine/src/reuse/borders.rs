@@ -1,7 +1,8 @@
 //! Where new tiles end: near a nominal place, chosen by what stands there. Of the record borders in a
-//! small window before the place, the one whose following bytes have the least hash ends the tile. So
-//! two records that are the same seldom both begin a tile, and the bytes that a tile begins with, by which
-//! the next run looks for it, stand in few other places. Windows are all that is read.
+//! small window before the place, the tile ends at one that is followed by bytes which follow no other
+//! there; of several, the one whose bytes have the least hash. So the bytes that a tile begins with, by which
+//! the next run looks for it, stand in few other places, even where most records are alike. Windows are all
+//! that is read.
 
 use super::Sources;
 use super::fingerprint::{HEAD_BYTES, start};
@@ -165,17 +166,16 @@ impl<'s> Look<'s> {
     ) -> Result<Option<u64>> {
         let tile_bytes = self.tile_bytes;
         let window = WINDOW_BYTES.min(tile_bytes / WINDOWS_PER_TILE);
-        let mut best: Option<(u64, u64)> = None;
+        let mut borders = Vec::new();
         let before = (place - window).max(stretch.start + 1)..place + 1;
         self.borders(file, &before, |border, behind| {
-            let hash = behind.first_chunk().map_or(u64::MAX, start);
-            if best.is_none_or(|(least, _)| hash < least) {
-                best = Some((hash, border));
-            }
+            borders.push((behind.first_chunk().map_or(u64::MAX, start), border));
             true
         })?;
-        if let Some((_, border)) = best {
-            return Ok(Some(border));
+        borders.sort_unstable();
+        let unlike = borders.chunk_by(|a, b| a.0 == b.0).find(|alike| alike.len() == 1);
+        if let Some((_, border)) = unlike.and_then(<[_]>::first).or(borders.first()) {
+            return Ok(Some(*border));
         }
         let mut first = None;
         let end = stretch.end.min(place + tile_bytes - window);

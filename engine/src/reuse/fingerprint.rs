@@ -44,7 +44,7 @@ impl Anchor {
 }
 
 /// A hash of few bytes, as wyhash takes it: two multiplications, for it is taken at every record.
-#[inline]
+#[inline(always)]
 pub(super) fn start(bytes: &[u8; START_BYTES]) -> u64 {
     let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
     let fold = |a: u64, b: u64| {

@@ -100,7 +100,7 @@ impl Index {
     }
 
     /// The classes of stretches that begin as these bytes do, of which there are [`HEAD_BYTES`] at least.
-    #[inline]
+    #[inline(always)]
     pub(super) fn stretches(&self, bytes: &[u8]) -> Range<u32> {
         let Some(first) = bytes.first_chunk() else { return 0..0 };
         let bit = (start(first) >> self.shift) as usize;

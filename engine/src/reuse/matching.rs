@@ -87,6 +87,9 @@ enum Unit {
     },
 }
 
+/// The old tiles in each file that is cut inside, and what is known of each other file.
+type Before = (Vec<(usize, Found)>, Vec<Option<Known>>);
+
 enum Seen {
     Found(usize, Vec<Found>),
     Known(usize, Vec<Known>),
@@ -208,14 +211,13 @@ impl<'r> Reuse<'r> {
     }
 
     /// The old tiles that stand in files that are cut, and what is known of all others.
-    #[allow(clippy::type_complexity, reason = "named where it is taken")]
     fn find<'s>(
         &self,
         old: Old<'s>,
         finders: &PerWorker<Finder<'s>>,
         segments: &[Segment],
         stamps: &Stamps,
-    ) -> Result<(Vec<(usize, Found)>, Vec<Option<Known>>)> {
+    ) -> Result<Before> {
         let twins = Twins::new(old.remembered);
         let big: Vec<usize> = segments
             .iter()

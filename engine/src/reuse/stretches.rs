@@ -4,8 +4,9 @@
 //!
 //! 1. Where a tile was found, the one that followed it is expected behind it. It is the same if a record
 //!    begins and ends there and the hash of all its bytes is that of the last run.
-//! 2. If it is not, but what followed *it* stands where it would stand if the bytes between were only
-//!    changed in place, it goes on there: an edit in place costs one tile and is read once.
+//! 2. If it is not, but what followed *it* stands about where it would stand if the bytes between were only
+//!    changed in place, it goes on there: a small edit costs one tile, which is hashed and not looked
+//!    through.
 //! 3. Else every place at which a record begins is looked at, as `rsync` looks at every byte, until one is
 //!    what some old tile begins with, whichever file that was of: so bytes that were inserted, deleted or
 //!    moved, and files that were renamed, cost the tiles that they touch.
@@ -27,6 +28,8 @@ use std::sync::Arc;
 
 /// How long a stretch is, in tiles.
 pub(super) const TILES_PER_STRETCH: u64 = 16;
+/// What part of a tile bytes are likely to have moved at most: most that is inserted is small.
+const REACHES_PER_TILE: u64 = 64;
 /// Tiles that may be read in vain before anything was looked through.
 const TILES_IN_VAIN: u64 = 4;
 /// Tiles that begin alike and are tried at one place.
@@ -92,13 +95,16 @@ impl<'s> Finder<'s> {
         let mut refused = None;
         while !self.old.failure.stops() {
             if let Some(guess) = expected.take() {
+                if guess.offset >= stretch.end {
+                    break;
+                }
                 if self.try_at(&mut search, guess)? {
                     (from, expected) = self.behind(guess);
                     continue;
                 }
                 refused = Some((guess.offset, self.old.index.class_of(guess.tile)));
                 from = from.max(guess.offset);
-                expected = self.leap(file, guess)?;
+                expected = self.leap(&mut search, guess)?;
                 if let Some(Found { offset, .. }) = expected {
                     search.credit += (offset - from).cast_signed();
                     from = offset;
@@ -124,8 +130,8 @@ impl<'s> Finder<'s> {
         Ok(search.found)
     }
 
-    /// Where a tile of the twin stands if nothing changed before the stretch, or nothing behind it: the
-    /// first that begins in the stretch.
+    /// Where a tile of the twin stands if little changed before the stretch, or little behind it: the first
+    /// that begins in the stretch.
     fn guess(&mut self, file: usize, stretch: &Range<u64>, twin: usize) -> Result<Option<Found>> {
         let remembered = self.old.remembered;
         let grown = self.old.sources.bytes(file).wrapping_sub(remembered.bytes(twin));
@@ -140,10 +146,12 @@ impl<'s> Finder<'s> {
                 let offset = offset(tile).filter(|&offset| offset >= stretch.start)?;
                 Some(Found { offset, tile })
             });
-            if let Some(found) = first.filter(|found| found.offset < stretch.end)
-                && self.begins(file, found)?
-            {
-                return Ok(Some(found));
+            let near = match first.filter(|found| found.offset < stretch.end) {
+                Some(found) => self.near(file, stretch.start, found)?,
+                None => None,
+            };
+            if near.is_some() {
+                return Ok(near);
             }
         }
         Ok(None)
@@ -155,14 +163,42 @@ impl<'s> Finder<'s> {
         (offset, self.next(found.tile).map(|tile| Found { offset, tile }))
     }
 
-    /// What followed a tile in its file, if it still stands where it would if the tile had only been
+    /// What followed a tile in its file, if it still stands about where it would if the tile had only been
     /// changed in place.
-    fn leap(&mut self, file: usize, missed: Found) -> Result<Option<Found>> {
-        let guess = self.behind(missed).1;
-        Ok(match guess {
-            Some(guess) if self.begins(file, guess)? => Some(guess),
-            _ => None,
-        })
+    fn leap(&mut self, search: &mut Search, missed: Found) -> Result<Option<Found>> {
+        match self.behind(missed).1 {
+            Some(guess) => {
+                search.credit -= self.reach().cast_signed();
+                self.near(search.file, missed.offset + 1, guess)
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// How far from where it is expected a tile is looked for first.
+    fn reach(&self) -> u64 {
+        (self.old.tile_bytes / REACHES_PER_TILE).max(HEAD_BYTES as u64)
+    }
+
+    /// The place, at or around the guessed one but not before `floor`, at which bytes begin as a tile does.
+    fn near(&mut self, file: usize, floor: u64, guess: Found) -> Result<Option<Found>> {
+        if self.begins(file, guess)? {
+            return Ok(Some(guess));
+        }
+        let Old { index, sources, .. } = self.old;
+        let reach = self.reach();
+        let least = guess.offset.saturating_sub(reach).max(floor).max(1);
+        let room = (sources.bytes(file) + 1).saturating_sub(HEAD_BYTES as u64);
+        let places = least..guess.offset.saturating_add(reach).min(room);
+        let class = index.class_of(guess.tile);
+        let mut found = None;
+        self.look.borders(file, &places, |offset, behind| {
+            if index.stretches(behind).contains(&class) {
+                found = Some(Found { offset, tile: guess.tile });
+            }
+            found.is_none()
+        })?;
+        Ok(found)
     }
 
     fn bytes(&self, tile: usize) -> u64 {
@@ -199,7 +235,7 @@ impl<'s> Finder<'s> {
 
     /// Whether a tile stands at a place, whole and between borders; then it is found.
     fn try_at(&mut self, search: &mut Search, guess: Found) -> Result<bool> {
-        if guess.offset >= search.end || search.credit <= 0 || !self.begins(search.file, guess)? {
+        if search.credit <= 0 || !self.begins(search.file, guess)? {
             return Ok(false);
         }
         let bytes = self.bytes(guess.tile);

@@ -72,7 +72,7 @@ impl<'r> Twins<'r> {
             finder.begins(file, Found { offset: bytes.start, tile })
         };
         if let Some(twin) = named
-            && let Some(&first) = self.remembered.tiles_of(twin).collect::<Vec<_>>().first()
+            && let Some(first) = self.remembered.tiles_of(twin).next()
             && begins(first)?
         {
             return Ok(named);
