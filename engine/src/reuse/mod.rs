@@ -1,9 +1,9 @@
 //! Run again only what changed: the input side. Given what is remembered of the tiles of the last run,
 //! and the files of this one: which tiles have the same bytes, and which stretches are new?
 //!
-//! [`Reuse::tiles`] answers, for a first run (nothing is remembered, all is new) as for any later one.
+//! `Reuse::tiles` answers, for a first run (nothing is remembered, all is new) as for any later one.
 //! What it gives covers each byte of each file exactly once, in tiles of whole records; whoever maps a tile
-//! that is new takes its [`TilePrint`] as its bytes pass; and [`Remembered::of`] all that is what the next
+//! that is new takes its `TilePrint` as its bytes pass; and `Remembered::of` all that is what the next
 //! run remembers.
 //!
 //! The essay is in `docs/reuse.md`.
