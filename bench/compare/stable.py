@@ -17,7 +17,10 @@ import ours
 from measure import Failed, run_script, table
 
 TOPS = (3, 5, 10, 20)
-FORMS = (("in the order of the input", ("--show-in-order", "--tile", "256k")), ("as it goes", ()))
+FORMS = (
+    ("in the order of the input", ("--show-in-order", "--tile", "256k")),
+    ("as it goes", ()),
+)
 
 
 def last_show(options: argparse.Namespace, form: tuple[str, ...]) -> dict[str, object]:
@@ -26,7 +29,14 @@ def last_show(options: argparse.Namespace, form: tuple[str, ...]) -> dict[str, o
         shows = Path(folder) / "shows"
         argv = [str(options.tegula), "wordcount", *map(str, options.paths), *form]
         argv += ["--words", options.words, "--format", "jsonl", "--progress", "off"]
-        argv += ["--show", "every=1%", "--show-top", str(max(TOPS)), "--show-to", str(shows)]
+        argv += [
+            "--show",
+            "every=1%",
+            "--show-top",
+            str(max(TOPS)),
+            "--show-to",
+            str(shows),
+        ]
         done = subprocess.run(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         if done.returncode != 0:
             raise Failed(done.stderr.decode(errors="replace").strip())
@@ -45,7 +55,9 @@ def main() -> int:
     for name, form in FORMS:
         last = last_show(options, form)
         since = [last["top_since"][str(top)]["part"] for top in TOPS]
-        rows.append([name, str(last["show"]), *(f"{100 * part:.1f} %" for part in since)])
+        rows.append(
+            [name, str(last["show"]), *(f"{100 * part:.1f} %" for part in since)]
+        )
     print(table(["shows", "made", *(f"top {top}" for top in TOPS)], rows))
     return 0
 
