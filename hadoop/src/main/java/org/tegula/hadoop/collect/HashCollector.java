@@ -1,18 +1,9 @@
 package org.tegula.hadoop.collect;
 
 import java.io.IOException;
-import java.util.ArrayList;
-import java.util.List;
 import org.apache.hadoop.io.serializer.Serializer;
-import org.apache.hadoop.mapred.Counters;
-import org.apache.hadoop.mapreduce.MRJobConfig;
-import org.apache.hadoop.mapreduce.TaskCounter;
-import org.apache.hadoop.util.IndexedSorter;
-import org.apache.hadoop.util.QuickSort;
-import org.apache.hadoop.util.ReflectionUtils;
 import org.tegula.hadoop.memory.Arena;
 import org.tegula.hadoop.memory.Ints;
-import org.tegula.hadoop.run.Run;
 import org.tegula.hadoop.run.RunWriter;
 
 /**
@@ -22,13 +13,10 @@ import org.tegula.hadoop.run.RunWriter;
  * <p>Keys are the same if their bytes are, which every order of keys agrees with. An order may hold other bytes to be
  * equal, too; then the combiner is not shown all values of a key at once, which Hadoop does not promise either.
  */
-final class HashCollector<K, V> implements Collector<K, V> {
+final class HashCollector<K, V> extends RunCollector<K, V> {
     /** So much waits at first: it stays in the processor's cache. */
     private static final int FIRST_WAITING_BYTES = 1 << 21;
 
-    private final CollectContext<K, V> context;
-    private final int partitions;
-    private final IndexedSorter sorter;
     private final PairTypes<K, V> types;
     private final KeyTable table = new KeyTable();
     private final Serializer<K> keys;
@@ -38,29 +26,17 @@ final class HashCollector<K, V> implements Collector<K, V> {
     private ValueChains<V> waiting;
     private ValueChains<V> combined;
     private long waitingBytes = FIRST_WAITING_BYTES;
-    private final List<Run> runs = new ArrayList<>();
-    private final Counters.Counter outputRecords;
-    private final Counters.Counter outputBytes;
-    private final Counters.Counter spilled;
     private long pairs;
     private long pairBytes;
-    private boolean finished;
 
     HashCollector(CollectContext<K, V> context) throws IOException {
-        this.context = context;
-        partitions = context.conf().getNumReduceTasks();
-        Class<? extends IndexedSorter> sort =
-                context.conf().getClass(MRJobConfig.MAP_SORT_CLASS, QuickSort.class, IndexedSorter.class);
-        sorter = ReflectionUtils.newInstance(sort, context.conf());
+        super(context);
         types = new PairTypes<>(context.conf());
         keys = types.keysTo(table.keys());
         emittedKeys = types.keysTo(emittedKey);
         strays = new PairBuffer<>(context.conf());
         waiting = new ValueChains<>(types);
         combined = new ValueChains<>(types);
-        outputRecords = context.reporter().getCounter(TaskCounter.MAP_OUTPUT_RECORDS);
-        outputBytes = context.reporter().getCounter(TaskCounter.MAP_OUTPUT_BYTES);
-        spilled = context.reporter().getCounter(TaskCounter.SPILLED_RECORDS);
     }
 
     @Override
@@ -86,21 +62,6 @@ final class HashCollector<K, V> implements Collector<K, V> {
         }
         if (table.heldBytes() + waitingBytes > context.bufferBytes()) {
             seal();
-        }
-    }
-
-    @Override
-    public synchronized List<Run> finish() throws IOException, InterruptedException {
-        seal();
-        finished = true;
-        return runs;
-    }
-
-    @Override
-    public synchronized void close() {
-        if (!finished) {
-            runs.forEach(Run::release);
-            finished = true;
         }
     }
 
@@ -183,9 +144,9 @@ final class HashCollector<K, V> implements Collector<K, V> {
     }
 
     /** Combines all that is there, sorts it, writes it to a run, and begins anew. */
-    private void seal() throws IOException, InterruptedException {
-        outputRecords.increment(pairs);
-        outputBytes.increment(pairBytes);
+    @Override
+    void seal() throws IOException, InterruptedException {
+        countOutput(pairs, pairBytes);
         pairs = 0;
         pairBytes = 0;
         if (table.count() == 0) {
@@ -202,7 +163,7 @@ final class HashCollector<K, V> implements Collector<K, V> {
             }
         }
         records.sort(table.keys().bytes(), sorter);
-        try (RunWriter writer = RunWriter.create(bytes, partitions, context.memory(), context.disk())) {
+        try (RunWriter writer = newRun(bytes)) {
             for (int rank = 0; rank < records.count(); rank++) {
                 write(records.at(rank), writer);
             }

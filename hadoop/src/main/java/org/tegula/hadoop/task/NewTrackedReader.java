@@ -1,64 +1,47 @@
 package org.tegula.hadoop.task;
 
 import java.io.IOException;
-import org.apache.hadoop.mapred.Counters;
 import org.apache.hadoop.mapreduce.InputFormat;
 import org.apache.hadoop.mapreduce.InputSplit;
 import org.apache.hadoop.mapreduce.RecordReader;
 import org.apache.hadoop.mapreduce.TaskAttemptContext;
-import org.apache.hadoop.mapreduce.TaskCounter;
-import org.apache.hadoop.mapreduce.lib.input.FileInputFormatCounter;
 import org.apache.hadoop.mapreduce.lib.input.FileSplit;
 
 /** A program's record reader of the {@code mapreduce} interface, counted. */
 @SuppressWarnings({"unchecked", "rawtypes"})
 final class NewTrackedReader extends RecordReader<Object, Object> {
     private final TaskReporter reporter;
-    private final TrafficMeter meter;
-    private final Counters.Counter bytes;
-    private final Counters.Counter records;
+    private final InputCounts counts;
     private final RecordReader real;
-    private long bytesRead;
-    private long recordsRead;
     private boolean closed;
 
     NewTrackedReader(InputFormat format, InputSplit split, TaskAttemptContext context, TaskReporter reporter)
             throws IOException, InterruptedException {
         this.reporter = reporter;
-        bytes = reporter.getCounter(FileInputFormatCounter.BYTES_READ);
-        records = reporter.getCounter(TaskCounter.MAP_INPUT_RECORDS);
-        meter = split instanceof FileSplit file
-                ? TrafficMeter.of(file.getPath(), context.getConfiguration())
-                : TrafficMeter.NONE;
-        long before = meter.bytesRead();
+        counts = new InputCounts(
+                split instanceof FileSplit file ? file.getPath() : null, context.getConfiguration(), reporter);
+        long before = counts.before();
         real = format.createRecordReader(split, context);
-        bytesRead = meter.bytesRead() - before;
+        counts.addBytes(before);
     }
 
     @Override
     public void initialize(InputSplit split, TaskAttemptContext context) throws IOException, InterruptedException {
-        long before = meter.bytesRead();
+        long before = counts.before();
         real.initialize(split, context);
-        bytesRead += meter.bytesRead() - before;
+        counts.addBytes(before);
     }
 
     @Override
     public boolean nextKeyValue() throws IOException, InterruptedException {
         reporter.check();
-        long before = meter.bytesRead();
+        long before = counts.before();
         boolean found = real.nextKeyValue();
-        bytesRead += meter.bytesRead() - before;
-        if (found && (++recordsRead & 0x3FF) == 0) {
-            count();
-            reporter.updateProgress();
+        counts.addBytes(before);
+        if (found) {
+            counts.addRecord();
         }
         return found;
-    }
-
-    private void count() {
-        bytes.increment(bytesRead);
-        records.increment(recordsRead - records.getValue());
-        bytesRead = 0;
     }
 
     @Override
@@ -82,12 +65,12 @@ final class NewTrackedReader extends RecordReader<Object, Object> {
             return;
         }
         closed = true;
-        long before = meter.bytesRead();
+        long before = counts.before();
         try {
             real.close();
         } finally {
-            bytesRead += meter.bytesRead() - before;
-            count();
+            counts.addBytes(before);
+            counts.report();
         }
     }
 }

@@ -2,53 +2,37 @@ package org.tegula.hadoop.task;
 
 import java.io.Closeable;
 import java.io.IOException;
-import org.apache.hadoop.mapred.Counters;
 import org.apache.hadoop.mapred.FileSplit;
 import org.apache.hadoop.mapred.InputSplit;
 import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapred.RecordReader;
-import org.apache.hadoop.mapreduce.TaskCounter;
-import org.apache.hadoop.mapreduce.lib.input.FileInputFormatCounter;
 
 /** A program's record reader of the {@code mapred} interface, counted. Several threads of a mapper may share it. */
 @SuppressWarnings({"unchecked", "rawtypes"})
 final class OldTrackedReader implements RecordReader<Object, Object>, Closeable {
     private final TaskReporter reporter;
-    private final TrafficMeter meter;
-    private final Counters.Counter bytes;
-    private final Counters.Counter records;
+    private final InputCounts counts;
     private final RecordReader real;
-    private long bytesRead;
-    private long recordsRead;
     private boolean closed;
 
     OldTrackedReader(JobConf conf, InputSplit split, TaskReporter reporter) throws IOException {
         this.reporter = reporter;
-        bytes = reporter.getCounter(FileInputFormatCounter.BYTES_READ);
-        records = reporter.getCounter(TaskCounter.MAP_INPUT_RECORDS);
-        meter = split instanceof FileSplit file ? TrafficMeter.of(file.getPath(), conf) : TrafficMeter.NONE;
-        long before = meter.bytesRead();
+        counts = new InputCounts(split instanceof FileSplit file ? file.getPath() : null, conf, reporter);
+        long before = counts.before();
         real = conf.getInputFormat().getRecordReader(split, conf, reporter);
-        bytesRead = meter.bytesRead() - before;
+        counts.addBytes(before);
     }
 
     @Override
     public synchronized boolean next(Object key, Object value) throws IOException {
         reporter.check();
-        long before = meter.bytesRead();
+        long before = counts.before();
         boolean found = real.next(key, value);
-        bytesRead += meter.bytesRead() - before;
-        if (found && (++recordsRead & 0x3FF) == 0) {
-            count();
-            reporter.updateProgress();
+        counts.addBytes(before);
+        if (found) {
+            counts.addRecord();
         }
         return found;
-    }
-
-    private void count() {
-        bytes.increment(bytesRead);
-        records.increment(recordsRead - records.getValue());
-        bytesRead = 0;
     }
 
     @Override
@@ -77,12 +61,12 @@ final class OldTrackedReader implements RecordReader<Object, Object>, Closeable 
             return;
         }
         closed = true;
-        long before = meter.bytesRead();
+        long before = counts.before();
         try {
             real.close();
         } finally {
-            bytesRead += meter.bytesRead() - before;
-            count();
+            counts.addBytes(before);
+            counts.report();
         }
     }
 }

@@ -1,0 +1,64 @@
+package org.tegula.hadoop.collect;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.hadoop.mapred.Counters;
+import org.apache.hadoop.mapreduce.MRJobConfig;
+import org.apache.hadoop.mapreduce.TaskCounter;
+import org.apache.hadoop.util.IndexedSorter;
+import org.apache.hadoop.util.QuickSort;
+import org.apache.hadoop.util.ReflectionUtils;
+import org.tegula.hadoop.run.Run;
+import org.tegula.hadoop.run.RunWriter;
+
+/** What all collectors have in common: the runs that they have written so far, their order, and their counters. */
+abstract class RunCollector<K, V> implements Collector<K, V> {
+    final CollectContext<K, V> context;
+    final int partitions;
+    final IndexedSorter sorter;
+    final List<Run> runs = new ArrayList<>();
+    final Counters.Counter spilled;
+    private final Counters.Counter outputRecords;
+    private final Counters.Counter outputBytes;
+    private boolean finished;
+
+    RunCollector(CollectContext<K, V> context) {
+        this.context = context;
+        partitions = context.conf().getNumReduceTasks();
+        Class<? extends IndexedSorter> sort =
+                context.conf().getClass(MRJobConfig.MAP_SORT_CLASS, QuickSort.class, IndexedSorter.class);
+        sorter = ReflectionUtils.newInstance(sort, context.conf());
+        spilled = context.reporter().getCounter(TaskCounter.SPILLED_RECORDS);
+        outputRecords = context.reporter().getCounter(TaskCounter.MAP_OUTPUT_RECORDS);
+        outputBytes = context.reporter().getCounter(TaskCounter.MAP_OUTPUT_BYTES);
+    }
+
+    /** Writes what waits to a run, and begins anew. */
+    abstract void seal() throws IOException, InterruptedException;
+
+    /** Counts pairs as the map emitted them. */
+    final void countOutput(long pairs, long bytes) {
+        outputRecords.increment(pairs);
+        outputBytes.increment(bytes);
+    }
+
+    final RunWriter newRun(long bytes) throws IOException {
+        return RunWriter.create(bytes, partitions, context.memory(), context.disk());
+    }
+
+    @Override
+    public final synchronized List<Run> finish() throws IOException, InterruptedException {
+        seal();
+        finished = true;
+        return runs;
+    }
+
+    @Override
+    public final synchronized void close() {
+        if (!finished) {
+            runs.forEach(Run::release);
+            finished = true;
+        }
+    }
+}

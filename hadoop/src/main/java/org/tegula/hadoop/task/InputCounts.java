@@ -1,0 +1,55 @@
+package org.tegula.hadoop.task;
+
+import java.io.IOException;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.mapred.Counters;
+import org.apache.hadoop.mapreduce.TaskCounter;
+import org.apache.hadoop.mapreduce.lib.input.FileInputFormatCounter;
+
+/** Counts what the record reader of a map task reads, of either interface: records, and bytes of the split's file system. */
+final class InputCounts {
+    private static final int RECORDS_PER_REPORT = 1 << 10;
+
+    private final TaskReporter reporter;
+    private final TrafficMeter meter;
+    private final Counters.Counter bytes;
+    private final Counters.Counter records;
+    private long bytesRead;
+    private long recordsRead;
+
+    /**
+     * @param file that the split is of, or null
+     */
+    InputCounts(Path file, Configuration conf, TaskReporter reporter) throws IOException {
+        this.reporter = reporter;
+        meter = TrafficMeter.of(file, conf);
+        bytes = reporter.getCounter(FileInputFormatCounter.BYTES_READ);
+        records = reporter.getCounter(TaskCounter.MAP_INPUT_RECORDS);
+    }
+
+    /** Where the thread's bytes stand before something is read. */
+    long before() {
+        return meter.bytesRead();
+    }
+
+    /** Counts the bytes that were read since. */
+    void addBytes(long before) {
+        bytesRead += meter.bytesRead() - before;
+    }
+
+    /** Counts a record; now and then all counts and the progress are reported. */
+    void addRecord() {
+        if (++recordsRead % RECORDS_PER_REPORT == 0) {
+            report();
+            reporter.updateProgress();
+        }
+    }
+
+    /** Writes down what was counted so far. */
+    void report() {
+        bytes.increment(bytesRead);
+        records.increment(recordsRead - records.getValue());
+        bytesRead = 0;
+    }
+}
