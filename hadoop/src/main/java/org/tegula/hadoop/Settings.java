@@ -14,5 +14,14 @@ public final class Settings {
     /** How many mebibytes of the heap map output may take; read at the JVM's first job. Half of the heap if not set. */
     public static final String MEMORY_MB = "tegula.memory.mb";
 
+    /**
+     * How many mebibytes of the heap are for pairs and files that are kept from job to job; read at first use in the JVM.
+     * A fourth of the heap if it is not set; 0 keeps nothing.
+     */
+    public static final String CACHE_MB = "tegula.cache.mb";
+
+    /** Classes of input formats of a program's own whose pairs may be kept, beside those of Hadoop. None if not set. */
+    public static final String CACHE_FORMATS = "tegula.cache.formats";
+
     private Settings() {}
 }

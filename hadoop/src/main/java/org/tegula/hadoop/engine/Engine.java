@@ -12,6 +12,7 @@ import org.apache.hadoop.mapred.JobID;
 import org.apache.hadoop.mapreduce.MRJobConfig;
 import org.apache.hadoop.security.Credentials;
 import org.tegula.hadoop.Settings;
+import org.tegula.hadoop.cache.PairCache;
 import org.tegula.hadoop.job.Job;
 import org.tegula.hadoop.job.JobFolder;
 import org.tegula.hadoop.memory.MemoryBudget;
@@ -28,6 +29,7 @@ public final class Engine {
 
     private final Slots slots;
     private final MemoryBudget memory;
+    private final PairCache cache;
     private final long mostBufferBytes;
     private final String started = Long.toString(System.currentTimeMillis());
     private final Map<JobID, Job> jobs = new LinkedHashMap<>();
@@ -38,8 +40,10 @@ public final class Engine {
      *
      * @param workers how many tasks run at once
      * @param memoryBytes how much map output may take, while it is collected and afterwards
+     * @param cache of pairs that jobs read and write
      */
-    public Engine(int workers, long memoryBytes) {
+    public Engine(int workers, long memoryBytes, PairCache cache) {
+        this.cache = cache;
         slots = new Slots(workers);
         memory = new MemoryBudget(memoryBytes / RUNS_SHARE);
         mostBufferBytes = memoryBytes / BUFFERS_SHARE / workers;
@@ -57,7 +61,8 @@ public final class Engine {
             long halfHeapMb = Runtime.getRuntime().maxMemory() >> 21;
             shared = new Engine(
                     Math.max(1, conf.getInt(Settings.WORKERS, processors)),
-                    Math.max(1, conf.getLong(Settings.MEMORY_MB, halfHeapMb)) << 20);
+                    Math.max(1, conf.getLong(Settings.MEMORY_MB, halfHeapMb)) << 20,
+                    PairCache.shared(conf));
         }
         return shared;
     }
@@ -84,7 +89,7 @@ public final class Engine {
         JobFolder files = new JobFolder(folder);
         JobConf conf = files.readConf();
         conf.setCredentials(credentials);
-        Job job = new Job(id, conf, files, slots, memory, bufferBytes(conf));
+        Job job = new Job(id, conf, files, slots, memory, cache, bufferBytes(conf));
         synchronized (this) {
             jobs.put(id, job);
             forgetOldest();

@@ -23,6 +23,8 @@ import org.apache.hadoop.mapreduce.split.JobSplit;
 import org.apache.hadoop.security.UserGroupInformation;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.tegula.hadoop.cache.CachedOutput;
+import org.tegula.hadoop.cache.PairCache;
 import org.tegula.hadoop.engine.Slots;
 import org.tegula.hadoop.memory.MemoryBudget;
 import org.tegula.hadoop.run.Run;
@@ -45,6 +47,7 @@ public final class Job {
     private final JobState state;
     private final JobEvents events = new JobEvents();
     private final ClassLoader parentClasses = Thread.currentThread().getContextClassLoader();
+    private final List<CachedOutput> written = new ArrayList<>();
     private URLClassLoader classes;
     private Stage stage;
     private boolean killed;
@@ -57,16 +60,24 @@ public final class Job {
      * @param folder its files
      * @param slots where its tasks run
      * @param memory for map output
+     * @param cache of pairs that jobs have read and written before
      * @param bufferBytes how much a map task collects before it sorts
      * @throws IOException if the user is not known
      */
-    public Job(JobID id, JobConf conf, JobFolder folder, Slots slots, MemoryBudget memory, long bufferBytes)
+    public Job(
+            JobID id,
+            JobConf conf,
+            JobFolder folder,
+            Slots slots,
+            MemoryBudget memory,
+            PairCache cache,
+            long bufferBytes)
             throws IOException {
         this.id = id;
         this.conf = conf;
         this.folder = folder;
         this.slots = slots;
-        this.resources = new JobResources(conf, memory, new SpillFiles(conf, id.toString()), bufferBytes);
+        this.resources = new JobResources(conf, memory, new SpillFiles(conf, id.toString()), cache, bufferBytes);
         this.user = UserGroupInformation.getCurrentUser();
         this.state = new JobState(
                 id, user.getShortUserName(), conf, folder.confFile().toString());
@@ -124,15 +135,34 @@ public final class Job {
                 shuffled.addAll(map(splits));
                 reduce(shuffled, splits.length);
                 committer.commitJob(context);
+                keepWritten();
             } catch (Throwable e) {
                 abort(committer, context);
                 throw e;
             }
         } finally {
             shuffled.forEach(Run::release);
+            abandonWritten();
             resources.disk().delete();
             folder.delete(conf);
         }
+    }
+
+    private synchronized void addWritten(Attempt attempt) {
+        if (attempt.copy() != null) {
+            written.add(attempt.copy());
+        }
+    }
+
+    private synchronized void keepWritten() throws InterruptedException {
+        for (CachedOutput output : written) {
+            output.keep();
+        }
+    }
+
+    private synchronized void abandonWritten() {
+        written.forEach(CachedOutput::abandon);
+        written.clear();
     }
 
     private void useClasses(URLClassLoader loader) {
@@ -178,11 +208,13 @@ public final class Job {
                 @Override
                 public void succeeded(TaskState task, Attempt attempt) {
                     outputs.set(task.id().getId(), ((MapAttempt) attempt).output());
+                    addWritten(attempt);
                 }
 
                 @Override
                 public void discard(Attempt attempt) {
                     ((MapAttempt) attempt).output().forEach(Run::release);
+                    attempt.abandonCopy();
                 }
             }));
         } catch (Throwable e) {
@@ -201,10 +233,14 @@ public final class Job {
             }
 
             @Override
-            public void succeeded(TaskState task, Attempt attempt) {}
+            public void succeeded(TaskState task, Attempt attempt) {
+                addWritten(attempt);
+            }
 
             @Override
-            public void discard(Attempt attempt) {}
+            public void discard(Attempt attempt) {
+                attempt.abandonCopy();
+            }
         }));
     }
 

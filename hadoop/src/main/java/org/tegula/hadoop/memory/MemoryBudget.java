@@ -2,8 +2,8 @@ package org.tegula.hadoop.memory;
 
 import java.util.concurrent.atomic.AtomicLong;
 
-/** The one place where bytes that map output keeps on the heap are counted; what is refused goes to disk. */
-public final class MemoryBudget {
+/** Counts the bytes that one purpose has on the heap, such as map output: what is refused goes to disk, or is not kept. */
+public final class MemoryBudget implements Room {
     private final long limitBytes;
     private final AtomicLong usedBytes = new AtomicLong();
 
@@ -16,12 +16,7 @@ public final class MemoryBudget {
         this.limitBytes = limitBytes;
     }
 
-    /**
-     * Takes bytes, if there is room for all of them.
-     *
-     * @param bytes how many
-     * @return whether they were taken
-     */
+    @Override
     public boolean reserve(long bytes) {
         if (usedBytes.addAndGet(bytes) <= limitBytes) {
             return true;
@@ -30,11 +25,7 @@ public final class MemoryBudget {
         return false;
     }
 
-    /**
-     * Gives back what was reserved.
-     *
-     * @param bytes how many
-     */
+    @Override
     public void release(long bytes) {
         usedBytes.addAndGet(-bytes);
     }

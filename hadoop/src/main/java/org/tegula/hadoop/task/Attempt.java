@@ -14,6 +14,7 @@ import org.apache.hadoop.util.Progressable;
 import org.apache.hadoop.util.ReflectionUtils;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.tegula.hadoop.cache.CachedOutput;
 
 /** One try at a task: its output is committed if all goes well, and aborted else. */
 public abstract class Attempt {
@@ -25,6 +26,7 @@ public abstract class Attempt {
     final TaskReporter reporter;
     OutputFormat<?, ?> newOutputFormat;
     OutputCommitter committer;
+    private CachedOutput copy;
 
     Attempt(JobResources job, TaskAttemptID id) {
         this.job = job;
@@ -74,6 +76,7 @@ public abstract class Attempt {
                 committer.commitTask(context);
             }
         } catch (Throwable e) {
+            abandonCopy();
             abort(context);
             throw e;
         } finally {
@@ -83,6 +86,37 @@ public abstract class Attempt {
         }
         reporter.setPosition(() -> 1);
         reporter.updateProgress();
+    }
+
+    /**
+     * A copy of what the task writes to a file of the job's output, for the cache.
+     *
+     * @return null if the file's last place is not known, or nothing is kept
+     */
+    final CachedOutput copyOf(Path work) throws IOException {
+        Class<?> type = committer.getClass();
+        boolean moves = type == FileOutputCommitter.class
+                || type == org.apache.hadoop.mapreduce.lib.output.FileOutputCommitter.class;
+        if (moves && job.cache().isOn()) {
+            copy = new CachedOutput(job.cache(), conf, work, FileOutputFormat.getOutputPath(conf));
+        }
+        return copy;
+    }
+
+    /**
+     * The copy of what the task wrote.
+     *
+     * @return null if there is none
+     */
+    public final CachedOutput copy() {
+        return copy;
+    }
+
+    /** Gives up the copy of what the task wrote. */
+    public final void abandonCopy() {
+        if (copy != null) {
+            copy.abandon();
+        }
     }
 
     abstract void work() throws Exception;

@@ -1,6 +1,7 @@
 package org.tegula.hadoop.task;
 
 import org.apache.hadoop.mapred.JobConf;
+import org.tegula.hadoop.cache.PairCache;
 import org.tegula.hadoop.memory.MemoryBudget;
 import org.tegula.hadoop.run.SpillFiles;
 
@@ -10,6 +11,7 @@ import org.tegula.hadoop.run.SpillFiles;
  * @param conf the job's configuration, which attempts copy
  * @param memory for map output
  * @param disk for map output that memory has no room for
+ * @param cache of pairs that jobs have read and written before
  * @param bufferBytes how much one map task collects before it sorts
  */
-public record JobResources(JobConf conf, MemoryBudget memory, SpillFiles disk, long bufferBytes) {}
+public record JobResources(JobConf conf, MemoryBudget memory, SpillFiles disk, PairCache cache, long bufferBytes) {}

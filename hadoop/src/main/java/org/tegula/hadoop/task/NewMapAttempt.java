@@ -2,7 +2,6 @@ package org.tegula.hadoop.task;
 
 import java.io.IOException;
 import org.apache.hadoop.mapred.TaskAttemptID;
-import org.apache.hadoop.mapreduce.InputFormat;
 import org.apache.hadoop.mapreduce.InputSplit;
 import org.apache.hadoop.mapreduce.Mapper;
 import org.apache.hadoop.mapreduce.Partitioner;
@@ -31,8 +30,7 @@ final class NewMapAttempt extends MapAttempt {
     @Override
     void mapToOutput() throws IOException, InterruptedException, ClassNotFoundException {
         TaskAttemptContext context = new TaskAttemptContextImpl(conf, id, reporter);
-        NewTrackedWriter writer =
-                new NewTrackedWriter(newOutputFormat, context, reporter, TaskCounter.MAP_OUTPUT_RECORDS);
+        NewTrackedWriter writer = new NewTrackedWriter(newOutputFormat, context, this, TaskCounter.MAP_OUTPUT_RECORDS);
         try {
             map(context, writer);
             writer.close(context);
@@ -64,9 +62,11 @@ final class NewMapAttempt extends MapAttempt {
     private void map(TaskAttemptContext context, RecordWriter<Object, Object> output)
             throws IOException, InterruptedException, ClassNotFoundException {
         Mapper mapper = ReflectionUtils.newInstance(context.getMapperClass(), conf);
-        InputFormat format = ReflectionUtils.newInstance(context.getInputFormatClass(), conf);
+        Class format = context.getInputFormatClass();
+        Inputs inputs = new Inputs(job.cache(), conf, reporter);
         InputSplit input = SplitFile.read(split, conf, reporter.getCounter(TaskCounter.SPLIT_RAW_BYTES));
-        try (NewTrackedReader reader = new NewTrackedReader(format, input, context, reporter)) {
+        try (NewTrackedReader reader =
+                new NewTrackedReader(() -> inputs.open(input, format, context), input, context, reporter)) {
             Mapper.Context mapContext = new WrappedMapper()
                     .getMapContext(new MapContextImpl(conf, id, reader, output, committer, reporter, input));
             reader.initialize(input, mapContext);

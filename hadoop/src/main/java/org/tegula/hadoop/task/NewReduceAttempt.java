@@ -30,7 +30,7 @@ final class NewReduceAttempt extends ReduceAttempt {
         TaskAttemptContext context = new TaskAttemptContextImpl(conf, id, reporter);
         Reducer reducer = ReflectionUtils.newInstance(context.getReducerClass(), conf);
         NewTrackedWriter writer =
-                new NewTrackedWriter(newOutputFormat, context, reporter, TaskCounter.REDUCE_OUTPUT_RECORDS);
+                new NewTrackedWriter(newOutputFormat, context, this, TaskCounter.REDUCE_OUTPUT_RECORDS);
         try {
             ReduceContextImpl reduceContext = new ReduceContextImpl(
                     conf,

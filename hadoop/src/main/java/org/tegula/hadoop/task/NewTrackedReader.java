@@ -1,7 +1,6 @@
 package org.tegula.hadoop.task;
 
 import java.io.IOException;
-import org.apache.hadoop.mapreduce.InputFormat;
 import org.apache.hadoop.mapreduce.InputSplit;
 import org.apache.hadoop.mapreduce.RecordReader;
 import org.apache.hadoop.mapreduce.TaskAttemptContext;
@@ -15,13 +14,18 @@ final class NewTrackedReader extends RecordReader<Object, Object> {
     private final RecordReader real;
     private boolean closed;
 
-    NewTrackedReader(InputFormat format, InputSplit split, TaskAttemptContext context, TaskReporter reporter)
+    /** Opens a record reader. */
+    interface Opening {
+        RecordReader open() throws IOException, InterruptedException;
+    }
+
+    NewTrackedReader(Opening opening, InputSplit split, TaskAttemptContext context, TaskReporter reporter)
             throws IOException, InterruptedException {
         this.reporter = reporter;
         counts = new InputCounts(
                 split instanceof FileSplit file ? file.getPath() : null, context.getConfiguration(), reporter);
         long before = counts.before();
-        real = format.createRecordReader(split, context);
+        real = opening.open();
         counts.addBytes(before);
     }
 

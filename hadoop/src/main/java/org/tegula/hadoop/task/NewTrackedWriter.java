@@ -8,8 +8,10 @@ import org.apache.hadoop.mapreduce.TaskAttemptContext;
 import org.apache.hadoop.mapreduce.TaskCounter;
 import org.apache.hadoop.mapreduce.lib.output.FileOutputFormat;
 import org.apache.hadoop.mapreduce.lib.output.FileOutputFormatCounter;
+import org.apache.hadoop.mapreduce.lib.output.SequenceFileOutputFormat;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.tegula.hadoop.cache.CachedOutput;
 
 /** A program's record writer of the {@code mapreduce} interface, counted. */
 @SuppressWarnings({"unchecked", "rawtypes"})
@@ -20,11 +22,12 @@ final class NewTrackedWriter extends RecordWriter<Object, Object> {
     private final TrafficMeter meter;
     private final Counters.Counter bytes;
     private final Counters.Counter records;
+    private final CachedOutput copy;
     private RecordWriter real;
 
-    NewTrackedWriter(OutputFormat format, TaskAttemptContext context, TaskReporter reporter, TaskCounter counter)
+    NewTrackedWriter(OutputFormat format, TaskAttemptContext context, Attempt attempt, TaskCounter counter)
             throws IOException, InterruptedException {
-        this.reporter = reporter;
+        reporter = attempt.reporter();
         meter = format instanceof FileOutputFormat
                 ? TrafficMeter.of(FileOutputFormat.getOutputPath(context), context.getConfiguration())
                 : TrafficMeter.NONE;
@@ -33,6 +36,9 @@ final class NewTrackedWriter extends RecordWriter<Object, Object> {
         long before = meter.bytesWritten();
         real = format.getRecordWriter(context);
         bytes.increment(meter.bytesWritten() - before);
+        copy = format.getClass() == SequenceFileOutputFormat.class
+                ? attempt.copyOf(((FileOutputFormat<?, ?>) format).getDefaultWorkFile(context, ""))
+                : null;
     }
 
     @Override
@@ -42,6 +48,9 @@ final class NewTrackedWriter extends RecordWriter<Object, Object> {
         real.write(key, value);
         bytes.increment(meter.bytesWritten() - before);
         records.increment(1);
+        if (copy != null) {
+            copy.add(key, value);
+        }
         reporter.progress();
     }
 
@@ -54,6 +63,9 @@ final class NewTrackedWriter extends RecordWriter<Object, Object> {
             long before = meter.bytesWritten();
             writer.close(context);
             bytes.increment(meter.bytesWritten() - before);
+            if (copy != null) {
+                copy.finish();
+            }
         }
     }
 

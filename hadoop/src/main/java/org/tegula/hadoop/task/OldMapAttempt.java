@@ -1,8 +1,6 @@
 package org.tegula.hadoop.task;
 
 import java.io.IOException;
-import org.apache.hadoop.fs.FileSystem;
-import org.apache.hadoop.mapred.FileOutputFormat;
 import org.apache.hadoop.mapred.FileSplit;
 import org.apache.hadoop.mapred.InputSplit;
 import org.apache.hadoop.mapred.MapRunnable;
@@ -29,14 +27,7 @@ final class OldMapAttempt extends MapAttempt {
 
     @Override
     void mapToOutput() throws IOException {
-        TrafficMeter meter = conf.getOutputFormat() instanceof FileOutputFormat
-                ? TrafficMeter.of(FileOutputFormat.getOutputPath(conf), conf)
-                : TrafficMeter.NONE;
-        try (OldTrackedWriter writer = new OldTrackedWriter(
-                () -> conf.getOutputFormat().getRecordWriter(FileSystem.get(conf), conf, outputName(), reporter),
-                meter,
-                reporter,
-                TaskCounter.MAP_OUTPUT_RECORDS)) {
+        try (OldTrackedWriter writer = new OldTrackedWriter(this, TaskCounter.MAP_OUTPUT_RECORDS)) {
             map(writer::write);
             writer.finish();
         }
@@ -66,7 +57,8 @@ final class OldMapAttempt extends MapAttempt {
             conf.setLong(JobContext.MAP_INPUT_PATH, file.getLength());
         }
         reporter.setSplit(input);
-        try (OldTrackedReader reader = new OldTrackedReader(conf, input, reporter)) {
+        try (OldTrackedReader reader =
+                new OldTrackedReader(new Inputs(job.cache(), conf, reporter), input, conf, reporter)) {
             watch(reader::getProgress);
             MapRunnable runner = ReflectionUtils.newInstance(conf.getMapRunnerClass(), conf);
             runner.run(reader, output, reporter);

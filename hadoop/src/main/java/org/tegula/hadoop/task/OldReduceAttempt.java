@@ -2,9 +2,7 @@ package org.tegula.hadoop.task;
 
 import java.io.IOException;
 import java.util.List;
-import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.mapred.Counters;
-import org.apache.hadoop.mapred.FileOutputFormat;
 import org.apache.hadoop.mapred.OutputCollector;
 import org.apache.hadoop.mapred.RawKeyValueIterator;
 import org.apache.hadoop.mapred.Reducer;
@@ -29,14 +27,7 @@ final class OldReduceAttempt extends ReduceAttempt {
     @Override
     void reduce(RawKeyValueIterator input) throws IOException {
         Reducer reducer = ReflectionUtils.newInstance(conf.getReducerClass(), conf);
-        TrafficMeter meter = conf.getOutputFormat() instanceof FileOutputFormat
-                ? TrafficMeter.of(FileOutputFormat.getOutputPath(conf), conf)
-                : TrafficMeter.NONE;
-        try (OldTrackedWriter writer = new OldTrackedWriter(
-                () -> conf.getOutputFormat().getRecordWriter(FileSystem.get(conf), conf, outputName(), reporter),
-                meter,
-                reporter,
-                TaskCounter.REDUCE_OUTPUT_RECORDS)) {
+        try (OldTrackedWriter writer = new OldTrackedWriter(this, TaskCounter.REDUCE_OUTPUT_RECORDS)) {
             try {
                 reduceGroups(reducer, input, writer::write);
             } catch (Throwable e) {

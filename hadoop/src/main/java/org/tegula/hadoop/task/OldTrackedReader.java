@@ -15,11 +15,11 @@ final class OldTrackedReader implements RecordReader<Object, Object>, Closeable 
     private final RecordReader real;
     private boolean closed;
 
-    OldTrackedReader(JobConf conf, InputSplit split, TaskReporter reporter) throws IOException {
+    OldTrackedReader(Inputs inputs, InputSplit split, JobConf conf, TaskReporter reporter) throws IOException {
         this.reporter = reporter;
         counts = new InputCounts(split instanceof FileSplit file ? file.getPath() : null, conf, reporter);
         long before = counts.before();
-        real = conf.getInputFormat().getRecordReader(split, conf, reporter);
+        real = inputs.open(split);
         counts.addBytes(before);
     }
 

@@ -2,12 +2,18 @@ package org.tegula.hadoop.task;
 
 import java.io.Closeable;
 import java.io.IOException;
+import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.mapred.Counters;
+import org.apache.hadoop.mapred.FileOutputFormat;
+import org.apache.hadoop.mapred.JobConf;
+import org.apache.hadoop.mapred.OutputFormat;
 import org.apache.hadoop.mapred.RecordWriter;
+import org.apache.hadoop.mapred.SequenceFileOutputFormat;
 import org.apache.hadoop.mapreduce.TaskCounter;
 import org.apache.hadoop.mapreduce.lib.output.FileOutputFormatCounter;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.tegula.hadoop.cache.CachedOutput;
 
 /** A program's record writer of the {@code mapred} interface, counted. */
 @SuppressWarnings({"unchecked", "rawtypes"})
@@ -18,22 +24,25 @@ final class OldTrackedWriter implements Closeable {
     private final TrafficMeter meter;
     private final Counters.Counter bytes;
     private final Counters.Counter records;
+    private final CachedOutput copy;
     private RecordWriter real;
 
-    /** Opens a record writer. */
-    interface Opening {
-        RecordWriter open() throws IOException;
-    }
-
-    OldTrackedWriter(Opening opening, TrafficMeter meter, TaskReporter reporter, TaskCounter counter)
-            throws IOException {
-        this.reporter = reporter;
-        this.meter = meter;
+    OldTrackedWriter(Attempt attempt, TaskCounter counter) throws IOException {
+        JobConf conf = attempt.conf;
+        OutputFormat format = conf.getOutputFormat();
+        String name = attempt.outputName();
+        reporter = attempt.reporter();
+        meter = format instanceof FileOutputFormat
+                ? TrafficMeter.of(FileOutputFormat.getOutputPath(conf), conf)
+                : TrafficMeter.NONE;
         bytes = reporter.getCounter(FileOutputFormatCounter.BYTES_WRITTEN);
         records = reporter.getCounter(counter);
         long before = meter.bytesWritten();
-        real = opening.open();
+        real = format.getRecordWriter(FileSystem.get(conf), conf, name, reporter);
         bytes.increment(meter.bytesWritten() - before);
+        copy = format.getClass() == SequenceFileOutputFormat.class
+                ? attempt.copyOf(FileOutputFormat.getTaskOutputPath(conf, name))
+                : null;
     }
 
     synchronized void write(Object key, Object value) throws IOException {
@@ -42,6 +51,9 @@ final class OldTrackedWriter implements Closeable {
         real.write(key, value);
         bytes.increment(meter.bytesWritten() - before);
         records.increment(1);
+        if (copy != null) {
+            copy.add(key, value);
+        }
         reporter.progress();
     }
 
@@ -52,6 +64,9 @@ final class OldTrackedWriter implements Closeable {
         long before = meter.bytesWritten();
         writer.close(reporter);
         bytes.increment(meter.bytesWritten() - before);
+        if (copy != null) {
+            copy.finish();
+        }
     }
 
     /** Closes the writer of a task that failed, whose output is aborted anyway. */

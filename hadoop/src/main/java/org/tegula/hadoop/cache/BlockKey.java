@@ -1,0 +1,21 @@
+package org.tegula.hadoop.cache;
+
+/**
+ * Which pairs are meant: those that a format decodes from a part of a file.
+ *
+ * @param user who may read them
+ * @param name of the file, with its file system
+ * @param start of the part, in bytes
+ * @param length of the part, in bytes
+ * @param format the name of the input format's class
+ */
+public record BlockKey(String user, String name, long start, long length, String format) {
+    /** Whether the file is at a place or below it. */
+    boolean isUnder(String place) {
+        return name.startsWith(place) && (name.length() == place.length() || name.charAt(place.length()) == '/');
+    }
+
+    BlockKey moved(String from, String to) {
+        return new BlockKey(user, to + name.substring(from.length()), start, length, format);
+    }
+}

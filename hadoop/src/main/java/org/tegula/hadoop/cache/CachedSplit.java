@@ -1,0 +1,125 @@
+package org.tegula.hadoop.cache;
+
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import org.apache.hadoop.mapred.JobConf;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** One split as the cache sees it: its pairs are there, or a task reads them and the cache takes them, too. */
+public final class CachedSplit {
+    private static final Logger LOG = LoggerFactory.getLogger(CachedSplit.class);
+
+    private final PairCache cache;
+    private final InputPart part;
+    private final SplitSource source;
+    private final FileVersion version;
+    private final PairBlock block;
+    private final RecordingConf conf;
+    private final BlockWriter writer;
+
+    private CachedSplit(PairCache cache, InputPart part, SplitSource source, FileVersion version, JobConf conf) {
+        this.cache = cache;
+        this.part = part;
+        this.source = source;
+        this.version = version;
+        this.block = cache.find(source.key(), version, conf);
+        this.conf = block == null ? new RecordingConf(conf) : null;
+        this.writer = block == null ? new BlockWriter(cache) : null;
+    }
+
+    /**
+     * Looks for the pairs of a split.
+     *
+     * @param cache where to look
+     * @param part the split
+     * @param conf of the task
+     * @return null if the pairs are not to be kept
+     * @throws IOException if the file system fails
+     */
+    public static CachedSplit of(PairCache cache, InputPart part, JobConf conf) throws IOException {
+        SplitSource source = cache.isOn() ? SplitSource.of(part, conf) : null;
+        if (source == null) {
+            return null;
+        }
+        try {
+            FileVersion version = source.version();
+            return version == null ? null : new CachedSplit(cache, part, source, version, conf);
+        } catch (FileNotFoundException e) {
+            LOG.debug("The program's reader says what is to be done without {}", source.path(), e);
+            return null;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw (IOException) new InterruptedIOException("The task was stopped").initCause(e);
+        }
+    }
+
+    /**
+     * The pairs.
+     *
+     * @return null if they are still to be read
+     */
+    public PairBlock block() {
+        return block;
+    }
+
+    /**
+     * The split and who decodes it.
+     *
+     * @return without what was put around it
+     */
+    public InputPart part() {
+        return part;
+    }
+
+    /**
+     * The configuration that a reader is to be given: it notes what the reader asks for.
+     *
+     * @return null if the pairs are there
+     */
+    public RecordingConf conf() {
+        return conf;
+    }
+
+    /**
+     * Takes a pair that was read.
+     *
+     * @param key the key
+     * @param value the value
+     */
+    public void add(Object key, Object value) {
+        writer.add(key, value);
+    }
+
+    /** Keeps the pairs, all of which were read, if the file is still as it was before. */
+    public void finish() {
+        PairBlock read = writer.finish();
+        if (read == null) {
+            return;
+        }
+        ReadSettings settings = conf.settings();
+        if (settings != null && isUnchanged()) {
+            cache.put(source.key(), read, version, settings);
+        } else {
+            read.release();
+        }
+    }
+
+    private boolean isUnchanged() {
+        try {
+            return version.equals(source.version());
+        } catch (IOException e) {
+            LOG.debug("{} is not kept", source.path(), e);
+            return false;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return false;
+        }
+    }
+
+    /** Gives up pairs of which not all were read; nothing happens after {@link #finish}. */
+    public void abandon() {
+        writer.abandon();
+    }
+}

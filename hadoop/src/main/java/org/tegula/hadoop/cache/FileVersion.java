@@ -1,0 +1,116 @@
+package org.tegula.hadoop.cache;
+
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.attribute.FileTime;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.LocalFileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.RawLocalFileSystem;
+
+/**
+ * What tells the contents of a file from those that it had before, or that another file of its name had: length and time
+ * of modification; for a local file also which file of the disk it is, and when anything of it last changed, which nobody
+ * can set back.
+ *
+ * @param length in bytes
+ * @param modified a time in the file system's own unit
+ * @param identity which file it is, or an empty text where the file system does not say
+ * @param changed a local file's last change of any kind, in nanoseconds; else 0
+ */
+public record FileVersion(long length, long modified, Object identity, long changed) {
+    /** Disks note times no finer than the kernel's clock ticks, which last ten milliseconds at most. */
+    private static final long TICK_MILLIS = 10;
+
+    /** Some file systems note whole seconds. */
+    private static final long COARSE_TICK_MILLIS = 1000;
+
+    private static final long SECOND_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    /**
+     * The version of a file at this moment.
+     *
+     * @param files where it is
+     * @param path its name
+     * @return its version
+     * @throws FileNotFoundException if there is no such file
+     * @throws IOException if the file system fails
+     */
+    public static FileVersion of(FileSystem files, Path path) throws IOException {
+        RawLocalFileSystem local = local(files);
+        if (local == null) {
+            FileStatus status = files.getFileStatus(path);
+            return new FileVersion(status.getLen(), status.getModificationTime(), "", 0);
+        }
+        try {
+            Map<String, Object> found = Files.readAttributes(
+                    local.pathToFile(path).toPath(), "unix:size,lastModifiedTime,ctime,ino,dev,isRegularFile");
+            if (!(boolean) found.get("isRegularFile")) {
+                throw new FileNotFoundException(path + " is not a file");
+            }
+            return new FileVersion(
+                    (long) found.get("size"),
+                    nanos(found.get("lastModifiedTime")),
+                    found.get("dev") + ":" + found.get("ino"),
+                    nanos(found.get("ctime")));
+        } catch (NoSuchFileException e) {
+            throw new FileNotFoundException(path + " does not exist");
+        }
+    }
+
+    private static RawLocalFileSystem local(FileSystem files) {
+        FileSystem raw = files instanceof LocalFileSystem checked ? checked.getRaw() : files;
+        return raw instanceof RawLocalFileSystem local ? local : null;
+    }
+
+    private static long nanos(Object time) {
+        return ((FileTime) time).to(TimeUnit.NANOSECONDS);
+    }
+
+    /**
+     * The version of a file that nobody can change any more without changing its version, too: if it has only just been
+     * changed, this waits until the clock of the disk has gone on.
+     *
+     * @param files where it is
+     * @param path its name
+     * @return its version, or null if it goes on changing
+     * @throws IOException if there is no such file
+     * @throws InterruptedException if the task is stopped
+     */
+    public static FileVersion settled(FileSystem files, Path path) throws IOException, InterruptedException {
+        FileVersion first = of(files, path);
+        long wait = first.unsettledMillis();
+        if (wait <= 0) {
+            return first;
+        }
+        if (wait > TICK_MILLIS) {
+            return null;
+        }
+        Thread.sleep(wait);
+        FileVersion second = of(files, path);
+        return second.equals(first) ? first : null;
+    }
+
+    private long unsettledMillis() {
+        if (changed == 0) {
+            return 0;
+        }
+        long tick = changed % SECOND_NANOS == 0 ? COARSE_TICK_MILLIS : TICK_MILLIS;
+        return TimeUnit.NANOSECONDS.toMillis(changed) + tick + 1 - System.currentTimeMillis();
+    }
+
+    /**
+     * Whether another version has the same bytes for all that the file system says of bytes: a file that was renamed.
+     *
+     * @param other of this file, under another name perhaps
+     * @return false if anything but the time of the last change differs
+     */
+    public boolean sameContents(FileVersion other) {
+        return length == other.length && modified == other.modified && identity.equals(other.identity);
+    }
+}

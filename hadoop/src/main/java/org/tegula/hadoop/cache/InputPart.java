@@ -1,0 +1,41 @@
+package org.tegula.hadoop.cache;
+
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.util.Set;
+
+/**
+ * A split, of either interface, with the class of the format that decodes it.
+ *
+ * @param split the split
+ * @param format the class of the input format
+ */
+public record InputPart(Object split, Class<?> format) {
+    /** How {@code MultipleInputs} of both interfaces wraps splits; the classes are not public. */
+    private static final Set<String> TAGGED = Set.of(
+            "org.apache.hadoop.mapred.lib.TaggedInputSplit", "org.apache.hadoop.mapreduce.lib.input.TaggedInputSplit");
+
+    /**
+     * The split that a job's task was given, taken out of what {@code MultipleInputs} has put around it.
+     *
+     * @param split as the task has it
+     * @param format of the job
+     * @return the split and the format that decode the pairs
+     */
+    public static InputPart of(Object split, Class<?> format) {
+        if (!TAGGED.contains(split.getClass().getName())) {
+            return new InputPart(split, format);
+        }
+        return new InputPart(get(split, "getInputSplit"), (Class<?>) get(split, "getInputFormatClass"));
+    }
+
+    private static Object get(Object split, String name) {
+        try {
+            Method method = split.getClass().getMethod(name);
+            method.setAccessible(true);
+            return method.invoke(split);
+        } catch (NoSuchMethodException | IllegalAccessException | InvocationTargetException e) {
+            throw new IllegalStateException("Hadoop's " + split.getClass().getName() + " has no " + name, e);
+        }
+    }
+}

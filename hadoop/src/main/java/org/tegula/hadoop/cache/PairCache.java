@@ -1,0 +1,183 @@
+package org.tegula.hadoop.cache;
+
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
+import org.tegula.hadoop.Settings;
+import org.tegula.hadoop.memory.MemoryBudget;
+import org.tegula.hadoop.memory.Room;
+
+/**
+ * Decoded pairs of files that jobs have read or written, over all jobs of a JVM. Nothing in it is needed: what was not
+ * used for longest goes when room is asked for, and what does not fit its file any more goes when it is looked for.
+ */
+public final class PairCache implements Room {
+    private static final int SHARE_OF_HEAP = 4;
+
+    private static PairCache shared;
+
+    private final MemoryBudget budget;
+    private final Map<BlockKey, Entry> entries = new LinkedHashMap<>(16, 0.75f, true);
+
+    /** A block, and when it is right. */
+    private record Entry(PairBlock block, FileVersion version, ReadSettings settings) {}
+
+    /**
+     * A cache of its own.
+     *
+     * @param limitBytes how much it may hold
+     */
+    public PairCache(long limitBytes) {
+        budget = new MemoryBudget(limitBytes);
+    }
+
+    /**
+     * The cache of this JVM, which is made at first use.
+     *
+     * @param conf says how large it is, the first time
+     * @return the cache
+     */
+    public static synchronized PairCache shared(Configuration conf) {
+        if (shared == null) {
+            long share = Runtime.getRuntime().maxMemory() / SHARE_OF_HEAP;
+            shared = new PairCache(Math.max(0, conf.getLong(Settings.CACHE_MB, share >> 20)) << 20);
+        }
+        return shared;
+    }
+
+    /**
+     * Whether anything can be kept.
+     *
+     * @return false if its size was set to nothing
+     */
+    public boolean isOn() {
+        return budget.limitBytes() > 0;
+    }
+
+    /**
+     * Pairs of a part of a file.
+     *
+     * @param key which part, decoded by what
+     * @param version of the file as it is now
+     * @param conf of the job that wants them
+     * @return null if they are not there, or those that are there are of other contents or settings
+     */
+    public synchronized PairBlock find(BlockKey key, FileVersion version, Configuration conf) {
+        Entry entry = entries.get(key);
+        if (entry == null) {
+            return null;
+        }
+        if (!entry.version.equals(version)) {
+            remove(key);
+            return null;
+        }
+        return entry.settings.areIn(conf) && entry.block.isReadableWith(conf) ? entry.block : null;
+    }
+
+    /**
+     * Keeps pairs from now on.
+     *
+     * @param key which they are
+     * @param block the pairs, of which the cache disposes
+     * @param version of the file that they come from
+     * @param settings with which they were decoded
+     */
+    public synchronized void put(BlockKey key, PairBlock block, FileVersion version, ReadSettings settings) {
+        remove(key);
+        entries.put(key, new Entry(block, version, settings));
+    }
+
+    private void remove(BlockKey key) {
+        Entry entry = entries.remove(key);
+        if (entry != null) {
+            entry.block.release();
+        }
+    }
+
+    /** Finds what the version of a file is under its new name. */
+    public interface Versions {
+        /**
+         * Looks at a file.
+         *
+         * @param name of the file, with its file system
+         * @return null if there is none
+         */
+        FileVersion of(String name);
+    }
+
+    /**
+     * Follows a file or folder to its new name.
+     *
+     * @param from the name that it had, with its file system
+     * @param to the name that it has
+     * @param versions of the files under the new name
+     */
+    public synchronized void renamed(String from, String to, Versions versions) {
+        forget(to);
+        for (BlockKey key : under(from)) {
+            Entry entry = entries.remove(key);
+            BlockKey moved = key.moved(from, to);
+            FileVersion now = versions.of(moved.name());
+            if (now != null && now.sameContents(entry.version)) {
+                entries.put(moved, new Entry(entry.block, now, entry.settings));
+            } else {
+                entry.block.release();
+            }
+        }
+    }
+
+    /**
+     * Drops all pairs of a file, or of all files of a folder.
+     *
+     * @param place its name, with its file system
+     */
+    public synchronized void forget(String place) {
+        under(place).forEach(this::remove);
+    }
+
+    private List<BlockKey> under(String place) {
+        List<BlockKey> keys = new ArrayList<>();
+        for (BlockKey key : entries.keySet()) {
+            if (key.isUnder(place)) {
+                keys.add(key);
+            }
+        }
+        return keys;
+    }
+
+    @Override
+    public synchronized boolean reserve(long bytes) {
+        Iterator<Entry> oldest = entries.values().iterator();
+        while (!budget.reserve(bytes)) {
+            if (bytes > budget.limitBytes() || !oldest.hasNext()) {
+                return false;
+            }
+            oldest.next().block.release();
+            oldest.remove();
+        }
+        return true;
+    }
+
+    @Override
+    public void release(long bytes) {
+        budget.release(bytes);
+    }
+
+    /**
+     * How much is held at this moment.
+     *
+     * @return bytes
+     */
+    public long usedBytes() {
+        return budget.usedBytes();
+    }
+
+    /** Drops all pairs. */
+    public synchronized void clear() {
+        entries.values().forEach(entry -> entry.block.release());
+        entries.clear();
+    }
+}

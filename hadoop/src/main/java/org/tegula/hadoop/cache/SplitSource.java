@@ -1,0 +1,85 @@
+package org.tegula.hadoop.cache;
+
+import java.io.IOException;
+import java.util.Set;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.mapred.FileSplit;
+import org.apache.hadoop.mapred.JobConf;
+import org.apache.hadoop.mapreduce.lib.input.SequenceFileInputFormat;
+import org.apache.hadoop.security.UserGroupInformation;
+import org.tegula.hadoop.Settings;
+import org.tegula.hadoop.api.DelegatingSplit;
+import org.tegula.hadoop.api.NamedSplit;
+
+/**
+ * Where the pairs of a split come from, if they may be kept: they must depend on a file and on settings alone.
+ *
+ * @param key names them
+ * @param files where the file is; null for data that a program has named
+ * @param path of the file; null for data that a program has named
+ */
+record SplitSource(BlockKey key, FileSystem files, Path path) {
+    /** Both interfaces decode sequence files alike. */
+    static final String SEQUENCE_FILES = SequenceFileInputFormat.class.getName();
+
+    /** Whose readers are known to look at nothing else. */
+    private static final Set<String> FORMATS = Set.of(
+            SEQUENCE_FILES,
+            "org.apache.hadoop.mapreduce.lib.input.TextInputFormat",
+            "org.apache.hadoop.mapreduce.lib.input.KeyValueTextInputFormat",
+            "org.apache.hadoop.mapreduce.lib.input.NLineInputFormat",
+            "org.apache.hadoop.mapreduce.lib.input.FixedLengthInputFormat",
+            "org.apache.hadoop.mapreduce.lib.input.SequenceFileAsTextInputFormat",
+            "org.apache.hadoop.mapreduce.lib.input.SequenceFileAsBinaryInputFormat",
+            "org.apache.hadoop.mapred.TextInputFormat",
+            "org.apache.hadoop.mapred.KeyValueTextInputFormat",
+            "org.apache.hadoop.mapred.lib.NLineInputFormat",
+            "org.apache.hadoop.mapred.FixedLengthInputFormat",
+            "org.apache.hadoop.mapred.SequenceFileAsTextInputFormat",
+            "org.apache.hadoop.mapred.SequenceFileAsBinaryInputFormat");
+
+    private static final FileVersion NAMED = new FileVersion(0, 0, "", 0);
+
+    /** Null if the pairs are not to be kept. */
+    static SplitSource of(InputPart part, JobConf conf) throws IOException {
+        Object split = part.split() instanceof DelegatingSplit<?> wrapper ? wrapper.getDelegate() : part.split();
+        if (split instanceof NamedSplit named) {
+            return new SplitSource(key(named.getName(), 0, 0, part.format().getName()), null, null);
+        }
+        String format = formatName(part.format());
+        if (!FORMATS.contains(format)
+                && !conf.getStringCollection(Settings.CACHE_FORMATS).contains(format)) {
+            return null;
+        }
+        if (split.getClass() == FileSplit.class) {
+            FileSplit file = (FileSplit) split;
+            return of(file.getPath(), file.getStart(), file.getLength(), format, conf);
+        }
+        if (split.getClass() == org.apache.hadoop.mapreduce.lib.input.FileSplit.class) {
+            org.apache.hadoop.mapreduce.lib.input.FileSplit file =
+                    (org.apache.hadoop.mapreduce.lib.input.FileSplit) split;
+            return of(file.getPath(), file.getStart(), file.getLength(), format, conf);
+        }
+        return null;
+    }
+
+    static SplitSource of(Path path, long start, long length, String format, JobConf conf) throws IOException {
+        FileSystem files = path.getFileSystem(conf);
+        return new SplitSource(key(files.makeQualified(path).toString(), start, length, format), files, path);
+    }
+
+    private static BlockKey key(String name, long start, long length, String format) throws IOException {
+        String user = UserGroupInformation.getCurrentUser().getShortUserName();
+        return new BlockKey(user, name, start, length, format);
+    }
+
+    private static String formatName(Class<?> format) {
+        return format == org.apache.hadoop.mapred.SequenceFileInputFormat.class ? SEQUENCE_FILES : format.getName();
+    }
+
+    /** The version of the data now, or null if it is changing. */
+    FileVersion version() throws IOException, InterruptedException {
+        return path == null ? NAMED : FileVersion.settled(files, path);
+    }
+}

@@ -1,0 +1,19 @@
+package org.tegula.hadoop.memory;
+
+/** Where bytes of the heap are asked for before they are taken. */
+public interface Room {
+    /**
+     * Takes bytes, if there is room for all of them.
+     *
+     * @param bytes how many
+     * @return whether they were taken
+     */
+    boolean reserve(long bytes);
+
+    /**
+     * Gives back what was reserved.
+     *
+     * @param bytes how many
+     */
+    void release(long bytes);
+}

@@ -1,0 +1,59 @@
+package org.tegula.hadoop.task;
+
+import java.io.IOException;
+import org.apache.hadoop.mapred.JobConf;
+import org.apache.hadoop.mapreduce.InputFormat;
+import org.apache.hadoop.mapreduce.InputSplit;
+import org.apache.hadoop.mapreduce.RecordReader;
+import org.apache.hadoop.mapreduce.TaskAttemptContext;
+import org.apache.hadoop.util.ReflectionUtils;
+import org.tegula.hadoop.api.CacheCounter;
+import org.tegula.hadoop.cache.CachedSplit;
+import org.tegula.hadoop.cache.InputPart;
+import org.tegula.hadoop.cache.PairCache;
+
+/** Opens splits: over the pairs that are kept, or with the program's reader, of which the cache copies what may be kept. */
+@SuppressWarnings({"unchecked", "rawtypes"})
+final class Inputs {
+    private final PairCache cache;
+    private final JobConf conf;
+    private final TaskReporter reporter;
+
+    Inputs(PairCache cache, JobConf conf, TaskReporter reporter) {
+        this.cache = cache;
+        this.conf = conf;
+        this.reporter = reporter;
+    }
+
+    RecordReader open(InputSplit split, Class<? extends InputFormat<?, ?>> format, TaskAttemptContext context)
+            throws IOException, InterruptedException {
+        CachedSplit cached = find(split, format);
+        if (cached == null) {
+            return ReflectionUtils.newInstance(format, conf).createRecordReader(split, context);
+        }
+        return cached.block() != null
+                ? new NewBlockReader(cached.block(), conf)
+                : new NewFillingReader(
+                        cached, (org.apache.hadoop.mapred.TaskAttemptID) context.getTaskAttemptID(), reporter);
+    }
+
+    org.apache.hadoop.mapred.RecordReader open(org.apache.hadoop.mapred.InputSplit split) throws IOException {
+        org.apache.hadoop.mapred.InputFormat format = conf.getInputFormat();
+        CachedSplit cached = find(split, format.getClass());
+        if (cached == null) {
+            return format.getRecordReader(split, conf, reporter);
+        }
+        return cached.block() != null
+                ? new OldBlockReader(cached.block(), split, conf)
+                : new OldFillingReader(cached, reporter);
+    }
+
+    private CachedSplit find(Object split, Class<?> format) throws IOException {
+        CachedSplit cached = CachedSplit.of(cache, InputPart.of(split, format), conf);
+        if (cached != null) {
+            CacheCounter counter = cached.block() == null ? CacheCounter.SPLITS_READ : CacheCounter.SPLITS_FOUND;
+            reporter.getCounter(counter).increment(1);
+        }
+        return cached;
+    }
+}

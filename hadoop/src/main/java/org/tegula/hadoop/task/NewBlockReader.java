@@ -1,0 +1,58 @@
+package org.tegula.hadoop.task;
+
+import java.io.IOException;
+import org.apache.hadoop.io.Writable;
+import org.apache.hadoop.mapred.JobConf;
+import org.apache.hadoop.mapreduce.InputSplit;
+import org.apache.hadoop.mapreduce.RecordReader;
+import org.apache.hadoop.mapreduce.TaskAttemptContext;
+import org.tegula.hadoop.cache.BlockCursor;
+import org.tegula.hadoop.cache.PairBlock;
+
+/** Reads pairs that are kept, for the {@code mapreduce} interface. */
+final class NewBlockReader extends RecordReader<Object, Object> {
+    private final PairBlock block;
+    private final BlockCursor cursor;
+    private Writable key;
+    private Writable value;
+    private long read;
+
+    NewBlockReader(PairBlock block, JobConf conf) {
+        this.block = block;
+        cursor = block.open(conf);
+        key = block.newKey(conf);
+        value = block.newValue(conf);
+    }
+
+    @Override
+    public void initialize(InputSplit split, TaskAttemptContext context) {}
+
+    @Override
+    public boolean nextKeyValue() throws IOException {
+        if (!cursor.next()) {
+            return false;
+        }
+        key = cursor.key(key);
+        value = cursor.value(value);
+        read++;
+        return true;
+    }
+
+    @Override
+    public Object getCurrentKey() {
+        return key;
+    }
+
+    @Override
+    public Object getCurrentValue() {
+        return value;
+    }
+
+    @Override
+    public float getProgress() {
+        return (float) read / block.pairs();
+    }
+
+    @Override
+    public void close() {}
+}

@@ -1,0 +1,60 @@
+package org.tegula.hadoop.task;
+
+import java.io.IOException;
+import org.apache.hadoop.io.Writable;
+import org.apache.hadoop.mapred.InputSplit;
+import org.apache.hadoop.mapred.JobConf;
+import org.apache.hadoop.mapred.RecordReader;
+import org.tegula.hadoop.cache.BlockCursor;
+import org.tegula.hadoop.cache.PairBlock;
+
+/** Reads pairs that are kept, for the {@code mapred} interface. */
+final class OldBlockReader implements RecordReader<Object, Object> {
+    private final PairBlock block;
+    private final JobConf conf;
+    private final BlockCursor cursor;
+    private final long length;
+    private long read;
+
+    OldBlockReader(PairBlock block, InputSplit split, JobConf conf) throws IOException {
+        this.block = block;
+        this.conf = conf;
+        cursor = block.open(conf);
+        length = split.getLength();
+    }
+
+    @Override
+    public boolean next(Object key, Object value) throws IOException {
+        if (!cursor.next()) {
+            return false;
+        }
+        cursor.key((Writable) key);
+        cursor.value((Writable) value);
+        read++;
+        return true;
+    }
+
+    @Override
+    public Object createKey() {
+        return block.newKey(conf);
+    }
+
+    @Override
+    public Object createValue() {
+        return block.newValue(conf);
+    }
+
+    /** The bytes of the split that the pairs so far stand for, by their number. */
+    @Override
+    public long getPos() {
+        return length * read / block.pairs();
+    }
+
+    @Override
+    public float getProgress() {
+        return (float) read / block.pairs();
+    }
+
+    @Override
+    public void close() {}
+}

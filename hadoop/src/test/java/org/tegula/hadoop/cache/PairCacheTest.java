@@ -1,0 +1,158 @@
+package org.tegula.hadoop.cache;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.io.IntWritable;
+import org.apache.hadoop.io.Text;
+import org.apache.hadoop.mapred.JobConf;
+import org.junit.jupiter.api.Test;
+
+/** What is kept stays within its budget, and is given out only where it is right. */
+class PairCacheTest {
+    private static final FileVersion VERSION = new FileVersion(10, 20, "file", 30);
+    private static final ReadSettings NO_SETTINGS = new ReadSettings(Map.of(), Map.of());
+
+    private final Configuration conf = new Configuration(false);
+
+    private static BlockKey key(String name) {
+        return new BlockKey("user", name, 0, 10, "format");
+    }
+
+    private static PairBlock block(PairCache cache, int pairs) {
+        BlockWriter writer = new BlockWriter(cache);
+        Text key = new Text();
+        for (int i = 0; i < pairs; i++) {
+            key.set("key" + i);
+            writer.add(key, new IntWritable(i));
+        }
+        return writer.finish();
+    }
+
+    @Test
+    void givesBackWhatItWasGiven() throws Exception {
+        PairCache cache = new PairCache(1 << 20);
+        cache.put(key("a"), block(cache, 20_000), VERSION, NO_SETTINGS);
+        PairBlock found = cache.find(key("a"), VERSION, conf);
+        BlockCursor cursor = found.open(conf);
+        Text key = new Text();
+        for (int i = 0; i < 20_000; i++) {
+            assertTrue(cursor.next());
+            assertEquals("key" + i, cursor.key(key).toString());
+            assertEquals(new IntWritable(i), cursor.value(null));
+        }
+        assertTrue(!cursor.next());
+        cache.clear();
+        assertEquals(0, cache.usedBytes());
+    }
+
+    @Test
+    void dropsWhatWasNotUsedForLongest() {
+        PairCache cache = new PairCache(7 << 10);
+        for (String name : new String[] {"a", "b", "c"}) {
+            cache.put(key(name), block(cache, 100), VERSION, NO_SETTINGS);
+        }
+        assertNotNull(cache.find(key("a"), VERSION, conf));
+        cache.put(key("d"), block(cache, 400), VERSION, NO_SETTINGS);
+        assertNull(cache.find(key("b"), VERSION, conf));
+        assertNull(cache.find(key("c"), VERSION, conf));
+        assertNotNull(cache.find(key("d"), VERSION, conf));
+        assertTrue(cache.usedBytes() <= 7 << 10);
+    }
+
+    @Test
+    void keepsNoBlockThatIsLargerThanAll() {
+        PairCache cache = new PairCache(7 << 10);
+        assertNull(block(cache, 10_000));
+        assertEquals(0, cache.usedBytes());
+    }
+
+    @Test
+    void dropsWhatIsOfAnotherVersion() {
+        PairCache cache = new PairCache(1 << 20);
+        cache.put(key("a"), block(cache, 3), VERSION, NO_SETTINGS);
+        assertNull(cache.find(key("a"), new FileVersion(10, 20, "file", 31), conf));
+        assertEquals(0, cache.usedBytes());
+    }
+
+    @Test
+    void givesNothingUnderOtherSettings() {
+        PairCache cache = new PairCache(1 << 20);
+        conf.set("delimiter", "x");
+        cache.put(
+                key("a"),
+                block(cache, 3),
+                VERSION,
+                new ReadSettings(Map.of("delimiter", "x"), Map.of("group.", Map.of("one", "1"))));
+        assertNull(cache.find(key("a"), VERSION, conf));
+        conf.set("group.one", "1");
+        assertNotNull(cache.find(key("a"), VERSION, conf));
+        conf.set("delimiter", "y");
+        assertNull(cache.find(key("a"), VERSION, conf));
+    }
+
+    @Test
+    void givesNothingToAJobThatDoesNotKnowTheClasses() {
+        PairCache cache = new PairCache(1 << 20);
+        cache.put(key("a"), block(cache, 3), VERSION, NO_SETTINGS);
+        conf.setClassLoader(ClassLoader.getPlatformClassLoader());
+        assertNull(cache.find(key("a"), VERSION, conf));
+    }
+
+    @Test
+    void followsFilesToNewNames() {
+        PairCache cache = new PairCache(1 << 20);
+        cache.put(key("file:/x/a"), block(cache, 3), VERSION, NO_SETTINGS);
+        cache.put(key("file:/x/b"), block(cache, 3), VERSION, NO_SETTINGS);
+        cache.put(key("file:/xy"), block(cache, 3), VERSION, NO_SETTINGS);
+        FileVersion now = new FileVersion(10, 20, "file", 40);
+        cache.renamed("file:/x", "file:/z", name -> name.equals("file:/z/a") ? now : null);
+        assertNotNull(cache.find(key("file:/z/a"), now, conf));
+        assertNull(cache.find(key("file:/z/b"), now, conf));
+        assertNotNull(cache.find(key("file:/xy"), VERSION, conf));
+        assertNull(cache.find(key("file:/x/a"), VERSION, conf));
+    }
+
+    @Test
+    void keepsNoPairsOfSeveralClasses() {
+        PairCache cache = new PairCache(1 << 20);
+        BlockWriter writer = new BlockWriter(cache);
+        writer.add(new Text("a"), new IntWritable(1));
+        writer.add(new Text("a"), new Text("b"));
+        assertNull(writer.finish());
+        BlockWriter plain = new BlockWriter(cache);
+        plain.add("a", 1);
+        assertNull(plain.finish());
+        assertEquals(0, cache.usedBytes());
+    }
+
+    @Test
+    void notesWhatAReaderAsksFor() {
+        JobConf job = new JobConf(false);
+        job.set("base", "b");
+        job.set("asked", "${base}!");
+        job.set("group.one", "1");
+        RecordingConf recording = new RecordingConf(job);
+        assertEquals("b!", recording.get("asked"));
+        assertEquals(7, recording.getInt("absent", 7));
+        assertEquals(Map.of("one", "1"), recording.getPropsWithPrefix("group."));
+        ReadSettings settings = recording.settings();
+        assertTrue(settings.areIn(job));
+        job.set("unasked", "x");
+        assertTrue(settings.areIn(job));
+        job.set("base", "c");
+        assertTrue(!settings.areIn(job));
+        job.set("base", "b");
+        job.set("absent", "8");
+        assertTrue(!settings.areIn(job));
+        job.unset("absent");
+        job.set("group.two", "2");
+        assertTrue(!settings.areIn(job));
+        new Configuration(recording);
+        assertNull(recording.settings());
+    }
+}
