@@ -23,5 +23,17 @@ public final class Settings {
     /** Classes of input formats of a program's own whose pairs may be kept, beside those of Hadoop. None if not set. */
     public static final String CACHE_FORMATS = "tegula.cache.formats";
 
+    /** How names of outputs begin that are kept in memory alone: {@code temp} if it is not set, {@code none} for none. */
+    public static final String TEMPORARY_PREFIX = "tegula.temporary.prefix";
+
+    /** The prefix if none is set. */
+    public static final String TEMPORARY_PREFIX_DEFAULT = "temp";
+
+    /** The prefix that keeps no output in memory alone for its name. */
+    public static final String TEMPORARY_PREFIX_NONE = "none";
+
+    /** Outputs that are kept in memory alone whatever their names are, with commas between. */
+    public static final String TEMPORARY_PATHS = "tegula.temporary.paths";
+
     private Settings() {}
 }

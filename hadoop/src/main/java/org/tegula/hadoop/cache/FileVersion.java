@@ -42,7 +42,12 @@ public record FileVersion(long length, long modified, Object identity, long chan
      * @throws IOException if the file system fails
      */
     public static FileVersion of(FileSystem files, Path path) throws IOException {
-        RawLocalFileSystem local = local(files);
+        FileSystem raw = files instanceof LocalFileSystem checked ? checked.getRaw() : files;
+        FileVersion held = raw instanceof Versioned versioned ? versioned.version(path) : null;
+        if (held != null) {
+            return held;
+        }
+        RawLocalFileSystem local = raw instanceof RawLocalFileSystem found ? found : null;
         if (local == null) {
             FileStatus status = files.getFileStatus(path);
             return new FileVersion(status.getLen(), status.getModificationTime(), "", 0);
@@ -61,11 +66,6 @@ public record FileVersion(long length, long modified, Object identity, long chan
         } catch (NoSuchFileException e) {
             throw new FileNotFoundException(path + " does not exist");
         }
-    }
-
-    private static RawLocalFileSystem local(FileSystem files) {
-        FileSystem raw = files instanceof LocalFileSystem checked ? checked.getRaw() : files;
-        return raw instanceof RawLocalFileSystem local ? local : null;
     }
 
     private static long nanos(Object time) {

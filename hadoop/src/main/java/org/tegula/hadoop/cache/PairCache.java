@@ -167,6 +167,15 @@ public final class PairCache implements Room {
     }
 
     /**
+     * How much may be held.
+     *
+     * @return bytes
+     */
+    public long limitBytes() {
+        return budget.limitBytes();
+    }
+
+    /**
      * How much is held at this moment.
      *
      * @return bytes

@@ -130,6 +130,7 @@ public final class Job {
             try {
                 JobSplit.TaskSplitMetaInfo[] splits = folder.readSplits(id, conf);
                 makeTasks(splits.length, conf.getNumReduceTasks());
+                TemporaryOutput.hold(conf);
                 committer.setupJob(context);
                 state.setUp();
                 shuffled.addAll(map(splits));

@@ -1,0 +1,16 @@
+package org.tegula.hadoop.cache;
+
+import java.io.IOException;
+import org.apache.hadoop.fs.Path;
+
+/** A file system that knows versions of files which are not on the disk. */
+public interface Versioned {
+    /**
+     * The version of a file that is not on the disk.
+     *
+     * @param path its name
+     * @return null if it is on the disk, or nowhere
+     * @throws IOException if the path is of another file system
+     */
+    FileVersion version(Path path) throws IOException;
+}

@@ -1,0 +1,410 @@
+package org.tegula.hadoop.files;
+
+import java.io.BufferedOutputStream;
+import java.io.File;
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FSDataInputStream;
+import org.apache.hadoop.fs.FileAlreadyExistsException;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileUtil;
+import org.apache.hadoop.fs.FsStatus;
+import org.apache.hadoop.fs.ParentNotDirectoryException;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.RawLocalFileSystem;
+import org.apache.hadoop.fs.permission.FsPermission;
+import org.apache.hadoop.security.UserGroupInformation;
+import org.apache.hadoop.util.ShutdownHookManager;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.tegula.hadoop.cache.FileVersion;
+import org.tegula.hadoop.cache.PairCache;
+import org.tegula.hadoop.cache.Versioned;
+
+/**
+ * The local disk with some files that are in memory alone. They are seen through all of Hadoop's calls; those that are not
+ * about names, listings, reading and writing, and whoever asks for a {@link File}, put them on the disk first.
+ */
+public final class HeldFileSystem extends RawLocalFileSystem implements Versioned {
+    private static final Logger LOG = LoggerFactory.getLogger(HeldFileSystem.class);
+    private static final int BUFFER_BYTES = 1 << 16;
+    /** Before Hadoop closes its file systems. */
+    private static final int SHUTDOWN_PRIORITY = 15;
+
+    private static final HeldTree HELD = new HeldTree();
+    private static boolean hooked;
+
+    private final RawLocalFileSystem disk = new RawLocalFileSystem();
+    private PairCache cache;
+
+    /** Made by Hadoop. */
+    public HeldFileSystem() {}
+
+    @Override
+    public void initialize(URI uri, Configuration conf) throws IOException {
+        super.initialize(uri, conf);
+        disk.initialize(uri, conf);
+        cache = PairCache.shared(conf);
+    }
+
+    /**
+     * Keeps everything that is created at or below a folder in memory, from now on until it is deleted.
+     *
+     * @param folder that is not there yet
+     * @return false if it is there, or nothing is to be kept
+     * @throws IOException if the folder that it is in cannot be made
+     */
+    public boolean hold(Path folder) throws IOException {
+        if (!cache.isOn() || exists(folder)) {
+            return false;
+        }
+        mkdirs(folder.getParent());
+        if (!HELD.isClaimed(name(folder))) {
+            HELD.claim(name(folder));
+            writeAtExit(this);
+        }
+        return true;
+    }
+
+    private static synchronized void writeAtExit(HeldFileSystem files) {
+        if (!hooked) {
+            hooked = true;
+            ShutdownHookManager.get().addShutdownHook(files::writeAllToDisk, SHUTDOWN_PRIORITY);
+        }
+    }
+
+    /** What nobody has deleted may still be wanted when the JVM is gone. */
+    void writeAllToDisk() {
+        for (String root : HELD.roots()) {
+            try {
+                HELD.at(root);
+                writeToDisk(root);
+            } catch (IOException e) {
+                LOG.error("{} was kept in memory and cannot be written: it is lost", root, e);
+            }
+        }
+    }
+
+    private static String name(Path path) {
+        return path.toUri().getPath();
+    }
+
+    /** The name by which a path would be held: absolute, and where links on the disk lead. */
+    private String held(Path path) throws IOException {
+        if (HELD.isEmpty()) {
+            return null;
+        }
+        File file = disk.pathToFile(path);
+        File folder = file.getParentFile();
+        return folder == null ? null : new File(folder.getCanonicalFile(), file.getName()).getPath();
+    }
+
+    private HeldFile find(Path path) throws IOException {
+        String name = held(path);
+        return name == null ? null : HELD.at(name);
+    }
+
+    private static Path path(String name) {
+        return new Path(new Path("file:///"), new Path(null, null, name));
+    }
+
+    @Override
+    public FileVersion version(Path path) throws IOException {
+        HeldFile file = find(path);
+        return file == null || file.isFolder() || !file.isComplete() ? null : file.version();
+    }
+
+    /** Whoever wants a file of the disk gets one. */
+    @Override
+    public File pathToFile(Path path) {
+        try {
+            String name = held(path);
+            if (name != null) {
+                writeToDisk(name);
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return super.pathToFile(path);
+    }
+
+    /** Moves what is held at or below a name to the disk. */
+    private void writeToDisk(String name) throws IOException {
+        for (String each : HELD.under(name)) {
+            HeldFile file = HELD.at(each);
+            if (file != null && file.isFolder()) {
+                disk.mkdirs(path(each));
+            } else if (file != null && file.isComplete()) {
+                writeToDisk(each, file);
+            }
+        }
+    }
+
+    private void writeToDisk(String name, HeldFile file) throws IOException {
+        Path target = path(name);
+        Path half = new Path(target.getParent(), "." + target.getName() + ".tegula-" + System.nanoTime());
+        try (InputStream in = file.bytes().reader();
+                OutputStream out = createOnDisk(half, file.permission())) {
+            in.transferTo(out);
+        }
+        disk.setTimes(half, file.modifiedMillis(), -1);
+        Files.move(disk.pathToFile(half).toPath(), disk.pathToFile(target).toPath(), StandardCopyOption.ATOMIC_MOVE);
+        if (HELD.take(name, file)) {
+            file.release();
+        }
+    }
+
+    private OutputStream createOnDisk(Path path, FsPermission permission) throws IOException {
+        return disk.create(path, permission, true, BUFFER_BYTES, (short) 1, disk.getDefaultBlockSize(path), null);
+    }
+
+    /** Goes on with a file on the disk that was begun in memory. */
+    OutputStream createOnDisk(String name, HeldFile file) throws IOException {
+        HELD.take(name, file);
+        return createOnDisk(path(name), file.permission());
+    }
+
+    /** Makes room; false if there is nothing that could go. */
+    boolean writeOldestToDisk() throws IOException {
+        for (String name = HELD.oldest(); name != null; name = HELD.oldest()) {
+            HeldFile file = HELD.at(name);
+            if (file != null) {
+                writeToDisk(name, file);
+                return true;
+            }
+        }
+        return false;
+    }
+
+    @Override
+    public void setWorkingDirectory(Path folder) {
+        super.setWorkingDirectory(folder);
+        disk.setWorkingDirectory(folder);
+    }
+
+    @Override
+    public FsStatus getStatus(Path path) throws IOException {
+        return disk.getStatus(path);
+    }
+
+    @Override
+    public FSDataInputStream open(Path path, int bufferSize) throws IOException {
+        HeldFile file = find(path);
+        if (file == null) {
+            return super.open(path, bufferSize);
+        }
+        if (file.isFolder()) {
+            throw new FileNotFoundException(path + " (Is a directory)");
+        }
+        file.touch();
+        return new FSDataInputStream(new HeldInput(file.bytes().reader(), statistics));
+    }
+
+    @Override
+    protected OutputStream createOutputStreamWithMode(Path path, boolean append, FsPermission permission)
+            throws IOException {
+        String name = held(path);
+        HeldFile old = name == null ? null : HELD.at(name);
+        if (old != null && old.isFolder()) {
+            throw new FileNotFoundException(path + " (Is a directory)");
+        }
+        boolean onDisk = name == null || disk.exists(path);
+        if (onDisk || append || !HELD.isClaimed(name)) {
+            return super.createOutputStreamWithMode(path, append, permission);
+        }
+        if (!exists(path.getParent())) {
+            throw new FileNotFoundException(path + " (No such file or directory)");
+        }
+        FsPermission mask = FsPermission.getUMask(getConf());
+        HeldFile file = HeldFile.file(
+                cache, (permission == null ? FsPermission.getFileDefault() : permission).applyUMask(mask));
+        HELD.put(name, file);
+        return new BufferedOutputStream(new HeldOutput(this, name, file), BUFFER_BYTES);
+    }
+
+    @Override
+    public boolean exists(Path path) throws IOException {
+        return find(path) != null || disk.exists(path);
+    }
+
+    @Override
+    public FileStatus getFileStatus(Path path) throws IOException {
+        HeldFile file = find(path);
+        return file == null || file.isFolder() && disk.exists(path)
+                ? disk.getFileStatus(path)
+                : status(makeQualified(path), file);
+    }
+
+    @Override
+    public FileStatus getFileLinkStatus(Path path) throws IOException {
+        return find(path) == null ? disk.getFileLinkStatus(path) : getFileStatus(path);
+    }
+
+    private FileStatus status(Path path, HeldFile file) throws IOException {
+        UserGroupInformation user = UserGroupInformation.getCurrentUser();
+        return new FileStatus(
+                file.length(),
+                file.isFolder(),
+                1,
+                getDefaultBlockSize(path),
+                file.modifiedMillis(),
+                file.modifiedMillis(),
+                file.permission(),
+                user.getShortUserName(),
+                user.getPrimaryGroupName(),
+                path);
+    }
+
+    @Override
+    public FileStatus[] listStatus(Path path) throws IOException {
+        String name = held(path);
+        HeldFile file = name == null ? null : HELD.at(name);
+        List<String> children = name == null ? List.of() : HELD.children(name);
+        if (file == null && children.isEmpty()) {
+            return disk.listStatus(path);
+        }
+        if (file != null && !file.isFolder()) {
+            return new FileStatus[] {getFileStatus(path)};
+        }
+        List<FileStatus> found = new ArrayList<>();
+        if (disk.exists(path)) {
+            for (FileStatus each : disk.listStatus(path)) {
+                if (!children.contains(name + "/" + each.getPath().getName())) {
+                    found.add(each);
+                }
+            }
+        }
+        for (String child : children) {
+            try {
+                found.add(getFileStatus(new Path(path, new Path(null, null, new File(child).getName()))));
+            } catch (FileNotFoundException e) {
+                LOG.debug("{} was deleted while its folder was listed", child, e);
+            }
+        }
+        return found.toArray(FileStatus[]::new);
+    }
+
+    @Override
+    public boolean mkdirs(Path path) throws IOException {
+        return mkdirs(path, null);
+    }
+
+    @Override
+    public boolean mkdirs(Path path, FsPermission permission) throws IOException {
+        String name = held(path);
+        if (name == null) {
+            return disk.mkdirs(path, permission);
+        }
+        HeldFile there = HELD.at(name);
+        if (there != null && !there.isFolder()) {
+            throw new FileAlreadyExistsException("Destination exists and is not a directory: " + path);
+        }
+        if (there != null || disk.exists(path) || !HELD.isClaimed(name)) {
+            HeldFile parent = path.getParent() == null ? null : find(path.getParent());
+            if (parent != null && !parent.isFolder()) {
+                throw new ParentNotDirectoryException("Parent path is not a directory: " + path.getParent());
+            }
+            return there != null || disk.mkdirs(path, permission);
+        }
+        if (!mkdirs(path.getParent(), null)) {
+            return false;
+        }
+        FsPermission mask = FsPermission.getUMask(getConf());
+        HELD.put(
+                name,
+                HeldFile.folder((permission == null ? FsPermission.getDirDefault() : permission).applyUMask(mask)));
+        return true;
+    }
+
+    @Override
+    public boolean delete(Path path, boolean recursive) throws IOException {
+        cache.forget(makeQualified(path).toString());
+        String name = held(path);
+        if (name == null || HELD.at(name) == null && !HELD.hasBelow(name)) {
+            return disk.delete(path, recursive);
+        }
+        if (!recursive && getFileStatus(path).isDirectory() && listStatus(path).length > 0) {
+            throw new IOException("Directory " + path + " is not empty");
+        }
+        HELD.removeAll(name);
+        return !disk.exists(path) || disk.delete(path, recursive);
+    }
+
+    @Override
+    public boolean rename(Path from, Path to) throws IOException {
+        boolean renamed = renameAnything(from, to);
+        if (renamed) {
+            cache.renamed(makeQualified(from).toString(), makeQualified(to).toString(), this::versionOrNull);
+        }
+        return renamed;
+    }
+
+    private boolean renameAnything(Path from, Path to) throws IOException {
+        String source = held(from);
+        String target = held(to);
+        if (source == null || target == null || !isHeld(source) && !isHeld(target) && !HELD.isClaimed(target)) {
+            return disk.rename(from, to);
+        }
+        if (source.equals(target)) {
+            return exists(from);
+        }
+        if (!canMove(from, to)) {
+            return FileUtil.copy(this, from, this, to, true, getConf());
+        }
+        move(from, source, to, target);
+        return true;
+    }
+
+    private static boolean isHeld(String name) {
+        return HELD.at(name) != null || HELD.hasBelow(name);
+    }
+
+    /** What the disk itself would rename; Hadoop copies the rest, such as a file into a folder. */
+    private boolean canMove(Path from, Path to) throws IOException {
+        FileStatus source = getFileStatus(from);
+        Path folder = to.getParent();
+        if (name(to).startsWith(name(from) + "/")
+                || !exists(folder)
+                || !getFileStatus(folder).isDirectory()) {
+            return false;
+        }
+        if (!exists(to)) {
+            return true;
+        }
+        boolean intoFolder = getFileStatus(to).isDirectory();
+        return source.isDirectory() ? intoFolder && listStatus(to).length == 0 : !intoFolder;
+    }
+
+    private void move(Path from, String source, Path to, String target) throws IOException {
+        synchronized (HELD) {
+            HELD.removeAll(target);
+            if (disk.exists(from)) {
+                disk.mkdirs(to.getParent());
+                if (!disk.rename(from, to)) {
+                    throw new IOException("The disk does not rename " + from + " to " + to);
+                }
+            } else if (disk.exists(to)) {
+                disk.delete(to, true);
+            }
+            HELD.move(source, target);
+        }
+    }
+
+    private FileVersion versionOrNull(String name) {
+        try {
+            return FileVersion.of(this, new Path(name));
+        } catch (IOException e) {
+            LOG.debug("{} is not a file", name, e);
+            return null;
+        }
+    }
+}

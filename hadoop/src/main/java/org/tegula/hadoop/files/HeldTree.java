@@ -1,0 +1,176 @@
+package org.tegula.hadoop.files;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
+
+/**
+ * All files of a JVM that are in memory alone, by their absolute names on the local disk. They lie below roots, each in a
+ * folder of the disk, and go when it does: so that what is deleted or moved behind Hadoop's back is gone here, too.
+ */
+final class HeldTree {
+    private final TreeMap<String, HeldFile> files = new TreeMap<>();
+    private final Map<String, Object> folderOfRoot = new HashMap<>();
+
+    /** Makes everything that is created at or below a name be held. The folder that it is in must be on the disk. */
+    synchronized void claim(String root) throws IOException {
+        folderOfRoot.put(root, key(Path.of(root).getParent()));
+    }
+
+    private static Object key(Path folder) throws IOException {
+        return Files.readAttributes(folder, java.nio.file.attribute.BasicFileAttributes.class)
+                .fileKey();
+    }
+
+    synchronized boolean isEmpty() {
+        return folderOfRoot.isEmpty();
+    }
+
+    /** Whether what is created under a name is held. */
+    synchronized boolean isClaimed(String name) {
+        return root(name) != null;
+    }
+
+    private String root(String name) {
+        for (String root : folderOfRoot.keySet()) {
+            if (isAtOrBelow(name, root)) {
+                return root;
+            }
+        }
+        return null;
+    }
+
+    private static boolean isAtOrBelow(String name, String root) {
+        return name.startsWith(root) && (name.length() == root.length() || name.charAt(root.length()) == '/');
+    }
+
+    /** Drops roots whose folder on the disk is gone or is another one, and files that the disk has, too. */
+    private void dropWhatIsGone(String name) {
+        for (String root : new ArrayList<>(folderOfRoot.keySet())) {
+            if ((isAtOrBelow(name, root) || isAtOrBelow(root, name)) && !isInPlace(root)) {
+                removeAll(root);
+            }
+        }
+        HeldFile file = files.get(name);
+        if (file != null && !file.isFolder() && Files.exists(Path.of(name), LinkOption.NOFOLLOW_LINKS)) {
+            files.remove(name).release();
+        }
+    }
+
+    private boolean isInPlace(String root) {
+        try {
+            return key(Path.of(root).getParent()).equals(folderOfRoot.get(root));
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    /** What is held under a name, or null. */
+    synchronized HeldFile at(String name) {
+        dropWhatIsGone(name);
+        return files.get(name);
+    }
+
+    synchronized void put(String name, HeldFile file) {
+        HeldFile old = files.put(name, file);
+        if (old != null) {
+            old.release();
+        }
+    }
+
+    /** Takes a file out, if it is still the one that is meant; its memory is the caller's. */
+    synchronized boolean take(String name, HeldFile file) {
+        return files.remove(name, file);
+    }
+
+    private SortedMap<String, HeldFile> below(String name) {
+        return files.subMap(name + '/', name + (char) ('/' + 1));
+    }
+
+    /** The names of what is held directly in a folder. */
+    synchronized List<String> children(String folder) {
+        dropWhatIsGone(folder);
+        List<String> children = new ArrayList<>();
+        for (String name : below(folder).keySet()) {
+            if (name.indexOf('/', folder.length() + 1) < 0) {
+                children.add(name);
+            }
+        }
+        return children;
+    }
+
+    /** Whether anything is held below a name, at any depth. */
+    synchronized boolean hasBelow(String name) {
+        dropWhatIsGone(name);
+        return !below(name).isEmpty();
+    }
+
+    /** All names at or below a name, folders before what is in them. */
+    synchronized List<String> under(String name) {
+        List<String> found = new ArrayList<>();
+        if (files.containsKey(name)) {
+            found.add(name);
+        }
+        found.addAll(below(name).keySet());
+        return found;
+    }
+
+    synchronized void removeAll(String name) {
+        HeldFile file = files.remove(name);
+        if (file != null) {
+            file.release();
+        }
+        SortedMap<String, HeldFile> below = below(name);
+        below.values().forEach(HeldFile::release);
+        below.clear();
+        folderOfRoot.keySet().removeIf(root -> isAtOrBelow(root, name));
+    }
+
+    /** Gives everything at and below a name another; what is no longer below a root is one. */
+    synchronized void move(String from, String to) throws IOException {
+        Map<String, HeldFile> moved = new TreeMap<>(below(from));
+        HeldFile self = files.get(from);
+        if (self != null) {
+            moved.put(from, self);
+        }
+        List<String> roots = new ArrayList<>(folderOfRoot.keySet());
+        files.keySet().removeAll(moved.keySet());
+        folderOfRoot.keySet().removeIf(root -> isAtOrBelow(root, from));
+        for (Map.Entry<String, HeldFile> each : moved.entrySet()) {
+            put(to + each.getKey().substring(from.length()), each.getValue());
+        }
+        for (String root : roots) {
+            if (isAtOrBelow(root, from) && !root.equals(from)) {
+                claim(to + root.substring(from.length()));
+            }
+        }
+        if (self != null && root(to) == null) {
+            claim(to);
+        }
+    }
+
+    /** The file that was not opened for longest, or null. */
+    synchronized String oldest() {
+        String oldest = null;
+        long used = Long.MAX_VALUE;
+        for (Map.Entry<String, HeldFile> each : files.entrySet()) {
+            if (each.getValue().isComplete() && each.getValue().used() < used) {
+                oldest = each.getKey();
+                used = each.getValue().used();
+            }
+        }
+        return oldest;
+    }
+
+    /** All roots. */
+    synchronized List<String> roots() {
+        return new ArrayList<>(folderOfRoot.keySet());
+    }
+}
