@@ -1,22 +1,18 @@
 package org.tegula.hadoop.cache;
 
-import java.io.DataOutputStream;
 import java.io.IOException;
 import org.apache.hadoop.io.Writable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.tegula.hadoop.memory.Chunks;
 import org.tegula.hadoop.memory.Room;
 
 /**
- * Copies pairs into a block while a task reads or writes them. It gives up, and says nothing to the task, if there is no
+ * Puts pairs into a block while a task reads or writes them. It gives up, and says nothing to the task, if there is no
  * room, or if they are not all Writables of one class. Several threads of a mapper may share it.
  */
-public final class BlockWriter {
+abstract class BlockWriter {
     private static final Logger LOG = LoggerFactory.getLogger(BlockWriter.class);
 
-    private final Chunks bytes;
-    private final DataOutputStream out;
     private Class<?> keyType;
     private Class<?> valueType;
     private long pairs;
@@ -26,19 +22,13 @@ public final class BlockWriter {
      * A block without pairs.
      *
      * @param room for it
+     * @param promised whether nobody changes the objects any more: then they are kept as they are
      */
-    public BlockWriter(Room room) {
-        bytes = new Chunks(room);
-        out = new DataOutputStream(bytes);
+    static BlockWriter of(Room room, boolean promised) {
+        return promised ? new LiveBlockWriter(room) : new BytesBlockWriter(room);
     }
 
-    /**
-     * Takes a pair; its objects may be changed afterwards.
-     *
-     * @param key the key
-     * @param value the value
-     */
-    public synchronized void add(Object key, Object value) {
+    final synchronized void add(Object key, Object value) {
         if (!open) {
             return;
         }
@@ -46,13 +36,12 @@ public final class BlockWriter {
             keyType = key.getClass();
             valueType = value.getClass();
         }
-        if (!(key instanceof Writable firstPart) || !(value instanceof Writable secondPart) || !isOfTypes(key, value)) {
+        if (!(key instanceof Writable first) || !(value instanceof Writable second) || !isOfTypes(key, value)) {
             abandon();
             return;
         }
         try {
-            firstPart.write(out);
-            secondPart.write(out);
+            write(first, second);
             pairs++;
         } catch (IOException | RuntimeException e) {
             LOG.debug("Pairs are not kept", e);
@@ -64,25 +53,28 @@ public final class BlockWriter {
         return key.getClass() == keyType && value.getClass() == valueType;
     }
 
-    /**
-     * Ends the block.
-     *
-     * @return null if it was given up, or there are no pairs
-     */
-    public synchronized PairBlock finish() {
+    /** Ends the block; null if it was given up, or there are no pairs. */
+    final synchronized PairBlock finish() {
         if (!open || pairs == 0) {
             abandon();
             return null;
         }
         open = false;
-        return new PairBlock(keyType.getName(), valueType.getName(), pairs, bytes);
+        return block(keyType, valueType, pairs);
     }
 
     /** Gives the block up, unless it has ended. */
-    public synchronized void abandon() {
+    final synchronized void abandon() {
         if (open) {
             open = false;
-            bytes.release();
+            release();
         }
     }
+
+    /** Takes a pair, or throws if there is no room. */
+    abstract void write(Writable key, Writable value) throws IOException;
+
+    abstract PairBlock block(Class<?> keyType, Class<?> valueType, long pairs);
+
+    abstract void release();
 }

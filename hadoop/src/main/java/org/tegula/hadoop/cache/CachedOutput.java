@@ -33,15 +33,16 @@ public final class CachedOutput {
      * @param conf of the task
      * @param work the file that the task writes
      * @param folder where the committer puts it
+     * @param promised whether nobody changes the pairs after they were written
      * @throws IOException if there is no such file system
      */
-    public CachedOutput(PairCache cache, JobConf conf, Path work, Path folder) throws IOException {
+    public CachedOutput(PairCache cache, JobConf conf, Path work, Path folder, boolean promised) throws IOException {
         this.cache = cache;
         this.conf = conf;
         this.files = work.getFileSystem(conf);
         this.work = work;
         this.target = new Path(folder, work.getName());
-        this.writer = new BlockWriter(cache);
+        this.writer = BlockWriter.of(cache, promised);
     }
 
     /**

@@ -19,14 +19,15 @@ public final class CachedSplit {
     private final RecordingConf conf;
     private final BlockWriter writer;
 
-    private CachedSplit(PairCache cache, InputPart part, SplitSource source, FileVersion version, JobConf conf) {
+    private CachedSplit(
+            PairCache cache, InputPart part, SplitSource source, FileVersion version, JobConf conf, boolean promised) {
         this.cache = cache;
         this.part = part;
         this.source = source;
         this.version = version;
         this.block = cache.find(source.key(), version, conf);
         this.conf = block == null ? new RecordingConf(conf) : null;
-        this.writer = block == null ? new BlockWriter(cache) : null;
+        this.writer = block == null ? BlockWriter.of(cache, promised) : null;
     }
 
     /**
@@ -35,17 +36,18 @@ public final class CachedSplit {
      * @param cache where to look
      * @param part the split
      * @param conf of the task
+     * @param promised whether the mapper changes no pair, and each has objects of its own
      * @return null if the pairs are not to be kept
      * @throws IOException if the file system fails
      */
-    public static CachedSplit of(PairCache cache, InputPart part, JobConf conf) throws IOException {
+    public static CachedSplit of(PairCache cache, InputPart part, JobConf conf, boolean promised) throws IOException {
         SplitSource source = cache.isOn() ? SplitSource.of(part, conf) : null;
         if (source == null) {
             return null;
         }
         try {
             FileVersion version = source.version();
-            return version == null ? null : new CachedSplit(cache, part, source, version, conf);
+            return version == null ? null : new CachedSplit(cache, part, source, version, conf, promised);
         } catch (FileNotFoundException e) {
             LOG.debug("The program's reader says what is to be done without {}", source.path(), e);
             return null;

@@ -29,6 +29,16 @@ public record InputPart(Object split, Class<?> format) {
         return new InputPart(get(split, "getInputSplit"), (Class<?>) get(split, "getInputFormatClass"));
     }
 
+    /**
+     * The mapper that {@code MultipleInputs} has chosen for a split.
+     *
+     * @param split as the task has it
+     * @return its class; that of objects if the split names none
+     */
+    public static Class<?> mapper(Object split) {
+        return TAGGED.contains(split.getClass().getName()) ? (Class<?>) get(split, "getMapperClass") : Object.class;
+    }
+
     private static Object get(Object split, String name) {
         try {
             Method method = split.getClass().getMethod(name);

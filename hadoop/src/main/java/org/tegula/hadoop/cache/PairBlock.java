@@ -1,27 +1,19 @@
 package org.tegula.hadoop.cache;
 
-import java.io.DataInputStream;
-import java.io.IOException;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.io.Writable;
 import org.apache.hadoop.util.ReflectionUtils;
-import org.tegula.hadoop.memory.Chunks;
 
-/**
- * All pairs of one part of a file, decoded: as the bytes that keys and values write of themselves. Whoever reads them
- * has objects of its own, of the classes that its job has under the names.
- */
-public final class PairBlock {
+/** All pairs of one part of a file, decoded. */
+public abstract class PairBlock {
     private final String keyType;
     private final String valueType;
     private final long pairs;
-    private final Chunks bytes;
 
-    PairBlock(String keyType, String valueType, long pairs, Chunks bytes) {
+    PairBlock(String keyType, String valueType, long pairs) {
         this.keyType = keyType;
         this.valueType = valueType;
         this.pairs = pairs;
-        this.bytes = bytes;
     }
 
     /**
@@ -29,27 +21,20 @@ public final class PairBlock {
      *
      * @return their number
      */
-    public long pairs() {
+    public final long pairs() {
         return pairs;
     }
 
-    long heldBytes() {
-        return bytes.heldBytes();
+    /** Gives its room back; open cursors may go on. */
+    abstract void release();
+
+    /** Whether a job has the classes that the block needs. */
+    final boolean isReadableWith(Configuration conf) {
+        return fits(conf.getClassByNameOrNull(keyType), conf.getClassByNameOrNull(valueType));
     }
 
-    void release() {
-        bytes.release();
-    }
-
-    /** Whether a job has classes of the names that the block needs. */
-    boolean isReadableWith(Configuration conf) {
-        return isWritable(keyType, conf) && isWritable(valueType, conf);
-    }
-
-    private static boolean isWritable(String name, Configuration conf) {
-        Class<?> type = conf.getClassByNameOrNull(name);
-        return type != null && Writable.class.isAssignableFrom(type);
-    }
+    /** Whether classes, of which there may be none, are those of keys and values. */
+    abstract boolean fits(Class<?> keys, Class<?> values);
 
     /**
      * A new object for keys.
@@ -57,7 +42,7 @@ public final class PairBlock {
      * @param conf that knows the class
      * @return an empty key
      */
-    public Writable newKey(Configuration conf) {
+    public final Writable newKey(Configuration conf) {
         return newWritable(keyType, conf);
     }
 
@@ -67,7 +52,7 @@ public final class PairBlock {
      * @param conf that knows the class
      * @return an empty value
      */
-    public Writable newValue(Configuration conf) {
+    public final Writable newValue(Configuration conf) {
         return newWritable(valueType, conf);
     }
 
@@ -81,30 +66,5 @@ public final class PairBlock {
      * @param conf that knows the classes
      * @return a cursor before the first pair
      */
-    public BlockCursor open(Configuration conf) {
-        DataInputStream in = new DataInputStream(bytes.reader());
-        return new BlockCursor() {
-            private long left = pairs;
-
-            @Override
-            public boolean next() {
-                return left-- > 0;
-            }
-
-            @Override
-            public Writable key(Writable into) throws IOException {
-                return read(into == null ? newKey(conf) : into);
-            }
-
-            @Override
-            public Writable value(Writable into) throws IOException {
-                return read(into == null ? newValue(conf) : into);
-            }
-
-            private Writable read(Writable into) throws IOException {
-                into.readFields(in);
-                return into;
-            }
-        };
-    }
+    public abstract BlockCursor open(Configuration conf);
 }

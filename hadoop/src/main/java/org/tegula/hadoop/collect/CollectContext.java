@@ -2,6 +2,7 @@ package org.tegula.hadoop.collect;
 
 import org.apache.hadoop.mapred.JobConf;
 import org.tegula.hadoop.combine.Combiner;
+import org.tegula.hadoop.live.LiveWriter;
 import org.tegula.hadoop.memory.MemoryBudget;
 import org.tegula.hadoop.run.SpillFiles;
 import org.tegula.hadoop.task.TaskReporter;
@@ -15,6 +16,7 @@ import org.tegula.hadoop.task.TaskReporter;
  * @param memory for runs
  * @param disk for runs that memory has no room for
  * @param bufferBytes how much is collected before it is sorted
+ * @param live passes large values on as objects; null if all are serialised
  * @param <K> the type of keys
  * @param <V> the type of values
  */
@@ -24,7 +26,8 @@ public record CollectContext<K, V>(
         Combiner<K, V> combiner,
         MemoryBudget memory,
         SpillFiles disk,
-        long bufferBytes) {
+        long bufferBytes,
+        LiveWriter live) {
     /**
      * The collector that fits the job: a combiner is fed by hash, unless it groups by an order of its own.
      *

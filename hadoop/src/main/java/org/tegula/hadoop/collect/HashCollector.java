@@ -34,7 +34,7 @@ final class HashCollector<K, V> extends RunCollector<K, V> {
         types = new PairTypes<>(context.conf());
         keys = types.keysTo(table.keys());
         emittedKeys = types.keysTo(emittedKey);
-        strays = new PairBuffer<>(context.conf());
+        strays = new PairBuffer<>(context.conf(), null);
         waiting = new ValueChains<>(types);
         combined = new ValueChains<>(types);
     }

@@ -7,6 +7,7 @@ import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.util.IndexedSorter;
 import org.tegula.hadoop.combine.BytesIn;
 import org.tegula.hadoop.combine.Groups;
+import org.tegula.hadoop.live.LiveWriter;
 import org.tegula.hadoop.memory.Arena;
 import org.tegula.hadoop.memory.Ints;
 import org.tegula.hadoop.run.Run;
@@ -22,10 +23,14 @@ final class PairBuffer<K, V> {
     /** Where each record ends; it begins with its key. */
     private int[] ends = new int[1 << 10];
 
-    PairBuffer(JobConf conf) throws IOException {
+    /**
+     * @param live null if all values are serialised
+     */
+    PairBuffer(JobConf conf, LiveWriter live) throws IOException {
         types = new PairTypes<>(conf);
         keys = types.keysTo(bytes);
-        values = types.valuesTo(bytes);
+        Serializer<V> plain = types.valuesTo(bytes);
+        values = live == null ? plain : live.serializer(bytes, plain);
         records = new Records(conf.getOutputKeyComparator());
     }
 

@@ -12,7 +12,7 @@ final class SortCollector<K, V> extends RunCollector<K, V> {
     SortCollector(CollectContext<K, V> context) throws IOException {
         super(context);
         grouping = context.conf().getCombinerKeyGroupingComparator();
-        buffer = new PairBuffer<>(context.conf());
+        buffer = new PairBuffer<>(context.conf(), context.live());
     }
 
     @Override
@@ -29,7 +29,8 @@ final class SortCollector<K, V> extends RunCollector<K, V> {
         if (buffer.count() == 0) {
             return;
         }
-        countOutput(buffer.count(), buffer.bytes());
+        long hidden = context.live() == null ? 0 : context.live().takeHiddenBytes();
+        countOutput(buffer.count(), buffer.bytes() + hidden);
         buffer.sort(sorter);
         if (context.combiner() != null) {
             combine();
@@ -45,7 +46,7 @@ final class SortCollector<K, V> extends RunCollector<K, V> {
 
     /** Replaces the sorted pairs by what the combiner makes of them; it may emit other keys, in any order. */
     private void combine() throws IOException, InterruptedException {
-        PairBuffer<K, V> combined = new PairBuffer<>(context.conf());
+        PairBuffer<K, V> combined = new PairBuffer<>(context.conf(), null);
         PairBuffer<K, V>.SortedGroups groups = buffer.groups(grouping);
         while (groups.nextPartition()) {
             int partition = groups.partition();

@@ -26,6 +26,7 @@ import org.slf4j.LoggerFactory;
 import org.tegula.hadoop.cache.CachedOutput;
 import org.tegula.hadoop.cache.PairCache;
 import org.tegula.hadoop.engine.Slots;
+import org.tegula.hadoop.live.LiveValues;
 import org.tegula.hadoop.memory.MemoryBudget;
 import org.tegula.hadoop.run.Run;
 import org.tegula.hadoop.run.SpillFiles;
@@ -77,7 +78,8 @@ public final class Job {
         this.conf = conf;
         this.folder = folder;
         this.slots = slots;
-        this.resources = new JobResources(conf, memory, new SpillFiles(conf, id.toString()), cache, bufferBytes);
+        this.resources = new JobResources(
+                conf, memory, new SpillFiles(conf, id.toString()), cache, new LiveValues(memory), bufferBytes);
         this.user = UserGroupInformation.getCurrentUser();
         this.state = new JobState(
                 id, user.getShortUserName(), conf, folder.confFile().toString());
@@ -143,6 +145,7 @@ public final class Job {
             }
         } finally {
             shuffled.forEach(Run::release);
+            resources.live().release();
             abandonWritten();
             resources.disk().delete();
             folder.delete(conf);

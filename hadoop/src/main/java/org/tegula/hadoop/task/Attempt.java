@@ -98,7 +98,7 @@ public abstract class Attempt {
         boolean moves = type == FileOutputCommitter.class
                 || type == org.apache.hadoop.mapreduce.lib.output.FileOutputCommitter.class;
         if (moves && job.cache().isOn()) {
-            copy = new CachedOutput(job.cache(), conf, work, FileOutputFormat.getOutputPath(conf));
+            copy = new CachedOutput(job.cache(), conf, work, FileOutputFormat.getOutputPath(conf), promises());
         }
         return copy;
     }
@@ -120,6 +120,9 @@ public abstract class Attempt {
     }
 
     abstract void work() throws Exception;
+
+    /** Whether what it emits is not changed afterwards. */
+    abstract boolean promises();
 
     abstract boolean usesNewInterface();
 

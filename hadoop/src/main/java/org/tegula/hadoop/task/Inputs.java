@@ -18,23 +18,32 @@ final class Inputs {
     private final PairCache cache;
     private final JobConf conf;
     private final TaskReporter reporter;
+    private final boolean promised;
 
-    Inputs(PairCache cache, JobConf conf, TaskReporter reporter) {
+    /**
+     * @param promised whether the mapper changes no pair: then each has objects of its own
+     */
+    Inputs(PairCache cache, JobConf conf, TaskReporter reporter, boolean promised) {
         this.cache = cache;
         this.conf = conf;
         this.reporter = reporter;
+        this.promised = promised;
     }
 
     RecordReader open(InputSplit split, Class<? extends InputFormat<?, ?>> format, TaskAttemptContext context)
             throws IOException, InterruptedException {
         CachedSplit cached = find(split, format);
         if (cached == null) {
-            return ReflectionUtils.newInstance(format, conf).createRecordReader(split, context);
+            RecordReader reader = ReflectionUtils.newInstance(format, conf).createRecordReader(split, context);
+            return promised ? new NewFreshReader(reader, conf) : reader;
         }
         return cached.block() != null
-                ? new NewBlockReader(cached.block(), conf)
+                ? new NewBlockReader(cached.block(), conf, promised)
                 : new NewFillingReader(
-                        cached, (org.apache.hadoop.mapred.TaskAttemptID) context.getTaskAttemptID(), reporter);
+                        cached,
+                        (org.apache.hadoop.mapred.TaskAttemptID) context.getTaskAttemptID(),
+                        reporter,
+                        promised);
     }
 
     org.apache.hadoop.mapred.RecordReader open(org.apache.hadoop.mapred.InputSplit split) throws IOException {
@@ -48,8 +57,12 @@ final class Inputs {
                 : new OldFillingReader(cached, reporter);
     }
 
+    boolean arePromised() {
+        return promised;
+    }
+
     private CachedSplit find(Object split, Class<?> format) throws IOException {
-        CachedSplit cached = CachedSplit.of(cache, InputPart.of(split, format), conf);
+        CachedSplit cached = CachedSplit.of(cache, InputPart.of(split, format), conf, promised);
         if (cached != null) {
             CacheCounter counter = cached.block() == null ? CacheCounter.SPLITS_READ : CacheCounter.SPLITS_FOUND;
             reporter.getCounter(counter).increment(1);

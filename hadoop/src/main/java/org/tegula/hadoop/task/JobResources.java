@@ -2,6 +2,7 @@ package org.tegula.hadoop.task;
 
 import org.apache.hadoop.mapred.JobConf;
 import org.tegula.hadoop.cache.PairCache;
+import org.tegula.hadoop.live.LiveValues;
 import org.tegula.hadoop.memory.MemoryBudget;
 import org.tegula.hadoop.run.SpillFiles;
 
@@ -12,6 +13,8 @@ import org.tegula.hadoop.run.SpillFiles;
  * @param memory for map output
  * @param disk for map output that memory has no room for
  * @param cache of pairs that jobs have read and written before
+ * @param live large values on their way from maps to reduces
  * @param bufferBytes how much one map task collects before it sorts
  */
-public record JobResources(JobConf conf, MemoryBudget memory, SpillFiles disk, PairCache cache, long bufferBytes) {}
+public record JobResources(
+        JobConf conf, MemoryBudget memory, SpillFiles disk, PairCache cache, LiveValues live, long bufferBytes) {}

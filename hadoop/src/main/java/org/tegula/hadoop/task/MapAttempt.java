@@ -10,6 +10,8 @@ import org.slf4j.LoggerFactory;
 import org.tegula.hadoop.collect.CollectContext;
 import org.tegula.hadoop.collect.Collector;
 import org.tegula.hadoop.combine.Combiner;
+import org.tegula.hadoop.live.LiveWriter;
+import org.tegula.hadoop.live.Promises;
 import org.tegula.hadoop.run.Run;
 
 /** One try at a map task, of either interface. */
@@ -18,6 +20,7 @@ public abstract class MapAttempt extends Attempt {
     private static final float MAP_SHARE = 0.667f;
 
     final JobSplit.TaskSplitIndex split;
+    private LiveWriter live;
     private List<Run> output = List.of();
 
     MapAttempt(JobResources job, TaskAttemptID id, JobSplit.TaskSplitIndex split) {
@@ -53,14 +56,29 @@ public abstract class MapAttempt extends Attempt {
             return;
         }
         Combiner<Object, Object> combiner = Combiner.of(conf, id, committer, reporter);
+        live = Promises.passObjects(conf) ? new LiveWriter(job.live()) : null;
         CollectContext<Object, Object> context =
-                new CollectContext<>(conf, reporter, combiner, job.memory(), job.disk(), job.bufferBytes());
+                new CollectContext<>(conf, reporter, combiner, job.memory(), job.disk(), job.bufferBytes(), live);
         try (Collector<Object, Object> collector = context.collector()) {
             mapToRuns(collector);
             List<Run> runs = collector.finish();
             count(runs);
             output = runs;
         }
+    }
+
+    @Override
+    final boolean promises() {
+        return Promises.isMadeByMapper(conf, id);
+    }
+
+    /** How the split is to be read; objects may be passed on if its mapper promises to leave them as they are. */
+    final Inputs inputs(Object input) {
+        boolean promised = Promises.isMadeByMapper(conf, input);
+        if (promised && live != null) {
+            live.promise();
+        }
+        return new Inputs(job.cache(), conf, reporter, promised);
     }
 
     private void count(List<Run> runs) {

@@ -13,12 +13,17 @@ import org.tegula.hadoop.cache.PairBlock;
 final class NewBlockReader extends RecordReader<Object, Object> {
     private final PairBlock block;
     private final BlockCursor cursor;
+    private final boolean promised;
     private Writable key;
     private Writable value;
     private long read;
 
-    NewBlockReader(PairBlock block, JobConf conf) {
+    /**
+     * @param promised whether the mapper changes no pair: then it gets those that are kept
+     */
+    NewBlockReader(PairBlock block, JobConf conf, boolean promised) {
         this.block = block;
+        this.promised = promised;
         cursor = block.open(conf);
         key = block.newKey(conf);
         value = block.newValue(conf);
@@ -32,8 +37,8 @@ final class NewBlockReader extends RecordReader<Object, Object> {
         if (!cursor.next()) {
             return false;
         }
-        key = cursor.key(key);
-        value = cursor.value(value);
+        key = cursor.key(promised ? null : key);
+        value = cursor.value(promised ? null : value);
         read++;
         return true;
     }

@@ -18,14 +18,15 @@ final class NewFillingReader extends RecordReader<Object, Object> {
     private final TaskAttemptContext context;
     private final RecordReader real;
 
-    NewFillingReader(CachedSplit copy, TaskAttemptID id, TaskReporter reporter)
+    NewFillingReader(CachedSplit copy, TaskAttemptID id, TaskReporter reporter, boolean promised)
             throws IOException, InterruptedException {
         this.copy = copy;
         split = (InputSplit) copy.part().split();
         context = new MapContextImpl(copy.conf(), id, null, null, null, reporter, split);
         InputFormat format =
                 (InputFormat) ReflectionUtils.newInstance(copy.part().format(), copy.conf());
-        real = format.createRecordReader(split, context);
+        RecordReader reader = format.createRecordReader(split, context);
+        real = promised ? new NewFreshReader(reader, copy.conf()) : reader;
     }
 
     @Override

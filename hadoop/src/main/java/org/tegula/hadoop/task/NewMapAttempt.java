@@ -62,9 +62,9 @@ final class NewMapAttempt extends MapAttempt {
     private void map(TaskAttemptContext context, RecordWriter<Object, Object> output)
             throws IOException, InterruptedException, ClassNotFoundException {
         Mapper mapper = ReflectionUtils.newInstance(context.getMapperClass(), conf);
-        Class format = context.getInputFormatClass();
-        Inputs inputs = new Inputs(job.cache(), conf, reporter);
         InputSplit input = SplitFile.read(split, conf, reporter.getCounter(TaskCounter.SPLIT_RAW_BYTES));
+        Class format = context.getInputFormatClass();
+        Inputs inputs = inputs(input);
         try (NewTrackedReader reader =
                 new NewTrackedReader(() -> inputs.open(input, format, context), input, context, reporter)) {
             Mapper.Context mapContext = new WrappedMapper()

@@ -2,6 +2,7 @@ package org.tegula.hadoop.task;
 
 import java.io.IOException;
 import java.util.List;
+import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.mapred.RawKeyValueIterator;
 import org.apache.hadoop.mapred.TaskAttemptID;
 import org.apache.hadoop.mapreduce.Reducer;
@@ -32,18 +33,24 @@ final class NewReduceAttempt extends ReduceAttempt {
         NewTrackedWriter writer =
                 new NewTrackedWriter(newOutputFormat, context, this, TaskCounter.REDUCE_OUTPUT_RECORDS);
         try {
-            ReduceContextImpl reduceContext = new ReduceContextImpl(
-                    conf,
-                    id,
-                    input,
-                    reporter.getCounter(TaskCounter.REDUCE_INPUT_GROUPS),
-                    reporter.getCounter(TaskCounter.REDUCE_INPUT_RECORDS),
-                    writer,
-                    committer,
-                    reporter,
-                    conf.getOutputValueGroupingComparator(),
-                    conf.getMapOutputKeyClass(),
-                    conf.getMapOutputValueClass());
+            ReduceContextImpl reduceContext =
+                    new ReduceContextImpl(
+                            readingConf(),
+                            id,
+                            input,
+                            reporter.getCounter(TaskCounter.REDUCE_INPUT_GROUPS),
+                            reporter.getCounter(TaskCounter.REDUCE_INPUT_RECORDS),
+                            writer,
+                            committer,
+                            reporter,
+                            conf.getOutputValueGroupingComparator(),
+                            keyClass(),
+                            valueClass()) {
+                        @Override
+                        public Configuration getConfiguration() {
+                            return NewReduceAttempt.this.conf;
+                        }
+                    };
             reducer.run(new WrappedReducer().getReducerContext(reduceContext));
             writer.close(context);
         } finally {

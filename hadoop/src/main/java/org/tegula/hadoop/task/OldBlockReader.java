@@ -14,6 +14,8 @@ final class OldBlockReader implements RecordReader<Object, Object> {
     private final JobConf conf;
     private final BlockCursor cursor;
     private final long length;
+    private Object key;
+    private Object value;
     private long read;
 
     OldBlockReader(PairBlock block, InputSplit split, JobConf conf) throws IOException {
@@ -32,6 +34,27 @@ final class OldBlockReader implements RecordReader<Object, Object> {
         cursor.value((Writable) value);
         read++;
         return true;
+    }
+
+    /** Goes on to the next pair, of objects that are not to be changed. */
+    boolean advance() throws IOException {
+        if (!cursor.next()) {
+            return false;
+        }
+        key = cursor.key(null);
+        value = cursor.value(null);
+        read++;
+        return true;
+    }
+
+    /** The key that {@link #advance} has found. */
+    Object key() {
+        return key;
+    }
+
+    /** The value that {@link #advance} has found. */
+    Object value() {
+        return value;
     }
 
     @Override

@@ -4,6 +4,7 @@ import java.io.IOException;
 import org.apache.hadoop.mapred.FileSplit;
 import org.apache.hadoop.mapred.InputSplit;
 import org.apache.hadoop.mapred.MapRunnable;
+import org.apache.hadoop.mapred.Mapper;
 import org.apache.hadoop.mapred.OutputCollector;
 import org.apache.hadoop.mapred.Partitioner;
 import org.apache.hadoop.mapred.TaskAttemptID;
@@ -57,11 +58,27 @@ final class OldMapAttempt extends MapAttempt {
             conf.setLong(JobContext.MAP_INPUT_PATH, file.getLength());
         }
         reporter.setSplit(input);
-        try (OldTrackedReader reader =
-                new OldTrackedReader(new Inputs(job.cache(), conf, reporter), input, conf, reporter)) {
+        Inputs inputs = inputs(input);
+        try (OldTrackedReader reader = new OldTrackedReader(inputs, input, conf, reporter)) {
             watch(reader::getProgress);
-            MapRunnable runner = ReflectionUtils.newInstance(conf.getMapRunnerClass(), conf);
-            runner.run(reader, output, reporter);
+            if (inputs.arePromised()) {
+                mapEach(reader, output);
+            } else {
+                MapRunnable runner = ReflectionUtils.newInstance(conf.getMapRunnerClass(), conf);
+                runner.run(reader, output, reporter);
+            }
+        }
+    }
+
+    /** What Hadoop's runner does, but with new objects for every pair. */
+    private void mapEach(OldTrackedReader reader, OutputCollector output) throws IOException {
+        Mapper mapper = ReflectionUtils.newInstance(conf.getMapperClass(), conf);
+        try {
+            while (reader.advance()) {
+                mapper.map(reader.key(), reader.value(), output, reporter);
+            }
+        } finally {
+            mapper.close();
         }
     }
 }

@@ -52,9 +52,9 @@ final class OldReduceAttempt extends ReduceAttempt {
         Task.CombineValuesIterator values = new Task.CombineValuesIterator(
                 input,
                 conf.getOutputValueGroupingComparator(),
-                conf.getMapOutputKeyClass(),
-                conf.getMapOutputValueClass(),
-                conf,
+                keyClass(),
+                valueClass(),
+                readingConf(),
                 reporter,
                 reporter.getCounter(TaskCounter.REDUCE_INPUT_RECORDS));
         while (values.more()) {

@@ -13,6 +13,8 @@ final class OldTrackedReader implements RecordReader<Object, Object>, Closeable 
     private final TaskReporter reporter;
     private final InputCounts counts;
     private final RecordReader real;
+    private Object key;
+    private Object value;
     private boolean closed;
 
     OldTrackedReader(Inputs inputs, InputSplit split, JobConf conf, TaskReporter reporter) throws IOException {
@@ -33,6 +35,33 @@ final class OldTrackedReader implements RecordReader<Object, Object>, Closeable 
             counts.addRecord();
         }
         return found;
+    }
+
+    /** Goes on to the next pair, which has objects of its own. */
+    boolean advance() throws IOException {
+        if (!(real instanceof OldBlockReader kept)) {
+            key = real.createKey();
+            value = real.createValue();
+            return next(key, value);
+        }
+        reporter.check();
+        boolean found = kept.advance();
+        if (found) {
+            key = kept.key();
+            value = kept.value();
+            counts.addRecord();
+        }
+        return found;
+    }
+
+    /** The key that {@link #advance} has found. */
+    Object key() {
+        return key;
+    }
+
+    /** The value that {@link #advance} has found. */
+    Object value() {
+        return value;
     }
 
     @Override

@@ -4,10 +4,13 @@ import java.io.IOException;
 import java.util.List;
 import org.apache.hadoop.io.DataInputBuffer;
 import org.apache.hadoop.io.RawComparator;
+import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapred.RawKeyValueIterator;
 import org.apache.hadoop.mapred.TaskAttemptID;
 import org.apache.hadoop.mapreduce.TaskCounter;
 import org.apache.hadoop.util.Progress;
+import org.tegula.hadoop.live.LiveConf;
+import org.tegula.hadoop.live.Promises;
 import org.tegula.hadoop.run.Merge;
 import org.tegula.hadoop.run.Run;
 
@@ -50,6 +53,24 @@ public abstract class ReduceAttempt extends Attempt {
             reporter.setPosition(() -> SHUFFLED + (1 - SHUFFLED) * merge.fraction());
             reduce(new Watched(merge));
         }
+    }
+
+    @Override
+    final boolean promises() {
+        return Promises.isMadeByReducer(conf);
+    }
+
+    /** With what Hadoop's iterators are to read: if the reducer leaves objects as they are, each pair gets its own. */
+    final JobConf readingConf() {
+        return promises() ? new LiveConf(conf, Promises.passObjects(conf) ? job.live() : null) : conf;
+    }
+
+    final Class<?> keyClass() {
+        return promises() ? LiveConf.Key.class : conf.getMapOutputKeyClass();
+    }
+
+    final Class<?> valueClass() {
+        return promises() ? LiveConf.Value.class : conf.getMapOutputValueClass();
     }
 
     abstract void reduce(RawKeyValueIterator input) throws IOException, InterruptedException, ClassNotFoundException;

@@ -24,7 +24,7 @@ class PairCacheTest {
     }
 
     private static PairBlock block(PairCache cache, int pairs) {
-        BlockWriter writer = new BlockWriter(cache);
+        BlockWriter writer = BlockWriter.of(cache, false);
         Text key = new Text();
         for (int i = 0; i < pairs; i++) {
             key.set("key" + i);
@@ -120,11 +120,11 @@ class PairCacheTest {
     @Test
     void keepsNoPairsOfSeveralClasses() {
         PairCache cache = new PairCache(1 << 20);
-        BlockWriter writer = new BlockWriter(cache);
+        BlockWriter writer = BlockWriter.of(cache, false);
         writer.add(new Text("a"), new IntWritable(1));
         writer.add(new Text("a"), new Text("b"));
         assertNull(writer.finish());
-        BlockWriter plain = new BlockWriter(cache);
+        BlockWriter plain = BlockWriter.of(cache, false);
         plain.add("a", 1);
         assertNull(plain.finish());
         assertEquals(0, cache.usedBytes());

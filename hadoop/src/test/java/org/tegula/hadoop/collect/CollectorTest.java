@@ -130,7 +130,7 @@ class CollectorTest {
             conf.setClass("mapreduce.job.combine.class", combiner, Reducer.class);
         }
         Combiner<Text, IntWritable> made = Combiner.of(conf, new TaskAttemptID(), null, reporter);
-        return new CollectContext<>(conf, reporter, made, memory, disk, bufferBytes);
+        return new CollectContext<>(conf, reporter, made, memory, disk, bufferBytes, null);
     }
 
     private List<Run> collect(Class<?> combiner, MemoryBudget memory, long bufferBytes, int pairs) throws Exception {

@@ -1,0 +1,78 @@
+package org.tegula.hadoop.cache;
+
+import java.io.IOException;
+import java.util.List;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.io.DataInputBuffer;
+import org.apache.hadoop.io.DataOutputBuffer;
+import org.apache.hadoop.io.Writable;
+import org.tegula.hadoop.memory.Room;
+
+/**
+ * Pairs as the objects that a program has promised not to change any more. A job that promises the same gets them as they
+ * are, any other job a copy.
+ */
+final class LiveBlock extends PairBlock {
+    private final Class<?> keyType;
+    private final Class<?> valueType;
+    private final List<Writable> objects;
+    private final Room room;
+    private long held;
+
+    /**
+     * @param objects a key, its value, the next key
+     * @param held the bytes of the room that they take
+     */
+    LiveBlock(Class<?> keyType, Class<?> valueType, List<Writable> objects, Room room, long held) {
+        super(keyType.getName(), valueType.getName(), objects.size() / 2);
+        this.keyType = keyType;
+        this.valueType = valueType;
+        this.objects = objects;
+        this.room = room;
+        this.held = held;
+    }
+
+    @Override
+    synchronized void release() {
+        room.release(held);
+        held = 0;
+    }
+
+    @Override
+    boolean fits(Class<?> keys, Class<?> values) {
+        return keys == keyType && values == valueType;
+    }
+
+    @Override
+    public BlockCursor open(Configuration conf) {
+        DataOutputBuffer out = new DataOutputBuffer();
+        DataInputBuffer in = new DataInputBuffer();
+        return new BlockCursor() {
+            private int at = -2;
+
+            @Override
+            public boolean next() {
+                at += 2;
+                return at < objects.size();
+            }
+
+            @Override
+            public Writable key(Writable into) throws IOException {
+                return into == null ? objects.get(at) : copy(objects.get(at), into);
+            }
+
+            @Override
+            public Writable value(Writable into) throws IOException {
+                return into == null ? objects.get(at + 1) : copy(objects.get(at + 1), into);
+            }
+
+            private Writable copy(Writable from, Writable into) throws IOException {
+                out.reset();
+                from.write(out);
+                in.reset(out.getData(), out.getLength());
+                into.readFields(in);
+                return into;
+            }
+        };
+    }
+}

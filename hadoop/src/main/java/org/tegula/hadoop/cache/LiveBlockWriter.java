@@ -1,0 +1,67 @@
+package org.tegula.hadoop.cache;
+
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.hadoop.io.Writable;
+import org.tegula.hadoop.memory.Room;
+
+/** Keeps the objects of pairs; how large they are is taken from what they would write of themselves. */
+final class LiveBlockWriter extends BlockWriter {
+    /** What two objects need beside their contents, roughly. */
+    private static final int PAIR_BYTES = 96;
+
+    private static final int STEP_BYTES = 1 << 12;
+
+    private final Room room;
+    private final List<Writable> objects = new ArrayList<>();
+    private Writable lastKey;
+    private Writable lastValue;
+    private long needed;
+    private long held;
+
+    LiveBlockWriter(Room room) {
+        this.room = room;
+    }
+
+    @Override
+    void write(Writable key, Writable value) throws IOException {
+        needed += PAIR_BYTES;
+        if (key != lastKey) {
+            needed += size(key);
+        }
+        if (value != lastValue) {
+            needed += size(value);
+        }
+        lastKey = key;
+        lastValue = value;
+        if (needed > held) {
+            long more = Math.max(STEP_BYTES, needed - held);
+            if (!room.reserve(more)) {
+                throw new IOException("There is no room for " + more + " bytes more");
+            }
+            held += more;
+        }
+        objects.add(key);
+        objects.add(value);
+    }
+
+    private static long size(Writable object) throws IOException {
+        DataOutputStream meter = new DataOutputStream(OutputStream.nullOutputStream());
+        object.write(meter);
+        return meter.size();
+    }
+
+    @Override
+    PairBlock block(Class<?> keyType, Class<?> valueType, long pairs) {
+        return new LiveBlock(keyType, valueType, objects, room, held);
+    }
+
+    @Override
+    void release() {
+        room.release(held);
+        held = 0;
+    }
+}

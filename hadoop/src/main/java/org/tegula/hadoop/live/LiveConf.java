@@ -1,0 +1,44 @@
+package org.tegula.hadoop.live;
+
+import org.apache.hadoop.fs.CommonConfigurationKeys;
+import org.apache.hadoop.mapred.JobConf;
+
+/**
+ * The configuration with which Hadoop's own iterators of a reduce make new objects for every pair, or find them: under
+ * the classes {@link Key} and {@link Value} they get a {@link LiveSerialization}. A program never sees it.
+ */
+public final class LiveConf extends JobConf {
+    private final JobConf real;
+    private final LiveValues values;
+
+    /** Stands for the job's class of keys. */
+    public static final class Key {
+        private Key() {}
+    }
+
+    /** Stands for the job's class of values. */
+    public static final class Value {
+        private Value() {}
+    }
+
+    /**
+     * For one reduce.
+     *
+     * @param real configuration of the task
+     * @param values that go from maps to reduces; null if records have all of every value
+     */
+    public LiveConf(JobConf real, LiveValues values) {
+        super(real);
+        this.real = real;
+        this.values = values;
+        set(CommonConfigurationKeys.IO_SERIALIZATIONS_KEY, LiveSerialization.class.getName());
+    }
+
+    JobConf real() {
+        return real;
+    }
+
+    LiveValues values() {
+        return values;
+    }
+}

@@ -1,0 +1,81 @@
+package org.tegula.hadoop.live;
+
+import java.util.Set;
+import org.apache.hadoop.mapred.JobConf;
+import org.apache.hadoop.mapred.MapRunner;
+import org.apache.hadoop.mapred.SkipBadRecords;
+import org.apache.hadoop.mapred.lib.IdentityMapper;
+import org.apache.hadoop.mapred.lib.IdentityReducer;
+import org.apache.hadoop.mapred.lib.InverseMapper;
+import org.apache.hadoop.mapreduce.MRJobConfig;
+import org.apache.hadoop.mapreduce.Mapper;
+import org.apache.hadoop.mapreduce.Reducer;
+import org.tegula.hadoop.api.ImmutableOutput;
+import org.tegula.hadoop.cache.InputPart;
+
+/** Which classes of a job promise to leave pairs as they are. */
+public final class Promises {
+    /**
+     * Hadoop's own that only pass pairs on. The mappers of {@code mapreduce} are not among them: their readers hand out the
+     * same objects again and again, and who has promised nothing may not be able to copy them.
+     */
+    private static final Set<Class<?>> KNOWN =
+            Set.of(Reducer.class, IdentityMapper.class, InverseMapper.class, IdentityReducer.class);
+
+    private static final Set<Class<?>> DELEGATING = Set.of(
+            org.apache.hadoop.mapreduce.lib.input.DelegatingMapper.class,
+            org.apache.hadoop.mapred.lib.DelegatingMapper.class);
+
+    private Promises() {}
+
+    private static boolean isMadeBy(Class<?> type) {
+        return ImmutableOutput.class.isAssignableFrom(type) || KNOWN.contains(type);
+    }
+
+    private static Class<?> mapper(JobConf conf) {
+        return conf.getUseNewMapper() ? conf.getClass(MRJobConfig.MAP_CLASS_ATTR, Mapper.class) : conf.getMapperClass();
+    }
+
+    /**
+     * Whether the mapper of a split makes the promise, and what runs it does not break it.
+     *
+     * @param conf of the job
+     * @param split that the mapper is to work on
+     * @return false if pairs must be copied
+     */
+    public static boolean isMadeByMapper(JobConf conf, Object split) {
+        if (!conf.getUseNewMapper()) {
+            Class<?> runner = conf.getMapRunnerClass();
+            if (!(runner == MapRunner.class && SkipBadRecords.getMapperMaxSkipRecords(conf) == 0)) {
+                return false;
+            }
+        }
+        Class<?> mapper = mapper(conf);
+        return isMadeBy(DELEGATING.contains(mapper) ? InputPart.mapper(split) : mapper);
+    }
+
+    /**
+     * Whether the reducer makes the promise.
+     *
+     * @param conf of the job
+     * @return false if pairs must be copied
+     */
+    public static boolean isMadeByReducer(JobConf conf) {
+        return isMadeBy(
+                conf.getUseNewReducer()
+                        ? conf.getClass(MRJobConfig.REDUCE_CLASS_ATTR, Reducer.class)
+                        : conf.getReducerClass());
+    }
+
+    /**
+     * Whether values may go from maps to reduces as objects.
+     *
+     * @param conf of the job
+     * @return false if all of them are serialised
+     */
+    public static boolean passObjects(JobConf conf) {
+        boolean combines = conf.get(MRJobConfig.COMBINE_CLASS_ATTR) != null || conf.getCombinerClass() != null;
+        Class<?> mapper = mapper(conf);
+        return !combines && isMadeByReducer(conf) && (isMadeBy(mapper) || DELEGATING.contains(mapper));
+    }
+}
