@@ -9,12 +9,13 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * Bytes that grow at the end and are never moved: arrays that double in size up to a megabyte, each reserved before it
- * is made. One thread writes; what was written before a reader was opened may be read by any thread.
+ * Bytes that grow at the end and are never moved: arrays that double in size up to a quarter of a megabyte, each reserved
+ * before it is made. One thread writes; what was written before a reader was opened may be read by any thread.
  */
 public final class Chunks extends OutputStream {
     private static final int FIRST_BYTES = 1 << 10;
-    private static final int LARGEST_BYTES = 1 << 20;
+    /** Larger arrays waste room in heaps of regions of a megabyte. */
+    private static final int LARGEST_BYTES = 1 << 18;
 
     private final Room room;
     private final List<byte[]> chunks = new ArrayList<>();
