@@ -2,12 +2,15 @@ package org.tegula.hadoop;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.TreeSet;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
@@ -17,8 +20,10 @@ import org.apache.hadoop.fs.LocalFileSystem;
 import org.apache.hadoop.io.IntWritable;
 import org.apache.hadoop.io.SequenceFile;
 import org.apache.hadoop.io.Text;
+import org.apache.hadoop.io.Writable;
 import org.apache.hadoop.mapred.FileAlreadyExistsException;
 import org.apache.hadoop.mapreduce.Job;
+import org.apache.hadoop.mapreduce.RecordReader;
 import org.apache.hadoop.mapreduce.lib.input.FileInputFormat;
 import org.apache.hadoop.mapreduce.lib.input.SequenceFileInputFormat;
 import org.apache.hadoop.mapreduce.lib.output.FileOutputFormat;
@@ -29,6 +34,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.tegula.hadoop.api.CacheCounter;
+import org.tegula.hadoop.api.CacheFS;
 import org.tegula.hadoop.files.CachedLocalFileSystem;
 
 /** Outputs that only later jobs want never touch the disk, and all who ask Hadoop for them find them. */
@@ -83,11 +89,7 @@ class TemporaryOutputsTest {
         assertTrue(counting(counts).waitForCompletion(false));
         assertFalse(Files.exists(counts));
         assertEquals("one\t1\nthree\t3\ntwo\t2\n", print(counts, folder.resolve("text"), 1));
-        TreeSet<String> names = new TreeSet<>();
-        for (FileStatus each : files.listStatus(hadoop(counts))) {
-            names.add(each.getPath().getName());
-        }
-        assertEquals("[_SUCCESS, part-r-00000]", names.toString());
+        assertEquals(List.of("_SUCCESS", "part-r-00000"), names(files, counts));
         assertFalse(Files.exists(counts));
     }
 
@@ -108,6 +110,43 @@ class TemporaryOutputsTest {
         }
         assertFalse(Files.exists(counts));
         assertTrue(Files.exists(((CachedLocalFileSystem) files).pathToFile(part).toPath()));
+    }
+
+    @Test
+    void showsAProgramWhatIsKept() throws Exception {
+        Path counts = folder.resolve("counts");
+        Path temporary = folder.resolve("temp-counts");
+        assertTrue(counting(counts).waitForCompletion(false));
+        assertTrue(counting(temporary).waitForCompletion(false));
+        CacheFS cached = (CacheFS) files;
+        FileSystem raw = cached.getRawCache();
+        assertEquals(List.of("counts", "in.txt", "temp-counts"), names(raw, folder));
+        assertEquals(List.of("part-r-00000"), names(raw, counts));
+        org.apache.hadoop.fs.Path part = new org.apache.hadoop.fs.Path(hadoop(counts), "part-r-00000");
+        StringBuilder pairs = new StringBuilder();
+        try (RecordReader<Writable, Writable> reader = cached.getCacheRecordReader(part)) {
+            while (reader.nextKeyValue()) {
+                pairs.append(reader.getCurrentKey()).append(' ').append(reader.getCurrentValue());
+                pairs.append('\n');
+            }
+        }
+        assertEquals("one 1\nthree 3\ntwo 2\n", pairs.toString());
+        assertThrows(UnsupportedOperationException.class, () -> raw.rename(part, hadoop(in)));
+        assertTrue(raw.delete(hadoop(counts), true));
+        assertTrue(raw.delete(hadoop(temporary), true));
+        assertNull(cached.getCacheRecordReader(part));
+        assertTrue(files.exists(part));
+        assertFalse(files.exists(hadoop(temporary)));
+        assertEquals(List.of("in.txt"), names(raw, folder));
+        assertThrows(FileNotFoundException.class, () -> raw.open(part));
+    }
+
+    private static List<String> names(FileSystem system, Path place) throws IOException {
+        TreeSet<String> names = new TreeSet<>();
+        for (FileStatus each : system.listStatus(hadoop(place))) {
+            names.add(each.getPath().getName());
+        }
+        return List.copyOf(names);
     }
 
     @Test

@@ -1,10 +1,12 @@
 package org.tegula.hadoop.cache;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import org.apache.hadoop.conf.Configuration;
 import org.tegula.hadoop.Settings;
 import org.tegula.hadoop.memory.MemoryBudget;
@@ -75,6 +77,56 @@ public final class PairCache implements Room {
             return null;
         }
         return entry.settings.areIn(conf) && entry.block.isReadableWith(conf) ? entry.block : null;
+    }
+
+    /**
+     * All pairs of a file, as one format has decoded them.
+     *
+     * @param user who may read them
+     * @param name of the file, with its file system
+     * @param version of the file as it is now
+     * @param conf of whoever wants them
+     * @return blocks in the order of the file; none unless they are of the whole file
+     */
+    public synchronized List<PairBlock> findAll(String user, String name, FileVersion version, Configuration conf) {
+        Map<String, TreeMap<Long, BlockKey>> byFormat = new HashMap<>();
+        for (BlockKey key : entries.keySet()) {
+            if (key.user().equals(user) && key.name().equals(name)) {
+                byFormat.computeIfAbsent(key.format(), format -> new TreeMap<>())
+                        .put(key.start(), key);
+            }
+        }
+        for (TreeMap<Long, BlockKey> parts : byFormat.values()) {
+            List<PairBlock> blocks = whole(parts.values(), version, conf);
+            if (!blocks.isEmpty()) {
+                return blocks;
+            }
+        }
+        return List.of();
+    }
+
+    private List<PairBlock> whole(Iterable<BlockKey> parts, FileVersion version, Configuration conf) {
+        List<PairBlock> blocks = new ArrayList<>();
+        long end = 0;
+        for (BlockKey key : parts) {
+            PairBlock block = key.start() == end ? find(key, version, conf) : null;
+            if (block == null) {
+                return List.of();
+            }
+            blocks.add(block);
+            end += key.length();
+        }
+        return end == version.length() ? blocks : List.of();
+    }
+
+    /**
+     * Whether any pairs are kept of a file, or of the files of a folder; they may be of a version that is gone.
+     *
+     * @param place its name, with its file system
+     * @return false if there are none
+     */
+    public synchronized boolean holds(String place) {
+        return entries.keySet().stream().anyMatch(key -> key.isUnder(place));
     }
 
     /**

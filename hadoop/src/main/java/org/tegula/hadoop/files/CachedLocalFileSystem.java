@@ -1,14 +1,22 @@
 package org.tegula.hadoop.files;
 
 import java.io.IOException;
+import java.util.List;
+import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.LocalFileSystem;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.io.Writable;
+import org.apache.hadoop.mapreduce.RecordReader;
+import org.apache.hadoop.security.UserGroupInformation;
+import org.tegula.hadoop.api.CacheFS;
+import org.tegula.hadoop.cache.FileVersion;
+import org.tegula.hadoop.cache.PairBlock;
 
 /**
  * Hadoop's local file system, which also has the files that jobs have left in memory alone. As {@code fs.file.impl} it
  * serves all of a program's calls.
  */
-public final class CachedLocalFileSystem extends LocalFileSystem {
+public final class CachedLocalFileSystem extends LocalFileSystem implements CacheFS {
     private final HeldFileSystem held;
 
     /** Made by Hadoop. */
@@ -30,5 +38,18 @@ public final class CachedLocalFileSystem extends LocalFileSystem {
      */
     public boolean hold(Path folder) throws IOException {
         return held.hold(folder);
+    }
+
+    @Override
+    public FileSystem getRawCache() {
+        return new RawCache(this, held, held.cache());
+    }
+
+    @Override
+    public RecordReader<Writable, Writable> getCacheRecordReader(Path file) throws IOException {
+        String user = UserGroupInformation.getCurrentUser().getShortUserName();
+        String name = held.cacheName(file);
+        List<PairBlock> blocks = held.cache().findAll(user, name, FileVersion.of(this, file), getConf());
+        return blocks.isEmpty() ? null : new KeptPairsReader(blocks, getConf());
     }
 }

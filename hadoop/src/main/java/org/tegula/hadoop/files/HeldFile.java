@@ -11,7 +11,7 @@ final class HeldFile {
     private static final AtomicLong CLOCK = new AtomicLong();
 
     private final Chunks bytes;
-    private final FsPermission permission;
+    private volatile FsPermission permission;
     private final long number = CLOCK.incrementAndGet();
     private volatile long modifiedMillis = System.currentTimeMillis();
     private volatile long used = number;
@@ -40,6 +40,10 @@ final class HeldFile {
 
     FsPermission permission() {
         return permission;
+    }
+
+    void setPermission(FsPermission changed) {
+        permission = changed;
     }
 
     long length() {

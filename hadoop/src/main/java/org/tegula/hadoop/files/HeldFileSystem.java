@@ -68,8 +68,9 @@ public final class HeldFileSystem extends RawLocalFileSystem implements Versione
             return false;
         }
         mkdirs(folder.getParent());
-        if (!HELD.isClaimed(name(folder))) {
-            HELD.claim(name(folder));
+        String name = nameOnDisk(folder);
+        if (!HELD.isClaimed(name)) {
+            HELD.claim(name);
             writeAtExit(this);
         }
         return true;
@@ -94,18 +95,39 @@ public final class HeldFileSystem extends RawLocalFileSystem implements Versione
         }
     }
 
-    private static String name(Path path) {
-        return path.toUri().getPath();
+    PairCache cache() {
+        return cache;
     }
 
-    /** The name by which a path would be held: absolute, and where links on the disk lead. */
-    private String held(Path path) throws IOException {
-        if (HELD.isEmpty()) {
-            return null;
+    /** Whether anything at or below a path is in memory alone. */
+    boolean holds(Path path) throws IOException {
+        String name = held(path);
+        return name != null && isHeld(name);
+    }
+
+    /** Drops what is in memory alone at and below a path. */
+    void drop(Path path) throws IOException {
+        String name = held(path);
+        if (name != null) {
+            HELD.removeAll(name);
         }
+    }
+
+    /** The name of a path in the cache; one that comes from a URI may end in a slash. */
+    String cacheName(Path path) {
+        String name = makeQualified(path).toString();
+        return name.endsWith("/") ? name.substring(0, name.length() - 1) : name;
+    }
+
+    /** The name by which a path would be held, if anything is: absolute, and where links on the disk lead. */
+    private String held(Path path) throws IOException {
+        return HELD.isEmpty() ? null : nameOnDisk(path);
+    }
+
+    private String nameOnDisk(Path path) throws IOException {
         File file = disk.pathToFile(path);
         File folder = file.getParentFile();
-        return folder == null ? null : new File(folder.getCanonicalFile(), file.getName()).getPath();
+        return folder == null ? file.getPath() : new File(folder.getCanonicalFile(), file.getName()).getPath();
     }
 
     private HeldFile find(Path path) throws IOException {
@@ -249,6 +271,16 @@ public final class HeldFileSystem extends RawLocalFileSystem implements Versione
         return find(path) == null ? disk.getFileLinkStatus(path) : getFileStatus(path);
     }
 
+    @Override
+    public void setPermission(Path path, FsPermission permission) throws IOException {
+        HeldFile file = find(path);
+        if (file == null) {
+            super.setPermission(path, permission);
+        } else {
+            file.setPermission(permission);
+        }
+    }
+
     private FileStatus status(Path path, HeldFile file) throws IOException {
         UserGroupInformation user = UserGroupInformation.getCurrentUser();
         return new FileStatus(
@@ -327,7 +359,7 @@ public final class HeldFileSystem extends RawLocalFileSystem implements Versione
 
     @Override
     public boolean delete(Path path, boolean recursive) throws IOException {
-        cache.forget(makeQualified(path).toString());
+        cache.forget(cacheName(path));
         String name = held(path);
         if (name == null || HELD.at(name) == null && !HELD.hasBelow(name)) {
             return disk.delete(path, recursive);
@@ -343,7 +375,7 @@ public final class HeldFileSystem extends RawLocalFileSystem implements Versione
     public boolean rename(Path from, Path to) throws IOException {
         boolean renamed = renameAnything(from, to);
         if (renamed) {
-            cache.renamed(makeQualified(from).toString(), makeQualified(to).toString(), this::versionOrNull);
+            cache.renamed(cacheName(from), cacheName(to), this::versionOrNull);
         }
         return renamed;
     }
@@ -372,7 +404,7 @@ public final class HeldFileSystem extends RawLocalFileSystem implements Versione
     private boolean canMove(Path from, Path to) throws IOException {
         FileStatus source = getFileStatus(from);
         Path folder = to.getParent();
-        if (name(to).startsWith(name(from) + "/")
+        if (nameOnDisk(to).startsWith(nameOnDisk(from) + "/")
                 || !exists(folder)
                 || !getFileStatus(folder).isDirectory()) {
             return false;

@@ -21,6 +21,7 @@ import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.LocalFileSystem;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.permission.FsPermission;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -80,6 +81,9 @@ class HeldFilesTest {
         assertEquals(4, files.getContentSummary(root.getParent()).getLength());
         assertEquals(1, files.globStatus(new Path(root, "*/b")).length);
         assertTrue(files.listFiles(root, true).hasNext());
+        FsPermission ours = new FsPermission((short) 0700);
+        files.setPermission(file, ours);
+        assertEquals(ours, files.getFileStatus(file).getPermission());
         assertFalse(Files.exists(onDisk(root)));
         assertThrows(FileNotFoundException.class, () -> files.open(new Path(root, "a/c")));
     }
