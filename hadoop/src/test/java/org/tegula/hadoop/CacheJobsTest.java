@@ -3,20 +3,26 @@ package org.tegula.hadoop;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.DataInput;
+import java.io.DataOutput;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Iterator;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.io.IntWritable;
 import org.apache.hadoop.io.LongWritable;
 import org.apache.hadoop.io.Text;
+import org.apache.hadoop.io.Writable;
 import org.apache.hadoop.mapred.JobClient;
 import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapred.RunningJob;
+import org.apache.hadoop.mapreduce.InputFormat;
 import org.apache.hadoop.mapreduce.InputSplit;
 import org.apache.hadoop.mapreduce.Job;
+import org.apache.hadoop.mapreduce.JobContext;
 import org.apache.hadoop.mapreduce.Mapper;
 import org.apache.hadoop.mapreduce.RecordReader;
 import org.apache.hadoop.mapreduce.TaskAttemptContext;
@@ -34,6 +40,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.tegula.hadoop.api.CacheCounter;
+import org.tegula.hadoop.api.DelegatingSplit;
+import org.tegula.hadoop.api.NamedSplit;
 
 /** What a job has read or written, the next one finds in memory: its pairs are decoded once. */
 @Timeout(120)
@@ -258,6 +266,105 @@ class CacheJobsTest {
     }
 
     @Test
+    void keepsDataThatAProgramHasNamed() throws Exception {
+        for (String name : List.of("first", "second")) {
+            conf.set("test.name", name + folder);
+            for (int round = 0; round < 2; round++) {
+                Job job = counting(newFolder());
+                job.setInputFormatClass(NamedFormat.class);
+                run(job, round, 1 - round);
+                assertEquals(2, count(job, TaskCounter.MAP_OUTPUT_RECORDS));
+            }
+        }
+        assertEquals(2, DECODED.get());
+    }
+
+    /** A split that says what it stands for, within one that says so for it. */
+    public static class Wrapper extends InputSplit implements Writable, DelegatingSplit<Named> {
+        private final Named within = new Named();
+
+        @Override
+        public Named getDelegate() {
+            return within;
+        }
+
+        @Override
+        public long getLength() {
+            return 1;
+        }
+
+        @Override
+        public String[] getLocations() {
+            return new String[0];
+        }
+
+        @Override
+        public void write(DataOutput out) throws IOException {
+            out.writeUTF(within.name);
+        }
+
+        @Override
+        public void readFields(DataInput in) throws IOException {
+            within.name = in.readUTF();
+        }
+    }
+
+    static class Named implements NamedSplit {
+        private String name;
+
+        @Override
+        public String getName() {
+            return name;
+        }
+    }
+
+    static class NamedFormat extends InputFormat<LongWritable, Text> {
+        @Override
+        public List<InputSplit> getSplits(JobContext context) {
+            Wrapper split = new Wrapper();
+            split.within.name = context.getConfiguration().get("test.name");
+            return List.of(split);
+        }
+
+        @Override
+        public RecordReader<LongWritable, Text> createRecordReader(InputSplit split, TaskAttemptContext context) {
+            return new RecordReader<>() {
+                private boolean read;
+
+                @Override
+                public void initialize(InputSplit part, TaskAttemptContext task) {
+                    DECODED.incrementAndGet();
+                }
+
+                @Override
+                public boolean nextKeyValue() {
+                    boolean found = !read;
+                    read = true;
+                    return found;
+                }
+
+                @Override
+                public LongWritable getCurrentKey() {
+                    return new LongWritable(0);
+                }
+
+                @Override
+                public Text getCurrentValue() {
+                    return new Text("one two");
+                }
+
+                @Override
+                public float getProgress() {
+                    return 1;
+                }
+
+                @Override
+                public void close() {}
+            };
+        }
+    }
+
+    @Test
     void keepsNothingOfASplitThatIsNotReadToItsEnd() throws Exception {
         Job job = counting(newFolder());
         job.setMapperClass(ReadsOne.class);
@@ -304,7 +411,7 @@ class CacheJobsTest {
     static class FailsAtTheEnd extends org.apache.hadoop.mapreduce.lib.reduce.IntSumReducer<Text> {
         @Override
         protected void cleanup(Context context) {
-            Iterator<Integer> nothing = java.util.List.<Integer>of().iterator();
+            Iterator<Integer> nothing = List.<Integer>of().iterator();
             nothing.next();
         }
     }
