@@ -68,12 +68,14 @@ pub(crate) fn run<J: Job, K: Kind>(
     let partial = partial_of_its_own();
     show.iter().try_for_each(|show| show.check(&plan, options.state.is_some()))?;
     let bad = BadRecords::new(options.skip_bad, plan.cut.is_lines());
-    let saving = clock.time(Stage::Plan, || {
+    let mut open = |state| {
         let means = Means { pool: core.pool(), blocks: core.blocks(), failure: &failure };
-        let Some(state) = &options.state else { return Ok(None) };
         let block_bytes = shares.block_bytes;
-        Saving::open(state, job, &mut plan, options, &chunks, block_bytes, means).map(Some)
-    })?;
+        clock.time(Stage::Plan, || {
+            Saving::open(state, job, &mut plan, options, &chunks, block_bytes, means)
+        })
+    };
+    let saving = options.state.as_ref().map(&mut open).transpose()?;
     let epochs = |show| Epochs::new(show, &plan, core.pool().workers(), partial_of_its_own);
     let epochs = show.as_ref().map(epochs);
     let alone;

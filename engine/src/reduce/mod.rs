@@ -6,6 +6,7 @@
 //!
 //! If the partial was spilled, all of it is on disk: its runs are merged, and the ranges are on disk, too.
 
+mod copies;
 mod ranges;
 mod ranking;
 mod select;
@@ -106,7 +107,8 @@ impl<'r, J: Job> ReduceStage<'r, J> {
         // Nothing in memory points there any more.
         drop(self.partial.take_values());
         if let Some(most) = self.top {
-            let workers = self.merge_all(spill, || Ok(self.selection(most)))?;
+            let workers =
+                self.merge_all(spill, || Ok(self.selection(most).copying(self.chunks)))?;
             return self.merge_selections(workers, most);
         }
         match self.order {
@@ -128,8 +130,10 @@ impl<'r, J: Job> ReduceStage<'r, J> {
         workers: Vec<Worker<J::Combine, F, Selection<'r, J>>>,
         most: usize,
     ) -> Result<Reduced<Value<J>>> {
-        let (selections, totals) = split_totals(workers);
-        let pairs = Selection::merge(selections, self.ranking(), most, self.chunks)?;
+        let (mut selections, totals) = split_totals(workers);
+        let pairs = Selection::merge(&mut selections, self.ranking(), most, self.chunks)?;
+        let stores = selections.iter_mut().filter_map(Selection::store);
+        stores.for_each(|store| self.partial.keep_values(store));
         let ranges = vec![Range::Held { pairs: Box::new(pairs), shared_prefix: 0 }];
         Ok(Reduced { ranges, long_keys: Vec::new(), totals })
     }
@@ -140,7 +144,7 @@ impl<'r, J: Job> ReduceStage<'r, J> {
             self.compress_all(Folder::compress)?;
         }
         let (ranking, workers) = (self.ranking(), self.pool.workers());
-        let splitters = Splitters::sample(self.partial, ranking, self.order, workers);
+        let splitters = Splitters::sample(self.partial, ranking, self.order, workers)?;
         let ranges = Ranges::new(splitters, self.chunks);
         let workers = self.fold_all(|| Ok(Scatter::new(&ranges)))?;
         let (scatters, totals) = split_totals(workers);
@@ -217,7 +221,8 @@ impl<'r, J: Job> ReduceStage<'r, J> {
         let (pairs, bytes) =
             sizes.iter().fold((0, 0), |sum, size| (sum.0 + size.0, sum.1 + size.1));
         let largest = (0..PARTITIONS).max_by_key(|&number| sizes[number]).unwrap_or_default();
-        let sample = Sample::new(self.ranking(), self.order, spill.shares().sample_bytes);
+        let sample = Sample::new(self.ranking(), self.order, spill.shares().sample_bytes)
+            .copying(self.chunks);
         let mut sampling = Finishing::<J::Combine, _>::new(sample);
         let mut merger = spill.merger::<J::Combine>(self.chunks);
         merger.merge(self.partial.partition(largest).runs.runs_mut(), &mut sampling)?;

@@ -1,12 +1,13 @@
 //! Selecting the top N: each worker keeps the best it has seen and a bar that the next must pass.
 //! Expected linear time in the number of keys; nothing is sorted but what is kept.
 
+use super::copies::Copies;
 use super::ranking::Ranking;
 use crate::aggregate::Aggregate;
 use crate::container::{Entry, SlotKey};
 use crate::error::{Error, MemoryError};
 use crate::job::Job;
-use crate::memory::{BlockPool, ByteArena, ChunkPool, Reserved};
+use crate::memory::{BlockPool, ByteArena, ChunkPool, Reserved, ValueStore};
 use crate::partial::{PairRef, Pairs, Taker};
 use std::sync::Arc;
 
@@ -21,6 +22,8 @@ pub(super) struct Selection<'j, J: Job> {
     has_bar: bool,
     key_bytes: usize,
     memory: Reserved,
+    /// What the values that are kept point at, if what they were given with is gone soon.
+    copies: Option<Copies>,
 }
 
 struct Kept<J: Job> {
@@ -35,23 +38,34 @@ impl<'j, J: Job> Selection<'j, J> {
         blocks: &Arc<BlockPool>,
     ) -> Selection<'j, J> {
         let memory = Reserved::none(blocks, "the pairs of the top N");
-        Selection { ranking, most, kept: Vec::new(), has_bar: false, key_bytes: 0, memory }
+        let (kept, copies) = (Vec::new(), None);
+        Selection { ranking, most, kept, has_bar: false, key_bytes: 0, memory, copies }
+    }
+
+    /// Such that what values point at is copied: it need not live longer than a call.
+    pub(super) fn copying(self, chunks: &Arc<ChunkPool>) -> Selection<'j, J> {
+        Selection { copies: Copies::if_needed::<J::Combine>(chunks), ..self }
+    }
+
+    /// What the values that are kept point at.
+    pub(super) fn store(&mut self) -> Option<&mut ValueStore> {
+        self.copies.as_mut().map(Copies::store)
     }
 
     /// The best of several selections.
     pub(super) fn merge(
-        selections: Vec<Selection<'j, J>>,
+        selections: &mut [Selection<'j, J>],
         ranking: Ranking<'j, J>,
         most: usize,
         chunks: &Arc<ChunkPool>,
     ) -> Result<Pairs<Value<J>>, MemoryError> {
         let mut all = Selection::new(ranking, most, chunks.blocks());
-        for mut selection in selections {
-            selection.throw_out();
+        for selection in selections {
+            selection.throw_out()?;
             all.kept.append(&mut selection.kept);
             all.count()?;
         }
-        all.throw_out();
+        all.throw_out()?;
         // Which worker saw a pair first is chance; the order of what is kept must not be.
         all.kept.sort_unstable_by(|a, b| ranking.compare(a.pair(), b.pair()));
         let mut pairs = Pairs::new(chunks);
@@ -60,7 +74,7 @@ impl<'j, J: Job> Selection<'j, J> {
     }
 
     /// Keeps the best N and sets the bar.
-    fn throw_out(&mut self) {
+    fn throw_out(&mut self) -> Result<(), MemoryError> {
         let ranking = self.ranking;
         if self.kept.len() >= self.most && self.most > 0 {
             let compare = |a: &Kept<J>, b: &Kept<J>| ranking.compare(a.pair(), b.pair());
@@ -69,6 +83,11 @@ impl<'j, J: Job> Selection<'j, J> {
         }
         self.kept.truncate(self.most);
         self.key_bytes = self.kept.iter().map(|kept| kept.key.len()).sum();
+        if let Some(copies) = &mut self.copies {
+            // What was thrown out lies between what is kept.
+            copies.thin::<J::Combine>(self.kept.iter_mut().map(|kept| &mut kept.value))?;
+        }
+        Ok(())
     }
 
     fn passes(&self, pair: PairRef<'_, Value<J>>) -> bool {
@@ -101,16 +120,20 @@ impl<J: Job> Taker<Value<J>> for Selection<'_, J> {
         if self.passes(PairRef::of(entry)) {
             let key: Box<[u8]> = entry.key.bytes().into();
             self.key_bytes += key.len();
-            self.kept.push(Kept { value: entry.value, key });
+            let value = match &mut self.copies {
+                Some(copies) => copies.copy::<J::Combine>(&entry.value)?,
+                None => entry.value,
+            };
+            self.kept.push(Kept { value, key });
             if self.kept.len() >= self.most.saturating_mul(2) {
-                self.throw_out();
+                self.throw_out()?;
             }
             self.count()?;
         }
         Ok(())
     }
 
-    /// What is selected was copied.
+    /// Keys that are selected were copied.
     fn keep(&mut self, arena: ByteArena) {
         drop(arena);
     }

@@ -3,13 +3,16 @@
 //! (PSRS, Metis section 3.3) does, but for its final merge: each range is sorted once, inside the
 //! cache, by one worker.
 
+use super::copies::Copies;
 use super::ranking::Ranking;
 use crate::aggregate::Aggregate;
 use crate::container::{Entry, SlotKey, head};
+use crate::error::MemoryError;
 use crate::job::Job;
-use crate::memory::ByteArena;
+use crate::memory::{ByteArena, ChunkPool, KeptValues};
 use crate::options::Order;
 use crate::partial::{PARTITIONS, PairRef, Partial, Taker};
+use std::sync::Arc;
 
 /// Pairs in a range: about what fits a second-level cache together with its sort keys.
 const RANGE_PAIRS: usize = 32 << 10;
@@ -40,22 +43,36 @@ pub(super) struct Sample<'j, J: Job> {
     seen: u64,
     /// One of so many pairs is kept.
     one_of: u64,
+    /// What values that are kept point at, if what they were given with is gone soon.
+    copies: Option<Copies>,
 }
 
 impl<'j, J: Job> Sample<'j, J> {
     /// A sample that holds about so many bytes at most.
     pub(super) fn new(ranking: Ranking<'j, J>, order: Order, bytes_most: usize) -> Sample<'j, J> {
         let bytes_most = bytes_most.min(SAMPLE_BYTES_MOST);
-        Sample { ranking, order, pairs: Vec::new(), bytes: 0, bytes_most, seen: 0, one_of: 1 }
+        let (pairs, copies) = (Vec::new(), None);
+        Sample { ranking, order, pairs, bytes: 0, bytes_most, seen: 0, one_of: 1, copies }
+    }
+
+    /// Such that what values point at is copied, if the order looks at values.
+    pub(super) fn copying(self, chunks: &Arc<ChunkPool>) -> Sample<'j, J> {
+        let looks = self.order == Order::Value;
+        let copies = looks.then(|| Copies::if_needed::<J::Combine>(chunks)).flatten();
+        Sample { copies, ..self }
     }
 
     /// Adds a pair. A sample that has grown too large is thinned.
-    pub(super) fn add(&mut self, pair: PairRef<'_, Value<J>>) {
+    pub(super) fn add(&mut self, pair: PairRef<'_, Value<J>>) -> Result<(), MemoryError> {
         self.seen += 1;
         if !self.seen.is_multiple_of(self.one_of) {
-            return;
+            return Ok(());
         }
-        self.pairs.push((*pair.value, pair.key.into()));
+        let value = match &mut self.copies {
+            Some(copies) => copies.copy::<J::Combine>(pair.value)?,
+            None => *pair.value,
+        };
+        self.pairs.push((value, pair.key.into()));
         // Twice its place, for lists grow by doubling.
         self.bytes += 2 * size_of::<Sampled<J>>() + KEY_BESIDE_BYTES + pair.key.len();
         while self.pairs.len() > SAMPLE_PAIRS_MOST
@@ -68,7 +85,11 @@ impl<'j, J: Job> Sample<'j, J> {
             });
             self.bytes /= 2;
             self.one_of *= 2;
+            if let Some(copies) = &mut self.copies {
+                copies.thin::<J::Combine>(self.pairs.iter_mut().map(|pair| &mut pair.0))?;
+            }
         }
+        Ok(())
     }
 
     /// Divides the answer into about `ranges` ranges.
@@ -77,7 +98,9 @@ impl<'j, J: Job> Sample<'j, J> {
             Order::Value => {
                 let ranking = self.ranking;
                 self.pairs.sort_unstable_by(|a, b| ranking.compare(pair_of(a), pair_of(b)));
-                Splitters::Values(ranking, every_nth(self.pairs, ranges))
+                let pointed_at = self.copies.and_then(|mut copies| copies.store().seal());
+                let splitters = every_nth(self.pairs, ranges);
+                Splitters::Values { ranking, splitters, _pointed_at: pointed_at }
             }
             Order::Key | Order::None => {
                 let mut keys: Vec<Box<[u8]>> = self.pairs.into_iter().map(|pair| pair.1).collect();
@@ -94,8 +117,7 @@ impl<J: Job> Taker<Value<J>> for Sample<'_, J> {
     type Error = crate::error::Error;
 
     fn take<K: SlotKey>(&mut self, entry: &Entry<K, Value<J>>) -> Result<(), Self::Error> {
-        self.add(PairRef::of(entry));
-        Ok(())
+        Ok(self.add(PairRef::of(entry))?)
     }
 
     /// What is kept was copied.
@@ -108,7 +130,11 @@ impl<J: Job> Taker<Value<J>> for Sample<'_, J> {
 pub(super) enum Splitters<'j, J: Job> {
     Keys(KeySplitters),
     /// In the answer's order.
-    Values(Ranking<'j, J>, Vec<Sampled<J>>),
+    Values {
+        ranking: Ranking<'j, J>,
+        splitters: Vec<Sampled<J>>,
+        _pointed_at: Option<KeptValues>,
+    },
 }
 
 /// Splitters by key, with the 8 bytes behind what all of them begin with at hand.
@@ -125,7 +151,7 @@ impl<'j, J: Job> Splitters<'j, J> {
         ranking: Ranking<'j, J>,
         order: Order,
         workers: usize,
-    ) -> Splitters<'j, J> {
+    ) -> Result<Splitters<'j, J>, MemoryError> {
         let pairs: usize = (0..PARTITIONS).map(|p| partial.partition(p).pairs.len()).sum();
         let wanted = (pairs / RANGE_PAIRS).max(RANGES_PER_WORKER * workers);
         let ranges = wanted.min(pairs / RANGE_PAIRS_LEAST).clamp(1, RANGES_MOST);
@@ -134,16 +160,16 @@ impl<'j, J: Job> Splitters<'j, J> {
         if ranges > 1 {
             visit(partial, stride, |pair| {
                 let value = &J::Combine::reduce(pair.key, pair.value);
-                sample.add(PairRef { key: pair.key, value });
-            });
+                sample.add(PairRef { key: pair.key, value })
+            })?;
         }
-        sample.splitters(ranges)
+        Ok(sample.splitters(ranges))
     }
 
     pub(super) fn ranges(&self) -> usize {
         1 + match self {
             Splitters::Keys(splitters) => splitters.keys.len(),
-            Splitters::Values(_, splitters) => splitters.len(),
+            Splitters::Values { splitters, .. } => splitters.len(),
         }
     }
 
@@ -152,7 +178,7 @@ impl<'j, J: Job> Splitters<'j, J> {
     pub(super) fn range_of<K: SlotKey>(&self, entry: &Entry<K, Value<J>>) -> usize {
         match self {
             Splitters::Keys(splitters) => splitters.range_of(&entry.key),
-            Splitters::Values(..) => self.range_of_pair(PairRef::of(entry)),
+            Splitters::Values { .. } => self.range_of_pair(PairRef::of(entry)),
         }
     }
 
@@ -162,7 +188,7 @@ impl<'j, J: Job> Splitters<'j, J> {
             Splitters::Keys(KeySplitters { keys, .. }) => {
                 keys.partition_point(|splitter| **splitter <= *pair.key)
             }
-            Splitters::Values(ranking, splitters) => splitters
+            Splitters::Values { ranking, splitters, .. } => splitters
                 .partition_point(|splitter| ranking.compare(pair_of(splitter), pair).is_le()),
         }
     }
@@ -213,14 +239,19 @@ fn shared_prefix(a: &[u8], b: &[u8]) -> usize {
 }
 
 /// Shows every `stride`-th pair of the partial; hashing has mixed them already.
-fn visit<V: Copy>(partial: &Partial<V>, stride: usize, mut see: impl FnMut(PairRef<'_, V>)) {
+fn visit<V: Copy>(
+    partial: &Partial<V>,
+    stride: usize,
+    mut see: impl FnMut(PairRef<'_, V>) -> Result<(), MemoryError>,
+) -> Result<(), MemoryError> {
     let mut skip = 0;
     for number in 0..PARTITIONS {
         let partition = partial.partition(number);
         let len = partition.pairs.len();
-        (skip..len).step_by(stride).for_each(|at| see(partition.pairs.get(at)));
+        (skip..len).step_by(stride).try_for_each(|at| see(partition.pairs.get(at)))?;
         skip = (stride - (len.saturating_sub(skip)) % stride) % stride;
     }
+    Ok(())
 }
 
 /// `parts - 1` of the sorted items, equally far apart.

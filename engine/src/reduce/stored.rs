@@ -145,11 +145,8 @@ pub(super) fn divide<J: Job>(
     }
     let mut reader =
         RunReader::<Answers<J::Combine>>::new(spill.scratch(), chunks, shares.block_bytes)?;
-    let mut sample = Sample::new(ranking, order, shares.sample_bytes);
-    read_run(&mut reader, run.number, &run.extents, |pair| {
-        sample.add(pair);
-        Ok(())
-    })?;
+    let mut sample = Sample::new(ranking, order, shares.sample_bytes).copying(chunks);
+    read_run(&mut reader, run.number, &run.extents, |pair| Ok(sample.add(pair)?))?;
     let pairs = run.pairs;
     let ranges = StoredRanges::new(sample, pairs, run.bytes(), spill, chunks)?;
     let mut scatter = StoredScatter::new(&ranges)?;

@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use tegula::container::{Adaptive, Append, Container, Hash, HashTree};
 use tegula::{
-    Collect, Cut, Emit, Engine, Fixed, Group, Input, Job, Options, Order, Reduce, Result, Split,
-    Values, WordClass,
+    Collect, Cut, Emit, Engine, Fixed, Group, Input, Job, Options, Order, Pair, Reduce, Result,
+    Split, Values, WordClass,
 };
 
 /// Where a word stands.
@@ -261,14 +261,14 @@ fn a_reduce_that_panics_fails_its_job_alone() {
 fn values_that_do_not_fit_in_memory_are_the_same_from_disk() {
     let words = (0..1_500_000_u32).map(|i| format!("{:x} ", i.wrapping_mul(0x9e37_79b9) % 50_021));
     let text = words.collect::<String>().into_bytes();
-    let run = |engine: &Engine, order| {
-        let options = Options { order, ..Options::default() };
+    let run = |engine: &Engine, order, top| {
+        let options = Options { order, top, ..Options::default() };
         let line = |word: &[u8], places: Values<'_, Place>, out: &mut Vec<u8>| {
             out.extend_from_slice(word);
             places.for_each(|place| out.extend_from_slice(format!(" {}", place.offset).as_bytes()));
             out.push(b'\n');
         };
-        let places = engine.run_with(&Places, Input::bytes(text.clone()), &options).unwrap();
+        let places = engine.run_with(&PlacesByFirst, Input::bytes(text.clone()), &options).unwrap();
         let medians = engine.run_with(&MedianPlaces, Input::bytes(text.clone()), &options).unwrap();
         let median = |word: &[u8], median: (u64, u64), out: &mut Vec<u8>| {
             out.extend_from_slice(
@@ -279,11 +279,37 @@ fn values_that_do_not_fit_in_memory_are_the_same_from_disk() {
         (text_of(&places, line), text_of(&medians, median), spilled)
     };
     for order in [Order::Key, Order::Value, Order::None] {
-        let (places, medians, spilled) = run(&engine(2), order);
-        assert_eq!(spilled, [false; 2]);
-        let little = run(&limited(LITTLE), order);
-        assert!(little.0 == places && little.1 == medians, "{order:?}");
-        assert_eq!(little.2, [true; 2]);
+        for top in [None, Some(500)] {
+            let (places, medians, spilled) = run(&engine(2), order, top);
+            assert_eq!(spilled, [false; 2]);
+            let little = run(&limited(LITTLE), order, top);
+            assert!(little.0 == places && little.1 == medians, "{order:?} {top:?}");
+            assert_eq!(little.2, [true; 2]);
+        }
+    }
+}
+
+/// As `Places`; the words that stand first come first.
+struct PlacesByFirst;
+
+impl Job for PlacesByFirst {
+    type Key = [u8];
+    type Combine = Collect<Place>;
+
+    fn cut(&self) -> Cut {
+        Cut::around(WordClass::Whitespace)
+    }
+
+    fn compare(&self, a: Pair<'_, Self>, b: Pair<'_, Self>) -> Ordering {
+        let first = |pair: Pair<'_, Self>| pair.value().next().map(|place| place.offset);
+        first(a).cmp(&first(b))
+    }
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        for word in split.fields() {
+            emit.emit(word, Place { file: split.file(), offset: split.offset_of(word) });
+        }
+        Ok(())
     }
 }
 
