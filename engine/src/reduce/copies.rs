@@ -20,7 +20,7 @@ impl Copies {
         Answers::<C>::POINTS.then(|| Copies::new(chunks))
     }
 
-    fn new(chunks: &Arc<ChunkPool>) -> Copies {
+    pub(super) fn new(chunks: &Arc<ChunkPool>) -> Copies {
         let store = ValueStore::new(chunks);
         Copies { store, chunks: Arc::clone(chunks), form: Vec::new() }
     }
@@ -51,7 +51,7 @@ impl Copies {
         Ok(())
     }
 
-    pub(super) fn store(&mut self) -> &mut ValueStore {
-        &mut self.store
+    pub(super) fn into_store(self) -> ValueStore {
+        self.store
     }
 }

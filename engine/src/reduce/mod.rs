@@ -130,10 +130,9 @@ impl<'r, J: Job> ReduceStage<'r, J> {
         workers: Vec<Worker<J::Combine, F, Selection<'r, J>>>,
         most: usize,
     ) -> Result<Reduced<Value<J>>> {
-        let (mut selections, totals) = split_totals(workers);
-        let pairs = Selection::merge(&mut selections, self.ranking(), most, self.chunks)?;
-        let stores = selections.iter_mut().filter_map(Selection::store);
-        stores.for_each(|store| self.partial.keep_values(store));
+        let (selections, totals) = split_totals(workers);
+        let (pairs, store) = Selection::merge(selections, self.ranking(), most, self.chunks)?;
+        store.into_iter().for_each(|mut store| self.partial.keep_values(&mut store));
         let ranges = vec![Range::Held { pairs: Box::new(pairs), shared_prefix: 0 }];
         Ok(Reduced { ranges, long_keys: Vec::new(), totals })
     }

@@ -47,21 +47,25 @@ impl<'j, J: Job> Selection<'j, J> {
         Selection { copies: Copies::if_needed::<J::Combine>(chunks), ..self }
     }
 
-    /// What the values that are kept point at.
-    pub(super) fn store(&mut self) -> Option<&mut ValueStore> {
-        self.copies.as_mut().map(Copies::store)
-    }
-
-    /// The best of several selections.
+    /// The best of several selections, and the store that they point at, if they were copied.
     pub(super) fn merge(
-        selections: &mut [Selection<'j, J>],
+        selections: Vec<Selection<'j, J>>,
         ranking: Ranking<'j, J>,
         most: usize,
         chunks: &Arc<ChunkPool>,
-    ) -> Result<Pairs<Value<J>>, MemoryError> {
+    ) -> Result<(Pairs<Value<J>>, Option<ValueStore>), MemoryError> {
         let mut all = Selection::new(ranking, most, chunks.blocks());
-        for selection in selections {
+        for mut selection in selections {
             selection.throw_out()?;
+            if selection.copies.is_some() {
+                let copies = match &mut all.copies {
+                    Some(copies) => copies,
+                    none => none.insert(Copies::new(chunks)),
+                };
+                for kept in &mut selection.kept {
+                    kept.value = copies.copy::<J::Combine>(&kept.value)?;
+                }
+            }
             all.kept.append(&mut selection.kept);
             all.count()?;
         }
@@ -70,7 +74,7 @@ impl<'j, J: Job> Selection<'j, J> {
         all.kept.sort_unstable_by(|a, b| ranking.compare(a.pair(), b.pair()));
         let mut pairs = Pairs::new(chunks);
         all.kept.iter().try_for_each(|kept| pairs.push(&kept.key, kept.value))?;
-        Ok(pairs)
+        Ok((pairs, all.copies.map(Copies::into_store)))
     }
 
     /// Keeps the best N and sets the bar.

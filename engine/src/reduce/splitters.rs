@@ -98,7 +98,7 @@ impl<'j, J: Job> Sample<'j, J> {
             Order::Value => {
                 let ranking = self.ranking;
                 self.pairs.sort_unstable_by(|a, b| ranking.compare(pair_of(a), pair_of(b)));
-                let pointed_at = self.copies.and_then(|mut copies| copies.store().seal());
+                let pointed_at = self.copies.and_then(|copies| copies.into_store().seal());
                 let splitters = every_nth(self.pairs, ranges);
                 Splitters::Values { ranking, splitters, _pointed_at: pointed_at }
             }
