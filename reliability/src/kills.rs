@@ -1,4 +1,4 @@
-//! Kills: half of them at random times, half at named calls of the disk; in a first run and while a run
+//! Kills: at random times and, twice as often, at named calls of the disk; in a first run and while a run
 //! recovers; once, or several in a row.
 
 use crate::child::{self, POINTS, Which};
