@@ -236,15 +236,19 @@ def as_raw(measured: Measured) -> dict[str, object]:
 
 
 def write_results(
-    out: Path, measured: list[Measured], versions: dict[str, str]
+    out: Path,
+    measured: list[Measured],
+    versions: dict[str, str],
+    also: dict[str, object] | None = None,
 ) -> None:
-    """Writes the raw results, with all that is needed to place them."""
+    """Writes the raw results, with all that is needed to place them, and what else was found."""
     raw = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": commit(),
         "machine": machine(),
         "versions": versions,
         "runs": [as_raw(one) for one in measured],
+        **(also or {}),
     }
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(json.dumps(raw, indent=1) + "\n")
