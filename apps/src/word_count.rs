@@ -3,7 +3,7 @@
 
 use crate::unicode_words::{self, Word};
 use tegula::tokenize::Tokens;
-use tegula::{Cut, Emit, Identity, Job, Result, Sees, Split, Sum, WordClass};
+use tegula::{Count, Cut, Emit, Identity, Job, Result, Sees, Split, WordClass};
 
 /// Counts words.
 #[derive(Clone, Copy, Debug, Default)]
@@ -63,7 +63,7 @@ impl Words {
 
 impl Job for WordCount {
     type Key = [u8];
-    type Combine = Sum<u64>;
+    type Combine = Count;
 
     fn sees(&self) -> Sees {
         Sees::Records
@@ -96,13 +96,13 @@ impl Job for WordCount {
 
 #[inline(never)]
 fn count_bytes<'s>(words: Tokens<'s>, emit: &mut impl Emit<'s, WordCount>) {
-    emit.emit_each(words, 1);
+    emit.emit_each(words, ());
 }
 
 #[inline(never)]
 fn count_unicode<'s>(text: &'s [u8], emit: &mut impl Emit<'s, WordCount>) {
     unicode_words::each(text, |word, _| match word {
-        Word::Ascii(word) => emit.emit(word, 1),
-        Word::Folded(word) => emit.emit_copied(word, 1),
+        Word::Ascii(word) => emit.emit(word, ()),
+        Word::Folded(word) => emit.emit_copied(word, ()),
     });
 }

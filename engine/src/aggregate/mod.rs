@@ -17,7 +17,7 @@ pub use fixed::{ByteArray, Fixed};
 pub use group::{Group, Reduce};
 pub use list::{List, Values};
 
-use crate::combine::Combine;
+use crate::combine::{Combine, Inverse};
 use crate::memory::ValueStore;
 use std::cmp::Ordering;
 
@@ -46,6 +46,9 @@ pub trait Aggregate: Sized + 'static {
     /// Whether `reduce` makes another type of accumulators.
     #[doc(hidden)]
     const REDUCES: bool;
+    /// See [`Combine::INVERSE`].
+    #[doc(hidden)]
+    const INVERSE: Option<Inverse<Self::Accumulator>> = None;
 
     #[doc(hidden)]
     fn hold(value: Self::Value<'_>) -> Self::Held;
@@ -109,6 +112,7 @@ impl<C: Combine> Aggregate for C {
 
     const KEEPS_VALUES: bool = false;
     const REDUCES: bool = false;
+    const INVERSE: Option<Inverse<C::Accumulator>> = C::INVERSE;
 
     #[inline(always)]
     fn hold(value: C::Value) -> C::Value {

@@ -1,7 +1,7 @@
 //! Contract: the test that every combiner must pass, those of users included. It stands on the trait
 //! alone, so it takes any combiner and any values.
 
-use super::Combine;
+use super::{Combine, Inverse};
 use std::cmp::Ordering;
 
 /// Checks the contract of [`Combine`] on some values: they are split over accumulators and merged in
@@ -26,6 +26,25 @@ pub(crate) fn obey_contract<C: Combine>(values: &[C::Value], seed: u64) {
         check_rank::<C>(&whole, &nest::<C>(&shuffled[..shuffled.len() / 2], &mut random));
     }
     check_bytes::<C>(&expected);
+    if let Some(inverse) = C::INVERSE {
+        check_inverse::<C>(&inverse, values, &mut random);
+    }
+}
+
+/// Takes some of the values out again.
+fn check_inverse<C: Combine>(
+    inverse: &Inverse<C::Accumulator>,
+    values: &[C::Value],
+    random: &mut Random,
+) {
+    let (taken, left) = values.split_at(random.below(values.len() + 1));
+    let out = (inverse.of)(&nest::<C>(taken, random));
+    let mut parts = [nest::<C>(taken, random), nest::<C>(left, random), out];
+    parts.swap(random.below(3), 2);
+    let mut rest = C::identity();
+    parts.iter().for_each(|part| C::merge(&mut rest, part));
+    assert_eq!(bytes::<C>(&rest), bytes::<C>(&nest::<C>(left, random)), "what was taken out shows");
+    assert_eq!((inverse.is_nothing)(&rest), left.is_empty(), "a key is there if it has values");
 }
 
 /// Combines values by a random tree: some leaves absorb several values, some none.

@@ -1,6 +1,6 @@
 //! Count: how often a key was emitted.
 
-use super::{Combine, Sum};
+use super::{Combine, Inverse, Sum};
 use std::cmp::Ordering;
 
 /// How often a key was emitted; the emitted value is `()`. It is the sum of ones, but says so.
@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 /// Byte form: the count as 8 bytes, little-endian.
 ///
 /// # Panics
-/// If a count exceeds `u64`.
+/// If a count exceeds 2^63 - 1.
 #[derive(Clone, Copy, Debug)]
 pub struct Count;
 
@@ -16,6 +16,10 @@ impl Combine for Count {
     type Value = ();
     type Accumulator = u64;
     type Output = u64;
+
+    /// Counts that are taken out are negative, in two's complement.
+    const INVERSE: Option<Inverse<u64>> =
+        Some(Inverse { of: |count| count.wrapping_neg(), is_nothing: |count| *count == 0 });
 
     #[inline]
     fn identity() -> u64 {
@@ -29,10 +33,10 @@ impl Combine for Count {
 
     #[inline]
     fn merge(into: &mut u64, other: &u64) {
-        let Some(count) = into.checked_add(*other) else {
-            panic!("the count of a key exceeds u64");
+        let Some(count) = into.cast_signed().checked_add(other.cast_signed()) else {
+            panic!("the count of a key exceeds 2^63 - 1");
         };
-        *into = count;
+        *into = count.cast_unsigned();
     }
 
     fn finish(accumulator: &u64) -> u64 {
@@ -74,8 +78,8 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "the count of a key exceeds u64")]
+    #[should_panic(expected = "the count of a key exceeds 2^63 - 1")]
     fn never_overflows_silently() {
-        Count::merge(&mut 1, &u64::MAX);
+        Count::merge(&mut 1, &(u64::MAX / 2));
     }
 }

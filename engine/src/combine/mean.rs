@@ -1,7 +1,7 @@
 //! Mean: the arithmetic mean of a key's values, rounded once, at the end.
 
 use super::rounding::quotient;
-use super::{Binned, Combine, Count, Sum};
+use super::{Binned, Combine, Count, Inverse, Sum};
 use std::cmp::Ordering;
 use std::marker::PhantomData;
 
@@ -17,7 +17,7 @@ use std::marker::PhantomData;
 /// the count as 8 bytes, little-endian.
 ///
 /// # Panics
-/// If a key has 2^64 values or more.
+/// If a key has 2^63 values or more.
 #[derive(Clone, Copy, Debug)]
 pub struct Mean<T>(PhantomData<T>);
 
@@ -29,13 +29,15 @@ pub struct MeanAccumulator<S> {
 }
 
 /// The mean of one type: `$sum` is the combine that sums, `$add` and `$over` are how its accumulator
-/// takes a value in and is divided.
+/// takes a value in and is divided, `$inverse` how it is taken out.
 macro_rules! mean {
-    ($type:ty, $sum:ty, $add:expr, $over:expr) => {
+    ($type:ty, $sum:ty, $add:expr, $over:expr, $inverse:expr) => {
         impl Combine for Mean<$type> {
             type Value = $type;
             type Accumulator = MeanAccumulator<<$sum as Combine>::Accumulator>;
             type Output = f64;
+
+            const INVERSE: Option<Inverse<Self::Accumulator>> = $inverse;
 
             #[inline]
             fn identity() -> Self::Accumulator {
@@ -74,9 +76,15 @@ macro_rules! mean {
     };
 }
 
-mean!(u64, Sum<i64>, add_integer, integers_over);
-mean!(i64, Sum<i64>, add_integer, integers_over);
-mean!(f64, Sum<f64>, Binned::add, Binned::over);
+mean!(u64, Sum<i64>, add_integer, integers_over, INTEGERS_OUT);
+mean!(i64, Sum<i64>, add_integer, integers_over, INTEGERS_OUT);
+// What a sum of floats held before it met a large value cannot be had back.
+mean!(f64, Sum<f64>, Binned::add, Binned::over, None);
+
+const INTEGERS_OUT: Option<Inverse<MeanAccumulator<i128>>> = Some(Inverse {
+    of: |mean| MeanAccumulator { sum: -mean.sum, count: mean.count.wrapping_neg() },
+    is_nothing: |mean| mean.count == 0 && mean.sum == 0,
+});
 
 #[inline]
 fn add_integer(sum: &mut i128, value: impl Into<i128>) {

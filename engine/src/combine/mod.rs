@@ -36,6 +36,11 @@ pub trait Combine: Sized + 'static {
     /// What the answer shows per key.
     type Output;
 
+    /// How what was merged is taken out again, for combines that can. A run that is
+    /// [incremental](crate::Incremental) then takes what is gone out of its last result, instead of folding
+    /// again all that is left. Default: `None`.
+    const INVERSE: Option<Inverse<Self::Accumulator>> = None;
+
     /// The accumulator that has seen nothing.
     fn identity() -> Self::Accumulator;
     /// Takes one emitted value in.
@@ -50,6 +55,21 @@ pub trait Combine: Sized + 'static {
     fn encode(accumulator: &Self::Accumulator, out: &mut Vec<u8>);
     /// Reads a byte form back, taking its bytes off the front; `None` if they are not one.
     fn decode(bytes: &mut &[u8]) -> Option<Self::Accumulator>;
+}
+
+/// How accumulators are taken out of others that they were merged into: [`Combine::INVERSE`].
+///
+/// # Contract
+/// Merging `of(x)` makes it as if `x` had never been merged, to the bytes that `encode` gives, though it may
+/// be merged before `x` is, and others in between. What `is_nothing` is the identity, and no accumulator
+/// that has absorbed values and was not taken out of is: a sum alone, which can come to 0 by its values, has no
+/// inverse in this sense, for nobody could tell whether its key is still there.
+#[derive(Debug)]
+pub struct Inverse<A> {
+    /// What takes an accumulator out where it is merged.
+    pub of: fn(&A) -> A,
+    /// Whether as much was taken out as was put in, so that the key is gone.
+    pub is_nothing: fn(&A) -> bool,
 }
 
 /// Takes a fixed-size piece off the front of a byte form.

@@ -168,9 +168,16 @@ fn fold_class<C: Aggregate, K: SlotKey, T: Taker<C::Accumulator>, const CANONICA
         }
     }
     entries.clear();
-    if CANONICAL {
-        table.drain_sorted(|entry| taker.take(entry))
-    } else {
-        table.drain(|entry| taker.take(entry))
-    }
+    let take = |entry: &Entry<K, C::Accumulator>| match is_gone::<C>(&entry.value) {
+        true => Ok(()),
+        false => taker.take(entry),
+    };
+    if CANONICAL { table.drain_sorted(take) } else { table.drain(take) }
+}
+
+/// Whether all that was put into a value was taken out again. As it is nothing then, it does not matter
+/// whether more is to be merged.
+#[inline(always)]
+pub(super) fn is_gone<C: Aggregate>(value: &C::Accumulator) -> bool {
+    C::INVERSE.is_some_and(|inverse| (inverse.is_nothing)(value))
 }

@@ -3,7 +3,7 @@
 //! may be held, the newest are joined to a longer one first.
 
 use super::PairRef;
-use super::fold::Taker;
+use super::fold::{Taker, is_gone};
 use super::form::{Accumulators, Form};
 use super::runs::{Run, RunReader, RunWriter};
 use crate::aggregate::Aggregate;
@@ -137,7 +137,9 @@ impl<C: Aggregate> Merger<C> {
                 self.advance_first()?;
             }
             self.store.check()?;
-            give(place, &self.key, total, taker)?;
+            if !is_gone::<C>(&total) {
+                give(place, &self.key, total, taker)?;
+            }
             self.store.reset();
         }
         Ok(())
