@@ -80,7 +80,7 @@ pub(crate) fn run<J: Job, K: Kind>(
     let epochs = show.as_ref().map(epochs);
     let alone;
     let placement = match &saving {
-        Some(saving) if saving.is_by_tiles() => {
+        Some(saving) if saving.tiles().is_some() => {
             alone = Placement::alone(core.pool().workers());
             &alone
         }
@@ -128,7 +128,8 @@ pub(crate) fn run<J: Job, K: Kind>(
         if let Some(saving) = &saving {
             let MapTotals { bytes, splits, pairs: emitted, .. } = mapped.0;
             let figures = Figures { bytes, splits, emitted };
-            saving.finish(&partial, &chunks, (core.pool(), &failure), (figures, bad.so_far()))?;
+            let means = Means { pool: core.pool(), blocks: core.blocks(), failure: &failure };
+            saving.finish(&partial, &chunks, &plan, means, (figures, bad.so_far()))?;
         }
         Ok((mapped, bad.finish(&plan)))
     })?;
@@ -167,7 +168,7 @@ pub(crate) fn run<J: Job, K: Kind>(
     let mut stats = stats::<J>(core, &plan, &mapped, bad, &reduced.totals, clock);
     stats.spilled_bytes = scratch.bytes();
     if let Some(saving) = &saving {
-        stats.restored_bytes = saving.found_figures().bytes;
+        stats.restored_bytes = saving.found().figures.bytes;
         stats.saved_bytes = saving.saved_bytes();
     }
     Spread { groups: stats.groups, idle: stats.map_idle } = spread;

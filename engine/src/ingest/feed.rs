@@ -15,7 +15,7 @@ use crate::plan::{Material, Ranged};
 use crate::schedule::{HandOut, Pool};
 use crate::sizing::Units;
 use crate::timeline::{self, Context};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -50,8 +50,7 @@ pub(crate) struct Feed<'p> {
     units: &'p Units,
     blocks: &'p Arc<BlockPool>,
     workers: usize,
-    /// Whether no worker is given splits that come before those it was given.
-    ascending: bool,
+    order: Order,
     /// Memory that what is read ahead may take.
     room_bytes: u64,
     /// Splits that a reader takes at a time.
@@ -66,6 +65,17 @@ pub(crate) struct Feed<'p> {
     ended: Condvar,
 }
 
+/// Which splits a worker is given of those that are to be had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    /// Whichever are the likeliest to be in a cache.
+    Any,
+    /// None that come before those it was given.
+    Ascending,
+    /// Those of the tiles in its own queue, in the order of each tile.
+    Apart,
+}
+
 /// What readers and workers share.
 #[derive(Default)]
 struct State {
@@ -76,8 +86,8 @@ struct State {
     /// Readers that run, and that should run.
     readers: usize,
     wanted: usize,
-    /// The first split of each load that is being read.
-    reading: BTreeSet<u64>,
+    /// The first split of each load that is being read, and for whom.
+    reading: BTreeMap<u64, usize>,
     /// Whether a worker found nothing and waits.
     starving: bool,
     /// Loads that may lie ready beside those at work: more, when workers and readers have to wait for
@@ -97,6 +107,8 @@ struct State {
 /// Splits that were read ahead.
 pub(crate) struct Load {
     pub(crate) splits: Range<u64>,
+    /// The worker from whose queue they came.
+    owner: usize,
     pub(crate) bytes: SplitBuffer,
 }
 
@@ -160,7 +172,7 @@ impl<'p> Feed<'p> {
             units,
             blocks,
             workers,
-            ascending: false,
+            order: Order::Any,
             room_bytes: 0,
             ahead_splits: 1,
             by_workers: AtomicBool::new(true),
@@ -185,7 +197,14 @@ impl<'p> Feed<'p> {
 
     /// Such that each worker is given splits in ascending order. The hand-out must be flat.
     pub(crate) fn ascending(mut self) -> Feed<'p> {
-        self.ascending = true;
+        self.order = Order::Ascending;
+        self
+    }
+
+    /// Such that each tile is read in order and mapped by the one worker in whose queue it stands. The
+    /// hand-out must have a queue for each worker.
+    pub(crate) fn apart(mut self) -> Feed<'p> {
+        self.order = Order::Apart;
         self
     }
 
@@ -193,18 +212,27 @@ impl<'p> Feed<'p> {
     /// load's buffer comes back by [`give_back`](Feed::give_back).
     pub(crate) fn next(&self, worker: usize) -> Portion {
         let by_workers = self.by_workers.load(Ordering::Relaxed);
-        if by_workers && !self.ascending {
+        if by_workers && self.order == Order::Any {
             if let Some(splits) = self.take(worker, self.units.now()) {
                 return Portion::Own(splits);
             }
             self.lock().exhausted = true;
         }
         let mut state = self.lock();
-        let load = if self.ascending { state.take_first() } else { state.take_latest() };
+        let load = match self.order {
+            Order::Any => state.take_latest(),
+            Order::Ascending => state.take_first(|_| true),
+            Order::Apart => state.take_first(|owner| owner == worker),
+        };
         if let Some(load) = load {
             return Portion::Read(load);
         }
-        if by_workers && self.ascending && state.reading.is_empty() {
+        let is_next = match self.order {
+            Order::Any => false,
+            Order::Ascending => state.reading.is_empty(),
+            Order::Apart => state.reading.values().all(|&owner| owner != worker),
+        };
+        if by_workers && is_next {
             // Readers take theirs under the same lock: so these come behind all that was read.
             if let Some(splits) = self.take(worker, self.units.now()) {
                 return Portion::Own(splits);
@@ -359,7 +387,7 @@ impl<'p> Feed<'p> {
     fn serve(&self, number: usize, failure: &Failure, pool: &Pool) {
         let (mut open, mut waits) = (OpenFile::default(), Waits::begin());
         while let Some(mut buffer) = self.take_free(failure, pool) {
-            let Some(splits) = self.begin_load(number % self.workers) else {
+            let Some((splits, owner)) = self.begin_load(number) else {
                 self.put_down(buffer, pool);
                 continue;
             };
@@ -376,16 +404,23 @@ impl<'p> Feed<'p> {
             let bytes = (splits.end - splits.start) * self.ranged.layout.split_bytes();
             self.watch.add(took, waits.any_since());
             self.watch.loads.fetch_add(1, Ordering::Relaxed);
-            self.put_up(Load { splits, bytes: buffer }, took, bytes, pool);
+            self.put_up(Load { splits, owner, bytes: buffer }, took, bytes, pool);
         }
     }
 
-    /// Takes splits for a load that is read from now on.
-    fn begin_load(&self, worker: usize) -> Option<Range<u64>> {
+    /// Takes splits for a load that a reader reads from now on, and says from whose queue.
+    fn begin_load(&self, reader: usize) -> Option<(Range<u64>, usize)> {
         let mut state = self.lock();
-        let splits = self.take(worker, self.ahead_splits)?;
-        state.reading.insert(splits.start);
-        Some(splits)
+        let mut owners: Vec<usize> = match self.order {
+            Order::Apart => (0..self.workers).collect(),
+            Order::Any | Order::Ascending => vec![reader % self.workers],
+        };
+        owners.sort_by_cached_key(|&owner| state.loads_of(owner));
+        let (splits, owner) = owners
+            .into_iter()
+            .find_map(|owner| self.take(owner, self.ahead_splits).map(|splits| (splits, owner)))?;
+        state.reading.insert(splits.start, owner);
+        Some((splits, owner))
     }
 
     /// Waits for a buffer to read into; `None` if its reader is to go.
@@ -470,12 +505,20 @@ impl State {
         self.ready.pop()
     }
 
-    /// The first load in the order of the input, if none before it is still to come.
-    fn take_first(&mut self) -> Option<Load> {
-        let loads = self.ready.iter().enumerate();
+    /// The first load in the order of the input, of those from some queues, if none before it is still to
+    /// come.
+    fn take_first(&mut self, is_of: impl Fn(usize) -> bool) -> Option<Load> {
+        let loads = self.ready.iter().enumerate().filter(|(_, load)| is_of(load.owner));
         let (at, first) = loads.min_by_key(|(_, load)| load.splits.start)?;
-        let is_next = self.reading.first().is_none_or(|&start| first.splits.start < start);
+        let mut reading = self.reading.iter().filter(|(_, owner)| is_of(**owner));
+        let is_next = reading.next().is_none_or(|(&start, _)| first.splits.start < start);
         is_next.then(|| self.ready.swap_remove(at))
+    }
+
+    /// Loads from a worker's queue that are read, or being read.
+    fn loads_of(&self, worker: usize) -> usize {
+        self.ready.iter().filter(|load| load.owner == worker).count()
+            + self.reading.values().filter(|owner| **owner == worker).count()
     }
 }
 

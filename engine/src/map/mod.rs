@@ -22,7 +22,7 @@ use crate::progress::Progress;
 use crate::schedule::{Cursor, HandOut, PerWorker, Placement, Pool, Step};
 use crate::show::Epochs;
 use crate::sizing::{TableLimits, Units};
-use crate::state::{ALL_FILES, Ranges, Saving};
+use crate::state::{ALL_FILES, Figures, Ranges, Saving};
 use spread::Homecoming;
 pub(crate) use spread::{Spread, add_shares, add_times};
 use std::marker::PhantomData;
@@ -137,21 +137,27 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
             ..MapTotals::default()
         };
         workers.into_values().for_each(|worker| totals.add(&worker.totals()));
+        if let Some(saving) = self.saving {
+            let Figures { bytes, splits, emitted: pairs } = saving.found().figures;
+            totals.add(&MapTotals { bytes, splits, pairs, ..MapTotals::default() });
+        }
         Ok((totals, reading.spread))
     }
 
     /// Takes in what a run before this one has saved, snapshot by snapshot on all workers.
     fn restore(&'r self, workers: &PerWorker<Worker<'r, J, K>>) -> Result<()> {
         let Some(saving) = self.saving else { return Ok(()) };
-        let snapshots = saving.found();
-        let cursor = Cursor::new(snapshots.len() as u64);
+        let found = saving.found();
+        let cursor = Cursor::new(found.takings.len() as u64);
         self.serve(|index| match cursor.take() {
             None => Step::Done,
             Some(number) => self.step(index, number, workers, |worker| {
-                worker.restore(saving, &snapshots[number as usize])
+                worker.restore(saving, &found.takings[number as usize])
             }),
         })?;
-        self.epochs.iter().for_each(|epochs| epochs.restored(saving.found_figures().bytes));
+        self.bad.add(&found.bad);
+        self.progress.add_bytes(found.figures.bytes);
+        self.epochs.iter().for_each(|epochs| epochs.restored(found.figures.bytes));
         Ok(())
     }
 
@@ -165,7 +171,8 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
         // Better to find now that there are too many than at the last of them.
         numbered(before.splits, ranged.layout.splits().saturating_sub(1))?;
         let ends: Vec<u64> = ranged.layout.tile_ends().collect();
-        if self.pipeline == Pipeline::On {
+        // Where tiles are kept apart, each is one worker's, who does not wait for others.
+        if self.pipeline == Pipeline::On || self.keeps_tiles_apart() {
             return self.map_tiles(ranged, &ends, 0, before, workers, reading);
         }
         let mut first = 0;
@@ -214,7 +221,11 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
         let (blocks, count) = (self.chunks.blocks(), self.pool.workers());
         let feed =
             Feed::new(ranged, &self.plan.cut, hand_out, first, &reading.units, blocks, count);
-        let feed = if in_order { feed.ascending() } else { feed };
+        let feed = match in_order {
+            true => feed.ascending(),
+            false if self.keeps_tiles_apart() => feed.apart(),
+            false => feed,
+        };
         let homecoming = Homecoming::new(count);
         let step = |index| match feed.next(index) {
             _ if self.failure.stops() => Step::Done,
@@ -241,9 +252,13 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
         self.failure.check()
     }
 
+    fn keeps_tiles_apart(&self) -> bool {
+        self.saving.is_some_and(|saving| saving.tiles().is_some())
+    }
+
     /// The splits of a part that a run before this one has mapped, if there are any.
     fn covered(&self, ranged: &Ranged) -> Option<&'r Ranges> {
-        self.saving?.found_coverage().of(ranged.number, ALL_FILES)
+        self.saving?.found().coverage.of(ranged.number, ALL_FILES)
     }
 
     /// Returns the decompressed files' length in bytes. The workers decompress what they map.

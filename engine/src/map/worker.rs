@@ -12,10 +12,11 @@ use crate::job::Job;
 use crate::memory::ValueStore;
 use crate::origin::{Origin, OriginKind};
 use crate::partial::{Folder, Outlet, PARTITIONS, Partial, Spiller};
-use crate::plan::{Packed, Ranged};
+use crate::plan::{self, Packed, Ranged};
+use crate::reuse::Passing;
 use crate::show::Seat;
 use crate::split::Split;
-use crate::state::{ALL_FILES, Figures, Mapped, Saving, Snapshot};
+use crate::state::{ALL_FILES, Mapped, Saving, Taking};
 use crate::timeline;
 use crate::tokenize::fold_ascii;
 use std::ops::Range;
@@ -49,6 +50,8 @@ struct Mapper<'r, J: Job, K: Kind> {
     emitter: K::Inlet<'r, J>,
     /// The tile that it maps, if what is saved of tiles is kept apart.
     tile: Option<(usize, usize)>,
+    /// Takes its print.
+    passing: Option<Passing>,
     /// What its maps refused since it was last asked.
     bad: BadRecords,
     /// Pairs that went into the partial from snapshots.
@@ -83,6 +86,7 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
             index,
             emitter,
             tile: None,
+            passing: None,
             bad: stage.bad.alike(),
             restored: 0,
             seat: stage.epochs.map(|epochs| Seat::new(epochs, index)),
@@ -150,22 +154,10 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
         self.mapper.finish(bytes, count)
     }
 
-    /// Takes in the pairs of a snapshot, and what it says of the work they stand for.
-    pub(super) fn restore(
-        &mut self,
-        saving: &Saving<J::Combine>,
-        snapshot: &Snapshot,
-    ) -> Result<()> {
+    /// Takes in the pairs of a snapshot, or takes them out.
+    pub(super) fn restore(&mut self, saving: &Saving<J::Combine>, taking: &Taking) -> Result<()> {
         let _restoring = timeline::begin(timeline::Kind::Read);
-        self.mapper.restore(saving, snapshot)?;
-        let mut figures = Figures::default();
-        snapshot.pieces.iter().for_each(|piece| figures.add(piece.figures));
-        let Figures { bytes, splits, emitted } = figures;
-        self.totals.bytes += bytes;
-        self.totals.splits += splits;
-        self.totals.pairs += emitted;
-        self.mapper.stage.progress.add_bytes(bytes);
-        Ok(())
+        self.mapper.restore(saving, taking)
     }
 
     /// Maps a block of the stream that is that part of the plan.
@@ -251,6 +243,10 @@ impl<'r, J: Job, K: Kind> Mapper<'r, J, K> {
             let origin = ranged.origin(piece.file);
             let file = numbered(before.files, piece.file as u64)?;
             let records = piece.records.clone();
+            if let Some(passing) = &mut self.passing {
+                let bytes = &buffer.bytes()[records.clone()];
+                passing.see(&ranged.material, piece.file, piece.offset, bytes);
+            }
             let part = Part { records, origin, offset: piece.offset, file };
             self.map(buffer, part, number)?;
         }
@@ -312,7 +308,7 @@ impl<'r, J: Job, K: Kind> Mapper<'r, J, K> {
     /// What of a decompressed file's bytes no run before this one has mapped.
     fn uncovered(&self, packed: &Packed, file: usize, bytes: Range<u64>) -> Vec<Range<u64>> {
         let saving = self.stage.saving;
-        match saving.and_then(|saving| saving.found_coverage().of(packed.number, file as u64)) {
+        match saving.and_then(|saving| saving.found().coverage.of(packed.number, file as u64)) {
             Some(covered) => covered.gaps(bytes).collect(),
             None => vec![bytes],
         }
@@ -333,15 +329,20 @@ impl<'r, J: Job, K: Kind> Mapper<'r, J, K> {
     /// Begins with a split: if it is of another tile than the last, what there is of that is saved, where
     /// tiles are kept apart.
     fn enter_tile(&mut self, ranged: &Ranged, split: u64) -> Result<()> {
-        let Some(saving) = self.stage.saving.filter(|saving| saving.is_by_tiles()) else {
+        let Some(saving) = self.stage.saving else { return Ok(()) };
+        let Some(tiles) = saving.tiles() else { return Ok(()) };
+        let tile = (ranged.number, ranged.layout.tile_of(split).0);
+        if self.tile == Some(tile) {
             return Ok(());
-        };
-        let tile = Some((ranged.number, ranged.layout.tile_of(split).0));
-        if std::mem::replace(&mut self.tile, tile).is_some_and(|last| Some(last) != tile) {
+        }
+        if self.tile.is_some() {
             let began = Instant::now();
             self.emitter.hand_over()?;
             self.save_now(saving, (began, false))?;
         }
+        self.tile = Some(tile);
+        let passing = self.passing.get_or_insert_with(|| tiles.passing());
+        passing.begin(tiles.place(tile.0, tile.1));
         Ok(())
     }
 
@@ -349,7 +350,11 @@ impl<'r, J: Job, K: Kind> Mapper<'r, J, K> {
     fn save_now(&mut self, saving: &Saving<J::Combine>, when: (Instant, bool)) -> Result<()> {
         let bad = self.bad.take();
         self.stage.bad.add(&bad);
-        saving.save(self.index, self.emitter.emitted(), bad, when)
+        let print = self.tile.and_then(|(part, _)| match &self.stage.plan.parts[part] {
+            plan::Part::Ranged(ranged) => self.passing.as_mut()?.finish(&ranged.material),
+            _ => None,
+        });
+        saving.save(self.index, self.emitter.emitted(), bad, print, when)
     }
 
     /// At the stage's end: all was handed over.
@@ -363,13 +368,16 @@ impl<'r, J: Job, K: Kind> Mapper<'r, J, K> {
         }
     }
 
-    fn restore(&mut self, saving: &Saving<J::Combine>, snapshot: &Snapshot) -> Result<()> {
+    fn restore(&mut self, saving: &Saving<J::Combine>, taking: &Taking) -> Result<()> {
         let (partial, chunks) = (self.stage.partial, self.stage.chunks);
-        snapshot.pieces.iter().for_each(|piece| self.stage.bad.add(&piece.bad));
-        let (mut reader, mut values) = (saving.read(snapshot, chunks)?, ValueStore::new(chunks));
+        let (mut reader, mut values) = (saving.read(taking, chunks)?, ValueStore::new(chunks));
+        let inverse = J::Combine::INVERSE.filter(|_| taking.is_taken_out);
         loop {
             let mut restoring = partial.restore();
-            let put = |key: &[u8], value| restoring.put(key, value);
+            let put = |key: &[u8], value| {
+                let value = inverse.as_ref().map_or(value, |inverse| (inverse.of)(&value));
+                restoring.put(key, value)
+            };
             let Some(pairs) = reader.block::<J::Combine>(&mut values, put)? else { break };
             drop(restoring);
             partial.keep_values(&mut values);

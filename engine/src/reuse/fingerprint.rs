@@ -64,6 +64,28 @@ pub(crate) struct Print {
     pub(crate) anchor: Anchor,
 }
 
+impl Print {
+    /// Of a tile that was not read yet.
+    pub(crate) const UNKNOWN: Print = Print { hash: 0, anchor: Anchor { start: 0, head: 0 } };
+    /// Length of the byte form.
+    pub(crate) const BYTES: usize = 32;
+
+    /// The byte form, drawn in `docs/state-format.md`.
+    pub(crate) fn to_bytes(self) -> [u8; Print::BYTES] {
+        let mut bytes = [0; Print::BYTES];
+        bytes[..16].copy_from_slice(&self.hash.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.anchor.start.to_le_bytes());
+        bytes[24..].copy_from_slice(&self.anchor.head.to_le_bytes());
+        bytes
+    }
+
+    pub(crate) fn from_bytes(bytes: [u8; Print::BYTES]) -> Print {
+        let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
+        let hash = u128::from_le_bytes(std::array::from_fn(|i| bytes[i]));
+        Print { hash, anchor: Anchor { start: word(16), head: word(24) } }
+    }
+}
+
 /// A hash over bytes that come in pieces.
 pub(super) struct Fingerprint(State);
 

@@ -3,8 +3,8 @@
 //!
 //! `Reuse::tiles` answers, for a first run (nothing is remembered, all is new) as for any later one.
 //! What it gives covers each byte of each file exactly once, in tiles of whole records; whoever maps a tile
-//! that is new takes its `TilePrint` as its bytes pass; and `Remembered::of` all that is what the next
-//! run remembers.
+//! that is new takes its print as its bytes pass (`Passing`); and `Remembered::of` all that is what the
+//! next run remembers.
 //!
 //! The essay is in `docs/reuse.md`.
 
@@ -13,6 +13,7 @@ mod fingerprint;
 mod index;
 mod matching;
 mod packs;
+mod passing;
 mod record;
 mod sources;
 mod stamps;
@@ -26,6 +27,7 @@ mod twins;
 pub use fingerprint::Hashing;
 pub(crate) use fingerprint::{Anchor, Print, TilePrint};
 pub(crate) use matching::{Reuse, Tiling, Trust};
+pub(crate) use passing::Passing;
 pub(crate) use record::Remembered;
 pub(crate) use sources::{Sources, print_of};
 pub(crate) use stamps::Stamps;

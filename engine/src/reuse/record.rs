@@ -2,7 +2,7 @@
 //! `docs/state-format.md`. As with the [form](crate::partial) of partials, every flipped bit and every cut
 //! is found.
 
-use super::{Anchor, Hashing, KeptTile, Place, Print, Sources, Stamps, Tile};
+use super::{Hashing, KeptTile, Place, Print, Sources, Stamps, Tile};
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
@@ -38,7 +38,8 @@ const UNKNOWN: i64 = i64::MIN;
 const PACK: u32 = 1 << 31;
 
 impl Remembered {
-    /// What is to be remembered of a run: its files, and of each tile, in order, its print and number.
+    /// What is to be remembered of a run: its files, and of each tile, in order, its print (which may still be
+    /// [unknown](Print::UNKNOWN)) and number.
     pub(crate) fn of(
         sources: &Sources<'_>,
         stamps: &Stamps,
@@ -58,6 +59,17 @@ impl Remembered {
             |(tile, print, number): (Tile, _, _)| KeptTile { place: tile.place, print, number };
         remembered.tiles.extend(tiles.into_iter().map(kept));
         remembered
+    }
+
+    /// Fills in the prints that were taken after this was written, by the numbers of tiles. A tile of
+    /// which none is known is forgotten.
+    pub(crate) fn learn(&mut self, print_of: impl Fn(u64) -> Option<Print>) {
+        self.tiles.retain_mut(|tile| {
+            if tile.print == Print::UNKNOWN {
+                tile.print = print_of(tile.number).unwrap_or(Print::UNKNOWN);
+            }
+            tile.print != Print::UNKNOWN
+        });
     }
 
     pub(crate) fn tiles(&self) -> &[KeptTile] {
@@ -127,9 +139,7 @@ impl Remembered {
             out.extend_from_slice(&offset.to_le_bytes());
             out.extend_from_slice(&tile.place.bytes().to_le_bytes());
             out.extend_from_slice(&tile.number.to_le_bytes());
-            out.extend_from_slice(&tile.print.hash.to_le_bytes());
-            out.extend_from_slice(&tile.print.anchor.start.to_le_bytes());
-            out.extend_from_slice(&tile.print.anchor.head.to_le_bytes());
+            out.extend_from_slice(&tile.print.to_bytes());
         }
         out.extend_from_slice(&self.paths);
         let sum = checksum(&out);
@@ -224,8 +234,7 @@ impl Place {
 fn take_tile(rest: &mut &[u8]) -> KeptTile {
     let (first, files) = (take_u32(rest) as usize, take_u32(rest));
     let (offset, bytes, number) = (take_u64(rest), take_u64(rest), take_u64(rest));
-    let hash = u128::from_le_bytes(take(rest));
-    let print = Print { hash, anchor: Anchor { start: take_u64(rest), head: take_u64(rest) } };
+    let print = Print::from_bytes(take(rest));
     let place = if files & PACK != 0 {
         Place::Pack { files: first..first + (files & !PACK) as usize, bytes }
     } else {
@@ -256,6 +265,7 @@ fn checksum(bytes: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reuse::Anchor;
 
     fn some(files: usize) -> Remembered {
         let mut some = Remembered::default();
@@ -292,6 +302,18 @@ mod tests {
         }
         damaged.push(0);
         assert!(Remembered::decode(&damaged, Hashing::Blake3).is_err());
+    }
+
+    #[test]
+    fn prints_are_learnt_and_tiles_without_one_forgotten() {
+        let mut kept = some(4);
+        let known = kept.tiles[0].print;
+        kept.tiles[1..].iter_mut().for_each(|tile| tile.print = Print::UNKNOWN);
+        let mut read = Remembered::decode(&kept.encode(Hashing::Xxh3), Hashing::Xxh3).unwrap();
+        let print = Print { hash: 5, ..known };
+        read.learn(|number| (number == 1 << 2).then_some(print));
+        let left: Vec<_> = read.tiles().iter().map(|tile| (tile.number, tile.print)).collect();
+        assert_eq!(left, [(1, known), (1 << 2, print)]);
     }
 
     /// Whoever makes such bytes on purpose gets an error, too.

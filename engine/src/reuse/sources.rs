@@ -62,6 +62,11 @@ impl<'p> Sources<'p> {
         (part, file - self.parts[part].first)
     }
 
+    /// The number of a part's first file.
+    pub(crate) fn first_file(&self, part: usize) -> usize {
+        self.parts[part].first
+    }
+
     fn material(&self, file: usize) -> (Option<&'p Material>, usize) {
         let (part, file) = self.place(file);
         let material = match self.parts[part].part {

@@ -4,6 +4,7 @@ use super::Sources;
 use crate::error::{InputError, Result};
 use crate::failure::Failure;
 use crate::schedule::{Cursor, Pool, Step};
+use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -51,6 +52,18 @@ impl Stamps {
         pool.run(step, || ());
         failure.check()?;
         Ok(Stamps(found.into_iter().map(AtomicI64::into_inner).collect()))
+    }
+
+    /// Whether files that have stamps were not changed since those were looked at. Nobody can say that of one that
+    /// had just been changed then; of files that are elsewhere it is taken to hold.
+    pub(crate) fn hold(&self, sources: &Sources<'_>, files: Range<usize>) -> Result<bool> {
+        for file in files.filter(|&file| sources.is_local(file)) {
+            let then = self.0[file];
+            if then == UNKNOWN || changed(sources, file, i64::MAX)? != then {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// When a file was last changed, if that is known and long enough ago.

@@ -313,7 +313,7 @@ impl<'s> Finder<'s> {
                 return Ok(hit);
             }
         }
-        self.look.borders(search.file, &(inside..to), see)?;
+        self.look.coarse_borders(search.file, &(inside..to), see)?;
         let reached = hit.as_ref().map_or(to, |(place, _)| *place);
         search.credit += (reached - from).cast_signed();
         Ok(hit)

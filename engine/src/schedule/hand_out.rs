@@ -143,8 +143,10 @@ impl<'p> HandOut<'p> {
             if self.steal(group, worker) {
                 continue;
             }
-            // No queue has a tile beyond its current one. What is left of those is shared by all.
+            // No queue has a tile beyond its current one. What is left of those is shared by all, unless each
+            // tile is to be one group's.
             let queues = std::iter::once(&group).chain(self.placement.others(group));
+            let queues = queues.take(if self.placement.shares() { usize::MAX } else { 1 });
             for &other in queues {
                 if let Some(splits) = self.take_from(other, worker, 1) {
                     return Some(splits);

@@ -10,6 +10,8 @@ use std::ops::Range;
 pub struct Placement {
     groups: Vec<Place>,
     group_of: Vec<usize>,
+    /// Whether groups share the last tiles.
+    shares: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,21 +59,26 @@ impl Placement {
         Placement::of(vec![Place { number: 0, workers: 0..workers, others: Vec::new() }])
     }
 
-    /// Each worker in a group of its own, so that each has a tile to itself as long as there are enough.
+    /// Each worker in a group of its own, and each tile one group's.
     pub fn alone(workers: usize) -> Placement {
         let group = |worker| Place {
             number: 0,
             workers: worker..worker + 1,
             others: (1..workers).map(|step| (worker + step) % workers).collect(),
         };
-        Placement::of((0..workers).map(group).collect())
+        Placement { shares: false, ..Placement::of((0..workers).map(group).collect()) }
     }
 
     fn of(groups: Vec<Place>) -> Placement {
         let group_of = groups.iter().enumerate();
         let group_of = group_of.flat_map(|(at, place)| place.workers.clone().map(move |_| at));
         let group_of = group_of.collect();
-        Placement { groups, group_of }
+        Placement { groups, group_of, shares: true }
+    }
+
+    /// Whether groups that have nothing left help others with the tiles that those are at.
+    pub fn shares(&self) -> bool {
+        self.shares
     }
 
     /// How many groups have workers: at least 1.

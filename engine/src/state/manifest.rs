@@ -3,16 +3,18 @@
 
 use super::coverage::Coverage;
 use super::fingerprint;
+use super::folds::Fold;
 use super::form::{Reading, body_of, framed, put_number};
 use super::identity::Identity;
 use super::snapshot::HEAD_BYTES;
 use crate::bad::Found;
 use crate::error::{Result, StorageError};
+use crate::reuse::Print;
 use crate::storage::Storage;
 use std::ops::Range;
 
 /// Its first bytes; the last one is the version.
-const MAGIC: [u8; 4] = *b"TgM\x01";
+const MAGIC: [u8; 4] = *b"TgM\x02";
 /// The name of the manifest, and of the next one while it is written.
 pub(super) const NAME: &str = "manifest";
 pub(super) const NEXT: &str = "manifest.next";
@@ -31,6 +33,8 @@ pub(crate) struct Manifest {
     pub(crate) done: bool,
     /// The list of tiles that snapshots name, if tiles are found again: the number of its file.
     pub(crate) tiles: Option<u64>,
+    /// What some tiles came to together.
+    pub(crate) folds: Vec<Fold>,
     pub(crate) snapshots: Vec<Snapshot>,
 }
 
@@ -56,6 +60,10 @@ pub(crate) struct Piece {
     pub(crate) figures: Figures,
     /// Records that were refused and skipped.
     pub(crate) bad: Found,
+    /// What its tile is known by, if it is all of a tile that is found again by this.
+    pub(crate) print: Option<Print>,
+    /// The fold that it is a part of. Then it covers nothing by itself.
+    pub(crate) fold: Option<u64>,
 }
 
 /// What maps did, for the figures of the run that goes on.
@@ -92,7 +100,7 @@ impl Snapshot {
 
 impl Piece {
     fn encode(&self, out: &mut Vec<u8>) {
-        let Piece { blocks, pairs, coverage, figures, bad } = self;
+        let Piece { blocks, pairs, coverage, figures, bad, print, fold } = self;
         [blocks.start, blocks.end - blocks.start, *pairs]
             .into_iter()
             .for_each(|number| put_number(number, out));
@@ -100,6 +108,10 @@ impl Piece {
         let Figures { bytes, splits, emitted } = *figures;
         [bytes, splits, emitted].into_iter().for_each(|figure| put_number(figure, out));
         bad.encode(out);
+        out.push(u8::from(print.is_some()));
+        print.iter().for_each(|print| out.extend_from_slice(&print.to_bytes()));
+        // 0 is none.
+        put_number(fold.map_or(0, |number| number + 1), out);
     }
 
     fn decode(from: &mut Reading<'_>) -> Option<Piece> {
@@ -115,6 +127,11 @@ impl Piece {
                 emitted: from.number()?,
             },
             bad: Found::decode(from)?,
+            print: match from.fixed()? {
+                [0] => None,
+                _ => Some(Print::from_bytes(from.fixed()?)),
+            },
+            fold: from.number()?.checked_sub(1),
         })
     }
 }
@@ -203,6 +220,8 @@ impl Manifest {
         out.push(u8::from(self.done));
         // 0 is none.
         put_number(self.tiles.map_or(0, |number| number + 1), out);
+        put_number(self.folds.len() as u64, out);
+        self.folds.iter().for_each(|fold| fold.encode(out));
         put_number(self.snapshots.len() as u64, out);
         for Snapshot { number, bytes, digest, pieces } in &self.snapshots {
             put_number(*number, out);
@@ -222,6 +241,8 @@ impl Manifest {
         let done = from.fixed::<1>()? == [1];
         let tiles = from.number()?.checked_sub(1);
         let count = from.number()?;
+        let folds = (0..count).map(|_| Fold::decode(from)).collect::<Option<_>>()?;
+        let count = from.number()?;
         let snapshot = |_| {
             Some(Snapshot {
                 number: from.number()?,
@@ -234,8 +255,17 @@ impl Manifest {
             })
         };
         let snapshots = (0..count).map(snapshot).collect::<Option<_>>()?;
-        let manifest =
-            Manifest { identity, files, input_bytes, input_digest, next, done, tiles, snapshots };
+        let manifest = Manifest {
+            identity,
+            files,
+            input_bytes,
+            input_digest,
+            next,
+            done,
+            tiles,
+            folds,
+            snapshots,
+        };
         from.is_at_end().then_some(manifest)
     }
 }

@@ -24,12 +24,18 @@
 //! however many workers, takes what is covered from the snapshots and maps the rest (`coverage.rs`).
 //! Values that merge in any order make that right: it is what partials are for.
 //!
-//! At the end the folded partial of the whole replaces all snapshots: it is the result, in the form of
+//! Where tiles are found again (`tiles.rs`), each piece is of one tile, and all of them stay. What the
+//! whole came to is kept beside them, and for combines without an inverse what some tiles came to
+//! (`folds.rs`), so that the next run need not fold all tiles again (`finishing.rs`).
+//!
+//! Otherwise, at the end the folded partial of the whole replaces all snapshots: it is the result, in the form of
 //! partials, so the same run, started again, only reads it.
 
 mod coverage;
 mod fingerprint;
+mod finishing;
 mod folder;
+mod folds;
 mod form;
 mod identity;
 mod manifest;
@@ -41,9 +47,10 @@ mod snapshot;
 mod tiles;
 
 pub(crate) use coverage::{ALL_FILES, Ranges};
+pub(crate) use folds::Taking;
 pub(crate) use form::{Reading, put_bytes, put_number};
 pub use identity::Identity;
-pub(crate) use manifest::{Figures, Snapshot};
+pub(crate) use manifest::Figures;
 pub use report::{StateReport, files_of, jobs_of, remove, report, verify};
 pub(crate) use saving::{Mapped, Saving};
 pub use tiles::Incremental;

@@ -2,11 +2,11 @@
 //! names it in the next manifest and syncs that; so what the manifest names is always whole, and no worker
 //! ever waits for a disk to be sure.
 
-use super::coverage::Coverage;
-use super::manifest::{Manifest, snapshot_name};
+use super::manifest::Manifest;
 use super::snapshot::Written;
 use crate::error::{Error, Result, StorageError};
 use crate::storage::Storage;
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -93,13 +93,9 @@ impl Saver {
         self.lock().waiting.len() < WAITING_MOST
     }
 
-    /// What is covered by all that is named.
-    pub(super) fn covered(&self) -> Coverage {
-        let mut all = Coverage::default();
-        for piece in self.lock().manifest.pieces() {
-            all.add_all(&piece.coverage);
-        }
-        all
+    /// What is named now.
+    pub(super) fn manifest(&self) -> Manifest {
+        self.lock().manifest.clone()
     }
 
     /// Queues snapshots, all of which are to be named at once.
@@ -126,30 +122,23 @@ impl Saver {
         self.check()
     }
 
-    /// Names these snapshots instead of all others, which are removed then: all of the input is covered.
-    pub(super) fn replace(&self, written: Vec<Written>) -> Result<()> {
+    /// Changes the manifest, when all that was queued is saved, and names these snapshots, too. Files that are not
+    /// named any more are removed then.
+    pub(super) fn change(
+        &self,
+        written: Vec<Written>,
+        change: impl FnOnce(&mut Manifest),
+    ) -> Result<()> {
         self.wait()?;
         let mut queue = self.lock();
         let mut manifest = queue.manifest.clone();
-        let before = std::mem::take(&mut manifest.snapshots);
-        manifest.done = true;
+        change(&mut manifest);
         self.commit(&mut manifest, written)?;
-        queue.manifest = manifest;
+        let before = std::mem::replace(&mut queue.manifest, manifest).files_named();
+        let named: HashSet<String> = queue.manifest.files_named().into_iter().collect();
         drop(queue);
-        Ok(before
-            .iter()
-            .try_for_each(|snapshot| self.storage.remove(&snapshot_name(snapshot.number)))?)
-    }
-
-    /// Says that all of the input is covered.
-    pub(super) fn finish(&self) -> Result<()> {
-        self.wait()?;
-        let mut queue = self.lock();
-        let mut manifest = queue.manifest.clone();
-        manifest.done = true;
-        self.commit(&mut manifest, Vec::new())?;
-        queue.manifest = manifest;
-        Ok(())
+        let mut gone = before.iter().filter(|file| !named.contains(*file));
+        Ok(gone.try_for_each(|file| self.storage.remove(file))?)
     }
 
     fn serve(&self) {

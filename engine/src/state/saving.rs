@@ -3,49 +3,57 @@
 use super::coverage::Coverage;
 use super::fingerprint::Fingerprint;
 use super::folder::Folder;
+use super::folds::{Choice, Taking, tile_of};
 use super::manifest::{Figures, Manifest, Piece, Snapshot};
 use super::pace::Pace;
 use super::saver::{Saver, SaverThread};
-use super::snapshot::{SnapshotReader, SnapshotWriter};
+use super::snapshot::{Keeps, SnapshotReader, SnapshotWriter};
 use super::tiles::{Means, TileTable};
 use super::{Identity, Incremental, State};
 use crate::aggregate::Aggregate;
 use crate::bad::Found;
 use crate::error::{Error, Result, StateError, StorageError};
-use crate::failure::Failure;
 use crate::job::Job;
 use crate::memory::ChunkPool;
 use crate::options::Options;
-use crate::partial::{Folder as Folding, Outlet, PARTITIONS, Partial, Spiller};
+use crate::partial::Outlet;
 use crate::plan::{Part, Plan};
-use crate::reduce::for_each;
-use crate::schedule::{PerWorker, Pool};
+use crate::reuse::Print;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use xxhash_rust::xxh3::xxh3_128;
 
-const STAGE: &str = "saving the result";
-
 /// The state of one run.
 pub(crate) struct Saving<C: Aggregate> {
     // Dropped in this order: writers may remove files, then the saver ends, then the lock goes.
     workers: Vec<Mutex<SnapshotWriter<C>>>,
-    covering: Vec<Mutex<Covering>>,
+    pub(super) covering: Vec<Mutex<Covering>>,
     _thread: SaverThread,
-    saver: Arc<Saver>,
-    found: Manifest,
-    found_coverage: Coverage,
-    keeps_partials: bool,
+    pub(super) saver: Arc<Saver>,
+    found: FoundState,
+    /// Whether all of the input was covered when the run began.
+    pub(super) was_done: bool,
+    pub(super) keeps_partials: bool,
     /// If tiles are found again.
-    tiles: Option<TileTable>,
-    block_bytes: usize,
+    pub(super) tiles: Option<TileTable>,
+    pub(super) block_bytes: usize,
     _folder: Folder,
 }
 
+/// What there was when the run began.
+pub(crate) struct FoundState {
+    /// What is taken in of it.
+    pub(crate) takings: Vec<Taking>,
+    /// The splits that this stands for, what maps did of them, and the records they refused.
+    pub(crate) coverage: Coverage,
+    pub(crate) figures: Figures,
+    pub(crate) bad: Found,
+}
+
 /// What a worker mapped since it saved last.
-struct Covering {
-    coverage: Coverage,
+pub(super) struct Covering {
+    pub(super) coverage: Coverage,
     figures: Figures,
     emitted_before: u64,
     pace: Pace,
@@ -53,13 +61,6 @@ struct Covering {
     is_due: bool,
     /// Time spent on saving since snapshots were last given to the saver.
     saving: Duration,
-}
-
-/// What a worker writes the result with.
-struct Finisher<C: Aggregate> {
-    writer: SnapshotWriter<C>,
-    folder: Folding<C>,
-    spiller: Option<Spiller<C>>,
 }
 
 /// A stretch of the input that a worker has mapped.
@@ -72,6 +73,37 @@ pub(crate) struct Mapped {
     pub(crate) range: Range<u64>,
     pub(crate) bytes: u64,
     pub(crate) splits: u64,
+}
+
+impl FoundState {
+    /// `Err` if two pieces cover the same.
+    fn of(
+        manifest: &Manifest,
+        tiles: Option<&TileTable>,
+        has_inverse: bool,
+    ) -> Result<FoundState, &'static str> {
+        let mut coverage = manifest.coverage()?;
+        let mut takings = Vec::new();
+        if let Some(tiles) = tiles {
+            coverage = tiles.in_plan(&coverage);
+            let there = tiles.in_order().into_iter().collect();
+            takings = Choice::of(manifest, &there, has_inverse).takings(manifest);
+        } else {
+            let whole =
+                |snapshot: &Snapshot| Taking { snapshot: snapshot.clone(), is_taken_out: false };
+            takings.extend(manifest.snapshots.iter().map(whole));
+        }
+        let (mut figures, mut bad) = (Figures::default(), Found::default());
+        let counts = |piece: &&Piece| match tiles {
+            Some(tiles) => tile_of(piece).is_some_and(|tile| tiles.has(tile)),
+            None => true,
+        };
+        for piece in manifest.pieces().filter(counts) {
+            figures.add(piece.figures);
+            bad.add(&piece.bad);
+        }
+        Ok(FoundState { takings, coverage, figures, bad })
+    }
 }
 
 impl<C: Aggregate> Saving<C> {
@@ -123,6 +155,7 @@ impl<C: Aggregate> Saving<C> {
                     next: 0,
                     done: false,
                     tiles: None,
+                    folds: Vec::new(),
                     snapshots: Vec::new(),
                 };
                 if state.incremental.is_none() {
@@ -139,19 +172,14 @@ impl<C: Aggregate> Saving<C> {
             folder.tidy(Some(&manifest))?;
             tiles = Some(found);
         }
-        let mut found_coverage = manifest.coverage().map_err(|cause| StorageError::Damaged {
-            path: storage.path().to_path_buf(),
-            offset: 0,
-            cause,
-        })?;
-        if let Some(tiles) = &tiles {
-            found_coverage = tiles.in_plan(&found_coverage);
-        }
+        let found =
+            FoundState::of(&manifest, tiles.as_ref(), C::INVERSE.is_some()).map_err(|cause| {
+                StorageError::Damaged { path: storage.path().to_path_buf(), offset: 0, cause }
+            })?;
         let workers = means.pool.workers();
         let saver = Arc::new(Saver::new(storage, manifest.clone(), digest_of(&identity)));
-        let together = tiles.is_some();
-        let writer =
-            |_| Ok(Mutex::new(SnapshotWriter::new(&saver, chunks, block_bytes, together)?));
+        let keeps = if tiles.is_some() { Keeps::Together } else { Keeps::Apart };
+        let writer = |_| Ok(Mutex::new(SnapshotWriter::new(&saver, chunks, block_bytes, keeps)?));
         let now = Instant::now();
         let covering = |_| {
             let (coverage, figures) = Default::default();
@@ -164,8 +192,8 @@ impl<C: Aggregate> Saving<C> {
             covering: (0..workers).map(covering).collect(),
             _thread: saver.start()?,
             saver,
-            found: manifest,
-            found_coverage,
+            found,
+            was_done: manifest.done,
             keeps_partials: state.keeps_partials,
             tiles,
             block_bytes,
@@ -173,30 +201,14 @@ impl<C: Aggregate> Saving<C> {
         })
     }
 
-    /// The snapshots that were there when the run began.
-    pub(crate) fn found(&self) -> &[Snapshot] {
-        &self.found.snapshots
+    /// What there was when the run began.
+    pub(crate) fn found(&self) -> &FoundState {
+        &self.found
     }
 
-    /// What they cover.
-    pub(crate) fn found_coverage(&self) -> &Coverage {
-        &self.found_coverage
-    }
-
-    /// What maps did of it.
-    pub(crate) fn found_figures(&self) -> Figures {
-        let mut figures = Figures::default();
-        self.found.pieces().for_each(|piece| figures.add(piece.figures));
-        figures
-    }
-
-    pub(crate) fn read(
-        &self,
-        snapshot: &Snapshot,
-        chunks: &Arc<ChunkPool>,
-    ) -> Result<SnapshotReader> {
+    pub(crate) fn read(&self, taking: &Taking, chunks: &Arc<ChunkPool>) -> Result<SnapshotReader> {
         let (storage, identity) = (self.saver.storage(), self.saver.identity_digest());
-        SnapshotReader::open(storage, snapshot, identity, chunks, self.block_bytes)
+        SnapshotReader::open(storage, &taking.snapshot, identity, chunks, self.block_bytes)
     }
 
     /// Bytes that this run saved.
@@ -227,12 +239,14 @@ impl<C: Aggregate> Saving<C> {
     }
 
     /// Saves what a worker mapped since it did so last, and is to save no more if this `is_last`. All of it
-    /// was handed over; this `began` when that did. `emitted` counts from the run's begin.
+    /// was handed over; this `began` when that did. `emitted` counts from the run's begin. With `print`, it
+    /// is all of a tile.
     pub(crate) fn save(
         &self,
         worker: usize,
         emitted: u64,
         bad: Found,
+        print: Option<Print>,
         (began, is_last): (Instant, bool),
     ) -> Result<()> {
         let mut covering = lock(&self.covering[worker]);
@@ -249,7 +263,7 @@ impl<C: Aggregate> Saving<C> {
         };
         covering.emitted_before = emitted;
         let mut writer = lock(&self.workers[worker]);
-        writer.end_piece(coverage, figures, bad)?;
+        writer.end_piece(Piece { coverage, figures, bad, print, ..Piece::default() })?;
         let now = Instant::now();
         covering.saving += now - began;
         if self.tiles.is_none() || covering.is_due || is_last || writer.is_full() {
@@ -261,9 +275,9 @@ impl<C: Aggregate> Saving<C> {
         Ok(())
     }
 
-    /// Whether each piece that is saved is of one tile.
-    pub(crate) fn is_by_tiles(&self) -> bool {
-        self.tiles.is_some()
+    /// Where each tile lies, if each piece that is saved is of one.
+    pub(crate) fn tiles(&self) -> Option<&TileTable> {
+        self.tiles.as_ref()
     }
 
     /// Whether workers are to save the last of what they have, too: else the result takes its place.
@@ -278,70 +292,9 @@ impl<C: Aggregate> Saving<C> {
         }
         self.saver.check()
     }
-
-    /// Makes the state that of a run that is done: with the result, all of `partial`, unless all
-    /// snapshots are to be kept.
-    pub(crate) fn finish(
-        &self,
-        partial: &Partial<C::Accumulator>,
-        chunks: &Arc<ChunkPool>,
-        (pool, failure): (&Pool, &Failure),
-        (figures, bad): (Figures, Found),
-    ) -> Result<()> {
-        if self.keeps_partials {
-            return self.saver.finish();
-        }
-        if self.found.done {
-            return Ok(());
-        }
-        let spill = partial.spill().filter(|spill| spill.began());
-        let workers = PerWorker::new(pool.workers());
-        for_each(pool, failure, STAGE, PARTITIONS, |index, number| {
-            let make = || {
-                Ok(Finisher {
-                    writer: SnapshotWriter::<C>::new(&self.saver, chunks, self.block_bytes, false)?,
-                    folder: Folding::new(chunks)?,
-                    spiller: spill.map(|spill| spill.spiller(chunks)).transpose()?,
-                })
-            };
-            workers.with(index, make, |Finisher { writer, folder, spiller }| {
-                if let Some((spill, spiller)) = spill.zip(spiller.as_mut()) {
-                    spill.spill(number, partial, folder, spiller)?;
-                    return spiller.merge(partial.partition(number).runs.runs_mut(), writer);
-                }
-                let mut partition = partial.partition(number);
-                if partition.may_repeat() {
-                    folder.compress(&mut partition)?;
-                }
-                partition.pairs.iter().try_for_each(|pair| writer.push(pair))
-            })
-        })?;
-        self.saver.wait()?;
-        let coverage = self.covered_now();
-        let mut written = Vec::new();
-        for mut worker in workers.into_values() {
-            let nothing = (Coverage::default(), Figures::default(), Found::default());
-            worker.writer.end_piece(nothing.0, nothing.1, nothing.2)?;
-            written.extend(worker.writer.take_written());
-        }
-        let last = written.last_mut().and_then(|written| written.snapshot.pieces.last_mut());
-        if let Some(last) = last {
-            *last = Piece { coverage, figures, bad, ..std::mem::take(last) };
-        }
-        self.saver.replace(written)
-    }
-
-    /// What was mapped by this run.
-    fn covered_now(&self) -> Coverage {
-        let mut all = self.saver.covered();
-        for covering in &self.covering {
-            all.add_all(&lock(covering).coverage);
-        }
-        all
-    }
 }
 
-fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

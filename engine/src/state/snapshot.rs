@@ -1,11 +1,9 @@
 //! Snapshots: files of blocks in the byte form of a partial. A worker writes its own, as it hands pairs
 //! over; a run that goes on reads them, each by one worker, side by side.
 
-use super::coverage::Coverage;
-use super::manifest::{Figures, Piece, Snapshot, snapshot_name};
+use super::manifest::{Piece, Snapshot, snapshot_name};
 use super::saver::Saver;
 use crate::aggregate::Aggregate;
-use crate::bad::Found;
 use crate::container::{Entry, SlotKey};
 use crate::error::{Error, MemoryError, Result, StorageError};
 use crate::memory::{ByteArena, ChunkPool, ValueStore};
@@ -24,6 +22,8 @@ const MAGIC: [u8; 4] = *b"TgS\x01";
 pub(super) const HEAD_BYTES: usize = 32;
 /// Bytes at which a snapshot ends and the next one begins, so that many workers can read them.
 const MOST_BYTES: u64 = 64 << 20;
+/// Bytes that are copied at a time.
+const COPIED_BYTES: usize = 1 << 20;
 
 fn head(identity: u128, number: u64) -> [u8; HEAD_BYTES] {
     let mut head = [0; HEAD_BYTES];
@@ -41,13 +41,22 @@ pub(crate) struct SnapshotWriter<C> {
     open: Option<Growing>,
     /// Those that are full, of what was handed over since the last save.
     full: Vec<Written>,
-    /// Whether each piece lies in one file.
-    keeps_together: bool,
+    keeps: Keeps,
     /// What went wrong while a pair was seen.
     fault: Option<Error>,
     /// Whether pairs are let pass unseen.
     is_blind: bool,
     aggregate: PhantomData<fn() -> C>,
+}
+
+/// Whether each piece lies in one file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Keeps {
+    Together,
+    /// A piece may lie in several files, of which the last says what it covers.
+    Apart,
+    /// So, and all of them are parts of a fold.
+    Fold(u64),
 }
 
 /// A snapshot that is being written.
@@ -73,7 +82,7 @@ impl<C: Aggregate> SnapshotWriter<C> {
         saver: &Arc<Saver>,
         chunks: &Arc<ChunkPool>,
         block_bytes: usize,
-        keeps_together: bool,
+        keeps: Keeps,
     ) -> Result<SnapshotWriter<C>, MemoryError> {
         Ok(SnapshotWriter {
             saver: Arc::clone(saver),
@@ -81,7 +90,7 @@ impl<C: Aggregate> SnapshotWriter<C> {
             sealer: Sealer::new(chunks.blocks(), block_bytes)?,
             open: None,
             full: Vec::new(),
-            keeps_together,
+            keeps,
             fault: None,
             is_blind: false,
             aggregate: PhantomData,
@@ -93,13 +102,9 @@ impl<C: Aggregate> SnapshotWriter<C> {
         if self.block.push::<Accumulators<C>>(pair)? { self.store() } else { Ok(()) }
     }
 
-    /// Ends a piece: what was handed over since the last one ended covers that much.
-    pub(super) fn end_piece(
-        &mut self,
-        coverage: Coverage,
-        figures: Figures,
-        bad: Found,
-    ) -> Result<()> {
+    /// Ends a piece of what was handed over since the last one ended: it is `piece`, but for where it lies
+    /// and its pairs.
+    pub(super) fn end_piece(&mut self, piece: Piece) -> Result<()> {
         self.check()?;
         if !self.block.is_empty() {
             self.store()?;
@@ -108,9 +113,41 @@ impl<C: Aggregate> SnapshotWriter<C> {
             Some(open) => open,
             None => self.begin()?,
         };
-        open.end_piece(coverage, figures, bad);
+        open.end_piece(Piece { fold: self.fold().or(piece.fold), ..piece });
         self.open = Some(open);
         Ok(())
+    }
+
+    /// Copies a piece of another snapshot.
+    pub(super) fn copy(&mut self, from: &dyn StoredFile, piece: &Piece) -> Result<()> {
+        let mut open = match self.open.take() {
+            Some(open) => open,
+            None => self.begin()?,
+        };
+        let mut bytes = vec![0; COPIED_BYTES];
+        let mut at = piece.blocks.start;
+        while at < piece.blocks.end {
+            let part = &mut bytes[..((piece.blocks.end - at) as usize).min(COPIED_BYTES)];
+            from.read_exact_at(part, at)?;
+            open.digest.update(part);
+            open.file.write_all_at(part, open.at)?;
+            (at, open.at) = (at + part.len() as u64, open.at + part.len() as u64);
+        }
+        open.piece_pairs = piece.pairs;
+        open.end_piece(piece.clone());
+        self.open = Some(open);
+        if self.is_full() {
+            self.end();
+        }
+        Ok(())
+    }
+
+    /// The fold that all is a part of.
+    fn fold(&self) -> Option<u64> {
+        match self.keeps {
+            Keeps::Fold(number) => Some(number),
+            Keeps::Together | Keeps::Apart => None,
+        }
     }
 
     /// Ends the file, behind a piece, and gives what is written.
@@ -164,10 +201,10 @@ impl<C: Aggregate> SnapshotWriter<C> {
         open.file.write_all_at(sealed, open.at)?;
         open.at += sealed.len() as u64;
         self.sealer.wrote(began.elapsed());
-        let goes_on = !self.keeps_together && open.at >= MOST_BYTES;
+        let goes_on = self.keeps != Keeps::Together && open.at >= MOST_BYTES;
         if goes_on {
             // What covers it comes with the piece in the next file.
-            open.end_piece(Coverage::default(), Figures::default(), Found::default());
+            open.end_piece(Piece { fold: self.fold(), ..Piece::default() });
         }
         self.open = Some(open);
         if goes_on {
@@ -185,10 +222,10 @@ impl<C: Aggregate> SnapshotWriter<C> {
 }
 
 impl Growing {
-    fn end_piece(&mut self, coverage: Coverage, figures: Figures, bad: Found) {
+    fn end_piece(&mut self, piece: Piece) {
         let blocks = std::mem::replace(&mut self.piece_at, self.at)..self.at;
         let pairs = std::mem::take(&mut self.piece_pairs);
-        self.pieces.push(Piece { blocks, pairs, coverage, figures, bad });
+        self.pieces.push(Piece { blocks, pairs, ..piece });
     }
 }
 

@@ -3,6 +3,7 @@
 //! stays. So the pieces of tiles that are there again count, wherever those lie now, and all else is mapped.
 
 use super::coverage::{ALL_FILES, Coverage, Ranges};
+use super::folds::{forget, tile_of};
 use super::manifest::{Manifest, tiles_name};
 use crate::aggregate::Aggregate;
 use crate::error::{Result, StateError, StorageError};
@@ -12,7 +13,8 @@ use crate::memory::BlockPool;
 use crate::plan::{Part, Plan};
 use crate::reduce::for_each;
 use crate::reuse::{
-    Hashing, KeptTile, Place, Print, Remembered, Reuse, Sources, Stamps, Tile, Trust, print_of,
+    Hashing, KeptTile, Passing, Place, Print, Remembered, Reuse, Sources, Stamps, Tile, Trust,
+    print_of,
 };
 use crate::schedule::Pool;
 use crate::storage::Storage;
@@ -33,14 +35,31 @@ pub struct Incremental {
 
 /// The part of a coverage that stands for tiles: its files are their numbers, its ranges splits that count
 /// from the tile's first.
-const TILES: usize = 0;
+pub(super) const TILES: usize = 0;
 
 /// Where each tile lies in the plan of this run.
-pub(super) struct TileTable {
-    /// For each part of the plan: the first split of each tile, and its number.
-    parts: Vec<Vec<(u64, u64)>>,
+pub(crate) struct TileTable {
+    hashing: Hashing,
+    /// The tiles of each part of the plan.
+    parts: Vec<PartTiles>,
     /// The part of the plan and the first split of each.
     places: HashMap<u64, (usize, u64)>,
+    /// The times at which files had been changed last when tiles were looked for.
+    stamps: Stamps,
+}
+
+/// The tiles of a part of the plan, in order.
+struct PartTiles {
+    /// The number of its first file among those of all parts.
+    first_file: usize,
+    tiles: Vec<Standing>,
+}
+
+/// A tile where it is.
+struct Standing {
+    first_split: u64,
+    number: u64,
+    place: Place,
 }
 
 /// What finding tiles takes of the engine.
@@ -74,7 +93,13 @@ impl TileTable {
         let Means { pool, blocks, failure } = means;
         let hashing = incremental.hashing;
         let remembered = match manifest.tiles {
-            Some(number) => read(storage, number, hashing)?,
+            Some(number) => {
+                let mut remembered = read(storage, number, hashing)?;
+                let prints = manifest.pieces().filter_map(|piece| tile_of(piece).zip(piece.print));
+                let prints: HashMap<u64, Print> = prints.collect();
+                remembered.learn(|number| prints.get(&number).copied());
+                remembered
+            }
             None => Remembered::default(),
         };
         let sources = Sources::of(plan);
@@ -84,57 +109,122 @@ impl TileTable {
         let reuse =
             Reuse { sources: &sources, cut, hashing, tile_bytes, trust, pool, blocks, failure };
         let tiling = reuse.tiles(&remembered, &stamps)?;
-        let numbered = number(job, &sources, plan.split_bytes, &remembered, &tiling.tiles);
-        let prints = prints(&sources, hashing, &remembered, &tiling.tiles, means)?;
+        let old = manifest.pieces().filter_map(tile_of);
+        let folded = manifest.folds.iter().flat_map(|fold| fold.tiles.iter().copied());
+        let next = old.chain(folded).map(|number| number + 1).max().unwrap_or_default();
+        let split_bytes = plan.split_bytes;
+        let numbered = number(job, &sources, split_bytes, (&remembered, next), &tiling.tiles);
 
-        let mut lines: Vec<Vec<Range<u64>>> = plan.parts.iter().map(|_| Vec::new()).collect();
-        let mut numbers: Vec<Vec<u64>> = plan.parts.iter().map(|_| Vec::new()).collect();
+        let mut tiles_of: Vec<Vec<(u64, Place, Range<u64>)>> =
+            plan.parts.iter().map(|_| Vec::new()).collect();
         for (tile, &(number, _)) in tiling.tiles.iter().zip(&numbered) {
             let (part, file) = sources.place(tile.place.files().start);
             if let Part::Ranged(ranged) = &plan.parts[part] {
                 let start = ranged.layout.start_of(file);
-                lines[part].push(match &tile.place {
+                let line = match &tile.place {
                     Place::Stretch { bytes, .. } => start + bytes.start..start + bytes.end,
                     Place::Pack { bytes, .. } => start..start + bytes,
-                });
-                numbers[part].push(number);
+                };
+                tiles_of[part].push((number, tile.place.clone(), line));
             }
         }
         let next = manifest.tiles.map_or(0, |number| number + 1);
-        let tiles = tiling.tiles.iter().cloned().zip(prints);
-        let tiles = tiles.zip(&numbered).map(|((tile, print), (number, _))| (tile, print, *number));
+        // The prints of the others come with their pieces.
+        let print = |tile: &Tile| match tile.same_as {
+            Some(old) => remembered.tiles()[old].print,
+            None => Print::UNKNOWN,
+        };
+        let tiles = tiling.tiles.iter().zip(&numbered);
+        let tiles = tiles.map(|(tile, (number, _))| (tile.clone(), print(tile), *number));
         write(&Remembered::of(&sources, &stamps, tiles), hashing, storage, next)?;
+        let first_files: Vec<usize> =
+            (0..plan.parts.len()).map(|part| sources.first_file(part)).collect();
         drop(sources);
         manifest.tiles = Some(next);
 
-        let kept: HashSet<u64> =
-            numbered.iter().filter(|(_, is_old)| *is_old).map(|(number, _)| *number).collect();
-        for snapshot in &mut manifest.snapshots {
-            snapshot
-                .pieces
-                .retain(|piece| piece.coverage.files(TILES).all(|number| kept.contains(&number)));
-        }
-        manifest.snapshots.retain(|snapshot| !snapshot.pieces.is_empty());
+        let kept = numbered.iter().filter(|(_, is_old)| *is_old);
+        let kept: HashSet<u64> = kept.map(|(number, _)| *number).collect();
+        forget(manifest, &kept, J::Combine::INVERSE.is_some());
 
-        let (mut parts, mut places) = (Vec::new(), HashMap::new());
-        for (at, part) in plan.parts.iter_mut().enumerate() {
-            let mut tiles = Vec::new();
+        let mut table = TileTable { hashing, parts: Vec::new(), places: HashMap::new(), stamps };
+        let parts = plan.parts.iter_mut().zip(tiles_of).zip(first_files);
+        for (at, ((part, tiles), first_file)) in parts.enumerate() {
+            let mut standing = Vec::new();
             if let Part::Ranged(ranged) = part {
-                ranged.layout = ranged.layout.with_tiles(lines[at].iter().cloned());
+                let lines = tiles.iter().map(|(_, _, line)| line.clone());
+                ranged.layout = ranged.layout.with_tiles(lines);
                 let ends = ranged.layout.tile_ends();
-                let mut first = 0;
+                let mut first_split = 0;
                 // Empty files have no tile in the layout.
-                let filled =
-                    lines[at].iter().zip(&numbers[at]).filter(|(line, _)| !line.is_empty());
-                for (end, (_, &number)) in ends.zip(filled) {
-                    places.insert(number, (at, first));
-                    tiles.push((first, number));
-                    first = end;
+                let filled = tiles.into_iter().filter(|(_, _, line)| !line.is_empty());
+                for (end, (number, place, _)) in ends.zip(filled) {
+                    table.places.insert(number, (at, first_split));
+                    standing.push(Standing { first_split, number, place });
+                    first_split = end;
                 }
             }
-            parts.push(tiles);
+            table.parts.push(PartTiles { first_file, tiles: standing });
         }
-        Ok(TileTable { parts, places })
+        Ok(table)
+    }
+
+    /// The numbers of all tiles, in the order of the input.
+    pub(super) fn in_order(&self) -> Vec<u64> {
+        let tiles = self.parts.iter().flat_map(|part| &part.tiles);
+        tiles.map(|tile| tile.number).collect()
+    }
+
+    /// Whether a tile is there.
+    pub(super) fn has(&self, number: u64) -> bool {
+        self.places.contains_key(&number)
+    }
+
+    /// By what prints are taken of tiles that are mapped.
+    pub(crate) fn passing(&self) -> Passing {
+        Passing::new(self.hashing)
+    }
+
+    /// Where a tile of a part lies, whose files are numbered within the part.
+    pub(crate) fn place(&self, part: usize, tile: usize) -> Place {
+        let PartTiles { first_file, tiles } = &self.parts[part];
+        match tiles[tile].place.clone() {
+            Place::Stretch { file, bytes } => Place::Stretch { file: file - first_file, bytes },
+            Place::Pack { files, bytes } => {
+                Place::Pack { files: files.start - first_file..files.end - first_file, bytes }
+            }
+        }
+    }
+
+    /// The prints of tiles that were mapped by several workers, or out of order, so that none was taken: they
+    /// are read again, unless their files might have been changed since.
+    pub(super) fn missing_prints(
+        &self,
+        manifest: &Manifest,
+        plan: &Plan,
+        Means { pool, failure, .. }: Means<'_>,
+    ) -> Result<HashMap<u64, Print>> {
+        let pieces = manifest.pieces().filter(|piece| piece.print.is_none());
+        let unknown: HashSet<u64> = pieces.filter_map(tile_of).collect();
+        let pieces = manifest.pieces().filter(|piece| piece.print.is_some());
+        let known: HashSet<u64> = pieces.filter_map(tile_of).collect();
+        let tiles = self.parts.iter().flat_map(|part| &part.tiles);
+        let is_missing =
+            |tile: &&Standing| unknown.contains(&tile.number) && !known.contains(&tile.number);
+        let missing: Vec<&Standing> = tiles.filter(is_missing).collect();
+        let found: Vec<Mutex<Option<Print>>> = missing.iter().map(|_| Mutex::new(None)).collect();
+        let sources = Sources::of(plan);
+        for_each(pool, failure, "saving the result", missing.len(), |_, at| {
+            let place = &missing[at].place;
+            let print = print_of(&sources, place, self.hashing)?;
+            if self.stamps.hold(&sources, place.files())? {
+                *found[at].lock().unwrap_or_else(PoisonError::into_inner) = Some(print);
+            }
+            Ok(())
+        })?;
+        let found = found.into_iter().map(Mutex::into_inner);
+        let found = found.map(|print| print.unwrap_or_else(PoisonError::into_inner));
+        let numbered = missing.iter().map(|tile| tile.number).zip(found);
+        Ok(numbered.filter_map(|(number, print)| Some((number, print?))).collect())
     }
 
     /// What a coverage by tiles is in the plan of this run.
@@ -156,12 +246,12 @@ impl TileTable {
     /// What a coverage of this plan is by tiles; each range of it lies in one tile.
     pub(super) fn by_tiles(&self, in_plan: &Coverage) -> Coverage {
         let mut coverage = Coverage::default();
-        for (part, tiles) in self.parts.iter().enumerate() {
+        for (part, PartTiles { tiles, .. }) in self.parts.iter().enumerate() {
             for Range { start, end } in
                 in_plan.of(part, ALL_FILES).into_iter().flat_map(Ranges::iter)
             {
-                let after = tiles.partition_point(|(first, _)| *first <= start);
-                let (first, number) = tiles[after - 1];
+                let after = tiles.partition_point(|tile| tile.first_split <= start);
+                let Standing { first_split: first, number, .. } = tiles[after - 1];
                 coverage.add(TILES, number, start - first..end - first);
             }
         }
@@ -170,12 +260,12 @@ impl TileTable {
 }
 
 /// The number of each tile, and whether it is one of the last run's, whose pieces count. A tile is only taken
-/// for an old one if the job cannot see the difference.
+/// for an old one if the job cannot see the difference. New ones are numbered from `next` on at least.
 fn number<J: Job>(
     job: &J,
     sources: &Sources<'_>,
     split_bytes: u64,
-    remembered: &Remembered,
+    (remembered, next): (&Remembered, u64),
     tiles: &[Tile],
 ) -> Vec<(u64, bool)> {
     let splits = |place: &Place| place.bytes().div_ceil(split_bytes);
@@ -188,7 +278,8 @@ fn number<J: Job>(
             behind - splits(&tile.place)
         })
         .collect();
-    let mut next = remembered.tiles().iter().map(|tile| tile.number + 1).max().unwrap_or(0);
+    let old = remembered.tiles().iter().map(|tile| tile.number + 1);
+    let mut next = old.max().unwrap_or_default().max(next);
     let (mut taken, mut behind) = (HashSet::new(), 0);
     let sees = job.sees();
     tiles
@@ -229,28 +320,6 @@ fn looks_alike(
         Sees::Paths => same_paths(),
         Sees::Places => now == then && same_paths(),
     }
-}
-
-/// What there is to know each tile by: of an old one it is known.
-fn prints(
-    sources: &Sources<'_>,
-    hashing: Hashing,
-    remembered: &Remembered,
-    tiles: &[Tile],
-    Means { pool, failure, .. }: Means<'_>,
-) -> Result<Vec<Print>> {
-    let found: Vec<Mutex<Option<Print>>> = tiles.iter().map(|_| Mutex::new(None)).collect();
-    for_each(pool, failure, "the plan stage", tiles.len(), |_, number| {
-        let tile = &tiles[number];
-        let print = match tile.same_as {
-            Some(old) => remembered.tiles()[old].print,
-            None => print_of(sources, &tile.place, hashing)?,
-        };
-        *found[number].lock().unwrap_or_else(PoisonError::into_inner) = Some(print);
-        Ok(())
-    })?;
-    let found = found.into_iter().map(Mutex::into_inner);
-    Ok(found.filter_map(|print| print.unwrap_or_else(PoisonError::into_inner)).collect())
 }
 
 fn read(storage: &dyn Storage, number: u64, hashing: Hashing) -> Result<Remembered> {

@@ -13,8 +13,8 @@ use std::sync::Arc;
 use tegula::reuse::Hashing;
 use tegula::storage::{Call, Disk, Fault, Faulty, Storage};
 use tegula::{
-    Collect, Cut, Emit, Engine, Identity, Incremental, Input, Job, Options, Result, SaveEvery,
-    Sees, Split, State, Sum, WordClass,
+    Collect, Count, Cut, Emit, Engine, Identity, Incremental, Input, Job, Mean, Options, Result,
+    SaveEvery, Sees, Split, State, Sum, WordClass,
 };
 use tempfile::TempDir;
 
@@ -40,6 +40,54 @@ impl Job for Places {
         for word in split.fields() {
             emit.emit(word, u64::from(split.file()) << 40 | split.offset_of(word));
         }
+        Ok(())
+    }
+}
+
+/// How often words stand in lines that begin alike, and how long those are: values that can be taken out.
+struct Lengths;
+
+impl Job for Lengths {
+    type Key = [u8];
+    type Combine = Mean<u64>;
+
+    fn sees(&self) -> Sees {
+        Sees::Records
+    }
+
+    fn identity(&self) -> Option<Identity> {
+        Some(Identity::new("lengths", 1))
+    }
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        for line in split.lines() {
+            emit.emit(&line[..line.len().min(3)], line.len() as u64);
+        }
+        Ok(())
+    }
+}
+
+/// Counts of words.
+struct Counts;
+
+impl Job for Counts {
+    type Key = [u8];
+    type Combine = Count;
+
+    fn sees(&self) -> Sees {
+        Sees::Records
+    }
+
+    fn cut(&self) -> Cut {
+        Cut::around(WordClass::Whitespace)
+    }
+
+    fn identity(&self) -> Option<Identity> {
+        Some(Identity::new("counts", 1))
+    }
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        split.fields().for_each(|word| emit.emit(word, ()));
         Ok(())
     }
 }
@@ -78,7 +126,12 @@ fn places_line(key: &[u8], values: tegula::Values<'_, u64>, text: &mut Vec<u8>) 
     text.push(b'\n');
 }
 
-/// A folder of texts, and states of three jobs over them.
+fn mean_line(key: &[u8], mean: f64, text: &mut Vec<u8>) {
+    text.extend_from_slice(key);
+    text.extend_from_slice(format!(" {mean}\n").as_bytes());
+}
+
+/// A folder of texts, and states of some jobs over them.
 struct Bench {
     files: TempDir,
     states: TempDir,
@@ -104,9 +157,14 @@ impl Bench {
         assert!(text_of(&output, count_line) == text_of(&plain, count_line), "words");
         let mapped = output.stats().bytes - output.stats().restored_bytes;
         assert_eq!(output.stats().bytes, plain.stats().bytes);
+        let output = engine.run_with(&Counts, self.input(), &self.state("counts")).unwrap();
+        assert!(text_of(&output, count_line) == text_of(&plain, count_line), "counts");
         let output = engine.run_with(&Places, self.input(), &self.state("places")).unwrap();
         let plain = engine.run(&Places, self.input()).unwrap();
         assert!(text_of(&output, places_line) == text_of(&plain, places_line), "places");
+        let output = engine.run_with(&Lengths, self.input(), &self.state("lengths")).unwrap();
+        let plain = engine.run(&Lengths, self.input()).unwrap();
+        assert!(text_of(&output, mean_line) == text_of(&plain, mean_line), "lengths");
         let output = engine.run_with(&LinesOfFiles, self.input(), &self.state("lines")).unwrap();
         let plain = engine.run(&LinesOfFiles, self.input()).unwrap();
         assert!(text_of(&output, count_line) == text_of(&plain, count_line), "lines");

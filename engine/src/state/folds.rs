@@ -1,0 +1,327 @@
+//! Folds: what some tiles came to together, kept beside what each came to. A run whose input has changed a
+//! little takes the fold of all tiles and takes what is gone out of it again, if the combine has an
+//! inverse; else it takes the folds of tiles of which none is gone. So what a run pays is that of the
+//! change, and not of the whole.
+//!
+//! Which tiles are folded together follows from their numbers: a tile ends a group of level *n* if its
+//! number, mixed, is 0 in its last 4 *n* bits. So a group has 16 of the level below on average, groups
+//! nest, and a tile that is new, gone or moved changes the groups that it is in, and no other: a
+//! Merkle tree whose nodes are cut by content, as in Noms' prolly trees.
+
+use super::form::{Reading, put_number};
+use super::manifest::{Manifest, Piece, Snapshot};
+use super::tiles::TILES;
+use std::collections::{HashMap, HashSet};
+
+/// What some tiles came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fold {
+    /// By which its pieces name it.
+    pub(crate) number: u64,
+    /// The numbers of the tiles, ascending.
+    pub(crate) tiles: Vec<u64>,
+}
+
+impl Fold {
+    pub(super) fn encode(&self, out: &mut Vec<u8>) {
+        put_number(self.number, out);
+        put_number(self.tiles.len() as u64, out);
+        let mut before = 0;
+        for &tile in &self.tiles {
+            put_number(tile - std::mem::replace(&mut before, tile), out);
+        }
+    }
+
+    pub(super) fn decode(from: &mut Reading<'_>) -> Option<Fold> {
+        let (number, count, mut before) = (from.number()?, from.number()?, 0_u64);
+        let tile = |_| {
+            before = before.checked_add(from.number()?)?;
+            Some(before)
+        };
+        Some(Fold { number, tiles: (0..count).map(tile).collect::<Option<_>>()? })
+    }
+}
+
+/// Pieces of one snapshot that a run takes in.
+#[derive(Clone, Debug)]
+pub(crate) struct Taking {
+    /// Of its pieces, those alone.
+    pub(crate) snapshot: Snapshot,
+    /// Whether what they hold is taken out of what the others do.
+    pub(crate) is_taken_out: bool,
+}
+
+/// What of a manifest stands for some tiles.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Choice {
+    folds: HashSet<u64>,
+    tiles: HashSet<u64>,
+    taken_out: HashSet<u64>,
+    /// Pairs that are to be read.
+    pub(super) pairs: u64,
+}
+
+/// The tile that a piece is of, if it is of one.
+pub(super) fn tile_of(piece: &Piece) -> Option<u64> {
+    piece.coverage.files(TILES).next()
+}
+
+impl Choice {
+    /// What stands for the tiles `wanted`, as far as they are there, in the fewest pairs.
+    pub(super) fn of(manifest: &Manifest, wanted: &HashSet<u64>, has_inverse: bool) -> Choice {
+        let (mut of_tiles, mut of_folds) = (HashMap::new(), HashMap::new());
+        for piece in manifest.pieces() {
+            if let Some(fold) = piece.fold {
+                *of_folds.entry(fold).or_default() += piece.pairs;
+            } else if let Some(tile) = tile_of(piece) {
+                *of_tiles.entry(tile).or_default() += piece.pairs;
+            }
+        }
+        let there: HashSet<u64> =
+            of_tiles.keys().copied().filter(|tile| wanted.contains(tile)).collect();
+        let pairs = Pairs { of_tiles, of_folds };
+        let without = Choice::covering(manifest, &there, &pairs);
+        if !has_inverse {
+            return without;
+        }
+        let with = manifest.folds.iter().filter_map(|fold| Choice::less(fold, &there, &pairs));
+        with.chain([without]).min_by_key(|choice| choice.pairs).unwrap_or_default()
+    }
+
+    /// Folds of which no tile is gone, the largest first, and the tiles that are in none.
+    fn covering(manifest: &Manifest, there: &HashSet<u64>, pairs: &Pairs) -> Choice {
+        let mut choice = Choice { tiles: there.clone(), ..Choice::default() };
+        let mut folds: Vec<&Fold> = manifest.folds.iter().collect();
+        folds.sort_by_key(|fold| std::cmp::Reverse(fold.tiles.len()));
+        for fold in folds {
+            let is_there = fold.tiles.iter().all(|tile| choice.tiles.contains(tile));
+            let saves = pairs.of_fold(fold.number) <= pairs.of_tiles(&fold.tiles);
+            if is_there && saves {
+                choice.tiles.retain(|tile| fold.tiles.binary_search(tile).is_err());
+                choice.folds.insert(fold.number);
+                choice.pairs += pairs.of_fold(fold.number);
+            }
+        }
+        choice.pairs += pairs.of_tiles(&choice.tiles);
+        choice
+    }
+
+    /// A fold less the tiles that are gone, and with those that are not in it.
+    fn less(fold: &Fold, there: &HashSet<u64>, pairs: &Pairs) -> Option<Choice> {
+        let folded: HashSet<u64> = fold.tiles.iter().copied().collect();
+        let taken_out: HashSet<u64> = folded.difference(there).copied().collect();
+        let tiles: HashSet<u64> = there.difference(&folded).copied().collect();
+        let is_known = taken_out.iter().all(|tile| pairs.of_tiles.contains_key(tile));
+        let sum = pairs.of_fold(fold.number) + pairs.of_tiles(&taken_out) + pairs.of_tiles(&tiles);
+        let folds = HashSet::from([fold.number]);
+        is_known.then_some(Choice { folds, tiles, taken_out, pairs: sum })
+    }
+
+    /// The pieces, snapshot by snapshot.
+    pub(super) fn takings(&self, manifest: &Manifest) -> Vec<Taking> {
+        let is_taken = |piece: &Piece, is_taken_out: bool| match (piece.fold, tile_of(piece)) {
+            (Some(fold), _) => !is_taken_out && self.folds.contains(&fold),
+            (None, Some(tile)) if is_taken_out => self.taken_out.contains(&tile),
+            (None, Some(tile)) => self.tiles.contains(&tile),
+            (None, None) => false,
+        };
+        let mut takings = Vec::new();
+        for snapshot in &manifest.snapshots {
+            for is_taken_out in [false, true] {
+                let pieces = snapshot.pieces.iter();
+                let pieces = pieces.filter(|piece| is_taken(piece, is_taken_out));
+                let pieces: Vec<Piece> = pieces.cloned().collect();
+                if !pieces.is_empty() {
+                    let snapshot = Snapshot { pieces, ..*snapshot };
+                    takings.push(Taking { snapshot, is_taken_out });
+                }
+            }
+        }
+        takings
+    }
+
+    /// Whether one fold and nothing else stands for all.
+    pub(super) fn is_one_fold(&self) -> bool {
+        self.folds.len() == 1 && self.tiles.is_empty() && self.taken_out.is_empty()
+    }
+}
+
+/// Pairs of each tile and fold.
+struct Pairs {
+    of_tiles: HashMap<u64, u64>,
+    of_folds: HashMap<u64, u64>,
+}
+
+impl Pairs {
+    fn of_tiles<'t>(&self, tiles: impl IntoIterator<Item = &'t u64>) -> u64 {
+        tiles.into_iter().map(|tile| self.of_tiles.get(tile).copied().unwrap_or_default()).sum()
+    }
+
+    fn of_fold(&self, number: u64) -> u64 {
+        self.of_folds.get(&number).copied().unwrap_or_default()
+    }
+}
+
+/// Pairs of these tiles, each for itself.
+pub(super) fn pairs_of(manifest: &Manifest, tiles: &HashSet<u64>) -> u64 {
+    let pieces = manifest.pieces().filter(|piece| piece.fold.is_none());
+    let of = pieces.filter(|piece| tile_of(piece).is_some_and(|tile| tiles.contains(&tile)));
+    of.map(|piece| piece.pairs).sum()
+}
+
+/// What of a manifest is of use to nobody any more if these tiles are there, and goes: folds with tiles that
+/// are gone, unless those can be taken out, and all that is of no tile or fold that stays.
+pub(super) fn forget(manifest: &mut Manifest, there: &HashSet<u64>, has_inverse: bool) {
+    manifest.folds.retain(|fold| has_inverse || fold.tiles.iter().all(|tile| there.contains(tile)));
+    let folded: HashSet<u64> =
+        manifest.folds.iter().flat_map(|fold| fold.tiles.iter().copied()).collect();
+    let folds: HashSet<u64> = manifest.folds.iter().map(|fold| fold.number).collect();
+    for snapshot in &mut manifest.snapshots {
+        snapshot.pieces.retain(|piece| match piece.fold {
+            Some(fold) => folds.contains(&fold),
+            None => {
+                tile_of(piece).is_some_and(|tile| there.contains(&tile) || folded.contains(&tile))
+            }
+        });
+    }
+    manifest.snapshots.retain(|snapshot| !snapshot.pieces.is_empty());
+}
+
+/// The groups of tiles of each level above the single tiles, below the one of all. `tiles` are in the order of
+/// the input.
+pub(super) fn groups(tiles: &[u64]) -> Vec<Vec<Vec<u64>>> {
+    let mut levels = Vec::new();
+    for level in 1.. {
+        let groups: Vec<Vec<u64>> = tiles
+            .split_inclusive(|&tile| level_of(tile) >= level)
+            .map(|group| {
+                let mut group = group.to_vec();
+                group.sort_unstable();
+                group
+            })
+            .collect();
+        if groups.len() <= 1 {
+            break;
+        }
+        levels.push(groups);
+    }
+    levels
+}
+
+/// Bits of a mixed number that are 0 with each level.
+const BITS_PER_LEVEL: u32 = 4;
+
+/// The highest level of which a tile ends a group.
+fn level_of(tile: u64) -> u32 {
+    // The finalizer of SplitMix64.
+    let mut mixed = tile.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (mixed ^ (mixed >> 31)).trailing_zeros() / BITS_PER_LEVEL
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Identity, coverage::Coverage};
+    use super::*;
+    use proptest::prelude::*;
+
+    fn piece(tile: Option<u64>, fold: Option<u64>, pairs: u64) -> Piece {
+        let mut coverage = Coverage::default();
+        tile.into_iter().for_each(|tile| assert!(!coverage.add(TILES, tile, 0..1)));
+        Piece { pairs, coverage, fold, ..Piece::default() }
+    }
+
+    /// Tiles 0 to 9 of 10 pairs each, with a fold of 4 to 7 and one of all.
+    fn manifest() -> Manifest {
+        let mut pieces: Vec<Piece> = (0..10).map(|tile| piece(Some(tile), None, 10)).collect();
+        pieces.extend([piece(None, Some(1), 12), piece(None, Some(2), 8), piece(None, Some(2), 7)]);
+        let snapshot = Snapshot { number: 3, bytes: 99, digest: 0, pieces };
+        let folds = vec![
+            Fold { number: 1, tiles: (4..8).collect() },
+            Fold { number: 2, tiles: (0..10).collect() },
+        ];
+        Manifest {
+            identity: Identity::new("job", 1),
+            files: 1,
+            input_bytes: 1,
+            input_digest: 1,
+            next: 4,
+            done: true,
+            tiles: Some(0),
+            folds,
+            snapshots: vec![snapshot],
+        }
+    }
+
+    fn choice(folds: &[u64], tiles: &[u64], taken_out: &[u64], pairs: u64) -> Choice {
+        let set = |of: &[u64]| of.iter().copied().collect();
+        Choice { folds: set(folds), tiles: set(tiles), taken_out: set(taken_out), pairs }
+    }
+
+    #[test]
+    fn the_fewest_pairs_are_chosen_that_stand_for_all() {
+        let manifest = manifest();
+        let of = |wanted: &[u64], has_inverse| {
+            Choice::of(&manifest, &wanted.iter().copied().collect(), has_inverse)
+        };
+        let all: Vec<u64> = (0..10).collect();
+        for has_inverse in [false, true] {
+            // Tile 77 is not there yet.
+            let whole = of(&[&all[..], &[77]].concat(), has_inverse);
+            assert_eq!(whole, choice(&[2], &[], &[], 15));
+            assert!(whole.is_one_fold());
+        }
+        let most: Vec<u64> = (1..10).collect();
+        assert_eq!(of(&most, true), choice(&[2], &[], &[0], 25));
+        assert_eq!(of(&most, false), choice(&[1], &[1, 2, 3, 8, 9], &[], 62));
+        // So little that taking out costs more.
+        assert_eq!(of(&[5], true), choice(&[], &[5], &[], 10));
+        let takings = of(&most, true).takings(&manifest);
+        let pieces: Vec<usize> =
+            takings.iter().map(|taking| taking.snapshot.pieces.len()).collect();
+        assert_eq!(pieces, [2, 1]);
+        assert!(!takings[0].is_taken_out && takings[1].is_taken_out);
+    }
+
+    #[test]
+    fn what_is_of_no_use_is_forgotten() {
+        let most: HashSet<u64> = (1..10).collect();
+        let mut kept = manifest();
+        forget(&mut kept, &most, true);
+        assert_eq!(kept, manifest());
+        forget(&mut kept, &most, false);
+        assert_eq!(kept.folds, manifest().folds[..1]);
+        assert_eq!(kept.snapshots[0].pieces.len(), 10);
+        assert_eq!(pairs_of(&kept, &most), 90);
+        forget(&mut kept, &HashSet::new(), false);
+        assert!(kept.folds.is_empty() && kept.snapshots.is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn a_change_touches_the_groups_it_is_in(
+            count in 1..3000_u64,
+            at in 0..3000_usize,
+            new in 5000..9000_u64,
+        ) {
+            let tiles: Vec<u64> = (0..count).collect();
+            let before = groups(&tiles);
+            let mut changed = tiles.clone();
+            let at = at % tiles.len();
+            changed[at] = new;
+            let after = groups(&changed);
+            for (level, groups) in after.iter().enumerate() {
+                let in_order: Vec<u64> = groups.iter().flatten().copied().collect();
+                let mut sorted = changed.clone();
+                let mut all = in_order.clone();
+                sorted.sort_unstable();
+                all.sort_unstable();
+                prop_assert_eq!(all, sorted, "each tile is in one group");
+                let Some(old) = before.get(level) else { continue };
+                let made = groups.iter().filter(|group| !old.contains(group)).count();
+                prop_assert!(made <= 2, "{} groups of level {}", made, level + 1);
+            }
+        }
+    }
+}
