@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tegula::output::AtomicFile;
 use tegula::storage::{Call, Disk, Fault, Faulty, Storage};
-use tegula::{Cancel, Engine, Input, Job, Key, Options, Order, Output, Result, SaveEvery, State};
+use tegula::{
+    Cancel, Emit, Engine, Identity, Incremental, Input, Job, Key, Max, Options, Order, Output,
+    Result, SaveEvery, Sees, Split, State,
+};
 use tegula_apps::{Index, WordCount, Words};
 
 #[derive(Args, Clone, Debug)]
@@ -30,6 +33,9 @@ pub(crate) struct Flags {
     pub(crate) every_tiles: Option<u64>,
     #[arg(long)]
     pub(crate) keep_partials: bool,
+    /// Tiles are found again; the input may have changed since the last run.
+    #[arg(long)]
+    pub(crate) incremental: bool,
     /// Kills itself at a call of the disk: its kind and number, as `rename:3`.
     #[arg(long, value_parser = point)]
     pub(crate) kill_at: Option<(Point, u64)>,
@@ -42,6 +48,8 @@ pub(crate) enum Which {
     Words,
     /// Lists of places, in the order of the input.
     Places,
+    /// Greatest values, which nothing can be taken out of.
+    Longest,
 }
 
 /// A kind of call of a state on its disk.
@@ -110,6 +118,34 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
             }
             text.push(b'\n');
         }),
+        Which::Longest => answer(flags, &LongestLine, |key, longest, text| {
+            text.extend_from_slice(key);
+            text.extend_from_slice(format!("\t{longest}\n").as_bytes());
+        }),
+    }
+}
+
+/// For each word the longest line that it stands in, in bytes.
+struct LongestLine;
+
+impl Job for LongestLine {
+    type Key = [u8];
+    type Combine = Max<u64>;
+
+    fn sees(&self) -> Sees {
+        Sees::Records
+    }
+
+    fn identity(&self) -> Option<Identity> {
+        Some(Identity::new("longest line", 1))
+    }
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        for line in split.lines() {
+            let words = line.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
+            words.for_each(|word| emit.emit(word, line.len() as u64));
+        }
+        Ok(())
     }
 }
 
@@ -141,5 +177,6 @@ fn state(flags: &Flags, folder: &PathBuf) -> State {
         storage = Arc::new(Faulty::new(storage, 0).fail_once(point.call(), number, Fault::Kill));
     }
     let every = flags.every_tiles.map_or(SaveEvery::Auto, SaveEvery::Tiles);
-    State::on(storage).save_every(every).keep_partials(flags.keep_partials)
+    let state = State::on(storage).save_every(every).keep_partials(flags.keep_partials);
+    if flags.incremental { state.incremental(Incremental::default()) } else { state }
 }

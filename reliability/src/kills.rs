@@ -1,5 +1,6 @@
 //! Kills: at random times and, twice as often, at named calls of the disk; in a first run and while a run
-//! recovers; once, or several in a row.
+//! recovers; once, or several in a row; over an input that stays, or, with tiles that are found again,
+//! changes between runs.
 
 use crate::child::{self, POINTS, Which};
 use crate::random::Random;
@@ -66,7 +67,7 @@ fn play(seed: u64, round: u64, tally: &mut Tally) -> Result<(), String> {
     fs::write(path("input"), text(&mut random)).map_err(|cause| cause.to_string())?;
     fs::create_dir(path("state")).map_err(|cause| cause.to_string())?;
     let mut flags = child::Flags {
-        job: random.one_of(&[Which::Words, Which::Words, Which::Places]),
+        job: random.one_of(&[Which::Words, Which::Words, Which::Places, Which::Longest]),
         input: path("input"),
         output: path("expected"),
         state: None,
@@ -75,22 +76,33 @@ fn play(seed: u64, round: u64, tally: &mut Tally) -> Result<(), String> {
         tile: random.one_of(&[64 << 10, 256 << 10, 1 << 20]),
         every_tiles: None,
         keep_partials: false,
+        incremental: false,
         kill_at: None,
     };
+    let plain = flags.clone();
+    let expected = || {
+        finish(start(&plain)?)?.then_some(()).ok_or("the undisturbed run failed")?;
+        digest(&plain.output)
+    };
     let began = Instant::now();
-    finish(start(&flags)?)?.then_some(()).ok_or("the undisturbed run failed")?;
+    expected()?;
     let took = began.elapsed();
-    let expected = digest(&flags.output)?;
 
     flags.output = path("output");
     flags.state = Some(path("state"));
     flags.keep_partials = random.below(3) == 0;
+    flags.incremental = random.below(2) == 0;
+    let change = |random: &mut Random| match flags.incremental && random.below(2) == 0 {
+        true => change(&plain.input, random),
+        false => Ok(()),
+    };
     for _ in 0..1 + random.below(IN_A_ROW) {
         flags.workers = 1 + random.below(3) as usize;
         flags.every_tiles = random.one_of(&[Some(1), Some(1), Some(4), None]);
         let by_time = random.below(3) == 0;
         let point = random.one_of(&POINTS);
         flags.kill_at = (!by_time).then(|| (point, 1 + random.below(12)));
+        change(&mut random)?;
         let recovers = path("state").join("manifest").exists();
         let mut child = start(&flags)?;
         if by_time {
@@ -104,8 +116,9 @@ fn play(seed: u64, round: u64, tally: &mut Tally) -> Result<(), String> {
         }
     }
     flags.kill_at = None;
+    change(&mut random)?;
     finish(start(&flags)?)?.then_some(()).ok_or("the run that was left alone failed")?;
-    if digest(&flags.output)? != expected {
+    if digest(&flags.output)? != expected()? {
         return Err("the answer is another than that of an undisturbed run".to_owned());
     }
     check_nothing_lies_about(&path("state"), folder.path())?;
@@ -129,6 +142,20 @@ fn text(random: &mut Random) -> String {
     text
 }
 
+/// Inserts or deletes at some places.
+fn change(input: &Path, random: &mut Random) -> Result<(), String> {
+    let mut text = fs::read(input).map_err(|cause| cause.to_string())?;
+    for _ in 0..1 + random.below(3) {
+        let at = random.below(text.len() as u64 + 1) as usize;
+        if random.below(2) == 0 {
+            text.splice(at..at, format!(" inserted{} ", random.below(50)).into_bytes());
+        } else {
+            text.drain(at..text.len().min(at + random.below(5000) as usize));
+        }
+    }
+    fs::write(input, text).map_err(|cause| cause.to_string())
+}
+
 fn start(flags: &child::Flags) -> Result<Child, String> {
     let program = std::env::current_exe().map_err(|cause| cause.to_string())?;
     let mut command = Command::new(program);
@@ -148,6 +175,9 @@ fn start(flags: &child::Flags) -> Result<Child, String> {
     }
     if flags.keep_partials {
         command.arg("--keep-partials");
+    }
+    if flags.incremental {
+        command.arg("--incremental");
     }
     if let Some((point, number)) = flags.kill_at {
         command.arg("--kill-at").arg(format!("{}:{number}", point.name()));
