@@ -32,6 +32,7 @@ OWN_TEXTS := source source256 zipf distinct
 COMPARE_TEXTS := letters source256
 CONTAINER_TEXTS := few many both misled
 INDEX_TEXTS := source100 letters100
+INCREMENTAL_TEXTS := source letters source100 stations
 COST_TEXTS := letters letters100 distinct
 REMOTE_INPUTS := source256.txt points.bin
 NUMBER_INPUTS := picture.bmp points.bin lines.txt grid.npy square.npy large.npy rows.npy tall.npy
@@ -42,7 +43,7 @@ NUMBER_INPUTS := picture.bmp points.bin lines.txt grid.npy square.npy large.npy 
 	bench bench-own bench-compare bench-reuse \
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
 	bench-show bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline \
-	bench-state bench-compressed bench-files bench-remote bench-hadoop corpus clean test-emulators \
+	bench-incremental bench-state bench-compressed bench-files bench-remote bench-hadoop corpus clean test-emulators \
 	need-cargo need-emulators need-java need-lints need-miri need-python
 
 help: ## Show this list
@@ -113,6 +114,11 @@ bench-memory: build need-python $(CORPUS)/distinct400.txt ## Time a word count i
 
 bench-state: build need-python $(CORPUS)/source.txt $(CORPUS)/stations.txt ## Time jobs that are saved beside the same without a state
 	python3 bench/compare/state.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
+
+bench-incremental: build need-python $(INCREMENTAL_TEXTS:%=$(CORPUS)/%.txt) ## Time runs over what has changed a little; TENFOLD=1 for ten times the input
+	cargo build --release -p tegula-bench --bin hash
+	python3 bench/compare/incremental.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS) \
+		--hash $(TARGET)/release/hash $(if $(TENFOLD),--tenfold)
 
 bench-timeline: build need-python $(CORPUS)/source.txt $(CORPUS)/stations.txt ## Time jobs with a timeline and without
 	python3 bench/compare/timeline.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(TIMELINE_RUNS)

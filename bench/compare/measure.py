@@ -70,6 +70,7 @@ class Measured:
     samples: list[Sample] = field(default_factory=list)
     answer: Answer = field(default_factory=Answer)
     stats: dict[str, object] = field(default_factory=dict)
+    input_bytes: int = 0
 
     def middle(self, figure: Callable[[Sample], float]) -> float:
         return median(map(figure, self.samples))
@@ -134,6 +135,7 @@ def sample(argv: tuple[str, ...], environment: dict[str, str], stdout: int) -> S
 def run_once(measured: Measured) -> None:
     """Warms the input, runs the program once, and adds what was seen to `measured`."""
     program = measured.program
+    measured.input_bytes = program.input.stat().st_size
     warm(program.input)
     if program.read_answer is None:
         measured.samples.append(
@@ -226,7 +228,7 @@ def as_raw(measured: Measured) -> dict[str, object]:
         "program": program.name,
         "workers": program.workers,
         "input": program.input.name,
-        "input_bytes": program.input.stat().st_size,
+        "input_bytes": measured.input_bytes,
         "argv": [Path(part).name if "/" in part else part for part in program.argv],
         "environment": program.environment,
         "samples": [asdict(one) for one in measured.samples],
