@@ -152,6 +152,8 @@ def run_once(measured: Measured) -> None:
             measured.answer = program.read_answer(printed)
     if program.stats is not None:
         measured.stats = json.loads(program.stats.read_text())
+        # Paths of this machine.
+        measured.stats.pop("bad_first", None)
         program.stats.unlink()
 
 
