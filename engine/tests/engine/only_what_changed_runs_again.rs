@@ -3,6 +3,7 @@
 
 use crate::jobs::Words;
 use crate::packing::PACKINGS;
+use crate::reading_overlaps_mapping::Slow;
 use crate::support::{
     cases, count_line, engine, engines, error_saying, file_in, folder_of, text_of,
 };
@@ -10,6 +11,7 @@ use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use tegula::reuse::Hashing;
 use tegula::storage::{Call, Disk, Fault, Faulty, Storage};
 use tegula::{
@@ -305,6 +307,33 @@ fn an_incremental_run_goes_on_where_it_ended() {
         let output = engine.run_with(&JOB, bench.input(), &options).unwrap();
         assert!(text_of(&output, count_line) == plain(engine));
         assert!(output.stats().restored_bytes > 0);
+    }
+}
+
+#[test]
+fn tiles_that_are_read_ahead_are_found_again() {
+    let mut text = words(5, 60_000);
+    let folder = tempfile::tempdir().unwrap();
+    for (round, engine) in engines().iter().enumerate() {
+        let id = format!("slow-{round}");
+        let run = |text: &[u8]| {
+            let pause = |read: u64| Duration::from_micros(read.wrapping_mul(7919) % 200);
+            let (input, _) = Slow::new(vec![text.to_vec()], pause).input();
+            let incremental = State::new(folder.path(), &id).incremental(Incremental::default());
+            let (tile_bytes, split_bytes) = (Some(32 << 10), Some(3000));
+            let options =
+                Options { state: Some(incremental), tile_bytes, split_bytes, ..Options::default() };
+            let output = engine.run_with(&JOB, input, &options).unwrap();
+            let plain = engine.run(&JOB, Input::bytes(text)).unwrap();
+            assert!(text_of(&output, count_line) == text_of(&plain, count_line));
+            (output.stats().bytes - output.stats().restored_bytes, output.stats().read_ahead_bytes)
+        };
+        let (mapped, read_ahead) = run(&text);
+        assert!(mapped == text.len() as u64 && read_ahead >= mapped);
+        assert_eq!(run(&text).0, 0);
+        text.splice(200_000..200_000, *b"inserted ");
+        let (mapped, _) = run(&text);
+        assert!(mapped > 0 && mapped <= 3 * (32 << 10), "{mapped} bytes");
     }
 }
 

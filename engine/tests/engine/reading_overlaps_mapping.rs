@@ -21,7 +21,7 @@ use tegula::{
 const JOB: Words = Words(WordClass::Whitespace);
 
 /// Files in memory; each read takes as long as `pause` says of its number.
-struct Slow {
+pub(crate) struct Slow {
     files: Vec<Vec<u8>>,
     pause: Box<dyn Fn(u64) -> Duration + Send + Sync>,
     reads: AtomicU64,
@@ -39,12 +39,15 @@ impl std::fmt::Debug for Slow {
 }
 
 impl Slow {
-    fn new(files: Vec<Vec<u8>>, pause: impl Fn(u64) -> Duration + Send + Sync + 'static) -> Slow {
+    pub(crate) fn new(
+        files: Vec<Vec<u8>>,
+        pause: impl Fn(u64) -> Duration + Send + Sync + 'static,
+    ) -> Slow {
         let (reads, now, most) = Default::default();
         Slow { files, pause: Box::new(pause), reads, now, most, fails: None }
     }
 
-    fn input(self) -> (Input, Arc<Slow>) {
+    pub(crate) fn input(self) -> (Input, Arc<Slow>) {
         let source = Arc::new(self);
         let files = source.files.iter().enumerate();
         let files: Vec<_> =
