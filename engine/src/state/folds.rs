@@ -97,7 +97,9 @@ impl Choice {
             let is_there = fold.tiles.iter().all(|tile| choice.tiles.contains(tile));
             let saves = pairs.of_fold(fold.number) <= pairs.of_tiles(&fold.tiles);
             if is_there && saves {
-                choice.tiles.retain(|tile| fold.tiles.binary_search(tile).is_err());
+                for tile in &fold.tiles {
+                    choice.tiles.remove(tile);
+                }
                 choice.folds.insert(fold.number);
                 choice.pairs += pairs.of_fold(fold.number);
             }
