@@ -1,6 +1,7 @@
 //! The flags that commands share which run jobs: how to run them (all), and what to keep of an answer
 //! of pairs (those that have one).
 
+use crate::saved::{Look, this_command};
 use crate::show::ShowFlags;
 use crate::size::{self, AutoSize};
 use crate::timeline::{self, TimelineFile};
@@ -144,6 +145,10 @@ pub(crate) struct RunFlags {
     /// Write what the run did to FILE, as JSON.
     #[arg(long, value_name = "FILE", help_heading = "Watch")]
     pub(crate) stats_json: Option<PathBuf>,
+
+    /// That nothing is to be run, but what the state holds is to be shown.
+    #[arg(skip)]
+    pub(crate) look: Option<Look>,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -222,11 +227,7 @@ impl AnswerFlags {
 
     /// The order asked for: a top list without a word on it is one by value.
     pub(crate) fn order(&self) -> tegula::Order {
-        match (self.order, self.top) {
-            (Some(Order::Key), _) | (None, None) => tegula::Order::Key,
-            (Some(Order::Value), _) | (None, Some(_)) => tegula::Order::Value,
-            (Some(Order::None), _) => tegula::Order::None,
-        }
+        order_of(self.order, self.top)
     }
 }
 
@@ -235,13 +236,22 @@ impl RunFlags {
     pub(crate) fn state(&self) -> Option<State> {
         let (folder, job) = self.state.as_ref().zip(self.job.as_ref())?;
         let state = State::new(folder, job).save_every(self.save_every);
-        let state = state.keep_partials(self.keep_partials);
+        let state = state.keep_partials(self.keep_partials).about(this_command());
         if !self.incremental {
             return Some(state);
         }
         let hashing = self.hash.into();
         let (append_only, trust_mtime) = (self.append_only, self.trust_mtime);
         Some(state.incremental(Incremental { hashing, append_only, trust_mtime }))
+    }
+}
+
+/// The order of an answer that is cut to its `top`: by value, unless something else is asked for.
+pub(crate) fn order_of(order: Option<Order>, top: Option<usize>) -> tegula::Order {
+    match (order, top) {
+        (Some(Order::Key), _) | (None, None) => tegula::Order::Key,
+        (Some(Order::Value), _) | (None, Some(_)) => tegula::Order::Value,
+        (Some(Order::None), _) => tegula::Order::None,
     }
 }
 

@@ -36,7 +36,7 @@ pub(crate) struct Flags {
     answer: AnswerFlags,
 
     #[command(flatten)]
-    run: RunFlags,
+    pub(crate) run: RunFlags,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

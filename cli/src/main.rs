@@ -19,6 +19,7 @@ mod matmul;
 mod pca;
 mod progress;
 mod run;
+mod saved;
 mod session;
 mod show;
 mod signals;
@@ -84,6 +85,8 @@ enum Command {
     Teragen(teragen::Flags),
     /// Check that records of the TeraSort benchmark are sorted.
     Teravalidate(teravalidate::Flags),
+    /// Show the answers of what a run has saved so far, from its state, while it runs or after.
+    Show(saved::Flags),
     /// Look at, check or remove what runs have saved.
     #[command(subcommand)]
     State(state::Command),
@@ -116,6 +119,7 @@ fn carry_out(command: Command) -> Result<()> {
         Command::Sort(flags) => sort::run(&flags),
         Command::Teragen(flags) => teragen::run(&flags),
         Command::Teravalidate(flags) => teravalidate::run(&flags),
+        Command::Show(flags) => saved::run(&flags),
         Command::State(command) => state::run(&command),
         Command::Topology(flags) => topology::run(&flags),
     }

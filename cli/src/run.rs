@@ -4,12 +4,13 @@
 //! progress and its interrupt, and their figures are added up.
 
 use crate::arguments;
-use crate::flags::{AnswerFlags, RunFlags, grouping};
+use crate::flags::{AnswerFlags, RunFlags, grouping, order_of};
 use crate::format::Line;
 use crate::progress::{self, Shown};
+use crate::saved::Look;
 use crate::session::{AnswerOf, Session, Sink};
-use crate::show::Shows;
-use crate::{exit, stats, timeline};
+use crate::show::{Most, Shows};
+use crate::{exit, size, stats, timeline};
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -17,7 +18,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tegula::output::AtomicFile;
 use tegula::{
-    BadRecord, Disk, Engine, Error, Input, Job, Key, Options, Output, Progress, Result,
+    BadRecord, Disk, Engine, Error, Input, Job, Key, Options, Output, Progress, Result, Saved,
     Shown as ShownAnswers, Sort, Stage, StageTime, Stats, Storage, Timeline, process_cpu,
 };
 use tegula_apps::Runs;
@@ -113,7 +114,10 @@ impl<'a> Run<'a> {
 
     /// Looks up the input that arguments of the command line name.
     pub(crate) fn input(&mut self, paths: &[OsString]) -> Result<Input> {
-        self.time(Stage::Plan, |_| arguments::input(paths))
+        match self.flags.look {
+            Some(_) => Ok(Input::bytes("")),
+            None => self.time(Stage::Plan, |_| arguments::input(paths)),
+        }
     }
 
     /// Runs one job. What it did is added to what the command reports.
@@ -123,8 +127,30 @@ impl<'a> Run<'a> {
         input: Input,
         options: &Options,
     ) -> Result<Output<J>> {
-        let output = self.engine.run_with(job, input, options)?;
+        let output = match self.flags.look {
+            Some(look) => self.look(job, look, options)?,
+            None => self.engine.run_with(job, input, options)?,
+        };
         self.stats.add(output.stats());
+        Ok(output)
+    }
+
+    /// Shows what the state of a job holds, instead of running it, and says how far that is.
+    fn look<J: Job>(&mut self, job: &J, look: Look, options: &Options) -> Result<Output<J>> {
+        let top = match look.top {
+            Most::All => None,
+            Most::Pairs(pairs) => Some(pairs),
+        };
+        let order = order_of(look.order, top);
+        let Saved { report, output, .. } =
+            self.engine.saved(job, &Options { top, order, ..options.clone() })?;
+        self.shown = None;
+        let of = size::show(report.input_bytes);
+        let far = match report.done {
+            true => format!("all of {of}"),
+            false => format!("{} of {of}", size::show(report.mapped_bytes)),
+        };
+        exit::say(&format!("{}: {far}, {} keys", report.id, output.stats().keys));
         Ok(output)
     }
 
@@ -137,7 +163,9 @@ impl<'a> Run<'a> {
         write: impl Fn(&mut Shows, &ShownAnswers<'_, J>) -> Result<()> + Sync,
     ) -> Result<Output<J>> {
         let options = answer.apply(self.options());
-        let Some(every) = answer.show.show else { return self.job(job, input, &options) };
+        let Some(every) = answer.show.show.filter(|_| self.flags.look.is_none()) else {
+            return self.job(job, input, &options);
+        };
         if answer.show.is_on_terminal() {
             self.shown = None;
         }

@@ -226,7 +226,7 @@ fn every(text: &str) -> Result<Every, String> {
 const HINT: &str =
     "write every= and a part of the input (5%), a time (10s, 500ms, 2m) or bytes (1G)";
 
-fn most(text: &str) -> Result<Most, String> {
+pub(crate) fn most(text: &str) -> Result<Most, String> {
     match text {
         "all" => Ok(Most::All),
         _ => flags::count(text).map(Most::Pairs).map_err(|hint| format!("{hint}, or all")),

@@ -14,7 +14,7 @@ pub(crate) struct Flags {
     paths: Vec<OsString>,
 
     #[command(flatten)]
-    run: RunFlags,
+    pub(crate) run: RunFlags,
 }
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {

@@ -32,7 +32,7 @@ pub(crate) struct Flags {
     answer: AnswerFlags,
 
     #[command(flatten)]
-    run: RunFlags,
+    pub(crate) run: RunFlags,
 }
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {

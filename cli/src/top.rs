@@ -39,7 +39,7 @@ pub(crate) struct Flags {
     show: ShowFlags,
 
     #[command(flatten)]
-    run: RunFlags,
+    pub(crate) run: RunFlags,
 }
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {

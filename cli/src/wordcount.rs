@@ -22,7 +22,7 @@ pub(crate) struct Flags {
     answer: AnswerFlags,
 
     #[command(flatten)]
-    run: RunFlags,
+    pub(crate) run: RunFlags,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

@@ -12,13 +12,13 @@ use crate::input::Input;
 use crate::job::Job;
 use crate::map::{MapStage, MapTotals, Spread};
 use crate::memory::{ChunkPool, resident_peak_bytes};
-use crate::merge::MergeStage;
+use crate::merge::{MergeStage, Piece};
 use crate::options::Options;
 use crate::output::{Output, PointedAt, Stored};
 use crate::partial::{Partial, Spill};
 use crate::plan::Plan;
 use crate::progress::Stage;
-use crate::reduce::{ReduceStage, ReduceTotals};
+use crate::reduce::{ReduceStage, ReduceTotals, Reduced};
 use crate::schedule::Placement;
 use crate::show::{Epochs, Show, ShowStage};
 use crate::sizing;
@@ -134,38 +134,13 @@ pub(crate) fn run<J: Job, K: Kind>(
         Ok((mapped, bad.finish(&plan)))
     })?;
 
-    let reduced = clock.time(Stage::Reduce, || {
-        let stage = ReduceStage {
-            job,
-            pool: core.pool(),
-            chunks: &chunks,
-            partial: &partial,
-            failure: &failure,
-            order: options.order,
-            top: options.top,
-            keeps: false,
-        };
-        stage.run()
-    })?;
-    progress.set_keys(reduced.totals.keys);
-
-    let pieces = clock.time(Stage::Merge, || {
-        let stage = MergeStage {
-            job,
-            pool: core.pool(),
-            chunks: &chunks,
-            failure: &failure,
-            order: options.order,
-            spill: partial.spill(),
-        };
-        stage.run(reduced.ranges)
-    })?;
+    let answer = answer(core, job, options, (&partial, &chunks), &failure, &mut clock)?;
+    progress.set_keys(answer.totals.keys);
     drop(epochs);
-    let pointed_at = PointedAt { _long_keys: reduced.long_keys, _values: partial.take_values() };
     drop(partial);
 
     core.trim();
-    let mut stats = stats::<J>(core, &plan, &mapped, bad, &reduced.totals, clock);
+    let mut stats = stats::<J>(core, &plan, &mapped, bad, &answer.totals, clock);
     stats.spilled_bytes = scratch.bytes();
     if let Some(saving) = &saving {
         stats.restored_bytes = saving.found().figures.bytes;
@@ -177,7 +152,37 @@ pub(crate) fn run<J: Job, K: Kind>(
     let stored = Stored { scratch, chunks, block_bytes: shares.block_bytes };
     let files = plan.into_names(counted);
     let timeline = options.timeline.clone();
+    let Answer { pieces, pointed_at, .. } = answer;
     Ok(Output::new(Arc::clone(core), pieces, pointed_at, stored, files, stats, timeline))
+}
+
+/// The pairs of an answer, in its order.
+pub(crate) struct Answer<J: Job> {
+    pub(crate) pieces: Vec<Piece<<J::Combine as Aggregate>::Reduced>>,
+    pub(crate) pointed_at: PointedAt,
+    pub(crate) totals: ReduceTotals,
+}
+
+/// Makes the answer of a partial that holds all pairs: reduce and merge.
+pub(crate) fn answer<J: Job>(
+    core: &Core,
+    job: &J,
+    options: &Options,
+    (partial, chunks): (&Partial<<J::Combine as Aggregate>::Accumulator>, &Arc<ChunkPool>),
+    failure: &Failure,
+    clock: &mut StageClock<'_>,
+) -> Result<Answer<J>> {
+    let (pool, order) = (core.pool(), options.order);
+    let Reduced { ranges, long_keys, totals } = clock.time(Stage::Reduce, || {
+        let (top, keeps) = (options.top, false);
+        ReduceStage { job, pool, chunks, partial, failure, order, top, keeps }.run()
+    })?;
+    let pieces = clock.time(Stage::Merge, || {
+        let spill = partial.spill();
+        MergeStage { job, pool, chunks, failure, order, spill }.run(ranges)
+    })?;
+    let pointed_at = PointedAt { _long_keys: long_keys, _values: partial.take_values() };
+    Ok(Answer { pieces, pointed_at, totals })
 }
 
 fn stats<J: Job>(

@@ -30,6 +30,21 @@ fn with_the_same_command() {
     }
     let _ = kill_process(Pid::from_child(&child), Signal::KILL);
     child.wait().unwrap();
+    // What was saved can be shown elsewhere.
+    fs::create_dir_all(path("copy").join("words")).unwrap();
+    for entry in fs::read_dir(path("state").join("words")).unwrap() {
+        let entry = entry.unwrap();
+        fs::copy(entry.path(), path("copy").join("words").join(entry.file_name())).unwrap();
+    }
+    fs::rename(path("text"), path("away")).unwrap();
+    let show = |state: &str, more: &[&str]| {
+        tegula().args(["show", "--state"]).arg(path(state)).args(more).output().unwrap()
+    };
+    let shown = show("copy", &["--top", "5"]);
+    let said = String::from_utf8_lossy(&shown.stderr).into_owned();
+    assert!(shown.status.success() && said.starts_with("tegula: words: "), "{said}");
+    assert_eq!(String::from_utf8_lossy(&shown.stdout).lines().count(), 5);
+    fs::rename(path("away"), path("text")).unwrap();
     for _ in 0..2 {
         assert!(command().status().unwrap().success());
         assert!(fs::read(path("out")).unwrap() == fs::read(path("plain")).unwrap());
@@ -37,6 +52,10 @@ fn with_the_same_command() {
     let stats: serde_json::Value =
         serde_json::from_slice(&fs::read(path("stats")).unwrap()).unwrap();
     assert_eq!(stats["restored_bytes"], text.len());
+    let all = show("state", &["--job", "words", "--top", "all"]);
+    assert!(all.stdout == fs::read(path("plain")).unwrap());
+    let top = show("state", &["--top", "2", "--order", "key"]);
+    assert_eq!(String::from_utf8_lossy(&top.stdout), "word0\t400\nword1\t400\n");
 
     let state = |what: &str| {
         let mut state = tegula();
@@ -71,6 +90,32 @@ fn snapshots(folder: &Path) -> usize {
     entries
         .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().contains("snapshot-"))
         .count()
+}
+
+#[test]
+fn states_of_which_nothing_can_be_shown_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("text"), "some words\n").unwrap();
+    let run = |job: &str, command: &[&str]| {
+        let mut run = tegula();
+        run.args(command).arg(path("text")).arg("--state").arg(path("state")).args(["--job", job]);
+        assert!(run.output().unwrap().status.success());
+    };
+    let show = |more: &[&str], code: i32, says: &str| {
+        let shown = tegula().args(["show", "--state"]).arg(path("state")).args(more).output();
+        let shown = shown.unwrap();
+        let said = String::from_utf8_lossy(&shown.stderr).into_owned();
+        assert_eq!(shown.status.code(), Some(code), "{said}");
+        assert!(said.contains(says) && said.lines().count() == 1, "{said}");
+    };
+    show(&[], 1, "state");
+    run("a", &["wordcount"]);
+    show(&[], 0, "tegula: a: all of 11 B, 2 keys");
+    show(&["--job", "b"], 1, "no state lies there");
+    run("b", &["grep", "o"]);
+    show(&[], 2, "has several: a, b");
+    show(&["--job", "b"], 0, "tegula: b: all of 11 B, 1 keys");
 }
 
 #[test]

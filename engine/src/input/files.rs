@@ -164,6 +164,11 @@ impl FileList {
         self.lengths.push(bytes);
     }
 
+    /// Adds a file that is known by its path alone, and not read.
+    pub(crate) fn add_path(&mut self, path: &OsStr, bytes: u64) {
+        self.add_file(None, path, bytes);
+    }
+
     /// Gives back what room was made for files to come.
     pub(super) fn shrink(&mut self) {
         self.names.bytes.shrink_to_fit();

@@ -9,9 +9,8 @@ use crate::error::Result;
 use crate::failure::guard;
 use crate::ingest::{Block, Buffer, Feed, Load, Reader, SplitBuffer, Waits};
 use crate::job::Job;
-use crate::memory::ValueStore;
 use crate::origin::{Origin, OriginKind};
-use crate::partial::{Folder, Outlet, PARTITIONS, Partial, Spiller};
+use crate::partial::{Outlet, PARTITIONS, Partial, Upkeep};
 use crate::plan::{self, Packed, Ranged};
 use crate::reuse::Passing;
 use crate::show::Seat;
@@ -60,9 +59,7 @@ struct Mapper<'r, J: Job, K: Kind> {
     seat: Option<Seat<'r, <J::Combine as Aggregate>::Accumulator>>,
     /// Pairs handed over when partitions were last looked at.
     handed_over_seen: u64,
-    folder: Option<Folder<J::Combine>>,
-    /// What spills.
-    spiller: Option<Spiller<J::Combine>>,
+    upkeep: Upkeep<J::Combine>,
     compress: Duration,
 }
 
@@ -91,8 +88,7 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
             restored: 0,
             seat: stage.epochs.map(|epochs| Seat::new(epochs, index)),
             handed_over_seen: 0,
-            folder: None,
-            spiller: None,
+            upkeep: Upkeep::new(stage.chunks),
             compress,
         };
         Ok(Worker { reader: None, waits: None, mapper, totals: MapTotals::default() })
@@ -370,22 +366,12 @@ impl<'r, J: Job, K: Kind> Mapper<'r, J, K> {
 
     fn restore(&mut self, saving: &Saving<J::Combine>, taking: &Taking) -> Result<()> {
         let (partial, chunks) = (self.stage.partial, self.stage.chunks);
-        let (mut reader, mut values) = (saving.read(taking, chunks)?, ValueStore::new(chunks));
-        let inverse = J::Combine::INVERSE.filter(|_| taking.is_taken_out);
-        loop {
-            let mut restoring = partial.restore();
-            let put = |key: &[u8], value| {
-                let value = inverse.as_ref().map_or(value, |inverse| (inverse.of)(&value));
-                restoring.put(key, value)
-            };
-            let Some(pairs) = reader.block::<J::Combine>(&mut values, put)? else { break };
-            drop(restoring);
-            partial.keep_values(&mut values);
+        let mut reader = saving.read(taking, chunks)?;
+        reader.restore::<J::Combine>(taking.is_taken_out, partial, chunks, |pairs| {
             self.restored += pairs;
             self.compress()?;
-            self.spill()?;
-        }
-        Ok(())
+            self.spill()
+        })
     }
 
     /// Where pairs are handed over to.
@@ -414,39 +400,20 @@ impl<'r, J: Job, K: Kind> Mapper<'r, J, K> {
         self.handed_over_seen = handed_over;
         let folding = timeline::begin(timeline::Kind::Compress);
         let (partial, workers) = (self.partial(), self.stage.pool.workers());
-        let first = self.index * PARTITIONS / workers;
-        let mut held = self.seat.as_ref().map_or(0, Seat::kept_pairs);
-        for number in 0..PARTITIONS {
-            let mut partition = partial.partition((first + number) % PARTITIONS);
-            if partition.fold_is_due() {
-                let folder = match &mut self.folder {
-                    Some(folder) => folder,
-                    none => none.insert(Folder::new(self.stage.chunks)?),
-                };
-                folder.compress(&mut partition)?;
-            }
-            held += partition.pairs.len() as u64;
-        }
-        self.stage.progress.set_keys_held(held);
+        let held = self.upkeep.fold(partial, self.index * PARTITIONS / workers)?;
+        let kept = self.seat.as_ref().map_or(0, Seat::kept_pairs);
+        self.stage.progress.set_keys_held(held + kept);
         self.compress += folding.end();
         Ok(())
     }
 
     /// Spills if pairs have passed their share of memory.
     fn spill(&mut self) -> Result<()> {
-        let (partial, chunks) = (self.partial(), self.stage.chunks);
-        let Some(spill) = partial.spill().filter(|spill| spill.is_due(chunks)) else {
+        let partial = self.partial();
+        if !self.upkeep.is_full(partial) {
             return Ok(());
-        };
+        }
         let _spilling = timeline::begin(timeline::Kind::Spill);
-        let folder = match &mut self.folder {
-            Some(folder) => folder,
-            none => none.insert(Folder::new(chunks)?),
-        };
-        let spiller = match &mut self.spiller {
-            Some(spiller) => spiller,
-            none => none.insert(spill.spiller(chunks)?),
-        };
-        spill.relieve(partial, chunks, folder, spiller)
+        self.upkeep.relieve(partial)
     }
 }

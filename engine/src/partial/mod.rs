@@ -16,6 +16,7 @@ mod spill;
 #[cfg(test)]
 mod tests;
 mod tiers;
+mod upkeep;
 
 pub(crate) use fold::{Folder, Taker};
 pub(crate) use form::{
@@ -27,6 +28,7 @@ pub(crate) use pairs::{PairRef, Pairs};
 pub(crate) use partition::Partition;
 pub(crate) use runs::{Run, RunReader, RunWriter, store};
 pub(crate) use spill::{Spill, Spiller};
+pub(crate) use upkeep::Upkeep;
 
 use crate::container::{LONG_KEY_BYTES, MediumKey, ShortKey, SlotKey, hash_bytes};
 use crate::error::MemoryError;

@@ -267,6 +267,11 @@ enum Names {
 }
 
 impl FileNames {
+    /// Of files that are named by a list and not read.
+    pub(crate) fn of(files: FileList, counted: Reserved) -> FileNames {
+        FileNames { names: vec![Names::Files(files)], _counted: counted }
+    }
+
     /// The path of a file by its number.
     pub(crate) fn get(&self, number: u32) -> Option<PathBuf> {
         let mut number = number as usize;

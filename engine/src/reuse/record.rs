@@ -76,7 +76,7 @@ impl Remembered {
         &self.tiles
     }
 
-    pub(super) fn files(&self) -> usize {
+    pub(crate) fn files(&self) -> usize {
         self.files.len()
     }
 
@@ -87,7 +87,7 @@ impl Remembered {
     }
 
     /// The length that a file had, in bytes.
-    pub(super) fn bytes(&self, file: usize) -> u64 {
+    pub(crate) fn bytes(&self, file: usize) -> u64 {
         self.files[file].bytes
     }
 

@@ -13,7 +13,7 @@ use crate::memory::ChunkPool;
 use crate::merge::{MergeStage, Piece};
 use crate::options::{Options, Order};
 use crate::output::{Answers, Stored};
-use crate::partial::{Folder, PARTITIONS, Partial, Spiller};
+use crate::partial::{Partial, Upkeep};
 use crate::plan::Plan;
 use crate::reduce::ReduceStage;
 use crate::schedule::Pool;
@@ -98,8 +98,7 @@ impl<J: Job> ShowStage<'_, J> {
         let mut maker = Maker {
             stage: self,
             pool: Pool::of_caller(),
-            folder: Folder::new(self.chunks)?,
-            spiller: None,
+            upkeep: Upkeep::new(self.chunks),
             began: Instant::now(),
             bytes: 0,
             shown_bytes: 0,
@@ -141,8 +140,7 @@ struct Maker<'r, 's, J: Job> {
     stage: &'r ShowStage<'r, J>,
     /// The stages of a show are run by this thread alone.
     pool: Pool,
-    folder: Folder<J::Combine>,
-    spiller: Option<Spiller<J::Combine>>,
+    upkeep: Upkeep<J::Combine>,
     began: Instant,
     /// What was mapped of closed epochs.
     bytes: u64,
@@ -158,28 +156,13 @@ struct Maker<'r, 's, J: Job> {
 impl<J: Job> Maker<'_, '_, J> {
     /// Moves a closed epoch's pairs to the run's own partial.
     fn take(&mut self, closed: &Closed) -> Result<()> {
-        let ShowStage { core, chunks, partial, epochs, .. } = *self.stage;
+        let ShowStage { core, partial, epochs, .. } = *self.stage;
         let _compressing = timeline::begin(Kind::Compress);
         core.go_to_group_of(closed.by);
         partial.take_in(epochs.partial(closed.number))?;
         self.bytes += closed.bytes;
-        let mut pairs = 0;
-        for number in 0..PARTITIONS {
-            let mut partition = partial.partition(number);
-            if partition.fold_is_due() {
-                self.folder.compress(&mut partition)?;
-            }
-            pairs += partition.pairs.len() as u64;
-        }
-        epochs.kept_pairs.store(pairs, Ordering::Relaxed);
-        if let Some(spill) = partial.spill().filter(|spill| spill.is_due(chunks)) {
-            let spiller = match &mut self.spiller {
-                Some(spiller) => spiller,
-                none => none.insert(spill.spiller(chunks)?),
-            };
-            spill.relieve(partial, chunks, &mut self.folder, spiller)?;
-        }
-        Ok(())
+        epochs.kept_pairs.store(self.upkeep.fold(partial, 0)?, Ordering::Relaxed);
+        self.upkeep.relieve(partial)
     }
 
     /// Bytes whose pairs the run's own partial holds.
@@ -245,12 +228,7 @@ impl<J: Job> Maker<'_, '_, J> {
         if chunks.held_bytes() <= spill.shares().partial_bytes / HELD_DIVISOR {
             return Ok(());
         }
-        let spiller = match &mut self.spiller {
-            Some(spiller) => spiller,
-            none => none.insert(spill.spiller(chunks)?),
-        };
-        (0..PARTITIONS)
-            .try_for_each(|number| spill.spill(number, partial, &mut self.folder, spiller))
+        self.upkeep.empty(partial)
     }
 
     /// Gives the space of answers on disk back.

@@ -4,8 +4,10 @@
 
 use super::form::{Reading, put_bytes, put_number};
 use crate::error::{Result, StateError, StorageError};
+use crate::input::FileList;
 use crate::plan::{Material, Part, Plan};
 use crate::storage::Storage;
+use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -66,6 +68,23 @@ fn each(plan: &Plan, mut see: impl FnMut(Known<'_>) -> Result<(), StorageError>)
         }
     }
     Ok(())
+}
+
+/// The input's files, as they were when the state was begun.
+pub(super) fn files(storage: &dyn Storage) -> Result<FileList> {
+    let file = storage.open(NAME)?;
+    let mut bytes = vec![0; usize::try_from(file.bytes()?).unwrap_or(usize::MAX)];
+    file.read_exact_at(&mut bytes, 0)?;
+    let (mut from, mut files) = (Reading::new(&bytes), FileList::default());
+    while !from.is_at_end() {
+        let known = (|| Some((from.bytes()?, from.number()?, from.number()?)))();
+        let Some((name, bytes, _)) = known else {
+            let (path, cause) = (file.path().to_path_buf(), "it is cut short");
+            return Err(StorageError::Damaged { path, offset: 0, cause }.into());
+        };
+        files.add_path(OsStr::from_bytes(name), bytes);
+    }
+    Ok(files)
 }
 
 impl Fingerprint {

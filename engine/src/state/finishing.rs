@@ -2,7 +2,7 @@
 //! tiles are found again they are, and with them what the whole came to, for the next run to begin with.
 
 use super::coverage::Coverage;
-use super::folds::{Choice, Fold, Taking, forget, groups, pairs_of, tile_of};
+use super::folds::{Choice, Fold, forget, groups, pairs_of, tile_of};
 use super::manifest::{Figures, Manifest, Piece, Snapshot, snapshot_name};
 use super::saving::{Saving, lock};
 use super::snapshot::{Keeps, SnapshotWriter, Written};
@@ -10,7 +10,7 @@ use super::tiles::{Means, TileTable};
 use crate::aggregate::Aggregate;
 use crate::bad::Found;
 use crate::error::Result;
-use crate::memory::{ChunkPool, ValueStore};
+use crate::memory::ChunkPool;
 use crate::partial::{Folder as Folding, PARTITIONS, Partial, Spill, Spiller};
 use crate::plan::Plan;
 use crate::reduce::for_each;
@@ -201,7 +201,10 @@ impl<C: Aggregate> Saving<C> {
             workers.with(index, make, |(folder, writer)| {
                 let (fold, most, takings) = &folds[at];
                 let partial = Partial::new(chunks, None);
-                takings.iter().try_for_each(|taking| self.take_in(taking, &partial, chunks))?;
+                takings.iter().try_for_each(|taking| {
+                    let mut reader = self.read(taking, chunks)?;
+                    reader.restore::<C>(taking.is_taken_out, &partial, chunks, |_| Ok(()))
+                })?;
                 let mut pairs = 0;
                 for number in 0..PARTITIONS {
                     let mut partition = partial.partition(number);
@@ -225,23 +228,6 @@ impl<C: Aggregate> Saving<C> {
         let folds = folds.into_iter().map(|(fold, ..)| fold);
         let folds: Vec<Fold> = folds.filter(|fold| made.contains(&fold.number)).collect();
         self.saver.change(written, |manifest| manifest.folds.extend(folds))
-    }
-
-    /// Puts pairs of values that are no lists into a partial.
-    fn take_in(
-        &self,
-        taking: &Taking,
-        partial: &Partial<C::Accumulator>,
-        chunks: &Arc<ChunkPool>,
-    ) -> Result<()> {
-        let (mut reader, mut values) = (self.read(taking, chunks)?, ValueStore::new(chunks));
-        loop {
-            let mut restoring = partial.restore();
-            let put = |key: &[u8], value| restoring.put(key, value);
-            if reader.block::<C>(&mut values, put)?.is_none() {
-                return Ok(());
-            }
-        }
     }
 
     /// Copies what is left of snapshots of which most is gone, so that the folder holds at most about twice

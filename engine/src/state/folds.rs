@@ -245,6 +245,7 @@ mod tests {
         ];
         Manifest {
             identity: Identity::new("job", 1),
+            about: Vec::new(),
             files: 1,
             input_bytes: 1,
             input_digest: 1,

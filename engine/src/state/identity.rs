@@ -42,6 +42,12 @@ impl Identity {
         first.map(|(name, was, is)| format!("{name} was {was} and is {is}"))
     }
 
+    /// What is different in a `job`, of which only what is the job's own is known: not what the engine added.
+    pub(crate) fn difference_of_job(&self, job: &Identity) -> Option<String> {
+        let own = self.fields.iter().zip(&job.fields).map(|(found, _)| found.clone());
+        Identity { fields: own.collect() }.difference(job)
+    }
+
     /// Names and values.
     pub fn fields(&self) -> impl Iterator<Item = (&str, &str)> {
         self.fields.iter().map(|(name, value)| (name.as_str(), value.as_str()))

@@ -4,7 +4,7 @@
 use super::coverage::Coverage;
 use super::fingerprint;
 use super::folds::Fold;
-use super::form::{Reading, body_of, framed, put_number};
+use super::form::{Reading, body_of, framed, put_bytes, put_number};
 use super::identity::Identity;
 use super::snapshot::HEAD_BYTES;
 use crate::bad::Found;
@@ -14,7 +14,7 @@ use crate::storage::Storage;
 use std::ops::Range;
 
 /// Its first bytes; the last one is the version.
-const MAGIC: [u8; 4] = *b"TgM\x02";
+const MAGIC: [u8; 4] = *b"TgM\x03";
 /// The name of the manifest, and of the next one while it is written.
 pub(super) const NAME: &str = "manifest";
 pub(super) const NEXT: &str = "manifest.next";
@@ -23,6 +23,8 @@ pub(super) const NEXT: &str = "manifest.next";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Manifest {
     pub(crate) identity: Identity,
+    /// What the caller keeps with it.
+    pub(crate) about: Vec<u8>,
     /// Files of the input, their bytes, and a digest of their names, lengths and times of change.
     pub(crate) files: u64,
     pub(crate) input_bytes: u64,
@@ -213,6 +215,7 @@ impl Manifest {
 
     fn encode(&self, out: &mut Vec<u8>) {
         self.identity.encode(out);
+        put_bytes(&self.about, out);
         put_number(self.files, out);
         put_number(self.input_bytes, out);
         out.extend_from_slice(&self.input_digest.to_le_bytes());
@@ -235,6 +238,7 @@ impl Manifest {
     fn decode(body: &[u8]) -> Option<Manifest> {
         let from = &mut Reading::new(body);
         let identity = Identity::decode(from)?;
+        let about = from.bytes()?.to_vec();
         let (files, input_bytes) = (from.number()?, from.number()?);
         let input_digest = u128::from_le_bytes(from.fixed()?);
         let next = from.number()?;
@@ -257,6 +261,7 @@ impl Manifest {
         let snapshots = (0..count).map(snapshot).collect::<Option<_>>()?;
         let manifest = Manifest {
             identity,
+            about,
             files,
             input_bytes,
             input_digest,

@@ -41,6 +41,7 @@ mod identity;
 mod manifest;
 mod pace;
 mod report;
+mod saved;
 mod saver;
 mod saving;
 mod snapshot;
@@ -52,11 +53,12 @@ pub(crate) use form::{Reading, put_bytes, put_number};
 pub use identity::Identity;
 pub(crate) use manifest::Figures;
 pub use report::{StateReport, files_of, jobs_of, remove, report, verify};
+pub(crate) use saved::SavedPartials;
 pub(crate) use saving::{Mapped, Saving};
 pub use tiles::Incremental;
 pub(crate) use tiles::Means;
 
-use crate::error::Result;
+use crate::error::{Result, StateError};
 use crate::storage::Storage;
 use folder::{Folder, LOCK};
 use std::path::PathBuf;
@@ -71,6 +73,7 @@ pub struct State {
     save_every: SaveEvery,
     keeps_partials: bool,
     incremental: Option<Incremental>,
+    about: Option<Vec<u8>>,
 }
 
 #[derive(Clone, Debug)]
@@ -104,7 +107,8 @@ impl State {
     }
 
     fn at(place: Place) -> State {
-        State { place, save_every: SaveEvery::Auto, keeps_partials: false, incremental: None }
+        let (save_every, keeps_partials) = (SaveEvery::Auto, false);
+        State { place, save_every, keeps_partials, incremental: None, about: None }
     }
 
     /// How often it is saved. Default: [`SaveEvery::Auto`].
@@ -123,8 +127,22 @@ impl State {
         State { incremental: Some(incremental), keeps_partials: true, ..self }
     }
 
+    /// Bytes of the caller's that are kept with it, such as the command that made it:
+    /// [`StateReport::about`]. They may be others each time.
+    pub fn about(self, about: impl Into<Vec<u8>>) -> State {
+        State { about: Some(about.into()), ..self }
+    }
+
     pub(crate) fn is_incremental(&self) -> bool {
         self.incremental.is_some()
+    }
+
+    /// Where it lies, if it is there.
+    fn storage(&self) -> Result<Arc<dyn Storage>, StateError> {
+        match &self.place {
+            Place::Folder { state, id } => Folder::storage_of(state, id),
+            Place::Storage(storage) => Ok(Arc::clone(storage)),
+        }
     }
 
     fn open(&self) -> Result<Folder> {

@@ -21,6 +21,8 @@ pub struct StateReport {
     pub id: String,
     /// What it is.
     pub identity: Identity,
+    /// What the caller kept with it ([`State::about`](super::State::about)).
+    pub about: Vec<u8>,
     /// Whether all of the input is covered.
     pub done: bool,
     /// Files of the input, and their bytes (compressed, if they are).
@@ -58,20 +60,29 @@ pub fn jobs_of(state: &Path) -> Result<Vec<String>> {
 /// [`StateError::Missing`], [`StorageError::Damaged`] and others of the disk.
 pub fn report(state: &Path, id: &str) -> Result<Option<StateReport>> {
     let storage = Folder::storage_of(state, id)?;
-    let Some(manifest) = Manifest::read(&*storage)? else { return Ok(None) };
-    let Manifest { identity, done, files, input_bytes, snapshots, .. } = manifest;
-    let pieces = || snapshots.iter().flat_map(|snapshot| &snapshot.pieces);
-    let named = |snapshot: &Snapshot| (snapshot_name(snapshot.number), snapshot.bytes);
-    Ok(Some(StateReport {
-        id: id.to_owned(),
-        identity,
-        done,
-        files,
-        input_bytes,
-        mapped_bytes: pieces().map(|piece| piece.figures.bytes).sum(),
-        pairs: snapshots.iter().map(Snapshot::pairs).sum(),
-        snapshots: snapshots.iter().map(named).collect(),
-    }))
+    Ok(Manifest::read(&*storage)?.map(|manifest| StateReport::of(id, manifest)))
+}
+
+impl StateReport {
+    pub(super) fn of(id: &str, manifest: Manifest) -> StateReport {
+        let pairs = manifest.snapshots.iter().map(Snapshot::pairs).sum();
+        let mapped_bytes = manifest.pieces().map(|piece| piece.figures.bytes).sum();
+        let Manifest { identity, about, done, files, input_bytes, snapshots, .. } = manifest;
+        let named = |snapshot: &Snapshot| (snapshot_name(snapshot.number), snapshot.bytes);
+        let snapshots = snapshots.iter().map(named).collect();
+        let id = id.to_owned();
+        StateReport {
+            id,
+            identity,
+            about,
+            done,
+            files,
+            input_bytes,
+            mapped_bytes,
+            snapshots,
+            pairs,
+        }
+    }
 }
 
 /// Reads all of a job's state and compares its checksums. Returns the bytes that were read.
@@ -135,7 +146,7 @@ pub fn remove(state: &Path, id: &str) -> Result<()> {
 
 impl Folder {
     /// The storage of a job that is there.
-    fn storage_of(state: &Path, id: &str) -> Result<Arc<dyn Storage>, StateError> {
+    pub(super) fn storage_of(state: &Path, id: &str) -> Result<Arc<dyn Storage>, StateError> {
         let path = Folder::path_of(state, id)?;
         if !path.join(LOCK).is_file() {
             return Err(StateError::Missing { path });

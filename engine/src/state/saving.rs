@@ -9,7 +9,7 @@ use super::pace::Pace;
 use super::saver::{Saver, SaverThread};
 use super::snapshot::{Keeps, SnapshotReader, SnapshotWriter};
 use super::tiles::{Means, TileTable};
-use super::{Identity, Incremental, State};
+use super::{Identity, Incremental, State, tiles};
 use crate::aggregate::Aggregate;
 use crate::bad::Found;
 use crate::error::{Error, Result, StateError, StorageError};
@@ -132,6 +132,7 @@ impl<C: Aggregate> Saving<C> {
         let mut manifest = match found {
             Some(mut found) => {
                 check_job(&found, &identity, &folder)?;
+                found.about = state.about.clone().unwrap_or(found.about);
                 match state.incremental {
                     None => check_input(&found, fingerprint, plan, &folder)?,
                     Some(_) => {
@@ -149,6 +150,7 @@ impl<C: Aggregate> Saving<C> {
                 let Fingerprint { files, digest } = fingerprint;
                 let manifest = Manifest {
                     identity: identity.clone(),
+                    about: state.about.clone().unwrap_or_default(),
                     files,
                     input_bytes: plan.bytes,
                     input_digest: digest,
@@ -315,12 +317,12 @@ fn identity_of<J: Job>(
             "tiles",
             incremental.map_or_else(
                 || "by place".to_owned(),
-                |incremental| format!("by content, {:?}", incremental.hashing),
+                |incremental| tiles::said(incremental.hashing),
             ),
         ))
 }
 
-fn digest_of(identity: &Identity) -> u128 {
+pub(super) fn digest_of(identity: &Identity) -> u128 {
     let mut bytes = Vec::new();
     identity.encode(&mut bytes);
     xxh3_128(&bytes)

@@ -8,7 +8,8 @@ use crate::container::{Entry, SlotKey};
 use crate::error::{Error, MemoryError, Result, StorageError};
 use crate::memory::{ByteArena, ChunkPool, ValueStore};
 use crate::partial::{
-    Accumulators, BlockReader, HEADER_BYTES, MIXED, OpenBlock, PairRef, Sealer, Taker, Witness,
+    Accumulators, BlockReader, HEADER_BYTES, MIXED, OpenBlock, PairRef, Partial, Sealer, Taker,
+    Witness,
 };
 use crate::storage::{Storage, StoredFile};
 use std::marker::PhantomData;
@@ -309,7 +310,7 @@ impl SnapshotReader {
     }
 
     /// Gives `see` each pair of the next block; returns how many, `None` at the end.
-    pub(crate) fn block<C: Aggregate>(
+    fn block<C: Aggregate>(
         &mut self,
         store: &mut ValueStore,
         mut see: impl FnMut(&[u8], C::Accumulator) -> Result<(), MemoryError>,
@@ -354,6 +355,30 @@ impl SnapshotReader {
         self.at += bytes;
         self.pairs += pairs;
         Ok(Some(pairs))
+    }
+
+    /// Puts all pairs into a partial, or takes them out of it if its combine can; `after` each block, with
+    /// the number of its pairs.
+    pub(crate) fn restore<C: Aggregate>(
+        &mut self,
+        is_taken_out: bool,
+        partial: &Partial<C::Accumulator>,
+        chunks: &Arc<ChunkPool>,
+        mut after: impl FnMut(u64) -> Result<()>,
+    ) -> Result<()> {
+        let mut values = ValueStore::new(chunks);
+        let inverse = C::INVERSE.filter(|_| is_taken_out);
+        loop {
+            let mut restoring = partial.restore();
+            let put = |key: &[u8], value| {
+                let value = inverse.as_ref().map_or(value, |inverse| (inverse.of)(&value));
+                restoring.put(key, value)
+            };
+            let Some(pairs) = self.block::<C>(&mut values, put)? else { return Ok(()) };
+            drop(restoring);
+            partial.keep_values(&mut values);
+            after(pairs)?;
+        }
     }
 
     /// All was read that counts.

@@ -322,7 +322,18 @@ fn looks_alike(
     }
 }
 
-fn read(storage: &dyn Storage, number: u64, hashing: Hashing) -> Result<Remembered> {
+/// How tiles are hashed, as an identity says it.
+pub(super) fn said(hashing: Hashing) -> String {
+    format!("by content, {hashing:?}")
+}
+
+/// How the tiles of a manifest that has some are hashed.
+pub(super) fn hashing_of(manifest: &Manifest) -> Option<Hashing> {
+    let [.., (_, found)] = &*manifest.identity.fields().collect::<Vec<_>>() else { return None };
+    [Hashing::Xxh3, Hashing::Blake3].into_iter().find(|&hashing| said(hashing) == *found)
+}
+
+pub(super) fn read(storage: &dyn Storage, number: u64, hashing: Hashing) -> Result<Remembered> {
     let file = storage.open(&tiles_name(number))?;
     let mut bytes = vec![0; usize::try_from(file.bytes()?).unwrap_or(usize::MAX)];
     file.read_exact_at(&mut bytes, 0)?;

@@ -33,6 +33,7 @@ mod reading_overlaps_mapping;
 mod records_are_never_torn;
 mod runs_go_on_where_they_ended;
 mod sorted_records_are_those_of_a_stable_sort;
+mod states_show_their_answers;
 mod streams_are_read_to_their_end;
 mod the_books_are_counted_to_the_byte;
 mod timelines_show_what_each_thread_did;

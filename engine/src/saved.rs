@@ -1,0 +1,128 @@
+//! The answers of what a state has saved: [`Engine::saved`]. It is a run without a map stage, whose partial
+//! comes from snapshots alone.
+
+use crate::aggregate::Aggregate;
+use crate::engine::{Core, Engine};
+use crate::error::{Error, Result, StorageError};
+use crate::failure::Failure;
+use crate::job::Job;
+use crate::memory::{ChunkPool, Reserved};
+use crate::options::Options;
+use crate::output::{Output, Stored};
+use crate::partial::{Partial, Spill, Upkeep};
+use crate::plan::FileNames;
+use crate::progress::Stage;
+use crate::reduce::for_each;
+use crate::run::{Answer, answer};
+use crate::schedule::PerWorker;
+use crate::sizing::{self, Shares};
+use crate::state::{SavedPartials, StateReport};
+use crate::stats::{StageClock, Stats};
+use crate::storage::Scratch;
+use std::sync::Arc;
+
+const STAGE: &str = "reading what was saved";
+/// So often a state may be changed while it is looked at; a run saves once a second at most.
+const LOOKS_MOST: u32 = 20;
+/// Partitions are looked at after so many pairs.
+const PAIRS_PER_LOOK: u64 = 64 << 10;
+
+/// What a state has saved so far, as answers.
+#[non_exhaustive]
+pub struct Saved<J: Job> {
+    /// What the state holds, and of what input: `mapped_bytes` of `input_bytes` are in the answers, and all
+    /// of it if it is `done`.
+    pub report: StateReport,
+    /// The answers of that part of the input, in the order that was asked for.
+    pub output: Output<J>,
+}
+
+impl Engine {
+    /// The answers of what a run with a state has saved so far: of this job, in
+    /// [`Options::state`], with the order and the top of the options. The run may be at work meanwhile, in
+    /// another process, or have been killed; its input is not looked at, so that the state's folder can be
+    /// a copy on another machine. What is saved, is: all of the input's part that it stands for, once.
+    ///
+    /// # Errors
+    /// [`StateError::Missing`](crate::StateError::Missing) if nothing was saved there, [`StateError::OtherJob`](crate::StateError::OtherJob) if it was by another job,
+    /// and those of the disk and of memory.
+    pub fn saved<J: Job>(&self, job: &J, options: &Options) -> Result<Saved<J>> {
+        let Some(state) = &options.state else {
+            let cause = "name the state whose answers are to be shown".to_owned();
+            return Err(Error::Option { option: "state", cause });
+        };
+        let mut looks = 0;
+        loop {
+            looks += 1;
+            let partials = SavedPartials::look(state, job)?;
+            match answers_of(self.core(), job, options, partials) {
+                // The run has saved more, and removed what that stands for.
+                Err(Error::Storage(StorageError::Missing { .. })) if looks < LOOKS_MOST => {}
+                saved => return saved,
+            }
+        }
+    }
+}
+
+fn answers_of<J: Job>(
+    core: &Arc<Core>,
+    job: &J,
+    options: &Options,
+    partials: SavedPartials,
+) -> Result<Saved<J>> {
+    let progress = options.progress.clone().unwrap_or_default();
+    let failure = Failure::new(&options.cancel);
+    let mut clock = StageClock::new(&progress, options.timeline.as_ref());
+    let (pool, unit_bytes) = (core.pool(), sizing::unit_bytes(core.topology()));
+    let list_bytes = partials.files.memory_bytes();
+    let counted = Reserved::new(core.blocks(), list_bytes, "the list of the input's files")?;
+    let chunks = ChunkPool::new(Arc::clone(core.blocks()));
+    let shares: Shares = core.shares::<J>(unit_bytes, counted.bytes(), pool.workers())?;
+    let scratch = Scratch::new(core.storage());
+    let spill = || Spill::new(Arc::clone(&scratch), shares, core.blocks());
+    let partial = Partial::new(&chunks, core.is_limited().then(spill));
+    let workers = PerWorker::new(pool.workers());
+    clock.time(Stage::Map, || {
+        let takings = &partials.takings;
+        for_each(pool, &failure, STAGE, takings.len(), |worker, at| {
+            let make = || Ok(Upkeep::<J::Combine>::new(&chunks));
+            workers.with(worker, make, |upkeep| {
+                let mut reader = partials.read(&takings[at], &chunks, shares.block_bytes)?;
+                let (is_taken_out, mut unseen) = (takings[at].is_taken_out, 0);
+                reader.restore::<J::Combine>(is_taken_out, &partial, &chunks, |pairs| {
+                    unseen += pairs;
+                    if unseen >= PAIRS_PER_LOOK {
+                        unseen = 0;
+                        progress.set_keys_held(upkeep.fold(&partial, 0)?);
+                    }
+                    upkeep.relieve(&partial)
+                })
+            })
+        })
+    })?;
+    drop(workers);
+    let Answer { pieces, pointed_at, totals } =
+        answer(core, job, options, (&partial, &chunks), &failure, &mut clock)?;
+    drop(partial);
+    core.trim();
+    let SavedPartials { files, report, .. } = partials;
+    let stats = Stats {
+        stages: clock.finish(),
+        workers: pool.workers(),
+        files: report.files,
+        bytes: report.mapped_bytes,
+        restored_bytes: report.mapped_bytes,
+        keys: totals.keys,
+        key_value_bytes: totals.key_bytes
+            + totals.keys * size_of::<<J::Combine as Aggregate>::Reduced>() as u64,
+        spilled_bytes: scratch.bytes(),
+        memory_counted_peak: core.blocks().budget().peak(),
+        ..Stats::default()
+    };
+    let chunks = ChunkPool::new(Arc::clone(core.blocks()));
+    let stored = Stored { scratch, chunks, block_bytes: shares.block_bytes };
+    let names = FileNames::of(files, counted);
+    let timeline = options.timeline.clone();
+    let output = Output::new(Arc::clone(core), pieces, pointed_at, stored, names, stats, timeline);
+    Ok(Saved { report, output })
+}

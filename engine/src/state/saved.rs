@@ -1,0 +1,93 @@
+//! What a state has saved, for those who only look: at any moment, whoever else uses it, and without the
+//! input, which may be on another machine.
+
+use super::folds::{Choice, Taking, tile_of};
+use super::manifest::{Manifest, Piece, Snapshot};
+use super::report::StateReport;
+use super::saving::digest_of;
+use super::snapshot::SnapshotReader;
+use super::{State, fingerprint, tiles};
+use crate::aggregate::Aggregate;
+use crate::error::{Result, StateError};
+use crate::input::FileList;
+use crate::job::Job;
+use crate::memory::ChunkPool;
+use crate::storage::Storage;
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
+
+/// What the manifest of one moment names. The files may be gone a moment later.
+pub(crate) struct SavedPartials {
+    storage: Arc<dyn Storage>,
+    identity: u128,
+    /// What is to be taken in for all that counts.
+    pub(crate) takings: Vec<Taking>,
+    /// The input's files, as they were named.
+    pub(crate) files: FileList,
+    pub(crate) report: StateReport,
+}
+
+impl SavedPartials {
+    /// Looks at a state of that job, saved with whatever options.
+    ///
+    /// # Errors
+    /// [`StateError::Missing`] if nothing was saved there, [`StateError::OtherJob`], and those of the disk.
+    pub(crate) fn look<J: Job>(state: &State, job: &J) -> Result<SavedPartials> {
+        let storage = state.storage()?;
+        let path = || storage.path().to_path_buf();
+        let identity = job.identity().ok_or(StateError::NoIdentity)?;
+        let Some(manifest) = Manifest::read(&*storage)? else {
+            return Err(StateError::Missing { path: path() }.into());
+        };
+        if let Some(difference) = manifest.identity.difference_of_job(&identity) {
+            return Err(StateError::OtherJob { path: path(), difference }.into());
+        }
+        let identity = digest_of(&manifest.identity);
+        let mut takings = Vec::new();
+        let (files, there) = match manifest.tiles {
+            None => {
+                let whole = |snapshot: &Snapshot| Taking {
+                    snapshot: snapshot.clone(),
+                    is_taken_out: false,
+                };
+                takings.extend(manifest.snapshots.iter().map(whole));
+                (fingerprint::files(&*storage)?, None)
+            }
+            Some(number) => {
+                let hashing = tiles::hashing_of(&manifest).unwrap_or_default();
+                let remembered = tiles::read(&*storage, number, hashing)?;
+                let there: HashSet<u64> =
+                    remembered.tiles().iter().map(|tile| tile.number).collect();
+                let has_inverse = J::Combine::INVERSE.is_some();
+                takings = Choice::of(&manifest, &there, has_inverse).takings(&manifest);
+                let mut files = FileList::default();
+                for file in 0..remembered.files() {
+                    let (path, bytes) = (remembered.path(file), remembered.bytes(file));
+                    files.add_path(OsStr::from_bytes(path), bytes);
+                }
+                (files, Some(there))
+            }
+        };
+        // Tiles that are gone may still be there to be taken out.
+        let counts = |piece: &&Piece| match &there {
+            Some(there) => tile_of(piece).is_some_and(|tile| there.contains(&tile)),
+            None => true,
+        };
+        let mapped_bytes = manifest.pieces().filter(counts).map(|piece| piece.figures.bytes).sum();
+        let id = storage.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let report = StateReport { mapped_bytes, ..StateReport::of(&id, manifest) };
+        Ok(SavedPartials { storage, identity, takings, files, report })
+    }
+
+    pub(crate) fn read(
+        &self,
+        taking: &Taking,
+        chunks: &Arc<ChunkPool>,
+        block_bytes: usize,
+    ) -> Result<SnapshotReader> {
+        let Taking { snapshot, .. } = taking;
+        SnapshotReader::open(&*self.storage, snapshot, self.identity, chunks, block_bytes)
+    }
+}
