@@ -93,6 +93,8 @@ impl Job for Grep {
     type Key = [u8];
     type Combine = Sum<u64>;
 
+    const LARGEST_FIRST: bool = true;
+
     fn sees(&self) -> Sees {
         match self.count {
             Counted::Matches | Counted::Lines => Sees::Paths,

@@ -113,6 +113,8 @@ impl Job for StringMatch {
     type Key = [u8];
     type Combine = Sum<u64>;
 
+    const LARGEST_FIRST: bool = true;
+
     fn sees(&self) -> Sees {
         Sees::Records
     }

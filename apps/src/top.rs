@@ -28,6 +28,8 @@ impl Job for FieldCounts {
     type Key = [u8];
     type Combine = Count;
 
+    const LARGEST_FIRST: bool = true;
+
     fn sees(&self) -> Sees {
         Sees::Records
     }

@@ -65,6 +65,8 @@ impl Job for WordCount {
     type Key = [u8];
     type Combine = Count;
 
+    const LARGEST_FIRST: bool = true;
+
     fn sees(&self) -> Sees {
         Sees::Records
     }

@@ -19,6 +19,8 @@ impl Job for Words {
     type Key = [u8];
     type Combine = Sum<u64>;
 
+    const LARGEST_FIRST: bool = true;
+
     fn cut(&self) -> Cut {
         Cut::around(WordClass::Whitespace)
     }

@@ -173,7 +173,10 @@ fn head<J: Job>(format: Format, shown: &Shown<'_, J>, text: &mut Vec<u8>) {
                 line += &format!(", {} of the input", percent(shown.part().unwrap_or(1.0)));
             }
             let (seen, seconds) = (size::show(shown.bytes), shown.elapsed.as_secs_f64());
-            line += &format!(", {seen}, {seconds:.1} s, {} keys", shown.keys);
+            line += &format!(", {seen}, {seconds:.1} s");
+            if let Some(keys) = shown.keys {
+                line += &format!(", {keys} keys");
+            }
             for (count, since) in stable {
                 line += &format!(", top {count} since {}", of(since));
             }

@@ -45,6 +45,12 @@ pub trait Job: Sync {
     /// [`Collect`](crate::Collect) or a [`Group`](crate::Group).
     type Combine: Aggregate;
 
+    /// That [`compare`](Job::compare) is as by default, so that what ranks higher comes first: a job that
+    /// says so may have shows of its top N made of the largest values alone, which costs less
+    /// ([`Show`](crate::Show)), if its combine has a [`SHARE`](crate::Combine::SHARE). It changes no answer. Default:
+    /// not said.
+    const LARGEST_FIRST: bool = false;
+
     /// Where the input may be cut, so that every record lies whole in one split. Default: behind
     /// each newline.
     fn cut(&self) -> Cut {

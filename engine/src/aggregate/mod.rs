@@ -17,7 +17,7 @@ pub use fixed::{ByteArray, Fixed};
 pub use group::{Group, Reduce};
 pub use list::{List, Values};
 
-use crate::combine::{Combine, Inverse};
+use crate::combine::{Combine, Inverse, Share};
 use crate::memory::ValueStore;
 use std::cmp::Ordering;
 
@@ -50,6 +50,10 @@ pub trait Aggregate: Sized + 'static {
     #[doc(hidden)]
     const INVERSE: Option<Inverse<Self::Accumulator>> = None;
 
+    /// See [`Combine::SHARE`].
+    #[doc(hidden)]
+    const SHARE: Option<Share<Self::Accumulator>> = None;
+
     #[doc(hidden)]
     fn hold(value: Self::Value<'_>) -> Self::Held;
     /// Bytes that `held` borrows.
@@ -73,6 +77,11 @@ pub trait Aggregate: Sized + 'static {
     /// Makes the answer of a key that is complete.
     #[doc(hidden)]
     fn reduce(key: &[u8], accumulator: &Self::Accumulator) -> Self::Reduced;
+    /// The accumulator of an answer, if it is one.
+    #[doc(hidden)]
+    fn unreduced(_: &Self::Reduced) -> Option<Self::Accumulator> {
+        None
+    }
     /// The answer for the key.
     #[doc(hidden)]
     fn finish(reduced: &Self::Reduced) -> Self::Output<'_>;
@@ -113,6 +122,7 @@ impl<C: Combine> Aggregate for C {
     const KEEPS_VALUES: bool = false;
     const REDUCES: bool = false;
     const INVERSE: Option<Inverse<C::Accumulator>> = C::INVERSE;
+    const SHARE: Option<Share<C::Accumulator>> = C::SHARE;
 
     #[inline(always)]
     fn hold(value: C::Value) -> C::Value {
@@ -152,6 +162,11 @@ impl<C: Combine> Aggregate for C {
     #[inline(always)]
     fn reduce(_: &[u8], accumulator: &C::Accumulator) -> C::Accumulator {
         *accumulator
+    }
+
+    #[inline(always)]
+    fn unreduced(reduced: &C::Accumulator) -> Option<C::Accumulator> {
+        Some(*reduced)
     }
 
     #[inline(always)]

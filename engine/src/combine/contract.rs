@@ -1,7 +1,7 @@
 //! Contract: the test that every combiner must pass, those of users included. It stands on the trait
 //! alone, so it takes any combiner and any values.
 
-use super::{Combine, Inverse};
+use super::{Combine, Inverse, Share};
 use std::cmp::Ordering;
 
 /// Checks the contract of [`Combine`] on some values: they are split over accumulators and merged in
@@ -29,6 +29,31 @@ pub(crate) fn obey_contract<C: Combine>(values: &[C::Value], seed: u64) {
     if let Some(inverse) = C::INVERSE {
         check_inverse::<C>(&inverse, values, &mut random);
     }
+    if let Some(share) = C::SHARE {
+        check_share::<C>(&share, values, &mut random);
+    }
+}
+
+/// Divides the values into parts.
+fn check_share<C: Combine>(
+    share: &Share<C::Accumulator>,
+    values: &[C::Value],
+    random: &mut Random,
+) {
+    let size = random.below(values.len()) + 1;
+    let parts: Vec<C::Accumulator> =
+        values.chunks(size).map(|part| nest::<C>(part, random)).collect();
+    let mut whole = C::identity();
+    let mut most = C::identity();
+    for part in &parts {
+        C::merge(&mut whole, part);
+        most = (share.most)(&most, part);
+    }
+    assert!(C::rank(&most, &whole).is_eq(), "parts come to more than the most");
+    assert!(parts.iter().all(|part| C::rank(part, &whole).is_le()), "a part ranks higher");
+    let least = (share.of)(&whole, parts.len().max(1) as u64);
+    let is_there = |part: &C::Accumulator| C::rank(part, &least).is_ge();
+    assert!(parts.is_empty() || parts.iter().any(is_there), "no part has its share");
 }
 
 /// Takes some of the values out again.
@@ -97,6 +122,7 @@ struct Random(u64);
 
 impl Random {
     fn below(&mut self, bound: usize) -> usize {
+        let bound = bound.max(1);
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

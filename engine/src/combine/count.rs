@@ -1,6 +1,6 @@
 //! Count: how often a key was emitted.
 
-use super::{Combine, Inverse, Sum};
+use super::{Combine, Inverse, Share, Sum};
 use std::cmp::Ordering;
 
 /// How often a key was emitted; the emitted value is `()`. It is the sum of ones, but says so.
@@ -20,6 +20,8 @@ impl Combine for Count {
     /// Counts that are taken out are negative, in two's complement.
     const INVERSE: Option<Inverse<u64>> =
         Some(Inverse { of: |count| count.wrapping_neg(), is_nothing: |count| *count == 0 });
+
+    const SHARE: Option<Share<u64>> = Sum::<u64>::SHARE;
 
     #[inline]
     fn identity() -> u64 {

@@ -41,6 +41,11 @@ pub trait Combine: Sized + 'static {
     /// again all that is left. Default: `None`.
     const INVERSE: Option<Inverse<Self::Accumulator>> = None;
 
+    /// How high one of the parts of a whole ranks at least, for combines of which the whole ranks no lower
+    /// than any part. The top of many partials can then be found by the top of each
+    /// ([`Job::LARGEST_FIRST`](crate::Job::LARGEST_FIRST)). Default: `None`.
+    const SHARE: Option<Share<Self::Accumulator>> = None;
+
     /// The accumulator that has seen nothing.
     fn identity() -> Self::Accumulator;
     /// Takes one emitted value in.
@@ -70,6 +75,20 @@ pub struct Inverse<A> {
     pub of: fn(&A) -> A,
     /// Whether as much was taken out as was put in, so that the key is gone.
     pub is_nothing: fn(&A) -> bool,
+}
+
+/// How a whole divides into parts: [`Combine::SHARE`].
+///
+/// # Contract
+/// What is merged into an accumulator never lowers its rank, nor does what ranks higher raise it less. If
+/// `parts` accumulators come to one that ranks as high as `whole`, one of them ranks at least as high as
+/// `of(whole, parts)`.
+#[derive(Debug)]
+pub struct Share<A> {
+    /// Of a whole and a number of parts, at least 1.
+    pub of: fn(&A, u64) -> A,
+    /// What two parts come to at most: merged, unless that is out of range, where it is the greatest there is.
+    pub most: fn(&A, &A) -> A,
 }
 
 /// Takes a fixed-size piece off the front of a byte form.

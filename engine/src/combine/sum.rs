@@ -1,6 +1,6 @@
 //! Sum: the sum of a key's values. Integers never wrap; floats do not depend on order.
 
-use super::{Binned, Combine, take};
+use super::{Binned, Combine, Share, take};
 use std::cmp::Ordering;
 use std::marker::PhantomData;
 
@@ -21,6 +21,9 @@ impl Combine for Sum<u64> {
     type Value = u64;
     type Accumulator = u64;
     type Output = u64;
+
+    const SHARE: Option<Share<u64>> =
+        Some(Share { of: |sum, parts| sum / parts, most: |a, b| a.saturating_add(*b) });
 
     #[inline]
     fn identity() -> u64 {

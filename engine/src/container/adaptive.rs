@@ -15,7 +15,7 @@ use crate::error::{MemoryError, Result};
 use crate::job::{Emit, Job};
 use crate::key::Key;
 use crate::memory::ChunkPool;
-use crate::partial::{Outlet, Partial};
+use crate::partial::{Outlet, PairRef, Partial};
 use crate::sizing::TableLimits;
 use crate::split::Split;
 use std::ptr::NonNull;
@@ -228,6 +228,18 @@ impl<C: Aggregate> Batched<C> for Choosing<C> {
     fn held(&self) -> u64 {
         self.tables.held()
     }
+
+    fn each(
+        &self,
+        wants: impl Fn(&C::Accumulator) -> bool,
+        see: impl FnMut(PairRef<'_, C::Accumulator>),
+    ) -> bool {
+        self.lists.is_empty() && self.tables.each(wants, see)
+    }
+
+    fn get(&self, key: &[u8]) -> Option<&C::Accumulator> {
+        self.tables.get(key)
+    }
 }
 
 /// A worker's array, or else its tables and lists.
@@ -295,6 +307,24 @@ impl<'p, J: Job> Inlet<'p, J> for AdaptiveEmitter<'p, J> {
 
     fn held(&self) -> u64 {
         self.batched.held()
+    }
+
+    fn each(
+        &self,
+        wants: impl Fn(&<J::Combine as Aggregate>::Accumulator) -> bool,
+        see: impl FnMut(PairRef<'_, <J::Combine as Aggregate>::Accumulator>),
+    ) -> bool {
+        match &self.array {
+            Some(array) => array.each(wants, see),
+            None => self.batched.each(wants, see),
+        }
+    }
+
+    fn get(&self, key: &[u8]) -> Option<&<J::Combine as Aggregate>::Accumulator> {
+        match &self.array {
+            Some(array) => array.get(key),
+            None => self.batched.get(key),
+        }
     }
 }
 

@@ -45,6 +45,10 @@ struct Gathered<K, V> {
 }
 
 impl<K: SlotKey, V: Copy> Gathered<K, V> {
+    fn is_empty(&self) -> bool {
+        self.lists.iter().all(Vec::is_empty)
+    }
+
     fn put<C: Aggregate<Accumulator = V>>(
         &mut self,
         batch: &[Hashed<K, C::Held>],
@@ -85,6 +89,13 @@ impl<K: SlotKey, V: Copy> Gathered<K, V> {
         }
         outlet.keep_values(&mut self.store);
         Ok(())
+    }
+}
+
+impl<C: Aggregate> Appender<C> {
+    /// Whether it holds nothing.
+    pub(super) fn is_empty(&self) -> bool {
+        self.short.is_empty() && self.medium.is_empty()
     }
 }
 

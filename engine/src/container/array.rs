@@ -10,7 +10,7 @@ use crate::error::{Error, MemoryError, Result};
 use crate::job::{Emit, Job};
 use crate::key::Key;
 use crate::memory::{BlockPool, ValueStore};
-use crate::partial::{Outlet, Partial};
+use crate::partial::{Outlet, PairRef, Partial};
 use crate::split::Split;
 use crate::timeline;
 use std::ptr::NonNull;
@@ -146,6 +146,26 @@ impl<'p, J: Job> Inlet<'p, J> for ArrayEmitter<'p, J> {
 
     fn redirect(&mut self, partial: &'p Partial<Accumulator<J>>) {
         self.outlet = self.outlet.to(partial);
+    }
+
+    fn each(
+        &self,
+        wants: impl Fn(&Accumulator<J>) -> bool,
+        mut see: impl FnMut(PairRef<'_, Accumulator<J>>),
+    ) -> bool {
+        for (place, number) in self.places.iter().zip(self.range.first..=u64::MAX) {
+            if place.is_used && wants(&place.value) {
+                let (bytes, len) = J::Key::bytes_of(number);
+                see(PairRef { key: &bytes[..len], value: &place.value });
+            }
+        }
+        true
+    }
+
+    fn get(&self, key: &[u8]) -> Option<&Accumulator<J>> {
+        let number = J::Key::number(J::Key::view(key))?;
+        let place = self.places.get(usize::try_from(self.range.place_of(number)?).ok()?)?;
+        place.is_used.then_some(&place.value)
     }
 
     fn emitted(&self) -> u64 {

@@ -12,7 +12,7 @@ use crate::aggregate::Aggregate;
 use crate::error::{MemoryError, Result};
 use crate::job::{Emit, Job};
 use crate::key::{Key, KeyForm};
-use crate::partial::{Outlet, Partial};
+use crate::partial::{Outlet, PairRef, Partial};
 use crate::split::Split;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -238,6 +238,18 @@ impl<'p, J: Job, B: Batched<J::Combine>> Inlet<'p, J> for BatchEmitter<'p, J, B>
 
     fn held(&self) -> u64 {
         self.container.held()
+    }
+
+    fn each(
+        &self,
+        wants: impl Fn(&Accumulator<J>) -> bool,
+        see: impl FnMut(PairRef<'_, Accumulator<J>>),
+    ) -> bool {
+        self.container.each(wants, see)
+    }
+
+    fn get(&self, key: &[u8]) -> Option<&Accumulator<J>> {
+        self.container.get(key)
     }
 }
 

@@ -2,14 +2,15 @@
 //! room, and keeps its size when it is handed over.
 
 use super::class::ClassTable;
-use super::slot::{Entry, LongKey, MediumKey, ShortKey, SlotKey};
+use super::slot::{Entry, LONG_KEY_BYTES, LongKey, MediumKey, ShortKey, SlotKey, hash_bytes};
 use super::table::Hint;
 use super::{Ahead, Batched, HandedOver, Hashed, named};
 use crate::aggregate::Aggregate;
 use crate::error::MemoryError;
 use crate::memory::{ByteArena, ChunkPool};
-use crate::partial::Outlet;
+use crate::partial::{Outlet, PairRef};
 use crate::sizing::TableLimits;
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 /// Open hash tables, one for each size class of keys (up to 15 bytes, up to 31, longer). A pair costs
@@ -116,6 +117,28 @@ impl<C: Aggregate> Batched<C> for HashTables<C> {
 
     fn handed_over(&self) -> HandedOver {
         self.handed_over
+    }
+
+    fn each(
+        &self,
+        wants: impl Fn(&C::Accumulator) -> bool,
+        mut see: impl FnMut(PairRef<'_, C::Accumulator>),
+    ) -> bool {
+        self.short.table.each(&wants, &mut see);
+        self.medium.table.each(&wants, &mut see);
+        self.long.table.each(&wants, &mut see);
+        true
+    }
+
+    fn get(&self, key: &[u8]) -> Option<&C::Accumulator> {
+        if key.len() <= ShortKey::MOST {
+            self.short.table.get(&ShortKey::new(key))
+        } else if key.len() < LONG_KEY_BYTES {
+            self.medium.table.get(&MediumKey::new(key))
+        } else {
+            let key = LongKey::new(hash_bytes(key), NonNull::from(key).cast(), key.len());
+            self.long.table.get(&key)
+        }
     }
 
     fn held(&self) -> u64 {

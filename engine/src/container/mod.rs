@@ -36,7 +36,7 @@ use crate::aggregate::Aggregate;
 use crate::error::{MemoryError, Result};
 use crate::job::{Emit, Job};
 use crate::memory::ChunkPool;
-use crate::partial::{Outlet, Partial};
+use crate::partial::{Outlet, PairRef, Partial};
 use crate::sizing::TableLimits;
 use crate::split::Split;
 use std::ops::AddAssign;
@@ -163,6 +163,23 @@ pub(crate) trait Inlet<'p, J: Job>: Sized + Send {
     fn held(&self) -> u64 {
         0
     }
+
+    /// Shows the pairs in the container that `wants` says; each key comes once, whole. Returns whether it can:
+    /// not if keys may be there several times.
+    fn each(
+        &self,
+        wants: impl Fn(&<J::Combine as Aggregate>::Accumulator) -> bool,
+        see: impl FnMut(PairRef<'_, <J::Combine as Aggregate>::Accumulator>),
+    ) -> bool {
+        let _ = (wants, see);
+        false
+    }
+
+    /// The accumulator of a key by its bytes, if it is in the container and that can be told.
+    fn get(&self, key: &[u8]) -> Option<&<J::Combine as Aggregate>::Accumulator> {
+        let _ = key;
+        None
+    }
 }
 
 /// A container that takes its pairs in batches.
@@ -211,6 +228,22 @@ pub(crate) trait Batched<C: Aggregate>: Sized {
     /// Distinct keys in the container now; 0 where that would have to be counted.
     fn held(&self) -> u64 {
         0
+    }
+
+    /// As [`Inlet::each`].
+    fn each(
+        &self,
+        wants: impl Fn(&C::Accumulator) -> bool,
+        see: impl FnMut(PairRef<'_, C::Accumulator>),
+    ) -> bool {
+        let _ = (wants, see);
+        false
+    }
+
+    /// As [`Inlet::get`].
+    fn get(&self, key: &[u8]) -> Option<&C::Accumulator> {
+        let _ = key;
+        None
     }
 }
 

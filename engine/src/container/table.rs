@@ -7,6 +7,7 @@
 use super::slot::{Entry, SlotKey};
 use crate::error::MemoryError;
 use crate::memory::{Access, Block, BlockPool, prefetch};
+use crate::partial::PairRef;
 use std::hint::select_unpredictable;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -15,6 +16,9 @@ use std::sync::Arc;
 
 /// A table is full at this many eighths of its slots.
 const FULL_EIGHTHS: usize = 5;
+
+/// Slots that are looked at together, at most the fewest there are.
+const BLOCK: usize = 64;
 
 /// log2 of the fewest slots.
 const LEAST_BITS: u32 = 6;
@@ -208,27 +212,60 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
 
     /// Shows every entry, in about the order of their hashes, and leaves the table empty. An error of
     /// `see` ends it early; the table is of no use then.
-    ///
-    /// Which slots are occupied is as good as random, so it decides no branch: a block's occupied
-    /// slots are listed first. They are vacated while they are in the cache.
+    /// Slots are vacated while they are in the cache.
     pub(crate) fn drain<E>(
         &mut self,
         mut see: impl FnMut(&Entry<K, V>) -> Result<(), E>,
     ) -> Result<(), E> {
-        const BLOCK: usize = 64;
         let mut occupied = [0; BLOCK];
         for first in (0..=self.mask).step_by(BLOCK) {
-            let mut count = 0;
-            for index in first..first + BLOCK {
-                occupied[count % BLOCK] = index;
-                count += usize::from(!self.key(index).is_vacant());
-            }
-            occupied[..count].iter().try_for_each(|&index| see(self.entry(index)))?;
+            self.occupied(first, &mut occupied)
+                .iter()
+                .try_for_each(|&index| see(self.entry(index)))?;
             // SAFETY: a table has at least BLOCK slots, a power of two of them; borrowed alone.
             unsafe { self.slot(first).write_bytes(0, BLOCK) };
         }
         self.len = 0;
         Ok(())
+    }
+
+    /// The accumulator of a key, if it is there.
+    pub(crate) fn get(&self, key: &K) -> Option<&V> {
+        let mut index = self.home(key.hash());
+        loop {
+            let slot = self.key(index);
+            if slot.is_vacant() {
+                return None;
+            }
+            if slot.same(key) {
+                return Some(&self.entry(index).value);
+            }
+            index = (index + 1) & self.mask;
+        }
+    }
+
+    /// Shows the entries whose values are wanted, in about the order of their hashes.
+    pub(crate) fn each(&self, wants: impl Fn(&V) -> bool, mut see: impl FnMut(PairRef<'_, V>)) {
+        let mut occupied = [0; BLOCK];
+        for first in (0..=self.mask).step_by(BLOCK) {
+            for &index in self.occupied(first, &mut occupied) {
+                let entry = self.entry(index);
+                if wants(&entry.value) {
+                    see(PairRef::of(entry));
+                }
+            }
+        }
+    }
+
+    /// The occupied slots of a block. Which they are is as good as random, so it decides no branch.
+    #[inline]
+    fn occupied<'o>(&self, first: usize, occupied: &'o mut [usize; BLOCK]) -> &'o [usize] {
+        let mut count = 0;
+        for index in first..first + BLOCK {
+            occupied[count % BLOCK] = index;
+            count += usize::from(!self.key(index).is_vacant());
+        }
+        &occupied[..count]
     }
 
     /// As `drain`, in the order of hash, then key: the same however the table was filled.

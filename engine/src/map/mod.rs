@@ -346,6 +346,8 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
         });
         if leaves {
             self.step(index, u64::MAX, workers, Worker::hand_over);
+        } else if self.epochs.is_some_and(|epochs| epochs.asks(index)) && step == Step::Idle {
+            self.step(index, u64::MAX, workers, Worker::give_sample);
         }
         step
     }

@@ -25,6 +25,9 @@ use std::time::{Duration, Instant};
 /// Partitions are looked at after so many pairs: a small part of what they hold before folding pays.
 const PAIRS_PER_LOOK: u64 = 16 << 10;
 
+/// Where more pairs than this rank high, samples do not pay.
+const SAMPLE_MOST: usize = 64 << 10;
+
 /// Records of one file that lie in a buffer.
 struct Part<'a> {
     records: Range<usize>,
@@ -57,6 +60,8 @@ struct Mapper<'r, J: Job, K: Kind> {
     restored: u64,
     /// Its place in the epochs, if shows are made.
     seat: Option<Seat<'r, <J::Combine as Aggregate>::Accumulator>>,
+    /// Pairs handed over when it took that place.
+    handed_over_before: u64,
     /// Pairs handed over when partitions were last looked at.
     handed_over_seen: u64,
     upkeep: Upkeep<J::Combine>,
@@ -87,6 +92,7 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
             bad: stage.bad.alike(),
             restored: 0,
             seat: stage.epochs.map(|epochs| Seat::new(epochs, index)),
+            handed_over_before: 0,
             handed_over_seen: 0,
             upkeep: Upkeep::new(stage.chunks),
             compress,
@@ -209,6 +215,12 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
         self.mapper.hand_over()
     }
 
+    /// Gives a show the sample that it asks for.
+    pub(super) fn give_sample(&mut self) -> Result<()> {
+        self.mapper.give_sample();
+        Ok(())
+    }
+
     /// Hands over, at the end of the stage.
     pub(super) fn end(&mut self) -> Result<()> {
         self.hand_over()?;
@@ -285,7 +297,40 @@ impl<'r, J: Job, K: Kind> Mapper<'r, J, K> {
         if seat.mapped(bytes, splits) {
             self.stage.pool.wake();
         }
-        if seat.is_called_out() { self.hand_over() } else { Ok(()) }
+        if seat.is_called_out() {
+            return self.hand_over();
+        }
+        self.give_sample();
+        Ok(())
+    }
+
+    /// Gives a sample of what it holds, if a show asks for one.
+    fn give_sample(&mut self) {
+        let Some(seat) = self.seat.as_ref().filter(|seat| seat.is_asked()) else { return };
+        let Some((least, base)) = seat.asked::<J::Combine>() else {
+            return seat.give(None, Vec::new(), false);
+        };
+        let _combining = timeline::begin(timeline::Kind::Combine);
+        let reduced = |value: &_| J::Combine::reduce(&[], value);
+        let bar = reduced(&least);
+        let mut pairs = Vec::new();
+        let holds_all = self.emitter.handed_over().pairs == self.handed_over_before;
+        let is_whole = holds_all
+            && self.emitter.each(
+                |value| J::Combine::rank(&reduced(value), &bar).is_ge(),
+                |pair| {
+                    if pairs.len() < SAMPLE_MOST {
+                        pairs.push((pair.key.into(), *pair.value));
+                    }
+                },
+            );
+        let is_whole = is_whole && pairs.len() < SAMPLE_MOST;
+        for (key, _) in &base.pairs {
+            let value = self.emitter.get(key).filter(|_| is_whole);
+            let lower = value.filter(|value| J::Combine::rank(&reduced(value), &bar).is_lt());
+            pairs.extend(lower.map(|value| (key.clone(), *value)));
+        }
+        seat.give(Some(least), pairs, is_whole);
     }
 
     /// Before a split is mapped: enters its epoch, if shows are made.
@@ -297,6 +342,7 @@ impl<'r, J: Job, K: Kind> Mapper<'r, J, K> {
             && let Some(partial) = seat.enter((part, split))
         {
             self.emitter.redirect(partial);
+            self.handed_over_before = self.emitter.handed_over().pairs;
         }
         Ok(())
     }

@@ -10,6 +10,7 @@
 //! Partials are few and used in turn. Where closed epochs are taken so slowly that none is left, no
 //! epoch is begun: the last one goes on, and a show is left out.
 
+use super::sample::{Asked, Sample};
 use super::{Every, Show};
 use crate::job::Job;
 use crate::partial::Partial;
@@ -43,11 +44,15 @@ pub(crate) struct Epochs<'r, V: Copy> {
     seats: Vec<AtomicU64>,
     /// In the order of the input: where epochs end.
     borders: Option<Vec<Border>>,
+    /// The number of the last round of samples, and for each worker the last one that it has given its part
+    /// of, or had none in.
+    round: AtomicU64,
+    given: Vec<AtomicU64>,
     /// Pairs that the run's own partial holds, and bytes that it stands for although nobody mapped them
     /// in this run.
     pub(super) kept_pairs: AtomicU64,
     pub(super) restored_bytes: AtomicU64,
-    state: Mutex<State>,
+    state: Mutex<State<V>>,
     changed: Condvar,
 }
 
@@ -62,7 +67,7 @@ struct Border {
     splits: u64,
 }
 
-struct State {
+struct State<V> {
     epochs: VecDeque<Epoch>,
     /// Number of the first of them.
     first: u64,
@@ -74,6 +79,11 @@ struct State {
     begun_bytes: u64,
     /// Whether maps have ended, and well.
     ended: Option<bool>,
+    /// If the next show may be made of samples.
+    asked: Option<Asked<V>>,
+    /// Those of the round that is being made, and how many are missing.
+    samples: Vec<Sample<V>>,
+    missing: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -84,12 +94,12 @@ struct Epoch {
     /// The first split behind it, and its splits that are still to be mapped, in the order of the input.
     end: Spot,
     left: u64,
-    /// The worker that left it last.
-    last: usize,
+    /// The worker that left it last, if any did.
+    last: Option<usize>,
 }
 
 impl Epoch {
-    const NEW: Epoch = Epoch { present: 0, bytes: 0, end: (usize::MAX, 0), left: 0, last: 0 };
+    const NEW: Epoch = Epoch { present: 0, bytes: 0, end: (usize::MAX, 0), left: 0, last: None };
 }
 
 /// A worker's place in an epoch.
@@ -112,9 +122,10 @@ pub(super) struct Closed {
 }
 
 /// What happened.
-#[derive(Debug, PartialEq)]
-pub(super) enum Event {
+pub(super) enum Event<V> {
     Closed(Closed),
+    /// All workers have given what they were asked for.
+    Sampled(Vec<Sample<V>>),
     /// The time has come that was waited for.
     Time,
     /// All epochs were taken and none will be any more: maps have ended, well or not.
@@ -150,6 +161,8 @@ impl<'r, V: Copy> Epochs<'r, V> {
             all_bytes,
             seats: (0..workers).map(|_| AtomicU64::new(NOWHERE)).collect(),
             borders,
+            round: AtomicU64::new(0),
+            given: (0..workers).map(|_| AtomicU64::new(0)).collect(),
             kept_pairs: AtomicU64::new(0),
             restored_bytes: AtomicU64::new(0),
             state: Mutex::new(State {
@@ -159,6 +172,9 @@ impl<'r, V: Copy> Epochs<'r, V> {
                 taking: false,
                 begun_bytes: 0,
                 ended: None,
+                asked: None,
+                samples: Vec::new(),
+                missing: 0,
             }),
             changed: Condvar::new(),
         }
@@ -191,6 +207,38 @@ impl<'r, V: Copy> Epochs<'r, V> {
         self.seats[worker].load(Ordering::Relaxed) != NOWHERE
     }
 
+    /// Whether a worker is to give a sample of what it holds.
+    pub(crate) fn asks(&self, worker: usize) -> bool {
+        let round = self.round.load(Ordering::Relaxed);
+        self.given[worker].load(Ordering::Relaxed) < round && self.has(worker)
+    }
+
+    /// What samples are to have, and the bytes that were seen since the run began.
+    pub(super) fn asked(&self) -> (Option<Asked<V>>, u64) {
+        (self.lock().asked.clone(), self.seen_bytes.load(Ordering::Relaxed))
+    }
+
+    /// A worker gives what it was asked for.
+    pub(super) fn give(&self, worker: usize, sample: Sample<V>) {
+        let mut state = self.lock();
+        self.take_sample(&mut state, worker, sample);
+        drop(state);
+        self.changed.notify_one();
+    }
+
+    fn take_sample(&self, state: &mut State<V>, worker: usize, sample: Sample<V>) {
+        let round = self.round.load(Ordering::Relaxed);
+        if self.given[worker].swap(round, Ordering::Relaxed) < round {
+            state.samples.push(sample);
+            state.missing -= 1;
+        }
+    }
+
+    /// The next shows may be made of samples, or may not.
+    pub(super) fn ask(&self, asked: Option<Asked<V>>) {
+        self.lock().asked = asked;
+    }
+
     /// A worker is about to map splits from one on.
     pub(super) fn enter(&self, worker: usize, spot: Spot) -> Place {
         let mut state = self.lock();
@@ -203,6 +251,8 @@ impl<'r, V: Copy> Epochs<'r, V> {
         let end = epoch.end;
         let epoch = state.first + at as u64;
         self.seats[worker].store(epoch, Ordering::Relaxed);
+        // It holds nothing of what a round that has begun is of.
+        self.given[worker].store(self.round.load(Ordering::Relaxed), Ordering::Relaxed);
         if self.borders.is_some() {
             self.call_out(&state);
         }
@@ -212,12 +262,13 @@ impl<'r, V: Copy> Epochs<'r, V> {
     /// A worker has handed over all that it held of an epoch, of which it has mapped so many bytes.
     pub(super) fn leave(&self, worker: usize, epoch: u64, bytes: u64) {
         let mut state = self.lock();
+        self.take_sample(&mut state, worker, Sample::NOTHING);
         self.seats[worker].store(NOWHERE, Ordering::Relaxed);
         let at = (epoch - state.first) as usize;
         let left = &mut state.epochs[at];
         left.present -= 1;
         left.bytes += bytes;
-        left.last = worker;
+        left.last = Some(worker);
         drop(state);
         self.changed.notify_one();
     }
@@ -240,18 +291,52 @@ impl<'r, V: Copy> Epochs<'r, V> {
         let mut state = self.lock();
         let is_due = self.step_bytes.is_none() || seen >= self.due_bytes.load(Ordering::Relaxed);
         let is_new = seen > state.begun_bytes && seen < self.all_bytes;
-        if !is_due || !is_new || state.epochs.len() > 1 || state.ended.is_some() {
+        if !is_due || !is_new || !state.is_ready() {
             return false;
         }
         state.begun_bytes = seen;
-        state.epochs.push_back(Epoch::NEW);
-        self.now.store(state.first + 1, Ordering::Relaxed);
+        if !self.begin_round(&mut state) {
+            self.begin_epoch(&mut state);
+        }
         if let Some(step) = self.step_bytes {
             self.due_bytes.store((seen / step + 1).saturating_mul(step), Ordering::Relaxed);
         }
         drop(state);
         self.changed.notify_one();
         true
+    }
+
+    fn begin_epoch(&self, state: &mut State<V>) {
+        state.epochs.push_back(Epoch::NEW);
+        self.now.store(state.first + 1, Ordering::Relaxed);
+    }
+
+    /// Begins the next epoch, although no show is due; says whether workers that wait are to be woken.
+    pub(super) fn close(&self) -> bool {
+        let mut state = self.lock();
+        let is_ready = state.is_ready();
+        if is_ready {
+            self.begin_epoch(&mut state);
+        }
+        is_ready
+    }
+
+    /// Begins a round of samples, if that is of use: not where pairs of the epoch were handed over.
+    fn begin_round(&self, state: &mut State<V>) -> bool {
+        let is_held = state.epochs.back().is_some_and(|epoch| epoch.last.is_none());
+        if state.asked.is_none() || !is_held {
+            return false;
+        }
+        let round = self.round.load(Ordering::Relaxed) + 1;
+        for (worker, given) in self.given.iter().enumerate() {
+            if self.has(worker) {
+                state.missing += 1;
+            } else {
+                given.store(round, Ordering::Relaxed);
+            }
+        }
+        self.round.store(round, Ordering::Relaxed);
+        state.missing > 0
     }
 
     /// The time for a show has come; says whether workers that wait are to be woken.
@@ -261,7 +346,7 @@ impl<'r, V: Copy> Epochs<'r, V> {
 
     /// Says which epochs are to be left, in the order of the input: those before the first that lacks
     /// splits. Says whether they are more than before.
-    fn call_out(&self, state: &State) -> bool {
+    fn call_out(&self, state: &State<V>) -> bool {
         let complete = state.epochs.iter().take_while(|epoch| epoch.left == 0).count();
         let now = state.first + complete as u64;
         let before = self.now.swap(now, Ordering::Relaxed);
@@ -279,12 +364,15 @@ impl<'r, V: Copy> Epochs<'r, V> {
 
     /// Waits for what comes next, at most until a deadline. What is closed comes in order; its partial is
     /// the caller's until [`taken`](Epochs::taken).
-    pub(super) fn next(&self, deadline: Option<Instant>) -> Event {
+    pub(super) fn next(&self, deadline: Option<Instant>) -> Event<V> {
         let mut state = self.lock();
         loop {
             let ended = state.ended;
             if ended == Some(false) {
                 return Event::End { well: false };
+            }
+            if state.missing == 0 && !state.samples.is_empty() {
+                return Event::Sampled(std::mem::take(&mut state.samples));
             }
             if let Some(epoch) = state.epochs.front().copied() {
                 let number = state.first;
@@ -298,7 +386,12 @@ impl<'r, V: Copy> Epochs<'r, V> {
                         None => state.epochs.is_empty(),
                     };
                     let Epoch { bytes, last, .. } = epoch;
-                    return Event::Closed(Closed { number, bytes, by: last, is_last });
+                    return Event::Closed(Closed {
+                        number,
+                        bytes,
+                        by: last.unwrap_or_default(),
+                        is_last,
+                    });
                 }
             } else if ended.is_some() {
                 return Event::End { well: true };
@@ -320,12 +413,18 @@ impl<'r, V: Copy> Epochs<'r, V> {
         self.lock().taking = false;
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, State<V>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl<V> State<V> {
+    /// Whether there is room for the next epoch, or the next round.
+    fn is_ready(&self) -> bool {
+        let is_sampled = self.missing == 0 && self.samples.is_empty();
+        self.epochs.len() <= 1 && is_sampled && self.ended.is_none()
+    }
+
     /// The epoch of a split, in the order of the input; those up to it are begun.
     fn find(&mut self, spot: Spot, borders: &[Border]) -> usize {
         loop {

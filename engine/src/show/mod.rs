@@ -20,6 +20,11 @@
 //! show's thread a fold of those tables with the distinct pairs so far, and a pass over these; only the
 //! top N, if no more are wanted, are sorted.
 //!
+//! Where only the top N is wanted and the job and its combine say that they can
+//! ([`Job::LARGEST_FIRST`], [`Combine::SHARE`](crate::Combine::SHARE)), most shows are made of samples
+//! (`sample.rs`): workers keep what they hold, and give only what of it may come first. Then a show costs each
+//! worker one pass over its table.
+//!
 //! # In the order of the input
 //! Tiles end in any order, but a show in order is of a prefix of the input (the online bitmap). Splits
 //! are then handed out ascending, to all groups from one queue, and epochs end where tiles do. An epoch
@@ -29,6 +34,7 @@
 
 mod epochs;
 mod estimates;
+mod sample;
 mod seat;
 mod shown;
 mod stability;

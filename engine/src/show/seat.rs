@@ -2,7 +2,10 @@
 
 use super::Epochs;
 use super::epochs::{Place, Spot};
+use super::sample::{self, Asked, Base, Sample};
+use crate::aggregate::Aggregate;
 use crate::partial::Partial;
+use std::sync::Arc;
 
 /// What a worker keeps of the epochs of its run.
 pub(crate) struct Seat<'r, V: Copy> {
@@ -41,6 +44,23 @@ impl<'r, V: Copy> Seat<'r, V> {
     /// Whether the epoch is to be left now.
     pub(crate) fn is_called_out(&self) -> bool {
         self.epochs.calls_out(self.worker)
+    }
+
+    /// Whether a sample of what is held is asked for.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.epochs.asks(self.worker)
+    }
+
+    /// What the pairs of a sample rank at least, and which others are wanted.
+    pub(crate) fn asked<C: Aggregate<Accumulator = V>>(&self) -> Option<(V, Arc<Base<V>>)> {
+        let (asked, all) = self.epochs.asked();
+        let Asked { nth, base } = asked?;
+        Some((sample::least::<C>(&nth, self.bytes, all)?, base))
+    }
+
+    /// Gives the pairs from `least` on, all of them if it `is_whole`.
+    pub(crate) fn give(&self, least: Option<V>, pairs: Vec<(Box<[u8]>, V)>, is_whole: bool) {
+        self.epochs.give(self.worker, Sample { bytes: self.bytes, least, pairs, is_whole });
     }
 
     /// The partial of the epoch.

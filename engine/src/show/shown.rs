@@ -15,8 +15,9 @@ pub struct Shown<'a, J: Job> {
     pub bytes: u64,
     /// Bytes of the whole input; `None` if nobody knows (streams).
     pub bytes_planned: Option<u64>,
-    /// Distinct keys so far, shown or not.
-    pub keys: u64,
+    /// Distinct keys so far, shown or not; `None` where a show of the top was made without counting them
+    /// ([`Job::LARGEST_FIRST`]), but for the last one.
+    pub keys: Option<u64>,
     /// Time since the map stage began.
     pub elapsed: Duration,
     /// Whether all of the input is in it: these are the job's answers.

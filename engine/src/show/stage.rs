@@ -2,6 +2,7 @@
 //! that holds, and gives it to the caller's function.
 
 use super::epochs::{Closed, Epochs, Event};
+use super::sample::{Asked, Base, Sample, highest};
 use super::stability::{STABLE_KEYS_MOST, Stability};
 use super::{Every, Show, Shown};
 use crate::aggregate::Aggregate;
@@ -15,7 +16,7 @@ use crate::options::{Options, Order};
 use crate::output::{Answers, Stored};
 use crate::partial::{Partial, Upkeep};
 use crate::plan::Plan;
-use crate::reduce::ReduceStage;
+use crate::reduce::{Range, ReduceStage, Reduced};
 use crate::schedule::Pool;
 use crate::timeline::{self, Context, Kind};
 use std::sync::Arc;
@@ -23,6 +24,11 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 const STAGE: &str = "a show";
+/// Samples that failed again and again are tried after so many shows (a power of two), at the latest.
+const FAILURES_MOST: u32 = 6;
+/// How many of the highest pairs of the run's own partial are kept in mind, for each that is shown.
+const BASE_TIMES: usize = 4;
+const BASE_BESIDE: usize = 256;
 /// With a limit on memory, answers are made beside the pairs they are made of if these are so small a
 /// part of their share.
 const HELD_DIVISOR: usize = 4;
@@ -104,6 +110,9 @@ impl<J: Job> ShowStage<'_, J> {
             shown_bytes: 0,
             number: 0,
             stability: Stability::default(),
+            base: Arc::new(Base { pairs: Vec::new(), bound: None }),
+            failures: 0,
+            rests: 0,
             show,
             top,
             order,
@@ -125,6 +134,12 @@ impl<J: Job> ShowStage<'_, J> {
                     self.epochs.taken();
                     if is_due && maker.has_news() && !closed.is_last && !self.failure.stops() {
                         maker.show(false)?;
+                        maker.sample_next()?;
+                        is_due = every.is_none();
+                    }
+                }
+                Event::Sampled(samples) => {
+                    if maker.show_samples(&samples)? {
                         is_due = every.is_none();
                     }
                 }
@@ -148,6 +163,11 @@ struct Maker<'r, 's, J: Job> {
     shown_bytes: u64,
     number: u64,
     stability: Stability,
+    /// Of the run's own partial, while shows may be made of samples.
+    base: Arc<Base<Accumulator<J>>>,
+    /// How often that has failed since it went well last, and for how many shows it is not tried therefore.
+    failures: u32,
+    rests: u32,
     show: Show<'s, J>,
     top: Option<usize>,
     order: Order,
@@ -177,38 +197,40 @@ impl<J: Job> Maker<'_, '_, J> {
 
     /// Reduces and sorts what was seen so far, and shows it.
     fn show(&mut self, is_last: bool) -> Result<()> {
-        let ShowStage { job, plan, chunks, partial, ref stored, .. } = *self.stage;
-        let reducing = timeline::begin(Kind::Reduce);
         self.make_room()?;
+        self.present(self.stage.partial, self.seen_bytes(), true, is_last)
+    }
+
+    /// Shows the answers of a partial that stands for the first `bytes` mapped, with the number of its keys if
+    /// it `has_all`.
+    fn present(
+        &mut self,
+        partial: &Partial<Accumulator<J>>,
+        bytes: u64,
+        has_all: bool,
+        is_last: bool,
+    ) -> Result<()> {
+        let ShowStage { job, plan, chunks, ref stored, .. } = *self.stage;
+        let reducing = timeline::begin(Kind::Reduce);
         let failure = Failure::new(&self.stage.options.cancel);
         let (pool, order) = (&self.pool, self.order);
-        let stage = ReduceStage {
-            job,
-            pool,
-            chunks,
-            partial,
-            failure: &failure,
-            order,
-            top: self.top,
-            keeps: true,
-        };
-        let reduced = stage.run()?;
+        let reduced = self.reduced(partial, &failure, order, self.top)?;
         let spill = partial.spill();
         let stage = MergeStage { job, pool, chunks, failure: &failure, order, spill };
         let pieces = stage.run(reduced.ranges)?;
         reducing.end();
         self.number += 1;
-        self.shown_bytes = self.seen_bytes();
+        self.shown_bytes = bytes;
         let answers = Answers::new(&pieces, stored, plan);
         if order == Order::Value {
             let first = answers.first_keys(STABLE_KEYS_MOST)?;
-            self.stability.see(first.iter().map(|key| &**key), self.shown_bytes);
+            self.stability.see(first.iter().map(|key| &**key), bytes);
         }
         let shown = Shown {
             number: self.number,
-            bytes: self.shown_bytes,
+            bytes,
             bytes_planned: Some(plan.bytes).filter(|_| plan.is_of_known_length()),
-            keys: reduced.totals.keys,
+            keys: has_all.then_some(reduced.totals.keys),
             elapsed: self.began.elapsed(),
             is_last,
             answers,
@@ -216,6 +238,86 @@ impl<J: Job> Maker<'_, '_, J> {
         };
         (self.show.see)(&shown)?;
         self.let_go(&pieces)
+    }
+
+    /// A partial's pairs, one per key, by this thread alone.
+    fn reduced(
+        &self,
+        partial: &Partial<Accumulator<J>>,
+        failure: &Failure,
+        order: Order,
+        top: Option<usize>,
+    ) -> Result<Reduced<Value<J>>> {
+        let ShowStage { job, chunks, .. } = *self.stage;
+        let (pool, keeps) = (&self.pool, true);
+        ReduceStage { job, pool, chunks, partial, failure, order, top, keeps }.run()
+    }
+}
+
+/// Shows that are made of samples.
+impl<J: Job> Maker<'_, '_, J> {
+    /// Whether shows of this job and these options may be.
+    fn may_sample(&self) -> bool {
+        let is_saved = self.stage.options.state.is_some();
+        let share = J::Combine::SHARE.is_some();
+        J::LARGEST_FIRST && share && self.top.is_some() && !self.show.in_order && !is_saved
+    }
+
+    /// After a show of all that was seen: has the next ones made of samples, unless those failed of late.
+    fn sample_next(&mut self) -> Result<()> {
+        if !self.may_sample() {
+            return Ok(());
+        }
+        if self.rests > 0 {
+            self.rests -= 1;
+            return Ok(());
+        }
+        let top = self.top.unwrap_or_default();
+        let most = top.saturating_mul(BASE_TIMES).saturating_add(BASE_BESIDE);
+        let failure = Failure::new(&self.stage.options.cancel);
+        let reduced = self.reduced(self.stage.partial, &failure, Order::Value, Some(most))?;
+        let mut pairs: Vec<(Box<[u8]>, Accumulator<J>)> = Vec::new();
+        for range in &reduced.ranges {
+            let Range::Held { pairs: held, .. } = range else { return Ok(()) };
+            let held = held.iter();
+            pairs.extend(
+                held.filter_map(|pair| Some((pair.key.into(), J::Combine::unreduced(pair.value)?))),
+            );
+        }
+        let is_cut = reduced.totals.keys > pairs.len() as u64;
+        let bound = pairs.last().filter(|_| is_cut).map(|pair| pair.1);
+        let nth = top.checked_sub(1).and_then(|last| pairs.get(last)).map(|pair| pair.1);
+        let base = Arc::new(Base { pairs, bound });
+        self.stage.epochs.ask(nth.map(|nth| Asked { nth, base: Arc::clone(&base) }));
+        self.base = base;
+        Ok(())
+    }
+
+    /// Makes a show of samples; where that is not certain, all that workers hold is asked for. Returns whether
+    /// there was a show.
+    fn show_samples(&mut self, samples: &[Sample<Accumulator<J>>]) -> Result<bool> {
+        let top = self.top.unwrap_or_default();
+        let are_whole = samples.iter().all(|sample| sample.is_whole);
+        let highest = are_whole.then(|| highest::<J>(&self.base, samples, top)).flatten();
+        let Some(highest) = highest else {
+            self.failures = (self.failures + 1).min(FAILURES_MOST);
+            self.rests = (1 << self.failures) - 1;
+            self.stage.epochs.ask(None);
+            if self.stage.epochs.close() {
+                self.stage.core.pool().wake();
+            }
+            return Ok(false);
+        };
+        self.failures = 0;
+        let partial = Partial::new(self.stage.chunks, None);
+        let mut putting = partial.restore();
+        highest.pairs.iter().try_for_each(|(key, value)| putting.put(key, *value))?;
+        drop(putting);
+        let sampled: u64 = samples.iter().map(|sample| sample.bytes).sum();
+        self.present(&partial, self.seen_bytes() + sampled, false, false)?;
+        let (nth, base) = (highest.nth, Arc::clone(&self.base));
+        self.stage.epochs.ask(Some(Asked { nth, base }));
+        Ok(true)
     }
 }
 

@@ -37,3 +37,4 @@ mod states_show_their_answers;
 mod streams_are_read_to_their_end;
 mod the_books_are_counted_to_the_byte;
 mod timelines_show_what_each_thread_did;
+mod tops_are_shown_by_samples;
