@@ -14,8 +14,13 @@ final class BytesBlock extends PairBlock {
     private final Chunks bytes;
 
     BytesBlock(Class<?> keyType, Class<?> valueType, long pairs, Chunks bytes) {
-        super(keyType.getName(), valueType.getName(), pairs);
+        super(keyType, valueType, pairs);
         this.bytes = bytes;
+    }
+
+    @Override
+    long heldBytes() {
+        return bytes.length();
     }
 
     @Override
@@ -29,7 +34,7 @@ final class BytesBlock extends PairBlock {
     }
 
     private static boolean isWritable(Class<?> type) {
-        return type != null && Writable.class.isAssignableFrom(type);
+        return Writable.class.isAssignableFrom(type);
     }
 
     @Override

@@ -24,12 +24,17 @@ final class LiveBlock extends PairBlock {
      * @param held the bytes of the room that they take
      */
     LiveBlock(Class<?> keyType, Class<?> valueType, List<Writable> objects, Room room, long held) {
-        super(keyType.getName(), valueType.getName(), objects.size() / 2);
+        super(keyType, valueType, objects.size() / 2);
         this.keyType = keyType;
         this.valueType = valueType;
         this.objects = objects;
         this.room = room;
         this.held = held;
+    }
+
+    @Override
+    synchronized long heldBytes() {
+        return held;
     }
 
     @Override

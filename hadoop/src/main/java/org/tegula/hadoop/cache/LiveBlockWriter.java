@@ -8,7 +8,10 @@ import java.util.List;
 import org.apache.hadoop.io.Writable;
 import org.tegula.hadoop.memory.Room;
 
-/** Keeps the objects of pairs; how large they are is taken from what they would write of themselves. */
+/**
+ * Keeps the objects of pairs; how large they are is taken from what they would write of themselves. Objects of a class that
+ * goes with its job would keep all of its classes: these are kept as bytes.
+ */
 final class LiveBlockWriter extends BlockWriter {
     /** What two objects need beside their contents, roughly. */
     private static final int PAIR_BYTES = 96;
@@ -17,6 +20,7 @@ final class LiveBlockWriter extends BlockWriter {
 
     private final Room room;
     private final List<Writable> objects = new ArrayList<>();
+    private BytesBlockWriter asBytes;
     private Writable lastKey;
     private Writable lastValue;
     private long needed;
@@ -28,6 +32,11 @@ final class LiveBlockWriter extends BlockWriter {
 
     @Override
     void write(Writable key, Writable value) throws IOException {
+        if (lastKey == null && (ClassOrigin.isOfJob(key.getClass()) || ClassOrigin.isOfJob(value.getClass()))) {
+            asBytes = asBytes == null ? new BytesBlockWriter(room) : asBytes;
+            asBytes.write(key, value);
+            return;
+        }
         needed += PAIR_BYTES;
         if (key != lastKey) {
             needed += size(key);
@@ -56,11 +65,16 @@ final class LiveBlockWriter extends BlockWriter {
 
     @Override
     PairBlock block(Class<?> keyType, Class<?> valueType, long pairs) {
-        return new LiveBlock(keyType, valueType, objects, room, held);
+        return asBytes != null
+                ? asBytes.block(keyType, valueType, pairs)
+                : new LiveBlock(keyType, valueType, objects, room, held);
     }
 
     @Override
     void release() {
+        if (asBytes != null) {
+            asBytes.release();
+        }
         room.release(held);
         held = 0;
     }

@@ -8,11 +8,15 @@ import org.apache.hadoop.util.ReflectionUtils;
 public abstract class PairBlock {
     private final String keyType;
     private final String valueType;
+    private final String keyOrigin;
+    private final String valueOrigin;
     private final long pairs;
 
-    PairBlock(String keyType, String valueType, long pairs) {
-        this.keyType = keyType;
-        this.valueType = valueType;
+    PairBlock(Class<?> keyType, Class<?> valueType, long pairs) {
+        this.keyType = keyType.getName();
+        this.valueType = valueType.getName();
+        this.keyOrigin = ClassOrigin.of(keyType);
+        this.valueOrigin = ClassOrigin.of(valueType);
         this.pairs = pairs;
     }
 
@@ -25,15 +29,24 @@ public abstract class PairBlock {
         return pairs;
     }
 
+    /** The room that it takes. */
+    abstract long heldBytes();
+
     /** Gives its room back; open cursors may go on. */
     abstract void release();
 
-    /** Whether a job has the classes that the block needs. */
+    /** Whether a job has the classes that the block needs, of the same code. */
     final boolean isReadableWith(Configuration conf) {
-        return fits(conf.getClassByNameOrNull(keyType), conf.getClassByNameOrNull(valueType));
+        Class<?> keys = conf.getClassByNameOrNull(keyType);
+        Class<?> values = conf.getClassByNameOrNull(valueType);
+        return keys != null
+                && values != null
+                && ClassOrigin.of(keys).equals(keyOrigin)
+                && ClassOrigin.of(values).equals(valueOrigin)
+                && fits(keys, values);
     }
 
-    /** Whether classes, of which there may be none, are those of keys and values. */
+    /** Whether classes are those of keys and values. */
     abstract boolean fits(Class<?> keys, Class<?> values);
 
     /**

@@ -236,6 +236,34 @@ public final class PairCache implements Room {
         return budget.usedBytes();
     }
 
+    /**
+     * What is kept of a file.
+     *
+     * @param user who may read it
+     * @param name of the file, with its file system
+     * @param pairs how many
+     * @param bytes that they take
+     */
+    public record Kept(String user, String name, long pairs, long bytes) {
+        Kept plus(Kept other) {
+            return new Kept(user, name, pairs + other.pairs, bytes + other.bytes);
+        }
+    }
+
+    /**
+     * All that is kept, what was not used for longest first.
+     *
+     * @return an entry for each file and user
+     */
+    public synchronized List<Kept> kept() {
+        Map<List<String>, Kept> files = new LinkedHashMap<>();
+        entries.forEach((key, entry) -> files.merge(
+                List.of(key.user(), key.name()),
+                new Kept(key.user(), key.name(), entry.block.pairs(), entry.block.heldBytes()),
+                Kept::plus));
+        return new ArrayList<>(files.values());
+    }
+
     /** Drops all pairs. */
     public synchronized void clear() {
         entries.values().forEach(entry -> entry.block.release());

@@ -45,7 +45,7 @@ record SplitSource(BlockKey key, FileSystem files, Path path) {
     static SplitSource of(InputPart part, JobConf conf) throws IOException {
         Object split = part.split() instanceof DelegatingSplit<?> wrapper ? wrapper.getDelegate() : part.split();
         if (split instanceof NamedSplit named) {
-            return new SplitSource(key(named.getName(), 0, 0, part.format().getName()), null, null);
+            return new SplitSource(key(named.getName(), 0, 0, identity(part.format())), null, null);
         }
         String format = formatName(part.format());
         if (!FORMATS.contains(format)
@@ -54,12 +54,12 @@ record SplitSource(BlockKey key, FileSystem files, Path path) {
         }
         if (split.getClass() == FileSplit.class) {
             FileSplit file = (FileSplit) split;
-            return of(file.getPath(), file.getStart(), file.getLength(), format, conf);
+            return of(file.getPath(), file.getStart(), file.getLength(), identity(part.format()), conf);
         }
         if (split.getClass() == org.apache.hadoop.mapreduce.lib.input.FileSplit.class) {
             org.apache.hadoop.mapreduce.lib.input.FileSplit file =
                     (org.apache.hadoop.mapreduce.lib.input.FileSplit) split;
-            return of(file.getPath(), file.getStart(), file.getLength(), format, conf);
+            return of(file.getPath(), file.getStart(), file.getLength(), identity(part.format()), conf);
         }
         return null;
     }
@@ -76,6 +76,12 @@ record SplitSource(BlockKey key, FileSystem files, Path path) {
 
     private static String formatName(Class<?> format) {
         return format == org.apache.hadoop.mapred.SequenceFileInputFormat.class ? SEQUENCE_FILES : format.getName();
+    }
+
+    /** The name of a format, and of its code if it is a program's own. */
+    private static String identity(Class<?> format) {
+        String origin = ClassOrigin.of(format);
+        return origin.isEmpty() ? formatName(format) : formatName(format) + " of " + origin;
     }
 
     /** The version of the data now, or null if it is changing. */

@@ -89,12 +89,26 @@ public final class Engine {
         JobFolder files = new JobFolder(folder);
         JobConf conf = files.readConf();
         conf.setCredentials(credentials);
+        return submit(id, files, conf, () -> {});
+    }
+
+    /**
+     * Starts a job.
+     *
+     * @param id its name
+     * @param files where the client has put them
+     * @param conf the job's configuration, with credentials
+     * @param afterwards what to do when the job has ended and nothing of it runs
+     * @return the job, which runs
+     * @throws IOException if the user is not known
+     */
+    public Job submit(JobID id, JobFolder files, JobConf conf, Runnable afterwards) throws IOException {
         Job job = new Job(id, conf, files, slots, memory, cache, bufferBytes(conf));
         synchronized (this) {
             jobs.put(id, job);
             forgetOldest();
         }
-        job.start();
+        job.start(afterwards);
         return job;
     }
 
@@ -140,6 +154,15 @@ public final class Engine {
      */
     public Slots slots() {
         return slots;
+    }
+
+    /**
+     * What is kept from job to job.
+     *
+     * @return the cache itself
+     */
+    public PairCache cache() {
+        return cache;
     }
 
     /**

@@ -12,6 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FileAlreadyExistsException;
@@ -83,8 +84,8 @@ public final class HeldFileSystem extends RawLocalFileSystem implements Versione
         }
     }
 
-    /** What nobody has deleted may still be wanted when the JVM is gone. */
-    void writeAllToDisk() {
+    /** Puts everything on the disk: what nobody has deleted may still be wanted when the JVM is gone. */
+    public void writeAllToDisk() {
         for (String root : HELD.roots()) {
             try {
                 HELD.at(root);
@@ -92,6 +93,28 @@ public final class HeldFileSystem extends RawLocalFileSystem implements Versione
             } catch (IOException e) {
                 LOG.error("{} was kept in memory and cannot be written: it is lost", root, e);
             }
+        }
+    }
+
+    /**
+     * The files of this JVM that are in memory alone.
+     *
+     * @return their sizes by their names on the disk
+     */
+    public static Map<String, Long> sizes() {
+        return HELD.sizes();
+    }
+
+    /**
+     * Puts what is in memory alone at and below a path on the disk.
+     *
+     * @param path that nothing need be held of
+     * @throws IOException if the disk does not take it
+     */
+    public void writeToDisk(Path path) throws IOException {
+        String name = held(path);
+        if (name != null) {
+            writeToDisk(name);
         }
     }
 
@@ -149,10 +172,7 @@ public final class HeldFileSystem extends RawLocalFileSystem implements Versione
     @Override
     public File pathToFile(Path path) {
         try {
-            String name = held(path);
-            if (name != null) {
-                writeToDisk(name);
-            }
+            writeToDisk(path);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

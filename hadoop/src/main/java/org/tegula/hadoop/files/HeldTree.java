@@ -169,6 +169,17 @@ final class HeldTree {
         return oldest;
     }
 
+    /** The sizes of files that are complete, by their names. */
+    synchronized Map<String, Long> sizes() {
+        Map<String, Long> sizes = new TreeMap<>();
+        files.forEach((name, file) -> {
+            if (file.isComplete()) {
+                sizes.put(name, file.length());
+            }
+        });
+        return sizes;
+    }
+
     /** All roots. */
     synchronized List<String> roots() {
         return new ArrayList<>(folderOfRoot.keySet());

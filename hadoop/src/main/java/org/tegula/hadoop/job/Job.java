@@ -85,10 +85,21 @@ public final class Job {
                 id, user.getShortUserName(), conf, folder.confFile().toString());
     }
 
-    /** Starts the job in a thread of its own, which keeps the JVM alive until it ends. */
-    public void start() {
+    /**
+     * Starts the job in a thread of its own, which keeps the JVM alive until it ends.
+     *
+     * @param afterwards what the thread does when the job has ended
+     */
+    public void start(Runnable afterwards) {
         state.begin();
-        new Thread(this::run, "tegula-" + id).start();
+        Runnable all = () -> {
+            try {
+                run();
+            } finally {
+                afterwards.run();
+            }
+        };
+        new Thread(all, "tegula-" + id).start();
     }
 
     private void run() {
@@ -124,8 +135,9 @@ public final class Job {
 
     private void execute() throws Exception {
         List<Run> shuffled = new ArrayList<>();
-        try (LocalCache cache = LocalCache.fill(conf, id.toString());
-                URLClassLoader loader = JobClasses.load(conf, cache.classPath(), parentClasses)) {
+        try (LocalCache cache = LocalCache.fill(conf, id.toString(), this::isKilled);
+                JobJar jar = JobJar.open(conf, id.toString());
+                URLClassLoader loader = JobClasses.load(conf, jar.with(cache.classPath()), parentClasses)) {
             useClasses(loader);
             JobContext context = new JobContextImpl(conf, id);
             OutputCommitter committer = JobCommitter.of(conf, id);

@@ -1,19 +1,26 @@
 package org.tegula.hadoop.job;
 
-import java.io.File;
 import java.io.IOException;
-import java.net.MalformedURLException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.net.URISyntaxException;
 import java.net.URL;
 import java.net.URLClassLoader;
-import java.util.ArrayList;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.DigestInputStream;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
 import java.util.List;
-import org.apache.hadoop.fs.Path;
+import java.util.stream.Stream;
 import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapreduce.MRJobConfig;
 import org.apache.hadoop.util.ApplicationClassLoader;
+import org.tegula.hadoop.cache.ClassOrigin;
 
 /**
- * The classes of one job: its jar and the files that it puts on its class path, behind what the client has loaded. With
+ * The classes of one job: its jar and the files that it puts on its class path, behind what is loaded already. With
  * {@code mapreduce.job.classloader} they go before it, as in a container of Hadoop, so that static state is the job's own.
  */
 final class JobClasses {
@@ -21,22 +28,39 @@ final class JobClasses {
 
     /** A loader over what is there before; it is to be closed with the job. */
     static URLClassLoader load(JobConf conf, List<URL> classPath, ClassLoader parent) throws IOException {
-        List<URL> urls = new ArrayList<>(jar(conf));
-        urls.addAll(classPath);
-        URL[] all = urls.toArray(URL[]::new);
-        if (!conf.getBoolean(MRJobConfig.MAPREDUCE_JOB_CLASSLOADER, false)) {
-            return new URLClassLoader(all, parent);
-        }
+        URL[] all = classPath.toArray(URL[]::new);
         String[] system = conf.getStrings(MRJobConfig.MAPREDUCE_JOB_CLASSLOADER_SYSTEM_CLASSES);
-        return new ApplicationClassLoader(all, parent, system == null ? null : List.of(system));
+        URLClassLoader loader = conf.getBoolean(MRJobConfig.MAPREDUCE_JOB_CLASSLOADER, false)
+                ? new ApplicationClassLoader(all, parent, system == null ? null : List.of(system))
+                : new URLClassLoader(all, parent);
+        ClassOrigin.ofJob(loader, () -> fingerprint(classPath));
+        return loader;
     }
 
-    private static List<URL> jar(JobConf conf) throws MalformedURLException {
-        String name = conf.getJar();
-        if (name == null) {
-            return List.of();
+    /** A digest of all that can be loaded. */
+    private static String fingerprint(List<URL> classPath) {
+        try {
+            MessageDigest digest = MessageDigest.getInstance("SHA-256");
+            for (URL each : classPath) {
+                try (Stream<Path> files = Files.walk(Path.of(each.toURI()))) {
+                    for (Path file :
+                            (Iterable<Path>) files.filter(Files::isRegularFile).sorted()::iterator) {
+                        add(file, digest);
+                    }
+                }
+            }
+            return HexFormat.of().formatHex(digest.digest());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        } catch (NoSuchAlgorithmException | URISyntaxException e) {
+            throw new IllegalStateException(e);
         }
-        File file = new File(new Path(name).toUri().getPath());
-        return file.isFile() ? List.of(file.toURI().toURL()) : List.of();
+    }
+
+    private static void add(Path file, MessageDigest digest) throws IOException {
+        digest.update((byte) 1);
+        try (InputStream in = new DigestInputStream(Files.newInputStream(file), digest)) {
+            in.transferTo(java.io.OutputStream.nullOutputStream());
+        }
     }
 }

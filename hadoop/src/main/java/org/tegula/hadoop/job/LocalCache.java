@@ -13,6 +13,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.BooleanSupplier;
 import org.apache.hadoop.fs.FileContext;
 import org.apache.hadoop.fs.LocalDirAllocator;
 import org.apache.hadoop.mapred.JobConf;
@@ -29,7 +30,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The distributed cache of one job on this machine: its files and archives are copied to a folder of the job's and
- * linked from the working directory, which all jobs of the JVM share. Links and copies go when the job ends.
+ * linked from the working directory, which all jobs of the JVM share: those that link the same name go one after the
+ * other. Links and copies go when the job ends.
  */
 final class LocalCache implements Closeable {
     private static final Logger LOG = LoggerFactory.getLogger(LocalCache.class);
@@ -37,6 +39,7 @@ final class LocalCache implements Closeable {
     private final JobConf conf;
     private final String job;
     private final List<URL> classPath = new ArrayList<>();
+    private final List<Path> names = new ArrayList<>();
     private final List<Path> links = new ArrayList<>();
     private final List<org.apache.hadoop.fs.Path> copies = new ArrayList<>();
 
@@ -45,18 +48,29 @@ final class LocalCache implements Closeable {
         this.job = job;
     }
 
-    /** Copies what the job names, and tells its configuration where the copies are. */
-    static LocalCache fill(JobConf conf, String job) throws IOException {
+    /** Copies what the job names, and tells its configuration where the copies are; waits for names of links. */
+    static LocalCache fill(JobConf conf, String job, BooleanSupplier stopped) throws IOException {
         LocalCache cache = new LocalCache(conf, job);
         try {
             Map<String, LocalResource> resources = new LinkedHashMap<>();
             MRApps.setupDistributedCache(conf, resources);
+            cache.takeNames(resources.keySet(), stopped);
             cache.fetch(resources);
         } catch (Exception e) {
             cache.close();
             throw e instanceof IOException io ? io : new IOException(e);
         }
         return cache;
+    }
+
+    private void takeNames(Set<String> wanted, BooleanSupplier stopped) throws InterruptedException {
+        List<Path> all = wanted.stream().map(LocalCache::place).toList();
+        LinkNames.take(all, stopped);
+        names.addAll(all);
+    }
+
+    private static Path place(String name) {
+        return Path.of(System.getProperty("user.dir"), name);
     }
 
     /** Files that belong on the class path of the job. */
@@ -112,7 +126,7 @@ final class LocalCache implements Closeable {
     }
 
     private void link(String name, Path target) throws IOException {
-        Path link = Path.of(System.getProperty("user.dir"), name);
+        Path link = place(name);
         if (Files.exists(link, java.nio.file.LinkOption.NOFOLLOW_LINKS)) {
             LOG.warn("{} stays as it is and does not lead to the cached file {}", link, target);
             return;
@@ -123,8 +137,12 @@ final class LocalCache implements Closeable {
 
     @Override
     public void close() throws IOException {
-        for (Path link : links) {
-            Files.deleteIfExists(link);
+        try {
+            for (Path link : links) {
+                Files.deleteIfExists(link);
+            }
+        } finally {
+            LinkNames.giveBack(names);
         }
         FileContext local = FileContext.getLocalFSFileContext();
         for (org.apache.hadoop.fs.Path copy : copies) {
