@@ -35,5 +35,26 @@ public final class Settings {
     /** Outputs that are kept in memory alone whatever their names are, with commas between. */
     public static final String TEMPORARY_PATHS = "tegula.temporary.paths";
 
+    /** Host and port of the server that runs the jobs. The client's own JVM does if it is not set. */
+    public static final String SERVER_ADDRESS = "tegula.server.address";
+
+    /** The file with the server's secret; in {@code .tegula} of the user's home if it is not set. */
+    public static final String SERVER_TOKEN_FILE = "tegula.server.token.file";
+
+    /** After how many seconds the server kills jobs of a client that it has not heard of. */
+    public static final String SERVER_LEASE_SECONDS = "tegula.server.lease.seconds";
+
+    /** The seconds if none are set. */
+    public static final long SERVER_LEASE_SECONDS_DEFAULT = 30;
+
+    /** Whether a job of a server goes on without its client; false if it is not set. */
+    public static final String JOB_DETACHED = "tegula.job.detached";
+
+    /** Where a server listens if it is not told. */
+    public static final String SERVER_HOST_DEFAULT = "127.0.0.1";
+
+    /** The port at which a server listens if it is not told. */
+    public static final int SERVER_PORT_DEFAULT = 7370;
+
     private Settings() {}
 }

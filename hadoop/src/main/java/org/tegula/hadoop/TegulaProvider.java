@@ -1,5 +1,6 @@
 package org.tegula.hadoop;
 
+import java.io.IOException;
 import java.net.InetSocketAddress;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.mapreduce.Job;
@@ -7,9 +8,10 @@ import org.apache.hadoop.mapreduce.MRConfig;
 import org.apache.hadoop.mapreduce.protocol.ClientProtocol;
 import org.apache.hadoop.mapreduce.protocol.ClientProtocolProvider;
 import org.tegula.hadoop.client.EngineClient;
+import org.tegula.hadoop.client.ServerConnection;
 import org.tegula.hadoop.engine.Engine;
 
-/** How Hadoop's client finds the engine: it asks every provider on the class path for its framework. */
+/** How Hadoop's client finds the engine, or a server: it asks every provider on the class path for its framework. */
 public final class TegulaProvider extends ClientProtocolProvider {
     private static final int POLL_MILLIS = 10;
 
@@ -17,7 +19,7 @@ public final class TegulaProvider extends ClientProtocolProvider {
     public TegulaProvider() {}
 
     @Override
-    public ClientProtocol create(Configuration conf) {
+    public ClientProtocol create(Configuration conf) throws IOException {
         String framework = conf.get(MRConfig.FRAMEWORK_NAME, MRConfig.LOCAL_FRAMEWORK_NAME);
         boolean claimed = framework.equals(Settings.FRAMEWORK)
                 || framework.equals(MRConfig.LOCAL_FRAMEWORK_NAME) && conf.getBoolean(Settings.CLAIM_LOCAL, false);
@@ -26,7 +28,8 @@ public final class TegulaProvider extends ClientProtocolProvider {
         }
         pollOften(conf, Job.PROGRESS_MONITOR_POLL_INTERVAL_KEY);
         pollOften(conf, Job.COMPLETION_POLL_INTERVAL_KEY);
-        return new EngineClient(Engine.shared(conf), conf);
+        String server = conf.getTrimmed(Settings.SERVER_ADDRESS, "");
+        return server.isEmpty() ? new EngineClient(Engine.shared(conf), conf) : ServerConnection.open(conf, server);
     }
 
     /** Hadoop's defaults of seconds would be longer than many jobs; what somebody has set stays. */
@@ -43,5 +46,7 @@ public final class TegulaProvider extends ClientProtocolProvider {
     }
 
     @Override
-    public void close(ClientProtocol client) {}
+    public void close(ClientProtocol client) {
+        ServerConnection.close(client);
+    }
 }

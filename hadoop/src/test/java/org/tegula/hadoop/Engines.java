@@ -9,7 +9,7 @@ import org.apache.hadoop.mapreduce.Job;
 import org.apache.hadoop.mapreduce.MRConfig;
 
 /** The engine under test, and the one that says what is right. */
-enum Engines {
+public enum Engines {
     LOCAL("local"),
     TEGULA("tegula");
 
@@ -20,7 +20,7 @@ enum Engines {
     }
 
     /** A configuration of which everything temporary is in a folder, and which does not wait between polls. */
-    Configuration conf(Path temporary) {
+    public Configuration conf(Path temporary) {
         Configuration conf = new Configuration();
         settings(temporary).forEach(conf::set);
         return conf;

@@ -13,11 +13,11 @@ import org.apache.hadoop.mapreduce.lib.output.FileOutputFormat;
 import org.apache.hadoop.mapreduce.lib.reduce.IntSumReducer;
 
 /** Jobs of the tests' own. */
-final class Jobs {
+public final class Jobs {
     private Jobs() {}
 
     /** Counts the words of some text. */
-    static Job wordCount(Configuration conf, Path in, Path out) throws IOException {
+    public static Job wordCount(Configuration conf, Path in, Path out) throws IOException {
         Job job = Job.getInstance(conf, "word count");
         job.setMapperClass(Words.class);
         job.setCombinerClass(IntSumReducer.class);
@@ -30,7 +30,7 @@ final class Jobs {
     }
 
     /** Emits each word with a one, from objects that it uses again and again. */
-    static class Words extends Mapper<LongWritable, Text, Text, IntWritable> {
+    public static class Words extends Mapper<LongWritable, Text, Text, IntWritable> {
         private final Text word = new Text();
         private final IntWritable one = new IntWritable(1);
 

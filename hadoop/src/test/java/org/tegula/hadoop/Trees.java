@@ -9,11 +9,11 @@ import java.util.TreeMap;
 import java.util.stream.Stream;
 
 /** Folders as maps from names to contents. */
-final class Trees {
+public final class Trees {
     private Trees() {}
 
     /** All files below a folder, checksums of Hadoop among them; bytes as Latin-1. */
-    static Map<String, String> read(Path folder) throws IOException {
+    public static Map<String, String> read(Path folder) throws IOException {
         Map<String, String> files = new TreeMap<>();
         if (!Files.exists(folder)) {
             return files;
@@ -27,7 +27,7 @@ final class Trees {
     }
 
     /** The texts of this project's own documentation, as input. */
-    static Path documentation() {
+    public static Path documentation() {
         return Path.of("..", "docs").toAbsolutePath().normalize();
     }
 }

@@ -32,8 +32,8 @@ import org.apache.hadoop.security.token.Token;
 import org.tegula.hadoop.engine.Engine;
 import org.tegula.hadoop.job.Job;
 
-/** What Hadoop's client asks of a cluster, answered by an engine in this JVM. It has one queue. */
-public final class EngineClient implements ClientProtocol {
+/** What Hadoop's client asks of a cluster, answered by an engine in this JVM. It has one queue. A server answers its own. */
+public class EngineClient implements ClientProtocol {
     private static final String QUEUE = "default";
 
     private final Engine engine;
@@ -89,13 +89,13 @@ public final class EngineClient implements ClientProtocol {
     private Job known(JobID id) throws IOException {
         Job job = engine.job(downgrade(id));
         if (job == null) {
-            throw new IOException("There is no job " + id + " in this JVM, or it ended long ago");
+            throw new IOException("There is no job " + id + ", or it ended long ago");
         }
         return job;
     }
 
     @Override
-    public JobStatus getJobStatus(JobID id) {
+    public JobStatus getJobStatus(JobID id) throws IOException {
         Job job = engine.job(downgrade(id));
         return job == null ? null : job.status();
     }
@@ -121,7 +121,11 @@ public final class EngineClient implements ClientProtocol {
     }
 
     @Override
-    public JobStatus[] getAllJobs() {
+    public JobStatus[] getAllJobs() throws IOException {
+        return statuses();
+    }
+
+    private JobStatus[] statuses() {
         return engine.jobs().stream().map(Job::status).toArray(JobStatus[]::new);
     }
 
@@ -201,7 +205,7 @@ public final class EngineClient implements ClientProtocol {
             return null;
         }
         String load = engine.slots().used() + " of " + engine.slots().count() + " slots are in use";
-        return new QueueInfo(QUEUE, load, QueueState.RUNNING, getAllJobs());
+        return new QueueInfo(QUEUE, load, QueueState.RUNNING, statuses());
     }
 
     @Override

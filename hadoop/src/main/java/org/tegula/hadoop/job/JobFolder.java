@@ -1,6 +1,8 @@
 package org.tegula.hadoop.job;
 
 import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapred.JobConf;
@@ -35,6 +37,20 @@ public final class JobFolder {
         conf.addResource(file.getFileSystem(site).open(file), file.toString());
         conf.size();
         return conf;
+    }
+
+    /**
+     * Copies the job's configuration, which goes with the folder.
+     *
+     * @param target the file to make
+     * @param conf that knows the file system
+     * @throws IOException if the file cannot be copied
+     */
+    public void copyConf(java.nio.file.Path target, Configuration conf) throws IOException {
+        Path file = confFile();
+        try (InputStream in = file.getFileSystem(conf).open(file)) {
+            Files.copy(in, target);
+        }
     }
 
     Path confFile() {

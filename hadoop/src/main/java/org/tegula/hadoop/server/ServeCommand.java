@@ -1,0 +1,74 @@
+package org.tegula.hadoop.server;
+
+import java.io.IOException;
+import java.util.concurrent.TimeUnit;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.mapreduce.util.ConfigUtil;
+import org.apache.hadoop.util.GenericOptionsParser;
+import org.apache.hadoop.util.ShutdownHookManager;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.tegula.hadoop.Settings;
+
+/** {@code tegula-hadoop serve}: a server until the process is told to end. */
+public final class ServeCommand {
+    private static final Logger LOG = LoggerFactory.getLogger(ServeCommand.class);
+    /** Before files that are in memory alone are written, and before Hadoop closes its file systems. */
+    private static final int SHUTDOWN_PRIORITY = 30;
+
+    private static final long SHUTDOWN_SECONDS = 30;
+
+    private ServeCommand() {}
+
+    /**
+     * Serves.
+     *
+     * @param arguments {@code --host}, {@code --port}, and Hadoop's own options before them
+     * @throws Exception if the server cannot be started
+     */
+    public static void main(String[] arguments) throws Exception {
+        ConfigUtil.loadResources();
+        Configuration.addDefaultResource("tegula-site.xml");
+        Configuration conf = new Configuration();
+        String[] own = new GenericOptionsParser(conf, arguments).getRemainingArgs();
+        String host = Settings.SERVER_HOST_DEFAULT;
+        int port = Settings.SERVER_PORT_DEFAULT;
+        for (int i = 0; i < own.length; i += 2) {
+            if (i + 1 < own.length && own[i].equals("--host")) {
+                host = own[i + 1];
+            } else if (i + 1 < own.length && own[i].equals("--port") && own[i + 1].matches("[0-9]{1,5}")) {
+                port = Integer.parseInt(own[i + 1]);
+            } else {
+                fail("usage: tegula-hadoop serve [-D name=value]... [--host 127.0.0.1] [--port "
+                        + Settings.SERVER_PORT_DEFAULT + "]");
+            }
+        }
+        serve(conf, host, port);
+    }
+
+    private static void serve(Configuration conf, String host, int port) throws InterruptedException {
+        try {
+            EngineServer server = new EngineServer(conf, host, port);
+            ShutdownHookManager.get()
+                    .addShutdownHook(() -> stop(server), SHUTDOWN_PRIORITY, SHUTDOWN_SECONDS, TimeUnit.SECONDS);
+            System.out.println("Listening on " + server.address().getAddress().getHostAddress() + ":"
+                    + server.address().getPort() + "; the secret is in " + server.tokenFile());
+            server.join();
+        } catch (IOException e) {
+            fail(e.getMessage());
+        }
+    }
+
+    private static void stop(EngineServer server) {
+        try {
+            server.close();
+        } catch (IOException e) {
+            LOG.error("The server's files could not be removed", e);
+        }
+    }
+
+    private static void fail(String why) {
+        System.err.println("tegula-hadoop: " + why);
+        System.exit(2);
+    }
+}

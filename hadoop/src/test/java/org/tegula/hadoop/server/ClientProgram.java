@@ -1,0 +1,55 @@
+package org.tegula.hadoop.server;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.io.IntWritable;
+import org.apache.hadoop.io.LongWritable;
+import org.apache.hadoop.io.Text;
+import org.apache.hadoop.mapreduce.Job;
+import org.apache.hadoop.mapreduce.Mapper;
+import org.apache.hadoop.mapreduce.lib.input.SequenceFileInputFormat;
+import org.apache.hadoop.mapreduce.lib.map.InverseMapper;
+import org.apache.hadoop.mapreduce.lib.output.SequenceFileOutputFormat;
+import org.apache.hadoop.util.GenericOptionsParser;
+import org.tegula.hadoop.Jobs;
+import org.tegula.hadoop.api.CacheCounter;
+
+/** A program for a process of its own. It says which job it has submitted and, at last, what that found in memory. */
+final class ClientProgram {
+    private ClientProgram() {}
+
+    public static void main(String[] arguments) throws Exception {
+        Configuration conf = new Configuration();
+        String[] own = new GenericOptionsParser(conf, arguments).getRemainingArgs();
+        Job job = Jobs.wordCount(conf, Path.of(own[1]), Path.of(own[2]));
+        switch (own[0]) {
+            case "count" -> job.setOutputFormatClass(SequenceFileOutputFormat.class);
+            case "turn" -> {
+                job.setInputFormatClass(SequenceFileInputFormat.class);
+                job.setMapperClass(InverseMapper.class);
+                job.setOutputKeyClass(IntWritable.class);
+                job.setOutputValueClass(Text.class);
+                job.setNumReduceTasks(0);
+            }
+            case "never" -> job.setMapperClass(Endless.class);
+            default -> throw new IllegalArgumentException(own[0]);
+        }
+        job.submit();
+        System.out.println(job.getJobID());
+        boolean succeeded = job.waitForCompletion(false);
+        System.out.println(
+                job.getCounters().findCounter(CacheCounter.SPLITS_FOUND).getValue());
+        System.exit(succeeded ? 0 : 1);
+    }
+
+    static final class Endless extends Mapper<LongWritable, Text, Text, IntWritable> {
+        @Override
+        protected void map(LongWritable key, Text value, Context context) throws IOException, InterruptedException {
+            context.setStatus("waiting");
+            while (true) {
+                Thread.sleep(10);
+            }
+        }
+    }
+}

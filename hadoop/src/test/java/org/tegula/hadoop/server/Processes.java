@@ -1,0 +1,55 @@
+package org.tegula.hadoop.server;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+/** Starts JVMs with the class path of the tests. */
+final class Processes implements AutoCloseable {
+    private final List<Process> all = new ArrayList<>();
+    private final Path errors;
+
+    /** What they say of errors goes to a file. */
+    Processes(Path errors) {
+        this.errors = errors;
+    }
+
+    Process start(Class<?> main, Map<String, String> settings, String... arguments) throws IOException {
+        List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-Xmx256m", "-Xshare:auto"));
+        command.add("-XX:TieredStopAtLevel=1");
+        command.add(
+                "-Dlog4j.configuration=" + Path.of("conf", "log4j.properties").toUri());
+        command.add("-cp");
+        command.add(System.getProperty("java.class.path"));
+        command.add(main.getName());
+        settings.forEach((name, value) -> command.add("-D" + name + "=" + value));
+        command.addAll(List.of(arguments));
+        Process process = new ProcessBuilder(command)
+                .redirectError(ProcessBuilder.Redirect.appendTo(errors.toFile()))
+                .start();
+        all.add(process);
+        return process;
+    }
+
+    static String line(Process process) throws IOException {
+        BufferedReader reader = process.inputReader();
+        return reader.readLine();
+    }
+
+    static int end(Process process) throws InterruptedException {
+        assertTrue(process.waitFor(60, TimeUnit.SECONDS), "the process does not end");
+        return process.exitValue();
+    }
+
+    @Override
+    public void close() {
+        all.forEach(Process::destroyForcibly);
+    }
+}

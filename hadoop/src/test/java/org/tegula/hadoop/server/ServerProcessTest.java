@@ -1,0 +1,165 @@
+package org.tegula.hadoop.server;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.mapreduce.Cluster;
+import org.apache.hadoop.mapreduce.Job;
+import org.apache.hadoop.mapreduce.JobID;
+import org.apache.hadoop.mapreduce.JobStatus;
+import org.apache.hadoop.mapreduce.TaskReport;
+import org.apache.hadoop.mapreduce.TaskType;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.tegula.hadoop.Engines;
+import org.tegula.hadoop.Jobs;
+import org.tegula.hadoop.Settings;
+import org.tegula.hadoop.Trees;
+
+/** A server and its clients are processes of their own, and each of them may end at any time. */
+@Timeout(180)
+class ServerProcessTest {
+    private static final int LEASE_SECONDS = 2;
+
+    @TempDir
+    Path folder;
+
+    private Processes processes;
+    private Process server;
+    private final Map<String, String> settings = new TreeMap<>();
+    private Cluster cluster;
+
+    @BeforeEach
+    void serve() throws IOException {
+        processes = new Processes(folder.resolve("errors"));
+        settings.put(Settings.SERVER_TOKEN_FILE, folder.resolve("token").toString());
+        settings.put("hadoop.tmp.dir", folder.resolve("server").toString());
+        settings.put(Settings.SERVER_LEASE_SECONDS, Integer.toString(LEASE_SECONDS));
+        server = processes.start(ServeCommand.class, settings, "--port", "0");
+        String said = Processes.line(server);
+        assertTrue(said != null && said.startsWith("Listening on 127.0.0.1:"), said);
+        settings.put(Settings.SERVER_ADDRESS, said.replaceAll("Listening on ([^;]*);.*", "$1"));
+        settings.put("mapreduce.framework.name", "tegula");
+        settings.put("hadoop.tmp.dir", folder.resolve("client").toString());
+        cluster = new Cluster(conf());
+        Files.writeString(folder.resolve("in.txt"), "b a b\n");
+    }
+
+    @AfterEach
+    void end() throws IOException {
+        cluster.close();
+        processes.close();
+    }
+
+    private Configuration conf() {
+        Configuration conf = Engines.TEGULA.conf(folder.resolve("tmp"));
+        settings.forEach(conf::set);
+        return conf;
+    }
+
+    private Process client(String... arguments) throws IOException {
+        return processes.start(ClientProgram.class, settings, arguments);
+    }
+
+    private String path(String name) {
+        return folder.resolve(name).toString();
+    }
+
+    @Test
+    void aJobFindsInMemoryWhatAnotherClientsJobHasWritten() throws Exception {
+        Process first = client("count", path("in.txt"), path("counts"));
+        Process second = client("count", path("in.txt"), path("again"));
+        assertEquals(0, Processes.end(first));
+        assertEquals(0, Processes.end(second));
+        Process third = client("turn", path("counts"), path("turned"));
+        Processes.line(third);
+        assertEquals("1", Processes.line(third));
+        assertEquals(0, Processes.end(third));
+        assertEquals("1\ta\n2\tb\n", Files.readString(folder.resolve("turned/part-m-00000")));
+        assertEquals(
+                Trees.read(folder.resolve("counts")).keySet(),
+                Trees.read(folder.resolve("again")).keySet());
+        assertEquals(3, cluster.getAllJobStatuses().length);
+    }
+
+    @Test
+    void jobsGoWithTheirClientUnlessTheyAreDetached() throws Exception {
+        Process vanishes = client("never", path("in.txt"), path("killed"));
+        settings.put(Settings.JOB_DETACHED, "true");
+        Process leaves = client("never", path("in.txt"), path("goes-on"));
+        settings.remove(Settings.JOB_DETACHED);
+        JobID killed = begun(vanishes);
+        JobID goesOn = begun(leaves);
+        Thread.sleep(2 * LEASE_SECONDS * 1000);
+        assertEquals(JobStatus.State.RUNNING, state(killed), "a client that lives keeps its job");
+        vanishes.destroyForcibly();
+        leaves.destroyForcibly();
+        await(killed, JobStatus.State.KILLED);
+        assertFalse(Files.exists(folder.resolve("killed/_temporary")));
+        assertEquals(JobStatus.State.RUNNING, state(goesOn));
+        cluster.getJob(goesOn).killJob();
+        await(goesOn, JobStatus.State.KILLED);
+    }
+
+    /** Waits until the only map of a program's job runs. */
+    private JobID begun(Process program) throws Exception {
+        JobID id = JobID.forName(Processes.line(program));
+        awaitMap(cluster.getJob(id));
+        return id;
+    }
+
+    private static void awaitMap(Job job) throws Exception {
+        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+        while (System.nanoTime() < end) {
+            TaskReport[] maps = job.getTaskReports(TaskType.MAP);
+            if (maps.length == 1 && maps[0].getState().equals("waiting")) {
+                return;
+            }
+            Thread.sleep(20);
+        }
+        throw new AssertionError("no map of " + job.getJobID() + " runs");
+    }
+
+    private JobStatus.State state(JobID id) throws Exception {
+        return cluster.getJob(id).getStatus().getState();
+    }
+
+    private void await(JobID id, JobStatus.State expected) throws Exception {
+        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+        while (state(id) != expected && System.nanoTime() < end) {
+            Thread.sleep(20);
+        }
+        assertEquals(expected, state(id));
+    }
+
+    @Test
+    void leavesNothingHalfWrittenWhenItIsTerminated() throws Exception {
+        Job job = Jobs.wordCount(conf(), folder.resolve("in.txt"), folder.resolve("out"));
+        job.setMapperClass(ClientProgram.Endless.class);
+        job.submit();
+        awaitMap(job);
+        server.destroy();
+        Processes.end(server);
+        assertFalse(Files.exists(folder.resolve("out/_temporary")));
+        assertFalse(Files.exists(folder.resolve("out/_SUCCESS")));
+        assertFalse(Files.exists(folder.resolve("token")));
+        try (Stream<Path> left = Files.list(folder.resolve("server"))) {
+            assertEquals(
+                    0,
+                    left.filter(each -> each.getFileName().toString().startsWith("tegula-server-"))
+                            .count());
+        }
+    }
+}
