@@ -35,6 +35,12 @@ public final class Settings {
     /** Outputs that are kept in memory alone whatever their names are, with commas between. */
     public static final String TEMPORARY_PATHS = "tegula.temporary.paths";
 
+    /** How many jobs are listed, unless more run; read at the JVM's first job. */
+    public static final String JOBS_REMEMBERED = "tegula.jobs.remembered";
+
+    /** The number of jobs if none is set. */
+    public static final int JOBS_REMEMBERED_DEFAULT = 200;
+
     /** Host and port of the server that runs the jobs. The client's own JVM does if it is not set. */
     public static final String SERVER_ADDRESS = "tegula.server.address";
 

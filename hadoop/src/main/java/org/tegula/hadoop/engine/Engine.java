@@ -19,7 +19,6 @@ import org.tegula.hadoop.memory.MemoryBudget;
 
 /** Runs the jobs of one JVM: they share its slots and its memory. It remembers the jobs that ended last. */
 public final class Engine {
-    private static final int REMEMBERED_JOBS = 200;
     /** Of the memory, runs have a half; buffers a fourth, and as much again while they grow or are sorted. */
     private static final int RUNS_SHARE = 2;
 
@@ -31,6 +30,7 @@ public final class Engine {
     private final MemoryBudget memory;
     private final PairCache cache;
     private final long mostBufferBytes;
+    private final int remembered;
     private final String started = Long.toString(System.currentTimeMillis());
     private final Map<JobID, Job> jobs = new LinkedHashMap<>();
     private int lastJob;
@@ -41,8 +41,10 @@ public final class Engine {
      * @param workers how many tasks run at once
      * @param memoryBytes how much map output may take, while it is collected and afterwards
      * @param cache of pairs that jobs read and write
+     * @param remembered how many jobs it knows, unless more run
      */
-    public Engine(int workers, long memoryBytes, PairCache cache) {
+    public Engine(int workers, long memoryBytes, PairCache cache, int remembered) {
+        this.remembered = remembered;
         this.cache = cache;
         slots = new Slots(workers);
         memory = new MemoryBudget(memoryBytes / RUNS_SHARE);
@@ -62,7 +64,8 @@ public final class Engine {
             shared = new Engine(
                     Math.max(1, conf.getInt(Settings.WORKERS, processors)),
                     Math.max(1, conf.getLong(Settings.MEMORY_MB, halfHeapMb)) << 20,
-                    PairCache.shared(conf));
+                    PairCache.shared(conf),
+                    Math.max(1, conf.getInt(Settings.JOBS_REMEMBERED, Settings.JOBS_REMEMBERED_DEFAULT)));
         }
         return shared;
     }
@@ -120,7 +123,7 @@ public final class Engine {
 
     private void forgetOldest() {
         Iterator<Job> oldest = jobs.values().iterator();
-        for (int surplus = jobs.size() - REMEMBERED_JOBS; surplus > 0 && oldest.hasNext(); ) {
+        for (int surplus = jobs.size() - remembered; surplus > 0 && oldest.hasNext(); ) {
             if (oldest.next().hasEnded()) {
                 oldest.remove();
                 surplus--;

@@ -124,7 +124,10 @@ public final class Job {
     /** Lets go of what only a job that runs needs. */
     private synchronized void forget() {
         stage = null;
-        classes = null;
+        if (classes != null) {
+            HadoopRegistries.forget(classes);
+            classes = null;
+        }
         conf.setClassLoader(parentClasses);
     }
 

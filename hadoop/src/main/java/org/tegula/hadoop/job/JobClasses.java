@@ -3,14 +3,17 @@ package org.tegula.hadoop.job;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
+import java.net.MalformedURLException;
 import java.net.URISyntaxException;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.CodeSource;
 import java.security.DigestInputStream;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.security.cert.Certificate;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.stream.Stream;
@@ -22,6 +25,7 @@ import org.tegula.hadoop.cache.ClassOrigin;
 /**
  * The classes of one job: its jar and the files that it puts on its class path, behind what is loaded already. With
  * {@code mapreduce.job.classloader} they go before it, as in a container of Hadoop, so that static state is the job's own.
+ * What they call to end the JVM ends their attempt.
  */
 final class JobClasses {
     private JobClasses() {}
@@ -31,10 +35,69 @@ final class JobClasses {
         URL[] all = classPath.toArray(URL[]::new);
         String[] system = conf.getStrings(MRJobConfig.MAPREDUCE_JOB_CLASSLOADER_SYSTEM_CLASSES);
         URLClassLoader loader = conf.getBoolean(MRJobConfig.MAPREDUCE_JOB_CLASSLOADER, false)
-                ? new ApplicationClassLoader(all, parent, system == null ? null : List.of(system))
-                : new URLClassLoader(all, parent);
+                ? new OwnFirst(all, parent, system == null ? null : List.of(system))
+                : new OwnLast(all, parent);
         ClassOrigin.ofJob(loader, () -> fingerprint(classPath));
         return loader;
+    }
+
+    private static final class OwnLast extends URLClassLoader {
+        OwnLast(URL[] classPath, ClassLoader parent) {
+            super(classPath, parent);
+        }
+
+        @Override
+        protected Class<?> findClass(String name) throws ClassNotFoundException {
+            byte[] changed = changed(this, name);
+            return changed == null
+                    ? super.findClass(name)
+                    : defineClass(name, changed, 0, changed.length, source(findResource(file(name)), name));
+        }
+    }
+
+    private static final class OwnFirst extends ApplicationClassLoader {
+        OwnFirst(URL[] classPath, ClassLoader parent, List<String> system) {
+            super(classPath, parent, system);
+        }
+
+        @Override
+        protected Class<?> findClass(String name) throws ClassNotFoundException {
+            byte[] changed = changed(this, name);
+            return changed == null
+                    ? super.findClass(name)
+                    : defineClass(name, changed, 0, changed.length, source(findResource(file(name)), name));
+        }
+    }
+
+    private static String file(String type) {
+        return type.replace('.', '/') + ".class";
+    }
+
+    /** The bytes of a class that must not be loaded as it is; null for all others. */
+    private static byte[] changed(URLClassLoader loader, String type) {
+        if (loader.findResource(file(type)) == null) {
+            return null;
+        }
+        try (InputStream in = loader.getResourceAsStream(file(type))) {
+            byte[] bytes = in.readAllBytes();
+            byte[] changed = JobExit.in(bytes);
+            return changed == bytes ? null : changed;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** The jar or folder that a class is in, which programs ask for. */
+    private static CodeSource source(URL resource, String type) {
+        String place = resource.toString();
+        String root = place.substring(0, place.length() - file(type).length());
+        boolean isInJar = root.startsWith("jar:");
+        try {
+            URL url = new URL(isInJar ? root.substring("jar:".length(), root.length() - "!/".length()) : root);
+            return new CodeSource(url, (Certificate[]) null);
+        } catch (MalformedURLException e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     /** A digest of all that can be loaded. */

@@ -52,10 +52,14 @@ public final class EngineServer implements Closeable {
      * @throws IOException if the port is in use, or the secret cannot be written
      */
     public EngineServer(Configuration site, String host, int port) throws IOException {
+        this(Engine.shared(site), site, host, port);
+    }
+
+    EngineServer(Engine engine, Configuration site, String host, int port) throws IOException {
+        this.engine = engine;
         Configuration conf = new Configuration(site);
         conf.set(CommonConfigurationKeysPublic.HADOOP_SECURITY_AUTHENTICATION, AuthMethod.TOKEN.toString());
         conf.setInt(CommonConfigurationKeys.IPC_MAXIMUM_DATA_LENGTH, MOST_REQUEST_BYTES);
-        engine = Engine.shared(site);
         Path temporary = Path.of(site.get("hadoop.tmp.dir"));
         Files.createDirectories(temporary);
         folder = Files.createTempDirectory(temporary, "tegula-server-");

@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.lang.ref.Reference;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -19,6 +20,7 @@ import java.security.PrivilegedExceptionAction;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.io.IntWritable;
 import org.apache.hadoop.io.LongWritable;
@@ -28,6 +30,7 @@ import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapreduce.Cluster;
 import org.apache.hadoop.mapreduce.Counters;
 import org.apache.hadoop.mapreduce.Job;
+import org.apache.hadoop.mapreduce.JobID;
 import org.apache.hadoop.mapreduce.JobStatus;
 import org.apache.hadoop.mapreduce.Mapper;
 import org.apache.hadoop.mapreduce.TaskCounter;
@@ -40,13 +43,17 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.tegula.hadoop.Engines;
 import org.tegula.hadoop.JarOf;
 import org.tegula.hadoop.Jobs;
 import org.tegula.hadoop.Settings;
 import org.tegula.hadoop.Trees;
 import org.tegula.hadoop.api.CacheCounter;
+import org.tegula.hadoop.cache.PairCache;
 import org.tegula.hadoop.client.ServerConnection;
+import org.tegula.hadoop.engine.Engine;
 
 /** A client that knows no more than an address has its jobs run by a server, and sees of them what it sees of Hadoop. */
 @Timeout(120)
@@ -245,6 +252,9 @@ class ServerTest {
                 import org.apache.hadoop.mapreduce.Mapper;
                 public class Answer extends Mapper<LongWritable, Text, Text, IntWritable> {
                     private static int calls;
+                    static {
+                        System.getProperties().put("%s", new java.lang.ref.WeakReference<>(Answer.class));
+                    }
                     @Override
                     protected void map(LongWritable key, Text value, Context context)
                             throws java.io.IOException, InterruptedException {
@@ -252,7 +262,7 @@ class ServerTest {
                     }
                 }
                 """
-                        .formatted(answer));
+                        .formatted(answer, answer));
     }
 
     private String runJar(Path jar, String mapper) throws Exception {
@@ -277,6 +287,69 @@ class ServerTest {
         assertEquals("first\t3\n", runJar(one, "Answer"));
         assertEquals("second\t3\n", runJar(two, "Answer"));
         assertEquals("first\t3\n", runJar(one, "Answer"));
+    }
+
+    @Test
+    void letsGoOfTheClassesOfJobsThatAreOver() throws Exception {
+        runJar(answering("one", "collected"), "Answer");
+        Reference<?> type = (Reference<?>) System.getProperties().remove("collected");
+        runJar(answering("two", "later"), "Answer");
+        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+        while (type.get() != null && System.nanoTime() < end) {
+            System.gc();
+            Thread.sleep(50);
+        }
+        assertNull(type.get());
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void outlivesAProgramThatExits(boolean isolated) throws Exception {
+        Path jar = JarOf.source(
+                Files.createDirectories(folder.resolve("exits")),
+                "Exits",
+                """
+                import org.apache.hadoop.io.*;
+                import org.apache.hadoop.mapreduce.Mapper;
+                public class Exits extends Mapper<LongWritable, Text, Text, IntWritable> {
+                    @Override
+                    protected void map(LongWritable key, Text value, Context context) {
+                        System.exit(7);
+                    }
+                }
+                """);
+        Path out = folder.resolve("out");
+        Job job = jarJob(jar, "Exits", out);
+        job.setMaxMapAttempts(2);
+        job.getConfiguration().setBoolean("mapreduce.job.classloader", isolated);
+        assertFalse(job.waitForCompletion(false));
+        String why = job.getStatus().getFailureInfo();
+        assertTrue(why.contains("System.exit(7)"), why);
+        assertFalse(Files.exists(out.resolve("_temporary")));
+    }
+
+    @Test
+    void remembersSoManyJobs() throws Exception {
+        server.close();
+        Configuration site = Engines.TEGULA.conf(folder.resolve("server"));
+        site.set(Settings.SERVER_TOKEN_FILE, folder.resolve("token").toString());
+        server = new EngineServer(new Engine(2, 1 << 24, PairCache.shared(site), 3), site, "127.0.0.1", 0);
+        conf.set(Settings.SERVER_ADDRESS, "127.0.0.1:" + server.address().getPort());
+        Files.writeString(folder.resolve("in.txt"), "x\n");
+        List<String> ran = new ArrayList<>();
+        for (int i = 0; i < 5; i++) {
+            Job job = Jobs.wordCount(conf, folder.resolve("in.txt"), folder.resolve("out" + i));
+            assertTrue(job.waitForCompletion(false));
+            ran.add(job.getJobID().toString());
+        }
+        Cluster cluster = new Cluster(conf);
+        List<String> listed = new ArrayList<>();
+        for (JobStatus each : cluster.getAllJobStatuses()) {
+            listed.add(each.getJobID().toString());
+        }
+        assertEquals(ran.subList(2, 5), listed);
+        assertNull(cluster.getJob(JobID.forName(ran.get(0))));
+        cluster.close();
     }
 
     @Test
