@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
 import org.apache.hadoop.fs.FileContext;
+import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.LocalDirAllocator;
 import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapreduce.MRConfig;
@@ -31,7 +32,8 @@ import org.slf4j.LoggerFactory;
 /**
  * The distributed cache of one job on this machine: its files and archives are copied to a folder of the job's and
  * linked from the working directory, which all jobs of the JVM share: those that link the same name go one after the
- * other. Links and copies go when the job ends.
+ * other. Where Hadoop's paths of the job begin somewhere else, as on a server, they are linked there, too. Links and copies
+ * go when the job ends.
  */
 final class LocalCache implements Closeable {
     private static final Logger LOG = LoggerFactory.getLogger(LocalCache.class);
@@ -39,13 +41,17 @@ final class LocalCache implements Closeable {
     private final JobConf conf;
     private final String job;
     private final List<URL> classPath = new ArrayList<>();
+    private final Set<Path> folders = new LinkedHashSet<>();
     private final List<Path> names = new ArrayList<>();
     private final List<Path> links = new ArrayList<>();
     private final List<org.apache.hadoop.fs.Path> copies = new ArrayList<>();
 
-    private LocalCache(JobConf conf, String job) {
+    private LocalCache(JobConf conf, String job) throws IOException {
         this.conf = conf;
         this.job = job;
+        folders.add(Path.of(System.getProperty("user.dir")));
+        folders.add(
+                Path.of(FileSystem.getLocal(conf).getWorkingDirectory().toUri().getPath()));
     }
 
     /** Copies what the job names, and tells its configuration where the copies are; waits for names of links. */
@@ -64,13 +70,10 @@ final class LocalCache implements Closeable {
     }
 
     private void takeNames(Set<String> wanted, BooleanSupplier stopped) throws InterruptedException {
-        List<Path> all = wanted.stream().map(LocalCache::place).toList();
+        List<Path> all = new ArrayList<>();
+        wanted.forEach(name -> folders.forEach(folder -> all.add(folder.resolve(name))));
         LinkNames.take(all, stopped);
         names.addAll(all);
-    }
-
-    private static Path place(String name) {
-        return Path.of(System.getProperty("user.dir"), name);
     }
 
     /** Files that belong on the class path of the job. */
@@ -88,7 +91,9 @@ final class LocalCache implements Closeable {
             org.apache.hadoop.fs.Path copy = copy(resource, number++);
             String local = copy.toUri().getPath();
             (resource.getType() == LocalResourceType.ARCHIVE ? archives : files).add(copy.toString());
-            link(entry.getKey(), Path.of(local));
+            for (Path folder : folders) {
+                link(folder.resolve(entry.getKey()), Path.of(local));
+            }
             if (onClassPath.contains(source(resource))) {
                 classPath.add(new File(local).toURI().toURL());
             }
@@ -125,8 +130,7 @@ final class LocalCache implements Closeable {
         return new FSDownload(local, UserGroupInformation.getCurrentUser(), conf, folder, resource).call();
     }
 
-    private void link(String name, Path target) throws IOException {
-        Path link = place(name);
+    private void link(Path link, Path target) throws IOException {
         if (Files.exists(link, java.nio.file.LinkOption.NOFOLLOW_LINKS)) {
             LOG.warn("{} stays as it is and does not lead to the cached file {}", link, target);
             return;
