@@ -1,16 +1,20 @@
 package org.tegula.hadoop.files;
 
 import java.io.IOException;
+import java.net.URI;
 import java.util.List;
+import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.LocalFileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.io.Writable;
 import org.apache.hadoop.mapreduce.RecordReader;
 import org.apache.hadoop.security.UserGroupInformation;
+import org.tegula.hadoop.Settings;
 import org.tegula.hadoop.api.CacheFS;
 import org.tegula.hadoop.cache.FileVersion;
 import org.tegula.hadoop.cache.PairBlock;
+import org.tegula.hadoop.client.ServedFileSystem;
 
 /**
  * Hadoop's local file system, which also has the files that jobs have left in memory alone. As {@code fs.file.impl} it
@@ -27,6 +31,17 @@ public final class CachedLocalFileSystem extends LocalFileSystem implements Cach
     private CachedLocalFileSystem(HeldFileSystem held) {
         super(held);
         this.held = held;
+    }
+
+    /** For a client of a server, it is the server that has such files. */
+    @Override
+    public void initialize(URI uri, Configuration conf) throws IOException {
+        held.initialize(uri, conf);
+        if (!conf.getTrimmed(Settings.SERVER_ADDRESS, "").isEmpty()) {
+            fs = new ServedFileSystem();
+            fs.initialize(uri, conf);
+        }
+        super.initialize(uri, conf);
     }
 
     /**

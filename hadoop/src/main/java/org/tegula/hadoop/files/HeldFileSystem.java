@@ -128,6 +128,18 @@ public final class HeldFileSystem extends RawLocalFileSystem implements Versione
         return name != null && isHeld(name);
     }
 
+    /**
+     * Whether the disk alone does not say all about a path.
+     *
+     * @param path any path
+     * @return true if anything at or below it is in memory alone, or would be if it were written
+     * @throws IOException if the path is of another file system
+     */
+    public boolean concerns(Path path) throws IOException {
+        String name = held(path);
+        return name != null && (isHeld(name) || HELD.isClaimed(name));
+    }
+
     /** Drops what is in memory alone at and below a path. */
     void drop(Path path) throws IOException {
         String name = held(path);

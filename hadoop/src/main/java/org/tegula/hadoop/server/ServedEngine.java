@@ -1,17 +1,15 @@
 package org.tegula.hadoop.server;
 
 import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.PrivilegedExceptionAction;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.ipc.Server;
 import org.apache.hadoop.mapred.JobConf;
@@ -26,22 +24,22 @@ import org.apache.hadoop.security.UserGroupInformation;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.tegula.hadoop.Settings;
-import org.tegula.hadoop.cache.PairCache;
 import org.tegula.hadoop.client.EngineClient;
 import org.tegula.hadoop.engine.Engine;
-import org.tegula.hadoop.files.HeldFileSystem;
+import org.tegula.hadoop.files.CachedLocalFileSystem;
 import org.tegula.hadoop.job.Job;
 import org.tegula.hadoop.job.JobFolder;
 
 /** Answers calls that have come from other processes: jobs run as the user that calls, each with file systems of its own. */
 final class ServedEngine extends EngineClient implements ServerProtocol {
     private static final Logger LOG = LoggerFactory.getLogger(ServedEngine.class);
+    private static final String FILES = "fs.file.impl";
 
     private final Engine engine;
     private final Configuration conf;
     private final Path folder;
     private final Leases leases;
-    private final HeldFileSystem files = new HeldFileSystem();
+    private final ServedFiles files;
     private final AtomicLong stagings = new AtomicLong();
 
     /** The folder is the server's own; jobs are staged there, and their configurations kept. */
@@ -51,7 +49,7 @@ final class ServedEngine extends EngineClient implements ServerProtocol {
         this.conf = conf;
         this.folder = folder;
         this.leases = leases;
-        files.initialize(URI.create("file:///"), conf);
+        files = new ServedFiles(engine.cache(), conf);
         Files.createDirectories(folder.resolve("jobs"));
     }
 
@@ -105,7 +103,8 @@ final class ServedEngine extends EngineClient implements ServerProtocol {
         job.setCredentials(credentials);
         submitted.copyConf(jobFile(id), job);
         job.set(MRConfig.LOCAL_DIR, conf.get(MRConfig.LOCAL_DIR));
-        keepNothingInMemoryAlone(job);
+        job.unset(Settings.SERVER_ADDRESS);
+        keepInMemoryWhatTheClientSees(job);
         FileSystem.get(job).setWorkingDirectory(job.getWorkingDirectory());
         boolean detached = job.getBoolean(Settings.JOB_DETACHED, false);
         Job started = engine.submit(id, submitted, job, () -> closeFiles(user));
@@ -115,10 +114,12 @@ final class ServedEngine extends EngineClient implements ServerProtocol {
         return started;
     }
 
-    /** Clients look for outputs on the disk, and so does their next job when it is cut into splits. */
-    private static void keepNothingInMemoryAlone(JobConf job) {
-        job.set(Settings.TEMPORARY_PREFIX, Settings.TEMPORARY_PREFIX_NONE);
-        job.unset(Settings.TEMPORARY_PATHS);
+    /** A client with plain files looks for outputs on the disk, and so does its next job when it is cut into splits. */
+    private static void keepInMemoryWhatTheClientSees(JobConf job) {
+        if (!job.get(FILES, "").equals(CachedLocalFileSystem.class.getName())) {
+            job.set(Settings.TEMPORARY_PREFIX, Settings.TEMPORARY_PREFIX_NONE);
+            job.unset(Settings.TEMPORARY_PATHS);
+        }
     }
 
     private static void closeFiles(UserGroupInformation user) {
@@ -181,30 +182,42 @@ final class ServedEngine extends EngineClient implements ServerProtocol {
     }
 
     @Override
-    public KeptFile[] kept() {
-        List<KeptFile> all = new ArrayList<>();
-        for (PairCache.Kept each : engine.cache().kept()) {
-            all.add(new KeptFile(each.name(), each.user(), each.pairs(), each.bytes()));
-        }
-        for (Map.Entry<String, Long> each : HeldFileSystem.sizes().entrySet()) {
-            all.add(new KeptFile("file:" + each.getKey(), "", 0, each.getValue()));
-        }
-        return all.toArray(KeptFile[]::new);
+    public KeptFile[] kept() throws IOException {
+        return files.kept();
     }
 
     @Override
     public void drop(String path) throws IOException {
-        try {
-            if (path.isEmpty()) {
-                engine.cache().clear();
-                files.writeAllToDisk();
-            } else {
-                org.apache.hadoop.fs.Path place = files.makeQualified(new org.apache.hadoop.fs.Path(path));
-                engine.cache().forget(place.toString());
-                files.writeToDisk(place);
-            }
-        } catch (UncheckedIOException e) {
-            throw e.getCause();
-        }
+        files.drop(path);
+    }
+
+    @Override
+    public boolean holds(String path) throws IOException {
+        return files.holds(path);
+    }
+
+    @Override
+    public FileStatus heldStatus(String path) throws IOException {
+        return files.status(path);
+    }
+
+    @Override
+    public FileStatus[] listHeld(String path) throws IOException {
+        return files.list(path);
+    }
+
+    @Override
+    public boolean deleteHeld(String path, boolean recursive) throws IOException {
+        return files.delete(path, recursive);
+    }
+
+    @Override
+    public boolean renameHeld(String from, String to) throws IOException {
+        return files.rename(from, to);
+    }
+
+    @Override
+    public void writeHeld(String path) throws IOException {
+        files.write(path);
     }
 }

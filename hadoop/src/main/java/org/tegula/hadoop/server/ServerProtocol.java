@@ -1,6 +1,7 @@
 package org.tegula.hadoop.server;
 
 import java.io.IOException;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.mapreduce.protocol.ClientProtocol;
 import org.apache.hadoop.security.token.TokenInfo;
 
@@ -33,4 +34,59 @@ public interface ServerProtocol extends ClientProtocol {
      * @throws IOException if the disk does not take it
      */
     void drop(String path) throws IOException;
+
+    /**
+     * Whether anything at or below a path is in memory alone, or would be if it were written by a job.
+     *
+     * @param path a qualified name
+     * @return false if the disk says all about it
+     * @throws IOException if the path is of another file system
+     */
+    boolean holds(String path) throws IOException;
+
+    /**
+     * The status of a file or folder, in memory or on the disk.
+     *
+     * @param path a qualified name
+     * @return null if there is none
+     * @throws IOException if the disk does not say
+     */
+    FileStatus heldStatus(String path) throws IOException;
+
+    /**
+     * What is in a folder, in memory or on the disk.
+     *
+     * @param path a qualified name
+     * @return an entry for each
+     * @throws IOException if there is no such folder
+     */
+    FileStatus[] listHeld(String path) throws IOException;
+
+    /**
+     * Deletes a file or folder, in memory and on the disk.
+     *
+     * @param path a qualified name
+     * @param recursive whether with all that is in it
+     * @return false if there was none
+     * @throws IOException if the disk refuses
+     */
+    boolean deleteHeld(String path, boolean recursive) throws IOException;
+
+    /**
+     * Renames a file or folder, in memory and on the disk.
+     *
+     * @param from a qualified name
+     * @param to a qualified name
+     * @return false if it stays as it is
+     * @throws IOException if the disk refuses
+     */
+    boolean renameHeld(String from, String to) throws IOException;
+
+    /**
+     * Puts on the disk what is in memory alone at and below a path.
+     *
+     * @param path a qualified name
+     * @throws IOException if the disk does not take it
+     */
+    void writeHeld(String path) throws IOException;
 }

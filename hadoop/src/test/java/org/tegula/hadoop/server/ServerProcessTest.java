@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
@@ -27,6 +28,7 @@ import org.tegula.hadoop.Engines;
 import org.tegula.hadoop.Jobs;
 import org.tegula.hadoop.Settings;
 import org.tegula.hadoop.Trees;
+import org.tegula.hadoop.files.CachedLocalFileSystem;
 
 /** A server and its clients are processes of their own, and each of them may end at any time. */
 @Timeout(180)
@@ -95,6 +97,23 @@ class ServerProcessTest {
     }
 
     @Test
+    void anOutputThatOnlyTheServerHasIsSeenByAllItsClients() throws Exception {
+        settings.put("fs.file.impl", CachedLocalFileSystem.class.getName());
+        assertEquals(0, Processes.end(client("count", path("in.txt"), path("temp-counts"))));
+        assertFalse(Files.exists(folder.resolve("temp-counts")));
+        Process second = client("turn", path("temp-counts"), path("turned"));
+        Processes.line(second);
+        assertEquals("1", Processes.line(second));
+        assertEquals(0, Processes.end(second));
+        assertEquals("1\ta\n2\tb\n", Files.readString(folder.resolve("turned/part-m-00000")));
+        Process third = client("look", path("temp-counts"), path("temp-renamed"));
+        List<String> said = third.inputReader().lines().toList();
+        assertEquals(0, Processes.end(third));
+        assertEquals(List.of("[_SUCCESS, part-r-00000] true", "true false false", "a=1 b=2 true", "true false"), said);
+        assertFalse(Files.exists(folder.resolve("temp-renamed")));
+    }
+
+    @Test
     void jobsGoWithTheirClientUnlessTheyAreDetached() throws Exception {
         Process vanishes = client("never", path("in.txt"), path("killed"));
         settings.put(Settings.JOB_DETACHED, "true");
@@ -146,6 +165,9 @@ class ServerProcessTest {
 
     @Test
     void leavesNothingHalfWrittenWhenItIsTerminated() throws Exception {
+        settings.put("fs.file.impl", CachedLocalFileSystem.class.getName());
+        assertEquals(0, Processes.end(client("count", path("in.txt"), path("temp-counts"))));
+        assertFalse(Files.exists(folder.resolve("temp-counts")));
         Job job = Jobs.wordCount(conf(), folder.resolve("in.txt"), folder.resolve("out"));
         job.setMapperClass(ClientProgram.Endless.class);
         job.submit();
@@ -155,6 +177,7 @@ class ServerProcessTest {
         assertFalse(Files.exists(folder.resolve("out/_temporary")));
         assertFalse(Files.exists(folder.resolve("out/_SUCCESS")));
         assertFalse(Files.exists(folder.resolve("token")));
+        assertTrue(Files.exists(folder.resolve("temp-counts/part-r-00000")), "what was only in its memory");
         try (Stream<Path> left = Files.list(folder.resolve("server"))) {
             assertEquals(
                     0,

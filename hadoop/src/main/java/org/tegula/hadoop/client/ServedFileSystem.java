@@ -1,0 +1,116 @@
+package org.tegula.hadoop.client;
+
+import java.io.File;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.RawLocalFileSystem;
+import org.apache.hadoop.fs.permission.FsPermission;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.tegula.hadoop.Settings;
+import org.tegula.hadoop.server.ServerProtocol;
+
+/**
+ * The local disk as a client of a server sees it: with the outputs that the server has in memory alone. They are listed,
+ * renamed and deleted where they are; whoever wants more of a file has the server put it on the disk first.
+ */
+public final class ServedFileSystem extends RawLocalFileSystem {
+    private static final Logger LOG = LoggerFactory.getLogger(ServedFileSystem.class);
+
+    private final RawLocalFileSystem disk = new RawLocalFileSystem();
+    private ServerProtocol server;
+
+    /** For a client with {@link Settings#SERVER_ADDRESS}. */
+    public ServedFileSystem() {}
+
+    @Override
+    public void initialize(URI uri, Configuration conf) throws IOException {
+        super.initialize(uri, conf);
+        disk.initialize(uri, conf);
+        server = ServerConnection.open(conf, conf.getTrimmed(Settings.SERVER_ADDRESS));
+    }
+
+    @Override
+    public void close() throws IOException {
+        super.close();
+        ServerConnection.close(server);
+    }
+
+    @Override
+    public void setWorkingDirectory(Path folder) {
+        super.setWorkingDirectory(folder);
+        disk.setWorkingDirectory(folder);
+    }
+
+    private String name(Path path) {
+        return makeQualified(path).toString();
+    }
+
+    /** Whether the server is to be asked; one that is not there has put everything on the disk when it ended. */
+    private boolean isServed(Path path) {
+        try {
+            return server.holds(name(path));
+        } catch (IOException e) {
+            LOG.debug("The disk alone says what {} is", path, e);
+            return false;
+        }
+    }
+
+    /** Whoever wants a file of the disk gets one. */
+    @Override
+    public File pathToFile(Path path) {
+        try {
+            if (isServed(path)) {
+                server.writeHeld(name(path));
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return super.pathToFile(path);
+    }
+
+    @Override
+    public boolean exists(Path path) throws IOException {
+        return isServed(path) ? server.heldStatus(name(path)) != null : disk.exists(path);
+    }
+
+    @Override
+    public FileStatus getFileStatus(Path path) throws IOException {
+        FileStatus held = isServed(path) ? server.heldStatus(name(path)) : null;
+        return held == null ? disk.getFileStatus(path) : held;
+    }
+
+    @Override
+    public FileStatus getFileLinkStatus(Path path) throws IOException {
+        return isServed(path) ? getFileStatus(path) : disk.getFileLinkStatus(path);
+    }
+
+    @Override
+    public FileStatus[] listStatus(Path path) throws IOException {
+        return isServed(path) ? server.listHeld(name(path)) : disk.listStatus(path);
+    }
+
+    @Override
+    public boolean mkdirs(Path path) throws IOException {
+        return disk.mkdirs(path);
+    }
+
+    @Override
+    public boolean mkdirs(Path path, FsPermission permission) throws IOException {
+        return disk.mkdirs(path, permission);
+    }
+
+    @Override
+    public boolean delete(Path path, boolean recursive) throws IOException {
+        return isServed(path) ? server.deleteHeld(name(path), recursive) : disk.delete(path, recursive);
+    }
+
+    @Override
+    public boolean rename(Path from, Path to) throws IOException {
+        return isServed(from) || isServed(to) ? server.renameHeld(name(from), name(to)) : disk.rename(from, to);
+    }
+}
