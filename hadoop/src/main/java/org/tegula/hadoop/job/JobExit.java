@@ -46,10 +46,21 @@ public final class JobExit {
         throw new Called(status);
     }
 
-    /** A class that calls this in place of {@code System.exit}; the bytes as they are if it does not call that. */
+    /**
+     * A class that calls this in place of {@code System.exit}; the bytes as they are if it does not call that, or is no
+     * class: then the JVM says so.
+     */
     static byte[] in(byte[] type) {
+        try {
+            return changed(type);
+        } catch (IndexOutOfBoundsException e) {
+            return type;
+        }
+    }
+
+    private static byte[] changed(byte[] type) {
         ByteBuffer bytes = ByteBuffer.wrap(type);
-        if (type.length < CONSTANTS_AT || bytes.getInt(0) != MAGIC) {
+        if (bytes.getInt(0) != MAGIC) {
             return type;
         }
         int[] places = new int[Short.toUnsignedInt(bytes.getShort(COUNT_AT))];
@@ -77,7 +88,8 @@ public final class JobExit {
                         case LONG, DOUBLE -> 8;
                         case CLASS, 8, 16, 19, 20 -> 2;
                         case 15 -> 3;
-                        default -> 4;
+                        case 3, 4, 9, METHOD, 11, 12, 17, 18 -> 4;
+                        default -> throw new IndexOutOfBoundsException(tag);
                     };
             if (tag == LONG || tag == DOUBLE) {
                 i++;

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.ByteArrayOutputStream;
+import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.lang.ref.Reference;
@@ -36,6 +37,7 @@ import org.apache.hadoop.mapreduce.Mapper;
 import org.apache.hadoop.mapreduce.TaskCounter;
 import org.apache.hadoop.mapreduce.TaskType;
 import org.apache.hadoop.mapreduce.tools.CLI;
+import org.apache.hadoop.security.Credentials;
 import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.util.ToolRunner;
 import org.junit.jupiter.api.AfterEach;
@@ -462,6 +464,20 @@ class ServerTest {
         calls.drop(in.toString());
         assertNull(find(calls, name));
         ServerConnection.close(calls);
+    }
+
+    @Test
+    void answersNonsenseWithAnError() throws Exception {
+        ServerProtocol calls = ServerConnection.open(conf, conf.get(Settings.SERVER_ADDRESS));
+        JobID never = new JobID("never", 1);
+        assertThrows(FileNotFoundException.class, () -> calls.submitJob(never, "/none/such", new Credentials()));
+        IOException unknown = assertThrows(IOException.class, () -> calls.getJobCounters(never));
+        assertEquals("There is no job " + never + ", or it ended long ago", unknown.getMessage());
+        assertThrows(IOException.class, () -> calls.setJobPriority(never, "no priority"));
+        assertNull(calls.getJobStatus(never));
+        assertNull(calls.getQueue("none"));
+        ServerConnection.close(calls);
+        runsAJobAsTheLocalRunnerDoes();
     }
 
     private static KeptFile find(ServerProtocol calls, String name) throws IOException {
