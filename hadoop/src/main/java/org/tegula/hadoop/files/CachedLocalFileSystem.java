@@ -14,7 +14,6 @@ import org.tegula.hadoop.Settings;
 import org.tegula.hadoop.api.CacheFS;
 import org.tegula.hadoop.cache.FileVersion;
 import org.tegula.hadoop.cache.PairBlock;
-import org.tegula.hadoop.client.ServedFileSystem;
 
 /**
  * Hadoop's local file system, which also has the files that jobs have left in memory alone. As {@code fs.file.impl} it

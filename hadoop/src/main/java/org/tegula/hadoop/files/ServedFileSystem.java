@@ -1,4 +1,4 @@
-package org.tegula.hadoop.client;
+package org.tegula.hadoop.files;
 
 import java.io.File;
 import java.io.IOException;
@@ -12,20 +12,21 @@ import org.apache.hadoop.fs.permission.FsPermission;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.tegula.hadoop.Settings;
+import org.tegula.hadoop.client.ServerConnection;
 import org.tegula.hadoop.server.ServerProtocol;
 
 /**
  * The local disk as a client of a server sees it: with the outputs that the server has in memory alone. They are listed,
  * renamed and deleted where they are; whoever wants more of a file has the server put it on the disk first.
  */
-public final class ServedFileSystem extends RawLocalFileSystem {
+final class ServedFileSystem extends RawLocalFileSystem {
     private static final Logger LOG = LoggerFactory.getLogger(ServedFileSystem.class);
 
     private final RawLocalFileSystem disk = new RawLocalFileSystem();
     private ServerProtocol server;
 
     /** For a client with {@link Settings#SERVER_ADDRESS}. */
-    public ServedFileSystem() {}
+    ServedFileSystem() {}
 
     @Override
     public void initialize(URI uri, Configuration conf) throws IOException {
