@@ -33,7 +33,7 @@ import org.tegula.hadoop.files.CachedLocalFileSystem;
 /** A server and its clients are processes of their own, and each of them may end at any time. */
 @Timeout(180)
 class ServerProcessTest {
-    private static final int LEASE_SECONDS = 2;
+    private static final int LEASE_SECONDS = 4;
 
     @TempDir
     Path folder;
@@ -121,7 +121,7 @@ class ServerProcessTest {
         settings.remove(Settings.JOB_DETACHED);
         JobID killed = begun(vanishes);
         JobID goesOn = begun(leaves);
-        Thread.sleep(2 * LEASE_SECONDS * 1000);
+        Thread.sleep((LEASE_SECONDS + 1) * 1000);
         assertEquals(JobStatus.State.RUNNING, state(killed), "a client that lives keeps its job");
         vanishes.destroyForcibly();
         leaves.destroyForcibly();
