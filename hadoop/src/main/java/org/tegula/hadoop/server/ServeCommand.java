@@ -30,6 +30,7 @@ public final class ServeCommand {
         ConfigUtil.loadResources();
         Configuration.addDefaultResource("tegula-site.xml");
         Configuration conf = new Configuration();
+        conf.unset(Settings.SERVER_ADDRESS); // which its clients have in their environment
         String[] own = new GenericOptionsParser(conf, arguments).getRemainingArgs();
         String host = Settings.SERVER_HOST_DEFAULT;
         int port = Settings.SERVER_PORT_DEFAULT;

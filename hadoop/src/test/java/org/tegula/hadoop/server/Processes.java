@@ -21,9 +21,9 @@ final class Processes implements AutoCloseable {
     }
 
     Process start(Class<?> main, Map<String, String> settings, String... arguments) throws IOException {
-        List<String> command = new ArrayList<>(List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-Xmx256m", "-Xshare:auto"));
-        command.add("-XX:TieredStopAtLevel=1");
+        List<String> command = new ArrayList<>(
+                List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-Xmx256m"));
+        command.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"));
         command.add(
                 "-Dlog4j.configuration=" + Path.of("conf", "log4j.properties").toUri());
         command.add("-cp");
