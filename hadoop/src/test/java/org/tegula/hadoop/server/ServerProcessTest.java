@@ -61,8 +61,10 @@ class ServerProcessTest {
 
     @AfterEach
     void end() throws IOException {
-        cluster.close();
         processes.close();
+        if (cluster != null) {
+            cluster.close();
+        }
     }
 
     private Configuration conf() {
