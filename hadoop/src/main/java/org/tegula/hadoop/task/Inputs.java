@@ -39,7 +39,7 @@ final class Inputs {
         }
         return cached.block() != null
                 ? new NewBlockReader(cached.block(), conf, promised)
-                : new NewFillingReader(
+                : NewFillingReader.open(
                         cached,
                         (org.apache.hadoop.mapred.TaskAttemptID) context.getTaskAttemptID(),
                         reporter,

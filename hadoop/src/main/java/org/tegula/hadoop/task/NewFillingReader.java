@@ -11,32 +11,36 @@ import org.apache.hadoop.util.ReflectionUtils;
 import org.tegula.hadoop.cache.CachedSplit;
 
 /** A program's record reader of the {@code mapreduce} interface, of which the cache copies all pairs. */
-@SuppressWarnings({"unchecked", "rawtypes"})
-final class NewFillingReader extends RecordReader<Object, Object> {
+final class NewFillingReader extends NewWrappedReader {
     private final CachedSplit copy;
     private final InputSplit split;
     private final TaskAttemptContext context;
-    private final RecordReader real;
 
-    NewFillingReader(CachedSplit copy, TaskAttemptID id, TaskReporter reporter, boolean promised)
-            throws IOException, InterruptedException {
+    private NewFillingReader(RecordReader<?, ?> real, CachedSplit copy, InputSplit split, TaskAttemptContext context) {
+        super(real);
         this.copy = copy;
-        split = (InputSplit) copy.part().split();
-        context = new MapContextImpl(copy.conf(), id, null, null, null, reporter, split);
-        InputFormat format =
-                (InputFormat) ReflectionUtils.newInstance(copy.part().format(), copy.conf());
-        RecordReader reader = format.createRecordReader(split, context);
-        real = promised ? new NewFreshReader(reader, copy.conf()) : reader;
+        this.split = split;
+        this.context = context;
+    }
+
+    static NewFillingReader open(CachedSplit copy, TaskAttemptID id, TaskReporter reporter, boolean promised)
+            throws IOException, InterruptedException {
+        InputSplit split = (InputSplit) copy.part().split();
+        TaskAttemptContext context = new MapContextImpl<>(copy.conf(), id, null, null, null, reporter, split);
+        InputFormat<?, ?> format =
+                (InputFormat<?, ?>) ReflectionUtils.newInstance(copy.part().format(), copy.conf());
+        RecordReader<?, ?> reader = format.createRecordReader(split, context);
+        return new NewFillingReader(promised ? new NewFreshReader(reader, copy.conf()) : reader, copy, split, context);
     }
 
     @Override
     public void initialize(InputSplit tagged, TaskAttemptContext unrecorded) throws IOException, InterruptedException {
-        real.initialize(split, context);
+        super.initialize(split, context);
     }
 
     @Override
     public boolean nextKeyValue() throws IOException, InterruptedException {
-        boolean found = real.nextKeyValue();
+        boolean found = super.nextKeyValue();
         if (found) {
             copy.add(real.getCurrentKey(), real.getCurrentValue());
         } else {
@@ -46,24 +50,9 @@ final class NewFillingReader extends RecordReader<Object, Object> {
     }
 
     @Override
-    public Object getCurrentKey() throws IOException, InterruptedException {
-        return real.getCurrentKey();
-    }
-
-    @Override
-    public Object getCurrentValue() throws IOException, InterruptedException {
-        return real.getCurrentValue();
-    }
-
-    @Override
-    public float getProgress() throws IOException, InterruptedException {
-        return real.getProgress();
-    }
-
-    @Override
     public void close() throws IOException {
         try {
-            real.close();
+            super.close();
         } finally {
             copy.abandon();
         }

@@ -2,32 +2,23 @@ package org.tegula.hadoop.task;
 
 import java.io.IOException;
 import org.apache.hadoop.conf.Configuration;
-import org.apache.hadoop.mapreduce.InputSplit;
 import org.apache.hadoop.mapreduce.RecordReader;
-import org.apache.hadoop.mapreduce.TaskAttemptContext;
 import org.apache.hadoop.util.ReflectionUtils;
 
 /** A record reader of which every pair has objects of its own, whatever the program's reader does with its objects. */
-@SuppressWarnings({"unchecked", "rawtypes"})
-final class NewFreshReader extends RecordReader<Object, Object> {
-    private final RecordReader real;
+final class NewFreshReader extends NewWrappedReader {
     private final Configuration conf;
     private Object key;
     private Object value;
 
-    NewFreshReader(RecordReader real, Configuration conf) {
-        this.real = real;
+    NewFreshReader(RecordReader<?, ?> real, Configuration conf) {
+        super(real);
         this.conf = conf;
     }
 
     @Override
-    public void initialize(InputSplit split, TaskAttemptContext context) throws IOException, InterruptedException {
-        real.initialize(split, context);
-    }
-
-    @Override
     public boolean nextKeyValue() throws IOException, InterruptedException {
-        if (!real.nextKeyValue()) {
+        if (!super.nextKeyValue()) {
             return false;
         }
         key = copy(real.getCurrentKey());
@@ -47,15 +38,5 @@ final class NewFreshReader extends RecordReader<Object, Object> {
     @Override
     public Object getCurrentValue() {
         return value;
-    }
-
-    @Override
-    public float getProgress() throws IOException, InterruptedException {
-        return real.getProgress();
-    }
-
-    @Override
-    public void close() throws IOException {
-        real.close();
     }
 }

@@ -66,7 +66,7 @@ final class NewMapAttempt extends MapAttempt {
         Class format = context.getInputFormatClass();
         Inputs inputs = inputs(input);
         try (NewTrackedReader reader =
-                new NewTrackedReader(() -> inputs.open(input, format, context), input, context, reporter)) {
+                NewTrackedReader.open(() -> inputs.open(input, format, context), input, context, reporter)) {
             Mapper.Context mapContext = new WrappedMapper()
                     .getMapContext(new MapContextImpl(conf, id, reader, output, committer, reporter, input));
             reader.initialize(input, mapContext);

@@ -7,32 +7,36 @@ import org.apache.hadoop.mapreduce.TaskAttemptContext;
 import org.apache.hadoop.mapreduce.lib.input.FileSplit;
 
 /** A program's record reader of the {@code mapreduce} interface, counted. */
-@SuppressWarnings({"unchecked", "rawtypes"})
-final class NewTrackedReader extends RecordReader<Object, Object> {
+final class NewTrackedReader extends NewWrappedReader {
     private final TaskReporter reporter;
     private final InputCounts counts;
-    private final RecordReader real;
     private boolean closed;
 
     /** Opens a record reader. */
     interface Opening {
-        RecordReader open() throws IOException, InterruptedException;
+        RecordReader<?, ?> open() throws IOException, InterruptedException;
     }
 
-    NewTrackedReader(Opening opening, InputSplit split, TaskAttemptContext context, TaskReporter reporter)
-            throws IOException, InterruptedException {
+    private NewTrackedReader(RecordReader<?, ?> real, InputCounts counts, TaskReporter reporter) {
+        super(real);
+        this.counts = counts;
         this.reporter = reporter;
-        counts = new InputCounts(
+    }
+
+    static NewTrackedReader open(Opening opening, InputSplit split, TaskAttemptContext context, TaskReporter reporter)
+            throws IOException, InterruptedException {
+        InputCounts counts = new InputCounts(
                 split instanceof FileSplit file ? file.getPath() : null, context.getConfiguration(), reporter);
         long before = counts.before();
-        real = opening.open();
+        RecordReader<?, ?> real = opening.open();
         counts.addBytes(before);
+        return new NewTrackedReader(real, counts, reporter);
     }
 
     @Override
     public void initialize(InputSplit split, TaskAttemptContext context) throws IOException, InterruptedException {
         long before = counts.before();
-        real.initialize(split, context);
+        super.initialize(split, context);
         counts.addBytes(before);
     }
 
@@ -40,27 +44,12 @@ final class NewTrackedReader extends RecordReader<Object, Object> {
     public boolean nextKeyValue() throws IOException, InterruptedException {
         reporter.check();
         long before = counts.before();
-        boolean found = real.nextKeyValue();
+        boolean found = super.nextKeyValue();
         counts.addBytes(before);
         if (found) {
             counts.addRecord();
         }
         return found;
-    }
-
-    @Override
-    public Object getCurrentKey() throws IOException, InterruptedException {
-        return real.getCurrentKey();
-    }
-
-    @Override
-    public Object getCurrentValue() throws IOException, InterruptedException {
-        return real.getCurrentValue();
-    }
-
-    @Override
-    public float getProgress() throws IOException, InterruptedException {
-        return real.getProgress();
     }
 
     @Override
@@ -71,7 +60,7 @@ final class NewTrackedReader extends RecordReader<Object, Object> {
         closed = true;
         long before = counts.before();
         try {
-            real.close();
+            super.close();
         } finally {
             counts.addBytes(before);
             counts.report();

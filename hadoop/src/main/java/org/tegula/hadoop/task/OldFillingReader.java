@@ -8,21 +8,23 @@ import org.apache.hadoop.util.ReflectionUtils;
 import org.tegula.hadoop.cache.CachedSplit;
 
 /** A program's record reader of the {@code mapred} interface, of which the cache copies all pairs. */
-@SuppressWarnings({"unchecked", "rawtypes"})
-final class OldFillingReader implements RecordReader<Object, Object> {
+final class OldFillingReader extends OldWrappedReader {
     private final CachedSplit copy;
-    private final RecordReader real;
 
     OldFillingReader(CachedSplit copy, TaskReporter reporter) throws IOException {
+        super(open(copy, reporter));
         this.copy = copy;
-        InputFormat format =
-                (InputFormat) ReflectionUtils.newInstance(copy.part().format(), copy.conf());
-        real = format.getRecordReader((InputSplit) copy.part().split(), copy.conf(), reporter);
+    }
+
+    private static RecordReader<?, ?> open(CachedSplit copy, TaskReporter reporter) throws IOException {
+        InputFormat<?, ?> format =
+                (InputFormat<?, ?>) ReflectionUtils.newInstance(copy.part().format(), copy.conf());
+        return format.getRecordReader((InputSplit) copy.part().split(), copy.conf(), reporter);
     }
 
     @Override
     public boolean next(Object key, Object value) throws IOException {
-        boolean found = real.next(key, value);
+        boolean found = super.next(key, value);
         if (found) {
             copy.add(key, value);
         } else {
@@ -32,29 +34,9 @@ final class OldFillingReader implements RecordReader<Object, Object> {
     }
 
     @Override
-    public Object createKey() {
-        return real.createKey();
-    }
-
-    @Override
-    public Object createValue() {
-        return real.createValue();
-    }
-
-    @Override
-    public long getPos() throws IOException {
-        return real.getPos();
-    }
-
-    @Override
-    public float getProgress() throws IOException {
-        return real.getProgress();
-    }
-
-    @Override
     public void close() throws IOException {
         try {
-            real.close();
+            super.close();
         } finally {
             copy.abandon();
         }

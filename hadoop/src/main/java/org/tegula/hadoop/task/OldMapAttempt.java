@@ -59,7 +59,7 @@ final class OldMapAttempt extends MapAttempt {
         }
         reporter.setSplit(input);
         Inputs inputs = inputs(input);
-        try (OldTrackedReader reader = new OldTrackedReader(inputs, input, conf, reporter)) {
+        try (OldTrackedReader reader = OldTrackedReader.open(inputs, input, conf, reporter)) {
             watch(reader::getProgress);
             if (inputs.arePromised()) {
                 mapEach(reader, output);

@@ -8,28 +8,33 @@ import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapred.RecordReader;
 
 /** A program's record reader of the {@code mapred} interface, counted. Several threads of a mapper may share it. */
-@SuppressWarnings({"unchecked", "rawtypes"})
-final class OldTrackedReader implements RecordReader<Object, Object>, Closeable {
+final class OldTrackedReader extends OldWrappedReader implements Closeable {
     private final TaskReporter reporter;
     private final InputCounts counts;
-    private final RecordReader real;
     private Object key;
     private Object value;
     private boolean closed;
 
-    OldTrackedReader(Inputs inputs, InputSplit split, JobConf conf, TaskReporter reporter) throws IOException {
+    private OldTrackedReader(RecordReader<?, ?> real, InputCounts counts, TaskReporter reporter) {
+        super(real);
+        this.counts = counts;
         this.reporter = reporter;
-        counts = new InputCounts(split instanceof FileSplit file ? file.getPath() : null, conf, reporter);
+    }
+
+    static OldTrackedReader open(Inputs inputs, InputSplit split, JobConf conf, TaskReporter reporter)
+            throws IOException {
+        InputCounts counts = new InputCounts(split instanceof FileSplit file ? file.getPath() : null, conf, reporter);
         long before = counts.before();
-        real = inputs.open(split);
+        RecordReader<?, ?> real = inputs.open(split);
         counts.addBytes(before);
+        return new OldTrackedReader(real, counts, reporter);
     }
 
     @Override
     public synchronized boolean next(Object key, Object value) throws IOException {
         reporter.check();
         long before = counts.before();
-        boolean found = real.next(key, value);
+        boolean found = super.next(key, value);
         counts.addBytes(before);
         if (found) {
             counts.addRecord();
@@ -40,8 +45,8 @@ final class OldTrackedReader implements RecordReader<Object, Object>, Closeable 
     /** Goes on to the next pair, which has objects of its own. */
     boolean advance() throws IOException {
         if (!(real instanceof OldBlockReader kept)) {
-            key = real.createKey();
-            value = real.createValue();
+            key = createKey();
+            value = createValue();
             return next(key, value);
         }
         reporter.check();
@@ -65,26 +70,6 @@ final class OldTrackedReader implements RecordReader<Object, Object>, Closeable 
     }
 
     @Override
-    public Object createKey() {
-        return real.createKey();
-    }
-
-    @Override
-    public Object createValue() {
-        return real.createValue();
-    }
-
-    @Override
-    public long getPos() throws IOException {
-        return real.getPos();
-    }
-
-    @Override
-    public float getProgress() throws IOException {
-        return real.getProgress();
-    }
-
-    @Override
     public synchronized void close() throws IOException {
         if (closed) {
             return;
@@ -92,7 +77,7 @@ final class OldTrackedReader implements RecordReader<Object, Object>, Closeable 
         closed = true;
         long before = counts.before();
         try {
-            real.close();
+            super.close();
         } finally {
             counts.addBytes(before);
             counts.report();
