@@ -21,7 +21,6 @@ import org.apache.hadoop.fs.FileUtil;
 import org.apache.hadoop.fs.FsStatus;
 import org.apache.hadoop.fs.ParentNotDirectoryException;
 import org.apache.hadoop.fs.Path;
-import org.apache.hadoop.fs.RawLocalFileSystem;
 import org.apache.hadoop.fs.permission.FsPermission;
 import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.util.ShutdownHookManager;
@@ -35,7 +34,7 @@ import org.tegula.hadoop.cache.Versioned;
  * The local disk with some files that are in memory alone. They are seen through all of Hadoop's calls; those that are not
  * about names, listings, reading and writing, and whoever asks for a {@link File}, put them on the disk first.
  */
-public final class HeldFileSystem extends RawLocalFileSystem implements Versioned {
+public final class HeldFileSystem extends LocalDisk implements Versioned {
     private static final Logger LOG = LoggerFactory.getLogger(HeldFileSystem.class);
     private static final int BUFFER_BYTES = 1 << 16;
     /** Before Hadoop closes its file systems. */
@@ -44,7 +43,7 @@ public final class HeldFileSystem extends RawLocalFileSystem implements Versione
     private static final HeldTree HELD = new HeldTree();
     private static boolean hooked;
 
-    private final RawLocalFileSystem disk = new RawLocalFileSystem();
+    private final LocalDisk disk = new LocalDisk();
     private PairCache cache;
 
     /** Made by Hadoop. */
