@@ -23,6 +23,7 @@ public final class CachedOutput {
     private final Path work;
     private final Path target;
     private final BlockWriter writer;
+    private final int home;
     private PairBlock block;
     private FileVersion written;
 
@@ -33,15 +34,18 @@ public final class CachedOutput {
      * @param conf of the task
      * @param work the file that the task writes
      * @param folder where the committer puts it
+     * @param home the slot where the pairs belong
      * @param promised whether nobody changes the pairs after they were written
      * @throws IOException if there is no such file system
      */
-    public CachedOutput(PairCache cache, JobConf conf, Path work, Path folder, boolean promised) throws IOException {
+    public CachedOutput(PairCache cache, JobConf conf, Path work, Path folder, int home, boolean promised)
+            throws IOException {
         this.cache = cache;
         this.conf = conf;
         this.files = work.getFileSystem(conf);
         this.work = work;
         this.target = new Path(folder, work.getName());
+        this.home = home;
         this.writer = BlockWriter.of(cache, promised);
     }
 
@@ -79,7 +83,7 @@ public final class CachedOutput {
             FileVersion now = FileVersion.settled(files, target);
             if (now != null && now.sameContents(written)) {
                 SplitSource source = SplitSource.of(target, 0, now.length(), SplitSource.SEQUENCE_FILES, conf);
-                cache.put(source.key(), block, now, settings());
+                cache.put(source.key(), block, now, settings(), home);
                 block = null;
             }
         } catch (IOException e) {

@@ -18,10 +18,18 @@ public final class CachedSplit {
     private final PairBlock block;
     private final RecordingConf conf;
     private final BlockWriter writer;
+    private final int home;
 
     private CachedSplit(
-            PairCache cache, InputPart part, SplitSource source, FileVersion version, JobConf conf, boolean promised) {
+            PairCache cache,
+            InputPart part,
+            SplitSource source,
+            FileVersion version,
+            JobConf conf,
+            int home,
+            boolean promised) {
         this.cache = cache;
+        this.home = home;
         this.part = part;
         this.source = source;
         this.version = version;
@@ -31,23 +39,39 @@ public final class CachedSplit {
     }
 
     /**
+     * Where the pairs of a split are, if they are kept.
+     *
+     * @param cache where to look
+     * @param part the split
+     * @param conf of the job
+     * @return the number of a slot, or -1
+     * @throws IOException if the file system fails
+     */
+    public static int home(PairCache cache, InputPart part, JobConf conf) throws IOException {
+        SplitSource source = SplitSource.of(part, conf);
+        return source == null ? PairCache.NO_HOME : cache.home(source.key());
+    }
+
+    /**
      * Looks for the pairs of a split.
      *
      * @param cache where to look
      * @param part the split
      * @param conf of the task
+     * @param home the slot that reads the split now
      * @param promised whether the mapper changes no pair, and each has objects of its own
      * @return null if the pairs are not to be kept
      * @throws IOException if the file system fails
      */
-    public static CachedSplit of(PairCache cache, InputPart part, JobConf conf, boolean promised) throws IOException {
+    public static CachedSplit of(PairCache cache, InputPart part, JobConf conf, int home, boolean promised)
+            throws IOException {
         SplitSource source = cache.isOn() ? SplitSource.of(part, conf) : null;
         if (source == null) {
             return null;
         }
         try {
             FileVersion version = source.version();
-            return version == null ? null : new CachedSplit(cache, part, source, version, conf, promised);
+            return version == null ? null : new CachedSplit(cache, part, source, version, conf, home, promised);
         } catch (FileNotFoundException e) {
             LOG.debug("The program's reader says what is to be done without {}", source.path(), e);
             return null;
@@ -102,7 +126,7 @@ public final class CachedSplit {
         }
         ReadSettings settings = conf.settings();
         if (settings != null && isUnchanged()) {
-            cache.put(source.key(), read, version, settings);
+            cache.put(source.key(), read, version, settings, home);
         } else {
             read.release();
         }

@@ -17,6 +17,9 @@ import org.tegula.hadoop.memory.Room;
  * used for longest goes when room is asked for, and what does not fit its file any more goes when it is looked for.
  */
 public final class PairCache implements Room {
+    /** The slot of pairs that are not there. */
+    static final int NO_HOME = -1;
+
     private static final int SHARE_OF_HEAP = 4;
 
     private static PairCache shared;
@@ -24,8 +27,8 @@ public final class PairCache implements Room {
     private final MemoryBudget budget;
     private final Map<BlockKey, Entry> entries = new LinkedHashMap<>(16, 0.75f, true);
 
-    /** A block, and when it is right. */
-    private record Entry(PairBlock block, FileVersion version, ReadSettings settings) {}
+    /** A block, when it is right, and the slot that has made it. */
+    private record Entry(PairBlock block, FileVersion version, ReadSettings settings, int home) {}
 
     /**
      * A cache of its own.
@@ -136,10 +139,26 @@ public final class PairCache implements Room {
      * @param block the pairs, of which the cache disposes
      * @param version of the file that they come from
      * @param settings with which they were decoded
+     * @param home the slot where they are
      */
-    public synchronized void put(BlockKey key, PairBlock block, FileVersion version, ReadSettings settings) {
+    public synchronized void put(BlockKey key, PairBlock block, FileVersion version, ReadSettings settings, int home) {
         remove(key);
-        entries.put(key, new Entry(block, version, settings));
+        entries.put(key, new Entry(block, version, settings, home));
+    }
+
+    /** Where pairs are, whatever their version; {@link #NO_HOME} if there are none. */
+    synchronized int home(BlockKey key) {
+        Entry entry = entries.get(key);
+        return entry == null ? NO_HOME : entry.home;
+    }
+
+    /**
+     * Whether nothing is kept.
+     *
+     * @return false if there are any pairs
+     */
+    public synchronized boolean isEmpty() {
+        return entries.isEmpty();
     }
 
     private void remove(BlockKey key) {
@@ -174,7 +193,7 @@ public final class PairCache implements Room {
             BlockKey moved = key.moved(from, to);
             FileVersion now = versions.of(moved.name());
             if (now != null && now.sameContents(entry.version)) {
-                entries.put(moved, new Entry(entry.block, now, entry.settings));
+                entries.put(moved, new Entry(entry.block, now, entry.settings, entry.home));
             } else {
                 entry.block.release();
             }

@@ -4,9 +4,10 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Properties;
 import org.apache.hadoop.mapred.JobConf;
+import org.tegula.hadoop.conf.LayeredConf;
 
 /** A job's configuration that notes what it is asked for. What it cannot note, such as being copied, it notes as such. */
-public final class RecordingConf extends JobConf {
+public final class RecordingConf extends LayeredConf {
     private final Map<String, String> values = new HashMap<>();
     private final Map<String, Map<String, String>> groups = new HashMap<>();
     private int noted;
@@ -19,7 +20,6 @@ public final class RecordingConf extends JobConf {
      */
     public RecordingConf(JobConf conf) {
         super(conf);
-        setCredentials(conf.getCredentials());
         unclear = false;
     }
 

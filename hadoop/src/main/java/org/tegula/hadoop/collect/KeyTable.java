@@ -22,10 +22,10 @@ final class KeyTable {
     private static final int NECK = 3;
     private static final int STRIDE = 4;
     private static final int INLINE_BYTES = 16;
-    private static final int FIRST_SLOTS = 1 << 12;
+    private static final int FIRST_SLOTS = 1 << 8;
 
-    private final Arena keys = new Arena(1 << 16);
-    private long[] fields = new long[STRIDE << 10];
+    private final Arena keys = new Arena(1 << 11);
+    private long[] fields = new long[STRIDE << 7];
     private int count;
     /** The hash above, the number plus one below; 0 is vacant. */
     private long[] slots = new long[FIRST_SLOTS];

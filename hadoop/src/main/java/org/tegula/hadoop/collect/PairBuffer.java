@@ -15,13 +15,13 @@ import org.tegula.hadoop.run.RunWriter;
 
 /** Serialised pairs in memory, one behind the other, that are sorted together. */
 final class PairBuffer<K, V> {
-    private final Arena bytes = new Arena(1 << 16);
+    private final Arena bytes = new Arena(1 << 10);
     private final PairTypes<K, V> types;
     private final Serializer<K> keys;
     private final Serializer<V> values;
     private final Records records;
     /** Where each record ends; it begins with its key. */
-    private int[] ends = new int[1 << 10];
+    private int[] ends = new int[1 << 6];
 
     /**
      * @param live null if all values are serialised

@@ -20,7 +20,7 @@ final class Records implements IndexedSortable {
 
     private final RawComparator<?> comparator;
     private final KeyPrefix prefix;
-    private int[] fields = new int[STRIDE << 10];
+    private int[] fields = new int[STRIDE << 6];
     private int count;
     private byte[] bytes;
     private int[] order;

@@ -16,7 +16,7 @@ final class ValueChains<V> {
     private static final int TIMES = 8;
     private static final int HEADER_BYTES = 12;
 
-    private final Arena arena = new Arena(1 << 16);
+    private final Arena arena = new Arena(1 << 11);
     private final Serializer<V> values;
 
     ValueChains(PairTypes<?, V> types) throws IOException {

@@ -1,20 +1,37 @@
 package org.tegula.hadoop.engine;
 
+import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.PriorityQueue;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.Deque;
+import java.util.List;
+import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
+import java.util.function.IntConsumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * So many pieces of work at once, over all jobs: those of a job of higher priority first, then of the job that came
- * first. Each runs in a thread of its own, so that one that never returns can be left behind; its slot goes on.
+ * So many pieces of work at once, over all jobs: those of a line of lower rank first, then of the line that was made
+ * first. Within a line, a slot takes the pieces that belong to it and those that belong to none, in turn, and then those
+ * that would wait longest elsewhere: what belongs together meets in one slot as long as no slot is idle for it.
+ *
+ * <p>A slot's thread goes from piece to piece. A piece that never returns can be left behind with its thread; the slot
+ * goes on with another. So that nothing that programs leave in threads stays for ever, a thread ends when it has been idle,
+ * and does not begin another line when it is old.
  */
 public final class Slots {
-    private static final AtomicLong THREADS = new AtomicLong();
+    /** A piece that belongs to no slot. */
+    public static final int ANYWHERE = -1;
 
-    private final PriorityQueue<Piece> waiting =
-            new PriorityQueue<>(Comparator.comparingInt(Piece::rank).thenComparingLong(Piece::number));
-    private final int count;
-    private int free;
+    private static final Logger LOG = LoggerFactory.getLogger(Slots.class);
+    private static final long IDLE_MILLIS = 2000;
+    private static final long OLD_NANOS = TimeUnit.SECONDS.toNanos(60);
+
+    private final List<Slot> slots = new ArrayList<>();
+    private final TreeSet<Line> waiting =
+            new TreeSet<>(Comparator.comparingInt(Line::rank).thenComparingLong(Line::number));
+    private long lines;
     private long pieces;
 
     /**
@@ -23,8 +40,9 @@ public final class Slots {
      * @param count how many
      */
     public Slots(int count) {
-        this.count = count;
-        this.free = count;
+        for (int i = 0; i < count; i++) {
+            slots.add(new Slot(i));
+        }
     }
 
     /**
@@ -33,7 +51,7 @@ public final class Slots {
      * @return pieces of work at once
      */
     public int count() {
-        return count;
+        return slots.size();
     }
 
     /**
@@ -42,48 +60,48 @@ public final class Slots {
      * @return pieces of work that run now
      */
     public synchronized int used() {
-        return count - free;
+        return (int) slots.stream().filter(slot -> slot.piece != null).count();
     }
 
     /**
-     * Runs something as soon as a slot is free.
+     * A line in which pieces wait.
      *
      * @param rank lower ones go first
-     * @param name of its thread
-     * @param body what to run; it must not throw
-     * @return its handle
+     * @return a line without pieces
      */
-    public synchronized Piece run(int rank, String name, Runnable body) {
-        Piece piece = new Piece(rank, pieces++, name, body);
-        waiting.add(piece);
-        startNext();
-        return piece;
+    public synchronized Line line(int rank) {
+        return new Line(rank, lines++);
     }
 
-    private void startNext() {
-        while (free > 0 && !waiting.isEmpty()) {
-            free--;
-            waiting.remove().start();
+    /** Begins what waits: first whatever is at home in a free slot. */
+    private void fill() {
+        for (Slot slot : slots) {
+            if (slot.piece == null && !waiting.isEmpty() && waiting.first().hasFor(slot.number)) {
+                slot.begin(waiting.first().take(slot.number));
+            }
+        }
+        for (Slot slot : slots) {
+            if (slot.piece == null && !waiting.isEmpty()) {
+                slot.begin(waiting.first().take(slot.number));
+            }
         }
     }
 
-    private synchronized void release() {
-        free++;
-        startNext();
-    }
-
-    /** Something that was handed in. */
-    public final class Piece {
+    /** Pieces that wait, of one stage of one job. */
+    public final class Line {
         private final int rank;
         private final long number;
-        private final Thread thread;
-        private boolean holdsSlot;
+        /** By the slots where they belong; behind these, those that belong to none. */
+        private final List<Deque<Piece>> homes = new ArrayList<>();
 
-        private Piece(int rank, long number, String name, Runnable body) {
+        private int count;
+
+        private Line(int rank, long number) {
             this.rank = rank;
             this.number = number;
-            thread = new Thread(() -> work(body), name + "-" + THREADS.incrementAndGet());
-            thread.setDaemon(true);
+            for (int i = 0; i <= slots.size(); i++) {
+                homes.add(new ArrayDeque<>());
+            }
         }
 
         private int rank() {
@@ -94,25 +112,189 @@ public final class Slots {
             return number;
         }
 
-        private void start() {
-            holdsSlot = true;
-            thread.start();
-        }
-
-        private void work(Runnable body) {
-            try {
-                body.run();
-            } finally {
-                leave();
+        /**
+         * Adds something to be run; {@link #begin} lets it run.
+         *
+         * @param home the slot where it belongs, modulo their number, or {@link #ANYWHERE}
+         * @param name of its thread
+         * @param body what to run, given the number of its slot; it must not throw
+         * @return its handle
+         */
+        public Piece add(int home, String name, IntConsumer body) {
+            synchronized (Slots.this) {
+                int at = home == ANYWHERE ? slots.size() : Math.floorMod(home, slots.size());
+                Piece piece = new Piece(this, at, pieces++, name, body);
+                homes.get(at).add(piece);
+                count++;
+                waiting.add(this);
+                return piece;
             }
         }
 
-        /** Gives the slot to others, whether the thread has ended or not; nothing happens the second time. */
+        /** Begins what was added, as far as slots are free. */
+        public void begin() {
+            synchronized (Slots.this) {
+                fill();
+            }
+        }
+
+        private boolean hasFor(int slot) {
+            return !homes.get(slot).isEmpty() || !homes.get(slots.size()).isEmpty();
+        }
+
+        private Piece take(int slot) {
+            Piece mine = homes.get(slot).peekFirst();
+            Piece anyones = homes.get(slots.size()).peekFirst();
+            Piece next;
+            if (mine == null && anyones == null) {
+                next = longest().peekLast();
+            } else if (mine == null || anyones != null && anyones.number < mine.number) {
+                next = anyones;
+            } else {
+                next = mine;
+            }
+            remove(next);
+            return next;
+        }
+
+        private Deque<Piece> longest() {
+            Deque<Piece> longest = homes.get(0);
+            for (Deque<Piece> each : homes) {
+                if (each.size() > longest.size()) {
+                    longest = each;
+                }
+            }
+            return longest;
+        }
+
+        private boolean remove(Piece piece) {
+            Deque<Piece> home = homes.get(piece.home);
+            boolean there = home.peekFirst() == piece ? home.pollFirst() != null : home.removeLastOccurrence(piece);
+            if (there && --count == 0) {
+                waiting.remove(this);
+            }
+            return there;
+        }
+    }
+
+    /** One piece at a time. */
+    private final class Slot {
+        private final int number;
+        private Piece piece;
+        private Worker worker;
+
+        Slot(int number) {
+            this.number = number;
+        }
+
+        void begin(Piece next) {
+            piece = next;
+            next.slot = this;
+            if (worker == null) {
+                worker = new Worker(this);
+                worker.thread.start();
+            } else {
+                Slots.this.notifyAll();
+            }
+        }
+    }
+
+    /** The thread of a slot. */
+    private final class Worker {
+        private final Slot slot;
+        private final ClassLoader classes = Slots.class.getClassLoader();
+        private final long born = System.nanoTime();
+        private final Thread thread = new Thread(this::work);
+
+        Worker(Slot slot) {
+            this.slot = slot;
+            thread.setDaemon(true);
+        }
+
+        private void work() {
+            for (Piece piece = first(); piece != null; piece = after(piece)) {
+                thread.setName(piece.name);
+                try {
+                    piece.body.accept(slot.number);
+                } catch (RuntimeException | Error e) {
+                    LOG.error("{} threw, which it must not; its slot goes on", piece.name, e);
+                }
+                thread.setContextClassLoader(classes);
+            }
+        }
+
+        private Piece first() {
+            synchronized (Slots.this) {
+                return run(slot.piece);
+            }
+        }
+
+        private Piece run(Piece piece) {
+            piece.thread = thread;
+            return piece;
+        }
+
+        /** The next piece; null if the thread is to end. */
+        private Piece after(Piece done) {
+            synchronized (Slots.this) {
+                done.thread = null;
+                Thread.interrupted();
+                if (slot.worker != this) {
+                    return null;
+                }
+                slot.piece = null;
+                if (System.nanoTime() - born > OLD_NANOS && (waiting.isEmpty() || waiting.first() != done.line)) {
+                    slot.worker = null;
+                    fill();
+                    return null;
+                }
+                fill();
+                return await() ? run(slot.piece) : null;
+            }
+        }
+
+        private boolean await() {
+            long end = System.currentTimeMillis() + IDLE_MILLIS;
+            for (long left = IDLE_MILLIS; slot.piece == null && left > 0; left = end - System.currentTimeMillis()) {
+                try {
+                    Slots.this.wait(left);
+                } catch (InterruptedException e) {
+                    // Nobody but a program that is over asks for it.
+                    Thread.interrupted();
+                }
+            }
+            if (slot.piece == null) {
+                slot.worker = null;
+            }
+            return slot.piece != null;
+        }
+    }
+
+    /** Something that was handed in. */
+    public final class Piece {
+        private final Line line;
+        private final int home;
+        private final long number;
+        private final String name;
+        private final IntConsumer body;
+        private Slot slot;
+        private Thread thread;
+
+        private Piece(Line line, int home, long number, String name, IntConsumer body) {
+            this.line = line;
+            this.home = home;
+            this.number = number;
+            this.name = name;
+            this.body = body;
+        }
+
+        /** Gives the slot to others, whether the body has returned or not. */
         public void leave() {
             synchronized (Slots.this) {
-                if (holdsSlot) {
-                    holdsSlot = false;
-                    release();
+                if (slot != null && slot.piece == this) {
+                    slot.piece = null;
+                    slot.worker = null;
+                    fill();
                 }
             }
         }
@@ -124,13 +306,17 @@ public final class Slots {
          */
         public boolean leaveQueue() {
             synchronized (Slots.this) {
-                return waiting.remove(this);
+                return slot == null && line.remove(this);
             }
         }
 
-        /** Interrupts the thread. */
+        /** Interrupts the body, if it runs. */
         public void interrupt() {
-            thread.interrupt();
+            synchronized (Slots.this) {
+                if (thread != null) {
+                    thread.interrupt();
+                }
+            }
         }
     }
 }

@@ -34,6 +34,7 @@ import org.tegula.hadoop.task.Attempt;
 import org.tegula.hadoop.task.JobResources;
 import org.tegula.hadoop.task.MapAttempt;
 import org.tegula.hadoop.task.ReduceAttempt;
+import org.tegula.hadoop.task.SplitFile;
 
 /** One job, from its files to its committed output. {@link #execute} is all of it on one screen. */
 public final class Job {
@@ -79,7 +80,13 @@ public final class Job {
         this.folder = folder;
         this.slots = slots;
         this.resources = new JobResources(
-                conf, memory, new SpillFiles(conf, id.toString()), cache, new LiveValues(memory), bufferBytes);
+                conf,
+                memory,
+                new SpillFiles(conf, id.toString()),
+                cache,
+                new LiveValues(memory),
+                bufferBytes,
+                new SplitFile(folder.splitFile()));
         this.user = UserGroupInformation.getCurrentUser();
         this.state = new JobState(
                 id, user.getShortUserName(), conf, folder.confFile().toString());
@@ -212,16 +219,23 @@ public final class Job {
 
     /** The runs of all map tasks, in the order of the tasks. */
     private List<Run> map(JobSplit.TaskSplitMetaInfo[] splits) throws Exception {
+        int[] homes = SplitHomes.of(splits, resources);
         List<List<Run>> outputs = new ArrayList<>();
         for (int i = 0; i < splits.length; i++) {
             outputs.add(List.of());
         }
         try {
-            run(new Stage(state.maps(), StageRules.forMaps(conf), slots, rank(), new Tasks() {
+            run(new Stage(state.maps(), StageRules.forMaps(conf), slots.line(rank()), new Tasks() {
                 @Override
-                public Attempt attempt(TaskState task, TaskAttemptID attempt) {
+                public int home(TaskState task) {
+                    return homes[task.id().getId()];
+                }
+
+                @Override
+                public Attempt attempt(TaskState task, TaskAttemptID attempt, int slot) {
                     events.launched(attempt);
-                    return MapAttempt.of(resources, attempt, splits[task.id().getId()].getSplitIndex());
+                    JobSplit.TaskSplitIndex split = splits[task.id().getId()].getSplitIndex();
+                    return MapAttempt.of(resources, attempt, slot, split);
                 }
 
                 @Override
@@ -244,9 +258,14 @@ public final class Job {
     }
 
     private void reduce(List<Run> shuffled, int maps) throws Exception {
-        run(new Stage(state.reduces(), StageRules.forReduces(conf), slots, rank(), new Tasks() {
+        run(new Stage(state.reduces(), StageRules.forReduces(conf), slots.line(rank()), new Tasks() {
             @Override
-            public Attempt attempt(TaskState task, TaskAttemptID attempt) {
+            public int home(TaskState task) {
+                return task.id().getId();
+            }
+
+            @Override
+            public Attempt attempt(TaskState task, TaskAttemptID attempt, int slot) {
                 events.launched(attempt);
                 return ReduceAttempt.of(resources, attempt, shuffled, maps);
             }

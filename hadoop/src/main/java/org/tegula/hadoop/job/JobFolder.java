@@ -10,6 +10,7 @@ import org.apache.hadoop.mapreduce.JobID;
 import org.apache.hadoop.mapreduce.JobSubmissionFiles;
 import org.apache.hadoop.mapreduce.split.JobSplit;
 import org.apache.hadoop.mapreduce.split.SplitMetaInfoReader;
+import org.tegula.hadoop.conf.JobWideConf;
 
 /** The staging folder of a job: configuration, splits, jars, as Hadoop's client has put them there. */
 public final class JobFolder {
@@ -33,7 +34,7 @@ public final class JobFolder {
     public JobConf readConf() throws IOException {
         Configuration site = new Configuration();
         Path file = confFile();
-        JobConf conf = new JobConf(false);
+        JobConf conf = new JobWideConf();
         conf.addResource(file.getFileSystem(site).open(file), file.toString());
         conf.size();
         return conf;
@@ -55,6 +56,10 @@ public final class JobFolder {
 
     Path confFile() {
         return JobSubmissionFiles.getJobConfPath(path);
+    }
+
+    Path splitFile() {
+        return JobSubmissionFiles.getJobSplitFile(path);
     }
 
     JobSplit.TaskSplitMetaInfo[] readSplits(JobID job, Configuration conf) throws IOException {

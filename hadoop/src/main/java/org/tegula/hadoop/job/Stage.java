@@ -25,8 +25,7 @@ final class Stage {
     private static final long GRACE_MILLIS = 5000;
 
     private final StageRules rules;
-    private final Slots slots;
-    private final int rank;
+    private final Slots.Line line;
     private final Work work;
     private final List<TaskState> tasks;
     private final Deque<TaskState> pending;
@@ -37,8 +36,11 @@ final class Stage {
 
     /** What the stage does, and whom it tells. */
     interface Work {
-        /** A new attempt; it may fail. */
-        Attempt attempt(TaskState task, TaskAttemptID id) throws Exception;
+        /** The slot where a task belongs, or {@link Slots#ANYWHERE}. */
+        int home(TaskState task);
+
+        /** A new attempt, which runs in a slot; it may fail. */
+        Attempt attempt(TaskState task, TaskAttemptID id, int slot) throws Exception;
 
         /** Runs an attempt as the job's user, with the job's classes. */
         void run(Attempt attempt) throws Exception;
@@ -53,24 +55,28 @@ final class Stage {
         void ended(TaskState task, TaskAttemptID attempt, TaskCompletionEvent.Status status);
     }
 
-    Stage(List<TaskState> tasks, StageRules rules, Slots slots, int rank, Work work) {
+    Stage(List<TaskState> tasks, StageRules rules, Slots.Line line, Work work) {
         this.tasks = tasks;
         this.rules = rules;
-        this.slots = slots;
-        this.rank = rank;
+        this.line = line;
         this.work = work;
         this.pending = new ArrayDeque<>(tasks);
     }
 
     /** Runs all tasks; at the end no attempt runs that could still do harm. */
     synchronized void run() throws TaskFailure, InterruptedException {
+        long look = System.currentTimeMillis() + LOOK_MILLIS;
         try {
             while (failure == null && !stopped && !(pending.isEmpty() && running.isEmpty())) {
                 while (!pending.isEmpty() && running.size() < rules.atOnce()) {
                     start(pending.remove());
                 }
-                wait(LOOK_MILLIS);
-                endSilent();
+                line.begin();
+                wait(Math.max(1, look - System.currentTimeMillis()));
+                if (System.currentTimeMillis() >= look) {
+                    endSilent();
+                    look = System.currentTimeMillis() + LOOK_MILLIS;
+                }
             }
         } finally {
             stopAll();
@@ -102,7 +108,7 @@ final class Stage {
     private void start(TaskState task) {
         Running attempt = new Running(task, task.nextAttempt());
         running.put(task, attempt);
-        attempt.piece = slots.run(rank, attempt.id.toString(), attempt::run);
+        attempt.piece = line.add(work.home(task), attempt.id.toString(), attempt::run);
     }
 
     private void endSilent() {
@@ -208,9 +214,9 @@ final class Stage {
             this.id = id;
         }
 
-        void run() {
+        void run(int slot) {
             try {
-                Attempt made = work.attempt(task, id);
+                Attempt made = work.attempt(task, id, slot);
                 if (begun(this, made)) {
                     work.run(made);
                 }

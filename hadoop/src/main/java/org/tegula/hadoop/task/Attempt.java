@@ -15,6 +15,7 @@ import org.apache.hadoop.util.ReflectionUtils;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.tegula.hadoop.cache.CachedOutput;
+import org.tegula.hadoop.conf.LayeredConf;
 
 /** One try at a task: its output is committed if all goes well, and aborted else. */
 public abstract class Attempt {
@@ -24,15 +25,18 @@ public abstract class Attempt {
     final TaskAttemptID id;
     final JobConf conf;
     final TaskReporter reporter;
+    /** Where its data are from now on. */
+    final int home;
+
     OutputFormat<?, ?> newOutputFormat;
     OutputCommitter committer;
     private CachedOutput copy;
 
-    Attempt(JobResources job, TaskAttemptID id) {
+    Attempt(JobResources job, TaskAttemptID id, int home) {
         this.job = job;
         this.id = id;
-        this.conf = new JobConf(job.conf());
-        this.conf.setCredentials(job.conf().getCredentials());
+        this.home = home;
+        this.conf = new LayeredConf(job.conf());
         this.reporter = new TaskReporter(conf);
     }
 
@@ -98,7 +102,7 @@ public abstract class Attempt {
         boolean moves = type == FileOutputCommitter.class
                 || type == org.apache.hadoop.mapreduce.lib.output.FileOutputCommitter.class;
         if (moves && job.cache().isOn()) {
-            copy = new CachedOutput(job.cache(), conf, work, FileOutputFormat.getOutputPath(conf), promises());
+            copy = new CachedOutput(job.cache(), conf, work, FileOutputFormat.getOutputPath(conf), home, promises());
         }
         return copy;
     }

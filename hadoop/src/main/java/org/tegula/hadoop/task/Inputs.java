@@ -18,15 +18,18 @@ final class Inputs {
     private final PairCache cache;
     private final JobConf conf;
     private final TaskReporter reporter;
+    private final int home;
     private final boolean promised;
 
     /**
+     * @param home the slot where what is read is from now on
      * @param promised whether the mapper changes no pair: then each has objects of its own
      */
-    Inputs(PairCache cache, JobConf conf, TaskReporter reporter, boolean promised) {
+    Inputs(PairCache cache, JobConf conf, TaskReporter reporter, int home, boolean promised) {
         this.cache = cache;
         this.conf = conf;
         this.reporter = reporter;
+        this.home = home;
         this.promised = promised;
     }
 
@@ -62,7 +65,7 @@ final class Inputs {
     }
 
     private CachedSplit find(Object split, Class<?> format) throws IOException {
-        CachedSplit cached = CachedSplit.of(cache, InputPart.of(split, format), conf, promised);
+        CachedSplit cached = CachedSplit.of(cache, InputPart.of(split, format), conf, home, promised);
         if (cached != null) {
             CacheCounter counter = cached.block() == null ? CacheCounter.SPLITS_READ : CacheCounter.SPLITS_FOUND;
             reporter.getCounter(counter).increment(1);

@@ -15,6 +15,13 @@ import org.tegula.hadoop.run.SpillFiles;
  * @param cache of pairs that jobs have read and written before
  * @param live large values on their way from maps to reduces
  * @param bufferBytes how much one map task collects before it sorts
+ * @param splits of the map tasks
  */
 public record JobResources(
-        JobConf conf, MemoryBudget memory, SpillFiles disk, PairCache cache, LiveValues live, long bufferBytes) {}
+        JobConf conf,
+        MemoryBudget memory,
+        SpillFiles disk,
+        PairCache cache,
+        LiveValues live,
+        long bufferBytes,
+        SplitFile splits) {}

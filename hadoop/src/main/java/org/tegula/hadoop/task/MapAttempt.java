@@ -23,8 +23,8 @@ public abstract class MapAttempt extends Attempt {
     private LiveWriter live;
     private List<Run> output = List.of();
 
-    MapAttempt(JobResources job, TaskAttemptID id, JobSplit.TaskSplitIndex split) {
-        super(job, id);
+    MapAttempt(JobResources job, TaskAttemptID id, int slot, JobSplit.TaskSplitIndex split) {
+        super(job, id, slot);
         this.split = split;
     }
 
@@ -33,11 +33,14 @@ public abstract class MapAttempt extends Attempt {
      *
      * @param job what it shares with others
      * @param id its name
+     * @param slot that it runs in
      * @param split where its input split is written
      * @return an attempt that was not yet run
      */
-    public static MapAttempt of(JobResources job, TaskAttemptID id, JobSplit.TaskSplitIndex split) {
-        return job.conf().getUseNewMapper() ? new NewMapAttempt(job, id, split) : new OldMapAttempt(job, id, split);
+    public static MapAttempt of(JobResources job, TaskAttemptID id, int slot, JobSplit.TaskSplitIndex split) {
+        return job.conf().getUseNewMapper()
+                ? new NewMapAttempt(job, id, slot, split)
+                : new OldMapAttempt(job, id, slot, split);
     }
 
     /**
@@ -78,7 +81,7 @@ public abstract class MapAttempt extends Attempt {
         if (promised && live != null) {
             live.promise();
         }
-        return new Inputs(job.cache(), conf, reporter, promised);
+        return new Inputs(job.cache(), conf, reporter, home, promised);
     }
 
     private void count(List<Run> runs) {

@@ -18,8 +18,8 @@ import org.tegula.hadoop.collect.Collector;
 /** A map task of the {@code mapreduce} interface. */
 @SuppressWarnings({"unchecked", "rawtypes"}) // types of keys and values are known to the program alone
 final class NewMapAttempt extends MapAttempt {
-    NewMapAttempt(JobResources job, TaskAttemptID id, JobSplit.TaskSplitIndex split) {
-        super(job, id, split);
+    NewMapAttempt(JobResources job, TaskAttemptID id, int slot, JobSplit.TaskSplitIndex split) {
+        super(job, id, slot, split);
     }
 
     @Override
@@ -62,7 +62,7 @@ final class NewMapAttempt extends MapAttempt {
     private void map(TaskAttemptContext context, RecordWriter<Object, Object> output)
             throws IOException, InterruptedException, ClassNotFoundException {
         Mapper mapper = ReflectionUtils.newInstance(context.getMapperClass(), conf);
-        InputSplit input = SplitFile.read(split, conf, reporter.getCounter(TaskCounter.SPLIT_RAW_BYTES));
+        InputSplit input = job.splits().read(split, conf, reporter.getCounter(TaskCounter.SPLIT_RAW_BYTES)::increment);
         Class format = context.getInputFormatClass();
         Inputs inputs = inputs(input);
         try (NewTrackedReader reader =

@@ -17,8 +17,8 @@ import org.tegula.hadoop.collect.Collector;
 /** A map task of the {@code mapred} interface. */
 @SuppressWarnings({"unchecked", "rawtypes"}) // types of keys and values are known to the program alone
 final class OldMapAttempt extends MapAttempt {
-    OldMapAttempt(JobResources job, TaskAttemptID id, JobSplit.TaskSplitIndex split) {
-        super(job, id, split);
+    OldMapAttempt(JobResources job, TaskAttemptID id, int slot, JobSplit.TaskSplitIndex split) {
+        super(job, id, slot, split);
     }
 
     @Override
@@ -51,7 +51,7 @@ final class OldMapAttempt extends MapAttempt {
     }
 
     private void map(OutputCollector output) throws IOException {
-        InputSplit input = SplitFile.read(split, conf, reporter.getCounter(TaskCounter.SPLIT_RAW_BYTES));
+        InputSplit input = job.splits().read(split, conf, reporter.getCounter(TaskCounter.SPLIT_RAW_BYTES)::increment);
         if (input instanceof FileSplit file) {
             conf.set(JobContext.MAP_INPUT_FILE, file.getPath().toString());
             conf.setLong(JobContext.MAP_INPUT_START, file.getStart());

@@ -22,7 +22,7 @@ public abstract class ReduceAttempt extends Attempt {
     private final int maps;
 
     ReduceAttempt(JobResources job, TaskAttemptID id, List<Run> runs, int maps) {
-        super(job, id);
+        super(job, id, id.getTaskID().getId());
         this.runs = runs;
         this.maps = maps;
     }

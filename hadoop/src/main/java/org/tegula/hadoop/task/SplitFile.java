@@ -1,28 +1,104 @@
 package org.tegula.hadoop.task;
 
+import java.io.DataInputStream;
 import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.function.LongConsumer;
+import java.util.function.LongSupplier;
+import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
+import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.io.DataInputBuffer;
 import org.apache.hadoop.io.Text;
 import org.apache.hadoop.io.serializer.Deserializer;
 import org.apache.hadoop.io.serializer.SerializationFactory;
-import org.apache.hadoop.mapred.Counters;
 import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapreduce.split.JobSplit;
 
-/** Reads a map task's input split from the file that the client wrote. */
-final class SplitFile {
-    private SplitFile() {}
+/** The file in which the client has written the input splits of all map tasks. A small one is read once. */
+public final class SplitFile {
+    private static final int SMALL_BYTES = 1 << 24;
+
+    private final Path file;
+    private byte[] all;
 
     /**
-     * @param rawBytes counts how long the split was
-     * @return a split of the interface that the job uses
+     * A file that is not read yet.
+     *
+     * @param file where it is
+     */
+    public SplitFile(Path file) {
+        this.file = file;
+    }
+
+    /** The file from a place on, and how far it was read. */
+    private record Source(DataInputStream in, LongSupplier position) {}
+
+    private Source open(long from, Configuration conf) throws IOException {
+        byte[] bytes = readIfSmall(conf);
+        if (bytes != null) {
+            DataInputBuffer in = new DataInputBuffer();
+            in.reset(bytes, (int) from, bytes.length - (int) from);
+            return new Source(in, in::getPosition);
+        }
+        FSDataInputStream in = file.getFileSystem(conf).open(file);
+        in.seek(from);
+        return new Source(in, () -> position(in));
+    }
+
+    private static long position(FSDataInputStream in) {
+        try {
+            return in.getPos();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private synchronized byte[] readIfSmall(Configuration conf) throws IOException {
+        if (all == null) {
+            FileSystem files = file.getFileSystem(conf);
+            long length = files.getFileStatus(file).getLen();
+            if (length > SMALL_BYTES) {
+                return null;
+            }
+            try (FSDataInputStream in = files.open(file)) {
+                byte[] bytes = new byte[(int) length];
+                in.readFully(bytes);
+                all = bytes;
+            }
+        }
+        return all;
+    }
+
+    /**
+     * The name of the class of a split.
+     *
+     * @param place where the split is written
+     * @param conf of the job
+     * @return the class's name
+     * @throws IOException if it cannot be read
+     */
+    public String className(JobSplit.TaskSplitIndex place, Configuration conf) throws IOException {
+        try (DataInputStream in = open(place.getStartOffset(), conf).in) {
+            return Text.readString(in);
+        }
+    }
+
+    /**
+     * Reads a split.
+     *
+     * @param place where it is written
+     * @param conf of the task, with its classes
+     * @param length takes how many bytes it has there
+     * @param <T> the kind of split, of either interface
+     * @return an object of its own
+     * @throws IOException if it cannot be read
      */
     @SuppressWarnings("unchecked")
-    static <T> T read(JobSplit.TaskSplitIndex place, JobConf conf, Counters.Counter rawBytes) throws IOException {
-        Path file = new Path(place.getSplitLocation());
-        try (FSDataInputStream in = file.getFileSystem(conf).open(file)) {
-            in.seek(place.getStartOffset());
+    public <T> T read(JobSplit.TaskSplitIndex place, JobConf conf, LongConsumer length) throws IOException {
+        Source source = open(place.getStartOffset(), conf);
+        try (DataInputStream in = source.in) {
             String name = Text.readString(in);
             Class<T> type;
             try {
@@ -33,7 +109,7 @@ final class SplitFile {
             Deserializer<T> deserializer = new SerializationFactory(conf).getDeserializer(type);
             deserializer.open(in);
             T split = deserializer.deserialize(null);
-            rawBytes.increment(in.getPos() - place.getStartOffset());
+            length.accept(source.position.getAsLong() - place.getStartOffset());
             return split;
         }
     }

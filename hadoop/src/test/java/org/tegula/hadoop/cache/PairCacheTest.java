@@ -36,7 +36,7 @@ class PairCacheTest {
     @Test
     void givesBackWhatItWasGiven() throws Exception {
         PairCache cache = new PairCache(1 << 20);
-        cache.put(key("a"), block(cache, 20_000), VERSION, NO_SETTINGS);
+        cache.put(key("a"), block(cache, 20_000), VERSION, NO_SETTINGS, 0);
         PairBlock found = cache.find(key("a"), VERSION, conf);
         BlockCursor cursor = found.open(conf);
         Text key = new Text();
@@ -54,10 +54,10 @@ class PairCacheTest {
     void dropsWhatWasNotUsedForLongest() {
         PairCache cache = new PairCache(7 << 10);
         for (String name : new String[] {"a", "b", "c"}) {
-            cache.put(key(name), block(cache, 100), VERSION, NO_SETTINGS);
+            cache.put(key(name), block(cache, 100), VERSION, NO_SETTINGS, 0);
         }
         assertNotNull(cache.find(key("a"), VERSION, conf));
-        cache.put(key("d"), block(cache, 400), VERSION, NO_SETTINGS);
+        cache.put(key("d"), block(cache, 400), VERSION, NO_SETTINGS, 0);
         assertNull(cache.find(key("b"), VERSION, conf));
         assertNull(cache.find(key("c"), VERSION, conf));
         assertNotNull(cache.find(key("d"), VERSION, conf));
@@ -74,7 +74,7 @@ class PairCacheTest {
     @Test
     void dropsWhatIsOfAnotherVersion() {
         PairCache cache = new PairCache(1 << 20);
-        cache.put(key("a"), block(cache, 3), VERSION, NO_SETTINGS);
+        cache.put(key("a"), block(cache, 3), VERSION, NO_SETTINGS, 0);
         assertNull(cache.find(key("a"), new FileVersion(10, 20, "file", 31), conf));
         assertEquals(0, cache.usedBytes());
     }
@@ -87,7 +87,8 @@ class PairCacheTest {
                 key("a"),
                 block(cache, 3),
                 VERSION,
-                new ReadSettings(Map.of("delimiter", "x"), Map.of("group.", Map.of("one", "1"))));
+                new ReadSettings(Map.of("delimiter", "x"), Map.of("group.", Map.of("one", "1"))),
+                0);
         assertNull(cache.find(key("a"), VERSION, conf));
         conf.set("group.one", "1");
         assertNotNull(cache.find(key("a"), VERSION, conf));
@@ -98,7 +99,7 @@ class PairCacheTest {
     @Test
     void givesNothingToAJobThatDoesNotKnowTheClasses() {
         PairCache cache = new PairCache(1 << 20);
-        cache.put(key("a"), block(cache, 3), VERSION, NO_SETTINGS);
+        cache.put(key("a"), block(cache, 3), VERSION, NO_SETTINGS, 0);
         conf.setClassLoader(ClassLoader.getPlatformClassLoader());
         assertNull(cache.find(key("a"), VERSION, conf));
     }
@@ -106,9 +107,9 @@ class PairCacheTest {
     @Test
     void followsFilesToNewNames() {
         PairCache cache = new PairCache(1 << 20);
-        cache.put(key("file:/x/a"), block(cache, 3), VERSION, NO_SETTINGS);
-        cache.put(key("file:/x/b"), block(cache, 3), VERSION, NO_SETTINGS);
-        cache.put(key("file:/xy"), block(cache, 3), VERSION, NO_SETTINGS);
+        cache.put(key("file:/x/a"), block(cache, 3), VERSION, NO_SETTINGS, 0);
+        cache.put(key("file:/x/b"), block(cache, 3), VERSION, NO_SETTINGS, 0);
+        cache.put(key("file:/xy"), block(cache, 3), VERSION, NO_SETTINGS, 0);
         FileVersion now = new FileVersion(10, 20, "file", 40);
         cache.renamed("file:/x", "file:/z", name -> name.equals("file:/z/a") ? now : null);
         assertNotNull(cache.find(key("file:/z/a"), now, conf));

@@ -1,0 +1,62 @@
+package org.tegula.hadoop.job;
+
+import java.io.IOException;
+import java.util.Arrays;
+import java.util.Set;
+import org.apache.hadoop.mapred.JobConf;
+import org.apache.hadoop.mapreduce.split.JobSplit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.tegula.hadoop.api.DelegatingSplit;
+import org.tegula.hadoop.api.PlacedSplit;
+import org.tegula.hadoop.cache.CachedSplit;
+import org.tegula.hadoop.cache.InputPart;
+import org.tegula.hadoop.engine.Slots;
+import org.tegula.hadoop.task.JobResources;
+
+/**
+ * The slots where the splits of a job belong: those that work on the partitions that splits name, or that have read or
+ * written their pairs before. It is a hint: a task is told everything that matters when it reads its split.
+ */
+final class SplitHomes {
+    private static final Logger LOG = LoggerFactory.getLogger(SplitHomes.class);
+
+    private static final Set<Class<?>> FILE_SPLITS =
+            Set.of(org.apache.hadoop.mapred.FileSplit.class, org.apache.hadoop.mapreduce.lib.input.FileSplit.class);
+
+    private SplitHomes() {}
+
+    static int[] of(JobSplit.TaskSplitMetaInfo[] splits, JobResources job) {
+        int[] homes = new int[splits.length];
+        Arrays.fill(homes, Slots.ANYWHERE);
+        try {
+            for (int i = 0; i < splits.length; i++) {
+                homes[i] = home(splits[i].getSplitIndex(), job);
+            }
+        } catch (IOException | ClassNotFoundException | RuntimeException e) {
+            LOG.debug("The tasks that read the splits will say what is wrong with them", e);
+        }
+        return homes;
+    }
+
+    private static int home(JobSplit.TaskSplitIndex place, JobResources job)
+            throws IOException, ClassNotFoundException {
+        JobConf conf = job.conf();
+        Class<?> type = conf.getClassByName(job.splits().className(place, conf));
+        if (job.cache().isEmpty() && FILE_SPLITS.contains(type)) {
+            return Slots.ANYWHERE;
+        }
+        InputPart part = InputPart.of(job.splits().read(place, conf, length -> {}), format(conf));
+        Object split = part.split();
+        if (!(split instanceof PlacedSplit) && split instanceof DelegatingSplit<?> wrapper) {
+            split = wrapper.getDelegate();
+        }
+        return split instanceof PlacedSplit placed ? placed.getPartition() : CachedSplit.home(job.cache(), part, conf);
+    }
+
+    private static Class<?> format(JobConf conf) throws ClassNotFoundException {
+        return conf.getUseNewMapper()
+                ? new org.apache.hadoop.mapreduce.task.JobContextImpl(conf, null).getInputFormatClass()
+                : conf.getInputFormat().getClass();
+    }
+}

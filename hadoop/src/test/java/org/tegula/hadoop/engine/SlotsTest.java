@@ -1,0 +1,171 @@
+package org.tegula.hadoop.engine;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotSame;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.IntConsumer;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Pieces of work run where they belong, unless a slot would be idle for it. */
+@Timeout(30)
+class SlotsTest {
+    private static void await(CyclicBarrier barrier) {
+        try {
+            barrier.await();
+        } catch (Exception e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private static void run(Slots.Line line, int home, CountDownLatch done, IntConsumer body) {
+        line.add(home, "piece", slot -> {
+            try {
+                body.accept(slot);
+            } finally {
+                done.countDown();
+            }
+        });
+    }
+
+    @Test
+    void runsPiecesAtHomeLineAfterLine() throws Exception {
+        Slots slots = new Slots(3);
+        Map<Integer, Thread> threads = new ConcurrentHashMap<>();
+        for (int round = 0; round < 20; round++) {
+            CyclicBarrier together = new CyclicBarrier(3);
+            CountDownLatch done = new CountDownLatch(3);
+            Slots.Line line = slots.line(0);
+            for (int home = 5; home >= 3; home--) {
+                int number = home;
+                run(line, number, done, slot -> {
+                    await(together);
+                    assertEquals(number % 3, slot);
+                    Thread first = threads.putIfAbsent(number, Thread.currentThread());
+                    assertTrue(first == null || first == Thread.currentThread());
+                    threads.put(number + 10, Thread.currentThread());
+                });
+            }
+            line.begin();
+            done.await();
+        }
+        assertEquals(3, threads.keySet().stream().filter(key -> key >= 10).count());
+    }
+
+    @Test
+    void leavesNoSlotIdleForWhatBelongsElsewhere() throws Exception {
+        Slots slots = new Slots(2);
+        CyclicBarrier together = new CyclicBarrier(2);
+        CountDownLatch done = new CountDownLatch(4);
+        Slots.Line line = slots.line(0);
+        for (int i = 0; i < 4; i++) {
+            run(line, 0, done, slot -> await(together));
+        }
+        line.begin();
+        done.await();
+    }
+
+    @Test
+    void takesLinesByRankAndThenByAge() throws Exception {
+        Slots slots = new Slots(1);
+        List<String> order = new ArrayList<>();
+        CountDownLatch done = new CountDownLatch(4);
+        Slots.Line first = slots.line(1);
+        Slots.Line second = slots.line(1);
+        Slots.Line urgent = slots.line(0);
+        run(second, Slots.ANYWHERE, done, slot -> order.add("second"));
+        run(first, 7, done, slot -> order.add("first, a"));
+        run(first, Slots.ANYWHERE, done, slot -> order.add("first, b"));
+        run(urgent, Slots.ANYWHERE, done, slot -> order.add("urgent"));
+        urgent.begin();
+        done.await();
+        assertEquals(List.of("urgent", "first, a", "first, b", "second"), order);
+    }
+
+    @Test
+    void goesOnWithoutWhatNeverReturnsAndWithWhatThrows() throws Exception {
+        Slots slots = new Slots(1);
+        CountDownLatch begun = new CountDownLatch(1);
+        CountDownLatch end = new CountDownLatch(1);
+        AtomicReference<Thread> stuck = new AtomicReference<>();
+        AtomicReference<Thread> next = new AtomicReference<>();
+        Slots.Line line = slots.line(0);
+        Slots.Piece piece = line.add(0, "stuck", slot -> {
+            stuck.set(Thread.currentThread());
+            begun.countDown();
+            while (end.getCount() > 0) {
+                Thread.onSpinWait();
+            }
+        });
+        CountDownLatch done = new CountDownLatch(2);
+        run(line, 0, done, slot -> {
+            throw new IllegalStateException("thrown on purpose");
+        });
+        run(line, 0, done, slot -> next.set(Thread.currentThread()));
+        line.begin();
+        begun.await();
+        assertEquals(1, slots.used());
+        piece.leave();
+        piece.leave();
+        done.await();
+        assertNotSame(stuck.get(), next.get());
+        end.countDown();
+        stuck.get().join();
+    }
+
+    @Test
+    void interruptsAPieceAndNotWhatFollowsIt() throws Exception {
+        Slots slots = new Slots(1);
+        CountDownLatch begun = new CountDownLatch(1);
+        CountDownLatch done = new CountDownLatch(2);
+        AtomicReference<Thread> first = new AtomicReference<>();
+        AtomicReference<Boolean> interrupted = new AtomicReference<>();
+        Slots.Line line = slots.line(0);
+        Slots.Piece piece = line.add(0, "waits", slot -> {
+            first.set(Thread.currentThread());
+            begun.countDown();
+            try {
+                new CountDownLatch(1).await();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+            done.countDown();
+        });
+        run(line, 0, done, slot -> {
+            interrupted.set(Thread.currentThread().isInterrupted());
+            assertSame(first.get(), Thread.currentThread());
+        });
+        line.begin();
+        begun.await();
+        assertFalse(piece.leaveQueue());
+        piece.interrupt();
+        done.await();
+        assertEquals(false, interrupted.get());
+        piece.interrupt();
+    }
+
+    @Test
+    void takesBackWhatWaits() throws Exception {
+        Slots slots = new Slots(1);
+        CountDownLatch done = new CountDownLatch(1);
+        Slots.Line line = slots.line(0);
+        Slots.Piece piece = line.add(3, "never", slot -> {
+            throw new AssertionError("it was taken back");
+        });
+        assertTrue(piece.leaveQueue());
+        assertFalse(piece.leaveQueue());
+        run(line, 0, done, slot -> {});
+        line.begin();
+        done.await();
+    }
+}
