@@ -14,6 +14,9 @@ import org.tegula.hadoop.conf.JobWideConf;
 
 /** The staging folder of a job: configuration, splits, jars, as Hadoop's client has put them there. */
 public final class JobFolder {
+    /** What is set for the whole JVM, which takes longer to read than a tiny job. */
+    private static final Configuration SITE = new Configuration();
+
     private final Path path;
 
     /**
@@ -32,10 +35,9 @@ public final class JobFolder {
      * @throws IOException if the file cannot be read
      */
     public JobConf readConf() throws IOException {
-        Configuration site = new Configuration();
         Path file = confFile();
         JobConf conf = new JobWideConf();
-        conf.addResource(file.getFileSystem(site).open(file), file.toString());
+        conf.addResource(file.getFileSystem(SITE).open(file), file.toString());
         conf.size();
         return conf;
     }

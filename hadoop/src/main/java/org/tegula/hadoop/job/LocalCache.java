@@ -148,11 +148,11 @@ final class LocalCache implements Closeable {
         } finally {
             LinkNames.giveBack(names);
         }
-        FileContext local = FileContext.getLocalFSFileContext();
-        for (org.apache.hadoop.fs.Path copy : copies) {
-            local.delete(copy, true);
-        }
         if (!copies.isEmpty()) {
+            FileContext local = FileContext.getLocalFSFileContext();
+            for (org.apache.hadoop.fs.Path copy : copies) {
+                local.delete(copy, true);
+            }
             Files.deleteIfExists(Path.of(copies.get(0).getParent().toUri().getPath()));
         }
     }

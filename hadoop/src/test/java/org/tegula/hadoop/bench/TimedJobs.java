@@ -1,0 +1,32 @@
+package org.tegula.hadoop.bench;
+
+import com.sun.management.OperatingSystemMXBean;
+import java.lang.management.ManagementFactory;
+import java.util.Locale;
+import org.apache.hadoop.mapreduce.Job;
+
+/** Runs jobs one after the other and prints what each took, as one object of JSON a line. */
+final class TimedJobs {
+    private static final double NANOS = 1e9;
+    private static final OperatingSystemMXBean SYSTEM =
+            (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+
+    private TimedJobs() {}
+
+    /** Fails if the job does; the time is that of the client, from submission to the end that it sees. */
+    static void run(String step, int iteration, Job job) throws Exception {
+        long wall = System.nanoTime();
+        long processor = SYSTEM.getProcessCpuTime();
+        if (!job.waitForCompletion(false)) {
+            throw new IllegalStateException(
+                    job.getJobName() + " failed: " + job.getStatus().getFailureInfo());
+        }
+        System.out.println(String.format(
+                Locale.ROOT,
+                "{\"step\": \"%s\", \"iteration\": %d, \"wall_s\": %.4f, \"cpu_s\": %.4f}",
+                step,
+                iteration,
+                (System.nanoTime() - wall) / NANOS,
+                (SYSTEM.getProcessCpuTime() - processor) / NANOS));
+    }
+}
