@@ -2,6 +2,7 @@ package org.tegula.hadoop.cache;
 
 import java.io.IOException;
 import org.apache.hadoop.io.Writable;
+import org.tegula.hadoop.live.KnownSize;
 
 /** Goes through the pairs of a block. One thread uses it. */
 public interface BlockCursor {
@@ -29,4 +30,13 @@ public interface BlockCursor {
      * @throws IOException if it cannot be decoded
      */
     Writable value(Writable into) throws IOException;
+
+    /**
+     * How many bytes the value writes of itself.
+     *
+     * @return their number, or {@link org.tegula.hadoop.live.KnownSize#UNKNOWN}
+     */
+    default int valueBytes() {
+        return KnownSize.UNKNOWN;
+    }
 }

@@ -4,6 +4,7 @@ import java.io.IOException;
 import org.apache.hadoop.io.Writable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.tegula.hadoop.live.KnownSize;
 import org.tegula.hadoop.memory.Room;
 
 /**
@@ -23,9 +24,10 @@ abstract class BlockWriter {
      *
      * @param room for it
      * @param promised whether nobody changes the objects any more: then they are kept as they are
+     * @param known what the task was handed
      */
-    static BlockWriter of(Room room, boolean promised) {
-        return promised ? new LiveBlockWriter(room) : new BytesBlockWriter(room);
+    static BlockWriter of(Room room, boolean promised, KnownSize known) {
+        return promised ? new LiveBlockWriter(room, known) : new BytesBlockWriter(room);
     }
 
     final synchronized void add(Object key, Object value) {

@@ -9,6 +9,7 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapred.JobConf;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.tegula.hadoop.live.KnownSize;
 
 /**
  * A copy of the pairs that a task writes to a sequence file: once the job is committed, they are those that whoever reads
@@ -36,9 +37,11 @@ public final class CachedOutput {
      * @param folder where the committer puts it
      * @param home the slot where the pairs belong
      * @param promised whether nobody changes the pairs after they were written
+     * @param known what the task was handed
      * @throws IOException if there is no such file system
      */
-    public CachedOutput(PairCache cache, JobConf conf, Path work, Path folder, int home, boolean promised)
+    public CachedOutput(
+            PairCache cache, JobConf conf, Path work, Path folder, int home, boolean promised, KnownSize known)
             throws IOException {
         this.cache = cache;
         this.conf = conf;
@@ -46,7 +49,7 @@ public final class CachedOutput {
         this.work = work;
         this.target = new Path(folder, work.getName());
         this.home = home;
-        this.writer = BlockWriter.of(cache, promised);
+        this.writer = BlockWriter.of(cache, promised, known);
     }
 
     /**

@@ -6,6 +6,7 @@ import java.io.InterruptedIOException;
 import org.apache.hadoop.mapred.JobConf;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.tegula.hadoop.live.KnownSize;
 
 /** One split as the cache sees it: its pairs are there, or a task reads them and the cache takes them, too. */
 public final class CachedSplit {
@@ -27,7 +28,8 @@ public final class CachedSplit {
             FileVersion version,
             JobConf conf,
             int home,
-            boolean promised) {
+            boolean promised,
+            KnownSize known) {
         this.cache = cache;
         this.home = home;
         this.part = part;
@@ -35,7 +37,7 @@ public final class CachedSplit {
         this.version = version;
         this.block = cache.find(source.key(), version, conf);
         this.conf = block == null ? new RecordingConf(conf) : null;
-        this.writer = block == null ? BlockWriter.of(cache, promised) : null;
+        this.writer = block == null ? BlockWriter.of(cache, promised, known) : null;
     }
 
     /**
@@ -60,10 +62,12 @@ public final class CachedSplit {
      * @param conf of the task
      * @param home the slot that reads the split now
      * @param promised whether the mapper changes no pair, and each has objects of its own
+     * @param known takes the sizes of values that are read
      * @return null if the pairs are not to be kept
      * @throws IOException if the file system fails
      */
-    public static CachedSplit of(PairCache cache, InputPart part, JobConf conf, int home, boolean promised)
+    public static CachedSplit of(
+            PairCache cache, InputPart part, JobConf conf, int home, boolean promised, KnownSize known)
             throws IOException {
         SplitSource source = cache.isOn() ? SplitSource.of(part, conf) : null;
         if (source == null) {
@@ -71,7 +75,7 @@ public final class CachedSplit {
         }
         try {
             FileVersion version = source.version();
-            return version == null ? null : new CachedSplit(cache, part, source, version, conf, home, promised);
+            return version == null ? null : new CachedSplit(cache, part, source, version, conf, home, promised, known);
         } catch (FileNotFoundException e) {
             LOG.debug("The program's reader says what is to be done without {}", source.path(), e);
             return null;

@@ -16,18 +16,21 @@ final class LiveBlock extends PairBlock {
     private final Class<?> keyType;
     private final Class<?> valueType;
     private final List<Writable> objects;
+    private final int[] valueBytes;
     private final Room room;
     private long held;
 
     /**
      * @param objects a key, its value, the next key
+     * @param valueBytes how many bytes each value writes of itself
      * @param held the bytes of the room that they take
      */
-    LiveBlock(Class<?> keyType, Class<?> valueType, List<Writable> objects, Room room, long held) {
+    LiveBlock(Class<?> keyType, Class<?> valueType, List<Writable> objects, int[] valueBytes, Room room, long held) {
         super(keyType, valueType, objects.size() / 2);
         this.keyType = keyType;
         this.valueType = valueType;
         this.objects = objects;
+        this.valueBytes = valueBytes;
         this.room = room;
         this.held = held;
     }
@@ -69,6 +72,11 @@ final class LiveBlock extends PairBlock {
             @Override
             public Writable value(Writable into) throws IOException {
                 return into == null ? objects.get(at + 1) : copy(objects.get(at + 1), into);
+            }
+
+            @Override
+            public int valueBytes() {
+                return valueBytes[at / 2];
             }
 
             private Writable copy(Writable from, Writable into) throws IOException {

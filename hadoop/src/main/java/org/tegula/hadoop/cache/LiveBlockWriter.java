@@ -6,6 +6,8 @@ import java.io.OutputStream;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.hadoop.io.Writable;
+import org.tegula.hadoop.live.KnownSize;
+import org.tegula.hadoop.memory.Ints;
 import org.tegula.hadoop.memory.Room;
 
 /**
@@ -19,15 +21,19 @@ final class LiveBlockWriter extends BlockWriter {
     private static final int STEP_BYTES = 1 << 12;
 
     private final Room room;
+    private final KnownSize known;
     private final List<Writable> objects = new ArrayList<>();
     private BytesBlockWriter asBytes;
+    private int[] valueBytes = new int[16];
     private Writable lastKey;
     private Writable lastValue;
+    private int lastBytes;
     private long needed;
     private long held;
 
-    LiveBlockWriter(Room room) {
+    LiveBlockWriter(Room room, KnownSize known) {
         this.room = room;
+        this.known = known;
     }
 
     @Override
@@ -41,9 +47,11 @@ final class LiveBlockWriter extends BlockWriter {
         if (key != lastKey) {
             needed += size(key);
         }
+        int bytes = value == lastValue ? lastBytes : valueBytes(value);
         if (value != lastValue) {
-            needed += size(value);
+            needed += bytes;
         }
+        lastBytes = bytes;
         lastKey = key;
         lastValue = value;
         if (needed > held) {
@@ -53,11 +61,25 @@ final class LiveBlockWriter extends BlockWriter {
             }
             held += more;
         }
+        int pair = objects.size() / 2;
+        if (pair == valueBytes.length) {
+            valueBytes = Ints.doubled(valueBytes);
+        }
+        valueBytes[pair] = bytes;
         objects.add(key);
         objects.add(value);
     }
 
-    private static long size(Writable object) throws IOException {
+    private int valueBytes(Writable value) throws IOException {
+        int bytes = known.of(value);
+        if (bytes == KnownSize.UNKNOWN) {
+            bytes = size(value);
+            known.set(value, bytes);
+        }
+        return bytes;
+    }
+
+    private static int size(Writable object) throws IOException {
         DataOutputStream meter = new DataOutputStream(OutputStream.nullOutputStream());
         object.write(meter);
         return meter.size();
@@ -67,7 +89,7 @@ final class LiveBlockWriter extends BlockWriter {
     PairBlock block(Class<?> keyType, Class<?> valueType, long pairs) {
         return asBytes != null
                 ? asBytes.block(keyType, valueType, pairs)
-                : new LiveBlock(keyType, valueType, objects, room, held);
+                : new LiveBlock(keyType, valueType, objects, valueBytes, room, held);
     }
 
     @Override

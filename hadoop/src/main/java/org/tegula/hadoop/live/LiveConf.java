@@ -10,6 +10,7 @@ import org.apache.hadoop.mapred.JobConf;
 public final class LiveConf extends JobConf {
     private final JobConf real;
     private final LiveValues values;
+    private final KnownSize known;
 
     /** Stands for the job's class of keys. */
     public static final class Key {
@@ -26,11 +27,13 @@ public final class LiveConf extends JobConf {
      *
      * @param real configuration of the task
      * @param values that go from maps to reduces; null if records have all of every value
+     * @param known takes the sizes of values that the reduce is handed
      */
-    public LiveConf(JobConf real, LiveValues values) {
+    public LiveConf(JobConf real, LiveValues values, KnownSize known) {
         super(real);
         this.real = real;
         this.values = values;
+        this.known = known;
         set(CommonConfigurationKeys.IO_SERIALIZATIONS_KEY, LiveSerialization.class.getName());
     }
 
@@ -40,5 +43,9 @@ public final class LiveConf extends JobConf {
 
     LiveValues values() {
         return values;
+    }
+
+    KnownSize known() {
+        return known;
     }
 }

@@ -33,17 +33,19 @@ public final class LiveSerialization extends Configured implements Serialization
         SerializationFactory factory = new SerializationFactory(real);
         boolean isKey = (Class) type == LiveConf.Key.class;
         Class wanted = isKey ? real.getMapOutputKeyClass() : real.getMapOutputValueClass();
-        return new Reader(factory.getDeserializer(wanted), isKey ? null : conf.values());
+        return new Reader(factory.getDeserializer(wanted), isKey ? null : conf.values(), conf.known());
     }
 
     private static final class Reader implements Deserializer<Object> {
         private final Deserializer<Object> plain;
         private final LiveValues values;
+        private final KnownSize known;
         private DataInputStream in;
 
-        Reader(Deserializer<Object> plain, LiveValues values) {
+        Reader(Deserializer<Object> plain, LiveValues values, KnownSize known) {
             this.plain = plain;
             this.values = values;
+            this.known = known;
         }
 
         @Override
@@ -54,9 +56,12 @@ public final class LiveSerialization extends Configured implements Serialization
 
         @Override
         public Object deserialize(Object reused) throws IOException {
-            return values != null && in.readByte() == LiveWriter.OBJECT
-                    ? values.get(in.readInt())
-                    : plain.deserialize(null);
+            if (values == null || in.readByte() != LiveWriter.OBJECT) {
+                return plain.deserialize(null);
+            }
+            LiveValues.Value value = values.get(in.readInt());
+            known.set(value.object(), value.bytes());
+            return value.object();
         }
 
         @Override

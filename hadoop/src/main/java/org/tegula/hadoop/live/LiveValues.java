@@ -7,12 +7,15 @@ import org.tegula.hadoop.memory.Room;
 /** The large values of one job that go from maps to reduces as the objects that they are; records have their numbers. */
 public final class LiveValues {
     /** What an object needs beside its contents, roughly. */
-    private static final int OBJECT_BYTES = 64;
+    private static final int OBJECT_BYTES = 96;
 
     private final Room room;
-    private final List<Object> values = new ArrayList<>();
+    private final List<Value> values = new ArrayList<>();
     private long held;
     private boolean closed;
+
+    /** An object, and how many bytes it writes of itself. */
+    record Value(Object object, int bytes) {}
 
     /**
      * No values yet.
@@ -30,11 +33,11 @@ public final class LiveValues {
             return -1;
         }
         held += needed;
-        values.add(value);
+        values.add(new Value(value, bytes));
         return values.size() - 1;
     }
 
-    synchronized Object get(int number) {
+    synchronized Value get(int number) {
         return values.get(number);
     }
 

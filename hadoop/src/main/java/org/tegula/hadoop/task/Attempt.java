@@ -16,6 +16,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.tegula.hadoop.cache.CachedOutput;
 import org.tegula.hadoop.conf.LayeredConf;
+import org.tegula.hadoop.live.KnownSize;
 
 /** One try at a task: its output is committed if all goes well, and aborted else. */
 public abstract class Attempt {
@@ -25,6 +26,7 @@ public abstract class Attempt {
     final TaskAttemptID id;
     final JobConf conf;
     final TaskReporter reporter;
+    final KnownSize known = new KnownSize();
     /** Where its data are from now on. */
     final int home;
 
@@ -102,7 +104,8 @@ public abstract class Attempt {
         boolean moves = type == FileOutputCommitter.class
                 || type == org.apache.hadoop.mapreduce.lib.output.FileOutputCommitter.class;
         if (moves && job.cache().isOn()) {
-            copy = new CachedOutput(job.cache(), conf, work, FileOutputFormat.getOutputPath(conf), home, promises());
+            copy = new CachedOutput(
+                    job.cache(), conf, work, FileOutputFormat.getOutputPath(conf), home, promises(), known);
         }
         return copy;
     }

@@ -11,6 +11,7 @@ import org.tegula.hadoop.api.CacheCounter;
 import org.tegula.hadoop.cache.CachedSplit;
 import org.tegula.hadoop.cache.InputPart;
 import org.tegula.hadoop.cache.PairCache;
+import org.tegula.hadoop.live.KnownSize;
 
 /** Opens splits: over the pairs that are kept, or with the program's reader, of which the cache copies what may be kept. */
 @SuppressWarnings({"unchecked", "rawtypes"})
@@ -20,17 +21,20 @@ final class Inputs {
     private final TaskReporter reporter;
     private final int home;
     private final boolean promised;
+    private final KnownSize known;
 
     /**
      * @param home the slot where what is read is from now on
      * @param promised whether the mapper changes no pair: then each has objects of its own
+     * @param known takes the sizes of values that the mapper is handed
      */
-    Inputs(PairCache cache, JobConf conf, TaskReporter reporter, int home, boolean promised) {
+    Inputs(PairCache cache, JobConf conf, TaskReporter reporter, int home, boolean promised, KnownSize known) {
         this.cache = cache;
         this.conf = conf;
         this.reporter = reporter;
         this.home = home;
         this.promised = promised;
+        this.known = known;
     }
 
     RecordReader open(InputSplit split, Class<? extends InputFormat<?, ?>> format, TaskAttemptContext context)
@@ -41,7 +45,7 @@ final class Inputs {
             return promised ? new NewFreshReader(reader, conf) : reader;
         }
         return cached.block() != null
-                ? new NewBlockReader(cached.block(), conf, promised)
+                ? new NewBlockReader(cached.block(), conf, promised, known)
                 : NewFillingReader.open(
                         cached,
                         (org.apache.hadoop.mapred.TaskAttemptID) context.getTaskAttemptID(),
@@ -56,7 +60,7 @@ final class Inputs {
             return format.getRecordReader(split, conf, reporter);
         }
         return cached.block() != null
-                ? new OldBlockReader(cached.block(), split, conf)
+                ? new OldBlockReader(cached.block(), split, conf, known)
                 : new OldFillingReader(cached, reporter);
     }
 
@@ -65,7 +69,7 @@ final class Inputs {
     }
 
     private CachedSplit find(Object split, Class<?> format) throws IOException {
-        CachedSplit cached = CachedSplit.of(cache, InputPart.of(split, format), conf, home, promised);
+        CachedSplit cached = CachedSplit.of(cache, InputPart.of(split, format), conf, home, promised, known);
         if (cached != null) {
             CacheCounter counter = cached.block() == null ? CacheCounter.SPLITS_READ : CacheCounter.SPLITS_FOUND;
             reporter.getCounter(counter).increment(1);

@@ -59,7 +59,7 @@ public abstract class MapAttempt extends Attempt {
             return;
         }
         Combiner<Object, Object> combiner = Combiner.of(conf, id, committer, reporter);
-        live = Promises.passObjects(conf) ? new LiveWriter(job.live()) : null;
+        live = Promises.passObjects(conf) ? new LiveWriter(job.live(), known) : null;
         CollectContext<Object, Object> context =
                 new CollectContext<>(conf, reporter, combiner, job.memory(), job.disk(), job.bufferBytes(), live);
         try (Collector<Object, Object> collector = context.collector()) {
@@ -81,7 +81,7 @@ public abstract class MapAttempt extends Attempt {
         if (promised && live != null) {
             live.promise();
         }
-        return new Inputs(job.cache(), conf, reporter, home, promised);
+        return new Inputs(job.cache(), conf, reporter, home, promised, known);
     }
 
     private void count(List<Run> runs) {

@@ -8,22 +8,26 @@ import org.apache.hadoop.mapreduce.RecordReader;
 import org.apache.hadoop.mapreduce.TaskAttemptContext;
 import org.tegula.hadoop.cache.BlockCursor;
 import org.tegula.hadoop.cache.PairBlock;
+import org.tegula.hadoop.live.KnownSize;
 
 /** Reads pairs that are kept, for the {@code mapreduce} interface. */
 final class NewBlockReader extends RecordReader<Object, Object> {
     private final PairBlock block;
     private final BlockCursor cursor;
     private final boolean promised;
+    private final KnownSize known;
     private Writable key;
     private Writable value;
     private long read;
 
     /**
      * @param promised whether the mapper changes no pair: then it gets those that are kept
+     * @param known takes the sizes of their values
      */
-    NewBlockReader(PairBlock block, JobConf conf, boolean promised) {
+    NewBlockReader(PairBlock block, JobConf conf, boolean promised, KnownSize known) {
         this.block = block;
         this.promised = promised;
+        this.known = known;
         cursor = block.open(conf);
         key = block.newKey(conf);
         value = block.newValue(conf);
@@ -39,6 +43,9 @@ final class NewBlockReader extends RecordReader<Object, Object> {
         }
         key = cursor.key(promised ? null : key);
         value = cursor.value(promised ? null : value);
+        if (promised) {
+            known.set(value, cursor.valueBytes());
+        }
         read++;
         return true;
     }

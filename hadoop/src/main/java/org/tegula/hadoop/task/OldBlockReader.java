@@ -7,20 +7,23 @@ import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapred.RecordReader;
 import org.tegula.hadoop.cache.BlockCursor;
 import org.tegula.hadoop.cache.PairBlock;
+import org.tegula.hadoop.live.KnownSize;
 
 /** Reads pairs that are kept, for the {@code mapred} interface. */
 final class OldBlockReader implements RecordReader<Object, Object> {
     private final PairBlock block;
     private final JobConf conf;
+    private final KnownSize known;
     private final BlockCursor cursor;
     private final long length;
     private Object key;
     private Object value;
     private long read;
 
-    OldBlockReader(PairBlock block, InputSplit split, JobConf conf) throws IOException {
+    OldBlockReader(PairBlock block, InputSplit split, JobConf conf, KnownSize known) throws IOException {
         this.block = block;
         this.conf = conf;
+        this.known = known;
         cursor = block.open(conf);
         length = split.getLength();
     }
@@ -43,6 +46,7 @@ final class OldBlockReader implements RecordReader<Object, Object> {
         }
         key = cursor.key(null);
         value = cursor.value(null);
+        known.set(value, cursor.valueBytes());
         read++;
         return true;
     }

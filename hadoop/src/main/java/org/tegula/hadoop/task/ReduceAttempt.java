@@ -62,7 +62,7 @@ public abstract class ReduceAttempt extends Attempt {
 
     /** With what Hadoop's iterators are to read: if the reducer leaves objects as they are, each pair gets its own. */
     final JobConf readingConf() {
-        return promises() ? new LiveConf(conf, Promises.passObjects(conf) ? job.live() : null) : conf;
+        return promises() ? new LiveConf(conf, Promises.passObjects(conf) ? job.live() : null, known) : conf;
     }
 
     final Class<?> keyClass() {

@@ -11,6 +11,7 @@ import org.apache.hadoop.io.IntWritable;
 import org.apache.hadoop.io.Text;
 import org.apache.hadoop.mapred.JobConf;
 import org.junit.jupiter.api.Test;
+import org.tegula.hadoop.live.KnownSize;
 
 /** What is kept stays within its budget, and is given out only where it is right. */
 class PairCacheTest {
@@ -24,7 +25,7 @@ class PairCacheTest {
     }
 
     private static PairBlock block(PairCache cache, int pairs) {
-        BlockWriter writer = BlockWriter.of(cache, false);
+        BlockWriter writer = BlockWriter.of(cache, false, new KnownSize());
         Text key = new Text();
         for (int i = 0; i < pairs; i++) {
             key.set("key" + i);
@@ -121,11 +122,11 @@ class PairCacheTest {
     @Test
     void keepsNoPairsOfSeveralClasses() {
         PairCache cache = new PairCache(1 << 20);
-        BlockWriter writer = BlockWriter.of(cache, false);
+        BlockWriter writer = BlockWriter.of(cache, false, new KnownSize());
         writer.add(new Text("a"), new IntWritable(1));
         writer.add(new Text("a"), new Text("b"));
         assertNull(writer.finish());
-        BlockWriter plain = BlockWriter.of(cache, false);
+        BlockWriter plain = BlockWriter.of(cache, false, new KnownSize());
         plain.add("a", 1);
         assertNull(plain.finish());
         assertEquals(0, cache.usedBytes());
