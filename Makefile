@@ -43,7 +43,7 @@ NUMBER_INPUTS := picture.bmp points.bin lines.txt grid.npy square.npy large.npy 
 	bench bench-own bench-compare bench-reuse \
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
 	bench-show bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline \
-	bench-incremental bench-state bench-compressed bench-files bench-remote bench-hadoop corpus clean test-emulators \
+	bench-incremental bench-state bench-compressed bench-files bench-remote bench-hadoop bench-hadoop-memory corpus clean test-emulators \
 	need-cargo need-emulators need-java need-lints need-miri need-python
 
 help: ## Show this list
@@ -175,9 +175,15 @@ bench-pipeline: build need-python $(CORPUS)/source256.txt ## Time tiles that ove
 bench-sizing: build need-python $(CORPUS)/source.txt $(CORPUS)/stations.txt $(CORPUS)/tera.bin ## Time the sizes that are found beside fixed ones; RUNS=5
 	python3 bench/compare/sizing.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
 
-bench-hadoop: need-java need-python $(CORPUS)/zipf.txt ## Time Hadoop's word count beside its local runner; RUNS=5
+bench-hadoop: need-java need-python $(CORPUS)/zipf.txt ## Time Hadoop's jobs beside its local runner; RUNS=5
 	cd hadoop && mvn -q package -DskipTests
 	python3 hadoop/bench/word_count.py --text $(CORPUS)/zipf.txt --runs $(RUNS)
+	python3 hadoop/bench/small_jobs.py --runs $(RUNS)
+	python3 hadoop/bench/sequences.py --runs $(RUNS)
+
+bench-hadoop-memory: need-java need-python ## Sort 4 GB with a heap of 1 GB (12 GB of disk); SCRATCH=folder
+	cd hadoop && mvn -q package -DskipTests
+	python3 hadoop/bench/memory.py $(if $(SCRATCH),--scratch $(SCRATCH))
 
 # The costs of splits are recorded once, with RECORD=1; what is simulated with them is the same anywhere.
 COSTS := bench/results/split_costs.txt

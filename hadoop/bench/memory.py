@@ -33,7 +33,9 @@ def main() -> None:
             "terasort": (str(folder / "in"), str(folder / "sorted")),
             "teravalidate": (str(folder / "sorted"), str(folder / "report")),
         }
-        print("| program | wall, s | processor, s | most memory, MB |\n|---|---|---|---|")
+        print(
+            "| program | wall, s | processor, s | most memory, MB |\n|---|---|---|---|"
+        )
         for program, arguments in steps.items():
             done = run(
                 "tegula",
@@ -45,7 +47,9 @@ def main() -> None:
             )
             raw.append(as_raw(done, what=program, rows=rows, heap=options.heap))
             memory = done.resident_peak_bytes / 1e6
-            print(f"| {program} | {done.wall_s:.1f} | {done.cpu_s:.1f} | {memory:.0f} |")
+            print(
+                f"| {program} | {done.wall_s:.1f} | {done.cpu_s:.1f} | {memory:.0f} |"
+            )
         # One line, the checksum, and nothing on keys out of order.
         report = (folder / "report" / "part-r-00000").read_text()
         if not report.startswith("checksum\t") or len(report.splitlines()) != 1:

@@ -32,10 +32,16 @@ def sequence(
     inside = folder / framework
     shutil.rmtree(inside, ignore_errors=True)
     done = run(
-        framework, program, folder, POLLS, (str(inside / "work"), *arguments), ("-Xmx4g",)
+        framework,
+        program,
+        folder,
+        POLLS,
+        (str(inside / "work"), *arguments),
+        ("-Xmx4g",),
     )
     parts = {
-        part.name: part.read_bytes() for part in (inside / "work" / "out").glob("part-*")
+        part.name: part.read_bytes()
+        for part in (inside / "work" / "out").glob("part-*")
     }
     return done, parts
 
@@ -75,7 +81,9 @@ def main() -> None:
     }
     cases["matrix x vector"] = (MATRIX, (str(options.blocks), partitions))
     raw: list[dict[str, object]] = []
-    print("| sequence | iteration | wall, s: local, tegula | ratio | processor, s: local, tegula | ratio |")
+    print(
+        "| sequence | iteration | wall, s: local, tegula | ratio | processor, s: local, tegula | ratio |"
+    )
     print("|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as name:
         for case, (program, arguments) in cases.items():
@@ -85,14 +93,20 @@ def main() -> None:
                 for framework in FRAMEWORKS:
                     done, parts = sequence(framework, program, Path(name), arguments)
                     runs[framework].append(done)
-                    raw.append(as_raw(done, what=case, framework=framework, arguments=arguments))
+                    raw.append(
+                        as_raw(
+                            done, what=case, framework=framework, arguments=arguments
+                        )
+                    )
                     outputs.append(contents(parts))
                 if outputs[0] != outputs[1]:
                     sys.exit(f"{case}: the outputs differ")
             for iteration in range(3):
                 row = []
                 for key in ("wall_s", "cpu_s"):
-                    local, ours = (times(runs[each], iteration, key) for each in FRAMEWORKS)
+                    local, ours = (
+                        times(runs[each], iteration, key) for each in FRAMEWORKS
+                    )
                     row.append(f"{local:.2f}, {ours:.3f} | {local / ours:.1f}")
                 print(f"| {case} | {iteration + 1} | {' | '.join(row)} |")
     write_results("sequences", raw)

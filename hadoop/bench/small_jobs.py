@@ -37,7 +37,9 @@ def text(size: int, seed: int) -> str:
     return "".join(words)[: size - 1] + "\n"
 
 
-def count(framework: str, source: Path, folder: Path, java: tuple[str, ...] = ()) -> Run:
+def count(
+    framework: str, source: Path, folder: Path, java: tuple[str, ...] = ()
+) -> Run:
     """Hadoop's own word count in a JVM of its own."""
     out = folder / f"out-{random.getrandbits(64):x}"
     arguments = ("wordcount", str(source), str(out))
@@ -95,16 +97,27 @@ def main() -> None:
                 note(f"tiny, {framework}", count(framework, tiny, folder))
         for i in range(options.runs):
             for framework in FRAMEWORKS:
-                arguments = (str(tiny), str(folder / f"warm{i}-{framework}"), str(options.jobs))
-                note(f"warm, {framework}", run(framework, WARM, folder, POLLS, arguments))
+                arguments = (
+                    str(tiny),
+                    str(folder / f"warm{i}-{framework}"),
+                    str(options.jobs),
+                )
+                note(
+                    f"warm, {framework}", run(framework, WARM, folder, POLLS, arguments)
+                )
         for _ in range(options.files_runs):
             for framework in FRAMEWORKS:
-                note(f"{options.files} files, {framework}", count(framework, many, folder))
+                note(
+                    f"{options.files} files, {framework}",
+                    count(framework, many, folder),
+                )
     write_results("small_jobs", raw)
     print("| process | wall, s: median (least) | processor, s |\n|---|---|---|")
     for what, done in runs.items():
         say(what, done)
-    print("\n| warm job, the last half | wall, ms: median | processor, ms: median |\n|---|---|---|")
+    print(
+        "\n| warm job, the last half | wall, ms: median | processor, ms: median |\n|---|---|---|"
+    )
     for framework in FRAMEWORKS:
         steps = [
             step

@@ -8,56 +8,24 @@ Prints a Markdown table of the median wall and processor time, and fails if the 
 
 import argparse
 import os
-import resource
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-HADOOP = Path(__file__).resolve().parent.parent
-FRAMEWORKS = ("local", "tegula")
+from jvm import FRAMEWORKS, run
+
 PROGRAM = "org.apache.hadoop.examples.ExampleDriver"
 
 
-def class_path() -> str:
-    """The engine, Hadoop and its examples."""
-    names = HADOOP / "target" / "bench.classpath"
-    if not names.exists():
-        build = [
-            "mvn",
-            "-q",
-            "dependency:build-classpath",
-            f"-Dmdep.outputFile={names}",
-        ]
-        subprocess.run(build, cwd=HADOOP, check=True)
-    return f"{HADOOP / 'target' / 'classes'}:{names.read_text()}"
-
-
-def count(
-    framework: str, text: Path, folder: Path, classes: str
-) -> tuple[float, float]:
+def count(framework: str, text: Path, folder: Path) -> tuple[float, float]:
     """Wall and processor seconds of one run; its output stays in a folder of the framework's name."""
     out = folder / framework
     shutil.rmtree(out, ignore_errors=True)
-    command = ["java", "-cp", classes, PROGRAM, "wordcount"]
-    command += [
-        f"-Dmapreduce.framework.name={framework}",
-        f"-Dhadoop.tmp.dir={folder / 'tmp'}",
-    ]
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    start = time.monotonic()
-    done = subprocess.run(
-        [*command, str(text), str(out)], capture_output=True, text=True, check=False
-    )
-    wall = time.monotonic() - start
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if done.returncode != 0:
-        sys.exit(f"{framework} failed on {text}:\n{done.stderr}")
-    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return wall, used
+    arguments = ("wordcount", str(text), str(out))
+    done = run(framework, PROGRAM, folder, (), arguments)
+    return done.wall_s, done.cpu_s
 
 
 def main() -> None:
@@ -66,7 +34,6 @@ def main() -> None:
     parser.add_argument("--text", type=Path, required=True)
     parser.add_argument("--runs", type=int, default=5)
     options = parser.parse_args()
-    classes = class_path()
     times: dict[str, list[tuple[float, float]]] = {
         framework: [] for framework in FRAMEWORKS
     }
@@ -74,7 +41,7 @@ def main() -> None:
         folder = Path(name)
         for _ in range(options.runs):
             for framework in FRAMEWORKS:
-                times[framework].append(count(framework, options.text, folder, classes))
+                times[framework].append(count(framework, options.text, folder))
         outputs = {
             (folder / framework / "part-r-00000").read_bytes()
             for framework in FRAMEWORKS
