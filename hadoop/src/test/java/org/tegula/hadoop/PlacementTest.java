@@ -42,7 +42,7 @@ import org.tegula.hadoop.engine.Engine;
 /** Job after job, a partition is worked on in one slot: when it is reduced, and when its output is read. */
 @Timeout(60)
 class PlacementTest {
-    private static final Map<String, Thread> THREADS = new ConcurrentHashMap<>();
+    private static final Map<String, String> SLOTS = new ConcurrentHashMap<>();
     private static int partitions;
     private static CyclicBarrier together;
 
@@ -56,7 +56,7 @@ class PlacementTest {
         conf = Engines.TEGULA.conf(folder.resolve("tmp"));
         partitions = Engine.shared(conf).slots().count();
         together = new CyclicBarrier(partitions);
-        THREADS.clear();
+        SLOTS.clear();
     }
 
     /** All tasks of a stage run at once, so that none has to go where a slot is free. */
@@ -66,7 +66,7 @@ class PlacementTest {
         } catch (InterruptedException | BrokenBarrierException e) {
             throw new IllegalStateException(e);
         }
-        THREADS.put(stage + partition, Thread.currentThread());
+        SLOTS.put(stage + partition, Thread.currentThread().getName().split(" in slot ")[1]);
     }
 
     /** One number for each partition. */
@@ -124,8 +124,8 @@ class PlacementTest {
             next.setMapperClass(Reading.class);
             assertTrue(next.waitForCompletion(false));
             for (int i = 0; i < partitions; i++) {
-                assertEquals(THREADS.get("write" + i), THREADS.get("read" + i), "read " + i);
-                assertEquals(THREADS.get("write" + i), THREADS.get("again" + i), "reduced " + i);
+                assertEquals(SLOTS.get("write" + i), SLOTS.get("read" + i), "read " + i);
+                assertEquals(SLOTS.get("write" + i), SLOTS.get("again" + i), "reduced " + i);
             }
         }
     }
@@ -143,7 +143,7 @@ class PlacementTest {
         placed.getConfiguration().setInt(MRJobConfig.MAP_MAX_ATTEMPTS, 1);
         assertTrue(placed.waitForCompletion(false));
         for (int i = 0; i < partitions; i++) {
-            assertEquals(THREADS.get("write" + i), THREADS.get("read" + i), "read " + i);
+            assertEquals(SLOTS.get("write" + i), SLOTS.get("read" + i), "read " + i);
         }
     }
 

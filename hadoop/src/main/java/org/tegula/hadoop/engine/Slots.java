@@ -25,7 +25,7 @@ public final class Slots {
     public static final int ANYWHERE = -1;
 
     private static final Logger LOG = LoggerFactory.getLogger(Slots.class);
-    private static final long IDLE_MILLIS = 2000;
+    private static final long IDLE_MILLIS = 5000;
     private static final long OLD_NANOS = TimeUnit.SECONDS.toNanos(60);
 
     private final List<Slot> slots = new ArrayList<>();
@@ -213,7 +213,7 @@ public final class Slots {
 
         private void work() {
             for (Piece piece = first(); piece != null; piece = after(piece)) {
-                thread.setName(piece.name);
+                thread.setName(piece.name + " in slot " + slot.number);
                 try {
                     piece.body.accept(slot.number);
                 } catch (RuntimeException | Error e) {
