@@ -23,7 +23,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** However little a task has to do, it is a task of its own for all that a program sees. */
 @Timeout(120)
 class SmallTasksTest {
-    private static final int FILES = 60;
+    private static final int FILES = 30;
 
     @TempDir
     Path folder;
