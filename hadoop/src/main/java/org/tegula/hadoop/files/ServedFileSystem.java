@@ -7,7 +7,6 @@ import java.net.URI;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
-import org.apache.hadoop.fs.RawLocalFileSystem;
 import org.apache.hadoop.fs.permission.FsPermission;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -19,10 +18,10 @@ import org.tegula.hadoop.server.ServerProtocol;
  * The local disk as a client of a server sees it: with the outputs that the server has in memory alone. They are listed,
  * renamed and deleted where they are; whoever wants more of a file has the server put it on the disk first.
  */
-final class ServedFileSystem extends RawLocalFileSystem {
+final class ServedFileSystem extends LocalDisk {
     private static final Logger LOG = LoggerFactory.getLogger(ServedFileSystem.class);
 
-    private final RawLocalFileSystem disk = new RawLocalFileSystem();
+    private final LocalDisk disk = new LocalDisk();
     private ServerProtocol server;
 
     /** For a client with {@link Settings#SERVER_ADDRESS}. */
