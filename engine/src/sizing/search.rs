@@ -70,6 +70,14 @@ impl Search {
         search
     }
 
+    /// A search that has found `best`, and looks about now and then.
+    pub(super) fn settled(best: u64, least: u64, most: u64) -> Search {
+        let mut search = Search::new(best, least, most);
+        (search.other, search.on_other) = (best, false);
+        search.settle();
+        search
+    }
+
     /// The size that work is to have now.
     pub fn size(&self) -> u64 {
         if self.on_other { self.other } else { self.best }

@@ -1,0 +1,168 @@
+//! A size that is found from far below, quickly: every piece is twice as large as the one before, until it
+//! is seen that this no longer pays; only then it becomes a [`Search`], which looks about now and then.
+//! For work whose best size is not known to a factor of thousands and whose pieces cost something each,
+//! such as what a device is sent. Takes the bytes and time of pieces of work; hands on the size to use
+//! next.
+//!
+//! Nothing waits for what a size comes to: pieces are on their way while those before them are measured,
+//! so a few are larger than they had to be. That costs nothing but where larger ones are slower.
+//!
+//! Rafique and others ("Supporting MapReduce on large-scale asymmetric multi-core clusters", section
+//! 3.5) look by bisection, which spends pieces of the largest sizes on the way; of sizes that are as
+//! good, theirs and this take the larger.
+
+use super::Search;
+use std::time::Duration;
+
+/// A doubling that brings less than this is weak; two weak ones end the ramp.
+const GAIN: f64 = 0.04;
+const WEAK_MOST: u32 = 2;
+/// Sizes whose rates differ by less are as good.
+const TIE: f64 = 0.05;
+
+/// A size that doubles until that no longer pays.
+#[derive(Clone, Debug)]
+pub struct Ramp {
+    least: u64,
+    most: u64,
+    /// Bytes that may still go on pieces of sizes that are tried.
+    allowance: u64,
+    next: u64,
+    /// Sizes that were tried, ascending, and their bytes a second.
+    tried: Vec<(u64, f64)>,
+    /// The best of these.
+    rate: Option<f64>,
+    weak: u32,
+    search: Option<Search>,
+}
+
+impl Ramp {
+    /// A ramp from `start` upwards, between `least` and `most`, which spends `allowance` bytes at most on
+    /// sizes that are not known to be good.
+    pub fn new(start: u64, least: u64, most: u64, allowance: u64) -> Ramp {
+        let most = most.max(least);
+        let next = start.clamp(least, most);
+        let (tried, search) = (Vec::new(), None);
+        Ramp { least, most, allowance, next, tried, rate: None, weak: 0, search }
+    }
+
+    /// The size that the next piece is to have.
+    pub fn size(&self) -> u64 {
+        self.search.as_ref().map_or(self.next, Search::size)
+    }
+
+    /// A piece of so many bytes is on its way.
+    pub fn begun(&mut self, bytes: u64) {
+        if self.search.is_none() && bytes >= self.next {
+            self.allowance = self.allowance.saturating_sub(bytes);
+            let next = self.next.saturating_mul(2);
+            if next <= self.most && next <= self.allowance {
+                self.next = next;
+            }
+        }
+    }
+
+    /// Takes in what a piece took; pieces come in the order in which they were begun. Constant time.
+    pub fn add(&mut self, bytes: u64, time: Duration) {
+        if let Some(search) = &mut self.search {
+            if bytes == search.size() {
+                search.add(bytes, time);
+            }
+            return;
+        }
+        let rate = bytes as f64 / time.as_secs_f64().max(1e-9);
+        let best = self.rate.unwrap_or(0.0);
+        self.rate = Some(rate.max(best));
+        if self.tried.last().is_some_and(|&(size, _)| size >= bytes) {
+            // No larger size will come: this one is the limit.
+            return self.settle();
+        }
+        self.tried.push((bytes, rate));
+        self.weak = if rate < best * (1.0 + GAIN) { self.weak + 1 } else { 0 };
+        if self.weak >= WEAK_MOST {
+            self.settle();
+        }
+    }
+
+    /// The best size so far.
+    pub fn best(&self) -> u64 {
+        self.search.as_ref().map_or_else(|| self.best_tried(), Search::best)
+    }
+
+    /// Bytes a second of the best size that was tried; `None` before any was.
+    pub fn rate(&self) -> Option<f64> {
+        self.rate
+    }
+
+    /// Whether the ramp has come to an end.
+    pub fn is_settled(&self) -> bool {
+        self.search.is_some()
+    }
+
+    fn settle(&mut self) {
+        self.search = Some(Search::settled(self.best_tried(), self.least, self.most));
+    }
+
+    /// The largest of those that are as good as the best.
+    fn best_tried(&self) -> u64 {
+        let enough = self.rate.unwrap_or(0.0) * (1.0 - TIE);
+        let good = self.tried.iter().filter(|&&(_, rate)| rate >= enough);
+        good.map(|&(size, _)| size).max().unwrap_or(self.next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Works until the ramp has settled, three pieces being on their way at a time.
+    fn climb(mut ramp: Ramp, seconds: impl Fn(f64) -> f64) -> (Ramp, u64) {
+        let (mut spent, mut on_the_way) = (0, std::collections::VecDeque::new());
+        while !ramp.is_settled() {
+            let size = ramp.size();
+            ramp.begun(size);
+            on_the_way.push_back(size);
+            spent += size;
+            if on_the_way.len() == 3 {
+                let done = on_the_way.pop_front().unwrap_or(0);
+                ramp.add(done, Duration::from_secs_f64(seconds(done as f64)));
+            }
+        }
+        (ramp, spent)
+    }
+
+    const LEAST: u64 = 64 << 10;
+
+    #[test]
+    fn the_size_doubles_while_that_pays() {
+        for (fixed_s, bytes_s) in [(30e-6, 50e9), (1e-3, 10e9), (100e-6, 0.3e9)] {
+            let ramp = Ramp::new(LEAST, LEAST, 1 << 30, 1 << 40);
+            let (ramp, _) = climb(ramp, |bytes| fixed_s + bytes / bytes_s);
+            let best = ramp.best() as f64;
+            let reached = best / (fixed_s + best / bytes_s) / bytes_s;
+            assert!(reached > 0.9, "{best} bytes reach {reached} of {bytes_s}");
+            assert!(best < 128.0 * fixed_s * bytes_s + 1e6, "{best} is more than it takes");
+        }
+    }
+
+    #[test]
+    fn it_spends_about_what_it_is_allowed() {
+        let ramp = Ramp::new(LEAST, LEAST, 1 << 30, 10 << 20);
+        let (ramp, spent) = climb(ramp, |bytes| 1e-3 + bytes / 50e9);
+        let best = ramp.best();
+        // The few that are on their way when it stops to double are of the best size, too.
+        assert!(spent <= (10 << 20) + 3 * best && best >= 1 << 20, "{spent} for {best}");
+    }
+
+    #[test]
+    fn it_passes_no_limit_and_a_smaller_size_can_win() {
+        let ramp = Ramp::new(LEAST, LEAST, 1 << 20, 1 << 40);
+        let (ramp, _) = climb(ramp, |bytes| 1e-3 + bytes / 50e9);
+        assert_eq!(ramp.best(), 1 << 20);
+        // Beyond a mebibyte each piece takes twice as long.
+        let slow = |bytes: f64| if bytes > f64::from(1 << 20) { 2.0 } else { 1.0 };
+        let ramp = Ramp::new(LEAST, LEAST, 1 << 30, 1 << 40);
+        let (ramp, _) = climb(ramp, |bytes| slow(bytes) * (50e-6 + bytes / 1e10));
+        assert_eq!(ramp.best(), 1 << 20);
+    }
+}
