@@ -19,6 +19,9 @@
 //! its back. Each move is counted between its two halves: if the count is the same before and after the
 //! search, nothing moved, and nothing is left.
 //!
+//! Devices take from the other end: off the end of the last tile of the longest queue, by the same word of
+//! the tile. A tile that they find used up there they take off the queue, which loses nothing.
+//!
 //! Every loop goes round again only because another worker got on, so workers never wait for each other.
 
 use super::Placement;
@@ -39,6 +42,9 @@ pub struct HandOut<'p> {
     /// Tiles that went from one queue to another.
     moves: AtomicU64,
     taken: Vec<Padded<Taken>>,
+    /// Splits that devices took, and all there were.
+    taken_last: Count,
+    splits: u64,
 }
 
 #[derive(Debug)]
@@ -124,6 +130,8 @@ impl<'p> HandOut<'p> {
             queues: queues.collect(),
             moves: AtomicU64::new(0),
             taken: (0..placement.workers()).map(|_| Padded(Taken::default())).collect(),
+            taken_last: Count::new(0),
+            splits,
         }
     }
 
@@ -156,6 +164,46 @@ impl<'p> HandOut<'p> {
                 return None;
             }
         }
+    }
+
+    /// Splits for a device, at most `most` (at least 1), which follow each other, over several tiles if
+    /// they must, from the end that workers come to last. `None` when nothing was found; what just then
+    /// went from one queue to another, workers will find. Costs a look at each queue.
+    pub fn take_last(&self, most: u64) -> Option<Range<u64>> {
+        loop {
+            let queues = self.queues.iter().map(|queue| {
+                let tiles = queue.0.tiles.load(Ordering::Acquire);
+                let (current, end) = halves(tiles);
+                (end - current, &queue.0.tiles, tiles)
+            });
+            let (tiles_left, queue, tiles) = queues.max_by_key(|&(left, ..)| left)?;
+            if tiles_left == 0 {
+                return None;
+            }
+            let (current, end) = halves(tiles);
+            let mut tile = end - 1;
+            if let Some(mut splits) = self.take_end_of_tile(tile, most, None) {
+                while splits.end - splits.start < most && tile > current {
+                    tile -= 1;
+                    let rest = most - (splits.end - splits.start);
+                    let Some(before) = self.take_end_of_tile(tile, rest, Some(splits.start)) else {
+                        break;
+                    };
+                    splits.start = before.start;
+                }
+                return Some(splits);
+            }
+            // Used up. If the queue is another one by now, it is looked at again.
+            let rest = word(current, end - 1);
+            let _ = queue.compare_exchange(tiles, rest, Ordering::AcqRel, Ordering::Acquire);
+        }
+    }
+
+    /// How many splits are still to be taken, about. Costs a read for each worker.
+    pub fn left(&self) -> u64 {
+        let taken = self.taken.iter().map(|taken| taken.0.splits.load(Ordering::Relaxed));
+        let taken = taken.sum::<u64>() + self.taken_last.load(Ordering::Relaxed);
+        self.splits.saturating_sub(taken)
     }
 
     /// What each group took until now.
@@ -213,6 +261,27 @@ impl<'p> HandOut<'p> {
                 Ok(_) => {
                     self.count(worker, tile, to - next, to == end);
                     return Some(next.into()..to.into());
+                }
+                Err(other) => now = other,
+            }
+        }
+    }
+
+    /// The last splits of a tile, which must end there, if it is said.
+    fn take_end_of_tile(&self, tile: u32, most: u64, at: Option<u64>) -> Option<Range<u64>> {
+        let splits = &self.tiles[tile as usize];
+        let mut now = splits.load(Ordering::Relaxed);
+        loop {
+            let (next, end) = halves(now);
+            if next == end || at.is_some_and(|at| at != u64::from(end)) {
+                return None;
+            }
+            let from = u64::from(end).saturating_sub(most).max(next.into()) as u32;
+            let left = word(next, from);
+            match splits.compare_exchange_weak(now, left, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => {
+                    self.taken_last.fetch_add(u64::from(end - from), Ordering::Relaxed);
+                    return Some(from.into()..end.into());
                 }
                 Err(other) => now = other,
             }
@@ -354,6 +423,31 @@ mod loom_tests {
             others.into_iter().for_each(|other| taken.extend(other.join().unwrap()));
             taken.sort_unstable();
             assert!(taken.into_iter().eq(0..tile_ends[tile_ends.len() - 1]));
+        });
+    }
+
+    #[test]
+    fn a_device_at_the_other_end_takes_nothing_twice_and_loses_nothing() {
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(3);
+        let placement = placement(&[1, 1]);
+        model.check(move || {
+            let hand_out = Arc::new(HandOut::new([1, 3, 4].into_iter(), placement));
+            let device = {
+                let hand_out = Arc::clone(&hand_out);
+                loom::thread::spawn(move || {
+                    std::iter::from_fn(|| hand_out.take_last(2)).flatten().collect::<Vec<u64>>()
+                })
+            };
+            let worker = {
+                let hand_out = Arc::clone(&hand_out);
+                loom::thread::spawn(move || take_all(&hand_out, 1))
+            };
+            let mut taken = take_all(&hand_out, 0);
+            taken.extend(worker.join().unwrap());
+            taken.extend(device.join().unwrap());
+            taken.sort_unstable();
+            assert_eq!(taken, [0, 1, 2, 3]);
         });
     }
 
