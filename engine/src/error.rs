@@ -4,6 +4,7 @@
 //! Nothing here is raised for a fault of the engine itself; those are panics, which a run turns into
 //! [`Error::Panicked`] so that no worker is lost.
 
+use crate::device::DeviceError;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -31,6 +32,9 @@ pub enum Error {
     /// A state cannot serve this run.
     #[error(transparent)]
     State(#[from] StateError),
+    /// A device that was asked for cannot be used.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
     /// The job's map refused a record.
     #[error("{place}: {cause}")]
     Record {

@@ -14,6 +14,7 @@ mod cancel;
 mod codec;
 pub mod combine;
 pub mod container;
+pub mod device;
 mod engine;
 mod error;
 mod failure;
@@ -51,6 +52,7 @@ pub use bad::{BAD_RECORDS_SHOWN, BadRecord};
 pub use cancel::Cancel;
 pub use codec::FormatFigures;
 pub use combine::*;
+pub use device::{Accelerator, DeviceError};
 pub use engine::{Engine, EngineBuilder, Grouping};
 pub use error::{
     Error, InputError, MemoryError, OutputError, Place, Result, StateError, StorageError,

@@ -1,0 +1,128 @@
+//! An accelerator: a device with what is remembered of it from job to job, which is all that a caller
+//! holds. Takes a job's offload; hands on a driver.
+
+use super::{Caps, Device, DeviceError, DeviceFigures, Driver, Kernel, Offload, Program, Room};
+use crate::sizing::Ramp;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A device, to be given to runs (`Options::devices`). Kernels that were compiled
+/// and sizes that were found stay with it.
+#[derive(Debug)]
+pub struct Accelerator {
+    device: Box<dyn Device>,
+    memory_bytes: Option<u64>,
+    known: Mutex<HashMap<String, Known>>,
+}
+
+/// What is known of a kernel.
+#[derive(Clone)]
+struct Known {
+    program: Arc<dyn Program>,
+    /// The size of unit that went best.
+    unit_bytes: Option<u64>,
+}
+
+impl std::fmt::Debug for Known {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Known").field("unit_bytes", &self.unit_bytes).finish_non_exhaustive()
+    }
+}
+
+/// Units begin with this.
+const UNIT_BYTES_FIRST: u64 = 64 << 10;
+/// More in one unit was never faster on a link of 50 GB a second, and would be slots of pinned memory.
+const UNIT_BYTES_MOST: u64 = 64 << 20;
+/// A unit is at most this part of the input.
+const UNITS_PER_INPUT: u64 = 64;
+/// One in so many bytes may be spent on finding the size.
+const PROBING_PART: u64 = 16;
+/// What a slot has beside its splits: the rest of the last record, and what aligns pieces.
+const MARGIN_BYTES: u64 = 16 << 10;
+/// The part of the device's memory that is taken where the caller says nothing: others use it, too.
+const MEMORY_PART: u64 = 4;
+/// Memory that is less than this is taken whole.
+const MEMORY_SMALL_BYTES: u64 = 64 << 20;
+
+impl Accelerator {
+    /// A device of which nothing is known yet.
+    pub fn new(device: impl Device + 'static) -> Accelerator {
+        Accelerator { device: Box::new(device), memory_bytes: None, known: Mutex::default() }
+    }
+
+    /// Takes at most so many bytes of its memory. Default: a quarter, or all of less than 64 MiB.
+    pub fn memory_bytes(mut self, bytes: u64) -> Accelerator {
+        self.memory_bytes = Some(bytes);
+        self
+    }
+
+    /// What the device says of itself.
+    pub fn caps(&self) -> &Caps {
+        self.device.caps()
+    }
+
+    /// Its name, and nothing done.
+    pub fn figures(&self) -> DeviceFigures {
+        let Caps { name, backend, .. } = self.caps();
+        DeviceFigures { name: name.clone(), backend, ..DeviceFigures::default() }
+    }
+
+    /// Makes the device ready for a job whose input is so long and is cut into splits of `split_bytes`.
+    ///
+    /// # Errors
+    /// [`DeviceError`]: it has too little memory, or does not run the kernel.
+    pub fn start(
+        &self,
+        offload: &Offload,
+        split_bytes: u64,
+        input_bytes: u64,
+    ) -> Result<Driver, DeviceError> {
+        let caps = self.caps();
+        let memory = caps.memory_bytes;
+        let share = if memory <= MEMORY_SMALL_BYTES { memory } else { memory / MEMORY_PART };
+        let budget = self.memory_bytes.unwrap_or(share);
+        let most = (input_bytes / UNITS_PER_INPUT).min(UNIT_BYTES_MOST).max(split_bytes);
+        let units = (split_bytes + MARGIN_BYTES, most + MARGIN_BYTES);
+        let words = offload.broadcast.len();
+        let room = Room::within(caps, budget, units, offload.partial, words)?;
+        let Known { program, unit_bytes } = self.known_of(&offload.kernel)?;
+        let mut session = program.open(&room)?;
+        if !offload.broadcast.is_empty() {
+            session.broadcast(&offload.broadcast)?;
+        }
+        let splits_most = (room.slot_bytes as u64 - MARGIN_BYTES) / split_bytes;
+        // What was found before is a good place to begin, a little below.
+        let first = unit_bytes.map_or(UNIT_BYTES_FIRST, |bytes| bytes / 2).max(split_bytes);
+        let first = first / split_bytes * split_bytes;
+        let (most, allowance) = (splits_most * split_bytes, input_bytes / PROBING_PART);
+        let ramp = Ramp::new(first, split_bytes, most, allowance);
+        Ok(Driver::new(session, &room, (split_bytes, splits_most), ramp, self.figures()))
+    }
+
+    /// Keeps the size of unit that went best with a kernel.
+    pub fn remember(&self, kernel: &Kernel, unit_bytes: u64) {
+        if let Some(known) = self.lock().get_mut(&name_of(kernel)) {
+            known.unit_bytes = Some(unit_bytes);
+        }
+    }
+
+    fn known_of(&self, kernel: &Kernel) -> Result<Known, DeviceError> {
+        let name = name_of(kernel);
+        if let Some(known) = self.lock().get(&name) {
+            return Ok(known.clone());
+        }
+        // Not under the lock: a compiler takes seconds.
+        let program = Arc::from(self.device.compile(kernel)?);
+        let known = Known { program, unit_bytes: None };
+        Ok(self.lock().entry(name).or_insert(known).clone())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Known>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What tells a kernel from others: all that the compiler sees.
+fn name_of(kernel: &Kernel) -> String {
+    format!("{} {:?} {}", kernel.entry, kernel.defines, kernel.source)
+}

@@ -1,0 +1,371 @@
+//! The driver: keeps units in flight on one device and sees to it that each counts exactly once. Takes
+//! stretches of splits from a [`Work`]; hands on partials, each with the splits that are in it, and gives
+//! back what the device could not do.
+//!
+//! # What counts
+//! A split is on its way from when it is taken until a snapshot that has it is merged. Only the merge
+//! counts; so whatever becomes of a device, what is on its way is known, and nothing of it was counted:
+//!
+//! - **Lost**: any error of the session. All that is on its way is given back, and the device is done with.
+//! - **Overflow**: a table had no room, and what is in it cannot be told apart any more. It is dropped, and
+//!   all since the last snapshot is sent again in two halves with a snapshot behind each; halves that do
+//!   not fit are halved again. A single split that does not fit is given back. From then on snapshots
+//!   are as far apart as half of what overflowed, and slowly further.
+//!
+//! # How much is sent
+//! The size of a unit is found by a [`Ramp`] from the time between units that come back while the device
+//! has more to do. Towards the end a unit is at most half of the device's share of what is left, and none is
+//! sent that the others would have done sooner.
+
+use super::{
+    DeviceError, DeviceFigures, Done, Outcome, Outlook, Piece, Read, Room, Session, Shape, Work,
+};
+use crate::error::{Error, Result};
+use crate::sizing::Ramp;
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::time::Duration;
+
+/// What a step came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// Something was done; there may be more.
+    More,
+    /// Nothing is on its way, and nothing is left that is worth sending.
+    Idle,
+    /// The device is lost; all that was on its way is given back.
+    Lost,
+}
+
+/// A snapshot drains the pipeline, so there is one for so many units.
+const UNITS_PER_SNAPSHOT: u64 = 128;
+/// Units do not become smaller than this towards the end, unless they are.
+const TAIL_BYTES_LEAST: u64 = 256 << 10;
+/// After an overflow the distance of snapshots grows by this part of it each time.
+const INTERVAL_GROWTH: u64 = 8;
+
+/// A device at work on a job.
+pub struct Driver {
+    session: Box<dyn Session>,
+    shape: Shape,
+    split_bytes: u64,
+    /// The most splits that a slot has room for.
+    splits_most: u64,
+    ramp: Ramp,
+    in_flight: VecDeque<Sent>,
+    /// Units in the partial.
+    counted: Vec<Range<u64>>,
+    /// Units that came back after the partial overflowed.
+    spoilt: Vec<Range<u64>>,
+    /// What is to be sent again before anything new.
+    again: VecDeque<Again>,
+    /// Splits between snapshots at most, once a table has overflowed.
+    interval: Option<u64>,
+    /// When the last unit came back.
+    last: Option<Duration>,
+    /// What one unit took by itself.
+    latency: Duration,
+    is_lost: bool,
+    partial: Vec<u64>,
+    pieces: Vec<Piece>,
+    figures: DeviceFigures,
+}
+
+/// A unit on the device.
+struct Sent {
+    splits: Range<u64>,
+    /// Whether another one was in flight when it was sent.
+    follows: bool,
+}
+
+enum Again {
+    Send(Range<u64>),
+    Snapshot,
+}
+
+/// Why a step ends early.
+enum Stop {
+    Job(Error),
+    Device(DeviceError),
+}
+
+impl From<DeviceError> for Stop {
+    fn from(error: DeviceError) -> Stop {
+        Stop::Device(error)
+    }
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Stop {
+        Stop::Job(error)
+    }
+}
+
+fn count(splits: &[Range<u64>]) -> u64 {
+    splits.iter().map(|splits| splits.end - splits.start).sum()
+}
+
+impl Driver {
+    /// A driver of a session, whose slots have room for `splits_most` splits of `split_bytes`.
+    pub fn new(
+        session: Box<dyn Session>,
+        room: &Room,
+        (split_bytes, splits_most): (u64, u64),
+        ramp: Ramp,
+        figures: DeviceFigures,
+    ) -> Driver {
+        Driver {
+            session,
+            shape: room.partial,
+            split_bytes,
+            splits_most,
+            ramp,
+            in_flight: VecDeque::new(),
+            counted: Vec::new(),
+            spoilt: Vec::new(),
+            again: VecDeque::new(),
+            interval: None,
+            last: None,
+            latency: Duration::ZERO,
+            is_lost: false,
+            partial: Vec::new(),
+            pieces: Vec::new(),
+            figures,
+        }
+    }
+
+    /// Does the next thing: sends a unit, or waits for one, or has the partial merged. It waits for the
+    /// device alone, and only if there is nothing to send.
+    ///
+    /// # Errors
+    /// Those of [`Work`], which fail the job. What fails on the device does not; it is in the figures.
+    pub fn step(&mut self, work: &mut dyn Work) -> Result<Turn> {
+        if self.is_lost {
+            return Ok(Turn::Lost);
+        }
+        match self.advance(work) {
+            Ok(turn) => Ok(turn),
+            Err(Stop::Job(error)) => Err(error),
+            Err(Stop::Device(error)) => {
+                self.lose(&error, work);
+                Ok(Turn::Lost)
+            }
+        }
+    }
+
+    /// Time since the session began, by the device's clock.
+    pub fn now(&self) -> Duration {
+        self.session.now()
+    }
+
+    /// The size of unit that went best, in bytes, if that was found.
+    pub fn best_bytes(&self) -> Option<u64> {
+        self.ramp.is_settled().then(|| self.ramp.best())
+    }
+
+    /// What the device did.
+    pub fn figures(&self) -> DeviceFigures {
+        DeviceFigures { unit_bytes: self.ramp.best(), ..self.figures.clone() }
+    }
+
+    fn advance(&mut self, work: &mut dyn Work) -> Result<Turn, Stop> {
+        while let Some(done) = self.session.poll(false)? {
+            self.take_in(done);
+        }
+        let is_empty = self.in_flight.is_empty();
+        if !self.spoilt.is_empty() {
+            match is_empty {
+                true => self.recover(work)?,
+                false => self.wait()?,
+            }
+            return Ok(Turn::More);
+        }
+        if self.snapshot_is_due() {
+            match is_empty {
+                true => self.snapshot(work)?,
+                false => self.wait()?,
+            }
+            return Ok(Turn::More);
+        }
+        if self.send(work)? {
+            return Ok(Turn::More);
+        }
+        if !is_empty {
+            self.wait()?;
+        } else if !self.counted.is_empty() {
+            self.snapshot(work)?;
+        } else {
+            return Ok(Turn::Idle);
+        }
+        Ok(Turn::More)
+    }
+
+    fn wait(&mut self) -> Result<(), Stop> {
+        if let Some(done) = self.session.poll(true)? {
+            self.take_in(done);
+        }
+        Ok(())
+    }
+
+    /// Fills a slot and submits it; returns whether anything came of it.
+    fn send(&mut self, work: &mut dyn Work) -> Result<bool, Stop> {
+        let Some(slot) = self.session.stage()? else { return Ok(false) };
+        let Some(splits) = self.next(work) else {
+            self.session.put_back(slot);
+            return Ok(false);
+        };
+        self.pieces.clear();
+        let read = work.read(&splits, self.session.bytes_mut(&slot), &mut self.pieces);
+        match read {
+            Ok(Read::Filled(bytes)) => {
+                let follows = !self.in_flight.is_empty();
+                self.ramp.begun((splits.end - splits.start) * self.split_bytes);
+                // Before it is submitted: if that fails, it is given back.
+                self.in_flight.push_back(Sent { splits, follows });
+                self.session.submit(slot, bytes, &self.pieces)?;
+            }
+            Ok(Read::Unfit) => {
+                self.session.put_back(slot);
+                self.give_back(splits, work);
+            }
+            Err(error) => {
+                self.session.put_back(slot);
+                self.give_back(splits, work);
+                return Err(error.into());
+            }
+        }
+        Ok(true)
+    }
+
+    /// What to send next.
+    fn next(&mut self, work: &mut dyn Work) -> Option<Range<u64>> {
+        if let Some(Again::Send(splits)) =
+            self.again.pop_front_if(|next| matches!(next, Again::Send(_)))
+        {
+            return Some(splits);
+        }
+        let splits = self.worth_sending(work.outlook())?;
+        work.take(splits)
+    }
+
+    fn unit_splits(&self) -> u64 {
+        (self.ramp.size() / self.split_bytes).clamp(1, self.splits_most)
+    }
+
+    /// How many splits to send next; `None` if the others would have done any sooner.
+    fn worth_sending(&self, outlook: Outlook) -> Option<u64> {
+        let unit = self.unit_splits();
+        let (others, left) = (outlook.others_splits_s, outlook.splits_left as f64);
+        let Some(bytes_s) = self.ramp.rate().filter(|_| others > 0.0) else { return Some(unit) };
+        let own = bytes_s / self.split_bytes as f64;
+        let fair = (left * own / (own + others) / 2.0) as u64;
+        let least = (TAIL_BYTES_LEAST / self.split_bytes).max(1);
+        let unit = unit.min(fair.max(least));
+        let ahead = self.in_flight.iter().map(|sent| sent.splits.end - sent.splits.start);
+        let ahead = (ahead.sum::<u64>() + unit) as f64;
+        let done_s = self.latency.as_secs_f64() + ahead / own;
+        (done_s <= (left - unit as f64) / others).then_some(unit)
+    }
+
+    /// A unit came back.
+    fn take_in(&mut self, done: Done) {
+        let Some(sent) = self.in_flight.pop_front() else { return };
+        self.figures.copy += done.copy;
+        self.figures.kernel += done.kernel;
+        self.latency = done.copy + done.kernel;
+        if done.outcome == Outcome::Overflow || !self.spoilt.is_empty() {
+            self.spoilt.push(sent.splits);
+            return;
+        }
+        let splits = sent.splits.end - sent.splits.start;
+        if let Some(at) = self.last
+            && sent.follows
+        {
+            self.ramp.add(splits * self.split_bytes, done.at.saturating_sub(at));
+        }
+        self.last = Some(done.at);
+        self.counted.push(sent.splits);
+        self.figures.span = done.at;
+    }
+
+    fn snapshot_is_due(&self) -> bool {
+        if let Some(Again::Snapshot) = self.again.front() {
+            return true;
+        }
+        let on_the_way = self.in_flight.iter().map(|sent| sent.splits.end - sent.splits.start);
+        let since = count(&self.counted) + on_the_way.sum::<u64>();
+        let interval = UNITS_PER_SNAPSHOT * self.unit_splits();
+        since >= self.interval.map_or(interval, |least| least.min(interval))
+    }
+
+    fn snapshot(&mut self, work: &mut dyn Work) -> Result<(), Stop> {
+        let _ = self.again.pop_front_if(|next| matches!(next, Again::Snapshot));
+        self.last = None;
+        if self.counted.is_empty() {
+            return Ok(());
+        }
+        self.session.snapshot(&mut self.partial)?;
+        if self.shape.overflowed(&self.partial) {
+            // The device said that there was room: it cannot be trusted.
+            let cause = "a table that overflowed was given as whole".to_owned();
+            let (device, action) = (self.figures.name.clone(), "count");
+            return Err(Stop::Device(DeviceError::Failed { device, action, cause }));
+        }
+        let splits = std::mem::take(&mut self.counted);
+        work.merge(&self.partial, &splits)?;
+        self.figures.units += splits.len() as u64;
+        self.figures.bytes += count(&splits) * self.split_bytes;
+        self.figures.snapshots += 1;
+        self.figures.span = self.session.now();
+        self.interval = self.interval.map(|splits| splits + (splits / INTERVAL_GROWTH).max(1));
+        Ok(())
+    }
+
+    /// The partial overflowed, and nothing is in flight.
+    fn recover(&mut self, work: &mut dyn Work) -> Result<(), Stop> {
+        self.session.reset()?;
+        self.figures.overflows += 1;
+        self.last = None;
+        let mut all = std::mem::take(&mut self.counted);
+        all.append(&mut self.spoilt);
+        let half = count(&all) / 2;
+        if half == 0 {
+            all.into_iter().for_each(|splits| self.give_back(splits, work));
+            return Ok(());
+        }
+        self.interval = Some(half);
+        let (mut first, mut second) = (Vec::new(), Vec::new());
+        let mut room = half;
+        for splits in all {
+            let cut = splits.end.min(splits.start + room);
+            room -= cut - splits.start;
+            first.extend((splits.start < cut).then_some(splits.start..cut));
+            second.extend((cut < splits.end).then_some(cut..splits.end));
+        }
+        for half in [second, first] {
+            self.again.push_front(Again::Snapshot);
+            half.into_iter().rev().for_each(|splits| self.again.push_front(Again::Send(splits)));
+        }
+        Ok(())
+    }
+
+    fn give_back(&mut self, splits: Range<u64>, work: &mut dyn Work) {
+        self.figures.given_back_bytes += (splits.end - splits.start) * self.split_bytes;
+        work.give_back(splits);
+    }
+
+    /// The device is gone, and with it its partial.
+    fn lose(&mut self, error: &DeviceError, work: &mut dyn Work) {
+        self.is_lost = true;
+        self.figures.fault = Some(error.to_string());
+        let sent = std::mem::take(&mut self.in_flight).into_iter().map(|sent| sent.splits);
+        let again = std::mem::take(&mut self.again).into_iter().filter_map(|again| match again {
+            Again::Send(splits) => Some(splits),
+            Again::Snapshot => None,
+        });
+        let (counted, spoilt) =
+            (std::mem::take(&mut self.counted), std::mem::take(&mut self.spoilt));
+        let all: Vec<_> = counted.into_iter().chain(spoilt).chain(sent).chain(again).collect();
+        all.into_iter().for_each(|splits| self.give_back(splits, work));
+    }
+}

@@ -1,0 +1,368 @@
+//! The emulated device: pure Rust, with the memory, link and speed that it is told, and with faults where
+//! they are told. Its clock is its own, so that what a scheduler does with it is the same on every run and
+//! every machine; or it keeps to the wall clock, to be used beside real cores. Kernels are the Rust
+//! functions that stand beside their texts.
+//!
+//! A unit is copied over the link while the one before it is at the kernel, one at a time each. So in the
+//! long run a unit takes as long as the longer of both.
+
+use super::{
+    Caps, Device, DeviceError, Done, EmulatedKernel, Kernel, Launch, Outcome, Piece, Program, Room,
+    Session, Slot,
+};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What an emulated device is like.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Model {
+    /// Its name.
+    pub name: String,
+    /// Its memory, in bytes.
+    pub memory_bytes: u64,
+    /// Bytes a second over its link, either way.
+    pub link_bytes_s: f64,
+    /// Time that each copy and each kernel takes beside its bytes.
+    pub overhead: Duration,
+    /// Time that a kernel takes at least.
+    pub kernel_least: Duration,
+    /// Bytes a second of a kernel.
+    pub kernel_bytes_s: f64,
+    /// Units larger than this take longer, at twice the size by six tenths.
+    pub cliff_bytes: Option<u64>,
+    /// By how much times vary, one way or the other: 0.1 is a tenth.
+    pub noise: f64,
+    /// Where chance begins.
+    pub seed: u64,
+    /// Which clock it keeps.
+    pub clock: Clock,
+    /// What goes wrong.
+    pub faults: Vec<Fault>,
+}
+
+/// The clock of an emulated device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// Its own: time passes only when somebody waits for the device.
+    Own,
+    /// The wall's: whoever waits for the device sleeps.
+    Wall,
+}
+
+/// Something that goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Where.
+    pub at: FaultAt,
+    /// How often that goes well before.
+    pub after: u64,
+}
+
+/// Where something goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultAt {
+    /// Compiling.
+    Compile,
+    /// Taking memory.
+    Open,
+    /// Getting a slot.
+    Stage,
+    /// Taking a unit.
+    Submit,
+    /// A unit's kernel.
+    Kernel,
+    /// A unit's kernel finds no room in the partial though there is; only tables can.
+    Overflow,
+    /// Copying the partial out.
+    Snapshot,
+    /// Making it zeros.
+    Reset,
+    /// Copying in what all launches see.
+    Broadcast,
+}
+
+impl Default for Model {
+    /// A device about like a small GPU, without noise or faults.
+    fn default() -> Model {
+        Model {
+            name: "emulated".to_owned(),
+            memory_bytes: 1 << 30,
+            link_bytes_s: 12e9,
+            overhead: Duration::from_micros(10),
+            kernel_least: Duration::from_micros(20),
+            kernel_bytes_s: 50e9,
+            cliff_bytes: None,
+            noise: 0.0,
+            seed: 1,
+            clock: Clock::Own,
+            faults: Vec::new(),
+        }
+    }
+}
+
+/// A device that is not there.
+#[derive(Clone, Debug)]
+pub struct Emulated {
+    model: Arc<Model>,
+    caps: Caps,
+}
+
+impl Emulated {
+    /// A device like this.
+    pub fn new(model: Model) -> Emulated {
+        let caps = Caps {
+            name: model.name.clone(),
+            backend: "emulated",
+            memory_bytes: model.memory_bytes,
+            allocation_bytes: model.memory_bytes,
+            local_bytes: 48 << 10,
+            compute_units: 1,
+            adds_64_bits: true,
+        };
+        Emulated { model: Arc::new(model), caps }
+    }
+}
+
+impl Device for Emulated {
+    fn caps(&self) -> &Caps {
+        &self.caps
+    }
+
+    fn compile(&self, kernel: &Kernel) -> Result<Box<dyn Program>, DeviceError> {
+        let device = || self.caps.name.clone();
+        if Faults::of(&self.model).strikes(FaultAt::Compile) {
+            let (file, log) = (kernel.file.to_string(), "a fault was asked for".to_owned());
+            return Err(DeviceError::Compile { device: device(), file, log });
+        }
+        let kernel = kernel.emulated.ok_or_else(|| {
+            let cause = format!("{} has no twin in Rust, which is what it runs", kernel.file);
+            DeviceError::Unfit { device: device(), cause }
+        })?;
+        Ok(Box::new(EmulatedProgram { model: Arc::clone(&self.model), kernel }))
+    }
+}
+
+struct EmulatedProgram {
+    model: Arc<Model>,
+    kernel: EmulatedKernel,
+}
+
+impl Program for EmulatedProgram {
+    fn open(&self, room: &Room) -> Result<Box<dyn Session>, DeviceError> {
+        let model = Arc::clone(&self.model);
+        let mut faults = Faults::of(&model);
+        faults.check(FaultAt::Open, &model, "take memory")?;
+        if room.bytes() > model.memory_bytes {
+            let (device, memory_bytes) = (model.name.clone(), model.memory_bytes);
+            return Err(DeviceError::TooSmall { device, memory_bytes, least_bytes: room.bytes() });
+        }
+        Ok(Box::new(EmulatedSession {
+            kernel: self.kernel,
+            room: *room,
+            slots: (0..room.slots).map(|_| vec![0; room.slot_bytes]).collect(),
+            free: (0..room.slots).rev().collect(),
+            partial: vec![0; room.partial.words()],
+            broadcast: vec![0; room.broadcast_words],
+            in_flight: VecDeque::new(),
+            now: Duration::ZERO,
+            began: Instant::now(),
+            link_free: Duration::ZERO,
+            kernel_free: Duration::ZERO,
+            chance: model.seed,
+            faults,
+            model,
+        }))
+    }
+}
+
+struct EmulatedSession {
+    model: Arc<Model>,
+    kernel: EmulatedKernel,
+    room: Room,
+    slots: Vec<Vec<u8>>,
+    free: Vec<usize>,
+    partial: Vec<u64>,
+    broadcast: Vec<u64>,
+    /// What comes of each unit in flight; `None` if its kernel fails.
+    in_flight: VecDeque<(usize, Option<Done>)>,
+    now: Duration,
+    began: Instant,
+    /// When the link and the kernels are free again.
+    link_free: Duration,
+    kernel_free: Duration,
+    chance: u64,
+    faults: Faults,
+}
+
+impl EmulatedSession {
+    /// How long so many bytes take at a rate, beside the overhead.
+    fn time(&mut self, bytes: usize, bytes_s: f64, least: Duration) -> Duration {
+        let seconds = least.as_secs_f64() + bytes as f64 / bytes_s;
+        let seconds = (self.model.overhead.as_secs_f64() + seconds) * self.noise();
+        Duration::from_secs_f64(seconds)
+    }
+
+    fn kernel_time(&mut self, bytes: usize) -> Duration {
+        let (rate, least) = (self.model.kernel_bytes_s, self.model.kernel_least);
+        let time = self.time(bytes, rate, least);
+        match self.model.cliff_bytes {
+            Some(cliff) if bytes as u64 > cliff => {
+                let beyond = (bytes as f64 / cliff as f64 - 1.0).min(1.0);
+                time.mul_f64(1.0 + 0.6 * beyond)
+            }
+            _ => time,
+        }
+    }
+
+    /// A factor around 1, of an even distribution.
+    fn noise(&mut self) -> f64 {
+        // SplitMix64.
+        self.chance = self.chance.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut drawn = self.chance;
+        drawn = (drawn ^ drawn >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        drawn = (drawn ^ drawn >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        let unit = ((drawn ^ drawn >> 31) >> 11) as f64 / (1_u64 << 53) as f64;
+        1.0 + self.model.noise * (2.0 * unit - 1.0)
+    }
+
+    /// Lets time pass until then.
+    fn wait_until(&mut self, then: Duration) {
+        match self.model.clock {
+            Clock::Own => self.now = self.now.max(then),
+            Clock::Wall => std::thread::sleep(then.saturating_sub(self.began.elapsed())),
+        }
+    }
+
+    fn copy_out(&mut self, bytes: usize) {
+        let took = self.time(bytes, self.model.link_bytes_s, Duration::ZERO);
+        let then = self.now() + took;
+        self.wait_until(then);
+    }
+}
+
+impl Session for EmulatedSession {
+    fn stage(&mut self) -> Result<Option<Slot>, DeviceError> {
+        self.faults.check(FaultAt::Stage, &self.model, "give a slot")?;
+        Ok(self.free.pop().map(Slot))
+    }
+
+    fn bytes_mut(&mut self, slot: &Slot) -> &mut [u8] {
+        &mut self.slots[slot.0]
+    }
+
+    fn put_back(&mut self, slot: Slot) {
+        self.free.push(slot.0);
+    }
+
+    fn submit(&mut self, slot: Slot, bytes: usize, pieces: &[Piece]) -> Result<(), DeviceError> {
+        self.faults.check(FaultAt::Submit, &self.model, "take a unit")?;
+        let copy = self.time(bytes, self.model.link_bytes_s, Duration::ZERO);
+        let kernel = self.kernel_time(bytes);
+        let copied = self.now().max(self.link_free) + copy;
+        let at = copied.max(self.kernel_free) + kernel;
+        (self.link_free, self.kernel_free) = (copied, at);
+        if self.faults.strikes(FaultAt::Kernel) {
+            self.in_flight.push_back((slot.0, None));
+            return Ok(());
+        }
+        for piece in pieces {
+            let bytes = &self.slots[slot.0][piece.start..piece.start + piece.bytes];
+            let arguments = piece.arguments;
+            let launch = Launch { bytes, arguments, broadcast: &self.broadcast };
+            (self.kernel)(&launch, &mut self.partial);
+        }
+        if self.faults.strikes(FaultAt::Overflow)
+            && let super::Shape::Table(_) = self.room.partial
+        {
+            self.partial[0] = 1;
+        }
+        let overflowed = self.room.partial.overflowed(&self.partial);
+        let outcome = if overflowed { Outcome::Overflow } else { Outcome::Ok };
+        self.in_flight.push_back((slot.0, Some(Done { outcome, copy, kernel, at })));
+        Ok(())
+    }
+
+    fn poll(&mut self, wait: bool) -> Result<Option<Done>, DeviceError> {
+        let Some((slot, done)) = self.in_flight.front().copied() else { return Ok(None) };
+        if let Some(done) = done {
+            if wait {
+                self.wait_until(done.at);
+            } else if done.at > self.now() {
+                return Ok(None);
+            }
+        }
+        self.in_flight.pop_front();
+        self.free.push(slot);
+        let done = done.ok_or_else(|| failed(&self.model, "run the kernel"))?;
+        Ok(Some(done))
+    }
+
+    fn snapshot(&mut self, into: &mut Vec<u64>) -> Result<(), DeviceError> {
+        self.faults.check(FaultAt::Snapshot, &self.model, "copy the partial out")?;
+        self.copy_out(8 * self.partial.len());
+        into.clear();
+        into.extend_from_slice(&self.partial);
+        self.partial.fill(0);
+        Ok(())
+    }
+
+    fn reset(&mut self) -> Result<(), DeviceError> {
+        self.faults.check(FaultAt::Reset, &self.model, "make the partial zeros")?;
+        self.partial.fill(0);
+        Ok(())
+    }
+
+    fn broadcast(&mut self, words: &[u64]) -> Result<(), DeviceError> {
+        self.faults.check(FaultAt::Broadcast, &self.model, "copy in what all launches see")?;
+        self.copy_out(8 * words.len());
+        self.broadcast[..words.len()].copy_from_slice(words);
+        Ok(())
+    }
+
+    fn now(&self) -> Duration {
+        match self.model.clock {
+            Clock::Own => self.now,
+            Clock::Wall => self.began.elapsed(),
+        }
+    }
+}
+
+/// The faults that are still to come.
+struct Faults(Vec<Fault>);
+
+impl Faults {
+    fn of(model: &Model) -> Faults {
+        Faults(model.faults.clone())
+    }
+
+    /// Whether this time something goes wrong there. What has once gone wrong there goes on doing so,
+    /// as with a device that is gone, but for tables that overflow.
+    fn strikes(&mut self, at: FaultAt) -> bool {
+        let mut strikes = false;
+        for fault in self.0.iter_mut().filter(|fault| fault.at == at) {
+            match fault.after {
+                0 => strikes = true,
+                _ => fault.after -= 1,
+            }
+            if strikes && at == FaultAt::Overflow {
+                fault.after = u64::MAX;
+            }
+        }
+        strikes
+    }
+
+    fn check(
+        &mut self,
+        at: FaultAt,
+        model: &Model,
+        action: &'static str,
+    ) -> Result<(), DeviceError> {
+        if self.strikes(at) { Err(failed(model, action)) } else { Ok(()) }
+    }
+}
+
+fn failed(model: &Model, action: &'static str) -> DeviceError {
+    let cause = "a fault was asked for".to_owned();
+    DeviceError::Failed { device: model.name.clone(), action, cause }
+}

@@ -1,0 +1,32 @@
+//! The figures of a device: what it did in a run. They never influence one.
+
+use std::time::Duration;
+
+/// What a device did in a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DeviceFigures {
+    /// Its name.
+    pub name: String,
+    /// Its back-end.
+    pub backend: &'static str,
+    /// Units that were counted.
+    pub units: u64,
+    /// Input bytes in them, about: splits are counted whole.
+    pub bytes: u64,
+    /// The size of unit that went best, in bytes.
+    pub unit_bytes: u64,
+    /// Bytes that were given back to the cores.
+    pub given_back_bytes: u64,
+    /// How often a table had no room.
+    pub overflows: u64,
+    /// How often a partial came back.
+    pub snapshots: u64,
+    /// Time of copies to the device, and of its kernels. They overlap.
+    pub copy: Duration,
+    /// See `copy`.
+    pub kernel: Duration,
+    /// From the first unit to the last partial.
+    pub span: Duration,
+    /// Why it was not used, or not to the end.
+    pub fault: Option<String>,
+}

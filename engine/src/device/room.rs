@@ -1,0 +1,84 @@
+//! The room of a session: how a budget of device memory is divided. Takes the budget and what the job
+//! needs; hands on how many slots of which size there are.
+
+use super::{Caps, DeviceError, Piece, Shape};
+
+/// What a session takes of its device's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Units that can be in flight or be filled at once.
+    pub slots: usize,
+    /// Bytes of each, a multiple of [`Piece::ALIGNMENT`].
+    pub slot_bytes: usize,
+    /// The partial.
+    pub partial: Shape,
+    /// Words that every launch sees.
+    pub broadcast_words: usize,
+}
+
+/// Slots, and how many of the smallest units each must have room for. A unit is filled, copied or mapped
+/// while others are: three stages that overlap, and one slot more, so that the longest of them never
+/// waits. Where memory is small, larger units are worth more than that, and two still overlap.
+const SLOTS: [(usize, u64); 3] = [(4, 8), (3, 4), (SLOTS_LEAST, 1)];
+const SLOTS_LEAST: usize = 2;
+
+impl Room {
+    /// The room within `budget_bytes` of a device for units of `unit_least` to `unit_most` bytes.
+    ///
+    /// # Errors
+    /// [`DeviceError::TooSmall`] if two of the smallest units and the partial do not fit.
+    pub fn within(
+        caps: &Caps,
+        budget_bytes: u64,
+        (unit_least, unit_most): (u64, u64),
+        partial: Shape,
+        broadcast_words: usize,
+    ) -> Result<Room, DeviceError> {
+        let budget = budget_bytes.min(caps.memory_bytes);
+        let beside = 8 * (partial.words() + broadcast_words) as u64;
+        let slot = |slots: usize| {
+            let share = budget.saturating_sub(beside) / slots as u64;
+            let bytes = share.min(caps.allocation_bytes).min(unit_most);
+            bytes / Piece::ALIGNMENT as u64 * Piece::ALIGNMENT as u64
+        };
+        let wanted = |units: u64| unit_most.min(units * unit_least);
+        let fitting = SLOTS.into_iter().find(|&(slots, units)| slot(slots) >= wanted(units));
+        let Some((slots, _)) = fitting else {
+            let least = SLOTS_LEAST as u64 * unit_least + beside;
+            return Err(DeviceError::TooSmall {
+                device: caps.name.clone(),
+                memory_bytes: budget,
+                least_bytes: least,
+            });
+        };
+        Ok(Room { slots, slot_bytes: slot(slots) as usize, partial, broadcast_words })
+    }
+
+    /// What it comes to, in bytes.
+    pub fn bytes(&self) -> u64 {
+        let words = self.partial.words() + self.broadcast_words;
+        (self.slots * self.slot_bytes + 8 * words) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Device;
+    use super::super::{Emulated, Model};
+    use super::*;
+
+    #[test]
+    fn a_room_keeps_to_its_budget_and_has_fewer_slots_where_that_is_small() {
+        let device = Emulated::new(Model { memory_bytes: 256 << 10, ..Model::default() });
+        let caps = device.caps();
+        let least = 64 << 10;
+        for (budget, slots) in [(1 << 30, 2), (256 << 10, 2), (150 << 10, 2)] {
+            let room = Room::within(caps, budget, (least, 1 << 30), Shape::Dense(768), 0).unwrap();
+            assert!(room.bytes() <= budget.min(256 << 10), "{room:?} in {budget}");
+            assert!(room.slots == slots && room.slot_bytes as u64 >= least, "{room:?}");
+        }
+        let room = Room::within(caps, 100 << 10, (least, 1 << 30), Shape::Dense(768), 0);
+        let told = room.unwrap_err().to_string();
+        assert!(told.contains("137216") && told.contains("102400"), "{told}");
+    }
+}

@@ -1,0 +1,53 @@
+//! Work for a device: where a driver's units come from and where its partials go. The run stands behind it;
+//! in tests, a simulation does.
+
+use super::Piece;
+use crate::error::Result;
+use std::ops::Range;
+
+/// Where a driver's units come from, and where what becomes of them goes.
+pub trait Work {
+    /// Takes splits that follow each other, at most so many; `None` if there are none.
+    fn take(&mut self, splits: u64) -> Option<Range<u64>>;
+
+    /// Gives splits back that the device will not count.
+    fn give_back(&mut self, splits: Range<u64>);
+
+    /// Reads the records of splits into a slot.
+    ///
+    /// # Errors
+    /// Those of the input, which fail the job.
+    fn read(
+        &mut self,
+        splits: &Range<u64>,
+        slot: &mut [u8],
+        pieces: &mut Vec<Piece>,
+    ) -> Result<Read>;
+
+    /// Takes in a partial, which has these splits in it and no others.
+    ///
+    /// # Errors
+    /// Those of the job.
+    fn merge(&mut self, partial: &[u64], splits: &[Range<u64>]) -> Result<()>;
+
+    /// What is left for all, and how fast others are.
+    fn outlook(&mut self) -> Outlook;
+}
+
+/// What came of reading a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Read {
+    /// It is in the slot, in so many bytes.
+    Filled(usize),
+    /// It does not fit, or has something in it that no device can do.
+    Unfit,
+}
+
+/// What a device must know of the rest of the job.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outlook {
+    /// Splits that nobody has taken.
+    pub splits_left: u64,
+    /// Splits a second of all others; 0 if nobody knows.
+    pub others_splits_s: f64,
+}

@@ -1,0 +1,226 @@
+//! A machine in a simulation: cores of a given speed and one emulated device on one hand-out of splits,
+//! by the clock of the device. It counts what becomes of each split, and runs on one thread.
+
+use std::ops::Range;
+use std::time::Duration;
+use tegula::device::{
+    Accelerator, Driver, Emulated, Kernel, Launch, Model, Offload, Outlook, Piece, Read, Shape,
+    Turn, Work,
+};
+use tegula::device::{DeviceError, DeviceFigures, EmulatedKernel};
+use tegula::schedule::{HandOut, Placement};
+
+/// What is simulated.
+pub(crate) struct Machine {
+    pub(crate) splits: u64,
+    pub(crate) split_bytes: u64,
+    pub(crate) tile_splits: u64,
+    pub(crate) cores: usize,
+    /// Of one core.
+    pub(crate) core_bytes_s: f64,
+    pub(crate) model: Model,
+    pub(crate) partial: Shape,
+    pub(crate) kernel: EmulatedKernel,
+    /// Splits that no device can do.
+    pub(crate) unfit: Option<u64>,
+    /// Bytes of a split that the device is given: splits are numbers, so a simulation needs few of them.
+    pub(crate) shown_bytes: usize,
+}
+
+/// What came of it.
+#[derive(Default)]
+pub(crate) struct Outcome {
+    pub(crate) seconds: f64,
+    pub(crate) device: DeviceFigures,
+    /// How often each split was counted.
+    pub(crate) counted: Vec<u32>,
+    /// The sum of all partials, word by word; of tables, of each key's count.
+    pub(crate) sums: Vec<u64>,
+}
+
+/// Adds 1 to the place of each number in the unit.
+pub(crate) fn dense(launch: &Launch<'_>, partial: &mut [u64]) {
+    for number in launch.bytes.as_chunks().0 {
+        let number = u64::from_le_bytes(*number) as usize;
+        partial[number % partial.len()] += 1;
+    }
+}
+
+/// Counts each number in a table of pairs behind the first word.
+pub(crate) fn table(launch: &Launch<'_>, partial: &mut [u64]) {
+    if partial[0] != 0 {
+        return;
+    }
+    for number in launch.bytes.as_chunks().0 {
+        let key = u64::from_le_bytes(*number) + 1;
+        let (full, slots) = partial.split_at_mut(1);
+        let slots = slots.as_chunks_mut::<2>().0;
+        match slots.iter_mut().find(|[known, _]| *known == key || *known == 0) {
+            Some(slot) => *slot = [key, slot[1] + 1],
+            None => full[0] = 1,
+        }
+    }
+}
+
+struct Run<'m> {
+    machine: &'m Machine,
+    hand_out: &'m HandOut<'m>,
+    given_back: Vec<Range<u64>>,
+    outcome: Outcome,
+    others_splits_s: f64,
+}
+
+impl Work for Run<'_> {
+    fn take(&mut self, splits: u64) -> Option<Range<u64>> {
+        self.hand_out.take_last(splits)
+    }
+
+    fn give_back(&mut self, splits: Range<u64>) {
+        self.given_back.push(splits);
+    }
+
+    fn read(
+        &mut self,
+        splits: &Range<u64>,
+        slot: &mut [u8],
+        pieces: &mut Vec<Piece>,
+    ) -> tegula::Result<Read> {
+        let bytes = (splits.end - splits.start) * self.machine.split_bytes;
+        assert!(bytes <= slot.len() as u64, "{bytes} bytes in a slot of {}", slot.len());
+        if self.machine.unfit.is_some_and(|split| splits.contains(&split)) {
+            return Ok(Read::Unfit);
+        }
+        for (split, place) in splits.clone().zip(slot.chunks_mut(self.machine.shown_bytes)) {
+            place.as_chunks_mut().0.fill(split.to_le_bytes());
+        }
+        // The device is as busy as with all of it, and looks at what is shown.
+        let shown = (splits.end - splits.start) as usize * self.machine.shown_bytes;
+        pieces.push(Piece { start: 0, bytes: shown, arguments: [0; 6] });
+        Ok(Read::Filled(bytes as usize))
+    }
+
+    fn merge(&mut self, partial: &[u64], splits: &[Range<u64>]) -> tegula::Result<()> {
+        splits.iter().cloned().flatten().for_each(|split| self.count(split));
+        match self.machine.partial {
+            Shape::Dense(_) => {
+                self.outcome.sums.iter_mut().zip(partial).for_each(|(sum, word)| *sum += word);
+            }
+            Shape::Table(_) => {
+                for [key, count] in partial[1..].as_chunks().0 {
+                    if *key > 0 {
+                        self.outcome.sums[*key as usize - 1] += count;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn outlook(&mut self) -> Outlook {
+        let splits_left = self.hand_out.left();
+        Outlook { splits_left, others_splits_s: self.others_splits_s }
+    }
+}
+
+impl Run<'_> {
+    fn count(&mut self, split: u64) {
+        self.outcome.counted[split as usize] += 1;
+    }
+
+    /// A core maps splits.
+    fn map(&mut self, splits: Range<u64>) {
+        let numbers = (self.machine.shown_bytes / 8) as u64;
+        for split in splits {
+            self.count(split);
+            let place = match self.machine.partial {
+                Shape::Dense(words) => split as usize % words,
+                Shape::Table(_) => split as usize,
+            };
+            self.outcome.sums[place] += numbers;
+        }
+    }
+}
+
+/// What a core takes at a time: the most that the engine lets it.
+const CORE_BYTES: u64 = 4 << 20;
+
+impl Machine {
+    pub(crate) fn offload(&self) -> Offload {
+        let kernel = Kernel {
+            entry: "count".into(),
+            file: "count.c".into(),
+            source: "".into(),
+            defines: Vec::new(),
+            emulated: Some(self.kernel),
+        };
+        Offload { kernel, partial: self.partial, broadcast: Vec::new() }
+    }
+
+    /// Runs until every split is counted. Where the device cannot be started, the cores do all.
+    pub(crate) fn run(&self) -> Outcome {
+        let placement = Placement::flat(self.cores.max(1));
+        let tiles = self.splits.div_ceil(self.tile_splits);
+        let ends = (1..=tiles).map(|tile| (tile * self.tile_splits).min(self.splits));
+        let hand_out = HandOut::new(ends, &placement);
+        let words = match self.partial {
+            Shape::Dense(words) => words,
+            Shape::Table(_) => self.splits as usize,
+        };
+        let others_splits_s = self.cores as f64 * self.core_bytes_s / self.split_bytes as f64;
+        let outcome = Outcome {
+            counted: vec![0; self.splits as usize],
+            sums: vec![0; words],
+            ..Outcome::default()
+        };
+        let given_back = Vec::new();
+        let mut run =
+            Run { machine: self, hand_out: &hand_out, given_back, outcome, others_splits_s };
+        let accelerator = Accelerator::new(Emulated::new(self.model.clone()));
+        let started =
+            accelerator.start(&self.offload(), self.split_bytes, self.splits * self.split_bytes);
+        let mut driver = started.map_err(|error: DeviceError| {
+            run.outcome.device.fault = Some(error.to_string());
+        });
+        let mut at_work = driver.is_ok();
+        // When each core is free again.
+        let mut free = vec![Duration::ZERO; self.cores];
+        let mut end = Duration::ZERO;
+        loop {
+            let device_now = driver.as_ref().map_or(Duration::MAX, Driver::now);
+            let first = (0..free.len()).min_by_key(|&core| free[core]);
+            let core = first.filter(|&core| !at_work || free[core] <= device_now);
+            if let Some(core) = core {
+                let most = (CORE_BYTES / self.split_bytes).max(1);
+                let splits = run.given_back.pop().or_else(|| hand_out.take(core, most));
+                match splits {
+                    Some(splits) => {
+                        let bytes = (splits.end - splits.start) * self.split_bytes;
+                        free[core] += Duration::from_secs_f64(bytes as f64 / self.core_bytes_s);
+                        end = end.max(free[core]);
+                        run.map(splits);
+                    }
+                    // Something may still come back.
+                    None if at_work => free[core] = device_now + Duration::from_nanos(1),
+                    None => break,
+                }
+                continue;
+            }
+            let Ok(driver) = &mut driver else { break };
+            if !at_work {
+                break;
+            }
+            match driver.step(&mut run).unwrap_or(Turn::Lost) {
+                Turn::More => {}
+                Turn::Idle | Turn::Lost => {
+                    at_work = false;
+                }
+            }
+        }
+        if let Ok(driver) = driver {
+            end = end.max(driver.figures().span);
+            run.outcome.device = driver.figures();
+        }
+        run.outcome.seconds = end.as_secs_f64();
+        run.outcome
+    }
+}

@@ -1,0 +1,116 @@
+//! A device beside cores ends the job about when the best division of the work would: within a tenth, on
+//! devices of very different kinds, though nothing is known of them when the job begins.
+
+use crate::machine::{Machine, dense};
+use std::time::Duration;
+use tegula::device::{Model, Shape};
+
+/// A kind of device beside cores.
+struct Kind {
+    name: &'static str,
+    overhead_us: u64,
+    kernel_least_us: u64,
+    link_gb_s: f64,
+    kernel_gb_s: f64,
+    cliff_bytes: Option<u64>,
+    memory_bytes: u64,
+    cores: usize,
+    core_gb_s: f64,
+    /// Input sizes that are simulated.
+    inputs_gb: &'static [f64],
+}
+
+const SPLIT_BYTES: u64 = 64 << 10;
+
+#[rustfmt::skip]
+const KINDS: [Kind; 5] = [
+    // A GPU whose link is the limit.
+    Kind { name: "link", overhead_us: 15, kernel_least_us: 30, link_gb_s: 52.0, kernel_gb_s: 400.0,
+        cliff_bytes: None, memory_bytes: 16 << 30, cores: 16, core_gb_s: 2.0, inputs_gb: &[2.0, 20.0] },
+    // A GPU that counts words, whose table leaves the cache beyond 96 MB.
+    Kind { name: "words", overhead_us: 15, kernel_least_us: 400, link_gb_s: 52.0, kernel_gb_s: 30.0,
+        cliff_bytes: Some(96_000_000), memory_bytes: 16 << 30, cores: 16, core_gb_s: 2.0, inputs_gb: &[2.0, 20.0] },
+    // A card that is slow to start and slower than the cores together.
+    Kind { name: "slow", overhead_us: 200, kernel_least_us: 2000, link_gb_s: 10.0, kernel_gb_s: 6.0,
+        cliff_bytes: None, memory_bytes: 16 << 30, cores: 16, core_gb_s: 2.0, inputs_gb: &[2.0, 20.0] },
+    // An OpenCL device that is the processor itself.
+    Kind { name: "processor", overhead_us: 60, kernel_least_us: 100, link_gb_s: 5.0, kernel_gb_s: 0.3,
+        cliff_bytes: None, memory_bytes: 16 << 30, cores: 2, core_gb_s: 0.4, inputs_gb: &[2.0, 20.0] },
+    // A node as small as the SPEs of the Cell: local stores of 256 KB, two of which are one device here.
+    Kind { name: "small", overhead_us: 5, kernel_least_us: 5, link_gb_s: 20.0, kernel_gb_s: 4.0,
+        cliff_bytes: None, memory_bytes: 512 << 10, cores: 2, core_gb_s: 1.0, inputs_gb: &[0.5, 2.0] },
+];
+
+impl Kind {
+    fn machine(&self, gb: f64, noise: f64, seed: u64) -> Machine {
+        Machine {
+            splits: (gb * 1e9) as u64 / SPLIT_BYTES,
+            split_bytes: SPLIT_BYTES,
+            tile_splits: 512,
+            cores: self.cores,
+            core_bytes_s: self.core_gb_s * 1e9,
+            model: Model {
+                memory_bytes: self.memory_bytes,
+                link_bytes_s: self.link_gb_s * 1e9,
+                overhead: Duration::from_micros(self.overhead_us),
+                kernel_least: Duration::from_micros(self.kernel_least_us),
+                kernel_bytes_s: self.kernel_gb_s * 1e9,
+                cliff_bytes: self.cliff_bytes,
+                noise,
+                seed,
+                ..Model::default()
+            },
+            partial: Shape::Dense(768),
+            kernel: dense,
+            unfit: None,
+            shown_bytes: 8,
+        }
+    }
+
+    /// Seconds without anything to find out, nor a tail, and with the best unit size there may be: a 64th
+    /// of the input, a third of the device's memory.
+    fn ideal_s(&self, bytes: f64) -> f64 {
+        let unit_s = |unit: f64| {
+            let copy = unit / (self.link_gb_s * 1e9);
+            let kernel = self.kernel_least_us as f64 / 1e6 + unit / (self.kernel_gb_s * 1e9);
+            let slower = match self.cliff_bytes {
+                Some(cliff) if unit > cliff as f64 => 1.6,
+                _ => 1.0,
+            };
+            self.overhead_us as f64 / 1e6 + copy.max(kernel * slower)
+        };
+        let sizes = (0..15).map(|power| 64e3 * f64::from(1 << power));
+        let most = (bytes / 64.0).min(self.memory_bytes as f64 / 3.0);
+        let sizes = sizes.filter(|&size| size <= most);
+        let best = sizes.map(|size| size / unit_s(size)).fold(0.0, f64::max);
+        bytes / (best + self.cores as f64 * self.core_gb_s * 1e9)
+    }
+}
+
+#[test]
+fn jobs_end_within_a_tenth_of_the_ideal() {
+    for noise in [0.05, 0.25] {
+        for kind in &KINDS {
+            for &gb in kind.inputs_gb {
+                let ideal = kind.ideal_s(gb * 1e9);
+                let runs = (0..10).map(|seed| {
+                    let outcome = kind.machine(gb, noise, seed).run();
+                    assert!(outcome.counted.iter().all(|&times| times == 1), "{}", kind.name);
+                    outcome
+                });
+                let runs: Vec<_> = runs.collect();
+                let mean = runs.iter().map(|run| run.seconds).sum::<f64>() / runs.len() as f64;
+                let device = &runs[0].device;
+                let told = format!(
+                    "{} {gb} GB, noise {noise}: {:.3} of the ideal, {:.0}% by the device in units of {} bytes",
+                    kind.name,
+                    mean / ideal,
+                    100.0 * device.bytes as f64 / (gb * 1e9),
+                    device.unit_bytes,
+                );
+                println!("{told}");
+                assert!(mean <= 1.1 * ideal, "{told}");
+            }
+        }
+    }
+}
