@@ -1,6 +1,7 @@
 //! A job: what a user writes. A map that emits pairs, and the named type that combines them.
 
 use crate::aggregate::Aggregate;
+use crate::device::{ARGUMENTS, Offload};
 use crate::error::Result;
 use crate::input::Cut;
 use crate::key::Key;
@@ -90,6 +91,31 @@ pub trait Job: Sync {
     /// combine. Default: not said, so that no state can be kept.
     fn identity(&self) -> Option<Identity> {
         None
+    }
+
+    /// What a device can do with the job's input instead of the map, if it can
+    /// ([`Options::devices`](crate::Options::devices)). It must come to the same pairs, to the bit. Default:
+    /// nothing.
+    fn offload(&self) -> Option<Offload> {
+        None
+    }
+
+    /// The numbers with which the kernel is launched for a split; `None` if only the map can do it.
+    /// Default: zeros.
+    fn launch(&self, split: &Split<'_>) -> Option<[u64; ARGUMENTS]> {
+        let _ = split;
+        Some([0; ARGUMENTS])
+    }
+
+    /// Emits the pairs of a partial that a device made: what the map would have emitted for the same
+    /// records, combined. Called for a few partials of each device. Default: none, for jobs that have no
+    /// [`offload`](Job::offload).
+    ///
+    /// # Errors
+    /// Whatever it returns fails the job.
+    fn unload<'s>(&self, partial: &[u64], emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        let _ = (partial, emit);
+        Ok(())
     }
 
     /// Emits the pairs of one split. It is called once for each split, side by side on many

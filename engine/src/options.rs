@@ -1,6 +1,7 @@
 //! How a job is to be run: the choices that a caller may make, each with a default that suits most.
 
 use crate::cancel::Cancel;
+use crate::device::Accelerator;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
 use crate::state::State;
@@ -76,6 +77,11 @@ pub struct Options {
     pub state: Option<State>,
     /// Live counters, for a progress bar.
     pub progress: Option<Arc<Progress>>,
+    /// Devices that work beside the cores on what they can do of the job: input of known length that is
+    /// not compressed, in runs without a state or shows. They change no byte of the answer; what they did
+    /// is in [`Stats::devices`](crate::Stats::devices). One that fails gives its work back to the cores.
+    /// Default: none.
+    pub devices: Vec<Arc<Accelerator>>,
     /// Records what each thread does when.
     pub timeline: Option<Timeline>,
     /// The flag by which the run can be stopped.

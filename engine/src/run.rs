@@ -102,6 +102,7 @@ pub(crate) fn run<J: Job, K: Kind>(
             key_range,
             saving: saving.as_ref(),
             epochs: epochs.as_ref(),
+            devices: &options.devices,
             kind: PhantomData,
         };
         let mapped = match (show, &epochs) {
@@ -146,7 +147,7 @@ pub(crate) fn run<J: Job, K: Kind>(
         stats.restored_bytes = saving.found().figures.bytes;
         stats.saved_bytes = saving.saved_bytes();
     }
-    Spread { groups: stats.groups, idle: stats.map_idle } = spread;
+    Spread { groups: stats.groups, idle: stats.map_idle, devices: stats.devices } = spread;
     // Chunks of its own: those of the run are free, unless what is held of the answer lies in them.
     let chunks = ChunkPool::new(Arc::clone(core.blocks()));
     let stored = Stored { scratch, chunks, block_bytes: shares.block_bytes };
@@ -227,5 +228,6 @@ fn stats<J: Job>(
         memory_resident_peak: resident_peak_bytes(),
         groups: Vec::new(),
         map_idle: Vec::new(),
+        devices: Vec::new(),
     }
 }

@@ -2,9 +2,10 @@
 
 use crate::bad::{BAD_RECORDS_SHOWN, BadRecord};
 use crate::codec::FormatFigures;
+use crate::device::DeviceFigures;
 use crate::error::{Place, Result};
 use crate::failure::guard;
-use crate::map::{add_shares, add_times};
+use crate::map::{add_figures, add_shares, add_times};
 use crate::progress::{Progress, Stage};
 use crate::schedule::GroupShare;
 use crate::timeline::{Context, Timeline};
@@ -79,6 +80,8 @@ pub struct Stats {
     pub groups: Vec<GroupShare>,
     /// For each worker how long it had nothing left to map while others did.
     pub map_idle: Vec<Duration>,
+    /// What each device did, in the order of [`Options::devices`](crate::Options::devices).
+    pub devices: Vec<DeviceFigures>,
 }
 
 /// One stage's time.
@@ -99,6 +102,7 @@ impl Stats {
         later.stages.iter().for_each(|time| self.add_time(*time));
         add_shares(&mut self.groups, &later.groups);
         add_times(&mut self.map_idle, &later.map_idle);
+        add_figures(&mut self.devices, &later.devices);
         let bad_first = self.bad_first.iter().chain(&later.bad_first).cloned();
         let mut compressed = std::mem::take(&mut self.compressed);
         later.compressed.iter().for_each(|figures| figures.add_to(&mut compressed));
@@ -135,6 +139,7 @@ impl Stats {
             memory_resident_peak: self.memory_resident_peak.max(later.memory_resident_peak),
             groups: std::mem::take(&mut self.groups),
             map_idle: std::mem::take(&mut self.map_idle),
+            devices: std::mem::take(&mut self.devices),
         };
     }
 

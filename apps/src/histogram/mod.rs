@@ -1,6 +1,7 @@
 //! Histogram: how often each level of red, green and blue stands in pictures. Takes 24-bit BMP and
 //! binary PPM files of any size, whose headers are read beforehand; hands on 256 counts a channel.
 
+mod offload;
 mod picture;
 mod svg;
 mod tally;
@@ -10,6 +11,7 @@ use picture::Picture;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use tally::Tables;
+use tegula::device::{ARGUMENTS, Offload};
 use tegula::{Cut, Emit, Identity, Input, Job, Output, Result, Split, Sum};
 
 /// Counts levels. Its keys are 256 times the channel (0 red, 1 green, 2 blue) and the level added.
@@ -66,6 +68,22 @@ impl Job for Histogram {
     /// Anywhere: where the split lies in its file tells what each byte is.
     fn cut(&self) -> Cut {
         Cut::Fixed(1)
+    }
+
+    fn offload(&self) -> Option<Offload> {
+        Some(offload::offload())
+    }
+
+    fn launch(&self, split: &Split<'_>) -> Option<[u64; ARGUMENTS]> {
+        let picture = self.pictures.get(&split.path())?;
+        Some(picture.arguments(split.offset()))
+    }
+
+    fn unload<'s>(&self, partial: &[u64], emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        for (key, &count) in (0..).zip(partial) {
+            emit.emit(key, count);
+        }
+        Ok(())
     }
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {

@@ -4,6 +4,7 @@
 //! pixels.
 
 use crate::headers::{at, head};
+use tegula::device::ARGUMENTS;
 use tegula::{InputFile, Result};
 
 /// What is read of a file to find its header in.
@@ -72,6 +73,23 @@ impl Picture {
     /// The colours of a pixel's bytes.
     pub(super) fn channels(&self) -> [Channel; 3] {
         self.order
+    }
+
+    /// What a device is told of bytes at `offset` of the file; `histogram.c` says what is what.
+    pub(super) fn arguments(&self, offset: u64) -> [u64; ARGUMENTS] {
+        let first = offset.wrapping_sub(self.start);
+        let channels = self.order.iter().rev().fold(0, |all, &channel| all << 2 | channel as u64);
+        [first, self.row, self.stride, self.rows, channels, 0]
+    }
+
+    /// A picture that has the arguments, as far as its pixels tell.
+    pub(super) fn of_arguments([_, row, stride, rows, channels, _]: [u64; ARGUMENTS]) -> Picture {
+        let channel = |place: u32| match channels >> (2 * place) & 3 {
+            0 => Red,
+            1 => Green,
+            _ => Blue,
+        };
+        Picture { start: 0, row, stride, rows, order: [0, 1, 2].map(channel) }
     }
 
     /// The pixel bytes among those at `offset` of the file: stretches, each with the place in its pixel

@@ -4,6 +4,7 @@
 use crate::double;
 use crate::matrix::{no_number, numbers};
 use multiversion::multiversion;
+use tegula::device::{Kernel, Launch, Offload, Shape};
 use tegula::{Cut, Emit, Job, Result, Split, Sum};
 
 /// What is summed over all points; each is a key of the jobs.
@@ -35,6 +36,30 @@ impl Job for BytePoints {
         ALL.iter().zip(sums).for_each(|(&of, sum)| emit.emit(of as u8, sum));
         Ok(())
     }
+
+    fn offload(&self) -> Option<Offload> {
+        let kernel = Kernel {
+            entry: "linreg".into(),
+            file: "linreg.c".into(),
+            source: include_str!("linreg.c").into(),
+            defines: Vec::new(),
+            emulated: Some(emulated),
+        };
+        Some(Offload { kernel, partial: Shape::Dense(ALL.len()), broadcast: Vec::new() })
+    }
+
+    fn unload<'s>(&self, partial: &[u64], emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        let sums = partial.iter().map(|sum| sum.cast_signed());
+        ALL.iter().zip(sums).for_each(|(&of, sum)| emit.emit(of as u8, sum));
+        Ok(())
+    }
+}
+
+/// `linreg.c` in Rust.
+fn emulated(launch: &Launch<'_>, partial: &mut [u64]) {
+    let sums = sums_of_bytes(launch.bytes.as_chunks().0);
+    let words = partial.iter_mut().zip(sums);
+    words.for_each(|(word, sum)| *word = word.wrapping_add(sum.cast_unsigned()));
 }
 
 /// Points whose sums stay within 32 bits.

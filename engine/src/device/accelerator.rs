@@ -6,7 +6,7 @@ use crate::sizing::Ramp;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A device, to be given to runs (`Options::devices`). Kernels that were compiled
+/// A device, to be given to runs ([`Options::devices`](crate::Options::devices)). Kernels that were compiled
 /// and sizes that were found stay with it.
 #[derive(Debug)]
 pub struct Accelerator {
@@ -67,7 +67,8 @@ impl Accelerator {
         DeviceFigures { name: name.clone(), backend, ..DeviceFigures::default() }
     }
 
-    /// Makes the device ready for a job whose input is so long and is cut into splits of `split_bytes`.
+    /// Makes the device ready for a job whose input is so long and is cut into splits of `split_bytes`, and
+    /// which has `host_bytes` for slots at most.
     ///
     /// # Errors
     /// [`DeviceError`]: it has too little memory, or does not run the kernel.
@@ -76,11 +77,12 @@ impl Accelerator {
         offload: &Offload,
         split_bytes: u64,
         input_bytes: u64,
+        host_bytes: u64,
     ) -> Result<Driver, DeviceError> {
         let caps = self.caps();
         let memory = caps.memory_bytes;
         let share = if memory <= MEMORY_SMALL_BYTES { memory } else { memory / MEMORY_PART };
-        let budget = self.memory_bytes.unwrap_or(share);
+        let budget = self.memory_bytes.unwrap_or(share).min(host_bytes);
         let most = (input_bytes / UNITS_PER_INPUT).min(UNIT_BYTES_MOST).max(split_bytes);
         let units = (split_bytes + MARGIN_BYTES, most + MARGIN_BYTES);
         let words = offload.broadcast.len();

@@ -17,9 +17,7 @@
 //! has more to do. Towards the end a unit is at most half of the device's share of what is left, and none is
 //! sent that the others would have done sooner.
 
-use super::{
-    DeviceError, DeviceFigures, Done, Outcome, Outlook, Piece, Read, Room, Session, Shape, Work,
-};
+use super::{DeviceError, DeviceFigures, Done, Outcome, Outlook, Piece, Read, Room, Session, Work};
 use crate::error::{Error, Result};
 use crate::sizing::Ramp;
 use std::collections::VecDeque;
@@ -41,13 +39,15 @@ pub enum Turn {
 const UNITS_PER_SNAPSHOT: u64 = 128;
 /// Units do not become smaller than this towards the end, unless they are.
 const TAIL_BYTES_LEAST: u64 = 256 << 10;
+/// After so many units in a row that only cores can do, no more are looked at.
+const UNFIT_MOST: u32 = 4;
 /// After an overflow the distance of snapshots grows by this part of it each time.
 const INTERVAL_GROWTH: u64 = 8;
 
 /// A device at work on a job.
 pub struct Driver {
     session: Box<dyn Session>,
-    shape: Shape,
+    room: Room,
     split_bytes: u64,
     /// The most splits that a slot has room for.
     splits_most: u64,
@@ -59,6 +59,8 @@ pub struct Driver {
     spoilt: Vec<Range<u64>>,
     /// What is to be sent again before anything new.
     again: VecDeque<Again>,
+    /// Units in a row that were no use to the device.
+    unfit: u32,
     /// Splits between snapshots at most, once a table has overflowed.
     interval: Option<u64>,
     /// When the last unit came back.
@@ -116,7 +118,7 @@ impl Driver {
     ) -> Driver {
         Driver {
             session,
-            shape: room.partial,
+            room: *room,
             split_bytes,
             splits_most,
             ramp,
@@ -124,6 +126,7 @@ impl Driver {
             counted: Vec::new(),
             spoilt: Vec::new(),
             again: VecDeque::new(),
+            unfit: 0,
             interval: None,
             last: None,
             latency: Duration::ZERO,
@@ -151,6 +154,11 @@ impl Driver {
                 Ok(Turn::Lost)
             }
         }
+    }
+
+    /// What its slots and its partial take of the device and, at most, of the host.
+    pub fn room_bytes(&self) -> u64 {
+        self.room.bytes()
     }
 
     /// Time since the session began, by the device's clock.
@@ -223,10 +231,12 @@ impl Driver {
                 // Before it is submitted: if that fails, it is given back.
                 self.in_flight.push_back(Sent { splits, follows });
                 self.session.submit(slot, bytes, &self.pieces)?;
+                self.unfit = 0;
             }
             Ok(Read::Unfit) => {
                 self.session.put_back(slot);
                 self.give_back(splits, work);
+                self.unfit += 1;
             }
             Err(error) => {
                 self.session.put_back(slot);
@@ -243,6 +253,9 @@ impl Driver {
             self.again.pop_front_if(|next| matches!(next, Again::Send(_)))
         {
             return Some(splits);
+        }
+        if self.unfit >= UNFIT_MOST {
+            return None;
         }
         let splits = self.worth_sending(work.outlook())?;
         work.take(splits)
@@ -305,7 +318,7 @@ impl Driver {
             return Ok(());
         }
         self.session.snapshot(&mut self.partial)?;
-        if self.shape.overflowed(&self.partial) {
+        if self.room.partial.overflowed(&self.partial) {
             // The device said that there was room: it cannot be trusted.
             let cause = "a table that overflowed was given as whole".to_owned();
             let (device, action) = (self.figures.name.clone(), "count");

@@ -30,3 +30,23 @@ pub struct DeviceFigures {
     /// Why it was not used, or not to the end.
     pub fault: Option<String>,
 }
+
+impl DeviceFigures {
+    /// Adds what the same device did later.
+    pub fn add(&mut self, later: &DeviceFigures) {
+        *self = DeviceFigures {
+            name: later.name.clone(),
+            backend: later.backend,
+            units: self.units + later.units,
+            bytes: self.bytes + later.bytes,
+            unit_bytes: later.unit_bytes,
+            given_back_bytes: self.given_back_bytes + later.given_back_bytes,
+            overflows: self.overflows + later.overflows,
+            snapshots: self.snapshots + later.snapshots,
+            copy: self.copy + later.copy,
+            kernel: self.kernel + later.kernel,
+            span: self.span + later.span,
+            fault: later.fault.clone().or(self.fault.take()),
+        };
+    }
+}

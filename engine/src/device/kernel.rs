@@ -6,7 +6,7 @@ use std::borrow::Cow;
 /// Numbers that come with each launch.
 pub const ARGUMENTS: usize = 6;
 
-/// What a job lets a device do instead of its map (`Job::offload`).
+/// What a job lets a device do instead of its map ([`Job::offload`](crate::Job::offload)).
 #[derive(Clone, Debug)]
 pub struct Offload {
     /// What is launched for each piece of a unit.
@@ -30,6 +30,22 @@ pub struct Kernel {
     pub defines: Vec<(Cow<'static, str>, u64)>,
     /// The same in Rust, for the emulated device. `None`: that one cannot run it.
     pub emulated: Option<EmulatedKernel>,
+}
+
+/// What makes a kernel's text valid OpenCL C and CUDA C++.
+const PRELUDE: &str = include_str!("prelude.h");
+
+impl Kernel {
+    /// All that a compiler is given: the prelude, the numbers by name, the text. Messages name the
+    /// kernel's file and its lines.
+    pub fn text(&self) -> String {
+        let mut text = format!("#line 1 \"prelude.h\"\n{PRELUDE}");
+        for (name, value) in &self.defines {
+            text.push_str(&format!("#define {name} {value}UL\n"));
+        }
+        text.push_str(&format!("#line 1 \"{}\"\n{}", self.file, self.source));
+        text
+    }
 }
 
 /// A kernel of the emulated device: adds a piece to the partial.
@@ -77,7 +93,7 @@ pub struct Piece {
     pub start: usize,
     /// Its bytes.
     pub bytes: usize,
-    /// Numbers that the job has for it (`Job::launch`).
+    /// Numbers that the job has for it ([`Job::launch`](crate::Job::launch)).
     pub arguments: [u64; ARGUMENTS],
 }
 

@@ -16,7 +16,8 @@
 //!
 //! One file per back-end behind these names: `emulated.rs` is a device of pure Rust with a clock of its
 //! own. `driver.rs` keeps units in flight over any of them and sees to it that each counts exactly once,
-//! whatever fails. Kernels are one text each; they must add up integers only, so that every device and every order gives the same bytes.
+//! whatever fails. Kernels are one text each, which the prelude (`prelude.h`) makes valid OpenCL C and CUDA
+//! C++; they must add up integers only, so that every device and every order gives the same bytes.
 
 mod accelerator;
 mod driver;

@@ -259,6 +259,12 @@ impl<'p> Feed<'p> {
         Some(self.first + splits.start..self.first + splits.end)
     }
 
+    /// Takes splits for a device, as [`HandOut::take_last`] does.
+    pub(crate) fn take_last(&self, most: u64) -> Option<Range<u64>> {
+        let splits = self.hand_out.take_last(most)?;
+        Some(self.first + splits.start..self.first + splits.end)
+    }
+
     /// How many splits workers take at a time.
     pub(crate) fn units(&self) -> &Units {
         self.units

@@ -2,6 +2,7 @@
 //! their own tables, hand tables over to the job's partial, and compress the partial where it has
 //! grown. Nothing is shared between workers but the counter of splits and the partial.
 
+mod devices;
 mod spread;
 mod worker;
 
@@ -9,6 +10,7 @@ use crate::aggregate::Aggregate;
 use crate::bad::BadRecords;
 use crate::codec::Supply;
 use crate::container::{KeyRange, Kind};
+use crate::device::Accelerator;
 use crate::error::{Error, Place, Result};
 use crate::failure::{Failure, guard};
 use crate::ingest::{AheadTotals, Feed, Next, Portion, StreamQueue, read_stream};
@@ -23,9 +25,11 @@ use crate::schedule::{Cursor, HandOut, PerWorker, Placement, Pool, Step};
 use crate::show::Epochs;
 use crate::sizing::{TableLimits, Units};
 use crate::state::{ALL_FILES, Figures, Ranges, Saving};
+use devices::{Crew, Left};
 use spread::Homecoming;
-pub(crate) use spread::{Spread, add_shares, add_times};
+pub(crate) use spread::{Spread, add_figures, add_shares, add_times};
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 use worker::Worker;
@@ -51,6 +55,8 @@ pub(crate) struct MapStage<'r, J: Job, K: Kind> {
     pub(crate) saving: Option<&'r Saving<J::Combine>>,
     /// Where pairs go while shows are made, instead of the partial.
     pub(crate) epochs: Option<&'r Epochs<'r, <J::Combine as Aggregate>::Accumulator>>,
+    /// Who works beside the cores.
+    pub(crate) devices: &'r [Arc<Accelerator>],
     /// The container that workers use.
     pub(crate) kind: PhantomData<K>,
 }
@@ -99,7 +105,7 @@ pub(crate) struct MapTotals {
 impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
     /// Maps all of the plan's input into the partial.
     pub(crate) fn run(&'r self) -> Result<(MapTotals, Spread)> {
-        let workers = PerWorker::new(self.pool.workers());
+        let workers = PerWorker::new(self.pool.workers() + self.devices.len());
         let mut stream_tiles = 0;
         let (ahead, spread) = (AheadTotals::default(), Spread::default());
         let mut reading = Reading { units: self.units(), ahead, spread };
@@ -227,16 +233,24 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
             false => feed,
         };
         let homecoming = Homecoming::new(count);
+        let crew = Crew::of(self, ranged, &feed, before);
+        let own = |index, splits: Range<u64>| {
+            self.step(index, splits.start, workers, |worker| {
+                worker.read_and_map(ranged, &feed, splits, before)
+            })
+        };
         let step = |index| match feed.next(index) {
             _ if self.failure.stops() => Step::Done,
-            Portion::End => {
-                homecoming.is_home(index);
-                Step::Done
-            }
+            Portion::End => match crew.left(&reading.units) {
+                Left::Some(splits) => own(index, splits),
+                Left::Perhaps => Step::Idle,
+                Left::Nothing => {
+                    homecoming.is_home(index);
+                    Step::Done
+                }
+            },
             Portion::Wait => Step::Idle,
-            Portion::Own(splits) => self.step(index, splits.start, workers, |worker| {
-                worker.read_and_map(ranged, &feed, splits, before)
-            }),
+            Portion::Own(splits) => own(index, splits),
             Portion::Read(mut load) => {
                 let step = self.step(index, load.splits.start, workers, |worker| {
                     worker.map_load(ranged, &mut load, before)
@@ -246,9 +260,12 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
             }
         };
         let step = |index| self.settle(index, workers, step(index));
-        let ahead = self.pool.run(step, || feed.oversee(self.failure, self.pool));
+        let ahead =
+            self.pool.run(step, || crew.beside(workers, || feed.oversee(self.failure, self.pool)));
+        let figures = crew.figures();
         reading.ahead.add(ahead);
         reading.spread.add(feed.hand_out(), homecoming);
+        add_figures(&mut reading.spread.devices, &figures);
         self.failure.check()
     }
 

@@ -1,6 +1,7 @@
 //! How the map stage's work was spread: over groups, and over time at the stage's end. Takes what the
 //! hand-out counted and when workers came home; hands it on to the run's figures.
 
+use crate::device::DeviceFigures;
 use crate::schedule::{GroupShare, HandOut};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -10,6 +11,7 @@ use std::time::{Duration, Instant};
 pub(crate) struct Spread {
     pub(crate) groups: Vec<GroupShare>,
     pub(crate) idle: Vec<Duration>,
+    pub(crate) devices: Vec<DeviceFigures>,
 }
 
 /// When workers found nothing left to take.
@@ -51,6 +53,12 @@ impl Spread {
 pub(crate) fn add_shares(shares: &mut Vec<GroupShare>, later: &[GroupShare]) {
     shares.resize(shares.len().max(later.len()), GroupShare::default());
     shares.iter_mut().zip(later).for_each(|(share, later)| share.add(later));
+}
+
+/// Adds later figures to those of the same devices.
+pub(crate) fn add_figures(devices: &mut Vec<DeviceFigures>, later: &[DeviceFigures]) {
+    devices.resize(devices.len().max(later.len()), DeviceFigures::default());
+    devices.iter_mut().zip(later).for_each(|(device, later)| device.add(later));
 }
 
 /// Adds later times to those of the same workers.

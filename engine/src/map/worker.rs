@@ -4,7 +4,8 @@ use super::{Before, MapStage, MapTotals, numbered};
 use crate::aggregate::Aggregate;
 use crate::bad::BadRecords;
 use crate::codec::Unpacked;
-use crate::container::{Inlet, Kind, Making};
+use crate::container::{Inlet, Kind, Making, OVERREAD_BYTES};
+use crate::device::ARGUMENTS;
 use crate::error::Result;
 use crate::failure::guard;
 use crate::ingest::{Block, Buffer, Feed, Load, Reader, SplitBuffer, Waits};
@@ -20,6 +21,7 @@ use crate::timeline;
 use crate::tokenize::fold_ascii;
 use std::ops::Range;
 use std::path::Path;
+use std::ptr::NonNull;
 use std::time::{Duration, Instant};
 
 /// Partitions are looked at after so many pairs: a small part of what they hold before folding pays.
@@ -156,6 +158,26 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
         self.mapper.finish(bytes, count)
     }
 
+    /// Takes in a partial that a device made of so many bytes and splits.
+    pub(super) fn unload(&mut self, partial: &[u64], bytes: u64, splits: u64) -> Result<()> {
+        self.mapper.unload(partial)?;
+        self.count(bytes, splits);
+        self.mapper.finish(bytes, splits)
+    }
+
+    /// The numbers with which a device is to be sent records of a file; `None` if only a worker can map
+    /// them.
+    pub(super) fn launch(
+        &self,
+        bytes: &[u8],
+        origin: Origin<'_>,
+        offset: u64,
+        file: u32,
+    ) -> Option<[u64; ARGUMENTS]> {
+        let split = Split::new(bytes, origin, offset, file, &self.mapper.bad);
+        self.mapper.stage.job.launch(&split)
+    }
+
     /// Takes in the pairs of a snapshot, or takes them out.
     pub(super) fn restore(&mut self, saving: &Saving<J::Combine>, taking: &Taking) -> Result<()> {
         let _restoring = timeline::begin(timeline::Kind::Read);
@@ -287,6 +309,27 @@ impl<'r, J: Job, K: Kind> Mapper<'r, J, K> {
             },
         );
         mapped.inspect_err(|_| self.emitter.abandon_split())
+    }
+
+    /// Emits the pairs of a partial that a device made.
+    fn unload(&mut self, partial: &[u64]) -> Result<()> {
+        static NOTHING: [u8; OVERREAD_BYTES] = [0; OVERREAD_BYTES];
+        let (job, emitter) = (self.stage.job, &mut self.emitter);
+        let kind = OriginKind::Stream { name: Path::new("a device's partial"), newlines: None };
+        let origin = Origin { part: 0, kind };
+        let split = Split::new(&NOTHING[..0], origin, 0, 0, &self.bad);
+        let unloaded = guard(
+            || origin.place(None, 0),
+            || {
+                // SAFETY: the split is empty, and behind it lie OVERREAD_BYTES initialised bytes that
+                // nobody ever writes to; what is emitted lives as long as they do, or is copied.
+                let mut emit = unsafe { emitter.begin_split(NonNull::from(&NOTHING).cast(), 0, 0) };
+                job.unload(partial, &mut emit)?;
+                drop(emit);
+                emitter.finish_split(&split)
+            },
+        );
+        unloaded.inspect_err(|_| self.emitter.abandon_split())
     }
 
     /// What follows work on so many bytes and splits.

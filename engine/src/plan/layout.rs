@@ -66,6 +66,11 @@ impl Layout {
         (tile, self.tiles[tile].first_split)
     }
 
+    /// The first split behind a tile.
+    pub(crate) fn first_split_behind(&self, tile: usize) -> u64 {
+        self.tiles.get(tile + 1).map_or(self.splits, |next| next.first_split)
+    }
+
     /// Where a file begins in the line of bytes.
     pub(crate) fn start_of(&self, file: usize) -> u64 {
         self.starts[file]

@@ -199,6 +199,11 @@ impl<'p> HandOut<'p> {
         }
     }
 
+    /// How many splits there were.
+    pub fn splits(&self) -> u64 {
+        self.splits
+    }
+
     /// How many splits are still to be taken, about. Costs a read for each worker.
     pub fn left(&self) -> u64 {
         let taken = self.taken.iter().map(|taken| taken.0.splits.load(Ordering::Relaxed));

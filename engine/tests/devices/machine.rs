@@ -176,8 +176,12 @@ impl Machine {
         let mut run =
             Run { machine: self, hand_out: &hand_out, given_back, outcome, others_splits_s };
         let accelerator = Accelerator::new(Emulated::new(self.model.clone()));
-        let started =
-            accelerator.start(&self.offload(), self.split_bytes, self.splits * self.split_bytes);
+        let started = accelerator.start(
+            &self.offload(),
+            self.split_bytes,
+            self.splits * self.split_bytes,
+            u64::MAX,
+        );
         let mut driver = started.map_err(|error: DeviceError| {
             run.outcome.device.fault = Some(error.to_string());
         });

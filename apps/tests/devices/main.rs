@@ -1,0 +1,39 @@
+//! Jobs whose kernels run on devices: the same bytes as with the cores alone, whatever the device is like
+//! and whatever goes wrong with it. One file per behaviour.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod inputs;
+mod kernels_give_the_bytes_of_the_cores;
+
+use std::sync::{Arc, LazyLock};
+use tegula::device::{Device, DeviceFigures, Emulated, Model};
+use tegula::{Accelerator, Engine};
+
+fn engine() -> &'static Engine {
+    static ENGINE: LazyLock<Engine> =
+        LazyLock::new(|| Engine::builder().workers(2).build().unwrap());
+    &ENGINE
+}
+
+fn accelerator(device: impl Device + 'static) -> Arc<Accelerator> {
+    Arc::new(Accelerator::new(device))
+}
+
+fn emulated(model: Model) -> Arc<Accelerator> {
+    accelerator(Emulated::new(model))
+}
+
+/// The devices that are to be tried: emulated ones, and those that are there.
+fn devices() -> &'static [Arc<Accelerator>] {
+    static DEVICES: LazyLock<Vec<Arc<Accelerator>>> = LazyLock::new(|| {
+        let small = Model { memory_bytes: 256 << 10, ..Model::default() };
+        vec![emulated(Model::default()), emulated(small)]
+    });
+    &DEVICES
+}
+
+/// What a device did, of a run that had one.
+fn only(figures: &[DeviceFigures]) -> &DeviceFigures {
+    assert_eq!(figures.len(), 1);
+    &figures[0]
+}

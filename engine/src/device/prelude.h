@@ -1,0 +1,47 @@
+/* The dialect of kernels: one text that is OpenCL C 1.2 with 64-bit atomics, and CUDA C++.
+
+   KERNEL void name(OFFLOAD) { ... } is launched for each piece of a work unit. It sees
+     UNIT       the piece, bytes that begin at a multiple of 64
+     bytes      how many there are
+     arg0..5    numbers that the job has for the piece
+     broadcast  words that are the same for all pieces
+     partial    words to add to, zeros at first; launches follow each other, so what one adds the next finds
+   Threads are GID of GSIZE in all, LID of LSIZE in a group, which shares LOCAL memory. Every order of
+   threads must come to the same words: add integers, never floats. */
+#ifdef __OPENCL_VERSION__
+#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
+#pragma OPENCL FP_CONTRACT OFF
+typedef uchar u8; typedef uint u32; typedef ulong u64; typedef char i8; typedef int i32; typedef long i64;
+typedef uint4 u32x4;
+#define KERNEL __kernel
+#define GLOBAL __global
+#define LOCAL __local
+#define GID ((u64)get_global_id(0))
+#define GSIZE ((u64)get_global_size(0))
+#define LID ((u32)get_local_id(0))
+#define LSIZE ((u32)get_local_size(0))
+#define BARRIER barrier(CLK_LOCAL_MEM_FENCE)
+#define LOCAL_ADD32(place, value) atomic_add((place), (value))
+#define LOCAL_ADD64(place, value) atom_add((place), (value))
+#define GLOBAL_ADD64(place, value) atom_add((place), (value))
+#define GLOBAL_SWAP64(place, known, value) atom_cmpxchg((place), (known), (value))
+#else
+typedef unsigned char u8; typedef unsigned int u32; typedef unsigned long long u64;
+typedef signed char i8; typedef int i32; typedef long long i64;
+typedef uint4 u32x4;
+#define KERNEL extern "C" __global__
+#define GLOBAL
+#define LOCAL __shared__
+#define GID ((u64)blockIdx.x * blockDim.x + threadIdx.x)
+#define GSIZE ((u64)gridDim.x * blockDim.x)
+#define LID (threadIdx.x)
+#define LSIZE (blockDim.x)
+#define BARRIER __syncthreads()
+#define LOCAL_ADD32(place, value) atomicAdd((place), (value))
+#define LOCAL_ADD64(place, value) atomicAdd((place), (value))
+#define GLOBAL_ADD64(place, value) atomicAdd((place), (value))
+#define GLOBAL_SWAP64(place, known, value) atomicCAS((place), (known), (value))
+#endif
+#define OFFLOAD GLOBAL const u8 *slot, u64 start, u64 bytes, u64 arg0, u64 arg1, u64 arg2, u64 arg3, \
+  u64 arg4, u64 arg5, GLOBAL const u64 *broadcast, GLOBAL u64 *partial
+#define UNIT (slot + start)

@@ -1,0 +1,311 @@
+//! Devices beside the workers of the map stage: a thread for each, which takes splits from the end of the
+//! hand-out that workers come to last, reads them into the device's slots, and emits the pairs of its
+//! partials into tables of its own, as a worker does. What a device gives back, workers map; so none goes
+//! home while anything is on its way.
+
+use super::worker::Worker;
+use super::{Before, MapStage, numbered};
+use crate::container::Kind;
+use crate::device::{
+    ARGUMENTS, Accelerator, DeviceFigures, Driver, Offload, Outlook, Piece, Read, Turn, Work,
+};
+use crate::error::Result;
+use crate::ingest::{Feed, Reader};
+use crate::job::Job;
+use crate::memory::Reserved;
+use crate::options::Pipeline;
+use crate::plan::Ranged;
+use crate::schedule::{PerWorker, Step};
+use crate::sizing::Units;
+use crate::timeline::{self, Context};
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// Read at a time on the way to a slot.
+const READ_BYTES: u64 = 1 << 20;
+/// The part of the budget that the slots of one device may take.
+const SLOTS_PART: u64 = 16;
+/// Before this, nobody knows how fast the workers are.
+const SECONDS_KNOWN: f64 = 0.002;
+/// More pieces are more launches than a unit is worth.
+const PIECES_MOST: usize = 64;
+
+/// The devices of a run, at one part of its input.
+pub(super) struct Crew<'s, 'r, J: Job, K: Kind> {
+    stage: &'r MapStage<'r, J, K>,
+    ranged: &'s Ranged,
+    feed: &'s Feed<'s>,
+    before: Before,
+    offload: Option<Offload>,
+    began: Instant,
+    state: Mutex<State>,
+}
+
+/// What devices and workers share. A device takes splits under its lock, so a worker that finds nothing left
+/// and then looks here knows of all that was taken.
+#[derive(Default)]
+struct State {
+    /// Splits that devices took and nobody has counted yet.
+    on_the_way: u64,
+    given_back: Vec<Range<u64>>,
+    figures: Vec<DeviceFigures>,
+}
+
+/// What is left for a worker when the hand-out has nothing any more.
+pub(super) enum Left {
+    /// Splits that a device gave back.
+    Some(Range<u64>),
+    /// A device may still give something back.
+    Perhaps,
+    /// Nothing.
+    Nothing,
+}
+
+impl<'s, 'r, J: Job, K: Kind> Crew<'s, 'r, J, K> {
+    pub(super) fn of(
+        stage: &'r MapStage<'r, J, K>,
+        ranged: &'s Ranged,
+        feed: &'s Feed<'s>,
+        before: Before,
+    ) -> Crew<'s, 'r, J, K> {
+        let figures = stage.devices.iter().map(|device| device.figures()).collect();
+        let offload = if stage.devices.is_empty() { None } else { stage.job.offload() };
+        let state = Mutex::new(State { figures, ..State::default() });
+        Crew { stage, ranged, feed, before, offload, began: Instant::now(), state }
+    }
+
+    /// Has the devices work while the caller does `meanwhile`.
+    pub(super) fn beside<R>(
+        &self,
+        workers: &PerWorker<Worker<'r, J, K>>,
+        meanwhile: impl FnOnce() -> R,
+    ) -> R {
+        let Some(offload) = self.usable() else { return meanwhile() };
+        let context = &Context::here();
+        std::thread::scope(|scope| {
+            for (number, device) in self.stage.devices.iter().enumerate() {
+                let serve = move || {
+                    let _entered = context.enter();
+                    let fault = self.serve(number, device, offload, workers).err();
+                    self.end(number, fault);
+                };
+                let name = std::thread::Builder::new().name(format!("device-{number}"));
+                if let Err(cause) = name.spawn_scoped(scope, serve) {
+                    self.end(number, Some(format!("cannot start its thread: {cause}")));
+                }
+            }
+            meanwhile()
+        })
+    }
+
+    /// What devices are to do; says why if nothing.
+    fn usable(&self) -> Option<&Offload> {
+        let stage = self.stage;
+        let why_not = if self.offload.is_none() {
+            "the job has no kernel for devices"
+        } else if stage.saving.is_some() {
+            "runs with a state use the cores alone"
+        } else if stage.pipeline == Pipeline::Off {
+            "runs without a pipeline use the cores alone"
+        } else if stage.epochs.is_some() {
+            "runs with shows use the cores alone"
+        } else {
+            return self.offload.as_ref();
+        };
+        let mut state = self.lock();
+        state.figures.iter_mut().for_each(|figures| figures.fault = Some(why_not.to_owned()));
+        None
+    }
+
+    /// What is left for a worker that found the hand-out empty. A part of what was given back is as large as
+    /// what workers take otherwise, and of one tile.
+    pub(super) fn left(&self, units: &Units) -> Left {
+        let mut state = self.lock();
+        let Some(splits) = state.given_back.pop() else {
+            return if state.on_the_way > 0 { Left::Perhaps } else { Left::Nothing };
+        };
+        let part = self.part_of(&splits, units.now());
+        if part.end < splits.end {
+            state.given_back.push(part.end..splits.end);
+        }
+        state.on_the_way -= part.end - part.start;
+        Left::Some(part)
+    }
+
+    /// What each device did.
+    pub(super) fn figures(self) -> Vec<DeviceFigures> {
+        self.state.into_inner().unwrap_or_else(PoisonError::into_inner).figures
+    }
+
+    /// The first of some splits, at most so many and of one tile.
+    fn part_of(&self, splits: &Range<u64>, most: u64) -> Range<u64> {
+        let layout = &self.ranged.layout;
+        let tile = layout.tile_of(splits.start).0;
+        let tile_end = layout.first_split_behind(tile);
+        splits.start..splits.end.min(tile_end).min(splits.start + most)
+    }
+
+    /// A device's thread.
+    fn serve(
+        &self,
+        number: usize,
+        device: &Accelerator,
+        offload: &Offload,
+        workers: &PerWorker<Worker<'r, J, K>>,
+    ) -> Result<(), String> {
+        let (stage, layout) = (self.stage, &self.ranged.layout);
+        let blocks = stage.chunks.blocks();
+        let host_bytes = blocks.budget().limit() / SLOTS_PART;
+        let started = device.start(offload, layout.split_bytes(), layout.bytes(), host_bytes);
+        let mut driver = started.map_err(|error| error.to_string())?;
+        let slots = driver.room_bytes() as usize;
+        let counted = Reserved::new(blocks, slots, "the slots of a device");
+        let _counted = counted.map_err(|error| error.to_string())?;
+        let mut reader = Reader::new(blocks, READ_BYTES).map_err(|error| error.to_string())?;
+        let index = stage.pool.workers() + number;
+        let mut taken = 0;
+        let mut turn = Turn::More;
+        while turn == Turn::More && !stage.failure.stops() {
+            let step = stage.step(index, u64::MAX, workers, |worker| {
+                let (reader, taken) = (&mut reader, &mut taken);
+                turn = driver.step(&mut DeviceWork { crew: self, worker, reader, taken })?;
+                Ok(())
+            });
+            if step == Step::Done {
+                break;
+            }
+        }
+        stage.step(index, u64::MAX, workers, Worker::end);
+        self.keep(number, &driver, device, offload);
+        Ok(())
+    }
+
+    fn keep(&self, number: usize, driver: &Driver, device: &Accelerator, offload: &Offload) {
+        if let Some(bytes) = driver.best_bytes() {
+            device.remember(&offload.kernel, bytes);
+        }
+        self.lock().figures[number] = driver.figures();
+    }
+
+    /// A device has ended its work. Workers that wait for what it might give back look again.
+    fn end(&self, number: usize, fault: Option<String>) {
+        if let Some(fault) = fault {
+            self.lock().figures[number].fault = Some(fault);
+        }
+        self.stage.pool.wake();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One device's way to the input and to the partial.
+struct DeviceWork<'w, 's, 'r, J: Job, K: Kind> {
+    crew: &'w Crew<'s, 'r, J, K>,
+    worker: &'w mut Worker<'r, J, K>,
+    reader: &'w mut Reader,
+    /// Splits that this device took and did not give back.
+    taken: &'w mut u64,
+}
+
+impl<J: Job, K: Kind> Work for DeviceWork<'_, '_, '_, J, K> {
+    fn take(&mut self, splits: u64) -> Option<Range<u64>> {
+        let mut state = self.crew.lock();
+        let splits = self.crew.feed.take_last(splits)?;
+        let count = splits.end - splits.start;
+        state.on_the_way += count;
+        *self.taken += count;
+        Some(splits)
+    }
+
+    fn give_back(&mut self, splits: Range<u64>) {
+        *self.taken -= splits.end - splits.start;
+        self.crew.lock().given_back.push(splits);
+        self.crew.stage.pool.wake();
+    }
+
+    fn read(
+        &mut self,
+        splits: &Range<u64>,
+        slot: &mut [u8],
+        pieces: &mut Vec<Piece>,
+    ) -> Result<Read> {
+        let Crew { ranged, stage, before, .. } = *self.crew;
+        let reading = timeline::begin(timeline::Kind::Read);
+        // Where each piece comes from: its file, and its offset there.
+        let mut origins: Vec<(usize, u64)> = Vec::new();
+        let (mut rest, mut used) = (splits.clone(), 0_usize);
+        let at_a_time = (READ_BYTES / ranged.layout.split_bytes()).max(1);
+        while rest.start < rest.end {
+            let part = self.crew.part_of(&rest, at_a_time);
+            rest.start = part.end;
+            self.reader.read_splits(ranged, part, &stage.plan.cut)?;
+            let read = &self.reader.read;
+            for records in &read.pieces {
+                let bytes = &read.buffer.bytes()[records.records.clone()];
+                let last = origins.last().zip(pieces.last());
+                let follows = last.is_some_and(|(&(file, offset), piece)| {
+                    (file, offset + piece.bytes as u64) == (records.file, records.offset)
+                });
+                let start = if follows { used } else { used.next_multiple_of(Piece::ALIGNMENT) };
+                let Some(place) = slot.get_mut(start..start + bytes.len()) else {
+                    return Ok(Read::Unfit);
+                };
+                place.copy_from_slice(bytes);
+                used = start + bytes.len();
+                match pieces.last_mut().filter(|_| follows) {
+                    Some(piece) => piece.bytes += bytes.len(),
+                    None => {
+                        pieces.push(Piece { start, bytes: bytes.len(), arguments: [0; ARGUMENTS] });
+                        origins.push((records.file, records.offset));
+                    }
+                }
+            }
+            if pieces.len() > PIECES_MOST {
+                return Ok(Read::Unfit);
+            }
+        }
+        drop(reading);
+        for (piece, &(file, offset)) in pieces.iter_mut().zip(&origins) {
+            let bytes = &slot[piece.start..piece.start + piece.bytes];
+            let number = numbered(before.files, file as u64)?;
+            let origin = ranged.origin(file);
+            let Some(arguments) = self.worker.launch(bytes, origin, offset, number) else {
+                return Ok(Read::Unfit);
+            };
+            piece.arguments = arguments;
+        }
+        Ok(Read::Filled(used))
+    }
+
+    fn merge(&mut self, partial: &[u64], splits: &[Range<u64>]) -> Result<()> {
+        let unloading = timeline::begin(timeline::Kind::Combine);
+        let (mut bytes, mut count) = (0, 0);
+        for splits in splits {
+            count += splits.end - splits.start;
+            let mut rest = splits.clone();
+            while rest.start < rest.end {
+                let part = self.crew.part_of(&rest, u64::MAX - rest.start);
+                rest.start = part.end;
+                let extents = self.crew.ranged.layout.extents(part);
+                bytes += extents.map(|extent| extent.bytes.end - extent.bytes.start).sum::<u64>();
+            }
+        }
+        self.worker.unload(partial, bytes, count)?;
+        drop(unloading);
+        self.crew.lock().on_the_way -= count;
+        self.crew.stage.pool.wake();
+        Ok(())
+    }
+
+    fn outlook(&mut self) -> Outlook {
+        let hand_out = self.crew.feed.hand_out();
+        let splits_left = hand_out.left();
+        let others = hand_out.splits().saturating_sub(splits_left + *self.taken);
+        let seconds = self.crew.began.elapsed().as_secs_f64();
+        let others_splits_s = if seconds < SECONDS_KNOWN { 0.0 } else { others as f64 / seconds };
+        Outlook { splits_left, others_splits_s }
+    }
+}
