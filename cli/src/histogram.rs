@@ -1,5 +1,6 @@
 //! `tegula histogram`: a line a channel and level, and the counts as a picture.
 
+use crate::devices::DeviceFlags;
 use crate::flags::{Format, RunFlags};
 use crate::format::Line;
 use crate::run;
@@ -26,6 +27,9 @@ pub(crate) struct Flags {
     format: Format,
 
     #[command(flatten)]
+    devices: DeviceFlags,
+
+    #[command(flatten)]
     run: RunFlags,
 }
 
@@ -34,6 +38,7 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
         if let Some(svg) = &flags.svg {
             AtomicFile::probe(svg)?;
         }
+        run.use_devices(flags.devices.open()?);
         let input = run.input(&flags.paths)?;
         let job = Histogram::of(&input)?;
         let options = Options { split_bytes: Some(Histogram::SPLIT_BYTES), ..run.options() };

@@ -1,5 +1,6 @@
 //! `tegula linreg`: the line, a figure a line.
 
+use crate::devices::DeviceFlags;
 use crate::flags::RunFlags;
 use crate::run;
 use clap::{Args, ValueEnum};
@@ -18,6 +19,9 @@ pub(crate) struct Flags {
     points: Points,
 
     #[command(flatten)]
+    devices: DeviceFlags,
+
+    #[command(flatten)]
     run: RunFlags,
 }
 
@@ -33,6 +37,7 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
         Points::Bytes => linreg::Points::Bytes,
     };
     run::command(&flags.run, |run| {
+        run.use_devices(flags.devices.open()?);
         let input = run.input(&flags.paths)?;
         let line = run.several(|runs| Line::fit(runs, input, points))?;
         let text = format!(

@@ -2,6 +2,7 @@
 //! done by the engine; here is only what faces the person at the terminal.
 
 mod arguments;
+mod devices;
 mod exit;
 mod flags;
 mod format;
@@ -92,6 +93,8 @@ enum Command {
     State(state::Command),
     /// Show the processors, caches and memory nodes that the engine sees.
     Topology(topology::Flags),
+    /// Show the devices that can work beside the cores, why others cannot, and how fast bytes come to them.
+    Devices,
 }
 
 fn main() -> ExitCode {
@@ -122,5 +125,6 @@ fn carry_out(command: Command) -> Result<()> {
         Command::Show(flags) => saved::run(&flags),
         Command::State(command) => state::run(&command),
         Command::Topology(flags) => topology::run(&flags),
+        Command::Devices => devices::run(),
     }
 }

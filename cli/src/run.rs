@@ -10,7 +10,7 @@ use crate::progress::{self, Shown};
 use crate::saved::Look;
 use crate::session::{AnswerOf, Session, Sink};
 use crate::show::{Most, Shows};
-use crate::{exit, size, stats, timeline};
+use crate::{devices, exit, size, stats, timeline};
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -18,8 +18,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tegula::output::AtomicFile;
 use tegula::{
-    BadRecord, Disk, Engine, Error, Input, Job, Key, Options, Output, Progress, Result, Saved,
-    Shown as ShownAnswers, Sort, Stage, StageTime, Stats, Storage, Timeline, process_cpu,
+    Accelerator, BadRecord, Disk, Engine, Error, Input, Job, Key, Options, Output, Progress,
+    Result, Saved, Shown as ShownAnswers, Sort, Stage, StageTime, Stats, Storage, Timeline,
+    process_cpu,
 };
 use tegula_apps::Runs;
 
@@ -70,6 +71,7 @@ pub(crate) struct Run<'a> {
     timeline: Option<Timeline>,
     shown: Option<Shown>,
     stats: Stats,
+    devices: Vec<Arc<Accelerator>>,
 }
 
 impl<'a> Run<'a> {
@@ -92,7 +94,13 @@ impl<'a> Run<'a> {
             engine = engine.scratch(folder);
         }
         let engine = engine.build()?;
-        Ok(Run { session, flags, engine, progress, timeline, shown, stats: Stats::default() })
+        let (stats, devices) = (Stats::default(), Vec::new());
+        Ok(Run { session, flags, engine, progress, timeline, shown, stats, devices })
+    }
+
+    /// Has these devices work beside the cores.
+    pub(crate) fn use_devices(&mut self, devices: Vec<Arc<Accelerator>>) {
+        self.devices = devices;
     }
 
     /// The options that the flags make, in the engine's default order.
@@ -105,6 +113,7 @@ impl<'a> Run<'a> {
             plain: self.flags.plain,
             reads: self.flags.reads.into(),
             state: self.flags.state(),
+            devices: self.devices.clone(),
             progress: Some(Arc::clone(&self.progress)),
             timeline: self.timeline.clone(),
             cancel: self.session.cancel().clone(),
@@ -261,6 +270,7 @@ impl<'a> Run<'a> {
             let _ = io::stderr().write_all(stats::table(&self.stats).as_bytes());
         }
         self.say_what_was_skipped();
+        devices::say_faults(&self.stats.devices);
         match &self.flags.stats_json {
             Some(path) => self.session.write(Some(path), |sink| {
                 sink.write(format!("{:#}\n", stats::json(&self.stats)).as_bytes())

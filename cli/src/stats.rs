@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use std::time::Duration;
 use tegula::Stats;
+use tegula::device::DeviceFigures;
 use tegula::schedule::GroupShare;
 
 /// The table, one figure a line.
@@ -73,6 +74,9 @@ pub(crate) fn table(stats: &Stats) -> String {
     for (number, group) in stats.groups.iter().enumerate() {
         line(&mut table, &format!("group {number}"), &group_text(group));
     }
+    for (number, device) in stats.devices.iter().enumerate() {
+        line(&mut table, &format!("device {number}"), &device_text(device));
+    }
     if let Some(most) = stats.map_idle.iter().max() {
         let all: Duration = stats.map_idle.iter().sum();
         let (all, most) = (all.as_secs_f64(), most.as_secs_f64());
@@ -107,6 +111,27 @@ fn group_text(group: &GroupShare) -> String {
     format!(
         "{} workers, {} tiles ({} stolen), {} splits ({} of other groups' tiles)",
         group.workers, group.tiles, group.tiles_stolen, group.splits, group.splits_remote
+    )
+}
+
+/// How much a device did, and how long it copied, ran kernels and had nothing to do.
+fn device_text(device: &DeviceFigures) -> String {
+    let what = format!("{} ({})", device.name, device.backend);
+    let fault = device.fault.as_ref().map(|fault| format!("; {fault}")).unwrap_or_default();
+    if device.units == 0 {
+        return format!("{what}: not used{fault}");
+    }
+    format!(
+        "{what}: {} in {} units, {} at a time in the end; copies {:.3} s, kernels {:.3} s of {:.3} s; \
+         {} given back, {} overflows{fault}",
+        size::show(device.bytes),
+        device.units,
+        size::show(device.unit_bytes),
+        device.copy.as_secs_f64(),
+        device.kernel.as_secs_f64(),
+        device.span.as_secs_f64(),
+        size::show(device.given_back_bytes),
+        device.overflows,
     )
 }
 
@@ -155,6 +180,22 @@ pub(crate) fn json(stats: &Stats) -> Value {
     let compressed = stats.compressed.iter().map(|one| {
         json!({ "format": one.format, "files": one.files, "compressed_bytes": one.compressed_bytes, "bytes": one.bytes })
     });
+    let devices = stats.devices.iter().map(|device| {
+        json!({
+            "name": device.name,
+            "backend": device.backend,
+            "units": device.units,
+            "bytes": device.bytes,
+            "unit_bytes": device.unit_bytes,
+            "given_back_bytes": device.given_back_bytes,
+            "overflows": device.overflows,
+            "snapshots": device.snapshots,
+            "copy_s": device.copy.as_secs_f64(),
+            "kernel_s": device.kernel.as_secs_f64(),
+            "span_s": device.span.as_secs_f64(),
+            "fault": device.fault,
+        })
+    });
     json!({
         "stages": stages.collect::<Vec<_>>(),
         "ingest_busy_s": stats.ingest_busy.as_secs_f64(),
@@ -187,6 +228,7 @@ pub(crate) fn json(stats: &Stats) -> Value {
         "memory_counted_peak": stats.memory_counted_peak,
         "memory_resident_peak": stats.memory_resident_peak,
         "groups": groups.collect::<Vec<_>>(),
+        "devices": devices.collect::<Vec<_>>(),
         "map_idle_s": stats.map_idle.iter().map(Duration::as_secs_f64).collect::<Vec<_>>(),
     })
 }

@@ -6,7 +6,7 @@ mod inputs;
 mod kernels_give_the_bytes_of_the_cores;
 
 use std::sync::{Arc, LazyLock};
-use tegula::device::{Device, DeviceFigures, Emulated, Model};
+use tegula::device::{Device, DeviceFigures, Emulated, Model, Present};
 use tegula::{Accelerator, Engine};
 
 fn engine() -> &'static Engine {
@@ -23,11 +23,16 @@ fn emulated(model: Model) -> Arc<Accelerator> {
     accelerator(Emulated::new(model))
 }
 
-/// The devices that are to be tried: emulated ones, and those that are there.
+/// The devices that are to be tried: emulated ones, and those that are there; says why others are not.
 fn devices() -> &'static [Arc<Accelerator>] {
     static DEVICES: LazyLock<Vec<Arc<Accelerator>>> = LazyLock::new(|| {
         let small = Model { memory_bytes: 256 << 10, ..Model::default() };
-        vec![emulated(Model::default()), emulated(small)]
+        let mut devices = vec![emulated(Model::default()), emulated(small)];
+        let Present { devices: present, unusable } = Present::look();
+        unusable.iter().for_each(|why| eprintln!("skipped: {why}"));
+        let real = present.into_iter().filter(|device| device.caps().backend != "emulated");
+        devices.extend(real.map(Arc::new));
+        devices
     });
     &DEVICES
 }

@@ -56,6 +56,10 @@ impl Accelerator {
         self
     }
 
+    pub(super) fn device(&self) -> &dyn Device {
+        &*self.device
+    }
+
     /// What the device says of itself.
     pub fn caps(&self) -> &Caps {
         self.device.caps()

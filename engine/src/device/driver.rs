@@ -225,6 +225,11 @@ impl Driver {
         self.pieces.clear();
         let read = work.read(&splits, self.session.bytes_mut(&slot), &mut self.pieces);
         match read {
+            Ok(Read::Filled(_)) if self.pieces.is_empty() => {
+                // No record begins in these splits.
+                self.session.put_back(slot);
+                self.counted.push(splits);
+            }
             Ok(Read::Filled(bytes)) => {
                 let follows = !self.in_flight.is_empty();
                 self.ramp.begun((splits.end - splits.start) * self.split_bytes);

@@ -114,6 +114,7 @@ impl Emulated {
         let caps = Caps {
             name: model.name.clone(),
             backend: "emulated",
+            is_processor: true,
             memory_bytes: model.memory_bytes,
             allocation_bytes: model.memory_bytes,
             local_bytes: 48 << 10,
@@ -258,7 +259,7 @@ impl Session for EmulatedSession {
     fn submit(&mut self, slot: Slot, bytes: usize, pieces: &[Piece]) -> Result<(), DeviceError> {
         self.faults.check(FaultAt::Submit, &self.model, "take a unit")?;
         let copy = self.time(bytes, self.model.link_bytes_s, Duration::ZERO);
-        let kernel = self.kernel_time(bytes);
+        let kernel = if pieces.is_empty() { Duration::ZERO } else { self.kernel_time(bytes) };
         let copied = self.now().max(self.link_free) + copy;
         let at = copied.max(self.kernel_free) + kernel;
         (self.link_free, self.kernel_free) = (copied, at);

@@ -14,8 +14,8 @@
 //!           broadcast what all launches see, such as the means of k-means
 //! ```
 //!
-//! One file per back-end behind these names: `emulated.rs` is a device of pure Rust with a clock of its
-//! own. `driver.rs` keeps units in flight over any of them and sees to it that each counts exactly once,
+//! One file or folder per back-end behind these names: `emulated.rs` is a device of pure Rust with a clock
+//! of its own, `opencl/` what the feature `opencl` adds. `driver.rs` keeps units in flight over any of them and sees to it that each counts exactly once,
 //! whatever fails. Kernels are one text each, which the prelude (`prelude.h`) makes valid OpenCL C and CUDA
 //! C++; they must add up integers only, so that every device and every order gives the same bytes.
 
@@ -25,6 +25,9 @@ mod emulated;
 mod error;
 mod figures;
 mod kernel;
+#[cfg(feature = "opencl")]
+mod opencl;
+mod present;
 mod room;
 mod work;
 
@@ -34,6 +37,9 @@ pub use emulated::{Clock, Emulated, Fault, FaultAt, Model};
 pub use error::DeviceError;
 pub use figures::DeviceFigures;
 pub use kernel::{ARGUMENTS, EmulatedKernel, Kernel, Launch, Offload, Piece, Shape};
+#[cfg(feature = "opencl")]
+pub use opencl::OpenCl;
+pub use present::Present;
 pub use room::Room;
 pub use work::{Outlook, Read, Work};
 
@@ -47,6 +53,8 @@ pub struct Caps {
     pub name: String,
     /// The back-end that drives it: `emulated`, `opencl`, `cuda`.
     pub backend: &'static str,
+    /// Whether it is the machine's own processor, of which the cores make better use.
+    pub is_processor: bool,
     /// Its memory, in bytes.
     pub memory_bytes: u64,
     /// The most bytes that one allocation may have.

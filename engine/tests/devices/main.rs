@@ -1,5 +1,10 @@
-//! Devices beside cores, on the emulated device: one behaviour a file.
+//! Devices beside cores, on the emulated device and on those that are there: one behaviour a file.
+
+// The lint's exception for tests does not reach what tests share.
+#![allow(clippy::unwrap_used)]
 
 mod each_unit_counts_exactly_once;
 mod machine;
+#[cfg(feature = "opencl")]
+mod opencl_runs_kernels;
 mod units_come_near_the_ideal;

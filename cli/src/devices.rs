@@ -1,0 +1,105 @@
+//! `tegula devices`, and the flag by which commands are given devices to work beside the cores.
+
+use crate::session::Session;
+use crate::{exit, size};
+use clap::Args;
+use std::fmt::Write;
+use std::sync::Arc;
+use tegula::device::{DeviceFigures, Present};
+use tegula::{Accelerator, DeviceError, Error, Result};
+
+#[derive(Args)]
+pub(crate) struct DeviceFlags {
+    /// Devices that work beside the cores, as often as there are several: every one that is not the
+    /// processor itself, if any (auto) or at least one (gpu), or those with NAME in their name, as
+    /// `tegula devices` shows it. The answer is the same.
+    #[arg(
+        long = "device",
+        value_name = "auto|cpu|gpu|NAME",
+        default_value = "cpu",
+        help_heading = "Run"
+    )]
+    names: Vec<String>,
+}
+
+impl DeviceFlags {
+    /// The devices that are meant, each once.
+    pub(crate) fn open(&self) -> Result<Vec<Arc<Accelerator>>> {
+        if self.names.iter().all(|name| name == "cpu") {
+            return Ok(Vec::new());
+        }
+        let Present { devices, unusable } = Present::look();
+        let mut wanted = vec![false; devices.len()];
+        for name in &self.names {
+            let is_meant = |device: &Accelerator| {
+                let caps = device.caps();
+                match name.as_str() {
+                    "cpu" => false,
+                    "auto" | "gpu" => !caps.is_processor,
+                    name => caps.name.to_lowercase().contains(&name.to_lowercase()),
+                }
+            };
+            let mut found = matches!(name.as_str(), "auto" | "cpu");
+            for (wanted, device) in wanted.iter_mut().zip(&devices) {
+                let is_meant = is_meant(device);
+                (*wanted, found) = (*wanted || is_meant, found || is_meant);
+            }
+            if !found {
+                return Err(not_there(name, &unusable));
+            }
+        }
+        let devices = devices.into_iter().zip(wanted);
+        Ok(devices.filter(|(_, wanted)| *wanted).map(|(device, _)| Arc::new(device)).collect())
+    }
+}
+
+/// The error of a name that no usable device has.
+fn not_there(name: &str, unusable: &[DeviceError]) -> Error {
+    let whys: Vec<String> = unusable.iter().map(ToString::to_string).collect();
+    let whys = if whys.is_empty() { String::new() } else { format!(" ({})", whys.join("; ")) };
+    let cause =
+        format!("no such device can be used: {name}{whys}; tegula devices lists those that can");
+    Error::Option { option: "--device", cause }
+}
+
+/// Says of devices that were asked for why they were not used, or not to the end.
+pub(crate) fn say_faults(devices: &[DeviceFigures]) {
+    for device in devices {
+        if let Some(fault) = &device.fault {
+            exit::say(&format!("{} was not used throughout: {fault}", device.name));
+        }
+    }
+}
+
+/// Lists devices.
+pub(crate) fn run() -> Result<()> {
+    let Present { devices, unusable } = Present::look();
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    for device in &devices {
+        let caps = device.caps();
+        let rate = match device.copy_bytes_s() {
+            Ok(rate) => format!("copies {} per second", size::show(rate as u64)),
+            Err(error) => format!("cannot be used: {error}"),
+        };
+        let _ = writeln!(
+            text,
+            "{}\t{}\t{}, {} compute units, {rate}",
+            caps.name,
+            caps.backend,
+            size::show(caps.memory_bytes),
+            caps.compute_units,
+        );
+    }
+    for why in &unusable {
+        let _ = writeln!(text, "not usable\t{why}");
+    }
+    if !cfg!(feature = "opencl") {
+        let _ = writeln!(
+            text,
+            "not usable\topencl: this program was built without it; build it with `make build`, or with \
+             cargo's `--features opencl`"
+        );
+    }
+    Session::command(|session| session.write(None, |sink| sink.write(text.as_bytes())))
+}

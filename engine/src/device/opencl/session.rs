@@ -1,0 +1,317 @@
+//! A session over OpenCL: one queue copies units in while another runs kernels, which wait for their copy by
+//! an event. Slots are buffers of the device, each beside memory that its driver pins.
+
+use super::{Caps, DeviceError, failed};
+use crate::device::{Done, Outcome, Piece, Room, Session, Shape, Slot};
+use opencl3::command_queue::{CL_QUEUE_PROFILING_ENABLE, CommandQueue};
+use opencl3::context::Context;
+use opencl3::error_codes::ClError;
+use opencl3::event::Event;
+use opencl3::kernel::Kernel as Function;
+use opencl3::memory::{
+    Buffer, CL_MAP_WRITE, CL_MEM_ALLOC_HOST_PTR, CL_MEM_READ_ONLY, CL_MEM_READ_WRITE, ClMem,
+};
+use opencl3::types::{CL_BLOCKING, CL_NON_BLOCKING, cl_device_id, cl_mem};
+use std::collections::VecDeque;
+use std::ptr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Threads of a group: what every device of the last ten years can have.
+const GROUP: usize = 256;
+/// Groups for each compute unit, so that all are busy while some wait for memory.
+const GROUPS_PER_UNIT: usize = 8;
+/// Bytes that a thread is worth starting for.
+const BYTES_PER_THREAD: usize = 64;
+
+/// What a session is made from.
+pub(super) struct Means<'d> {
+    pub(super) context: Arc<Context>,
+    pub(super) device: cl_device_id,
+    pub(super) caps: &'d Caps,
+    pub(super) function: Function,
+}
+
+pub(super) struct ClSession {
+    name: String,
+    room: Room,
+    copies: CommandQueue,
+    kernels: CommandQueue,
+    function: Function,
+    groups_most: usize,
+    slots: Vec<ClSlot>,
+    free: Vec<usize>,
+    partial: Buffer<u64>,
+    broadcast: Buffer<u64>,
+    in_flight: VecDeque<Flight>,
+    began: Instant,
+    /// What the device's clock showed when the session began, once a unit has told it.
+    device_began_ns: Option<i128>,
+    /// Last: a context must outlive all that was made in it.
+    _context: Arc<Context>,
+}
+
+/// A slot: pinned memory of the host, and as much of the device.
+struct ClSlot {
+    pinned: Buffer<u8>,
+    host: *mut u8,
+    device: Buffer<u8>,
+    /// Where the first word of a table is copied to behind each unit.
+    first_word: Box<[u64; 1]>,
+}
+
+// SAFETY: `host` points into memory that `pinned` owns and that is mapped until the session is dropped;
+// nothing ties it to a thread, and only whoever has the session uses it.
+unsafe impl Send for ClSlot {}
+
+struct Flight {
+    slot: usize,
+    copy: Event,
+    kernels: Vec<Event>,
+    /// The last of all.
+    end: Option<Event>,
+}
+
+type Made<T> = Result<T, ClError>;
+
+impl ClSession {
+    pub(super) fn open(means: Means<'_>, room: &Room) -> Result<ClSession, DeviceError> {
+        let name = means.caps.name.clone();
+        ClSession::made(means, room).map_err(failed(&name, "take memory"))
+    }
+
+    fn made(means: Means<'_>, room: &Room) -> Made<ClSession> {
+        let Means { context, device, caps, function } = means;
+        let (words, broadcast) = (room.partial.words().max(1), room.broadcast_words.max(1));
+        // SAFETY: the device is the context's; buffers are of at least one byte, and none takes memory of
+        // the caller's.
+        let (copies, kernels, partial, broadcast) = unsafe {
+            let queue = || CommandQueue::create(&context, device, CL_QUEUE_PROFILING_ENABLE);
+            let partial = Buffer::create(&context, CL_MEM_READ_WRITE, words, ptr::null_mut())?;
+            let broadcast = Buffer::create(&context, CL_MEM_READ_ONLY, broadcast, ptr::null_mut())?;
+            (queue()?, queue()?, partial, broadcast)
+        };
+        let mut session = ClSession {
+            name: caps.name.clone(),
+            room: *room,
+            copies,
+            kernels,
+            function,
+            groups_most: caps.compute_units as usize * GROUPS_PER_UNIT,
+            slots: Vec::with_capacity(room.slots),
+            free: (0..room.slots).rev().collect(),
+            partial,
+            broadcast,
+            in_flight: VecDeque::new(),
+            began: Instant::now(),
+            device_began_ns: None,
+            _context: Arc::clone(&context),
+        };
+        for _ in 0..room.slots {
+            let slot = session.slot(&context)?;
+            session.slots.push(slot);
+        }
+        session.clear()?;
+        Ok(session)
+    }
+
+    fn slot(&self, context: &Context) -> Made<ClSlot> {
+        let bytes = self.room.slot_bytes;
+        // SAFETY: as for the other buffers; the mapping is as long as the buffer, it is there when the
+        // blocking call returns, and it is undone by `drop`. Fresh memory of a driver is initialised.
+        unsafe {
+            let flags = CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR;
+            let pinned = Buffer::<u8>::create(context, flags, bytes, ptr::null_mut())?;
+            let mut host: cl_mem = ptr::null_mut();
+            let (from, queue) = (0, &self.copies);
+            queue.enqueue_map_buffer(
+                &pinned,
+                CL_BLOCKING,
+                CL_MAP_WRITE,
+                from,
+                bytes,
+                &mut host,
+                &[],
+            )?;
+            let host = host.cast::<u8>();
+            host.write_bytes(0, bytes);
+            let device = Buffer::create(context, CL_MEM_READ_ONLY, bytes, ptr::null_mut())?;
+            Ok(ClSlot { pinned, host, device, first_word: Box::new([0]) })
+        }
+    }
+
+    /// Makes the partial zeros.
+    fn clear(&mut self) -> Made<()> {
+        let bytes = self.room.partial.words() * size_of::<u64>();
+        if bytes > 0 {
+            // SAFETY: the partial has so many bytes, and nothing else is under way on it.
+            unsafe {
+                self.kernels.enqueue_fill_buffer(&mut self.partial, &[0_u64], 0, bytes, &[])?
+            };
+        }
+        self.kernels.finish()
+    }
+
+    fn launch(&mut self, slot: usize, bytes: usize, pieces: &[Piece]) -> Made<()> {
+        let at = &mut self.slots[slot];
+        // SAFETY: the slot's host memory is as long and initialised. It is not written to while this copy
+        // is under way, for the slot is not free until `poll` has seen the unit's end.
+        let copy = unsafe {
+            let from = std::slice::from_raw_parts(at.host, bytes);
+            self.copies.enqueue_write_buffer(&mut at.device, CL_NON_BLOCKING, 0, from, &[])?
+        };
+        self.copies.flush()?;
+        // Known from here on: if a launch fails, `drop` still waits for the copy.
+        self.in_flight.push_back(Flight { slot, copy, kernels: Vec::new(), end: None });
+        let Some(flight) = self.in_flight.back_mut() else { return Ok(()) };
+        for piece in pieces {
+            let threads = piece.bytes.div_ceil(BYTES_PER_THREAD);
+            let groups = threads.div_ceil(GROUP).clamp(1, self.groups_most);
+            let numbers = [piece.start as u64, piece.bytes as u64];
+            let numbers = numbers.iter().chain(&piece.arguments);
+            let (local, global) = ([GROUP], [GROUP * groups]);
+            let wait = [flight.copy.get()];
+            // SAFETY: the arguments are those of `OFFLOAD` in the prelude, in order and size: a buffer,
+            // eight numbers, two buffers. They are copied by the calls. The piece lies in the slot.
+            let kernel = unsafe {
+                self.function.set_arg(0, &at.device.get())?;
+                let mut index = 1;
+                for number in numbers {
+                    self.function.set_arg(index, number)?;
+                    index += 1;
+                }
+                self.function.set_arg(index, &self.broadcast.get())?;
+                self.function.set_arg(index + 1, &self.partial.get())?;
+                self.kernels.enqueue_nd_range_kernel(
+                    self.function.get(),
+                    1,
+                    ptr::null(),
+                    global.as_ptr(),
+                    local.as_ptr(),
+                    &wait,
+                )?
+            };
+            flight.kernels.push(kernel);
+        }
+        if let Shape::Table(_) = self.room.partial {
+            let word = &mut at.first_word[..];
+            // SAFETY: the word stays where it is, on the heap, and is looked at only when this event has
+            // come; `drop` waits for it, too.
+            let end = unsafe {
+                self.kernels.enqueue_read_buffer(&self.partial, CL_NON_BLOCKING, 0, word, &[])?
+            };
+            flight.end = Some(end);
+        }
+        self.kernels.flush()
+    }
+
+    /// The oldest unit, which is in flight, if it is done or was waited for.
+    fn oldest(&mut self, wait: bool) -> Made<Option<Done>> {
+        let Some(flight) = self.in_flight.front() else { return Ok(None) };
+        let end = flight.end.as_ref().or(flight.kernels.last()).unwrap_or(&flight.copy);
+        if wait {
+            end.wait()?;
+        } else {
+            let status = end.command_execution_status()?.0;
+            if status > 0 {
+                return Ok(None);
+            }
+            if status < 0 {
+                return Err(ClError(status));
+            }
+        }
+        let time = |event: &Event| -> Made<Duration> {
+            let (began, ended) = (event.profiling_command_start()?, event.profiling_command_end()?);
+            Ok(Duration::from_nanos(ended.saturating_sub(began)))
+        };
+        let kernels = flight.kernels.iter().map(time).collect::<Made<Vec<_>>>()?;
+        let copy = time(&flight.copy)?;
+        let ended = i128::from(end.profiling_command_end()?);
+        let now = self.began.elapsed().as_nanos() as i128;
+        let began = *self.device_began_ns.get_or_insert(ended - now);
+        let at = u64::try_from(ended - began).unwrap_or(0);
+        let overflowed = self.room.partial.overflowed(&self.slots[flight.slot].first_word[..]);
+        let outcome = if overflowed { Outcome::Overflow } else { Outcome::Ok };
+        let (slot, kernel) = (flight.slot, kernels.iter().sum());
+        self.in_flight.pop_front();
+        self.free.push(slot);
+        Ok(Some(Done { outcome, copy, kernel, at: Duration::from_nanos(at) }))
+    }
+}
+
+impl Session for ClSession {
+    fn stage(&mut self) -> Result<Option<Slot>, DeviceError> {
+        Ok(self.free.pop().map(Slot))
+    }
+
+    fn bytes_mut(&mut self, slot: &Slot) -> &mut [u8] {
+        let host = self.slots[slot.0].host;
+        // SAFETY: so many initialised bytes are mapped there, and whoever has a `Slot` has it alone: it is
+        // neither free nor in flight.
+        unsafe { std::slice::from_raw_parts_mut(host, self.room.slot_bytes) }
+    }
+
+    fn put_back(&mut self, slot: Slot) {
+        self.free.push(slot.0);
+    }
+
+    fn submit(&mut self, slot: Slot, bytes: usize, pieces: &[Piece]) -> Result<(), DeviceError> {
+        let inside = |piece: &Piece| piece.start + piece.bytes <= bytes;
+        assert!(bytes <= self.room.slot_bytes && pieces.iter().all(inside), "pieces in their slot");
+        self.launch(slot.0, bytes, pieces).map_err(failed(&self.name, "take a unit"))
+    }
+
+    fn poll(&mut self, wait: bool) -> Result<Option<Done>, DeviceError> {
+        let failed = failed(&self.name, "run the kernel");
+        self.oldest(wait).map_err(failed)
+    }
+
+    fn snapshot(&mut self, into: &mut Vec<u64>) -> Result<(), DeviceError> {
+        into.clear();
+        into.resize(self.room.partial.words(), 0);
+        let failed = failed(&self.name, "copy the partial out");
+        if !into.is_empty() {
+            // SAFETY: the partial has as many words, and the call returns when they are there.
+            let read = unsafe {
+                self.kernels.enqueue_read_buffer(&self.partial, CL_BLOCKING, 0, into, &[])
+            };
+            read.map_err(&failed)?;
+        }
+        self.clear().map_err(failed)
+    }
+
+    fn reset(&mut self) -> Result<(), DeviceError> {
+        self.clear().map_err(failed(&self.name, "make the partial zeros"))
+    }
+
+    fn broadcast(&mut self, words: &[u64]) -> Result<(), DeviceError> {
+        assert!(words.len() <= self.room.broadcast_words, "room for the broadcast");
+        if words.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: the buffer has room for them, and the call returns when they are copied.
+        let written = unsafe {
+            self.kernels.enqueue_write_buffer(&mut self.broadcast, CL_BLOCKING, 0, words, &[])
+        };
+        written.map(drop).map_err(failed(&self.name, "copy in what all launches see"))
+    }
+
+    fn now(&self) -> Duration {
+        self.began.elapsed()
+    }
+}
+
+impl Drop for ClSession {
+    /// Waits until nothing is under way on the memory that goes now. What fails here has failed before.
+    fn drop(&mut self) {
+        let _ = self.kernels.finish();
+        for slot in &self.slots {
+            // SAFETY: the address is that of the mapping, which is undone once.
+            let _ = unsafe {
+                let host = slot.host.cast();
+                self.copies.enqueue_unmap_mem_object(slot.pinned.get(), host, &[])
+            };
+        }
+        let _ = self.copies.finish();
+    }
+}

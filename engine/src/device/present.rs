@@ -1,0 +1,85 @@
+//! The devices that are there: what each back-end of this build finds, and how fast bytes come to one.
+
+use super::{Accelerator, Clock, DeviceError, Emulated, Kernel, Launch, Model, Room, Shape};
+use std::time::Duration;
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct Present {
+    /// Devices that can be used, real ones first; the last is the emulated one.
+    pub devices: Vec<Accelerator>,
+    /// Why others cannot.
+    pub unusable: Vec<DeviceError>,
+}
+
+impl Present {
+    /// Looks for devices. Opens the loaders of the back-ends, which may take some tenths of a second.
+    pub fn look() -> Present {
+        let mut present = Present::default();
+        #[cfg(feature = "opencl")]
+        match super::OpenCl::list() {
+            Ok(found) => found.into_iter().for_each(|device| match device {
+                Ok(device) => present.devices.push(Accelerator::new(device)),
+                Err(why) => present.unusable.push(why),
+            }),
+            Err(why) => present.unusable.push(why),
+        }
+        let model = Model { clock: Clock::Wall, ..Model::default() };
+        present.devices.push(Accelerator::new(Emulated::new(model)));
+        present
+    }
+}
+
+/// What is copied to measure the rate: some tens of units, of a size that is large for any device.
+const UNIT_BYTES: usize = 8 << 20;
+const UNITS: usize = 24;
+const SLOTS: usize = 3;
+
+impl Accelerator {
+    /// Bytes a second from pinned memory of the host to the device, several copies being in flight.
+    /// Takes some hundredths of a second, and 24 MiB of either memory, or less of a small device.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn copy_bytes_s(&self) -> Result<f64, DeviceError> {
+        fn nothing(_: &Launch<'_>, _: &mut [u64]) {}
+        let kernel = Kernel {
+            entry: "nothing".into(),
+            file: "nothing.c".into(),
+            source: "KERNEL void nothing(OFFLOAD) {}\n".into(),
+            defines: Vec::new(),
+            emulated: Some(nothing),
+        };
+        let most = self.caps().memory_bytes.min(self.caps().allocation_bytes) as usize / 4;
+        let slot_bytes = UNIT_BYTES.min(most);
+        let room = Room { slots: SLOTS, slot_bytes, partial: Shape::Dense(1), broadcast_words: 0 };
+        let program = self.device().compile(&kernel)?;
+        let mut session = program.open(&room)?;
+        let (mut sent, mut done) = (0, Vec::new());
+        while done.len() < UNITS {
+            match session.stage()?.filter(|_| sent < UNITS) {
+                Some(slot) => {
+                    session.submit(slot, slot_bytes, &[])?;
+                    sent += 1;
+                }
+                None => done.extend(session.poll(true)?.map(|done| done.at)),
+            }
+        }
+        // The first copies find memory that nobody has touched.
+        let (first, last) = (done[SLOTS - 1], done[UNITS - 1]);
+        let took = last.saturating_sub(first).max(Duration::from_nanos(1));
+        Ok((slot_bytes * (UNITS - SLOTS)) as f64 / took.as_secs_f64())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_of_a_link_is_measured() {
+        let model = Model { link_bytes_s: 3e9, memory_bytes: 64 << 20, ..Model::default() };
+        let rate = Accelerator::new(Emulated::new(model)).copy_bytes_s().unwrap();
+        assert!((2.9e9..3.1e9).contains(&rate), "{rate}");
+    }
+}
