@@ -43,8 +43,9 @@ NUMBER_INPUTS := picture.bmp points.bin lines.txt grid.npy square.npy large.npy 
 	bench bench-own bench-compare bench-reuse \
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
 	bench-show bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline \
-	bench-incremental bench-state bench-compressed bench-files bench-remote bench-hadoop bench-hadoop-memory corpus clean test-emulators \
-	need-cargo need-emulators need-java need-lints need-miri need-python
+	bench-incremental bench-state bench-compressed bench-files bench-remote bench-hadoop bench-hadoop-memory \
+	corpus clean test-emulators \
+	need-cargo need-emulators need-java need-lints need-miri need-pocl need-python
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -58,8 +59,8 @@ build: need-cargo ## Build the release binary with all its commands
 
 test: test-rust test-hadoop ## Run all tests, those in the documentation too
 
-test-rust: need-cargo need-java ## Run the tests of the Rust crates
-	cargo test --workspace --all-features
+test-rust: need-cargo need-java need-pocl ## Run the tests of the Rust crates
+	POCL_CACHE_DIR=$(abspath $(TARGET))/pocl cargo test --workspace --all-features
 	cargo test -p tegula-cli --test program urls_want_the_feature
 
 test-emulators: need-cargo $(EMULATORS)/azurite-$(AZURITE) $(EMULATORS)/fake-gcs-$(FAKE_GCS) ## Test az:// and gs:// against their emulators (Node and Go)
@@ -282,6 +283,14 @@ need-java:
 		"apt-get install default-jdk-headless" >&2; exit 1; }
 	@command -v mvn >/dev/null || { echo "make: mvn is missing, which builds the Hadoop engine and fetches HDFS for tests:" \
 		"apt-get install maven" >&2; exit 1; }
+
+# An OpenCL device that is the processor itself, for the tests of devices. They skip without one.
+need-pocl:
+	@ls /etc/OpenCL/vendors/*.icd >/dev/null 2>&1 || { \
+		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+			&& apt-get install -y --no-install-recommends pocl-opencl-icd ocl-icd-libopencl1; \
+		} || echo "make: no OpenCL driver is installed, so its tests skip:" \
+		"apt-get install pocl-opencl-icd ocl-icd-libopencl1" >&2
 
 need-emulators:
 	@command -v npm >/dev/null && command -v node >/dev/null || { echo "make: node or npm is missing," \

@@ -94,12 +94,16 @@ pub(crate) fn run() -> Result<()> {
     for why in &unusable {
         let _ = writeln!(text, "not usable\t{why}");
     }
-    if !cfg!(feature = "opencl") {
-        let _ = writeln!(
-            text,
-            "not usable\topencl: this program was built without it; build it with `make build`, or with \
-             cargo's `--features opencl`"
-        );
+    for (backend, is_built_in) in
+        [("cuda", cfg!(feature = "cuda")), ("opencl", cfg!(feature = "opencl"))]
+    {
+        if !is_built_in {
+            let _ = writeln!(
+                text,
+                "not usable\t{backend}: this program was built without it; build it with `make build`, or \
+                 with cargo's `--features {backend}`"
+            );
+        }
     }
     Session::command(|session| session.write(None, |sink| sink.write(text.as_bytes())))
 }

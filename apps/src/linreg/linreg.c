@@ -11,8 +11,8 @@ KERNEL void linreg(OFFLOAD) {
     words[0] = v.x; words[1] = v.y; words[2] = v.z; words[3] = v.w;
     i32 ax = 0, ay = 0, axx = 0, axy = 0, ayy = 0;
     for (int i = 0; i < 4; i++)
-      for (int half = 0; half < 2; half++) {
-        u32 point = words[i] >> (16 * half);
+      for (int part = 0; part < 2; part++) {
+        u32 point = words[i] >> (16 * part);
         i32 x = (i32)(i8)(point & 255), y = (i32)(i8)(point >> 8 & 255);
         ax += x; ay += y; axx += x * x; axy += x * y; ayy += y * y;
       }

@@ -31,6 +31,8 @@ fn line(points: &[u8], options: Options) -> ([u64; 6], u64) {
     ([points, a, b, c, d, e], by_device)
 }
 
+const TRIES_MOST: usize = 20;
+
 fn with(device: &Arc<Accelerator>, options: &Options) -> Options {
     Options { devices: vec![Arc::clone(device)], ..options.clone() }
 }
@@ -68,22 +70,31 @@ proptest! {
     }
 }
 
-/// With enough to do, every device does a part.
+/// With enough to do, every device does a part: at the latest when its kernel is compiled and nothing else
+/// keeps it busy.
 #[test]
 fn large_inputs_are_shared() {
     let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("a.ppm"), ppm(3001, 2000, 1)).unwrap();
-    fs::write(folder.path().join("b.bmp"), bmp(3001, 2000, 2)).unwrap();
+    fs::write(folder.path().join("a.ppm"), ppm(6001, 4000, 1)).unwrap();
+    fs::write(folder.path().join("b.bmp"), bmp(6001, 4000, 2)).unwrap();
     let points = random(3, 64 << 20);
     let options = Options::default();
     let (levels_expected, line_expected) =
         (levels(folder.path(), &options).0, line(&points, options.clone()).0);
     for device in devices() {
         let options = with(device, &options);
-        let (found, by_device) = levels(folder.path(), &options);
-        assert!(found == levels_expected && by_device > 0, "{by_device} bytes by {device:?}");
-        let (found, by_device) = line(&points, options);
-        assert!(found == line_expected && by_device > 0, "{by_device} bytes by {device:?}");
+        let is_shared = (0..TRIES_MOST).any(|_| {
+            let (found, by_device) = levels(folder.path(), &options);
+            assert!(found == levels_expected, "{device:?}");
+            by_device > 0
+        });
+        assert!(is_shared, "no picture by {device:?}");
+        let is_shared = (0..TRIES_MOST).any(|_| {
+            let (found, by_device) = line(&points, options.clone());
+            assert!(found == line_expected, "{device:?}");
+            by_device > 0
+        });
+        assert!(is_shared, "no point by {device:?}");
     }
 }
 

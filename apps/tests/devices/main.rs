@@ -2,6 +2,7 @@
 //! and whatever goes wrong with it. One file per behaviour.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod devices_that_fail_change_no_answer;
 mod inputs;
 mod kernels_give_the_bytes_of_the_cores;
 

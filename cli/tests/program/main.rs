@@ -8,6 +8,7 @@ mod bad_records_are_named_or_skipped;
 mod closed_pipes_end_quietly;
 mod compressed_files_are_kept_small;
 mod counts_are_exact;
+mod devices_work_beside_the_cores;
 mod every_command_bears_odd_input;
 mod generated_input_is_the_same_again;
 mod interrupts_leave_nothing_behind;

@@ -15,8 +15,9 @@
 //! # How much is sent
 //! The size of a unit is found by a [`Ramp`] from the time between units that come back while the device
 //! has more to do. Towards the end a unit is at most half of the device's share of what is left, and none is
-//! sent that the others would have done sooner.
+//! sent that the others would have done sooner. Whether the device is of use at all is tried once (`trial.rs`).
 
+use super::trial::{Standing, Trial, Verdict};
 use super::{DeviceError, DeviceFigures, Done, Outcome, Outlook, Piece, Read, Room, Session, Work};
 use crate::error::{Error, Result};
 use crate::sizing::Ramp;
@@ -41,6 +42,8 @@ const UNITS_PER_SNAPSHOT: u64 = 128;
 const TAIL_BYTES_LEAST: u64 = 256 << 10;
 /// After so many units in a row that only cores can do, no more are looked at.
 const UNFIT_MOST: u32 = 4;
+/// How long a device rests before it looks again.
+const REST: Duration = Duration::from_millis(5);
 /// After an overflow the distance of snapshots grows by this part of it each time.
 const INTERVAL_GROWTH: u64 = 8;
 
@@ -67,6 +70,10 @@ pub struct Driver {
     last: Option<Duration>,
     /// What one unit took by itself.
     latency: Duration,
+    trial: Trial,
+    /// Splits that the device has done, counted or not.
+    splits_done: u64,
+    is_resting: bool,
     is_lost: bool,
     partial: Vec<u64>,
     pieces: Vec<Piece>,
@@ -130,6 +137,9 @@ impl Driver {
             interval: None,
             last: None,
             latency: Duration::ZERO,
+            trial: Trial::ToCome,
+            splits_done: 0,
+            is_resting: false,
             is_lost: false,
             partial: Vec::new(),
             pieces: Vec::new(),
@@ -166,6 +176,11 @@ impl Driver {
         self.session.now()
     }
 
+    /// Whether the device has nothing to do for a while, so that work can be timed without it.
+    pub fn is_resting(&self) -> bool {
+        self.is_resting
+    }
+
     /// The size of unit that went best, in bytes, if that was found.
     pub fn best_bytes(&self) -> Option<u64> {
         self.ramp.is_settled().then(|| self.ramp.best())
@@ -195,8 +210,14 @@ impl Driver {
             }
             return Ok(Turn::More);
         }
-        if self.send(work)? {
-            return Ok(Turn::More);
+        match self.verdict(work) {
+            Verdict::Work if self.send(work)? => return Ok(Turn::More),
+            Verdict::Rest if is_empty => {
+                self.session.rest(REST);
+                return Ok(Turn::More);
+            }
+            Verdict::Work | Verdict::Rest => {}
+            Verdict::GoHome => self.figures.fault = Some("the cores alone were faster".to_owned()),
         }
         if !is_empty {
             self.wait()?;
@@ -206,6 +227,23 @@ impl Driver {
             return Ok(Turn::Idle);
         }
         Ok(Turn::More)
+    }
+
+    /// Whether to send more.
+    fn verdict(&mut self, work: &mut dyn Work) -> Verdict {
+        if !self.ramp.is_settled() || !self.again.is_empty() {
+            return Verdict::Work;
+        }
+        let Outlook { splits_left, others_splits, others_splits_s } = work.outlook();
+        let own = self.ramp.rate().unwrap_or(0.0) / self.split_bytes as f64;
+        let verdict = self.trial.verdict(&Standing {
+            now: self.session.now(),
+            splits: others_splits + self.splits_done,
+            seconds_left: splits_left as f64 / (own + others_splits_s).max(1e-9),
+            is_empty: self.in_flight.is_empty(),
+        });
+        self.is_resting = verdict == Verdict::Rest;
+        verdict
     }
 
     fn wait(&mut self) -> Result<(), Stop> {
@@ -296,6 +334,7 @@ impl Driver {
             return;
         }
         let splits = sent.splits.end - sent.splits.start;
+        self.splits_done += splits;
         if let Some(at) = self.last
             && sent.follows
         {

@@ -321,6 +321,11 @@ impl Session for EmulatedSession {
         Ok(())
     }
 
+    fn rest(&mut self, time: Duration) {
+        let then = self.now() + time;
+        self.wait_until(then);
+    }
+
     fn now(&self) -> Duration {
         match self.model.clock {
             Clock::Own => self.now,

@@ -15,11 +15,13 @@
 //! ```
 //!
 //! One file or folder per back-end behind these names: `emulated.rs` is a device of pure Rust with a clock
-//! of its own, `opencl/` what the feature `opencl` adds. `driver.rs` keeps units in flight over any of them and sees to it that each counts exactly once,
+//! of its own, `opencl/` and `cuda/` what features of these names add. `driver.rs` keeps units in flight over any of them and sees to it that each counts exactly once,
 //! whatever fails. Kernels are one text each, which the prelude (`prelude.h`) makes valid OpenCL C and CUDA
 //! C++; they must add up integers only, so that every device and every order gives the same bytes.
 
 mod accelerator;
+#[cfg(feature = "cuda")]
+mod cuda;
 mod driver;
 mod emulated;
 mod error;
@@ -29,9 +31,12 @@ mod kernel;
 mod opencl;
 mod present;
 mod room;
+mod trial;
 mod work;
 
 pub use accelerator::Accelerator;
+#[cfg(feature = "cuda")]
+pub use cuda::Cuda;
 pub use driver::{Driver, Turn};
 pub use emulated::{Clock, Emulated, Fault, FaultAt, Model};
 pub use error::DeviceError;
@@ -139,6 +144,11 @@ pub trait Session: Send {
 
     /// Time since the session began, by the device's clock.
     fn now(&self) -> Duration;
+
+    /// Lets time pass.
+    fn rest(&mut self, time: Duration) {
+        std::thread::sleep(time);
+    }
 }
 
 /// A slot of a session that is being filled.

@@ -16,17 +16,31 @@ impl Present {
     /// Looks for devices. Opens the loaders of the back-ends, which may take some tenths of a second.
     pub fn look() -> Present {
         let mut present = Present::default();
+        // First, for where both drivers know a device, its maker's own is the better one.
+        #[cfg(feature = "cuda")]
+        present.add(super::Cuda::list());
         #[cfg(feature = "opencl")]
-        match super::OpenCl::list() {
-            Ok(found) => found.into_iter().for_each(|device| match device {
-                Ok(device) => present.devices.push(Accelerator::new(device)),
-                Err(why) => present.unusable.push(why),
-            }),
-            Err(why) => present.unusable.push(why),
-        }
+        present.add(super::OpenCl::list());
         let model = Model { clock: Clock::Wall, ..Model::default() };
         present.devices.push(Accelerator::new(Emulated::new(model)));
         present
+    }
+
+    /// Takes in what a back-end found, but for devices of names that another has found already.
+    #[cfg(any(feature = "cuda", feature = "opencl"))]
+    fn add<D: super::Device + 'static>(
+        &mut self,
+        found: Result<Vec<Result<D, DeviceError>>, DeviceError>,
+    ) {
+        let known: Vec<String> =
+            self.devices.iter().map(|device| device.caps().name.clone()).collect();
+        for device in found.unwrap_or_else(|why| vec![Err(why)]) {
+            match device {
+                Ok(device) if known.contains(&device.caps().name) => {}
+                Ok(device) => self.devices.push(Accelerator::new(device)),
+                Err(why) => self.unusable.push(why),
+            }
+        }
     }
 }
 

@@ -48,6 +48,8 @@ pub enum Read {
 pub struct Outlook {
     /// Splits that nobody has taken.
     pub splits_left: u64,
+    /// Splits that all others have taken until now.
+    pub others_splits: u64,
     /// Splits a second of all others; 0 if nobody knows.
     pub others_splits_s: f64,
 }

@@ -306,6 +306,6 @@ impl<J: Job, K: Kind> Work for DeviceWork<'_, '_, '_, J, K> {
         let others = hand_out.splits().saturating_sub(splits_left + *self.taken);
         let seconds = self.crew.began.elapsed().as_secs_f64();
         let others_splits_s = if seconds < SECONDS_KNOWN { 0.0 } else { others as f64 / seconds };
-        Outlook { splits_left, others_splits_s }
+        Outlook { splits_left, others_splits: others, others_splits_s }
     }
 }

@@ -58,6 +58,7 @@ fn drawn(seed: u64) -> Machine {
         tile_splits: 1 + chance.below(64),
         cores: 1 + chance.below(4) as usize,
         core_bytes_s: 1e6 * (1 << chance.below(12)) as f64,
+        beside: 1.0,
         model: Model {
             faults,
             memory_bytes: (256 << 10) << chance.below(4),

@@ -18,6 +18,8 @@ pub(crate) struct Machine {
     pub(crate) cores: usize,
     /// Of one core.
     pub(crate) core_bytes_s: f64,
+    /// What part of its speed a core has while the device works.
+    pub(crate) beside: f64,
     pub(crate) model: Model,
     pub(crate) partial: Shape,
     pub(crate) kernel: EmulatedKernel,
@@ -67,6 +69,7 @@ struct Run<'m> {
     hand_out: &'m HandOut<'m>,
     given_back: Vec<Range<u64>>,
     outcome: Outcome,
+    others_splits: u64,
     others_splits_s: f64,
 }
 
@@ -118,7 +121,8 @@ impl Work for Run<'_> {
 
     fn outlook(&mut self) -> Outlook {
         let splits_left = self.hand_out.left();
-        Outlook { splits_left, others_splits_s: self.others_splits_s }
+        let (others_splits, others_splits_s) = (self.others_splits, self.others_splits_s);
+        Outlook { splits_left, others_splits, others_splits_s }
     }
 }
 
@@ -173,8 +177,14 @@ impl Machine {
             ..Outcome::default()
         };
         let given_back = Vec::new();
-        let mut run =
-            Run { machine: self, hand_out: &hand_out, given_back, outcome, others_splits_s };
+        let mut run = Run {
+            machine: self,
+            hand_out: &hand_out,
+            given_back,
+            outcome,
+            others_splits: 0,
+            others_splits_s,
+        };
         let accelerator = Accelerator::new(Emulated::new(self.model.clone()));
         let started = accelerator.start(
             &self.offload(),
@@ -199,7 +209,12 @@ impl Machine {
                 match splits {
                     Some(splits) => {
                         let bytes = (splits.end - splits.start) * self.split_bytes;
-                        free[core] += Duration::from_secs_f64(bytes as f64 / self.core_bytes_s);
+                        let is_beside =
+                            at_work && driver.as_ref().is_ok_and(|one| !one.is_resting());
+                        let speed = if is_beside { self.beside } else { 1.0 };
+                        free[core] +=
+                            Duration::from_secs_f64(bytes as f64 / self.core_bytes_s / speed);
+                        run.others_splits += splits.end - splits.start;
                         end = end.max(free[core]);
                         run.map(splits);
                     }

@@ -49,6 +49,7 @@ impl Kind {
             tile_splits: 512,
             cores: self.cores,
             core_bytes_s: self.core_gb_s * 1e9,
+            beside: 1.0,
             model: Model {
                 memory_bytes: self.memory_bytes,
                 link_bytes_s: self.link_gb_s * 1e9,
@@ -112,5 +113,25 @@ fn jobs_end_within_a_tenth_of_the_ideal() {
                 assert!(mean <= 1.1 * ideal, "{told}");
             }
         }
+    }
+}
+
+/// A device that costs the cores more than it brings is left alone, and one that brings more than it costs
+/// is not.
+#[test]
+fn a_device_that_is_of_no_use_is_not_used() {
+    let [.., processor, _] = &KINDS;
+    // Two cores of 0.4 GB a second; the device does 0.3 GB a second.
+    for (beside, is_used) in [(0.9, true), (0.5, false)] {
+        let mut machine = processor.machine(20.0, 0.05, 1);
+        machine.beside = beside;
+        let outcome = machine.run();
+        assert!(outcome.counted.iter().all(|&times| times == 1));
+        let alone_s = 20e9 / (2.0 * 0.4e9);
+        let part = outcome.device.bytes as f64 / 20e9;
+        assert!(outcome.seconds < 1.05 * alone_s, "{} s, {alone_s} s alone", outcome.seconds);
+        assert!((part > 0.2) == is_used && (part < 0.05) != is_used, "{part} by the device");
+        let fault = (!is_used).then_some("the cores alone were faster");
+        assert_eq!(outcome.device.fault.as_deref(), fault);
     }
 }

@@ -1,0 +1,90 @@
+//! `--device` changes no answer, and `tegula devices` says what is there and what is not.
+
+use super::*;
+
+/// A picture of `pixels` pixels in one row.
+fn picture(folder: &Path, pixels: usize) -> PathBuf {
+    let path = folder.join("picture.ppm");
+    let mut bytes = format!("P6\n{pixels} 1\n255\n").into_bytes();
+    bytes.extend((0..3 * pixels).map(|at| (at * at / 7) as u8));
+    fs::write(&path, bytes).unwrap();
+    path
+}
+
+#[test]
+fn the_answer_is_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = picture(folder.path(), 3_000_001);
+    let histogram = |device: &str| {
+        text(tegula().arg("histogram").arg(&path).args(["--device", device]).output().unwrap())
+    };
+    let expected = histogram("cpu");
+    assert_eq!(expected, histogram("emulated"));
+    assert_eq!(expected, histogram("auto"));
+    let line = |device: &str| {
+        let arguments = ["linreg", "--points", "bytes", "--device", device];
+        text(tegula().args(arguments).arg(&path).output().unwrap())
+    };
+    // The header and the picture have an even number of bytes together.
+    assert_eq!(line("cpu"), line("emulated"));
+}
+
+#[test]
+fn figures_name_the_device() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = picture(folder.path(), 3_000_000);
+    let figures = folder.path().join("figures.json");
+    let mut command = tegula();
+    command.arg("histogram").arg(&path).args(["--device", "EMULATED", "--stats", "--stats-json"]);
+    let output = command.arg(&figures).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        said.lines().any(|line| line.starts_with("device 0    emulated (emulated): ")),
+        "{said}"
+    );
+    let figures: serde_json::Value = serde_json::from_slice(&fs::read(&figures).unwrap()).unwrap();
+    assert_eq!(figures["devices"][0]["name"], "emulated");
+    assert!(figures["devices"][0]["fault"].is_null());
+}
+
+/// A device that was asked for and cannot be used is said, and the job goes on.
+#[test]
+fn a_device_that_cannot_be_used_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("points.txt");
+    fs::write(&path, "1 2\n3 4\n").unwrap();
+    let output = tegula().args(["linreg", "--device", "emulated"]).arg(&path).output().unwrap();
+    assert!(output.status.success() && !output.stdout.is_empty());
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(
+        said,
+        "tegula: emulated was not used throughout: the job has no kernel for devices\n"
+    );
+}
+
+#[test]
+fn a_device_that_is_not_there_is_wrong_usage() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = picture(folder.path(), 10);
+    let run = |device| {
+        let mut command = tegula();
+        // No OpenCL driver is found there.
+        command.env("OCL_ICD_VENDORS", folder.path().join("none"));
+        command.arg("histogram").arg(&path).args(["--device", device]).output().unwrap()
+    };
+    check_fault(&run("no such device"), 2, &["--device", "no such device", "tegula devices"]);
+    check_fault(&run("gpu"), 2, &["--device", "gpu"]);
+}
+
+#[test]
+fn what_is_there_is_listed_and_why_not_what_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let listed =
+        text(tegula().arg("devices").env("POCL_CACHE_DIR", folder.path()).output().unwrap());
+    let emulated = listed.lines().find(|line| line.starts_with("emulated\temulated\t"));
+    assert!(emulated.is_some_and(|line| line.contains("copies ")), "{listed}");
+    let listed = text(tegula().arg("devices").env("OCL_ICD_VENDORS", "/nothing").output().unwrap());
+    let opencl = listed.lines().find(|line| line.starts_with("not usable\topencl: "));
+    let why = if cfg!(feature = "opencl") { "install" } else { "--features opencl" };
+    assert!(opencl.is_some_and(|line| line.contains(why)), "{listed}");
+}

@@ -1,0 +1,167 @@
+//! The CUDA back-end: NVIDIA's devices by their own driver, kernels compiled by NVRTC. Both libraries are
+//! opened when devices are first asked for, so the program runs as well where there are none.
+//!
+//! What is unsafe here and in `session.rs` is calls of the driver's interface, by the crate `cudarc`: each
+//! passes handles that the values beside it own, and memory that a session keeps until its streams are
+//! done.
+
+mod session;
+
+use super::{Caps, Device, DeviceError, Kernel, Program, Room, Session};
+use cudarc::driver::sys::CUdevice_attribute as Attribute;
+use cudarc::driver::{CudaContext, CudaFunction, DriverError};
+use cudarc::nvrtc::{CompileError, CompileOptions, compile_ptx_with_opts};
+use session::CudaSession;
+use std::sync::Arc;
+
+const BACKEND: &str = "cuda";
+
+/// A device of NVIDIA's.
+#[derive(Clone, Debug)]
+pub struct Cuda {
+    context: Arc<CudaContext>,
+    /// What NVRTC is to compile for.
+    architecture: String,
+    caps: Caps,
+}
+
+impl Cuda {
+    /// All devices that the driver knows of, and for each that cannot be used why not.
+    ///
+    /// # Errors
+    /// [`DeviceError::Missing`] if there is no driver, no run-time compiler or no device.
+    pub fn list() -> Result<Vec<Result<Cuda, DeviceError>>, DeviceError> {
+        let missing = |cause: &str, advice| {
+            Err(DeviceError::Missing { backend: BACKEND, cause: cause.to_owned(), advice })
+        };
+        // SAFETY: opening these libraries runs their initialisers alone, which expect nothing.
+        let (driver, compiler) = unsafe {
+            (cudarc::driver::sys::is_culib_present(), cudarc::nvrtc::sys::is_culib_present())
+        };
+        if !driver {
+            return missing("no driver (libcuda.so)", "install NVIDIA's driver");
+        }
+        if !compiler {
+            let advice = "install NVRTC, a part of the CUDA toolkit";
+            return missing("no run-time compiler (libnvrtc.so)", advice);
+        }
+        let count = cudarc::driver::result::init().and_then(|()| CudaContext::device_count());
+        match count {
+            Ok(0) => missing("the driver knows of no device", "look at what nvidia-smi says"),
+            Ok(count) => Ok((0..count as usize).map(Cuda::open).collect()),
+            Err(error) => {
+                let cause = format!("the driver does not start: {error}");
+                missing(&cause, "look at what nvidia-smi says")
+            }
+        }
+    }
+
+    fn open(ordinal: usize) -> Result<Cuda, DeviceError> {
+        let name = format!("device {ordinal}");
+        let known = (|| -> Result<_, DriverError> {
+            let context = CudaContext::new(ordinal)?;
+            // SAFETY: a session orders its copies and launches by events of its own.
+            unsafe { context.disable_event_tracking() };
+            let (major, minor) = context.compute_capability()?;
+            let attribute = |of| context.attribute(of).map(i32::unsigned_abs);
+            let memory_bytes = context.total_mem()? as u64;
+            let caps = Caps {
+                name: context.name()?,
+                backend: BACKEND,
+                is_processor: false,
+                memory_bytes,
+                allocation_bytes: memory_bytes,
+                local_bytes: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK)?
+                    .into(),
+                compute_units: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+                adds_64_bits: true,
+            };
+            Ok(Cuda { context, architecture: format!("compute_{major}{minor}"), caps })
+        })();
+        known.map_err(failed(&name, "make a context"))
+    }
+}
+
+/// Makes an error of what a call of the driver said.
+fn failed(device: &str, action: &'static str) -> impl Fn(DriverError) -> DeviceError + use<> {
+    let device = device.to_owned();
+    move |error| DeviceError::Failed { device: device.clone(), action, cause: error.to_string() }
+}
+
+/// Compiles a kernel's text for an architecture, to what the driver takes.
+fn compiled(kernel: &Kernel, architecture: &str) -> Result<cudarc::nvrtc::Ptx, String> {
+    let options = CompileOptions {
+        // No sum of a product is fused, as nowhere else.
+        fmad: Some(false),
+        options: vec![format!("--gpu-architecture={architecture}")],
+        ..CompileOptions::default()
+    };
+    compile_ptx_with_opts(kernel.text(), options).map_err(|error| match error {
+        CompileError::CompileError { log, .. } => log.to_string_lossy().into_owned(),
+        other => other.to_string(),
+    })
+}
+
+impl Device for Cuda {
+    fn caps(&self) -> &Caps {
+        &self.caps
+    }
+
+    fn compile(&self, kernel: &Kernel) -> Result<Box<dyn Program>, DeviceError> {
+        let refused = |log: String| {
+            let (device, file) = (self.caps.name.clone(), kernel.file.to_string());
+            DeviceError::Compile { device, file, log: log.trim().to_owned() }
+        };
+        let ptx = compiled(kernel, &self.architecture).map_err(refused)?;
+        let module = self.context.load_module(ptx);
+        let module = module.map_err(failed(&self.caps.name, "load a kernel"))?;
+        let function = module.load_function(&kernel.entry).map_err(|error| {
+            refused(format!("{}: no kernel of the name {} ({error})", kernel.file, kernel.entry))
+        })?;
+        Ok(Box::new(CudaProgram { device: self.clone(), function }))
+    }
+}
+
+struct CudaProgram {
+    device: Cuda,
+    function: CudaFunction,
+}
+
+impl Program for CudaProgram {
+    fn open(&self, room: &Room) -> Result<Box<dyn Session>, DeviceError> {
+        let Cuda { context, caps, .. } = &self.device;
+        let function = self.function.clone();
+        let session = CudaSession::open(context, caps, function, room);
+        Ok(Box::new(session.map_err(failed(&caps.name, "take memory"))?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// NVRTC needs no device. Kernels of jobs are compiled where they are.
+    #[test]
+    fn the_prelude_is_valid_cuda_and_errors_name_file_and_line() {
+        // SAFETY: as in `list`.
+        if !unsafe { cudarc::nvrtc::sys::is_culib_present() } {
+            eprintln!("skipped: no run-time compiler (libnvrtc.so)");
+            return;
+        }
+        let kernel = |source: &'static str| Kernel {
+            entry: "sums".into(),
+            file: "sums.c".into(),
+            source: source.into(),
+            defines: vec![("PLACE".into(), 3)],
+            emulated: None,
+        };
+        let text = "KERNEL void sums(OFFLOAD) {\n  LOCAL u64 sum;\n  if (LID == 0) sum = 0;\n  BARRIER;\n  \
+                    LOCAL_ADD64(&sum, (u64)UNIT[GID % bytes]);\n  BARRIER;\n  \
+                    if (LID == 0) GLOBAL_ADD64(&partial[PLACE], sum);\n  \
+                    GLOBAL_SWAP64(&partial[0], (u64)0, broadcast[0] + arg5);\n}\n";
+        assert!(compiled(&kernel(text), "compute_70").is_ok());
+        let log = compiled(&kernel("KERNEL void sums(OFFLOAD) {\n  nothing;\n}\n"), "compute_70");
+        let log = log.err().unwrap();
+        assert!(log.contains("sums.c(2)") && log.contains("nothing"), "{log}");
+    }
+}

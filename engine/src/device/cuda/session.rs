@@ -1,0 +1,241 @@
+//! A session over CUDA: one stream copies units in while another runs kernels, which wait for their copy by
+//! an event. Slots are memory of the device, each beside pinned memory of the host.
+
+use super::{Caps, DeviceError, failed};
+use crate::device::{Done, Outcome, Piece, Room, Session, Shape, Slot};
+use cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT;
+use cudarc::driver::{
+    CudaContext, CudaEvent, CudaFunction, CudaSlice, CudaStream, DevicePtr, DriverError,
+    LaunchConfig, PinnedHostSlice, PushKernelArg, result,
+};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Threads of a group (a block).
+const GROUP: usize = 256;
+/// Groups for each multiprocessor, so that all are busy while some wait for memory.
+const GROUPS_PER_UNIT: usize = 8;
+/// Bytes that a thread is worth starting for.
+const BYTES_PER_THREAD: usize = 64;
+
+pub(super) struct CudaSession {
+    name: String,
+    room: Room,
+    context: Arc<CudaContext>,
+    copies: Arc<CudaStream>,
+    kernels: Arc<CudaStream>,
+    function: CudaFunction,
+    groups_most: usize,
+    slots: Vec<CudaSlot>,
+    free: Vec<usize>,
+    partial: CudaSlice<u64>,
+    broadcast: CudaSlice<u64>,
+    in_flight: VecDeque<Flight>,
+    began: Instant,
+    /// The end of the unit that came back last, or the session's beginning, and when that was.
+    last: (CudaEvent, Duration),
+}
+
+/// A slot: pinned memory of the host, and as much of the device.
+struct CudaSlot {
+    pinned: PinnedHostSlice<u8>,
+    device: CudaSlice<u8>,
+    /// Where the first word of a table is copied to behind each unit.
+    first_word: PinnedHostSlice<u64>,
+}
+
+struct Flight {
+    slot: usize,
+    copy: (CudaEvent, CudaEvent),
+    kernel: CudaEvent,
+    end: CudaEvent,
+}
+
+type Made<T> = Result<T, DriverError>;
+
+impl CudaSession {
+    pub(super) fn open(
+        context: &Arc<CudaContext>,
+        caps: &Caps,
+        function: CudaFunction,
+        room: &Room,
+    ) -> Made<CudaSession> {
+        context.bind_to_thread()?;
+        let (copies, kernels) = (context.new_stream()?, context.new_stream()?);
+        let partial = kernels.alloc_zeros::<u64>(room.partial.words().max(1))?;
+        let broadcast = kernels.alloc_zeros::<u64>(room.broadcast_words.max(1))?;
+        let mut slots = Vec::with_capacity(room.slots);
+        for _ in 0..room.slots {
+            // SAFETY: pinned memory is written before it is read: zeros here. That of the device is
+            // read by kernels only where a copy was before.
+            let (mut pinned, mut first_word, device) = unsafe {
+                let pinned = context.alloc_pinned_with_flags::<u8>(room.slot_bytes.max(1), 0)?;
+                let first_word = context.alloc_pinned_with_flags::<u64>(1, 0)?;
+                (pinned, first_word, copies.alloc::<u8>(room.slot_bytes.max(1))?)
+            };
+            // SAFETY: both have as many elements, and all-zero bytes are valid ones.
+            unsafe {
+                pinned.as_mut_ptr()?.write_bytes(0, room.slot_bytes);
+                first_word.as_mut_ptr()?.write_bytes(0, 1);
+            }
+            slots.push(CudaSlot { pinned, device, first_word });
+        }
+        copies.synchronize()?;
+        kernels.synchronize()?;
+        let start = kernels.record_event(Some(CU_EVENT_DEFAULT))?;
+        Ok(CudaSession {
+            name: caps.name.clone(),
+            room: *room,
+            context: Arc::clone(context),
+            groups_most: caps.compute_units as usize * GROUPS_PER_UNIT,
+            copies,
+            kernels,
+            function,
+            free: (0..room.slots).rev().collect(),
+            slots,
+            partial,
+            broadcast,
+            in_flight: VecDeque::new(),
+            began: Instant::now(),
+            last: (start, Duration::ZERO),
+        })
+    }
+
+    fn clear(&mut self) -> Made<()> {
+        self.kernels.memset_zeros(&mut self.partial)?;
+        self.kernels.synchronize()
+    }
+
+    fn launch(&mut self, slot: usize, bytes: usize, pieces: &[Piece]) -> Made<()> {
+        self.context.bind_to_thread()?;
+        let CudaSlot { pinned, device, first_word } = &mut self.slots[slot];
+        let timed = || Some(CU_EVENT_DEFAULT);
+        let copy_began = self.copies.record_event(timed())?;
+        let (place, _) = device.device_ptr(&self.copies);
+        // SAFETY: both have so many bytes. The host's are not written to while this copy is under way, for
+        // the slot is not free until `poll` has seen the unit's end; `drop` waits for the streams.
+        unsafe {
+            let from = std::slice::from_raw_parts(pinned.as_ptr()?, bytes);
+            result::memcpy_htod_async(place, from, self.copies.cu_stream())?;
+        }
+        let copied = self.copies.record_event(timed())?;
+        self.kernels.wait(&copied)?;
+        for piece in pieces {
+            let threads = piece.bytes.div_ceil(BYTES_PER_THREAD);
+            let groups = threads.div_ceil(GROUP).clamp(1, self.groups_most);
+            let numbers = [piece.start as u64, piece.bytes as u64];
+            let mut launch = self.kernels.launch_builder(&self.function);
+            launch.arg(&*device);
+            for number in numbers.iter().chain(&piece.arguments) {
+                launch.arg(number);
+            }
+            launch.arg(&self.broadcast).arg(&mut self.partial);
+            let (grid, block) = ((groups as u32, 1, 1), (GROUP as u32, 1, 1));
+            let shape = LaunchConfig { grid_dim: grid, block_dim: block, shared_mem_bytes: 0 };
+            // SAFETY: the arguments are those of `OFFLOAD` in the prelude, in order and size: memory, eight
+            // numbers, twice memory. The piece lies in the slot.
+            unsafe { launch.launch(shape)? };
+        }
+        let kernel = self.kernels.record_event(timed())?;
+        if let Shape::Table(_) = self.room.partial {
+            let (place, _) = self.partial.device_ptr(&self.kernels);
+            // SAFETY: both are a word at least. The host's is looked at only when this copy has ended.
+            unsafe {
+                let word = std::slice::from_raw_parts_mut(first_word.as_mut_ptr()?, 1);
+                result::memcpy_dtoh_async(word, place, self.kernels.cu_stream())?;
+            }
+        }
+        let end = self.kernels.record_event(timed())?;
+        let copy = (copy_began, copied);
+        self.in_flight.push_back(Flight { slot, copy, kernel, end });
+        Ok(())
+    }
+
+    /// The oldest unit, which is in flight, if it is done or was waited for.
+    fn oldest(&mut self, wait: bool) -> Made<Option<Done>> {
+        let Some(flight) = self.in_flight.front() else { return Ok(None) };
+        if wait {
+            flight.end.synchronize()?;
+        } else if !flight.end.try_is_complete()? {
+            return Ok(None);
+        }
+        let Some(flight) = self.in_flight.pop_front() else { return Ok(None) };
+        let between = |from: &CudaEvent, to: &CudaEvent| -> Made<Duration> {
+            Ok(Duration::from_secs_f64(f64::from(from.elapsed_ms(to)?.max(0.0)) / 1e3))
+        };
+        let copy = between(&flight.copy.0, &flight.copy.1)?;
+        // A kernel begins when its copy has come and the kernel before it has ended.
+        let after_copy = between(&flight.copy.1, &flight.kernel)?;
+        let after_last = between(&self.last.0, &flight.kernel)?;
+        let at = self.last.1 + between(&self.last.0, &flight.end)?;
+        self.last = (flight.end, at);
+        let word = self.slots[flight.slot].first_word.as_slice()?;
+        let overflowed = self.room.partial.overflowed(word);
+        let outcome = if overflowed { Outcome::Overflow } else { Outcome::Ok };
+        self.free.push(flight.slot);
+        Ok(Some(Done { outcome, copy, kernel: after_copy.min(after_last), at }))
+    }
+}
+
+impl Session for CudaSession {
+    fn stage(&mut self) -> Result<Option<Slot>, DeviceError> {
+        Ok(self.free.pop().map(Slot))
+    }
+
+    fn bytes_mut(&mut self, slot: &Slot) -> &mut [u8] {
+        let bytes = self.room.slot_bytes;
+        match self.slots[slot.0].pinned.as_mut_ptr() {
+            // SAFETY: so many initialised bytes are there, and whoever has a `Slot` has it alone: it is
+            // neither free nor in flight.
+            Ok(start) => unsafe { std::slice::from_raw_parts_mut(start, bytes) },
+            // The device is lost, as the next call will say; a unit does not fit in nothing.
+            Err(_) => &mut [],
+        }
+    }
+
+    fn put_back(&mut self, slot: Slot) {
+        self.free.push(slot.0);
+    }
+
+    fn submit(&mut self, slot: Slot, bytes: usize, pieces: &[Piece]) -> Result<(), DeviceError> {
+        let inside = |piece: &Piece| piece.start + piece.bytes <= bytes;
+        assert!(bytes <= self.room.slot_bytes && pieces.iter().all(inside), "pieces in their slot");
+        self.launch(slot.0, bytes, pieces).map_err(failed(&self.name, "take a unit"))
+    }
+
+    fn poll(&mut self, wait: bool) -> Result<Option<Done>, DeviceError> {
+        let failed = failed(&self.name, "run the kernel");
+        self.oldest(wait).map_err(failed)
+    }
+
+    fn snapshot(&mut self, into: &mut Vec<u64>) -> Result<(), DeviceError> {
+        let failed = failed(&self.name, "copy the partial out");
+        into.clear();
+        into.resize(self.room.partial.words(), 0);
+        let copied = self.kernels.memcpy_dtoh(&self.partial.slice(..into.len()), into);
+        copied.and_then(|()| self.clear()).map_err(failed)
+    }
+
+    fn reset(&mut self) -> Result<(), DeviceError> {
+        self.clear().map_err(failed(&self.name, "make the partial zeros"))
+    }
+
+    fn broadcast(&mut self, words: &[u64]) -> Result<(), DeviceError> {
+        let failed = failed(&self.name, "copy in what all launches see");
+        let copied = self.kernels.memcpy_htod(words, &mut self.broadcast);
+        copied.and_then(|()| self.kernels.synchronize()).map_err(failed)
+    }
+
+    fn now(&self) -> Duration {
+        self.began.elapsed()
+    }
+}
+
+impl Drop for CudaSession {
+    /// Waits until nothing is under way on the memory that goes now. What fails here has failed before.
+    fn drop(&mut self) {
+        let _ = self.copies.synchronize();
+        let _ = self.kernels.synchronize();
+    }
+}
