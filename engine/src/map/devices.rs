@@ -4,7 +4,7 @@
 //! home while anything is on its way.
 
 use super::worker::Worker;
-use super::{Before, MapStage, numbered};
+use super::{Before, MapStage, STAGE, numbered};
 use crate::container::Kind;
 use crate::device::{
     ARGUMENTS, Accelerator, DeviceFigures, Driver, Offload, Outlook, Piece, Read, Turn, Work,
@@ -87,8 +87,10 @@ impl<'s, 'r, J: Job, K: Kind> Crew<'s, 'r, J, K> {
             for (number, device) in self.stage.devices.iter().enumerate() {
                 let serve = move || {
                     let _entered = context.enter();
-                    let fault = self.serve(number, device, offload, workers).err();
-                    self.end(number, fault);
+                    // A panic fails the job, so that no worker waits for what would never come back.
+                    let serve = || Ok(self.serve(number, device, offload, workers));
+                    let served = self.stage.failure.attempt(u64::MAX, STAGE, serve);
+                    self.end(number, served.and_then(Result::err));
                 };
                 let name = std::thread::Builder::new().name(format!("device-{number}"));
                 if let Err(cause) = name.spawn_scoped(scope, serve) {
