@@ -431,29 +431,44 @@ mod loom_tests {
         });
     }
 
-    #[test]
-    fn a_device_at_the_other_end_takes_nothing_twice_and_loses_nothing() {
+    /// Workers, and a device that takes from the other end.
+    fn check_with_device(
+        tile_ends: &'static [u64],
+        placement: &'static Placement,
+        interruptions: usize,
+    ) {
         let mut model = loom::model::Builder::new();
-        model.preemption_bound = Some(3);
-        let placement = placement(&[1, 1]);
+        model.preemption_bound = Some(interruptions);
         model.check(move || {
-            let hand_out = Arc::new(HandOut::new([1, 3, 4].into_iter(), placement));
+            let hand_out = Arc::new(HandOut::new(tile_ends.iter().copied(), placement));
             let device = {
                 let hand_out = Arc::clone(&hand_out);
                 loom::thread::spawn(move || {
                     std::iter::from_fn(|| hand_out.take_last(2)).flatten().collect::<Vec<u64>>()
                 })
             };
-            let worker = {
-                let hand_out = Arc::clone(&hand_out);
-                loom::thread::spawn(move || take_all(&hand_out, 1))
-            };
+            let others: Vec<_> = (1..placement.workers())
+                .map(|worker| {
+                    let hand_out = Arc::clone(&hand_out);
+                    loom::thread::spawn(move || take_all(&hand_out, worker))
+                })
+                .collect();
             let mut taken = take_all(&hand_out, 0);
-            taken.extend(worker.join().unwrap());
+            others.into_iter().for_each(|other| taken.extend(other.join().unwrap()));
             taken.extend(device.join().unwrap());
             taken.sort_unstable();
-            assert_eq!(taken, [0, 1, 2, 3]);
+            assert!(taken.into_iter().eq(0..tile_ends[tile_ends.len() - 1]));
         });
+    }
+
+    #[test]
+    fn a_device_at_the_other_end_takes_nothing_twice_and_loses_nothing() {
+        check_with_device(&[1, 3], placement(&[1]), 3);
+    }
+
+    #[test]
+    fn a_device_beside_groups_that_steal_loses_nothing() {
+        check_with_device(&[1, 2], placement(&[1, 1]), 2);
     }
 
     #[test]

@@ -93,6 +93,48 @@ proptest! {
     }
 
     #[test]
+    fn a_device_at_the_other_end_takes_what_no_worker_takes(
+        groups in prop::collection::vec(1usize..5, 1..5),
+        tiles in prop::collection::vec(1u64..20, 0..40),
+        most in (1u64..12, 1u64..50),
+        turns in prop::collection::vec(any::<prop::sample::Index>(), 1..200),
+    ) {
+        let topology = machine(&groups);
+        let placement = Placement::new(&topology, groups.iter().sum());
+        let all = ends(&tiles);
+        let hand_out = HandOut::new(all.iter().copied(), &placement);
+        // Worker 0 stands for the device, in turns that come oftener than any other's.
+        let (mut taken, mut at_work) = (Vec::new(), vec![true; placement.workers() + 1]);
+        for turn in turns.iter().cycle() {
+            if at_work.iter().all(|at_work| !at_work) {
+                break;
+            }
+            let who = turn.index(at_work.len() + 2).saturating_sub(2);
+            let left = hand_out.left();
+            let splits = match who {
+                0 => hand_out.take_last(most.1),
+                worker => hand_out.take(worker - 1, most.0),
+            };
+            match splits {
+                Some(splits) => {
+                    let count = splits.end - splits.start;
+                    let most = if who == 0 { most.1 } else { most.0 };
+                    prop_assert!(count <= most);
+                    prop_assert_eq!(hand_out.left(), left - count);
+                    taken.extend(splits);
+                }
+                // Alone, nobody moves anything behind a back: who finds nothing is right.
+                None => {
+                    prop_assert_eq!(left, 0);
+                    at_work.fill(false);
+                }
+            }
+        }
+        taken.sort_unstable();
+        prop_assert!(taken.into_iter().eq(0..hand_out.splits()));
+    }
+
+    #[test]
     fn workers_are_spread_in_proportion(
         groups in prop::collection::vec(1usize..30, 1..20), workers in 1usize..200,
     ) {
