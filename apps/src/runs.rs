@@ -3,17 +3,20 @@
 
 use tegula::{Engine, Input, Job, Options, Output, Result, Stats};
 
-/// The runs of one application on one engine.
+/// The runs of one application on one engine. With [`Options::state`], each job that has an identity has a state
+/// of its own, numbered in the order of the runs ([`State::step`](tegula::State::step)); other jobs run again.
 pub struct Runs<'e> {
     engine: &'e Engine,
     options: Options,
+    /// Jobs that were run with a state.
+    saved: usize,
     stats: Stats,
 }
 
 impl<'e> Runs<'e> {
     /// Runs with these options, none done yet.
     pub fn new(engine: &'e Engine, options: Options) -> Runs<'e> {
-        Runs { engine, options, stats: Stats::default() }
+        Runs { engine, options, saved: 0, stats: Stats::default() }
     }
 
     /// Runs a job.
@@ -21,19 +24,28 @@ impl<'e> Runs<'e> {
     /// # Errors
     /// Those of [`Engine::run_with`].
     pub fn job<J: Job>(&mut self, job: &J, input: Input) -> Result<Output<J>> {
-        let output = self.engine.run_with(job, input, &self.options)?;
+        let state = match (&self.options.state, job.identity()) {
+            (Some(state), Some(_)) => {
+                self.saved += 1;
+                state.step(self.saved)
+            }
+            _ => None,
+        };
+        let output =
+            self.engine.run_with(job, input, &Options { state, ..self.options.clone() })?;
         self.stats.add(output.stats());
         Ok(output)
     }
 
     /// Runs a job whose records are tasks: each is a split of its own, so that workers share them
-    /// however few they are. [`tasks`] makes such an input.
+    /// however few they are. [`tasks`] makes such an input. What it makes lies in the application's memory, so it has
+    /// no state.
     ///
     /// # Errors
     /// Those of [`Engine::run_with`].
     pub fn tasks<J: Job>(&mut self, job: &J, count: usize) -> Result<Output<J>> {
         let one = TASK_BYTES as u64;
-        let options = Options { split_bytes: Some(one), ..self.options.clone() };
+        let options = Options { split_bytes: Some(one), state: None, ..self.options.clone() };
         let output = self.engine.run_with(job, tasks(count), &options)?;
         self.stats.add(output.stats());
         Ok(output)

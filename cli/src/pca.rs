@@ -30,6 +30,7 @@ pub(crate) struct Flags {
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
     run::command(&flags.run, |run| {
+        run.refuse_state()?;
         let input = run.input(&flags.paths)?;
         let pca = run.several(|runs| {
             let matrix = Matrix::read(runs, input)?;

@@ -18,9 +18,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tegula::output::AtomicFile;
 use tegula::{
-    Accelerator, BadRecord, Disk, Engine, Error, Input, Job, Key, Options, Output, Progress,
-    Result, Saved, Shown as ShownAnswers, Sort, Stage, StageTime, Stats, Storage, Timeline,
-    process_cpu,
+    Accelerator, BadRecord, Disk, Engine, Input, Job, Key, Options, Output, Progress, Result, Saved,
+    Shown as ShownAnswers, Sort, Stage, StageTime, Stats, Storage, Timeline, process_cpu,
 };
 use tegula_apps::Runs;
 
@@ -201,14 +200,21 @@ impl<'a> Run<'a> {
         &mut self,
         work: impl FnOnce(&mut Runs<'_>) -> Result<R>,
     ) -> Result<R> {
-        if self.flags.state.is_some() {
-            let cause = "this command is made of several jobs, whose partials cannot be saved yet";
-            return Err(Error::Option { option: "--state", cause: cause.to_owned() });
-        }
         let mut runs = Runs::new(&self.engine, self.options());
         let result = work(&mut runs)?;
         self.stats.add(runs.stats());
         Ok(result)
+    }
+
+    /// Refuses a state, for a command whose jobs leave no partials.
+    #[cfg(feature = "linalg")]
+    pub(crate) fn refuse_state(&self) -> Result<()> {
+        if self.flags.state.is_none() {
+            return Ok(());
+        }
+        let cause =
+            "what this command makes lies in memory as a whole, so it has no partials to save";
+        Err(tegula::Error::Option { option: "--state", cause: cause.to_owned() })
     }
 
     /// Writes a file beside the answer.

@@ -10,7 +10,7 @@ use crate::matrix::Element;
 use crate::{Matrix, Runs};
 use centres::{Centres, Sums};
 use group_mean::GroupMean;
-use tegula::{Cut, Emit, Error, Input, Job, Result, Split};
+use tegula::{Cut, Emit, Error, Identity, Input, Job, Result, Split};
 
 /// What to look for.
 #[derive(Clone, Copy, Debug)]
@@ -80,7 +80,8 @@ impl Groups {
     /// One round: each point to the nearest mean, then each mean to the middle of its points. If no
     /// mean moves, no point will ever change its group again.
     fn advance(&mut self, runs: &mut Runs<'_>, points: &Matrix) -> Result<()> {
-        let round = Round { element: points.element, centres: Centres::of(&self.means) };
+        let (means, centres) = (self.means.clone(), Centres::of(&self.means));
+        let round = Round { means, element: points.element, centres };
         let output = runs.job(&round, Input::shared(points.bytes.clone()))?;
         self.counts.fill(0);
         self.settled = true;
@@ -97,6 +98,8 @@ impl Groups {
 
 /// One round's job: sums of the points of each group, by group and column.
 struct Round {
+    /// Those that points are compared to.
+    means: Vec<Vec<f64>>,
     element: Element,
     centres: Centres,
 }
@@ -104,6 +107,13 @@ struct Round {
 impl Job for Round {
     type Key = u64;
     type Combine = GroupMean;
+
+    fn identity(&self) -> Option<Identity> {
+        let means: Vec<u8> =
+            self.means.iter().flatten().flat_map(|mean| mean.to_le_bytes()).collect();
+        let round = Identity::new("kmeans round", 1).with("element", format!("{:?}", self.element));
+        Some(round.with("groups", self.means.len()).with_bytes("means", &means))
+    }
 
     fn cut(&self) -> Cut {
         Cut::Fixed((self.centres.columns * self.element.bytes()) as u64)

@@ -5,7 +5,7 @@ use crate::double;
 use crate::matrix::{no_number, numbers};
 use multiversion::multiversion;
 use tegula::device::{Kernel, Launch, Offload, Shape};
-use tegula::{Cut, Emit, Job, Result, Split, Sum};
+use tegula::{Cut, Emit, Identity, Job, Result, Sees, Split, Sum};
 
 /// What is summed over all points; each is a key of the jobs.
 #[derive(Clone, Copy)]
@@ -26,6 +26,14 @@ pub(super) struct BytePoints;
 impl Job for BytePoints {
     type Key = u8;
     type Combine = Sum<i64>;
+
+    fn identity(&self) -> Option<Identity> {
+        Some(Identity::new("linreg", 1).with("points", "bytes"))
+    }
+
+    fn sees(&self) -> Sees {
+        Sees::Records
+    }
 
     fn cut(&self) -> Cut {
         Cut::Fixed(2)
@@ -91,6 +99,14 @@ pub(super) struct TextPoints;
 impl Job for TextPoints {
     type Key = u8;
     type Combine = double::Total;
+
+    fn identity(&self) -> Option<Identity> {
+        Some(Identity::new("linreg", 1).with("points", "text"))
+    }
+
+    fn sees(&self) -> Sees {
+        Sees::Records
+    }
 
     fn cut(&self) -> Cut {
         Cut::Lines

@@ -2,6 +2,7 @@
 //! same pairs of the same bytes.
 
 use super::form::{Reading, put_bytes, put_number};
+use xxhash_rust::xxh3::xxh3_128;
 
 /// The identity of a job: its name, the version of its code, and each parameter that changes what its
 /// map emits or how values combine. The engine adds the options of the run that matter. What is kept of
@@ -28,6 +29,11 @@ impl Identity {
     pub fn with(mut self, name: &str, value: impl ToString) -> Identity {
         self.fields.push((name.to_owned(), value.to_string()));
         self
+    }
+
+    /// Adds a parameter that is large: what is kept of it is the XXH3 (128 bits) of its bytes.
+    pub fn with_bytes(self, name: &str, bytes: &[u8]) -> Identity {
+        self.with(name, format_args!("{:032x}", xxh3_128(bytes)))
     }
 
     /// What is different in `now`, for a message: the first of it; `None` if nothing is.

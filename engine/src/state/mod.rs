@@ -111,6 +111,18 @@ impl State {
         State { place, save_every, keeps_partials, incremental: None, about: None }
     }
 
+    /// The state of one of several jobs that are an application together, by its number: beside this one, with the
+    /// number behind the name. `None` in storage of its own, which has room for one job.
+    pub fn step(&self, number: usize) -> Option<State> {
+        match &self.place {
+            Place::Folder { state, id } => {
+                let place = Place::Folder { state: state.clone(), id: format!("{id}.{number}") };
+                Some(State { place, ..self.clone() })
+            }
+            Place::Storage(_) => None,
+        }
+    }
+
     /// How often it is saved. Default: [`SaveEvery::Auto`].
     pub fn save_every(self, save_every: SaveEvery) -> State {
         State { save_every, ..self }
