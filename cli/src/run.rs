@@ -18,8 +18,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tegula::output::AtomicFile;
 use tegula::{
-    Accelerator, BadRecord, Disk, Engine, Input, Job, Key, Options, Output, Progress, Result, Saved,
-    Shown as ShownAnswers, Sort, Stage, StageTime, Stats, Storage, Timeline, process_cpu,
+    Accelerator, BadRecord, Disk, Engine, Input, Job, Key, Options, Output, Progress, Result,
+    Saved, Shown as ShownAnswers, Sort, Stage, StageTime, Stats, Storage, Timeline, process_cpu,
 };
 use tegula_apps::Runs;
 
