@@ -17,18 +17,33 @@ final class ChainedGroups implements Groups {
     private int left;
 
     private int next = ValueChains.NONE;
+    private final boolean silenceEnds;
+    private boolean heard = true;
 
     /**
      * @param entries numbers of keys, of which those from one rank to another are meant
      * @param newest the newest link of each, in the same order
+     * @param silenceEnds whether there are no more groups once one was read and nothing was heard
      */
-    ChainedGroups(KeyTable table, ValueChains<?> chains, int[] entries, int[] newest, int from, int to) {
+    ChainedGroups(
+            KeyTable table, ValueChains<?> chains, int[] entries, int[] newest, int from, int to, boolean silenceEnds) {
         this.table = table;
         this.chains = chains;
         this.entries = entries;
         this.newest = newest;
         this.rank = from;
         this.end = to;
+        this.silenceEnds = silenceEnds;
+    }
+
+    /** Notes that something came of the present group. */
+    void hear() {
+        heard = true;
+    }
+
+    /** Whether silence has ended the groups, or their reader did not go to the end. */
+    boolean wasSilent() {
+        return silenceEnds && !(heard && rank == end);
     }
 
     /** The key of the present group, or -1 before the first. */
@@ -38,9 +53,10 @@ final class ChainedGroups implements Groups {
 
     @Override
     public boolean nextGroup() {
-        if (rank == end) {
+        if (rank == end || silenceEnds && !heard) {
             return false;
         }
+        heard = false;
         entry = entries[rank];
         link = ValueChains.NONE;
         left = 0;

@@ -2,6 +2,8 @@ package org.tegula.hadoop.collect;
 
 import java.io.IOException;
 import org.apache.hadoop.io.serializer.Serializer;
+import org.apache.hadoop.mapred.Counters;
+import org.apache.hadoop.mapreduce.TaskCounter;
 import org.tegula.hadoop.memory.Arena;
 import org.tegula.hadoop.memory.Ints;
 import org.tegula.hadoop.run.RunWriter;
@@ -12,6 +14,10 @@ import org.tegula.hadoop.run.RunWriter;
  *
  * <p>Keys are the same if their bytes are, which every order of keys agrees with. An order may hold other bytes to be
  * equal, too; then the combiner is not shown all values of a key at once, which Hadoop does not promise either.
+ *
+ * <p>A combiner gets its keys as the table has them, until it gives nothing back for one: it may then look at more than
+ * that key, as one that keeps the first few does. What it did in that pass is forgotten, and from then on keys are sorted
+ * for it.
  */
 final class HashCollector<K, V> extends RunCollector<K, V> {
     /** So much waits at first: it stays in the processor's cache. */
@@ -23,11 +29,15 @@ final class HashCollector<K, V> extends RunCollector<K, V> {
     private final Arena emittedKey = new Arena(1 << 10);
     private final Serializer<K> emittedKeys;
     private final PairBuffer<K, V> strays;
+    private final Counters.Counter combineInputs;
+    private final Counters.Counter combineOutputs;
     private ValueChains<V> waiting;
     private ValueChains<V> combined;
     private long waitingBytes = FIRST_WAITING_BYTES;
     private long pairs;
     private long pairBytes;
+    /** Whether the combiner is to see keys in order. */
+    private boolean ordered;
 
     HashCollector(CollectContext<K, V> context) throws IOException {
         super(context);
@@ -37,6 +47,8 @@ final class HashCollector<K, V> extends RunCollector<K, V> {
         strays = new PairBuffer<>(context.conf(), null);
         waiting = new ValueChains<>(types);
         combined = new ValueChains<>(types);
+        combineInputs = context.reporter().getCounter(TaskCounter.COMBINE_INPUT_RECORDS);
+        combineOutputs = context.reporter().getCounter(TaskCounter.COMBINE_OUTPUT_RECORDS);
     }
 
     @Override
@@ -67,23 +79,65 @@ final class HashCollector<K, V> extends RunCollector<K, V> {
 
     /** Lets the combiner see every key, or only those with several values. */
     private void combine(boolean all) throws IOException, InterruptedException {
-        combined.clear();
-        int[] ends = countByPartition(all);
-        int[] entries = new int[ends[partitions - 1]];
-        int[] newest = new int[entries.length];
-        order(all, ends.clone(), entries, newest);
-        for (int partition = 0; partition < partitions; partition++) {
-            int from = partition == 0 ? 0 : ends[partition - 1];
-            if (from < ends[partition]) {
-                ChainedGroups groups = new ChainedGroups(table, waiting, entries, newest, from, ends[partition]);
-                int number = partition;
-                context.combiner().combine(groups, (key, value) -> keep(groups.entry(), key, value, number));
+        if (ordered) {
+            combineOnce(all);
+        } else {
+            int[] newest = table.newest();
+            long inputs = combineInputs.getValue();
+            long outputs = combineOutputs.getValue();
+            if (!combineOnce(all)) {
+                table.setNewest(newest);
+                strays.clear();
+                combineInputs.setValue(inputs);
+                combineOutputs.setValue(outputs);
+                ordered = true;
+                combineOnce(all);
             }
         }
         ValueChains<V> old = waiting;
         waiting = combined;
         combined = old;
         strays.moveTo(table, waiting);
+    }
+
+    /** Puts what the combiner emits aside; false if that is not to be used, for it wants its keys in order. */
+    private boolean combineOnce(boolean all) throws IOException, InterruptedException {
+        combined.clear();
+        int[] ends = countByPartition(all);
+        int[] entries = new int[ends[partitions - 1]];
+        int[] newest = new int[entries.length];
+        takeOut(all, ends.clone(), entries, newest);
+        if (ordered) {
+            sort(entries, newest);
+        }
+        for (int partition = 0; partition < partitions; partition++) {
+            int from = partition == 0 ? 0 : ends[partition - 1];
+            if (from < ends[partition]) {
+                ChainedGroups groups =
+                        new ChainedGroups(table, waiting, entries, newest, from, ends[partition], !ordered);
+                int number = partition;
+                context.combiner().combine(groups, (key, value) -> keep(groups, key, value, number));
+                if (groups.wasSilent()) {
+                    return false;
+                }
+            }
+        }
+        return true;
+    }
+
+    /** Sorts keys that stand by partition. */
+    private void sort(int[] entries, int[] newest) {
+        Records records = new Records(context.conf().getOutputKeyComparator());
+        for (int entry : entries) {
+            records.add(table.keyStart(entry), table.keyLength(entry), table.partition(entry));
+        }
+        records.sort(table.keys().bytes(), sorter);
+        int[] oldEntries = entries.clone();
+        int[] oldNewest = newest.clone();
+        for (int rank = 0; rank < entries.length; rank++) {
+            entries[rank] = oldEntries[records.at(rank)];
+            newest[rank] = oldNewest[records.at(rank)];
+        }
     }
 
     private boolean isCombined(int link, boolean all) {
@@ -105,7 +159,7 @@ final class HashCollector<K, V> extends RunCollector<K, V> {
     }
 
     /** Takes the keys that are to be combined out of the table, by partition; the others' values are taken over. */
-    private void order(boolean all, int[] ends, int[] entries, int[] newest) {
+    private void takeOut(boolean all, int[] ends, int[] entries, int[] newest) {
         for (int entry = table.count() - 1; entry >= 0; entry--) {
             int link = table.newest(entry);
             if (isCombined(link, all)) {
@@ -126,8 +180,10 @@ final class HashCollector<K, V> extends RunCollector<K, V> {
     }
 
     /** Takes what the combiner emits: mostly the key that it was given. */
-    private void keep(int entry, K key, V value, int partition) throws IOException {
+    private void keep(ChainedGroups groups, K key, V value, int partition) throws IOException {
         types.check(key, value, partition);
+        groups.hear();
+        int entry = groups.entry();
         emittedKey.truncate(0);
         emittedKeys.serialize(key);
         if (entry != ValueChains.NONE && isKey(entry)) {

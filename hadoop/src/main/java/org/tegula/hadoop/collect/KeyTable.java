@@ -61,6 +61,22 @@ final class KeyTable {
         fields[at] = pair(high(fields[at]), link);
     }
 
+    /** All keys' newest values, by the numbers of the keys. */
+    int[] newest() {
+        int[] links = new int[count];
+        for (int entry = 0; entry < count; entry++) {
+            links[entry] = newest(entry);
+        }
+        return links;
+    }
+
+    /** Puts back what {@link #newest()} gave; no key was added since. */
+    void setNewest(int[] links) {
+        for (int entry = 0; entry < links.length; entry++) {
+            setNewest(entry, links[entry]);
+        }
+    }
+
     private static long pair(int high, int low) {
         return (long) high << 32 | low & 0xFFFFFFFFL;
     }
