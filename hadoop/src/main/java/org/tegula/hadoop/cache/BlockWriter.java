@@ -1,6 +1,7 @@
 package org.tegula.hadoop.cache;
 
 import java.io.IOException;
+import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.io.Writable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -20,14 +21,28 @@ abstract class BlockWriter {
     private boolean open = true;
 
     /**
-     * A block without pairs.
+     * A block without pairs, for those that a task writes.
      *
      * @param room for it
      * @param promised whether nobody changes the objects any more: then they are kept as they are
      * @param known what the task was handed
      */
-    static BlockWriter of(Room room, boolean promised, KnownSize known) {
-        return promised ? new LiveBlockWriter(room, known) : new BytesBlockWriter(room);
+    static BlockWriter ofOutput(Room room, boolean promised, KnownSize known) {
+        return promised ? new LiveBlockWriter(room, known, null) : new BytesBlockWriter(room, null);
+    }
+
+    /**
+     * A block without pairs, for those that a task reads: their bytes in the file are not known, so objects that write
+     * themselves differently are not kept.
+     *
+     * @param room for it
+     * @param promised whether nobody changes the objects any more: then they are kept as they are
+     * @param known what the task was handed
+     * @param conf of the task
+     */
+    static BlockWriter ofInput(Room room, boolean promised, KnownSize known, Configuration conf) {
+        RoundTrip check = new RoundTrip(conf);
+        return promised ? new LiveBlockWriter(room, known, check) : new BytesBlockWriter(room, check);
     }
 
     final synchronized void add(Object key, Object value) {

@@ -11,17 +11,27 @@ final class BytesBlockWriter extends BlockWriter {
     private static final int SMALL_BYTES = 1 << 16;
 
     private final Chunks bytes;
+    private final RoundTrip check;
     private Arena pair = new Arena(SMALL_BYTES);
 
-    BytesBlockWriter(Room room) {
+    /**
+     * @param check null if the bytes are those that readers of the file see
+     */
+    BytesBlockWriter(Room room, RoundTrip check) {
         bytes = new Chunks(room);
+        this.check = check;
     }
 
     @Override
     void write(Writable key, Writable value) throws IOException {
         pair.truncate(0);
         key.write(pair);
+        int middle = pair.length();
         value.write(pair);
+        if (check != null) {
+            check.check(key, pair.bytes(), 0, middle);
+            check.check(value, pair.bytes(), middle, pair.length());
+        }
         bytes.write(pair.bytes(), 0, pair.length());
         if (pair.length() > SMALL_BYTES) {
             pair = new Arena(SMALL_BYTES);

@@ -49,7 +49,7 @@ public final class CachedOutput {
         this.work = work;
         this.target = new Path(folder, work.getName());
         this.home = home;
-        this.writer = BlockWriter.of(cache, promised, known);
+        this.writer = BlockWriter.ofOutput(cache, promised, known);
     }
 
     /**

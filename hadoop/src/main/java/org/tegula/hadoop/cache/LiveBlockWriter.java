@@ -22,6 +22,7 @@ final class LiveBlockWriter extends BlockWriter {
 
     private final Room room;
     private final KnownSize known;
+    private final RoundTrip check;
     private final List<Writable> objects = new ArrayList<>();
     private BytesBlockWriter asBytes;
     private int[] valueBytes = new int[16];
@@ -31,15 +32,17 @@ final class LiveBlockWriter extends BlockWriter {
     private long needed;
     private long held;
 
-    LiveBlockWriter(Room room, KnownSize known) {
+    /** Of objects that are kept as bytes, it is checked that they come back as they were, if there is a check. */
+    LiveBlockWriter(Room room, KnownSize known, RoundTrip check) {
         this.room = room;
         this.known = known;
+        this.check = check;
     }
 
     @Override
     void write(Writable key, Writable value) throws IOException {
         if (lastKey == null && (ClassOrigin.isOfJob(key.getClass()) || ClassOrigin.isOfJob(value.getClass()))) {
-            asBytes = asBytes == null ? new BytesBlockWriter(room) : asBytes;
+            asBytes = asBytes == null ? new BytesBlockWriter(room, check) : asBytes;
             asBytes.write(key, value);
             return;
         }

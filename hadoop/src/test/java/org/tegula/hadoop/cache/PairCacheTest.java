@@ -25,7 +25,7 @@ class PairCacheTest {
     }
 
     private static PairBlock block(PairCache cache, int pairs) {
-        BlockWriter writer = BlockWriter.of(cache, false, new KnownSize());
+        BlockWriter writer = BlockWriter.ofOutput(cache, false, new KnownSize());
         Text key = new Text();
         for (int i = 0; i < pairs; i++) {
             key.set("key" + i);
@@ -122,11 +122,11 @@ class PairCacheTest {
     @Test
     void keepsNoPairsOfSeveralClasses() {
         PairCache cache = new PairCache(1 << 20);
-        BlockWriter writer = BlockWriter.of(cache, false, new KnownSize());
+        BlockWriter writer = BlockWriter.ofOutput(cache, false, new KnownSize());
         writer.add(new Text("a"), new IntWritable(1));
         writer.add(new Text("a"), new Text("b"));
         assertNull(writer.finish());
-        BlockWriter plain = BlockWriter.of(cache, false, new KnownSize());
+        BlockWriter plain = BlockWriter.ofOutput(cache, false, new KnownSize());
         plain.add("a", 1);
         assertNull(plain.finish());
         assertEquals(0, cache.usedBytes());
