@@ -39,7 +39,7 @@ NUMBER_INPUTS := picture.bmp points.bin lines.txt grid.npy square.npy large.npy 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run build test test-rust test-hadoop lint lint-rust lint-python lint-hadoop miri loom campaign \
+.PHONY: help run build test test-rust test-hadoop test-hadoop-compat lint lint-rust lint-python lint-hadoop miri loom campaign \
 	bench bench-own bench-compare bench-reuse \
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
 	bench-show bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline \
@@ -57,7 +57,7 @@ run: need-cargo ## Count words and show what it took; INPUT=paths WORDS=whitespa
 build: need-cargo ## Build the release binary with all its commands
 	cargo build --release -p tegula-cli --all-features
 
-test: test-rust test-hadoop ## Run all tests, those in the documentation too
+test: test-rust test-hadoop test-hadoop-compat ## Run all tests, those in the documentation too
 
 test-rust: need-cargo need-java need-pocl ## Run the tests of the Rust crates
 	POCL_CACHE_DIR=$(abspath $(TARGET))/pocl cargo test --workspace --all-features
@@ -69,6 +69,10 @@ test-emulators: need-cargo $(EMULATORS)/azurite-$(AZURITE) $(EMULATORS)/fake-gcs
 
 test-hadoop: need-java ## Build the Hadoop engine and run its tests, with style, Javadoc and coverage
 	cd hadoop && mvn -B -ntp verify
+
+test-hadoop-compat: need-java ## Run Pig, Crunch and Mahout on the engine and on Hadoop's local runner (three minutes)
+	cd hadoop && mvn -B -ntp package -DskipTests
+	cd hadoop/compat && mvn -B -ntp test
 
 lint: lint-rust lint-python lint-hadoop ## Check format and style of all code
 
@@ -84,6 +88,7 @@ lint-python: $(VENV)/ruff-$(RUFF)
 
 lint-hadoop: need-java
 	cd hadoop && mvn -q spotless:check compile
+	cd hadoop/compat && mvn -q spotless:check
 
 campaign: need-cargo ## Kill runs a thousand times and let them go on; SEED=1 KILLS=1000 (slow)
 	cargo build --release -p tegula-reliability
