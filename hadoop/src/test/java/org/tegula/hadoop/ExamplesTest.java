@@ -83,10 +83,15 @@ class ExamplesTest {
             wordmedian            | @texts @out
             wordstandarddeviation | @texts @out
             teragen               | -D mapreduce.job.maps=1 20000 @out
-            terasort              | -D mapreduce.job.reduces=3 @LOCAL-teragen @out
-            teravalidate          | @LOCAL-terasort @out
+            terasort              | -D mapreduce.job.reduces=3 @0-teragen @out
+            teravalidate          | @0-terasort @out
             pentomino             | @out -width 4 -height 5 -depth 2
             bbp                   | 1 60 3 @out
+            terasort              | -D mapreduce.job.reduces=2 -D mapreduce.terasort.simplepartitioner=true \
+                                    @0-teragen @out-simple
+            join                  | -r 1 -inFormat KEYVALUE -outFormat TEXT -outKey org.apache.hadoop.io.Text \
+                                    -outValue org.apache.hadoop.mapreduce.lib.join.TupleWritable \
+                                    -joinOp inner @left.txt @right.txt @out-inner
             """)
     void leavesTheSameFilesAsTheLocalRunner(String program, String arguments) throws Exception {
         Result right = run(Engines.LOCAL, program, arguments);
@@ -96,6 +101,21 @@ class ExamplesTest {
         assertFalse(right.files.isEmpty());
         assertEquals(right.files.keySet(), ours.files.keySet());
         right.files.forEach((name, content) -> assertEquals(content, ours.files.get(name), name));
+        assertFalse(right.counters.isEmpty());
+        assertEquals(right.counters.size(), ours.counters.size());
+        for (int job = 0; job < right.counters.size(); job++) {
+            assertSameCounters(right.counters.get(job), ours.counters.get(job));
+        }
+    }
+
+    /** What is found in the cache is not read. */
+    private static void assertSameCounters(Map<String, Long> right, Map<String, Long> ours) {
+        if (ours.remove("SPLITS_FOUND") != null) {
+            right.remove("Bytes Read");
+            ours.remove("Bytes Read");
+        }
+        ours.remove("SPLITS_READ");
+        assertEquals(right, ours);
     }
 
     /** Their output is drawn anew in each run, but not in how many files; the local runner would run one map only. */
@@ -146,14 +166,54 @@ class ExamplesTest {
                 .orElseThrow(() -> new AssertionError(text));
     }
 
-    private record Result(int code, String text, Map<String, String> files) {}
+    /** It draws what it counts anew each time, and checks the totals itself. */
+    @Test
+    void countsPageViewsOfADatabase() throws Exception {
+        System.setProperty("test.build.data", folder.resolve("database").toString());
+        try {
+            Result right = run("dbcount", Engines.LOCAL.options(folder.resolve("tmp")), null);
+            Result ours = run("dbcount", Engines.TEGULA.options(folder.resolve("tmp")), null);
+            assertEquals(0, right.code, right.text);
+            assertEquals(0, ours.code, ours.text);
+            assertEquals(right.counters.get(0).keySet(), ours.counters.get(0).keySet());
+            assertTrue(ours.counters.get(0).get("Map input records") > 0);
+        } finally {
+            System.clearProperty("test.build.data");
+        }
+    }
+
+    /** Sums in maps, and in reduces. */
+    @ParameterizedTest
+    @ValueSource(strings = {"m", "r"})
+    void findsTheSameBitsOfPi(String kind) throws Exception {
+        Map<String, String> right = distributedSums(Engines.LOCAL, kind);
+        assertEquals(14, right.size());
+        assertEquals(right, distributedSums(Engines.TEGULA, kind));
+    }
+
+    /** What each sum comes to, without the times that it took. */
+    private Map<String, String> distributedSums(Engines engine, String kind) throws Exception {
+        List<String> arguments = new ArrayList<>(engine.options(folder.resolve("tmp")));
+        arguments.addAll(List.of("-D", "pi.job.separation.seconds=0"));
+        Path own = Files.createDirectories(folder.resolve("bits-" + engine.ordinal() + kind));
+        arguments.addAll(List.of("20000", "1", "1", kind, "2", own + "/remote", own + "/local"));
+        Result result = run("distbbp", arguments, null);
+        assertEquals(0, result.code, result.text);
+        Map<String, String> sums = Trees.read(own.resolve("remote"));
+        sums.keySet().removeIf(name -> !name.matches("P.*\\.txt"));
+        sums.replaceAll((name, content) -> content.replaceAll("duration=.*", ""));
+        return sums;
+    }
+
+    private record Result(int code, String text, Map<String, String> files, List<Map<String, Long>> counters) {}
 
     private static Result run(Engines engine, String program, String arguments) throws Exception {
-        Path out = folder.resolve(engine + "-" + program);
+        Path out = null;
         List<String> all = new ArrayList<>(engine.options(folder.resolve("tmp")));
         for (String each : arguments.trim().split("\\s+")) {
             String argument = each.replace("KEYVALUE", KEY_VALUE_IN).replace("TEXT", TEXT_OUT);
-            if (argument.equals("@out")) {
+            if (argument.startsWith("@out")) {
+                out = folder.resolve(engine.ordinal() + "-" + program + argument.substring("@out".length()));
                 argument = out.toString();
             } else if (argument.startsWith("@")) {
                 argument = folder.resolve(argument.substring(1)).toString();
@@ -168,13 +228,17 @@ class ExamplesTest {
         all.add(0, program);
         ByteArrayOutputStream printed = new ByteArrayOutputStream();
         PrintStream before = System.out;
-        int code;
-        try (PrintStream capture = new PrintStream(printed, true, StandardCharsets.UTF_8)) {
+        try (CounterLog counters = new CounterLog();
+                PrintStream capture = new PrintStream(printed, true, StandardCharsets.UTF_8)) {
             System.setOut(capture);
-            code = exits.run(() -> ExampleDriver.main(all.toArray(String[]::new)));
+            int code = exits.run(() -> ExampleDriver.main(all.toArray(String[]::new)));
+            return new Result(
+                    code,
+                    printed.toString(StandardCharsets.UTF_8),
+                    out == null ? Map.of() : Trees.read(out),
+                    counters.jobs());
         } finally {
             System.setOut(before);
         }
-        return new Result(code, printed.toString(StandardCharsets.UTF_8), Trees.read(out));
     }
 }
