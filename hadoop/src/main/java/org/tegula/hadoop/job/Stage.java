@@ -222,6 +222,9 @@ final class Stage {
                 }
                 succeeded(this);
             } catch (Throwable e) {
+                if (attempt != null) {
+                    work.discard(attempt); // it may have failed after its work was done
+                }
                 failed(this, e);
             }
         }
