@@ -14,6 +14,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.StringTokenizer;
+import java.util.TreeMap;
+import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.examples.ExampleDriver;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -22,6 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.tegula.hadoop.engine.Engine;
 
 /** Hadoop's own examples, unmodified, leave the same files behind as under Hadoop's local runner, to the byte. */
 class ExamplesTest {
@@ -80,7 +84,6 @@ class ExamplesTest {
                                     -outValue org.apache.hadoop.io.Text @texts @out
             wordcount             | -D mapreduce.job.reduces=3 @texts @out
             wordmean              | @texts @out
-            wordmedian            | @texts @out
             wordstandarddeviation | @texts @out
             teragen               | -D mapreduce.job.maps=1 20000 @out
             terasort              | -D mapreduce.job.reduces=3 @0-teragen @out
@@ -129,6 +132,29 @@ class ExamplesTest {
                 .filter(name -> !name.startsWith("."))
                 .toList();
         assertEquals(List.of("_SUCCESS", "part-m-00000", "part-m-00001", "part-m-00002"), names);
+    }
+
+    /** It reads none of its options, so it is given the engine as the launcher does it, and is told what is right. */
+    @Test
+    void countsWordsByLengthForTheirMedian() throws Exception {
+        Configuration.addDefaultResource("tegula-site.xml");
+        int before = Engine.shared(new Configuration()).newJobId().getId();
+        Map<Integer, Integer> lengths = new TreeMap<>();
+        for (String text : Trees.read(folder.resolve("texts")).values()) {
+            String decoded = new String(text.getBytes(StandardCharsets.ISO_8859_1), StandardCharsets.UTF_8);
+            StringTokenizer words = new StringTokenizer(decoded);
+            while (words.hasMoreTokens()) {
+                lengths.merge(words.nextToken().length(), 1, Integer::sum);
+            }
+        }
+        StringBuilder right = new StringBuilder();
+        lengths.forEach((length, count) ->
+                right.append(length).append('\t').append(count).append('\n'));
+        Path out = folder.resolve("median");
+        Result ours = run("wordmedian", List.of(folder.resolve("texts").toString(), out.toString()), out);
+        assertEquals(0, ours.code, ours.text);
+        assertEquals(right.toString(), ours.files.get("part-r-00000"));
+        assertEquals(before + 2, Engine.shared(new Configuration()).newJobId().getId());
     }
 
     @Test
