@@ -24,6 +24,7 @@ final class CounterLog extends AppenderSkeleton implements AutoCloseable {
             "FILE: Number of write operations",
             "Failed Shuffles",
             "GC time elapsed (ms)",
+            "Input split bytes", // with the name of a folder that grep draws anew
             "Killed map tasks",
             "Launched map tasks",
             "Launched reduce tasks",
