@@ -293,7 +293,7 @@ need-java:
 need-pocl:
 	@ls /etc/OpenCL/vendors/*.icd >/dev/null 2>&1 || { \
 		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
-			&& apt-get install -y --no-install-recommends pocl-opencl-icd ocl-icd-libopencl1; \
+			&& apt-get -qq -o Acquire::Retries=0 update && apt-get install -y --no-install-recommends pocl-opencl-icd ocl-icd-libopencl1; \
 		} || echo "make: no OpenCL driver is installed, so its tests skip:" \
 		"apt-get install pocl-opencl-icd ocl-icd-libopencl1" >&2
 
