@@ -154,7 +154,7 @@ proptest! {
 fn most_shows_of_an_even_text_are_samples() {
     for workers in [1, 2] {
         let numbers = numbers(60_000, 400, false);
-        let slow = Duration::from_micros(200);
+        let slow = Duration::from_millis(1);
         let asked = (5, Order::Value, Every::Part(0.02));
         let (shows, work) = run(&numbers, workers, asked, 100, slow);
         let sampled = shows.iter().filter(|seen| seen.is_sampled).count();
@@ -167,8 +167,11 @@ fn most_shows_of_an_even_text_are_samples() {
 fn what_comes_up_late_is_not_missed() {
     let numbers = numbers(60_000, 400, true);
     let asked = (3, Order::Value, Every::Part(0.02));
-    let (shows, work) = run(&numbers, 2, asked, 100, Duration::from_micros(100));
+    let (shows, work) = run(&numbers, 2, asked, 100, Duration::from_millis(1));
     assert!(shows.iter().all(|seen| is_of_a_moment(seen, &work, 3, Order::Value)));
     let late = |seen: &Seen| seen.pairs.iter().any(|(key, _)| key.ends_with(b"1000"));
-    assert!(!late(&shows[0]) && late(&shows[shows.len() - 1]));
+    let half = numbers.len() as u64 * RECORD_BYTES / 2;
+    // The first show may come late, where the machine is busy elsewhere.
+    assert!(shows[0].bytes > half || !late(&shows[0]));
+    assert!(late(&shows[shows.len() - 1]));
 }
