@@ -131,14 +131,12 @@ impl Device for Emulated {
     }
 
     fn compile(&self, kernel: &Kernel) -> Result<Box<dyn Program>, DeviceError> {
-        let device = || self.caps.name.clone();
         if Faults::of(&self.model).strikes(FaultAt::Compile) {
-            let (file, log) = (kernel.file.to_string(), "a fault was asked for".to_owned());
-            return Err(DeviceError::Compile { device: device(), file, log });
+            return Err(kernel.refused(&self.caps, "a fault was asked for"));
         }
         let kernel = kernel.emulated.ok_or_else(|| {
             let cause = format!("{} has no twin in Rust, which is what it runs", kernel.file);
-            DeviceError::Unfit { device: device(), cause }
+            DeviceError::Unfit { device: self.caps.name.clone(), cause }
         })?;
         Ok(Box::new(EmulatedProgram { model: Arc::clone(&self.model), kernel }))
     }

@@ -1,6 +1,7 @@
 //! Kernels: what a device does with a unit. Takes the text and the shape of the partial from the job;
 //! back-ends compile the text, the emulated device calls the Rust function that stands beside it.
 
+use super::{Caps, DeviceError};
 use std::borrow::Cow;
 
 /// Numbers that come with each launch.
@@ -45,6 +46,12 @@ impl Kernel {
         }
         text.push_str(&format!("#line 1 \"{}\"\n{}", self.file, self.source));
         text
+    }
+
+    /// That it was refused for a device, in the compiler's words.
+    pub(super) fn refused(&self, caps: &Caps, log: &str) -> DeviceError {
+        let (device, file) = (caps.name.clone(), self.file.to_string());
+        DeviceError::Compile { device, file, log: log.trim().to_owned() }
     }
 }
 

@@ -54,6 +54,12 @@ impl Room {
         Ok(Room { slots, slot_bytes: slot(slots) as usize, partial, broadcast_words })
     }
 
+    /// Panics unless a unit of so many bytes has room in a slot, and its pieces lie inside of it.
+    pub(super) fn check(&self, bytes: usize, pieces: &[Piece]) {
+        let inside = |piece: &Piece| piece.start + piece.bytes <= bytes;
+        assert!(bytes <= self.slot_bytes && pieces.iter().all(inside), "pieces in their slot");
+    }
+
     /// What it comes to, in bytes.
     pub fn bytes(&self) -> u64 {
         let words = self.partial.words() + self.broadcast_words;

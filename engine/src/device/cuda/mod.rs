@@ -108,10 +108,7 @@ impl Device for Cuda {
     }
 
     fn compile(&self, kernel: &Kernel) -> Result<Box<dyn Program>, DeviceError> {
-        let refused = |log: String| {
-            let (device, file) = (self.caps.name.clone(), kernel.file.to_string());
-            DeviceError::Compile { device, file, log: log.trim().to_owned() }
-        };
+        let refused = |log: String| kernel.refused(&self.caps, &log);
         let ptx = compiled(kernel, &self.architecture).map_err(refused)?;
         let module = self.context.load_module(ptx);
         let module = module.map_err(failed(&self.caps.name, "load a kernel"))?;

@@ -105,10 +105,7 @@ impl Device for OpenCl {
     }
 
     fn compile(&self, kernel: &Kernel) -> Result<Box<dyn Program>, DeviceError> {
-        let refused = |log: String| {
-            let (device, file) = (self.caps.name.clone(), kernel.file.to_string());
-            DeviceError::Compile { device, file, log: log.trim().to_owned() }
-        };
+        let refused = |log: String| kernel.refused(&self.caps, &log);
         let text = kernel.text();
         let built = Built::create_and_build_from_source(&self.context, &text, "-cl-std=CL1.2");
         let built = built.map_err(refused)?;

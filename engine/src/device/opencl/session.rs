@@ -256,8 +256,7 @@ impl Session for ClSession {
     }
 
     fn submit(&mut self, slot: Slot, bytes: usize, pieces: &[Piece]) -> Result<(), DeviceError> {
-        let inside = |piece: &Piece| piece.start + piece.bytes <= bytes;
-        assert!(bytes <= self.room.slot_bytes && pieces.iter().all(inside), "pieces in their slot");
+        self.room.check(bytes, pieces);
         self.launch(slot.0, bytes, pieces).map_err(failed(&self.name, "take a unit"))
     }
 
