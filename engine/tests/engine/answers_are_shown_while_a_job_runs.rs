@@ -5,20 +5,20 @@ use crate::jobs::{Words, mapping};
 use crate::packing::PACKINGS;
 use crate::reference::{self, Counts};
 use crate::support::{
-    LITTLE, assert_works, cases, count_line, engine, engines, error_saying, file_in, folder_of,
-    limited, pipe_written_by, text_of, within,
+    LITTLE, cases, count_line, engine, engines, error_saying, file_in, folder_of, limited,
+    pipe_written_by, sample_text, text_of, within,
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 use tegula::{
-    Cancel, Collect, Count, Cut, Emit, Engine, Error, Estimates, Every, Group, Incremental, Input,
-    Job, Options, Order, Pipeline, Reduce, Result, SaveEvery, Show, Shown, Split, State, Stats,
-    Values, WordClass,
+    Cancel, Collect, Count, Cut, Emit, Engine, Every, Group, Incremental, Input, Job, Options,
+    Order, Pipeline, Reduce, Result, SaveEvery, Show, Shown, Split, State, Stats, Values,
+    WordClass,
 };
 
 const JOB: Words = Words(WordClass::Whitespace);
@@ -99,17 +99,6 @@ fn count_prefix<'t>(texts: &[&'t [u8]], bytes: u64) -> Counts {
     });
     let parts: Vec<&'t [u8]> = parts.collect();
     reference::count(parts, WordClass::Whitespace)
-}
-
-fn sample_text(words: usize) -> Vec<u8> {
-    let mut state = 3_u64;
-    let mut text = String::new();
-    for _ in 0..words {
-        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-        let number = (state >> 40) % ((state >> 20) % 997 + 1);
-        text.push_str(&format!("{number:x}{}", if number.is_multiple_of(9) { '\n' } else { ' ' }));
-    }
-    text.into_bytes()
 }
 
 fn text() -> impl Strategy<Value = Vec<u8>> {
@@ -506,156 +495,6 @@ fn a_show_can_run_jobs_over_its_answers_on_the_same_engine() {
             assert!(shows > 1);
         }
     });
-}
-
-#[test]
-fn what_a_show_does_wrong_fails_its_job_by_name() {
-    let text = sample_text(20_000);
-    let options = Options { split_bytes: Some(500), ..Options::default() };
-    for engine in engines() {
-        for fails_at in [1, 3, u64::MAX] {
-            let run = |see: &mut (dyn FnMut(u64) -> Result<()> + Send)| {
-                let show = Show::new(Every::Part(0.01), |shown| {
-                    let fails = shown.number == fails_at || shown.is_last;
-                    if fails { see(shown.number) } else { Ok(()) }
-                });
-                engine.run_showing(&JOB, Input::bytes(text.clone()), &options, show)
-            };
-            let result = run(&mut |_| panic!("no more shows"));
-            let error = error_saying(engine, result, &["panicked at a show", "no more shows"]);
-            assert!(matches!(error, Error::Panicked { .. }), "{error:?}");
-            let refuse = || Error::Option { option: "mine", cause: "refused".to_owned() };
-            let error = error_saying(engine, run(&mut |_| Err(refuse())), &["mine: refused"]);
-            assert!(matches!(error, Error::Option { .. }), "{error:?}");
-        }
-    }
-}
-
-#[test]
-fn a_show_can_cancel_its_run_and_none_follows() {
-    let text = sample_text(50_000);
-    for engine in engines() {
-        let (cancel, mut shows) = (Cancel::new(), 0);
-        let options =
-            Options { split_bytes: Some(500), cancel: cancel.clone(), ..Options::default() };
-        let show = Show::new(Every::Part(0.01), |_| {
-            shows += 1;
-            cancel.cancel();
-            Ok(())
-        });
-        let result = engine.run_showing(&JOB, Input::bytes(text.clone()), &options, show);
-        let error = error_saying(engine, result, &["cancelled"]);
-        assert!(matches!(error, Error::Cancelled) && shows == 1);
-    }
-}
-
-#[test]
-fn a_job_that_fails_shows_no_more() {
-    let engine = engine(3);
-    let last = AtomicBool::new(false);
-    let show = Show::new(Every::Part(0.01), |shown| {
-        last.fetch_or(shown.is_last, Relaxed);
-        Ok(())
-    });
-    let job = mapping(|split, emit| {
-        emit(split.bytes(), 1);
-        if split.offset() > 40_000 { split.bad(b"", "a bad record") } else { Ok(()) }
-    });
-    let options = Options { split_bytes: Some(100), ..Options::default() };
-    let text = "0123456 ".repeat(10_000);
-    let result = engine.run_showing(&job, Input::bytes(text), &options, show);
-    error_saying(&engine, result, &["a bad record"]);
-    assert!(!last.load(Relaxed));
-}
-
-#[test]
-fn shows_that_cannot_be_are_refused() {
-    let engine = engine(2);
-    let folder = tempfile::tempdir().unwrap();
-    let run = |input: Input, every: Every, in_order: bool| {
-        let show = Show::new(every, |_| Ok(())).in_order(in_order);
-        engine.run_showing(&JOB, input, &Options::default(), show)
-    };
-    let text = || Input::bytes("a b");
-    for (every, says) in [
-        (Every::Part(0.0), "more than 0"),
-        (Every::Part(1.5), "at most 1"),
-        (Every::Part(f64::NAN), "more than 0"),
-        (Every::Bytes(0), "at least 1"),
-        (Every::Time(Duration::ZERO), "no time"),
-    ] {
-        error_saying(&engine, run(text(), every, false), &["show", says]);
-    }
-    for (every, in_order, says) in [
-        (Every::Part(0.1), false, "length of a stream is not known"),
-        (Every::Bytes(10), true, "in the order of the input"),
-    ] {
-        let (input, writer) = pipe_written_by(&folder, |_| ());
-        // Nobody reads it, so let the writer go.
-        let result = run(input, every, in_order);
-        error_saying(&engine, result, &[says]);
-        let _ = std::fs::File::open(folder.path().join("pipe"));
-        writer.join().unwrap();
-    }
-    let packed = folder_of(&[PACKINGS[0].pack(b"a b")]);
-    let input = Input::paths([file_in(&packed, 0)]).unwrap();
-    error_saying(&engine, run(input, Every::Bytes(1), true), &["decompress"]);
-    assert_works(&engine);
-}
-
-#[test]
-fn first_keys_are_stable_since_the_show_that_had_them_first() {
-    // The first half counts b before a, the second a before b; c is third all along.
-    let text =
-        ["b b b c ", "b a b c ", "a a a c ", "a a a c "].map(|part| part.repeat(500)).concat();
-    let options = Options { tile_bytes: Some(4000), split_bytes: Some(500), ..Options::default() };
-    for engine in engines() {
-        let mut since = Vec::new();
-        let show = Show::new(Every::Part(0.25), |shown| {
-            since.push([1, 2, 3, 4].map(|count| shown.stable_since(count)));
-            Ok(())
-        });
-        let show = show.in_order(true).order(Order::Value);
-        engine.run_showing(&JOB, Input::bytes(text.clone()), &options, show).unwrap();
-        let some = |since: [u64; 3]| [Some(since[0]), Some(since[1]), Some(since[2]), None];
-        // b 1500, c 500; b 2500, c 1000, a 500; b 2500, a 2000, c 1500; a 3500, b 2500, c 2000.
-        let expected = [
-            [Some(4000), Some(4000), None, None],
-            some([4000, 4000, 8000]),
-            some([4000, 12_000, 8000]),
-            some([16_000, 12_000, 8000]),
-        ];
-        assert_eq!(since, expected);
-    }
-}
-
-#[test]
-fn what_counts_will_come_to_is_told_with_an_interval() {
-    let text = sample_text(200_000);
-    let all = reference::count([&text[..]], WordClass::Whitespace);
-    let options = Options { split_bytes: Some(4096), ..Options::default() };
-    for engine in engines() {
-        let (mut estimates, mut figures) = (Estimates::new(), Vec::new());
-        let show = Show::new(Every::Part(0.1), |shown| {
-            estimates.begin(shown.bytes, shown.bytes_planned.unwrap());
-            for (key, count) in shown.answers().iter()? {
-                let estimate = estimates.estimate(key, count as f64);
-                if let (Some(within), true) = (estimate.within, shown.number > 3) {
-                    figures.push((estimate.total, within, all[key] as f64));
-                }
-                if shown.is_last {
-                    assert_eq!((estimate.total, estimate.within), (count as f64, Some(0.0)));
-                }
-            }
-            Ok(())
-        });
-        let show = show.top(20).order(Order::Value);
-        engine.run_showing(&JOB, Input::bytes(text.clone()), &options, show).unwrap();
-        let inside =
-            figures.iter().filter(|(total, within, truth)| (total - truth).abs() <= *within);
-        let (inside, of) = (inside.count(), figures.len());
-        assert!(inside * 10 >= of * 7, "{inside} of {of}");
-    }
 }
 
 /// What an earlier run has saved is in the first show already.

@@ -180,3 +180,15 @@ pub(crate) fn with_address_space(test: &str, kib: u64) {
 pub(crate) fn has_little_address_space() -> bool {
     std::env::var_os(LIMITED).is_some()
 }
+
+/// A text of words of which few are frequent.
+pub(crate) fn sample_text(words: usize) -> Vec<u8> {
+    let mut state = 3_u64;
+    let mut text = String::new();
+    for _ in 0..words {
+        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        let number = (state >> 40) % ((state >> 20) % 997 + 1);
+        text.push_str(&format!("{number:x}{}", if number.is_multiple_of(9) { '\n' } else { ' ' }));
+    }
+    text.into_bytes()
+}

@@ -1,0 +1,63 @@
+//! A show says since when its first keys have been the same, and what its counts are likely to come to.
+
+use crate::jobs::Words;
+use crate::reference;
+use crate::support::{engines, sample_text};
+use tegula::{Estimates, Every, Input, Options, Order, Show, WordClass};
+
+const JOB: Words = Words(WordClass::Whitespace);
+
+#[test]
+fn first_keys_are_stable_since_the_show_that_had_them_first() {
+    // The first half counts b before a, the second a before b; c is third all along.
+    let text =
+        ["b b b c ", "b a b c ", "a a a c ", "a a a c "].map(|part| part.repeat(500)).concat();
+    let options = Options { tile_bytes: Some(4000), split_bytes: Some(500), ..Options::default() };
+    for engine in engines() {
+        let mut since = Vec::new();
+        let show = Show::new(Every::Part(0.25), |shown| {
+            since.push([1, 2, 3, 4].map(|count| shown.stable_since(count)));
+            Ok(())
+        });
+        let show = show.in_order(true).order(Order::Value);
+        engine.run_showing(&JOB, Input::bytes(text.clone()), &options, show).unwrap();
+        let some = |since: [u64; 3]| [Some(since[0]), Some(since[1]), Some(since[2]), None];
+        // b 1500, c 500; b 2500, c 1000, a 500; b 2500, a 2000, c 1500; a 3500, b 2500, c 2000.
+        let expected = [
+            [Some(4000), Some(4000), None, None],
+            some([4000, 4000, 8000]),
+            some([4000, 12_000, 8000]),
+            some([16_000, 12_000, 8000]),
+        ];
+        assert_eq!(since, expected);
+    }
+}
+
+#[test]
+fn what_counts_will_come_to_is_told_with_an_interval() {
+    let text = sample_text(200_000);
+    let all = reference::count([&text[..]], WordClass::Whitespace);
+    let options = Options { split_bytes: Some(4096), ..Options::default() };
+    for engine in engines() {
+        let (mut estimates, mut figures) = (Estimates::new(), Vec::new());
+        let show = Show::new(Every::Part(0.1), |shown| {
+            estimates.begin(shown.bytes, shown.bytes_planned.unwrap());
+            for (key, count) in shown.answers().iter()? {
+                let estimate = estimates.estimate(key, count as f64);
+                if let (Some(within), true) = (estimate.within, shown.number > 3) {
+                    figures.push((estimate.total, within, all[key] as f64));
+                }
+                if shown.is_last {
+                    assert_eq!((estimate.total, estimate.within), (count as f64, Some(0.0)));
+                }
+            }
+            Ok(())
+        });
+        let show = show.top(20).order(Order::Value);
+        engine.run_showing(&JOB, Input::bytes(text.clone()), &options, show).unwrap();
+        let inside =
+            figures.iter().filter(|(total, within, truth)| (total - truth).abs() <= *within);
+        let (inside, of) = (inside.count(), figures.len());
+        assert!(inside * 10 >= of * 7, "{inside} of {of}");
+    }
+}
