@@ -5,7 +5,9 @@ use crate::unicode_words::{self, Word};
 use crate::{Words, listed};
 use std::collections::HashSet;
 use tegula::tokenize::Tokens;
-use tegula::{Collect, Cut, Emit, Fixed, Identity, Job, Result, Split, WordClass};
+use tegula::{
+    Collect, Cut, Emit, Fixed, Identity, Job, Relocation, Result, Sees, Split, WordClass,
+};
 
 /// The places of words. All of them, in the order of the input, are collected.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +30,7 @@ pub struct Place {
 /// The file as 4 bytes and the offset as 8, little-endian.
 impl Fixed for Place {
     type Bytes = [u8; 12];
+    const RELOCATES: bool = true;
 
     #[inline(always)]
     fn to_bytes(self) -> [u8; 12] {
@@ -38,6 +41,11 @@ impl Fixed for Place {
     fn from_bytes(bytes: [u8; 12]) -> Place {
         let (file, offset) = <(u32, u64)>::from_bytes(bytes);
         Place { file, offset }
+    }
+
+    #[inline(always)]
+    fn relocate(self, by: Relocation) -> Place {
+        Place { file: by.file(self.file), offset: by.offset(self.offset) }
     }
 }
 
@@ -70,6 +78,10 @@ impl Job for Index {
         });
         let identity = Identity::new("index", 1).with("words", self.words.name());
         Some(identity.with("only", only.unwrap_or_else(|| "all".to_owned())))
+    }
+
+    fn sees(&self) -> Sees {
+        Sees::Relocatable
     }
 
     fn cut(&self) -> Cut {

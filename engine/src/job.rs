@@ -135,6 +135,9 @@ pub enum Sees {
     Records,
     /// The paths of files ([`Split::path`]), but not where in them records lie.
     Paths,
+    /// The numbers of files and the offsets of records, too, but all that it keeps of them are values that
+    /// can be [relocated](crate::Fixed::RELOCATES), in a [`Collect`](crate::Collect) or a [`Group`](crate::Group).
+    Relocatable,
     /// The numbers of files or the offsets of records, too.
     Places,
 }

@@ -2,7 +2,8 @@
 
 use super::Aggregate;
 use super::element::Element;
-use super::list::{List, Values};
+use super::list::List;
+use super::values::Values;
 use crate::memory::ValueStore;
 use std::cmp::Ordering;
 use std::marker::PhantomData;
@@ -52,6 +53,7 @@ impl<T: Element + ?Sized> Aggregate for Collect<T> {
     type Reduced = List<T>;
 
     const KEEPS_VALUES: bool = true;
+    const RELOCATES: bool = T::RELOCATES;
     const REDUCES: bool = false;
 
     #[inline(always)]

@@ -2,6 +2,7 @@
 //! any length, which are borrowed from the split until the list copies them.
 
 use super::fixed::{ByteArray, Fixed};
+use crate::relocation::Relocation;
 use std::ptr::NonNull;
 
 /// What can be collected: a [`Fixed`] value, or `[u8]`. Sealed.
@@ -11,6 +12,12 @@ pub trait Element: sealed::Sealed + 'static {
     /// The same without its lifetime.
     #[doc(hidden)]
     type Held: Copy;
+    /// Bytes of each value in a list and in the byte form, if all take as many.
+    #[doc(hidden)]
+    const BYTES: Option<usize>;
+    /// See [`Fixed::RELOCATES`].
+    #[doc(hidden)]
+    const RELOCATES: bool;
 
     #[doc(hidden)]
     fn hold(value: Self::Value<'_>) -> Self::Held;
@@ -39,6 +46,9 @@ pub trait Element: sealed::Sealed + 'static {
     /// Takes a byte form off the front.
     #[doc(hidden)]
     fn decode<'b>(bytes: &mut &'b [u8]) -> Option<Self::Value<'b>>;
+    /// Relocates a value whose byte form this is, and has [`BYTES`](Element::BYTES).
+    #[doc(hidden)]
+    fn relocate(bytes: &mut [u8], by: Relocation);
 }
 
 mod sealed {
@@ -50,6 +60,8 @@ impl<T: Fixed> sealed::Sealed for T {}
 impl<T: Fixed> Element for T {
     type Value<'s> = T;
     type Held = T;
+    const BYTES: Option<usize> = Some(size_of::<T::Bytes>());
+    const RELOCATES: bool = T::RELOCATES;
 
     #[inline(always)]
     fn hold(value: T) -> T {
@@ -95,6 +107,13 @@ impl<T: Fixed> Element for T {
         *bytes = rest;
         Some(T::from_bytes(form))
     }
+
+    #[inline(always)]
+    fn relocate(bytes: &mut [u8], by: Relocation) {
+        let mut form = T::Bytes::ZERO;
+        form.as_mut().copy_from_slice(bytes);
+        bytes.copy_from_slice(T::from_bytes(form).relocate(by).to_bytes().as_ref());
+    }
 }
 
 /// Bytes of a split, or of the emitter's copies.
@@ -111,6 +130,8 @@ impl sealed::Sealed for [u8] {}
 impl Element for [u8] {
     type Value<'s> = &'s [u8];
     type Held = HeldBytes;
+    const BYTES: Option<usize> = None;
+    const RELOCATES: bool = false;
 
     #[inline]
     fn hold(value: &[u8]) -> HeldBytes {
@@ -168,4 +189,6 @@ impl Element for [u8] {
         *bytes = rest;
         Some(value)
     }
+
+    fn relocate(_: &mut [u8], _: Relocation) {}
 }

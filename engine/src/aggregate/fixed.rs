@@ -1,5 +1,7 @@
 //! Values of a fixed byte form: what a list keeps of them, and what is written down.
 
+use crate::relocation::Relocation;
+
 /// A value whose byte form has one length: the same bytes on every machine. Implemented for the
 /// integers and floats (little-endian), for arrays of bytes and for some pairs; implement it for a
 /// small type of your own to collect it.
@@ -7,10 +9,21 @@ pub trait Fixed: Copy + Send + Sync + 'static {
     /// The byte form: an array of bytes.
     type Bytes: ByteArray;
 
+    /// Whether a value says where its record lies, and [`relocate`](Fixed::relocate) tells where that is after
+    /// the record has moved. Then a job that [sees](crate::Job::sees) [`Sees::Relocatable`](crate::Sees::Relocatable)
+    /// maps what lies elsewhere in its input as little again as what does not. Default: not.
+    const RELOCATES: bool = false;
+
     /// The value's byte form.
     fn to_bytes(self) -> Self::Bytes;
     /// Reads a byte form back.
     fn from_bytes(bytes: Self::Bytes) -> Self;
+
+    /// What the map would have emitted had the record been where it lies now. Default: the same.
+    fn relocate(self, by: Relocation) -> Self {
+        let _ = by;
+        self
+    }
 }
 
 /// An array of bytes, of any length. Sealed: any bytes are one.

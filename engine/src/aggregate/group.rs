@@ -3,7 +3,8 @@
 use super::Aggregate;
 use super::element::Element;
 use super::fixed::{ByteArray, Fixed};
-use super::list::{List, Values};
+use super::list::List;
+use super::values::Values;
 use crate::memory::ValueStore;
 use std::cmp::Ordering;
 use std::marker::PhantomData;
@@ -39,6 +40,7 @@ impl<R: Reduce> Aggregate for Group<R> {
     type Reduced = R::Output;
 
     const KEEPS_VALUES: bool = true;
+    const RELOCATES: bool = R::Value::RELOCATES;
     const REDUCES: bool = true;
 
     #[inline(always)]

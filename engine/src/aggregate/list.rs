@@ -1,8 +1,8 @@
 //! Lists of the values of one key. A list is plain data, so that tables and partials hold it like any
 //! accumulator; its values lie in blocks of a [`ValueStore`], which lives as long as the list is used.
 //!
-//! A block is a run of records: 4 bytes of a split's number and the value's bytes; or [`LINK`] and the
-//! address of the next block. Behind every record there is room for a link. So adding a value writes
+//! A block is a run of records: 4 bytes of a split's number (little-endian, so that a record in memory is
+//! what is written down of it) and the value's bytes; or [`LINK`] and the address of the next block. Behind every record there is room for a link. So adding a value writes
 //! one record and reads nothing, and putting two lists together writes one link. Blocks double, from
 //! 32 bytes to 4 KiB.
 //!
@@ -11,7 +11,7 @@
 
 use super::element::Element;
 use crate::memory::ValueStore;
-use std::iter::FusedIterator;
+use crate::relocation::Relocation;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
@@ -68,13 +68,13 @@ impl<T: Element + ?Sized> List<T> {
     #[inline(always)]
     pub(super) fn push(&mut self, held: T::Held, store: &mut ValueStore) {
         let bytes = NUMBER_BYTES + T::len(&held);
-        if (self.room as usize) < bytes && !self.add_block(bytes, store) {
+        if (self.room as usize) < bytes && !self.grow(bytes, store) {
             return;
         }
         // SAFETY: `room` bytes from `tail` on are the list's alone. The value's borrowed bytes live:
         // it was emitted in the split that is being mapped.
         unsafe {
-            self.tail.cast::<u32>().write_unaligned(store.split());
+            self.tail.cast::<u32>().write_unaligned(store.split().to_le());
             T::write(held, self.tail.add(NUMBER_BYTES));
             self.tail = self.tail.add(bytes);
         }
@@ -82,12 +82,15 @@ impl<T: Element + ?Sized> List<T> {
         self.count(1);
     }
 
-    /// Makes room for a record of `bytes`.
+    /// Makes room for a record of `bytes`, and for more.
     #[inline(never)]
-    fn add_block(&mut self, bytes: usize, store: &mut ValueStore) -> bool {
+    fn grow(&mut self, bytes: usize, store: &mut ValueStore) -> bool {
         let least = bytes + LINK_BYTES;
         let doubled = (bytes * self.len()).next_power_of_two();
-        let wanted = doubled.clamp(BLOCK_BYTES_LEAST, BLOCK_BYTES_MOST).max(least);
+        self.add_block(least, doubled.clamp(BLOCK_BYTES_LEAST, BLOCK_BYTES_MOST).max(least), store)
+    }
+
+    fn add_block(&mut self, least: usize, wanted: usize, store: &mut ValueStore) -> bool {
         let Some((block, size)) = store.take(least, wanted) else { return false };
         self.link(block);
         self.tail = block;
@@ -136,90 +139,126 @@ impl<T: Element + ?Sized> List<T> {
     }
 
     /// The records as they stand.
-    fn records(&self) -> Records<'_, T> {
+    pub(super) fn records(&self) -> Records<'_, T> {
         Records { at: self.head, left: self.len, list: PhantomData }
-    }
-
-    /// The values in the order of the input. Linear where they stand in that order (so with one
-    /// worker); else places of runs of one split, of which there are fewer than values, are sorted.
-    pub(super) fn values(&self) -> Values<'_, T> {
-        let order = if self.records().is_sorted_by_key(|(split, _)| split) {
-            InOrder::AsTheyStand(self.records())
-        } else {
-            let mut runs = self.runs();
-            runs.sort_by_key(|run| run.split);
-            InOrder::BySplit(BySplit { current: None, rest: runs.into_iter(), left: self.len() })
-        };
-        Values { order }
-    }
-
-    /// Runs of records of one split, as they stand.
-    fn runs(&self) -> Vec<SplitRun<'_, T>> {
-        let mut runs: Vec<SplitRun<'_, T>> = Vec::new();
-        let mut records = self.records();
-        loop {
-            let from = records.at;
-            let Some((split, _)) = records.next() else { return runs };
-            match runs.last_mut() {
-                Some(last) if last.split == split => last.records.left += 1,
-                _ => {
-                    let records = Records { at: from, left: 1, list: PhantomData };
-                    runs.push(SplitRun { split, records });
-                }
-            }
-        }
     }
 
     /// Bytes of the byte form, which are at most those of the records and its own head.
     pub(super) fn form_bytes(&self) -> usize {
         const HEAD_BYTES: usize = 8;
-        let values = self.records().map(|(_, value)| NUMBER_BYTES + T::len(&T::hold(value)));
-        HEAD_BYTES + values.sum::<usize>()
+        let records = match T::BYTES {
+            Some(bytes) => self.len() * (NUMBER_BYTES + bytes),
+            None => self.records().map(|(_, value)| NUMBER_BYTES + T::len(&T::hold(value))).sum(),
+        };
+        HEAD_BYTES + records
     }
 
     /// Appends the byte form: the number of values as 8 bytes, then in the order of the input each
     /// one's split as 4 bytes and its own byte form.
     pub(super) fn encode(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&u64::from(self.len).to_le_bytes());
-        let mut put = |(split, value): (u32, T::Value<'_>)| {
+        let put = |(split, value): (u32, T::Value<'_>)| {
             out.extend_from_slice(&split.to_le_bytes());
             T::encode(value, out);
         };
-        match self.values().order {
-            InOrder::AsTheyStand(records) => records.for_each(&mut put),
-            InOrder::BySplit(records) => records.for_each(&mut put),
-        }
+        self.in_order().for_each(put);
     }
 
-    /// Reads a byte form back into a store.
+    /// Reads a byte form back into a store, which knows how far its records have moved since.
     pub(super) fn decode(bytes: &mut &[u8], store: &mut ValueStore) -> Option<List<T>> {
         let (len, mut rest) = bytes.split_first_chunk::<8>()?;
+        let len = u64::from_le_bytes(*len);
         let mut list = List::EMPTY;
-        for _ in 0..u64::from_le_bytes(*len) {
-            let (split, after) = rest.split_first_chunk::<4>()?;
+        if let Some(bytes) = T::BYTES {
+            let record_bytes = NUMBER_BYTES + bytes;
+            let bytes = usize::try_from(len).ok()?.checked_mul(record_bytes)?;
+            let (records, after) = rest.split_at_checked(bytes)?;
+            list.extend(records, record_bytes, store);
             rest = after;
-            store.set_split(u32::from_le_bytes(*split));
-            list.push(T::hold(T::decode(&mut rest)?), store);
+        } else {
+            for _ in 0..len {
+                let (split, after) = rest.split_first_chunk::<4>()?;
+                rest = after;
+                store.set_split(store.relocation().split(u32::from_le_bytes(*split)));
+                list.push(T::hold(T::decode(&mut rest)?), store);
+            }
         }
         *bytes = rest;
         Some(list)
     }
+
+    /// Adds records of `record_bytes` each from their byte form, a block at a time. Where memory is refused
+    /// the rest is dropped, and the store keeps the refusal.
+    fn extend(&mut self, mut records: &[u8], record_bytes: usize, store: &mut ValueStore) {
+        let by = store.relocation();
+        while !records.is_empty() {
+            let block_bytes = records.len().min(BLOCK_BYTES_MOST).next_multiple_of(record_bytes);
+            let least = block_bytes.min(records.len()) + LINK_BYTES;
+            if (self.room as usize) < record_bytes && !self.add_block(least, least, store) {
+                return;
+            }
+            let fitting = self.room as usize / record_bytes * record_bytes;
+            let (now, rest) = records.split_at(fitting.min(records.len()));
+            records = rest;
+            // SAFETY: `room` bytes from `tail` on are the list's alone, and these are no more; they were
+            // written before they are borrowed.
+            let added = unsafe {
+                self.tail.copy_from_nonoverlapping(NonNull::from(now).cast(), now.len());
+                NonNull::slice_from_raw_parts(self.tail, now.len()).as_mut()
+            };
+            if by != Relocation::default() {
+                added.chunks_exact_mut(record_bytes).for_each(|record| relocate::<T>(record, by));
+            }
+            // SAFETY: as above.
+            self.tail = unsafe { self.tail.add(now.len()) };
+            self.room -= now.len() as u32;
+            self.count((now.len() / record_bytes) as u32);
+        }
+    }
+}
+
+/// Lets a record say where it lies now.
+#[inline(always)]
+fn relocate<T: Element + ?Sized>(record: &mut [u8], by: Relocation) {
+    if let Some((split, value)) = record.split_first_chunk_mut::<NUMBER_BYTES>() {
+        *split = by.split(u32::from_le_bytes(*split)).to_le_bytes();
+        if T::RELOCATES {
+            T::relocate(value, by);
+        }
+    }
 }
 
 /// Records in the order in which they stand.
-struct Records<'a, T: Element + ?Sized> {
+pub(super) struct Records<'a, T: Element + ?Sized> {
     at: NonNull<u8>,
     left: u32,
     list: PhantomData<&'a List<T>>,
 }
 
-impl<'a, T: Element + ?Sized> Iterator for Records<'a, T> {
-    type Item = (u32, T::Value<'a>);
+impl<T: Element + ?Sized> Clone for Records<'_, T> {
+    fn clone(&self) -> Self {
+        Records { ..*self }
+    }
+}
 
-    #[inline]
-    fn next(&mut self) -> Option<(u32, T::Value<'a>)> {
-        self.left = self.left.checked_sub(1)?;
-        // SAFETY: `left` was not 0, so a record or a link to one stands here; the store that holds
+impl<T: Element + ?Sized> Records<'_, T> {
+    /// Those of them that stand before the last `left`.
+    pub(super) fn without_last(&self, left: u32) -> Self {
+        Records { left: self.left - left, ..*self }
+    }
+
+    /// How many are left.
+    pub(super) fn left(&self) -> u32 {
+        self.left
+    }
+
+    /// The split of the next record.
+    #[inline(always)]
+    pub(super) fn split(&mut self) -> Option<u32> {
+        if self.left == 0 {
+            return None;
+        }
+        // SAFETY: `left` is not 0, so a record or a link to one stands here; the store that holds
         // them outlives whoever borrows the list.
         unsafe {
             let mut split = self.at.cast::<u32>().read_unaligned();
@@ -227,6 +266,20 @@ impl<'a, T: Element + ?Sized> Iterator for Records<'a, T> {
                 self.at = self.at.add(NUMBER_BYTES).cast::<NonNull<u8>>().read_unaligned();
                 split = self.at.cast::<u32>().read_unaligned();
             }
+            Some(u32::from_le(split))
+        }
+    }
+}
+
+impl<'a, T: Element + ?Sized> Iterator for Records<'a, T> {
+    type Item = (u32, T::Value<'a>);
+
+    #[inline]
+    fn next(&mut self) -> Option<(u32, T::Value<'a>)> {
+        let split = self.split()?;
+        self.left -= 1;
+        // SAFETY: a record stands here, as its split did, and the store outlives the borrow.
+        unsafe {
             let (value, bytes) = T::read(self.at.add(NUMBER_BYTES));
             self.at = self.at.add(NUMBER_BYTES + bytes);
             Some((split, value))
@@ -235,76 +288,5 @@ impl<'a, T: Element + ?Sized> Iterator for Records<'a, T> {
 
     fn size_hint(&self) -> (usize, Option<usize>) {
         (self.left as usize, Some(self.left as usize))
-    }
-}
-
-/// Neighbouring records of one split.
-struct SplitRun<'a, T: Element + ?Sized> {
-    split: u32,
-    records: Records<'a, T>,
-}
-
-/// Records, run by run.
-struct BySplit<'a, T: Element + ?Sized> {
-    current: Option<Records<'a, T>>,
-    rest: std::vec::IntoIter<SplitRun<'a, T>>,
-    left: usize,
-}
-
-impl<'a, T: Element + ?Sized> Iterator for BySplit<'a, T> {
-    type Item = (u32, T::Value<'a>);
-
-    #[inline]
-    fn next(&mut self) -> Option<(u32, T::Value<'a>)> {
-        loop {
-            if let Some(record) = self.current.as_mut().and_then(Iterator::next) {
-                self.left -= 1;
-                return Some(record);
-            }
-            self.current = Some(self.rest.next()?.records);
-        }
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.left, Some(self.left))
-    }
-}
-
-/// The values of a key, in the order of the input.
-pub struct Values<'a, T: Element + ?Sized> {
-    order: InOrder<'a, T>,
-}
-
-enum InOrder<'a, T: Element + ?Sized> {
-    AsTheyStand(Records<'a, T>),
-    BySplit(BySplit<'a, T>),
-}
-
-impl<'a, T: Element + ?Sized> Iterator for Values<'a, T> {
-    type Item = T::Value<'a>;
-
-    #[inline]
-    fn next(&mut self) -> Option<T::Value<'a>> {
-        match &mut self.order {
-            InOrder::AsTheyStand(records) => records.next(),
-            InOrder::BySplit(records) => records.next(),
-        }
-        .map(|(_, value)| value)
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        match &self.order {
-            InOrder::AsTheyStand(records) => records.size_hint(),
-            InOrder::BySplit(records) => records.size_hint(),
-        }
-    }
-}
-
-impl<T: Element + ?Sized> ExactSizeIterator for Values<'_, T> {}
-impl<T: Element + ?Sized> FusedIterator for Values<'_, T> {}
-
-impl<T: Element + ?Sized> std::fmt::Debug for Values<'_, T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} values", self.len())
     }
 }

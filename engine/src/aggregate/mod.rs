@@ -10,12 +10,14 @@ mod group;
 mod list;
 #[cfg(test)]
 mod tests;
+mod values;
 
 pub use collect::Collect;
 pub use element::Element;
 pub use fixed::{ByteArray, Fixed};
 pub use group::{Group, Reduce};
-pub use list::{List, Values};
+pub use list::List;
+pub use values::Values;
 
 use crate::combine::{Combine, Inverse, Share};
 use crate::memory::ValueStore;
@@ -43,6 +45,9 @@ pub trait Aggregate: Sized + 'static {
     /// Whether accumulators are lists of values, which lie in a store.
     #[doc(hidden)]
     const KEEPS_VALUES: bool;
+    /// Whether what it keeps can be [relocated](Fixed::RELOCATES).
+    #[doc(hidden)]
+    const RELOCATES: bool = false;
     /// Whether `reduce` makes another type of accumulators.
     #[doc(hidden)]
     const REDUCES: bool;

@@ -3,6 +3,7 @@
 
 use super::{Aggregate, Collect, Fixed, Group, List, Reduce, Values};
 use crate::memory::{BlockPool, Budget, ChunkPool, ValueStore};
+use crate::relocation::{Relocation, Standing};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -96,6 +97,70 @@ fn bytes_of_any_length_are_copied_and_survive_being_written_down() {
 }
 
 #[test]
+fn what_is_read_back_is_relocated() {
+    let by = |from: u64, to: u64| {
+        let standing = |at| Standing { split: at, file: at, offset: 1000 * at };
+        standing(from).relocation(&standing(to))
+    };
+    let splits = |at: u32| -> Splits<Place> {
+        let split = |(split, size): (u32, usize)| {
+            let place = |i| Place(at, 1000 * u64::from(at) + i);
+            (at + split, (0..size as u64).map(place).collect())
+        };
+        (0..).zip(sizes()).map(split).collect()
+    };
+    let pool = pool();
+    let mut written = Vec::new();
+    let [mut early, late] = [3, 40].map(|at| {
+        let mut stores = [ValueStore::new(&pool)];
+        let [list] = lists::<Collect<Place>>(&splits(at), &mut stores)[..] else { panic!() };
+        written.clear();
+        Collect::<Place>::encode(&list, &mut written);
+        // The first of the two parts comes behind the other.
+        let [mut store] = stores;
+        store.set_relocation(if at == 3 { by(3, 70) } else { by(40, 2) });
+        let mut rest = &written[..];
+        let read = Collect::<Place>::decode(&mut rest, &mut store).unwrap();
+        assert!(
+            rest.is_empty() && Collect::<Place>::decode(&mut &written[1..], &mut store).is_none()
+        );
+        // Values that come later lie behind those that were read.
+        store.set_split(if at == 3 { 90 } else { 20 });
+        let mut read = read;
+        Collect::<Place>::absorb(&mut read, Place(at, 0), &mut store);
+        (read, store.seal())
+    });
+    Collect::<Place>::merge(&mut early.0, &late.0);
+    let of = |at, last| {
+        let places: Vec<Place> = splits(at).into_iter().flat_map(|split| split.1).collect();
+        [places, vec![Place(last, 0)]].concat()
+    };
+    assert!(early.0.values().eq([of(2, 40), of(70, 3)].concat()));
+}
+
+/// A place that knows where it went.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Place(u32, u64);
+
+impl Fixed for Place {
+    type Bytes = [u8; 12];
+    const RELOCATES: bool = true;
+
+    fn to_bytes(self) -> [u8; 12] {
+        (self.0, self.1).to_bytes()
+    }
+
+    fn from_bytes(bytes: [u8; 12]) -> Place {
+        let (file, offset) = <(u32, u64)>::from_bytes(bytes);
+        Place(file, offset)
+    }
+
+    fn relocate(self, by: Relocation) -> Place {
+        Place(by.file(self.0), by.offset(self.1))
+    }
+}
+
+#[test]
 fn a_refusal_of_memory_is_kept_until_it_is_asked_for() {
     let pool = ChunkPool::new(BlockPool::new(Budget::new(Some(64 << 10))));
     let mut store = ValueStore::new(&pool);
@@ -104,6 +169,10 @@ fn a_refusal_of_memory_is_kept_until_it_is_asked_for() {
     assert!(store.check().is_err());
     assert!(store.check().is_ok());
     assert!(list.values().all(|value| value == [7; 1000]));
+    let mut form = 100_u64.to_le_bytes().to_vec();
+    form.resize(8 + 100 * 1004, 0);
+    Collect::<[u8; 1000]>::decode(&mut &form[..], &mut store).unwrap();
+    assert!(store.check().is_err());
 }
 
 /// The value in the middle.

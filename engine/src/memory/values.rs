@@ -4,6 +4,7 @@
 
 use super::chunk::{CHUNK_BYTES, Chunk, ChunkPool};
 use crate::error::MemoryError;
+use crate::relocation::Relocation;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ pub struct ValueStore {
     next: NonNull<u8>,
     room: usize,
     split: u32,
+    relocation: Relocation,
     refusal: Option<MemoryError>,
 }
 
@@ -36,6 +38,7 @@ impl ValueStore {
             next: NonNull::dangling(),
             room: 0,
             split: 0,
+            relocation: Relocation::default(),
             refusal: None,
         }
     }
@@ -48,6 +51,16 @@ impl ValueStore {
 
     pub(crate) fn set_split(&mut self, split: u32) {
         self.split = split;
+    }
+
+    /// How far the records of values lie, that are read back now, from where they lay when they were
+    /// written down.
+    pub(crate) fn relocation(&self) -> Relocation {
+        self.relocation
+    }
+
+    pub(crate) fn set_relocation(&mut self, relocation: Relocation) {
+        self.relocation = relocation;
     }
 
     /// A block of about `wanted` bytes, no fewer than `least`, and its size. Nobody else writes to it.

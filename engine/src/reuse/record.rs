@@ -130,13 +130,13 @@ impl Remembered {
         }
         for tile in &self.tiles {
             let files = tile.place.files();
-            let (offset, pack) = match &tile.place {
-                Place::Stretch { bytes, .. } => (bytes.start, 0),
-                Place::Pack { .. } => (0, PACK),
+            let pack = match &tile.place {
+                Place::Stretch { .. } => 0,
+                Place::Pack { .. } => PACK,
             };
             out.extend_from_slice(&(files.start as u32).to_le_bytes());
             out.extend_from_slice(&(files.len() as u32 | pack).to_le_bytes());
-            out.extend_from_slice(&offset.to_le_bytes());
+            out.extend_from_slice(&tile.place.offset().to_le_bytes());
             out.extend_from_slice(&tile.place.bytes().to_le_bytes());
             out.extend_from_slice(&tile.number.to_le_bytes());
             out.extend_from_slice(&tile.print.to_bytes());

@@ -21,6 +21,14 @@ impl Place {
         }
     }
 
+    /// Where it begins in its first file, in bytes.
+    pub(crate) fn offset(&self) -> u64 {
+        match self {
+            Place::Stretch { bytes, .. } => bytes.start,
+            Place::Pack { .. } => 0,
+        }
+    }
+
     /// The files that it is of.
     pub(crate) fn files(&self) -> Range<usize> {
         match self {

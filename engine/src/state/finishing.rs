@@ -188,7 +188,11 @@ impl<C: Aggregate> Saving<C> {
                 if choice.pairs >= FOLD_LEAST {
                     let number = next_fold(&manifest) + folds.len() as u64;
                     let fold = Fold { number, tiles: tiles.clone() };
-                    folds.push((fold, choice.pairs / FOLDED_PART, choice.takings(&manifest)));
+                    folds.push((
+                        fold,
+                        choice.pairs / FOLDED_PART,
+                        choice.takings(&manifest, |_| None),
+                    ));
                 }
             }
         }

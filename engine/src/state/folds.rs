@@ -11,6 +11,7 @@
 use super::form::{Reading, put_number};
 use super::manifest::{Manifest, Piece, Snapshot};
 use super::tiles::TILES;
+use crate::relocation::{Relocation, Standing};
 use std::collections::{HashMap, HashSet};
 
 /// What some tiles came to.
@@ -49,6 +50,32 @@ pub(crate) struct Taking {
     pub(crate) snapshot: Snapshot,
     /// Whether what they hold is taken out of what the others do.
     pub(crate) is_taken_out: bool,
+    /// How far the tile of each piece lies from where it stood.
+    pub(crate) relocations: Vec<Relocation>,
+}
+
+impl Taking {
+    /// All of a snapshot, as it is.
+    pub(super) fn whole(snapshot: &Snapshot) -> Taking {
+        Taking::of(snapshot.clone(), false, |_| None)
+    }
+
+    /// These pieces, whose tiles stand now where `standing` says.
+    fn of(
+        snapshot: Snapshot,
+        is_taken_out: bool,
+        standing: impl Fn(u64) -> Option<Standing>,
+    ) -> Taking {
+        let relocation = |piece: &Piece| {
+            let now = tile_of(piece).and_then(&standing);
+            piece
+                .stood
+                .zip(now)
+                .map_or_else(Relocation::default, |(then, now)| then.relocation(&now))
+        };
+        let relocations = snapshot.pieces.iter().map(relocation).collect();
+        Taking { snapshot, is_taken_out, relocations }
+    }
 }
 
 /// What of a manifest stands for some tiles.
@@ -119,8 +146,12 @@ impl Choice {
         is_known.then_some(Choice { folds, tiles, taken_out, pairs: sum })
     }
 
-    /// The pieces, snapshot by snapshot.
-    pub(super) fn takings(&self, manifest: &Manifest) -> Vec<Taking> {
+    /// The pieces, snapshot by snapshot, of tiles that stand now where `standing` says.
+    pub(super) fn takings(
+        &self,
+        manifest: &Manifest,
+        standing: impl Fn(u64) -> Option<Standing>,
+    ) -> Vec<Taking> {
         let is_taken = |piece: &Piece, is_taken_out: bool| match (piece.fold, tile_of(piece)) {
             (Some(fold), _) => !is_taken_out && self.folds.contains(&fold),
             (None, Some(tile)) if is_taken_out => self.taken_out.contains(&tile),
@@ -135,7 +166,7 @@ impl Choice {
                 let pieces: Vec<Piece> = pieces.cloned().collect();
                 if !pieces.is_empty() {
                     let snapshot = Snapshot { pieces, ..*snapshot };
-                    takings.push(Taking { snapshot, is_taken_out });
+                    takings.push(Taking::of(snapshot, is_taken_out, &standing));
                 }
             }
         }
@@ -280,7 +311,7 @@ mod tests {
         assert_eq!(of(&most, false), choice(&[1], &[1, 2, 3, 8, 9], &[], 62));
         // So little that taking out costs more.
         assert_eq!(of(&[5], true), choice(&[], &[5], &[], 10));
-        let takings = of(&most, true).takings(&manifest);
+        let takings = of(&most, true).takings(&manifest, |_| None);
         let pieces: Vec<usize> =
             takings.iter().map(|taking| taking.snapshot.pieces.len()).collect();
         assert_eq!(pieces, [2, 1]);

@@ -9,12 +9,13 @@ use super::identity::Identity;
 use super::snapshot::HEAD_BYTES;
 use crate::bad::Found;
 use crate::error::{Result, StorageError};
+use crate::relocation::Standing;
 use crate::reuse::Print;
 use crate::storage::Storage;
 use std::ops::Range;
 
 /// Its first bytes; the last one is the version.
-const MAGIC: [u8; 4] = *b"TgM\x03";
+const MAGIC: [u8; 4] = *b"TgM\x04";
 /// The name of the manifest, and of the next one while it is written.
 pub(super) const NAME: &str = "manifest";
 pub(super) const NEXT: &str = "manifest.next";
@@ -66,6 +67,8 @@ pub(crate) struct Piece {
     pub(crate) print: Option<Print>,
     /// The fold that it is a part of. Then it covers nothing by itself.
     pub(crate) fold: Option<u64>,
+    /// Where its tile stood when the pairs were made, if they are lists of values, which may say so.
+    pub(crate) stood: Option<Standing>,
 }
 
 /// What maps did, for the figures of the run that goes on.
@@ -102,7 +105,7 @@ impl Snapshot {
 
 impl Piece {
     fn encode(&self, out: &mut Vec<u8>) {
-        let Piece { blocks, pairs, coverage, figures, bad, print, fold } = self;
+        let Piece { blocks, pairs, coverage, figures, bad, print, fold, stood } = self;
         [blocks.start, blocks.end - blocks.start, *pairs]
             .into_iter()
             .for_each(|number| put_number(number, out));
@@ -114,6 +117,10 @@ impl Piece {
         print.iter().for_each(|print| out.extend_from_slice(&print.to_bytes()));
         // 0 is none.
         put_number(fold.map_or(0, |number| number + 1), out);
+        out.push(u8::from(stood.is_some()));
+        if let Some(Standing { split, file, offset }) = *stood {
+            [split, file, offset].into_iter().for_each(|number| put_number(number, out));
+        }
     }
 
     fn decode(from: &mut Reading<'_>) -> Option<Piece> {
@@ -134,6 +141,14 @@ impl Piece {
                 _ => Some(Print::from_bytes(from.fixed()?)),
             },
             fold: from.number()?.checked_sub(1),
+            stood: match from.fixed()? {
+                [0] => None,
+                _ => Some(Standing {
+                    split: from.number()?,
+                    file: from.number()?,
+                    offset: from.number()?,
+                }),
+            },
         })
     }
 }

@@ -2,7 +2,7 @@
 //! input, which may be on another machine.
 
 use super::folds::{Choice, Taking, tile_of};
-use super::manifest::{Manifest, Piece, Snapshot};
+use super::manifest::{Manifest, Piece};
 use super::report::StateReport;
 use super::saving::digest_of;
 use super::snapshot::SnapshotReader;
@@ -48,11 +48,7 @@ impl SavedPartials {
         let mut takings = Vec::new();
         let (files, there) = match manifest.tiles {
             None => {
-                let whole = |snapshot: &Snapshot| Taking {
-                    snapshot: snapshot.clone(),
-                    is_taken_out: false,
-                };
-                takings.extend(manifest.snapshots.iter().map(whole));
+                takings.extend(manifest.snapshots.iter().map(Taking::whole));
                 (fingerprint::files(&*storage)?, None)
             }
             Some(number) => {
@@ -61,7 +57,12 @@ impl SavedPartials {
                 let there: HashSet<u64> =
                     remembered.tiles().iter().map(|tile| tile.number).collect();
                 let has_inverse = J::Combine::INVERSE.is_some();
-                takings = Choice::of(&manifest, &there, has_inverse).takings(&manifest);
+                let tiles = remembered.tiles().iter().map(|tile| (tile.number, &tile.place));
+                // Lists of values need to know the order of splits alone.
+                let split_bytes = tiles::split_bytes_of(&manifest).unwrap_or(u64::MAX);
+                let standings = tiles::standings(tiles, split_bytes);
+                let choice = Choice::of(&manifest, &there, has_inverse);
+                takings = choice.takings(&manifest, |number| standings.get(&number).copied());
                 let mut files = FileList::default();
                 for file in 0..remembered.files() {
                     let (path, bytes) = (remembered.path(file), remembered.bytes(file));
@@ -87,7 +88,6 @@ impl SavedPartials {
         chunks: &Arc<ChunkPool>,
         block_bytes: usize,
     ) -> Result<SnapshotReader> {
-        let Taking { snapshot, .. } = taking;
-        SnapshotReader::open(&*self.storage, snapshot, self.identity, chunks, block_bytes)
+        SnapshotReader::open(&*self.storage, taking, self.identity, chunks, block_bytes)
     }
 }

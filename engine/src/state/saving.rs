@@ -4,11 +4,11 @@ use super::coverage::Coverage;
 use super::fingerprint::Fingerprint;
 use super::folder::Folder;
 use super::folds::{Choice, Taking, tile_of};
-use super::manifest::{Figures, Manifest, Piece, Snapshot};
+use super::manifest::{Figures, Manifest, Piece};
 use super::pace::Pace;
 use super::saver::{Saver, SaverThread};
 use super::snapshot::{Keeps, SnapshotReader, SnapshotWriter};
-use super::tiles::{Means, TileTable};
+use super::tiles::{Means, TILES, TileTable};
 use super::{Identity, Incremental, State, tiles};
 use crate::aggregate::Aggregate;
 use crate::bad::Found;
@@ -87,11 +87,10 @@ impl FoundState {
         if let Some(tiles) = tiles {
             coverage = tiles.in_plan(&coverage);
             let there = tiles.in_order().into_iter().collect();
-            takings = Choice::of(manifest, &there, has_inverse).takings(manifest);
+            let choice = Choice::of(manifest, &there, has_inverse);
+            takings = choice.takings(manifest, |number| tiles.standing(number));
         } else {
-            let whole =
-                |snapshot: &Snapshot| Taking { snapshot: snapshot.clone(), is_taken_out: false };
-            takings.extend(manifest.snapshots.iter().map(whole));
+            takings.extend(manifest.snapshots.iter().map(Taking::whole));
         }
         let (mut figures, mut bad) = (Figures::default(), Found::default());
         let counts = |piece: &&Piece| match tiles {
@@ -210,7 +209,7 @@ impl<C: Aggregate> Saving<C> {
 
     pub(crate) fn read(&self, taking: &Taking, chunks: &Arc<ChunkPool>) -> Result<SnapshotReader> {
         let (storage, identity) = (self.saver.storage(), self.saver.identity_digest());
-        SnapshotReader::open(storage, &taking.snapshot, identity, chunks, self.block_bytes)
+        SnapshotReader::open(storage, taking, identity, chunks, self.block_bytes)
     }
 
     /// Bytes that this run saved.
@@ -256,8 +255,11 @@ impl<C: Aggregate> Saving<C> {
             return Ok(());
         }
         let mut coverage = std::mem::take(&mut covering.coverage);
+        let mut stood = None;
         if let Some(tiles) = &self.tiles {
             coverage = tiles.by_tiles(&coverage);
+            let tile = coverage.files(TILES).next().filter(|_| C::KEEPS_VALUES);
+            stood = tile.and_then(|number| tiles.standing(number));
         }
         let figures = Figures {
             emitted: emitted - covering.emitted_before,
@@ -265,7 +267,7 @@ impl<C: Aggregate> Saving<C> {
         };
         covering.emitted_before = emitted;
         let mut writer = lock(&self.workers[worker]);
-        writer.end_piece(Piece { coverage, figures, bad, print, ..Piece::default() })?;
+        writer.end_piece(Piece { coverage, figures, bad, print, stood, ..Piece::default() })?;
         let now = Instant::now();
         covering.saving += now - began;
         if self.tiles.is_none() || covering.is_due || is_last || writer.is_full() {
@@ -310,7 +312,7 @@ fn identity_of<J: Job>(
     let Some(identity) = job.identity() else { return Err(StateError::NoIdentity.into()) };
     Ok(identity
         .with("tile bytes", plan.tile_bytes)
-        .with("split bytes", plan.split_bytes)
+        .with(tiles::SPLIT_BYTES, plan.split_bytes)
         .with("bad records", if options.skip_bad { "skipped" } else { "refused" })
         .with("compressed files", if options.plain { "as they are" } else { "decompressed" })
         .with(

@@ -1,6 +1,7 @@
 //! Snapshots: files of blocks in the byte form of a partial. A worker writes its own, as it hands pairs
 //! over; a run that goes on reads them, each by one worker, side by side.
 
+use super::folds::Taking;
 use super::manifest::{Piece, Snapshot, snapshot_name};
 use super::saver::Saver;
 use crate::aggregate::Aggregate;
@@ -11,6 +12,7 @@ use crate::partial::{
     Accumulators, BlockReader, HEADER_BYTES, MIXED, OpenBlock, PairRef, Partial, Sealer, Taker,
     Witness,
 };
+use crate::relocation::Relocation;
 use crate::storage::{Storage, StoredFile};
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -269,6 +271,8 @@ impl<C> Drop for SnapshotWriter<C> {
 pub(crate) struct SnapshotReader {
     file: Box<dyn StoredFile>,
     snapshot: Snapshot,
+    /// Of each of its pieces.
+    relocations: Vec<Relocation>,
     reader: BlockReader,
     /// The piece that is read, where in it, and its pairs so far.
     piece: usize,
@@ -281,15 +285,17 @@ pub(crate) struct SnapshotReader {
 impl SnapshotReader {
     pub(super) fn open(
         storage: &dyn Storage,
-        snapshot: &Snapshot,
+        taking: &Taking,
         identity: u128,
         chunks: &Arc<ChunkPool>,
         block_bytes: usize,
     ) -> Result<SnapshotReader> {
+        let Taking { snapshot, relocations, .. } = taking;
         let file = storage.open(&snapshot_name(snapshot.number))?;
         let mut reader = SnapshotReader {
             file,
             snapshot: snapshot.clone(),
+            relocations: relocations.clone(),
             reader: BlockReader::new(chunks.blocks(), block_bytes)?,
             piece: 0,
             at: HEAD_BYTES as u64,
@@ -340,6 +346,7 @@ impl SnapshotReader {
             Err(damage) => return Err(self.damaged(damage).into()),
         };
         debug_assert!(bytes >= HEADER_BYTES as u64);
+        store.set_relocation(self.relocations[self.piece]);
         let mut pairs = 0;
         loop {
             match self.reader.next::<Accumulators<C>>(store) {

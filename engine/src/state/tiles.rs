@@ -12,6 +12,7 @@ use crate::job::{Job, Sees};
 use crate::memory::BlockPool;
 use crate::plan::{Part, Plan};
 use crate::reduce::for_each;
+use crate::relocation::Standing;
 use crate::reuse::{
     Hashing, KeptTile, Passing, Place, Print, Remembered, Reuse, Sources, Stamps, Tile, Trust,
     print_of,
@@ -37,6 +38,9 @@ pub struct Incremental {
 /// from the tile's first.
 pub(super) const TILES: usize = 0;
 
+/// By which an identity names the size of splits.
+pub(super) const SPLIT_BYTES: &str = "split bytes";
+
 /// Where each tile lies in the plan of this run.
 pub(crate) struct TileTable {
     hashing: Hashing,
@@ -52,11 +56,13 @@ pub(crate) struct TileTable {
 struct PartTiles {
     /// The number of its first file among those of all parts.
     first_file: usize,
-    tiles: Vec<Standing>,
+    /// Splits of the parts before it.
+    splits_before: u64,
+    tiles: Vec<Placed>,
 }
 
 /// A tile where it is.
-struct Standing {
+struct Placed {
     first_split: u64,
     number: u64,
     place: Place,
@@ -112,8 +118,7 @@ impl TileTable {
         let old = manifest.pieces().filter_map(tile_of);
         let folded = manifest.folds.iter().flat_map(|fold| fold.tiles.iter().copied());
         let next = old.chain(folded).map(|number| number + 1).max().unwrap_or_default();
-        let split_bytes = plan.split_bytes;
-        let numbered = number(job, &sources, split_bytes, (&remembered, next), &tiling.tiles);
+        let numbered = number(job, &sources, (&remembered, next), &tiling.tiles);
 
         let mut tiles_of: Vec<Vec<(u64, Place, Range<u64>)>> =
             plan.parts.iter().map(|_| Vec::new()).collect();
@@ -147,23 +152,24 @@ impl TileTable {
         forget(manifest, &kept, J::Combine::INVERSE.is_some());
 
         let mut table = TileTable { hashing, parts: Vec::new(), places: HashMap::new(), stamps };
+        let mut splits_before = 0;
         let parts = plan.parts.iter_mut().zip(tiles_of).zip(first_files);
         for (at, ((part, tiles), first_file)) in parts.enumerate() {
-            let mut standing = Vec::new();
+            let (mut placed, mut splits) = (Vec::new(), 0);
             if let Part::Ranged(ranged) = part {
                 let lines = tiles.iter().map(|(_, _, line)| line.clone());
                 ranged.layout = ranged.layout.with_tiles(lines);
                 let ends = ranged.layout.tile_ends();
-                let mut first_split = 0;
                 // Empty files have no tile in the layout.
                 let filled = tiles.into_iter().filter(|(_, _, line)| !line.is_empty());
                 for (end, (number, place, _)) in ends.zip(filled) {
-                    table.places.insert(number, (at, first_split));
-                    standing.push(Standing { first_split, number, place });
-                    first_split = end;
+                    table.places.insert(number, (at, splits));
+                    placed.push(Placed { first_split: splits, number, place });
+                    splits = end;
                 }
             }
-            table.parts.push(PartTiles { first_file, tiles: standing });
+            table.parts.push(PartTiles { first_file, splits_before, tiles: placed });
+            splits_before += splits;
         }
         Ok(table)
     }
@@ -179,6 +185,14 @@ impl TileTable {
         self.places.contains_key(&number)
     }
 
+    /// Where a tile stands.
+    pub(super) fn standing(&self, number: u64) -> Option<Standing> {
+        let &(part, first) = self.places.get(&number)?;
+        let PartTiles { splits_before, tiles, .. } = &self.parts[part];
+        let at = tiles.binary_search_by_key(&first, |tile| tile.first_split).ok()?;
+        Some(Standing::of(splits_before + first, &tiles[at].place))
+    }
+
     /// By what prints are taken of tiles that are mapped.
     pub(crate) fn passing(&self) -> Passing {
         Passing::new(self.hashing)
@@ -186,7 +200,7 @@ impl TileTable {
 
     /// Where a tile of a part lies, whose files are numbered within the part.
     pub(crate) fn place(&self, part: usize, tile: usize) -> Place {
-        let PartTiles { first_file, tiles } = &self.parts[part];
+        let PartTiles { first_file, tiles, .. } = &self.parts[part];
         match tiles[tile].place.clone() {
             Place::Stretch { file, bytes } => Place::Stretch { file: file - first_file, bytes },
             Place::Pack { files, bytes } => {
@@ -209,8 +223,8 @@ impl TileTable {
         let known: HashSet<u64> = pieces.filter_map(tile_of).collect();
         let tiles = self.parts.iter().flat_map(|part| &part.tiles);
         let is_missing =
-            |tile: &&Standing| unknown.contains(&tile.number) && !known.contains(&tile.number);
-        let missing: Vec<&Standing> = tiles.filter(is_missing).collect();
+            |tile: &&Placed| unknown.contains(&tile.number) && !known.contains(&tile.number);
+        let missing: Vec<&Placed> = tiles.filter(is_missing).collect();
         let found: Vec<Mutex<Option<Print>>> = missing.iter().map(|_| Mutex::new(None)).collect();
         let sources = Sources::of(plan);
         for_each(pool, failure, "saving the result", missing.len(), |_, at| {
@@ -251,7 +265,7 @@ impl TileTable {
                 in_plan.of(part, ALL_FILES).into_iter().flat_map(Ranges::iter)
             {
                 let after = tiles.partition_point(|tile| tile.first_split <= start);
-                let Standing { first_split: first, number, .. } = tiles[after - 1];
+                let Placed { first_split: first, number, .. } = tiles[after - 1];
                 coverage.add(TILES, number, start - first..end - first);
             }
         }
@@ -264,33 +278,22 @@ impl TileTable {
 fn number<J: Job>(
     job: &J,
     sources: &Sources<'_>,
-    split_bytes: u64,
     (remembered, next): (&Remembered, u64),
     tiles: &[Tile],
 ) -> Vec<(u64, bool)> {
-    let splits = |place: &Place| place.bytes().div_ceil(split_bytes);
-    let mut behind = 0;
-    let old_firsts: Vec<u64> = remembered
-        .tiles()
-        .iter()
-        .map(|tile| {
-            behind += splits(&tile.place);
-            behind - splits(&tile.place)
-        })
-        .collect();
     let old = remembered.tiles().iter().map(|tile| tile.number + 1);
     let mut next = old.max().unwrap_or_default().max(next);
-    let (mut taken, mut behind) = (HashSet::new(), 0);
-    let sees = job.sees();
+    let mut taken = HashSet::new();
+    let sees = match job.sees() {
+        Sees::Relocatable if !J::Combine::RELOCATES => Sees::Places,
+        sees => sees,
+    };
     tiles
         .iter()
         .map(|tile| {
-            let here = behind;
-            behind += splits(&tile.place);
             let same = tile.same_as.filter(|&old| {
                 let KeptTile { place, .. } = &remembered.tiles()[old];
-                let is_in_order = !J::Combine::KEEPS_VALUES || here == old_firsts[old];
-                is_in_order && looks_alike(sees, sources, remembered, &tile.place, place)
+                looks_alike(sees, sources, remembered, &tile.place, place)
             });
             match same.filter(|&old| taken.insert(old)) {
                 Some(old) => (remembered.tiles()[old].number, true),
@@ -316,10 +319,24 @@ fn looks_alike(
         files.all(|(now, then)| sources.is_called(now, remembered.path(then)))
     };
     match sees {
-        Sees::Records => true,
+        Sees::Records | Sees::Relocatable => true,
         Sees::Paths => same_paths(),
         Sees::Places => now == then && same_paths(),
     }
+}
+
+/// Where tiles stand that are all of an input, in order, and cut into splits of so many bytes.
+pub(super) fn standings<'p>(
+    tiles: impl Iterator<Item = (u64, &'p Place)>,
+    split_bytes: u64,
+) -> HashMap<u64, Standing> {
+    let mut split = 0;
+    let standing = |(number, place): (u64, &Place)| {
+        let standing = Standing::of(split, place);
+        split += place.bytes().div_ceil(split_bytes);
+        (number, standing)
+    };
+    tiles.map(standing).collect()
 }
 
 /// How tiles are hashed, as an identity says it.
@@ -331,6 +348,13 @@ pub(super) fn said(hashing: Hashing) -> String {
 pub(super) fn hashing_of(manifest: &Manifest) -> Option<Hashing> {
     let [.., (_, found)] = &*manifest.identity.fields().collect::<Vec<_>>() else { return None };
     [Hashing::Xxh3, Hashing::Blake3].into_iter().find(|&hashing| said(hashing) == *found)
+}
+
+/// The size of the splits of a manifest's run.
+pub(super) fn split_bytes_of(manifest: &Manifest) -> Option<u64> {
+    let fields: Vec<_> = manifest.identity.fields().collect();
+    let (_, found) = fields.iter().rfind(|(name, _)| *name == SPLIT_BYTES)?;
+    found.parse().ok().filter(|&bytes| bytes > 0)
 }
 
 pub(super) fn read(storage: &dyn Storage, number: u64, hashing: Hashing) -> Result<Remembered> {

@@ -15,20 +15,49 @@ use std::time::Duration;
 use tegula::reuse::Hashing;
 use tegula::storage::{Call, Disk, Fault, Faulty, Storage};
 use tegula::{
-    Collect, Count, Cut, Emit, Engine, Identity, Incremental, Input, Job, Mean, Options, Result,
-    SaveEvery, Sees, Split, State, Sum, WordClass,
+    Collect, Count, Cut, Emit, Engine, Fixed, Identity, Incremental, Input, Job, Mean, Options,
+    Relocation, Result, SaveEvery, Sees, Split, State, Sum, Values, WordClass,
 };
 use tempfile::TempDir;
 
 const JOB: Words = Words(WordClass::Whitespace);
 const TILE_BYTES: u64 = 2000;
 
+/// Where a word stands.
+#[derive(Clone, Copy)]
+struct Place {
+    file: u32,
+    offset: u64,
+}
+
+impl Fixed for Place {
+    type Bytes = [u8; 12];
+    const RELOCATES: bool = true;
+
+    fn to_bytes(self) -> [u8; 12] {
+        (self.file, self.offset).to_bytes()
+    }
+
+    fn from_bytes(bytes: [u8; 12]) -> Place {
+        let (file, offset) = <(u32, u64)>::from_bytes(bytes);
+        Place { file, offset }
+    }
+
+    fn relocate(self, by: Relocation) -> Place {
+        Place { file: by.file(self.file), offset: by.offset(self.offset) }
+    }
+}
+
 /// Places of words, in the order of the input.
 struct Places;
 
 impl Job for Places {
     type Key = [u8];
-    type Combine = Collect<u64>;
+    type Combine = Collect<Place>;
+
+    fn sees(&self) -> Sees {
+        Sees::Relocatable
+    }
 
     fn cut(&self) -> Cut {
         Cut::around(WordClass::Whitespace)
@@ -40,8 +69,55 @@ impl Job for Places {
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
         for word in split.fields() {
-            emit.emit(word, u64::from(split.file()) << 40 | split.offset_of(word));
+            emit.emit(word, Place { file: split.file(), offset: split.offset_of(word) });
         }
+        Ok(())
+    }
+}
+
+/// Offsets of words, which stay what they were when a word moves; so the job says nothing of what it sees, or
+/// falsely that its values can be relocated.
+struct Offsets(Option<Sees>);
+
+impl Job for Offsets {
+    type Key = [u8];
+    type Combine = Collect<u64>;
+
+    fn sees(&self) -> Sees {
+        self.0.unwrap_or(Sees::Places)
+    }
+
+    fn cut(&self) -> Cut {
+        Cut::around(WordClass::Whitespace)
+    }
+
+    fn identity(&self) -> Option<Identity> {
+        Some(Identity::new("offsets", 1))
+    }
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        split.fields().for_each(|word| emit.emit(word, split.offset_of(word)));
+        Ok(())
+    }
+}
+
+/// The lines in which a word stands first, in the order of the input.
+struct Lines;
+
+impl Job for Lines {
+    type Key = [u8];
+    type Combine = Collect<[u8]>;
+
+    fn sees(&self) -> Sees {
+        Sees::Records
+    }
+
+    fn identity(&self) -> Option<Identity> {
+        Some(Identity::new("lines by word", 1))
+    }
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        split.lines().for_each(|line| emit.emit(&line[..line.len().min(3)], line));
         Ok(())
     }
 }
@@ -122,9 +198,23 @@ fn options(state: State, incremental: Incremental) -> Options {
     Options { state: Some(state), tile_bytes, split_bytes, ..Options::default() }
 }
 
-fn places_line(key: &[u8], values: tegula::Values<'_, u64>, text: &mut Vec<u8>) {
+fn places_line(key: &[u8], places: Values<'_, Place>, text: &mut Vec<u8>) {
     text.extend_from_slice(key);
-    values.for_each(|value| text.extend_from_slice(format!(" {value}").as_bytes()));
+    places.for_each(|Place { file, offset }| {
+        text.extend_from_slice(format!(" {file}:{offset}").as_bytes());
+    });
+    text.push(b'\n');
+}
+
+fn offsets_line(key: &[u8], offsets: Values<'_, u64>, text: &mut Vec<u8>) {
+    text.extend_from_slice(key);
+    offsets.for_each(|offset| text.extend_from_slice(format!(" {offset}").as_bytes()));
+    text.push(b'\n');
+}
+
+fn lines_line(key: &[u8], lines: Values<'_, [u8]>, text: &mut Vec<u8>) {
+    text.extend_from_slice(key);
+    lines.for_each(|line| text.extend_from_slice(&[b" ", line].concat()));
     text.push(b'\n');
 }
 
@@ -164,6 +254,19 @@ impl Bench {
         let output = engine.run_with(&Places, self.input(), &self.state("places")).unwrap();
         let plain = engine.run(&Places, self.input()).unwrap();
         assert!(text_of(&output, places_line) == text_of(&plain, places_line), "places");
+        let placed = output.stats().bytes - output.stats().restored_bytes;
+        assert!(placed <= mapped, "places are relocated: {placed}, {mapped} bytes");
+        let saved = engine.saved(&Places, &self.state("places")).unwrap();
+        assert!(text_of(&saved.output, places_line) == text_of(&plain, places_line), "saved");
+        for sees in [None, Some(Sees::Relocatable)] {
+            let (job, id) = (Offsets(sees), format!("offsets-{}", sees.is_some()));
+            let output = engine.run_with(&job, self.input(), &self.state(&id)).unwrap();
+            let plain = engine.run(&job, self.input()).unwrap();
+            assert!(text_of(&output, offsets_line) == text_of(&plain, offsets_line), "{id}");
+        }
+        let output = engine.run_with(&Lines, self.input(), &self.state("by-word")).unwrap();
+        let plain = engine.run(&Lines, self.input()).unwrap();
+        assert!(text_of(&output, lines_line) == text_of(&plain, lines_line), "by word");
         let output = engine.run_with(&Lengths, self.input(), &self.state("lengths")).unwrap();
         let plain = engine.run(&Lengths, self.input()).unwrap();
         assert!(text_of(&output, mean_line) == text_of(&plain, mean_line), "lengths");
