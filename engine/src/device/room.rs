@@ -35,6 +35,9 @@ impl Room {
         broadcast_words: usize,
     ) -> Result<Room, DeviceError> {
         let budget = budget_bytes.min(caps.memory_bytes);
+        // What is no multiple would never have room in slots, which are.
+        let unit_most = unit_most.next_multiple_of(Piece::ALIGNMENT as u64);
+        let unit_least = unit_least.next_multiple_of(Piece::ALIGNMENT as u64);
         let beside = 8 * (partial.words() + broadcast_words) as u64;
         let slot = |slots: usize| {
             let share = budget.saturating_sub(beside) / slots as u64;
@@ -83,6 +86,9 @@ mod tests {
             assert!(room.bytes() <= budget.min(256 << 10), "{room:?} in {budget}");
             assert!(room.slots == slots && room.slot_bytes as u64 >= least, "{room:?}");
         }
+        // Odd sizes of units have room where these are all that is asked for.
+        let room = Room::within(caps, 256 << 10, (1001, 1001), Shape::Dense(1), 0).unwrap();
+        assert_eq!((room.slots, room.slot_bytes), (4, 1024));
         let room = Room::within(caps, 100 << 10, (least, 1 << 30), Shape::Dense(768), 0);
         let told = room.unwrap_err().to_string();
         assert!(told.contains("137216") && told.contains("102400"), "{told}");
