@@ -122,13 +122,15 @@ fn device_text(device: &DeviceFigures) -> String {
         return format!("{what}: not used{fault}");
     }
     format!(
-        "{what}: {} in {} units, {} at a time in the end; copies {:.3} s, kernels {:.3} s of {:.3} s; \
-         {} given back, {} overflows{fault}",
+        "{what}: {} in {} units, {} at a time in the end, {} per second; copies in {:.3} s, kernels {:.3} s, \
+         copies out {:.3} s of {:.3} s; {} given back, {} overflows{fault}",
         size::show(device.bytes),
         device.units,
         size::show(device.unit_bytes),
+        size::show((device.bytes as f64 / device.span.as_secs_f64().max(1e-9)) as u64),
         device.copy.as_secs_f64(),
         device.kernel.as_secs_f64(),
+        device.copy_out.as_secs_f64(),
         device.span.as_secs_f64(),
         size::show(device.given_back_bytes),
         device.overflows,
@@ -192,6 +194,7 @@ pub(crate) fn json(stats: &Stats) -> Value {
             "snapshots": device.snapshots,
             "copy_s": device.copy.as_secs_f64(),
             "kernel_s": device.kernel.as_secs_f64(),
+            "copy_out_s": device.copy_out.as_secs_f64(),
             "span_s": device.span.as_secs_f64(),
             "fault": device.fault,
         })

@@ -5,6 +5,7 @@
 mod devices_that_fail_change_no_answer;
 mod inputs;
 mod kernels_give_the_bytes_of_the_cores;
+mod timelines_show_devices;
 
 use std::sync::{Arc, LazyLock};
 use tegula::device::{Device, DeviceFigures, Emulated, Model, Present};

@@ -17,6 +17,7 @@
 //! has more to do. Towards the end a unit is at most half of the device's share of what is left, and none is
 //! sent that the others would have done sooner. Whether the device is of use at all is tried once (`trial.rs`).
 
+use super::tracks::Tracks;
 use super::trial::{Standing, Trial, Verdict};
 use super::{DeviceError, DeviceFigures, Done, Outcome, Outlook, Piece, Read, Room, Session, Work};
 use crate::error::{Error, Result};
@@ -78,6 +79,7 @@ pub struct Driver {
     partial: Vec<u64>,
     pieces: Vec<Piece>,
     figures: DeviceFigures,
+    tracks: Option<Tracks>,
 }
 
 /// A unit on the device.
@@ -144,7 +146,13 @@ impl Driver {
             partial: Vec::new(),
             pieces: Vec::new(),
             figures,
+            tracks: None,
         }
+    }
+
+    /// Has what the device does recorded in the timeline of the calling thread, if it has one.
+    pub(crate) fn record(&mut self, number: usize) {
+        self.tracks = Tracks::of(number, self.session.now());
     }
 
     /// Does the next thing: sends a unit, or waits for one, or has the partial merged. It waits for the
@@ -328,6 +336,7 @@ impl Driver {
         let Some(sent) = self.in_flight.pop_front() else { return };
         self.figures.copy += done.copy;
         self.figures.kernel += done.kernel;
+        self.tracks.iter_mut().for_each(|tracks| tracks.unit(&done));
         self.latency = done.copy + done.kernel;
         if done.outcome == Outcome::Overflow || !self.spoilt.is_empty() {
             self.spoilt.push(sent.splits);
@@ -361,7 +370,11 @@ impl Driver {
         if self.counted.is_empty() {
             return Ok(());
         }
+        let from = self.session.now();
         self.session.snapshot(&mut self.partial)?;
+        let took = self.session.now().saturating_sub(from);
+        self.figures.copy_out += took;
+        self.tracks.iter().for_each(|tracks| tracks.copied_out(from, took));
         if self.room.partial.overflowed(&self.partial) {
             // The device said that there was room: it cannot be trusted.
             let cause = "a table that overflowed was given as whole".to_owned();

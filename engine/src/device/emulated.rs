@@ -278,7 +278,7 @@ impl Session for EmulatedSession {
         }
         let overflowed = self.room.partial.overflowed(&self.partial);
         let outcome = if overflowed { Outcome::Overflow } else { Outcome::Ok };
-        self.in_flight.push_back((slot.0, Some(Done { outcome, copy, kernel, at })));
+        self.in_flight.push_back((slot.0, Some(Done { outcome, copy, copied, kernel, at })));
         Ok(())
     }
 

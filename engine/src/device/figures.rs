@@ -25,6 +25,8 @@ pub struct DeviceFigures {
     pub copy: Duration,
     /// See `copy`.
     pub kernel: Duration,
+    /// Time of copies of partials from the device.
+    pub copy_out: Duration,
     /// From the first unit to the last partial.
     pub span: Duration,
     /// Why it was not used, or not to the end.
@@ -45,6 +47,7 @@ impl DeviceFigures {
             snapshots: self.snapshots + later.snapshots,
             copy: self.copy + later.copy,
             kernel: self.kernel + later.kernel,
+            copy_out: self.copy_out + later.copy_out,
             span: self.span + later.span,
             fault: later.fault.clone().or(self.fault.take()),
         };

@@ -32,6 +32,7 @@ mod kernel;
 mod opencl;
 mod present;
 mod room;
+mod tracks;
 mod trial;
 mod work;
 
@@ -163,6 +164,8 @@ pub struct Done {
     pub outcome: Outcome,
     /// How long its copy took.
     pub copy: Duration,
+    /// When that ended.
+    pub copied: Duration,
     /// How long its kernel took.
     pub kernel: Duration,
     /// When it was done.

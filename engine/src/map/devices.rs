@@ -161,6 +161,7 @@ impl<'s, 'r, J: Job, K: Kind> Crew<'s, 'r, J, K> {
         let host_bytes = blocks.budget().limit() / SLOTS_PART;
         let started = device.start(offload, layout.split_bytes(), layout.bytes(), host_bytes);
         let mut driver = started.map_err(|error| error.to_string())?;
+        driver.record(number);
         let slots = driver.room_bytes() as usize;
         let counted = Reserved::new(blocks, slots, "the slots of a device");
         let _counted = counted.map_err(|error| error.to_string())?;

@@ -90,6 +90,11 @@ impl Context {
         Context { timeline, kind }
     }
 
+    /// The timeline that records.
+    pub(super) fn timeline(self) -> Option<Arc<Inner>> {
+        self.timeline
+    }
+
     /// Has the calling thread work for the job until what is returned is dropped.
     pub(crate) fn enter(&self) -> Entered {
         let now = Instant::now();
@@ -175,6 +180,9 @@ fn trace(kind: Kind) -> EnteredSpan {
         Kind::Reduce => span!("reduce"),
         Kind::Merge => span!("merge"),
         Kind::Write => span!("write"),
+        Kind::CopyIn => span!("copy_in"),
+        Kind::Kernel => span!("kernel"),
+        Kind::CopyOut => span!("copy_out"),
         Kind::Idle => span!("idle"),
     }
 }

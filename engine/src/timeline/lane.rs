@@ -1,4 +1,4 @@
-//! A lane: the spans of one thread. The thread alone writes; its lock is contended only while somebody
+//! A lane: the spans of one thread, or of a queue of a device. One thread at a time writes; its lock is contended only while somebody
 //! looks at a timeline that is still recording, for as long as it takes to copy the spans.
 
 use super::spans::{Span, Spans};
@@ -16,6 +16,8 @@ pub(super) struct Lane {
     timeline: Weak<Inner>,
     clock: Clock,
     name: String,
+    /// Whether it is of a device, and of no thread.
+    is_device: bool,
     /// The thread that writes; `None` when it has ended.
     owner: Mutex<Option<ThreadId>>,
     spans: Mutex<Spans>,
@@ -44,9 +46,26 @@ impl Lane {
             timeline: Arc::downgrade(timeline),
             clock: timeline.clock,
             name: owner.name,
+            is_device: false,
             owner: Mutex::new(Some(owner.id)),
             spans: Mutex::new(Spans::new()),
         }
+    }
+
+    /// That of a queue of a device.
+    pub(super) fn of_device(timeline: &Arc<Inner>, name: &str) -> Lane {
+        Lane {
+            timeline: Arc::downgrade(timeline),
+            clock: timeline.clock,
+            name: name.to_owned(),
+            is_device: true,
+            owner: Mutex::new(None),
+            spans: Mutex::new(Spans::new()),
+        }
+    }
+
+    pub(super) fn is_track(&self, name: &str) -> bool {
+        self.is_device && self.name == name
     }
 
     pub(super) fn is_in(&self, timeline: &Arc<Inner>) -> bool {
@@ -68,7 +87,7 @@ impl Lane {
     /// Makes this lane the thread's, if it was left by one of the same name.
     pub(super) fn take_over(&self, owner: &Owner) -> bool {
         let mut left = lock(&self.owner);
-        let taken = left.is_none() && self.name == owner.name;
+        let taken = left.is_none() && !self.is_device && self.name == owner.name;
         if taken {
             *left = Some(owner.id);
         }
@@ -88,6 +107,7 @@ impl Lane {
         let spans = lock(&self.spans);
         LaneRecording {
             name: self.name.clone(),
+            is_device: self.is_device,
             spans: spans.as_slice().to_vec(),
             resolution_ns: spans.resolution_ns(),
         }

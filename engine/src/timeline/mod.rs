@@ -11,11 +11,13 @@ mod lane;
 mod recording;
 mod sampler;
 mod spans;
+mod track;
 
 pub(crate) use context::{Context, begin};
 pub use recording::{LaneRecording, Recording};
 pub use sampler::Sample;
 pub use spans::Span;
+pub(crate) use track::Track;
 
 use crate::engine::Core;
 use crate::progress::Stage;
@@ -49,6 +51,12 @@ pub enum Kind {
     Merge,
     /// Formatting and writing the answer.
     Write,
+    /// On a device: copying a unit of input to it.
+    CopyIn,
+    /// On a device: a kernel.
+    Kernel,
+    /// On a device: copying a partial from it.
+    CopyOut,
     /// Waiting. Never recorded: it is what no span covers.
     Idle,
 }
@@ -57,8 +65,8 @@ pub enum Kind {
 pub(crate) const KINDS: usize = Kind::RECORDED.len();
 
 impl Kind {
-    /// All kinds but idling, in the order of the path of the data.
-    pub const RECORDED: [Kind; 10] = [
+    /// All kinds but idling: those of threads in the order of the path of the data, then those of devices.
+    pub const RECORDED: [Kind; 13] = [
         Kind::Plan,
         Kind::Read,
         Kind::Decode,
@@ -69,6 +77,9 @@ impl Kind {
         Kind::Reduce,
         Kind::Merge,
         Kind::Write,
+        Kind::CopyIn,
+        Kind::Kernel,
+        Kind::CopyOut,
     ];
 
     /// The kind's name in files.
@@ -84,6 +95,9 @@ impl Kind {
             Kind::Reduce => "reduce",
             Kind::Merge => "merge",
             Kind::Write => "write",
+            Kind::CopyIn => "copy_in",
+            Kind::Kernel => "kernel",
+            Kind::CopyOut => "copy_out",
             Kind::Idle => "idle",
         }
     }

@@ -15,7 +15,7 @@ pub struct Recording {
     pub wall_ns: u64,
     /// Whole stages, each under the kind that names it (`write`: the output stage).
     pub stages: Vec<Span>,
-    /// What threads did: the workers first, by number, then others by name.
+    /// What threads and devices did: the workers first, by number, then others by name.
     pub lanes: Vec<LaneRecording>,
     /// What the process read, wrote and held, in order of time.
     pub samples: Vec<Sample>,
@@ -23,12 +23,15 @@ pub struct Recording {
     pub memory_limit_bytes: Option<u64>,
 }
 
-/// What one thread did.
+/// What one thread did, or one queue of a device.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LaneRecording {
-    /// `worker-N`, `reader-N`, `caller`, or the thread's own name.
+    /// `worker-N`, `reader-N`, `device-N` (the thread that serves a device), `caller`, or the thread's own
+    /// name; of a device's queues `device-N copies` and `device-N kernels`.
     pub name: String,
+    /// Whether it is a queue of a device, and no thread.
+    pub is_device: bool,
     /// In order, without overlap.
     pub spans: Vec<Span>,
     /// Spans that lay in one such stretch of nanoseconds were put together by kind; 0 if there was room
@@ -89,6 +92,7 @@ impl LaneRecording {
 
     fn place(&self) -> (bool, String, u64) {
         let (name, number) = self.name.rsplit_once('-').unwrap_or((&self.name, ""));
+        let number = number.split_once(' ').map_or(number, |(number, _)| number);
         (name != "worker", name.to_owned(), number.parse().unwrap_or(0))
     }
 }

@@ -169,12 +169,13 @@ impl CudaSession {
         let after_copy = between(&flight.copy.1, &flight.kernel)?;
         let after_last = between(&self.last.0, &flight.kernel)?;
         let at = self.last.1 + between(&self.last.0, &flight.end)?;
+        let copied = at.saturating_sub(between(&flight.copy.1, &flight.end)?);
         self.last = (flight.end, at);
         let word = self.slots[flight.slot].first_word.as_slice()?;
         let overflowed = self.room.partial.overflowed(word);
         let outcome = if overflowed { Outcome::Overflow } else { Outcome::Ok };
         self.free.push(flight.slot);
-        Ok(Some(Done { outcome, copy, kernel: after_copy.min(after_last), at }))
+        Ok(Some(Done { outcome, copy, copied, kernel: after_copy.min(after_last), at }))
     }
 }
 

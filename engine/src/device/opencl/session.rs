@@ -45,8 +45,8 @@ pub(super) struct ClSession {
     broadcast: Buffer<u64>,
     in_flight: VecDeque<Flight>,
     began: Instant,
-    /// What the device's clock showed when the session began, once a unit has told it.
-    device_began_ns: Option<i128>,
+    /// What the device's clock showed when the session began.
+    device_began_ns: i128,
     /// Last: a context must outlive all that was made in it.
     _context: Arc<Context>,
 }
@@ -104,7 +104,7 @@ impl ClSession {
             broadcast,
             in_flight: VecDeque::new(),
             began: Instant::now(),
-            device_began_ns: None,
+            device_began_ns: 0,
             _context: Arc::clone(&context),
         };
         for _ in 0..room.slots {
@@ -112,7 +112,20 @@ impl ClSession {
             session.slots.push(slot);
         }
         session.clear()?;
+        session.set_clock()?;
         Ok(session)
+    }
+
+    /// Finds what the device's clock shows, by a command whose end is waited for.
+    fn set_clock(&mut self) -> Made<()> {
+        let mut word = [0];
+        // SAFETY: the partial has a word at least, and the call returns when it is there.
+        let read = unsafe {
+            self.kernels.enqueue_read_buffer(&self.partial, CL_BLOCKING, 0, &mut word, &[])?
+        };
+        let now = self.began.elapsed().as_nanos() as i128;
+        self.device_began_ns = i128::from(read.profiling_command_end()?) - now;
+        Ok(())
     }
 
     fn slot(&self, context: &Context) -> Made<ClSlot> {
@@ -227,15 +240,15 @@ impl ClSession {
         let kernels = flight.kernels.iter().map(time).collect::<Made<Vec<_>>>()?;
         let copy = time(&flight.copy)?;
         let ended = i128::from(end.profiling_command_end()?);
-        let now = self.began.elapsed().as_nanos() as i128;
-        let began = *self.device_began_ns.get_or_insert(ended - now);
-        let at = u64::try_from(ended - began).unwrap_or(0);
+        let began = self.device_began_ns;
+        let since = |then: i128| Duration::from_nanos(u64::try_from(then - began).unwrap_or(0));
+        let copied = since(flight.copy.profiling_command_end()?.into());
         let overflowed = self.room.partial.overflowed(&self.slots[flight.slot].first_word[..]);
         let outcome = if overflowed { Outcome::Overflow } else { Outcome::Ok };
         let (slot, kernel) = (flight.slot, kernels.iter().sum());
         self.in_flight.pop_front();
         self.free.push(slot);
-        Ok(Some(Done { outcome, copy, kernel, at: Duration::from_nanos(at) }))
+        Ok(Some(Done { outcome, copy, copied, kernel, at: since(ended) }))
     }
 }
 

@@ -26,7 +26,7 @@ const WRITTEN: &str = "#e8743b";
 const DARK: &str = "#333";
 const LIMIT: &str = "#c62828";
 
-/// The colour of a kind, from a palette that tells ten apart.
+/// The colour of a kind, from a palette that tells ten apart; devices have darker ones of their own.
 fn colour(kind: Kind) -> &'static str {
     match kind {
         Kind::Plan => "#a0a0a0",
@@ -39,6 +39,9 @@ fn colour(kind: Kind) -> &'static str {
         Kind::Reduce => "#b07aa1",
         Kind::Merge => "#9c755f",
         Kind::Write => "#ff9da7",
+        Kind::CopyIn => "#2b5b84",
+        Kind::Kernel => "#2e6b34",
+        Kind::CopyOut => "#8c3b1f",
         Kind::Idle => "#f1f1f1",
     }
 }
@@ -51,7 +54,9 @@ pub(super) fn write(recording: &Recording, out: &mut dyn Write) -> io::Result<()
     let of = |spans| Shares::of(spans, column_ns, recording.wall_ns);
     let lanes: Vec<Shares> = recording.lanes.iter().map(|lane| of(&lane.spans)).collect();
     let mut all = Shares::none(column_ns, recording.wall_ns);
-    lanes.iter().for_each(|lane| all.add(lane));
+    // A device is busy beside the threads, and takes no processor.
+    let threads_only = lanes.iter().zip(&recording.lanes).filter(|(_, lane)| !lane.is_device);
+    threads_only.for_each(|(lane, _)| all.add(lane));
     let mut page = Page::new(recording.wall_ns);
     page.title(&recording.title, &summary(recording));
     legend(&mut page, recording);
@@ -68,7 +73,7 @@ pub(super) fn write(recording: &Recording, out: &mut dyn Write) -> io::Result<()
 
 /// How long it took, and how much was used.
 fn summary(recording: &Recording) -> String {
-    let threads = recording.lanes.len();
+    let threads = recording.lanes.iter().filter(|lane| !lane.is_device).count();
     let mut text = format!(
         "{} · {threads} thread{}",
         show_time(recording.wall_ns),
