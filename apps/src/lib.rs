@@ -11,6 +11,7 @@ pub mod kmeans;
 pub mod linreg;
 pub mod logstats;
 pub mod matrix;
+pub mod offload;
 mod runs;
 pub mod stations;
 pub mod string_match;

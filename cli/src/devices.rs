@@ -25,34 +25,38 @@ pub(crate) struct DeviceFlags {
 impl DeviceFlags {
     /// The devices that are meant, each once.
     pub(crate) fn open(&self) -> Result<Vec<Arc<Accelerator>>> {
-        if self.names.iter().all(|name| name == "cpu") {
-            return Ok(Vec::new());
-        }
-        let Present { devices, unusable } = Present::look();
-        let mut wanted = vec![false; devices.len()];
-        for name in &self.names {
-            let is_meant = |device: &Accelerator| {
-                let caps = device.caps();
-                match name.as_str() {
-                    "cpu" => false,
-                    "auto" | "gpu" => !caps.is_processor,
-                    name => caps.name.to_lowercase().contains(&name.to_lowercase()),
-                }
-            };
-            let mut found = matches!(name.as_str(), "auto" | "cpu");
-            for (wanted, device) in wanted.iter_mut().zip(&devices) {
-                let is_meant = is_meant(device);
-                (*wanted, found) = (*wanted || is_meant, found || is_meant);
-            }
-            if !found {
-                return Err(not_there(name, &unusable));
-            }
-        }
-        let devices = devices.into_iter().zip(wanted);
-        Ok(devices.filter(|(_, wanted)| *wanted).map(|(device, _)| Arc::new(device)).collect())
+        open(&self.names)
     }
 }
 
+/// The devices that names of the command line mean, each once.
+pub(crate) fn open(names: &[String]) -> Result<Vec<Arc<Accelerator>>> {
+    if names.iter().all(|name| name == "cpu") {
+        return Ok(Vec::new());
+    }
+    let Present { devices, unusable } = Present::look();
+    let mut wanted = vec![false; devices.len()];
+    for name in names {
+        let is_meant = |device: &Accelerator| {
+            let caps = device.caps();
+            match name.as_str() {
+                "cpu" => false,
+                "auto" | "gpu" => !caps.is_processor,
+                name => caps.name.to_lowercase().contains(&name.to_lowercase()),
+            }
+        };
+        let mut found = matches!(name.as_str(), "auto" | "cpu");
+        for (wanted, device) in wanted.iter_mut().zip(&devices) {
+            let is_meant = is_meant(device);
+            (*wanted, found) = (*wanted || is_meant, found || is_meant);
+        }
+        if !found {
+            return Err(not_there(name, &unusable));
+        }
+    }
+    let devices = devices.into_iter().zip(wanted);
+    Ok(devices.filter(|(_, wanted)| *wanted).map(|(device, _)| Arc::new(device)).collect())
+}
 /// The error of a name that no usable device has.
 fn not_there(name: &str, unusable: &[DeviceError]) -> Error {
     let whys: Vec<String> = unusable.iter().map(ToString::to_string).collect();

@@ -21,6 +21,11 @@ pub(crate) fn code(result: Result<()>) -> ExitCode {
     match result {
         Ok(()) | Err(Error::Output(OutputError::Closed { .. })) => ExitCode::SUCCESS,
         Err(Error::Cancelled) => ExitCode::from(INTERRUPTED),
+        Err(Error::Device(error)) => {
+            // What a compiler says are lines, which mean nothing as one.
+            let _ = writeln!(std::io::stderr(), "tegula: {error}");
+            ExitCode::FAILURE
+        }
         Err(error) => {
             say(&error.to_string());
             let usage = matches!(error, Error::Option { .. });

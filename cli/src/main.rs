@@ -16,6 +16,7 @@ mod log;
 mod logstats;
 #[cfg(feature = "linalg")]
 mod matmul;
+mod offload;
 #[cfg(feature = "linalg")]
 mod pca;
 mod progress;
@@ -69,6 +70,8 @@ enum Command {
     Linreg(linreg::Flags),
     /// Group points around means.
     Kmeans(kmeans::Flags),
+    /// Run a kernel of your own on devices.
+    Offload(offload::Flags),
     /// Count, or find, the lines that equal one of some keys.
     Stringmatch(stringmatch::Flags),
     /// Multiply two matrices.
@@ -113,6 +116,7 @@ fn carry_out(command: Command) -> Result<()> {
         Command::Histogram(flags) => histogram::run(&flags),
         Command::Linreg(flags) => linreg::run(&flags),
         Command::Kmeans(flags) => kmeans::run(&flags),
+        Command::Offload(flags) => offload::run(&flags),
         Command::Stringmatch(flags) => stringmatch::run(&flags),
         #[cfg(feature = "linalg")]
         Command::Matmul(flags) => matmul::run(&flags),

@@ -198,6 +198,16 @@ pub enum InputError {
         /// What to do.
         advice: String,
     },
+    /// Input that devices cannot be given, of a job that only devices can do.
+    #[error("{}: {kind} do not reach devices, and only these can do this job; {advice}", .path.display())]
+    CoresOnly {
+        /// The path, or what standard input is called.
+        path: PathBuf,
+        /// What it is.
+        kind: &'static str,
+        /// What to do.
+        advice: &'static str,
+    },
     /// A file of fixed-size records whose length is no multiple of the record's.
     #[error("{}: {length} bytes is no multiple of the record size {record}; the file is cut short or has another record size", .path.display())]
     Ragged {

@@ -1,7 +1,7 @@
 //! A job: what a user writes. A map that emits pairs, and the named type that combines them.
 
 use crate::aggregate::Aggregate;
-use crate::device::{ARGUMENTS, Offload};
+use crate::device::{ARGUMENTS, Alone, Offload};
 use crate::error::Result;
 use crate::input::Cut;
 use crate::key::Key;
@@ -97,6 +97,13 @@ pub trait Job: Sync {
     /// ([`Options::devices`](crate::Options::devices)). It must come to the same pairs, to the bit. Default:
     /// nothing.
     fn offload(&self) -> Option<Offload> {
+        None
+    }
+
+    /// That devices do all of the job, which has no map of use: the run then wants a device, files or
+    /// bytes that are not compressed, the pipeline, and neither a state nor shows; and it fails if the
+    /// devices fail, or if a record has no room on them. The map is never called. Default: not said.
+    fn alone(&self) -> Option<Alone> {
         None
     }
 

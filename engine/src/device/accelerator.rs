@@ -1,7 +1,9 @@
 //! An accelerator: a device with what is remembered of it from job to job, which is all that a caller
 //! holds. Takes a job's offload; hands on a driver.
 
-use super::{Caps, Device, DeviceError, DeviceFigures, Driver, Kernel, Offload, Program, Room};
+use super::{
+    Alone, Caps, Device, DeviceError, DeviceFigures, Driver, Kernel, Offload, Program, Room,
+};
 use crate::sizing::Ramp;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -83,12 +85,39 @@ impl Accelerator {
         input_bytes: u64,
         host_bytes: u64,
     ) -> Result<Driver, DeviceError> {
+        self.open(offload, split_bytes, input_bytes, host_bytes, MARGIN_BYTES)
+    }
+
+    /// As [`start`](Accelerator::start), for a job that devices do alone.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn start_alone(
+        &self,
+        offload: &Offload,
+        split_bytes: u64,
+        input_bytes: u64,
+        host_bytes: u64,
+        alone: Alone,
+    ) -> Result<Driver, DeviceError> {
+        let margin = MARGIN_BYTES.max(alone.margin_bytes());
+        self.open(offload, split_bytes, input_bytes, host_bytes, margin).map(Driver::alone)
+    }
+
+    fn open(
+        &self,
+        offload: &Offload,
+        split_bytes: u64,
+        input_bytes: u64,
+        host_bytes: u64,
+        margin_bytes: u64,
+    ) -> Result<Driver, DeviceError> {
         let caps = self.caps();
         let memory = caps.memory_bytes;
         let share = if memory <= MEMORY_SMALL_BYTES { memory } else { memory / MEMORY_PART };
         let budget = self.memory_bytes.unwrap_or(share).min(host_bytes);
         let most = (input_bytes / UNITS_PER_INPUT).min(UNIT_BYTES_MOST).max(split_bytes);
-        let units = (split_bytes + MARGIN_BYTES, most + MARGIN_BYTES);
+        let units = (split_bytes + margin_bytes, most + margin_bytes);
         let words = offload.broadcast.len();
         let room = Room::within(caps, budget, units, offload.partial, words)?;
         let Known { program, unit_bytes } = self.known_of(&offload.kernel)?;
@@ -96,7 +125,7 @@ impl Accelerator {
         if !offload.broadcast.is_empty() {
             session.broadcast(&offload.broadcast)?;
         }
-        let splits_most = (room.slot_bytes as u64 - MARGIN_BYTES) / split_bytes;
+        let splits_most = (room.slot_bytes as u64 - margin_bytes) / split_bytes;
         // What was found before is a good place to begin, a little below.
         let first = unit_bytes.map_or(UNIT_BYTES_FIRST, |bytes| bytes / 2).max(split_bytes);
         let first = first / split_bytes * split_bytes;

@@ -76,6 +76,8 @@ pub struct Driver {
     splits_done: u64,
     is_resting: bool,
     is_lost: bool,
+    /// Whether no core can do what it does not.
+    is_alone: bool,
     partial: Vec<u64>,
     pieces: Vec<Piece>,
     figures: DeviceFigures,
@@ -143,11 +145,18 @@ impl Driver {
             splits_done: 0,
             is_resting: false,
             is_lost: false,
+            is_alone: false,
             partial: Vec::new(),
             pieces: Vec::new(),
             figures,
             tracks: None,
         }
+    }
+
+    /// For a job that devices do alone: it takes all that is there, and what does not fit in halves.
+    pub(super) fn alone(mut self) -> Driver {
+        self.is_alone = true;
+        self
     }
 
     /// Has what the device does recorded in the timeline of the calling thread, if it has one.
@@ -239,7 +248,7 @@ impl Driver {
 
     /// Whether to send more.
     fn verdict(&mut self, work: &mut dyn Work) -> Verdict {
-        if !self.ramp.is_settled() || !self.again.is_empty() {
+        if self.is_alone || !self.ramp.is_settled() || !self.again.is_empty() {
             return Verdict::Work;
         }
         let Outlook { splits_left, others_splits, others_splits_s } = work.outlook();
@@ -283,6 +292,13 @@ impl Driver {
                 self.in_flight.push_back(Sent { splits, follows });
                 self.session.submit(slot, bytes, &self.pieces)?;
                 self.unfit = 0;
+            }
+            Ok(Read::Unfit) if self.is_alone && splits.end - splits.start > 1 => {
+                self.session.put_back(slot);
+                let half = splits.start + (splits.end - splits.start) / 2;
+                for part in [half..splits.end, splits.start..half] {
+                    self.again.push_front(Again::Send(part));
+                }
             }
             Ok(Read::Unfit) => {
                 self.session.put_back(slot);
@@ -328,7 +344,7 @@ impl Driver {
         let ahead = self.in_flight.iter().map(|sent| sent.splits.end - sent.splits.start);
         let ahead = (ahead.sum::<u64>() + unit) as f64;
         let done_s = self.latency.as_secs_f64() + ahead / own;
-        (done_s <= (left - unit as f64) / others).then_some(unit)
+        (self.is_alone || done_s <= (left - unit as f64) / others).then_some(unit)
     }
 
     /// A unit came back.
@@ -399,6 +415,12 @@ impl Driver {
         let mut all = std::mem::take(&mut self.counted);
         all.append(&mut self.spoilt);
         let half = count(&all) / 2;
+        if half == 0 && self.is_alone {
+            let cause = "its table has no room for the keys of one split: give a larger table or smaller splits";
+            let (device, action, cause) = (self.figures.name.clone(), "count", cause.to_owned());
+            self.spoilt = all;
+            return Err(Stop::Device(DeviceError::Failed { device, action, cause }));
+        }
         if half == 0 {
             all.into_iter().for_each(|splits| self.give_back(splits, work));
             return Ok(());

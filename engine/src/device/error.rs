@@ -35,7 +35,7 @@ pub enum DeviceError {
     /// The device has not enough memory.
     #[error(
         "{device}: {memory_bytes} bytes of memory, and the job needs at least {least_bytes}; \
-         give smaller splits"
+         give smaller splits, or a job whose partial is smaller"
     )]
     TooSmall {
         /// Its name.
@@ -44,6 +44,12 @@ pub enum DeviceError {
         memory_bytes: u64,
         /// What two units and the partial need.
         least_bytes: u64,
+    },
+    /// A job that has no map was not done by the devices.
+    #[error("only devices can do this job, and they did not do all of it: {faults}")]
+    Alone {
+        /// Each device with what went wrong.
+        faults: String,
     },
     /// The device failed, or is gone.
     #[error("{device}: cannot {action}: {cause}")]

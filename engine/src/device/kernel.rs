@@ -44,8 +44,15 @@ impl Kernel {
         for (name, value) in &self.defines {
             text.push_str(&format!("#define {name} {value}UL\n"));
         }
-        text.push_str(&format!("#line 1 \"{}\"\n{}", self.file, self.source));
+        text.push_str(&Kernel::line_mark(&self.file));
+        text.push_str(&self.source);
         text
+    }
+
+    /// The line by which a compiler's messages name a file, and count its lines from the next one on.
+    pub fn line_mark(file: &str) -> String {
+        let name = file.replace('\\', "\\\\").replace('"', "\\\"").replace(['\n', '\r'], " ");
+        format!("#line 1 \"{name}\"\n")
     }
 
     /// That it was refused for a device, in the compiler's words.

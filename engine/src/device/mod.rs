@@ -21,6 +21,7 @@
 //! only, so that every device and every order gives the same bytes.
 
 mod accelerator;
+mod alone;
 #[cfg(feature = "cuda")]
 mod cuda;
 mod driver;
@@ -37,6 +38,7 @@ mod trial;
 mod work;
 
 pub use accelerator::Accelerator;
+pub use alone::Alone;
 #[cfg(feature = "cuda")]
 pub use cuda::Cuda;
 pub use driver::{Driver, Turn};

@@ -6,6 +6,7 @@
      arg0..5    numbers that the job has for the piece
      broadcast  words that are the same for all pieces
      partial    words to add to, zeros at first; launches follow each other, so what one adds the next finds
+   Functions beside it are FUNCTION type name(...).
    Threads are GID of GSIZE in all, LID of LSIZE in a group, which shares LOCAL memory. Every order of
    threads must come to the same words: add integers, never floats. */
 #ifdef __OPENCL_VERSION__
@@ -14,6 +15,7 @@
 typedef uchar u8; typedef uint u32; typedef ulong u64; typedef char i8; typedef int i32; typedef long i64;
 typedef uint4 u32x4;
 #define KERNEL __kernel
+#define FUNCTION static inline
 #define GLOBAL __global
 #define LOCAL __local
 #define GID ((u64)get_global_id(0))
@@ -30,6 +32,7 @@ typedef unsigned char u8; typedef unsigned int u32; typedef unsigned long long u
 typedef signed char i8; typedef int i32; typedef long long i64;
 typedef uint4 u32x4;
 #define KERNEL extern "C" __global__
+#define FUNCTION static __device__ inline
 #define GLOBAL
 #define LOCAL __shared__
 #define GID ((u64)blockIdx.x * blockDim.x + threadIdx.x)
@@ -45,3 +48,12 @@ typedef uint4 u32x4;
 #define OFFLOAD GLOBAL const u8 *slot, u64 start, u64 bytes, u64 arg0, u64 arg1, u64 arg2, u64 arg3, \
   u64 arg4, u64 arg5, GLOBAL const u64 *broadcast, GLOBAL u64 *partial
 #define UNIT (slot + start)
+/* The greater of what is there and value, in one step for all others. */
+FUNCTION void global_max64(GLOBAL u64 *place, u64 value) {
+  u64 known = *(volatile GLOBAL u64 *)place;
+  while (known < value) {
+    u64 found = GLOBAL_SWAP64(place, known, value);
+    if (found == known) return;
+    known = found;
+  }
+}

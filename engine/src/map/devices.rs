@@ -7,9 +7,9 @@ use super::worker::Worker;
 use super::{Before, MapStage, STAGE, numbered};
 use crate::container::Kind;
 use crate::device::{
-    ARGUMENTS, Accelerator, DeviceFigures, Driver, Offload, Outlook, Piece, Read, Turn, Work,
+    ARGUMENTS, Accelerator, Alone, DeviceFigures, Driver, Offload, Outlook, Piece, Read, Turn, Work,
 };
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ingest::{Feed, Reader};
 use crate::job::Job;
 use crate::memory::Reserved;
@@ -19,8 +19,8 @@ use crate::schedule::{PerWorker, Step};
 use crate::sizing::Units;
 use crate::timeline::{self, Context};
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Read at a time on the way to a slot.
 const READ_BYTES: u64 = 1 << 20;
@@ -30,6 +30,9 @@ const SLOTS_PART: u64 = 16;
 const SECONDS_KNOWN: f64 = 0.002;
 /// More pieces are more launches than a unit is worth.
 const PIECES_MOST: usize = 64;
+/// How often a device that has nothing to do, and may get what another one gives back, looks whether the
+/// job was stopped.
+const LOOK: Duration = Duration::from_millis(10);
 
 /// The devices of a run, at one part of its input.
 pub(super) struct Crew<'s, 'r, J: Job, K: Kind> {
@@ -38,8 +41,11 @@ pub(super) struct Crew<'s, 'r, J: Job, K: Kind> {
     feed: &'s Feed<'s>,
     before: Before,
     offload: Option<Offload>,
+    alone: Option<Alone>,
     began: Instant,
     state: Mutex<State>,
+    /// Devices that do the job alone wait here for what another one gives back.
+    changed: Condvar,
 }
 
 /// What devices and workers share. A device takes splits under its lock, so a worker that finds nothing left
@@ -72,7 +78,8 @@ impl<'s, 'r, J: Job, K: Kind> Crew<'s, 'r, J, K> {
         let figures = stage.devices.iter().map(|device| device.figures()).collect();
         let offload = if stage.devices.is_empty() { None } else { stage.job.offload() };
         let state = Mutex::new(State { figures, ..State::default() });
-        Crew { stage, ranged, feed, before, offload, began: Instant::now(), state }
+        let (alone, changed) = (stage.job.alone(), Condvar::new());
+        Crew { stage, ranged, feed, before, offload, alone, began: Instant::now(), state, changed }
     }
 
     /// Has the devices work while the caller does `meanwhile`.
@@ -103,16 +110,7 @@ impl<'s, 'r, J: Job, K: Kind> Crew<'s, 'r, J, K> {
 
     /// What devices are to do; says why if nothing.
     fn usable(&self) -> Option<&Offload> {
-        let stage = self.stage;
-        let why_not = if self.offload.is_none() {
-            "the job has no kernel for devices"
-        } else if stage.saving.is_some() {
-            "runs with a state use the cores alone"
-        } else if stage.pipeline == Pipeline::Off {
-            "runs without a pipeline use the cores alone"
-        } else if stage.epochs.is_some() {
-            "runs with shows use the cores alone"
-        } else {
+        let Some(why_not) = self.stage.why_no_device(self.offload.as_ref()) else {
             return self.offload.as_ref();
         };
         let mut state = self.lock();
@@ -133,6 +131,11 @@ impl<'s, 'r, J: Job, K: Kind> Crew<'s, 'r, J, K> {
         }
         state.on_the_way -= part.end - part.start;
         Left::Some(part)
+    }
+
+    /// Whether nothing is left that a device took, nor any that none did.
+    pub(super) fn has_done_all(&self) -> bool {
+        self.lock().on_the_way == 0 && self.feed.hand_out().left() == 0
     }
 
     /// What each device did.
@@ -159,7 +162,11 @@ impl<'s, 'r, J: Job, K: Kind> Crew<'s, 'r, J, K> {
         let (stage, layout) = (self.stage, &self.ranged.layout);
         let blocks = stage.chunks.blocks();
         let host_bytes = blocks.budget().limit() / SLOTS_PART;
-        let started = device.start(offload, layout.split_bytes(), layout.bytes(), host_bytes);
+        let (split_bytes, bytes) = (layout.split_bytes(), layout.bytes());
+        let started = match self.alone {
+            None => device.start(offload, split_bytes, bytes, host_bytes),
+            Some(alone) => device.start_alone(offload, split_bytes, bytes, host_bytes, alone),
+        };
         let mut driver = started.map_err(|error| error.to_string())?;
         driver.record(number);
         let slots = driver.room_bytes() as usize;
@@ -169,7 +176,7 @@ impl<'s, 'r, J: Job, K: Kind> Crew<'s, 'r, J, K> {
         let index = stage.pool.workers() + number;
         let mut taken = 0;
         let mut turn = Turn::More;
-        while turn == Turn::More && !stage.failure.stops() {
+        while !stage.failure.stops() && (turn == Turn::More || self.may_go_on(turn)) {
             let step = stage.step(index, u64::MAX, workers, |worker| {
                 let (reader, taken) = (&mut reader, &mut taken);
                 turn = driver.step(&mut DeviceWork { crew: self, worker, reader, taken })?;
@@ -184,6 +191,23 @@ impl<'s, 'r, J: Job, K: Kind> Crew<'s, 'r, J, K> {
         Ok(())
     }
 
+    /// Whether a device that does the job with others alone is given more by these, after it had nothing
+    /// more to do.
+    fn may_go_on(&self, turn: Turn) -> bool {
+        let mut state = self.lock();
+        while self.alone.is_some() && turn == Turn::Idle && !self.stage.failure.stops() {
+            if !state.given_back.is_empty() {
+                return true;
+            }
+            if state.on_the_way == 0 {
+                return false;
+            }
+            let waited = self.changed.wait_timeout(state, LOOK);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        false
+    }
+
     fn keep(&self, number: usize, driver: &Driver, device: &Accelerator, offload: &Offload) {
         if let Some(bytes) = driver.best_bytes() {
             device.remember(&offload.kernel, bytes);
@@ -196,7 +220,13 @@ impl<'s, 'r, J: Job, K: Kind> Crew<'s, 'r, J, K> {
         if let Some(fault) = fault {
             self.lock().figures[number].fault = Some(fault);
         }
+        self.wake();
+    }
+
+    /// Who waits for what devices do looks again.
+    fn wake(&self) {
         self.stage.pool.wake();
+        self.changed.notify_all();
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -216,6 +246,15 @@ struct DeviceWork<'w, 's, 'r, J: Job, K: Kind> {
 impl<J: Job, K: Kind> Work for DeviceWork<'_, '_, '_, J, K> {
     fn take(&mut self, splits: u64) -> Option<Range<u64>> {
         let mut state = self.crew.lock();
+        if self.crew.alone.is_some()
+            && let Some(mut given) = state.given_back.pop()
+        {
+            let rest = given.end.min(given.start + splits)..given.end;
+            given.end = rest.start;
+            state.given_back.extend((rest.start < rest.end).then_some(rest));
+            *self.taken += given.end - given.start;
+            return Some(given);
+        }
         let splits = self.crew.feed.take_last(splits)?;
         let count = splits.end - splits.start;
         state.on_the_way += count;
@@ -226,7 +265,7 @@ impl<J: Job, K: Kind> Work for DeviceWork<'_, '_, '_, J, K> {
     fn give_back(&mut self, splits: Range<u64>) {
         *self.taken -= splits.end - splits.start;
         self.crew.lock().given_back.push(splits);
-        self.crew.stage.pool.wake();
+        self.crew.wake();
     }
 
     fn read(
@@ -253,8 +292,9 @@ impl<J: Job, K: Kind> Work for DeviceWork<'_, '_, '_, J, K> {
                     (file, offset + piece.bytes as u64) == (records.file, records.offset)
                 });
                 let start = if follows { used } else { used.next_multiple_of(Piece::ALIGNMENT) };
+                let room = slot.len();
                 let Some(place) = slot.get_mut(start..start + bytes.len()) else {
-                    return Ok(Read::Unfit);
+                    return self.unfit(splits, records.file, records.offset, room);
                 };
                 place.copy_from_slice(bytes);
                 used = start + bytes.len();
@@ -266,7 +306,7 @@ impl<J: Job, K: Kind> Work for DeviceWork<'_, '_, '_, J, K> {
                     }
                 }
             }
-            if pieces.len() > PIECES_MOST {
+            if pieces.len() > PIECES_MOST && self.crew.alone.is_none() {
                 return Ok(Read::Unfit);
             }
         }
@@ -276,7 +316,7 @@ impl<J: Job, K: Kind> Work for DeviceWork<'_, '_, '_, J, K> {
             let number = numbered(before.files, file as u64)?;
             let origin = ranged.origin(file);
             let Some(arguments) = self.worker.launch(bytes, origin, offset, number) else {
-                return Ok(Read::Unfit);
+                return self.unfit(splits, file, offset, slot.len());
             };
             piece.arguments = arguments;
         }
@@ -299,7 +339,7 @@ impl<J: Job, K: Kind> Work for DeviceWork<'_, '_, '_, J, K> {
         self.worker.unload(partial, bytes, count)?;
         drop(unloading);
         self.crew.lock().on_the_way -= count;
-        self.crew.stage.pool.wake();
+        self.crew.wake();
         Ok(())
     }
 
@@ -310,5 +350,38 @@ impl<J: Job, K: Kind> Work for DeviceWork<'_, '_, '_, J, K> {
         let seconds = self.crew.began.elapsed().as_secs_f64();
         let others_splits_s = if seconds < SECONDS_KNOWN { 0.0 } else { others as f64 / seconds };
         Outlook { splits_left, others_splits: others, others_splits_s }
+    }
+}
+
+impl<J: Job, K: Kind> DeviceWork<'_, '_, '_, J, K> {
+    /// What is to become of splits that do not fit in a slot of `room` bytes: cores do them, or the device
+    /// in parts; of a single split that only devices can do, that is the end.
+    fn unfit(&self, splits: &Range<u64>, file: usize, offset: u64, room: usize) -> Result<Read> {
+        if self.crew.alone.is_none() || splits.end - splits.start > 1 {
+            return Ok(Read::Unfit);
+        }
+        let cause = format!(
+            "the records from here on do not fit in the {room} bytes that a unit has on the device; say how \
+             long the longest record is, or give smaller splits"
+        );
+        let place = self.crew.ranged.origin(file).place(None, offset);
+        Err(Error::Record { place, cause: cause.into() })
+    }
+}
+
+impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
+    /// Why devices are not used in this run, if they are not.
+    pub(super) fn why_no_device(&self, offload: Option<&Offload>) -> Option<&'static str> {
+        if offload.is_none() {
+            Some("the job has no kernel for devices")
+        } else if self.saving.is_some() {
+            Some("runs with a state use the cores alone")
+        } else if self.pipeline == Pipeline::Off {
+            Some("runs without a pipeline use the cores alone")
+        } else if self.epochs.is_some() {
+            Some("runs with shows use the cores alone")
+        } else {
+            None
+        }
     }
 }

@@ -2,6 +2,7 @@
 //! their own tables, hand tables over to the job's partial, and compress the partial where it has
 //! grown. Nothing is shared between workers but the counter of splits and the partial.
 
+mod alone;
 mod devices;
 mod spread;
 mod worker;
@@ -110,6 +111,7 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
         let (ahead, spread) = (AheadTotals::default(), Spread::default());
         let mut reading = Reading { units: self.units(), ahead, spread };
         let mut before = Before::default();
+        self.check_alone()?;
         self.restore(&workers)?;
         for (number, part) in self.plan.parts.iter().enumerate() {
             match part {
@@ -176,6 +178,9 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
     ) -> Result<()> {
         // Better to find now that there are too many than at the last of them.
         numbered(before.splits, ranged.layout.splits().saturating_sub(1))?;
+        if self.job.alone().is_some() {
+            return self.map_alone(ranged, before, workers, reading);
+        }
         let ends: Vec<u64> = ranged.layout.tile_ends().collect();
         // Where tiles are kept apart, each is one worker's, who does not wait for others.
         if self.pipeline == Pipeline::On || self.keeps_tiles_apart() {

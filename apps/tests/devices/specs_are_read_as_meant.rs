@@ -1,0 +1,71 @@
+//! The spec of a kernel in TOML: what it says is what runs, and what cannot be meant is refused with the
+//! file, the line and the field.
+
+use std::path::Path;
+use tegula::{Error, Result};
+use tegula_apps::offload::{By, ByOrder, Number, OwnKernel, Records, Spec};
+
+fn parse(text: &str) -> Result<Spec> {
+    Spec::parse(Path::new("my.toml"), text)
+}
+
+#[test]
+fn all_that_may_be_said() {
+    let spec = parse(
+        "entry = 'sums'\n[records]\nsplit = 'fixed'\nbytes = 12\nlongest = 99\n\
+         [partial]\nvalues = 7\ntype = 'i64'\ncombine = 'min'\n\
+         [output]\norder = 'value'\nskip_empty = true\nscale = 1000\n[defines]\nWIDTH = 12\nB = 0\n",
+    );
+    let spec = spec.unwrap();
+    assert!(matches!(spec.records, Records::Fixed(12)));
+    assert_eq!((spec.entry.as_deref(), spec.longest_bytes, spec.values), (Some("sums"), 99, 7));
+    assert_eq!((spec.number, spec.combine, spec.order), (Number::I64, By::Min, ByOrder::Value));
+    assert_eq!((spec.skip_empty, spec.scale), (true, Some(1000)));
+    assert_eq!(spec.defines, [("B".to_owned(), 0), ("WIDTH".to_owned(), 12)]);
+    let spec = parse("records.split = 'delimiter'\nrecords.delimiter = '--'\npartial.values = 1");
+    assert!(matches!(spec.unwrap().records, Records::Delimiter(end) if end.bytes() == b"--"));
+}
+
+#[test]
+fn what_cannot_be_meant_is_named() {
+    for (text, parts) in [
+        ("[partial]\nvalues = 1\nsize = 3\n", ["line 3", "`size`", "`values`"]),
+        ("\n\n[part]\nvalues = 1\n", ["line 3", "`part`", "`partial`"]),
+        ("[records]\nsplit = 'words'\n[partial]\nvalues = 1\n", ["line 2", "`words`", "`lines`"]),
+        ("[partial]\ncombine = 'mean'\nvalues = 1\n", ["line 2", "`mean`", "`max`"]),
+        ("[partial]\ntype = 'f64'\nvalues = 1\n", ["line 2", "`f64`", "`i64`"]),
+        ("[partial]\nvalues = '9'\n", ["line 2", "string", "u64"]),
+        ("[partial]\n\nvalues = 0\n", ["line 3", "values: 0", "at least 1"]),
+        ("[partial]\nvalues = 1000000000000\n", ["line 2", "values", "at most"]),
+        ("[partial]\n", ["line 1", "missing", "values"]),
+        ("records.split = 'fixed'\npartial.values = 1\n", ["line 1", "bytes", "fixed"]),
+        ("records.bytes = 3\npartial.values = 1\n", ["line 1", "bytes", "fixed"]),
+        (
+            "records.split = 'fixed'\nrecords.bytes = 0\npartial.values = 1\n",
+            ["line 2", "bytes: 0", "1"],
+        ),
+        (
+            "records.split = 'delimiter'\npartial.values = 1\n",
+            ["line 1", "delimiter", "ends a record"],
+        ),
+        (
+            "partial.values = 1\nrecords.split = 'delimiter'\nrecords.delimiter = ''\n",
+            ["line 3", "0 bytes", "32"],
+        ),
+        ("partial.values = 1\nrecords.delimiter = ';'\n", ["line 2", "delimiter", "take it out"]),
+        ("partial.values = 1\noutput.scale = 0\n", ["line 2", "scale: 0", "at least 1"]),
+        ("partial.values = 1\n[defines]\nA = -1\n", ["line 3", "-1", "u64"]),
+        ("partial.values = 1\n[defines]\nVALUES = 1\n", ["line 3", "VALUES", "another name"]),
+        ("partial.values = 1\n[defines]\n'a b' = 1\n", ["line 3", "a b", "letters"]),
+        ("entry = '9'\npartial.values = 1\n", ["line 1", "entry", "letters"]),
+        ("partial.values = \n", ["line 1", "my.toml", "value"]),
+    ] {
+        let error = parse(text).unwrap_err();
+        let told = error.to_string();
+        assert!(matches!(error, Error::Option { .. }) && told.contains("my.toml"), "{told}");
+        assert!(parts.iter().all(|part| told.contains(part)), "{text:?}: {told}");
+    }
+    // A file whose name is no function's has to say which is meant.
+    let told = OwnKernel::new(Spec::default(), "9-lives.c", "").unwrap_err().to_string();
+    assert!(told.contains("entry") && told.contains("9-lives"), "{told}");
+}

@@ -1,0 +1,80 @@
+//! `tegula offload`: a person's own kernel, a line an index.
+
+use crate::flags::{Format, RunFlags};
+use crate::format::Line;
+use crate::{devices, run};
+use clap::Args;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use tegula::{Error, InputError, Result};
+use tegula_apps::offload::{OwnKernel, Spec};
+
+#[derive(Args)]
+pub(crate) struct Flags {
+    /// The kernel: OpenCL C 1.2 that is CUDA C++ as well, by the names that docs/offload.md explains.
+    #[arg(value_name = "KERNEL")]
+    kernel: PathBuf,
+
+    /// How records split, what the partial is and how it is shown, in TOML.
+    #[arg(long, value_name = "FILE")]
+    spec: PathBuf,
+
+    /// Files, folders (with all below them) or patterns (* ? [...] **).
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<OsString>,
+
+    /// Devices that run it, as often as there are several: every one that is not the processor itself
+    /// (auto, gpu), or those with NAME in their name, as `tegula devices` shows it. The cores cannot.
+    #[arg(
+        long = "device",
+        value_name = "auto|gpu|NAME",
+        default_value = "auto",
+        help_heading = "Run"
+    )]
+    devices: Vec<String>,
+
+    /// tsv: index, tab, value. jsonl: {"index":N,"value":N}.
+    #[arg(long, value_enum, default_value_t = Format::Tsv, help_heading = "Answer")]
+    format: Format,
+
+    #[command(flatten)]
+    run: RunFlags,
+}
+
+pub(crate) fn run(flags: &Flags) -> Result<()> {
+    run::command(&flags.run, |run| {
+        let spec = Spec::parse(&flags.spec, &text(&flags.spec)?)?;
+        let kernel = OwnKernel::new(spec, &flags.kernel, &text(&flags.kernel)?)?;
+        let devices = devices::open(&flags.devices)?;
+        if devices.is_empty() {
+            let cause = "a kernel runs on devices alone, and there is no GPU; name a device that tegula \
+                         devices lists, PoCL's for one, which is the processor itself";
+            return Err(Error::Option { option: "--device", cause: cause.to_owned() });
+        }
+        run.use_devices(devices);
+        let input = run.input(&flags.paths)?;
+        let values = run.several(|runs| kernel.run(runs, input))?;
+        let mut lines = Vec::new();
+        for (index, value) in values.pairs() {
+            let mut line = Line::begin(flags.format, &mut lines);
+            line.integer("index", index);
+            match values.scale() {
+                Some(scale) => line.float("value", value as f64 / scale as f64),
+                None => line.integer("value", value),
+            };
+            line.end();
+        }
+        run.write(|sink| sink.write(&lines))
+    })
+}
+
+/// A short file's text.
+fn text(path: &Path) -> Result<String> {
+    let bytes = fs::read(path).map_err(|cause| InputError::from_io(path, cause))?;
+    String::from_utf8(bytes).map_err(|fault| {
+        let at = fault.utf8_error().valid_up_to();
+        let cause = std::io::Error::other(format!("no text: byte {at} is not UTF-8"));
+        InputError::Read { path: path.to_path_buf(), cause }.into()
+    })
+}

@@ -1,0 +1,107 @@
+//! `tegula offload`: what is wrong with a spec, a kernel or the machine is said so that it can be mended; and
+//! where a device is there that compiles kernels, the answer is right and a compiler's words are shown.
+
+use super::*;
+
+const LEVELS: &str = "KERNEL void levels(OFFLOAD) {
+  for (u64 i = GID; i < bytes; i += GSIZE)
+    COMBINE(UNIT[i], STEP);
+}
+";
+const SPEC: &str = "records.split = 'fixed'\nrecords.bytes = 1\npartial.values = 256\n\
+                    output.skip_empty = true\ndefines.STEP = 3\n";
+
+/// A folder with a kernel, its spec and an input, and the command over them.
+fn offload(kernel: &str, spec: &str, device: &str) -> (tempfile::TempDir, Command) {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "levels.c", kernel);
+    write(folder.path(), "levels.toml", spec);
+    write(folder.path(), "input", "abracadabra".repeat(10_000));
+    let mut run = tegula();
+    run.args(["offload", "levels.c", "--spec", "levels.toml", "--device", device, "input"]);
+    run.current_dir(folder.path()).env("POCL_CACHE_DIR", folder.path().join("cache"));
+    (folder, run)
+}
+
+/// The name of a device that compiles kernels, if there is one.
+fn compiling() -> Option<String> {
+    let listed = text(tegula().arg("devices").output().unwrap());
+    let mut fields = listed.lines().map(|line| line.split('\t').collect::<Vec<_>>());
+    let device = fields.find(|fields| matches!(fields[1], "opencl" | "cuda"));
+    let name = device.map(|fields| fields[0].to_owned());
+    if name.is_none() {
+        eprintln!("skipped: no device compiles kernels");
+    }
+    name
+}
+
+#[test]
+fn the_answer_is_as_the_spec_says() {
+    let Some(device) = compiling() else { return };
+    let (_folder, mut run) = offload(LEVELS, SPEC, &device);
+    let expected = "97\t150000\n98\t60000\n99\t30000\n100\t30000\n114\t60000\n";
+    assert_eq!(text(run.output().unwrap()), expected);
+    let spec = SPEC.replace("true", "true\noutput.order = 'value'\noutput.scale = 4");
+    let (folder, mut run) = offload(LEVELS, &spec, &device);
+    let run =
+        run.args(["--format", "jsonl", "-o", "out", "--timeline", "run.json", "--workers", "1"]);
+    assert_eq!(text(run.output().unwrap()), "");
+    let out = fs::read_to_string(folder.path().join("out")).unwrap();
+    let (first, last) = (out.lines().next().unwrap(), out.lines().last().unwrap());
+    assert_eq!(first, "{\"index\":97,\"value\":37500}");
+    assert_eq!(last, "{\"index\":100,\"value\":7500}");
+    let timeline = fs::read_to_string(folder.path().join("run.json")).unwrap();
+    assert!(timeline.contains("device-0 copies") && timeline.contains("\"copy_out\""));
+}
+
+/// The compiler names the line of the file that the person wrote, and nothing is left behind.
+#[test]
+fn a_kernel_that_does_not_compile_is_shown_with_its_line() {
+    let Some(device) = compiling() else { return };
+    let kernel = LEVELS.replace("STEP", "STRIDE");
+    let (folder, mut run) = offload(&kernel, SPEC, &device);
+    let output = run.args(["-o", "out"]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("levels.c does not compile for ") && said.contains("STRIDE"), "{said}");
+    assert!(said.contains("levels.c:3") || said.contains("levels.c(3)"), "{said}");
+    assert!(!folder.path().join("out").exists());
+    let (_folder, mut run) = offload(LEVELS, &format!("entry = 'other'\n{SPEC}"), &device);
+    let output = run.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && said.contains("no kernel of the name other"), "{said}");
+}
+
+#[test]
+fn a_kernel_that_leaves_its_partial_fails_the_job() {
+    let Some(device) = compiling() else { return };
+    let (_folder, mut run) = offload(LEVELS, &SPEC.replace("256", "100"), &device);
+    let parts = ["levels.c: combined 30000 times", "beyond the last, 99"];
+    check_fault(&run.output().unwrap(), 1, &parts);
+}
+
+#[test]
+fn what_cannot_be_meant_is_one_line() {
+    let spec = SPEC.replace("values", "size");
+    let (_folder, mut run) = offload(LEVELS, &spec, "emulated");
+    check_fault(&run.output().unwrap(), 2, &["levels.toml, line 3", "`size`", "`values`"]);
+    let (folder, mut run) = offload(LEVELS, SPEC, "emulated");
+    fs::remove_file(folder.path().join("levels.c")).unwrap();
+    check_fault(&run.output().unwrap(), 1, &["levels.c: no such file"]);
+    let (folder, mut run) = offload(LEVELS, SPEC, "emulated");
+    fs::write(folder.path().join("levels.c"), b"\xff").unwrap();
+    check_fault(&run.output().unwrap(), 1, &["levels.c", "byte 0 is not UTF-8"]);
+    let (folder, mut run) = offload(LEVELS, SPEC, "emulated");
+    fs::remove_file(folder.path().join("input")).unwrap();
+    check_fault(&run.output().unwrap(), 1, &["input: no such file"]);
+    // The emulated device runs Rust, and no driver is found there.
+    let (_folder, mut run) = offload(LEVELS, SPEC, "emulated");
+    check_fault(&run.output().unwrap(), 1, &["only devices", "levels.c has no twin in Rust"]);
+    let (folder, mut run) = offload(LEVELS, SPEC, "auto");
+    run.env("OCL_ICD_VENDORS", folder.path().join("none"));
+    let output = run.output().unwrap();
+    // A machine with NVIDIA's driver has a device all the same.
+    if !output.status.success() {
+        check_fault(&output, 2, &["--device", "no GPU", "tegula devices"]);
+    }
+}

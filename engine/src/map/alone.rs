@@ -1,0 +1,76 @@
+//! The map stage of a job that devices do alone, for it has no map: what they cannot be given is refused
+//! before anything begins, and what they leave undone fails the run.
+
+use super::devices::Crew;
+use super::worker::Worker;
+use super::{Before, MapStage, Reading, add_figures};
+use crate::container::Kind;
+use crate::device::DeviceError;
+use crate::error::{Error, InputError, Result};
+use crate::ingest::Feed;
+use crate::job::Job;
+use crate::plan::{Part, Ranged};
+use crate::schedule::{HandOut, PerWorker};
+
+impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
+    /// Refuses what devices cannot be given, if only they can do the job.
+    pub(super) fn check_alone(&self) -> Result<()> {
+        if self.job.alone().is_none() {
+            return Ok(());
+        }
+        let offload = self.job.offload();
+        let why_not = match self.devices {
+            [] => Some("no device is given, and the job has no map for the cores"),
+            _ => self.why_no_device(offload.as_ref()),
+        };
+        if let Some(why_not) = why_not {
+            let cause = format!("only devices can do this job: {why_not}");
+            return Err(Error::Option { option: "devices", cause });
+        }
+        let refused = self.plan.parts.iter().find_map(|part| match part {
+            Part::Ranged(_) => None,
+            Part::Packed(packed) => Some((
+                packed.origin(0, None).place(None, 0).source,
+                "compressed files and those in framed records",
+                "decompress them, or read them as they are (--plain)",
+            )),
+            Part::Stream(stream) => {
+                Some((stream.name.clone(), "pipes and standard input", "give a file"))
+            }
+        });
+        match refused {
+            None => Ok(()),
+            Some((path, kind, advice)) => Err(InputError::CoresOnly { path, kind, advice }.into()),
+        }
+    }
+
+    /// Has the devices do a part of the input, of a job that has no map.
+    pub(super) fn map_alone(
+        &'r self,
+        ranged: &Ranged,
+        before: Before,
+        workers: &PerWorker<Worker<'r, J, K>>,
+        reading: &mut Reading,
+    ) -> Result<()> {
+        let mut start = 0;
+        let ends = ranged.layout.tile_ends();
+        let tiles = ends.map(|end| std::mem::replace(&mut start, end)..end);
+        let hand_out = HandOut::of(tiles, self.placement);
+        let (blocks, count) = (self.chunks.blocks(), self.pool.workers());
+        let feed = Feed::new(ranged, &self.plan.cut, hand_out, 0, &reading.units, blocks, count);
+        let crew = Crew::of(self, ranged, &feed, before);
+        crew.beside(workers, || ());
+        let is_done = crew.has_done_all();
+        let figures = crew.figures();
+        self.failure.check()?;
+        if !is_done {
+            let faults = figures.iter().map(|device| {
+                device.fault.clone().unwrap_or_else(|| format!("{}: nothing", device.name))
+            });
+            let faults = faults.collect::<Vec<_>>().join("; ");
+            return Err(DeviceError::Alone { faults }.into());
+        }
+        add_figures(&mut reading.spread.devices, &figures);
+        Ok(())
+    }
+}
