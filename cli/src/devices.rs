@@ -4,6 +4,7 @@ use crate::session::Session;
 use crate::{exit, size};
 use clap::Args;
 use std::fmt::Write;
+use std::path::PathBuf;
 use std::sync::Arc;
 use tegula::device::{DeviceFigures, Present};
 use tegula::{Accelerator, DeviceError, Error, Result};
@@ -54,8 +55,21 @@ pub(crate) fn open(names: &[String]) -> Result<Vec<Arc<Accelerator>>> {
             return Err(not_there(name, &unusable));
         }
     }
-    let devices = devices.into_iter().zip(wanted);
-    Ok(devices.filter(|(_, wanted)| *wanted).map(|(device, _)| Arc::new(device)).collect())
+    let wanted = devices.into_iter().zip(wanted).filter(|(_, wanted)| *wanted);
+    let sizes = sizes_file();
+    let remembering = |device: Accelerator| match &sizes {
+        Some(file) => device.sizes_in(file),
+        None => device,
+    };
+    Ok(wanted.map(|(device, _)| Arc::new(remembering(device))).collect())
+}
+
+/// Where sizes of units are kept from run to run: the folder for what may be removed at any time.
+fn sizes_file() -> Option<PathBuf> {
+    let absolute =
+        |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let folder = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
+    Some(folder?.join("tegula/device-units"))
 }
 /// The error of a name that no usable device has.
 fn not_there(name: &str, unusable: &[DeviceError]) -> Error {

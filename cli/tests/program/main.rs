@@ -38,7 +38,8 @@ use std::process::{Command, Output, Stdio};
 
 fn tegula() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tegula"));
-    command.stdin(Stdio::null());
+    // What runs keep for later ones is none of the person's who tests.
+    command.stdin(Stdio::null()).env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
     command
 }
 

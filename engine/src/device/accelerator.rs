@@ -1,11 +1,13 @@
 //! An accelerator: a device with what is remembered of it from job to job, which is all that a caller
 //! holds. Takes a job's offload; hands on a driver.
 
+use super::sizes::Sizes;
 use super::{
     Alone, Caps, Device, DeviceError, DeviceFigures, Driver, Kernel, Offload, Program, Room,
 };
 use crate::sizing::Ramp;
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A device, to be given to runs ([`Options::devices`](crate::Options::devices)). Kernels that were compiled
@@ -14,6 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub struct Accelerator {
     device: Box<dyn Device>,
     memory_bytes: Option<u64>,
+    sizes: Option<Sizes>,
     known: Mutex<HashMap<String, Known>>,
 }
 
@@ -49,12 +52,20 @@ const MEMORY_SMALL_BYTES: u64 = 64 << 20;
 impl Accelerator {
     /// A device of which nothing is known yet.
     pub fn new(device: impl Device + 'static) -> Accelerator {
-        Accelerator { device: Box::new(device), memory_bytes: None, known: Mutex::default() }
+        let (device, known) = (Box::new(device), Mutex::default());
+        Accelerator { device, memory_bytes: None, sizes: None, known }
     }
 
     /// Takes at most so many bytes of its memory. Default: a quarter, or all of less than 64 MiB.
     pub fn memory_bytes(mut self, bytes: u64) -> Accelerator {
         self.memory_bytes = Some(bytes);
+        self
+    }
+
+    /// Keeps the sizes of unit that it finds in this file, for later processes, and begins near those that are
+    /// there. The file's folder is made. A file that cannot be read or written is as none. Default: none.
+    pub fn sizes_in(mut self, file: impl AsRef<Path>) -> Accelerator {
+        self.sizes = Some(Sizes::in_file(file.as_ref()));
         self
     }
 
@@ -136,28 +147,29 @@ impl Accelerator {
 
     /// Keeps the size of unit that went best with a kernel.
     pub fn remember(&self, kernel: &Kernel, unit_bytes: u64) {
-        if let Some(known) = self.lock().get_mut(&name_of(kernel)) {
-            known.unit_bytes = Some(unit_bytes);
+        let found = Some(unit_bytes);
+        let known = self.lock().get_mut(&kernel.told()).map(|known| {
+            // Of several jobs, the last one's.
+            std::mem::replace(&mut known.unit_bytes, found)
+        });
+        if known.is_some_and(|before| before != found) {
+            self.sizes.iter().for_each(|sizes| sizes.keep(self.caps(), kernel, unit_bytes));
         }
     }
 
     fn known_of(&self, kernel: &Kernel) -> Result<Known, DeviceError> {
-        let name = name_of(kernel);
+        let name = kernel.told();
         if let Some(known) = self.lock().get(&name) {
             return Ok(known.clone());
         }
         // Not under the lock: a compiler takes seconds.
         let program = Arc::from(self.device.compile(kernel)?);
-        let known = Known { program, unit_bytes: None };
+        let unit_bytes = self.sizes.as_ref().and_then(|sizes| sizes.find(self.caps(), kernel));
+        let known = Known { program, unit_bytes };
         Ok(self.lock().entry(name).or_insert(known).clone())
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Known>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// What tells a kernel from others: all that the compiler sees.
-fn name_of(kernel: &Kernel) -> String {
-    format!("{} {:?} {}", kernel.entry, kernel.defines, kernel.source)
 }

@@ -55,6 +55,11 @@ impl Kernel {
         format!("#line 1 \"{name}\"\n")
     }
 
+    /// What tells it from others: all that the compiler sees.
+    pub(super) fn told(&self) -> String {
+        format!("{} {:?} {}", self.entry, self.defines, self.source)
+    }
+
     /// That it was refused for a device, in the compiler's words.
     pub(super) fn refused(&self, caps: &Caps, log: &str) -> DeviceError {
         let (device, file) = (caps.name.clone(), self.file.to_string());

@@ -33,6 +33,7 @@ mod kernel;
 mod opencl;
 mod present;
 mod room;
+mod sizes;
 mod tracks;
 mod trial;
 mod work;
