@@ -198,8 +198,8 @@ pub enum InputError {
         /// What to do.
         advice: String,
     },
-    /// Input that devices cannot be given, of a job that only devices can do.
-    #[error("{}: {kind} do not reach devices, and only these can do this job; {advice}", .path.display())]
+    /// Input that devices cannot be given, of a job that only devices may do.
+    #[error("{}: {kind} do not reach devices, and only these may do this job; {advice}", .path.display())]
     CoresOnly {
         /// The path, or what standard input is called.
         path: PathBuf,

@@ -82,6 +82,9 @@ pub struct Options {
     /// is in [`Stats::devices`](crate::Stats::devices). One that fails gives its work back to the cores.
     /// Default: none.
     pub devices: Vec<Arc<Accelerator>>,
+    /// Leave the cores out of what devices can do: these then do all of the input, as of a job that has no map
+    /// ([`Job::alone`](crate::Job::alone)), and the run fails where it would go on with the cores. Default: no.
+    pub devices_alone: bool,
     /// Records what each thread does when.
     pub timeline: Option<Timeline>,
     /// The flag by which the run can be stopped.

@@ -5,6 +5,7 @@ use crate::aggregate::Aggregate;
 use crate::bad::{BadRecord, BadRecords};
 use crate::codec::recognise;
 use crate::container::{KeyRange, Kind};
+use crate::device::Alone;
 use crate::engine::Core;
 use crate::error::Result;
 use crate::failure::Failure;
@@ -103,6 +104,7 @@ pub(crate) fn run<J: Job, K: Kind>(
             saving: saving.as_ref(),
             epochs: epochs.as_ref(),
             devices: &options.devices,
+            alone: job.alone().or_else(|| options.devices_alone.then(Alone::default)),
             kind: PhantomData,
         };
         let mapped = match (show, &epochs) {

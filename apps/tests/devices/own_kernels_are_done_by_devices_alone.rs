@@ -248,7 +248,7 @@ fn runs_that_devices_cannot_do_are_refused() {
     };
     let folder = tempfile::tempdir().unwrap();
     for (devices, options, part) in [
-        (vec![], Options::default(), "no device is given"),
+        (vec![], Options::default(), "none is given"),
         (device(), Options { pipeline: Pipeline::Off, ..Options::default() }, "without a pipeline"),
     ] {
         let (is_option, told) = refused(Input::bytes("a\n"), devices, &options);

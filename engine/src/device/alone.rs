@@ -11,6 +11,13 @@ pub struct Alone {
     pub longest_bytes: u64,
 }
 
+impl Default for Alone {
+    /// Records of up to a mebibyte.
+    fn default() -> Alone {
+        Alone { longest_bytes: 1 << 20 }
+    }
+}
+
 /// A split may be of so many files, each of which begins anew in its slot.
 const FILES_IN_A_SPLIT: u64 = 64;
 

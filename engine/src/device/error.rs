@@ -45,8 +45,8 @@ pub enum DeviceError {
         /// What two units and the partial need.
         least_bytes: u64,
     },
-    /// A job that has no map was not done by the devices.
-    #[error("only devices can do this job, and they did not do all of it: {faults}")]
+    /// A job of devices alone was not done by them.
+    #[error("only devices may do this job, and they did not do all of it: {faults}")]
     Alone {
         /// Each device with what went wrong.
         faults: String,

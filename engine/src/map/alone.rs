@@ -1,4 +1,4 @@
-//! The map stage of a job that devices do alone, for it has no map: what they cannot be given is refused
+//! The map stage of a job that devices do alone, for it has no map or the cores are to be left out: what they cannot be given is refused
 //! before anything begins, and what they leave undone fails the run.
 
 use super::devices::Crew;
@@ -15,16 +15,16 @@ use crate::schedule::{HandOut, PerWorker};
 impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
     /// Refuses what devices cannot be given, if only they can do the job.
     pub(super) fn check_alone(&self) -> Result<()> {
-        if self.job.alone().is_none() {
+        if self.alone.is_none() {
             return Ok(());
         }
         let offload = self.job.offload();
         let why_not = match self.devices {
-            [] => Some("no device is given, and the job has no map for the cores"),
+            [] => Some("none is given, and the cores are left out"),
             _ => self.why_no_device(offload.as_ref()),
         };
         if let Some(why_not) = why_not {
-            let cause = format!("only devices can do this job: {why_not}");
+            let cause = format!("only devices may do this job: {why_not}");
             return Err(Error::Option { option: "devices", cause });
         }
         let refused = self.plan.parts.iter().find_map(|part| match part {
@@ -44,7 +44,7 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
         }
     }
 
-    /// Has the devices do a part of the input, of a job that has no map.
+    /// Has the devices do a part of the input.
     pub(super) fn map_alone(
         &'r self,
         ranged: &Ranged,

@@ -78,7 +78,7 @@ impl<'s, 'r, J: Job, K: Kind> Crew<'s, 'r, J, K> {
         let figures = stage.devices.iter().map(|device| device.figures()).collect();
         let offload = if stage.devices.is_empty() { None } else { stage.job.offload() };
         let state = Mutex::new(State { figures, ..State::default() });
-        let (alone, changed) = (stage.job.alone(), Condvar::new());
+        let (alone, changed) = (stage.alone, Condvar::new());
         Crew { stage, ranged, feed, before, offload, alone, began: Instant::now(), state, changed }
     }
 

@@ -11,7 +11,7 @@ use crate::aggregate::Aggregate;
 use crate::bad::BadRecords;
 use crate::codec::Supply;
 use crate::container::{KeyRange, Kind};
-use crate::device::Accelerator;
+use crate::device::{Accelerator, Alone};
 use crate::error::{Error, Place, Result};
 use crate::failure::{Failure, guard};
 use crate::ingest::{AheadTotals, Feed, Next, Portion, StreamQueue, read_stream};
@@ -58,6 +58,8 @@ pub(crate) struct MapStage<'r, J: Job, K: Kind> {
     pub(crate) epochs: Option<&'r Epochs<'r, <J::Combine as Aggregate>::Accumulator>>,
     /// Who works beside the cores.
     pub(crate) devices: &'r [Arc<Accelerator>],
+    /// That the cores do nothing.
+    pub(crate) alone: Option<Alone>,
     /// The container that workers use.
     pub(crate) kind: PhantomData<K>,
 }
@@ -178,7 +180,7 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
     ) -> Result<()> {
         // Better to find now that there are too many than at the last of them.
         numbered(before.splits, ranged.layout.splits().saturating_sub(1))?;
-        if self.job.alone().is_some() {
+        if self.alone.is_some() {
             return self.map_alone(ranged, before, workers, reading);
         }
         let ends: Vec<u64> = ranged.layout.tile_ends().collect();

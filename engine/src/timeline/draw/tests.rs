@@ -23,7 +23,8 @@ fn recording(workers: usize, wall_ns: u64, title: &str) -> Recording {
             at = end_ns;
         }
         let resolution_ns = spans.resolution_ns();
-        LaneRecording { name, spans: spans.as_slice().to_vec(), resolution_ns }
+        let (spans, is_device) = (spans.as_slice().to_vec(), false);
+        LaneRecording { name, is_device, spans, resolution_ns }
     };
     let names = (0..workers).map(|number| format!("worker-{number}"));
     let names = names.chain(["caller".to_owned(), "reader-0".to_owned()]);
