@@ -43,7 +43,7 @@ NUMBER_INPUTS := picture.bmp points.bin lines.txt grid.npy square.npy large.npy 
 	bench bench-own bench-compare bench-reuse \
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
 	bench-show bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline \
-	bench-incremental bench-state bench-compressed bench-files bench-remote bench-hadoop bench-hadoop-memory \
+	bench-incremental bench-state bench-compressed bench-files bench-remote bench-gpu bench-hadoop bench-hadoop-memory \
 	corpus clean test-emulators \
 	need-cargo need-emulators need-java need-lints need-miri need-pocl need-python
 
@@ -174,6 +174,15 @@ bench-remote: build need-java need-python $(REMOTE_INPUTS:%=$(CORPUS)/%) ## Time
 	cargo build --release -p tegula-remote-servers
 	python3 bench/compare/remote.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS) \
 		--servers $(TARGET)/release/loopback
+
+# Where there is no device to ask for, nothing is built.
+bench-gpu: need-cargo ## Time kernels on a GPU beside the cores (8 minutes at most; skips without one); DEVICE=name MEGABYTES=n
+	@if [ -z "$(DEVICE)" ] && ! ls /dev/nvidia0 /dev/kfd /dev/dri/renderD* /dev/dxg >/dev/null 2>&1; then \
+		echo "make: skipped: this machine has no GPU; DEVICE=name takes another device that tegula devices lists"; \
+	else \
+		cargo build --release -p tegula-bench --features opencl$(,)cuda --bin gpu && \
+		$(TARGET)/release/gpu "$(or $(DEVICE),gpu)" bench/results $(MEGABYTES); \
+	fi
 
 bench-pipeline: build need-python $(CORPUS)/source256.txt ## Time tiles that overlap beside tiles that do not; RUNS=5
 	python3 bench/compare/pipeline.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
