@@ -14,7 +14,7 @@ use jobs::Work;
 use serde_json::{Value, json};
 use std::error::Error;
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 use tegula::device::Present;
@@ -106,7 +106,9 @@ fn measure(device: Accelerator, folder: &Path, bytes: u64) -> Result<(), Fault> 
         }
         fs::remove_file(&path)?;
     }
+    let git = Command::new("git").args(["rev-parse", "HEAD"]).output()?;
     let result = json!({
+        "commit": String::from_utf8_lossy(&git.stdout).trim(),
         "device": { "name": caps.name, "backend": caps.backend, "memory_bytes": caps.memory_bytes },
         "cores": thread::available_parallelism()?.get(),
         "bytes": bytes,
