@@ -70,6 +70,20 @@ impl Binned {
     /// The sum of no values.
     pub const ZERO: Self = Self { bins: [0; 3], top: LEAST_TOP, seen: 0 };
 
+    /// A sum of finite values that was made elsewhere, such as on a device, by the same method. The axis
+    /// is cut into bins numbered from 0; `top` is the bin of the highest bit of the largest magnitude, and
+    /// `bin` says what all values have in the bin of a number, each part with its value's sign.
+    ///
+    /// # Panics
+    /// If `top` is above 65, where no value has bits.
+    #[must_use]
+    pub fn of_bins(top: u32, bin: impl Fn(u32) -> i64) -> Self {
+        assert!(top <= GREATEST_TOP, "a bin of some value");
+        let top = top.max(LEAST_TOP);
+        let bins = std::array::from_fn(|i| bin(top - LEAST_TOP + i as u32).into());
+        Self { bins, top, seen: 0 }
+    }
+
     /// Takes a value in.
     #[inline]
     pub fn add(&mut self, value: f64) {

@@ -61,6 +61,30 @@ proptest! {
     }
 
     #[test]
+    fn bins_filled_elsewhere_make_the_same_sum(
+        values in prop::collection::vec(
+            prop_oneof![prop::num::f64::NORMAL | prop::num::f64::SUBNORMAL | prop::num::f64::ZERO, -9.0..9.0_f64],
+            0..50,
+        ),
+    ) {
+        // By whole bins, and all of them, as no sum here holds them.
+        let (mut bins, mut top) = ([0_i64; 68], 0);
+        for value in &values {
+            let bits = value.to_bits();
+            let field = (bits >> 52) as u32 & 0x7ff;
+            let mantissa = bits & ((1 << 52) - 1) | u64::from(field != 0) << 52;
+            let lowest = field.max(1) - 1;
+            top = top.max((lowest + 52) / 32);
+            let parts = u128::from(mantissa) << (lowest % 32);
+            for i in 0..3 {
+                let part = i64::from((parts >> (32 * i)) as u32);
+                bins[(lowest / 32) as usize + i] += if *value < 0.0 { -part } else { part };
+            }
+        }
+        prop_assert_eq!(Binned::of_bins(top, |bin| bins[bin as usize]), of(&values));
+    }
+
+    #[test]
     fn any_bytes_are_refused_or_harmless(bytes in prop::collection::vec(any::<u8>(), 50)) {
         if let Some(sum) = Binned::decode(&mut bytes.as_slice()) {
             let _ = (sum.sum(), sum.over(u64::MAX));
