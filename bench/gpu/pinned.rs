@@ -43,7 +43,8 @@ impl Units {
             defines: Vec::new(),
             emulated: None,
         };
-        let offload = Offload { kernel, partial: Shape::Dense(self.words), broadcast: Vec::new() };
+        let partial = Shape::Dense(self.words);
+        let offload = Offload { kernel, partial, broadcast: Vec::new(), residence: None };
         let split = PATTERN_BYTES as u64;
         let mut driver = device.start(&offload, split, self.bytes, u64::MAX)?;
         let splits = bytes / split;

@@ -121,8 +121,14 @@ fn device_text(device: &DeviceFigures) -> String {
     if device.units == 0 {
         return format!("{what}: not used{fault}");
     }
+    let stayed = match (device.reused_bytes, device.resident_bytes) {
+        (0, 0) => String::new(),
+        (reused, resident) => {
+            format!("; {} stay there, {} not sent again", size::show(resident), size::show(reused))
+        }
+    };
     format!(
-        "{what}: {} in {} units, {} at a time in the end, {} per second; copies in {:.3} s, kernels {:.3} s, \
+        "{what}: {} in {} units, {} at a time in the end, {} per second{stayed}; copies in {:.3} s, kernels {:.3} s, \
          copies out {:.3} s of {:.3} s; {} given back, {} overflows{fault}",
         size::show(device.bytes),
         device.units,
@@ -188,6 +194,8 @@ pub(crate) fn json(stats: &Stats) -> Value {
             "backend": device.backend,
             "units": device.units,
             "bytes": device.bytes,
+            "reused_bytes": device.reused_bytes,
+            "resident_bytes": device.resident_bytes,
             "unit_bytes": device.unit_bytes,
             "given_back_bytes": device.given_back_bytes,
             "overflows": device.overflows,

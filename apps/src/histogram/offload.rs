@@ -16,7 +16,7 @@ pub(super) fn offload() -> Offload {
         defines: Vec::new(),
         emulated: Some(emulated),
     };
-    Offload { kernel, partial: Shape::Dense(COUNTS), broadcast: Vec::new() }
+    Offload { kernel, partial: Shape::Dense(COUNTS), broadcast: Vec::new(), residence: None }
 }
 
 fn emulated(launch: &Launch<'_>, partial: &mut [u64]) {

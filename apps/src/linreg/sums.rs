@@ -53,7 +53,8 @@ impl Job for BytePoints {
             defines: Vec::new(),
             emulated: Some(emulated),
         };
-        Some(Offload { kernel, partial: Shape::Dense(ALL.len()), broadcast: Vec::new() })
+        let (partial, broadcast) = (Shape::Dense(ALL.len()), Vec::new());
+        Some(Offload { kernel, partial, broadcast, residence: None })
     }
 
     fn unload<'s>(&self, partial: &[u64], emit: &mut impl Emit<'s, Self>) -> Result<()> {

@@ -85,7 +85,12 @@ impl<C: Words> Job for KernelJob<'_, C> {
 
     fn offload(&self) -> Option<Offload> {
         let partial = Shape::Dense(self.own.spec.values as usize + GUARDS);
-        Some(Offload { kernel: self.own.kernel.clone(), partial, broadcast: Vec::new() })
+        Some(Offload {
+            kernel: self.own.kernel.clone(),
+            partial,
+            broadcast: Vec::new(),
+            residence: None,
+        })
     }
 
     fn alone(&self) -> Option<Alone> {

@@ -1,6 +1,7 @@
 //! An accelerator: a device with what is remembered of it from job to job, which is all that a caller
 //! holds. Takes a job's offload; hands on a driver.
 
+use super::residence::Parked;
 use super::sizes::Sizes;
 use super::{
     Alone, Caps, Device, DeviceError, DeviceFigures, Driver, Kernel, Offload, Program, Room,
@@ -8,12 +9,15 @@ use super::{
 use crate::sizing::Ramp;
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A device, to be given to runs ([`Options::devices`](crate::Options::devices)). Kernels that were compiled
 /// and sizes that were found stay with it.
 #[derive(Debug)]
 pub struct Accelerator {
+    /// Unlike any other's.
+    number: u64,
     device: Box<dyn Device>,
     memory_bytes: Option<u64>,
     sizes: Option<Sizes>,
@@ -52,8 +56,9 @@ const MEMORY_SMALL_BYTES: u64 = 64 << 20;
 impl Accelerator {
     /// A device of which nothing is known yet.
     pub fn new(device: impl Device + 'static) -> Accelerator {
-        let (device, known) = (Box::new(device), Mutex::default());
-        Accelerator { device, memory_bytes: None, sizes: None, known }
+        static MADE: AtomicU64 = AtomicU64::new(0);
+        let (number, device) = (MADE.fetch_add(1, Ordering::Relaxed), Box::new(device));
+        Accelerator { number, device, memory_bytes: None, sizes: None, known: Mutex::default() }
     }
 
     /// Takes at most so many bytes of its memory. Default: a quarter, or all of less than 64 MiB.
@@ -67,6 +72,10 @@ impl Accelerator {
     pub fn sizes_in(mut self, file: impl AsRef<Path>) -> Accelerator {
         self.sizes = Some(Sizes::in_file(file.as_ref()));
         self
+    }
+
+    pub(super) fn number(&self) -> u64 {
+        self.number
     }
 
     pub(super) fn device(&self) -> &dyn Device {
@@ -126,13 +135,28 @@ impl Accelerator {
         let caps = self.caps();
         let memory = caps.memory_bytes;
         let share = if memory <= MEMORY_SMALL_BYTES { memory } else { memory / MEMORY_PART };
-        let budget = self.memory_bytes.unwrap_or(share).min(host_bytes);
+        let share = self.memory_bytes.unwrap_or(share).min(memory);
+        let budget = share.min(host_bytes);
         let most = (input_bytes / UNITS_PER_INPUT).min(UNIT_BYTES_MOST).max(split_bytes);
         let units = (split_bytes + margin_bytes, most + margin_bytes);
         let words = offload.broadcast.len();
-        let room = Room::within(caps, budget, units, offload.partial, words)?;
+        let within = |budget| Room::within(caps, budget, units, offload.partial, words);
+        let room = match &offload.residence {
+            None => within(budget)?,
+            Some(_) => {
+                // Half for what stays, if slots can do with the other.
+                let room = within(budget / 2).or_else(|_| within(budget))?;
+                room.with_residents(if caps.is_processor { budget } else { share })
+            }
+        };
         let Known { program, unit_bytes } = self.known_of(&offload.kernel)?;
-        let mut session = program.open(&room)?;
+        let kernel = offload.kernel.told();
+        let residence = offload.residence.as_ref();
+        let parked = residence.and_then(|from| from.take_out(self.number, &kernel, &room));
+        let (mut session, units) = match parked {
+            Some(Parked { session, units, .. }) => (session, units),
+            None => (program.open(&room)?, Vec::new()),
+        };
         if !offload.broadcast.is_empty() {
             session.broadcast(&offload.broadcast)?;
         }
@@ -142,7 +166,17 @@ impl Accelerator {
         let first = first / split_bytes * split_bytes;
         let (most, allowance) = (splits_most * split_bytes, input_bytes / PROBING_PART);
         let ramp = Ramp::new(first, split_bytes, most, allowance);
-        Ok(Driver::new(session, &room, (split_bytes, splits_most), ramp, self.figures()))
+        let driver = Driver::new(session, &room, (split_bytes, splits_most), ramp, self.figures());
+        Ok(driver.with_kept(units))
+    }
+
+    /// A driver's work is done: what it has on the device stays there if the job has others after it.
+    pub fn end(&self, driver: Driver, offload: &Offload) {
+        let Some(residence) = &offload.residence else { return };
+        if let Some((session, room, units)) = driver.into_kept() {
+            let (accelerator, kernel) = (self.number, offload.kernel.told());
+            residence.park(Parked { accelerator, kernel, room, session, units });
+        }
     }
 
     /// Keeps the size of unit that went best with a kernel.

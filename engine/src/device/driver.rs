@@ -16,10 +16,19 @@
 //! The size of a unit is found by a [`Ramp`] from the time between units that come back while the device
 //! has more to do. Towards the end a unit is at most half of the device's share of what is left, and none is
 //! sent that the others would have done sooner. Whether the device is of use at all is tried once (`trial.rs`).
+//!
+//! # What stays
+//! Where the room has memory for it, units stay on the device when they are done ([`Residence`]). Those that
+//! did in a run before come first, and are not copied again; what becomes of them is as of any other.
+//!
+//! [`Residence`]: super::Residence
 
+use super::residence::Kept;
 use super::tracks::Tracks;
 use super::trial::{Standing, Trial, Verdict};
-use super::{DeviceError, DeviceFigures, Done, Outcome, Outlook, Piece, Read, Room, Session, Work};
+use super::{
+    DeviceError, DeviceFigures, Done, Outcome, Outlook, Piece, Read, Room, Session, Slot, Work,
+};
 use crate::error::{Error, Result};
 use crate::sizing::Ramp;
 use std::collections::VecDeque;
@@ -39,6 +48,9 @@ pub enum Turn {
 
 /// A snapshot drains the pipeline, so there is one for so many units.
 const UNITS_PER_SNAPSHOT: u64 = 128;
+/// And for so many bytes, one unit more or less: a partial that sums 32 bits of each number needs no more
+/// than 64.
+const SNAPSHOT_BYTES_MOST: u64 = 4 << 30;
 /// Units do not become smaller than this towards the end, unless they are.
 const TAIL_BYTES_LEAST: u64 = 256 << 10;
 /// After so many units in a row that only cores can do, no more are looked at.
@@ -63,6 +75,13 @@ pub struct Driver {
     spoilt: Vec<Range<u64>>,
     /// What is to be sent again before anything new.
     again: VecDeque<Again>,
+    /// Units that are on the device, and the bytes that more may have.
+    kept: Vec<Kept>,
+    keep_bytes: u64,
+    /// Splits of such units in the partial that were not copied in this run.
+    reused: u64,
+    /// When the driver began, by the device's clock.
+    began: Duration,
     /// Units in a row that were no use to the device.
     unfit: u32,
     /// Splits between snapshots at most, once a table has overflowed.
@@ -89,6 +108,8 @@ struct Sent {
     splits: Range<u64>,
     /// Whether another one was in flight when it was sent.
     follows: bool,
+    /// Whether it was on the device already.
+    is_reused: bool,
 }
 
 enum Again {
@@ -128,6 +149,7 @@ impl Driver {
         figures: DeviceFigures,
     ) -> Driver {
         Driver {
+            began: session.now(),
             session,
             room: *room,
             split_bytes,
@@ -137,6 +159,9 @@ impl Driver {
             counted: Vec::new(),
             spoilt: Vec::new(),
             again: VecDeque::new(),
+            kept: Vec::new(),
+            keep_bytes: room.resident_bytes,
+            reused: 0,
             unfit: 0,
             interval: None,
             last: None,
@@ -164,6 +189,23 @@ impl Driver {
         self.tracks = Tracks::of(number, self.session.now());
     }
 
+    /// With units that the session has.
+    pub(super) fn with_kept(mut self, units: Vec<Kept>) -> Driver {
+        let bytes: usize = units.iter().map(|unit| unit.bytes).sum();
+        self.keep_bytes = self.keep_bytes.saturating_sub(bytes as u64);
+        self.figures.resident_bytes = bytes as u64;
+        self.kept = units;
+        self
+    }
+
+    /// The session and the units that it has, for another run; `None` if it cannot be used any more.
+    pub(super) fn into_kept(self) -> Option<(Box<dyn Session>, Room, Vec<Kept>)> {
+        let is_over =
+            self.in_flight.is_empty() && self.counted.is_empty() && self.spoilt.is_empty();
+        let is_of_use = !self.is_lost && is_over && !self.kept.is_empty();
+        is_of_use.then_some((self.session, self.room, self.kept))
+    }
+
     /// Does the next thing: sends a unit, or waits for one, or has the partial merged. It waits for the
     /// device alone, and only if there is nothing to send.
     ///
@@ -183,9 +225,9 @@ impl Driver {
         }
     }
 
-    /// What its slots and its partial take of the device and, at most, of the host.
-    pub fn room_bytes(&self) -> u64 {
-        self.room.bytes()
+    /// What it takes of the device and of the host.
+    pub fn room(&self) -> &Room {
+        &self.room
     }
 
     /// Time since the session began, by the device's clock.
@@ -273,6 +315,11 @@ impl Driver {
     /// Fills a slot and submits it; returns whether anything came of it.
     fn send(&mut self, work: &mut dyn Work) -> Result<bool, Stop> {
         let Some(slot) = self.session.stage()? else { return Ok(false) };
+        let is_fresh = self.again.is_empty();
+        if is_fresh && let Some(splits) = work.take_held() {
+            self.reuse(slot, splits, work)?;
+            return Ok(true);
+        }
         let Some(splits) = self.next(work) else {
             self.session.put_back(slot);
             return Ok(false);
@@ -289,8 +336,13 @@ impl Driver {
                 let follows = !self.in_flight.is_empty();
                 self.ramp.begun((splits.end - splits.start) * self.split_bytes);
                 // Before it is submitted: if that fails, it is given back.
-                self.in_flight.push_back(Sent { splits, follows });
-                self.session.submit(slot, bytes, &self.pieces)?;
+                let sent = Sent { splits: splits.clone(), follows, is_reused: false };
+                self.in_flight.push_back(sent);
+                if is_fresh && bytes as u64 <= self.keep_bytes {
+                    self.submit_and_keep(slot, bytes, splits)?;
+                } else {
+                    self.session.submit(slot, bytes, &self.pieces)?;
+                }
                 self.unfit = 0;
             }
             Ok(Read::Unfit) if self.is_alone && splits.end - splits.start > 1 => {
@@ -312,6 +364,36 @@ impl Driver {
             }
         }
         Ok(true)
+    }
+
+    fn submit_and_keep(
+        &mut self,
+        slot: Slot,
+        bytes: usize,
+        splits: Range<u64>,
+    ) -> Result<(), Stop> {
+        match self.session.submit_and_keep(slot, bytes, &self.pieces)? {
+            Some(number) => {
+                self.keep_bytes -= bytes as u64;
+                self.figures.resident_bytes += bytes as u64;
+                self.kept.push(Kept { splits, number, bytes, pieces: self.pieces.clone() });
+            }
+            // It has less than was thought.
+            None => self.keep_bytes = 0,
+        }
+        Ok(())
+    }
+
+    /// Has the kernel launched for a unit that is on the device already.
+    fn reuse(&mut self, slot: Slot, splits: Range<u64>, work: &mut dyn Work) -> Result<(), Stop> {
+        let Some(unit) = self.kept.iter().find(|unit| unit.splits == splits) else {
+            // Its session was not as it had to be for this run.
+            self.session.put_back(slot);
+            self.give_back(splits, work);
+            return Ok(());
+        };
+        self.in_flight.push_back(Sent { splits, follows: false, is_reused: true });
+        Ok(self.session.reuse(slot, unit.number, &unit.pieces)?)
     }
 
     /// What to send next.
@@ -366,8 +448,9 @@ impl Driver {
             self.ramp.add(splits * self.split_bytes, done.at.saturating_sub(at));
         }
         self.last = Some(done.at);
+        self.reused += if sent.is_reused { splits } else { 0 };
         self.counted.push(sent.splits);
-        self.figures.span = done.at;
+        self.figures.span = done.at.saturating_sub(self.began);
     }
 
     fn snapshot_is_due(&self) -> bool {
@@ -376,7 +459,8 @@ impl Driver {
         }
         let on_the_way = self.in_flight.iter().map(|sent| sent.splits.end - sent.splits.start);
         let since = count(&self.counted) + on_the_way.sum::<u64>();
-        let interval = UNITS_PER_SNAPSHOT * self.unit_splits();
+        let interval = (UNITS_PER_SNAPSHOT * self.unit_splits())
+            .min((SNAPSHOT_BYTES_MOST / self.split_bytes).max(1));
         since >= self.interval.map_or(interval, |least| least.min(interval))
     }
 
@@ -401,8 +485,9 @@ impl Driver {
         work.merge(&self.partial, &splits)?;
         self.figures.units += splits.len() as u64;
         self.figures.bytes += count(&splits) * self.split_bytes;
+        self.figures.reused_bytes += std::mem::take(&mut self.reused) * self.split_bytes;
         self.figures.snapshots += 1;
-        self.figures.span = self.session.now();
+        self.figures.span = self.session.now().saturating_sub(self.began);
         self.interval = self.interval.map(|splits| splits + (splits / INTERVAL_GROWTH).max(1));
         Ok(())
     }
@@ -412,6 +497,7 @@ impl Driver {
         self.session.reset()?;
         self.figures.overflows += 1;
         self.last = None;
+        self.reused = 0;
         let mut all = std::mem::take(&mut self.counted);
         all.append(&mut self.spoilt);
         let half = count(&all) / 2;

@@ -160,6 +160,7 @@ impl Program for EmulatedProgram {
             kernel: self.kernel,
             room: *room,
             slots: (0..room.slots).map(|_| vec![0; room.slot_bytes]).collect(),
+            kept: Vec::new(),
             free: (0..room.slots).rev().collect(),
             partial: vec![0; room.partial.words()],
             broadcast: vec![0; room.broadcast_words],
@@ -180,6 +181,8 @@ struct EmulatedSession {
     kernel: EmulatedKernel,
     room: Room,
     slots: Vec<Vec<u8>>,
+    /// Units that have stayed.
+    kept: Vec<Vec<u8>>,
     free: Vec<usize>,
     partial: Vec<u64>,
     broadcast: Vec<u64>,
@@ -238,6 +241,41 @@ impl EmulatedSession {
         let then = self.now() + took;
         self.wait_until(then);
     }
+
+    /// Has the kernel run over a unit, as soon as its copy and the kernel before it have ended.
+    fn launch(
+        &mut self,
+        slot: usize,
+        kept: Option<usize>,
+        copy: Duration,
+        bytes: usize,
+        pieces: &[Piece],
+    ) {
+        let kernel = if pieces.is_empty() { Duration::ZERO } else { self.kernel_time(bytes) };
+        let begins = if kept.is_some() { self.now() } else { self.link_free };
+        let at = begins.max(self.kernel_free) + kernel;
+        self.kernel_free = at;
+        if self.faults.strikes(FaultAt::Kernel) {
+            self.in_flight.push_back((slot, None));
+            return;
+        }
+        for piece in pieces {
+            let unit = kept.map_or(&self.slots[slot], |kept| &self.kept[kept]);
+            let bytes = &unit[piece.start..piece.start + piece.bytes];
+            let arguments = piece.arguments;
+            let launch = Launch { bytes, arguments, broadcast: &self.broadcast };
+            (self.kernel)(&launch, &mut self.partial);
+        }
+        if self.faults.strikes(FaultAt::Overflow)
+            && let super::Shape::Table(_) = self.room.partial
+        {
+            self.partial[0] = 1;
+        }
+        let overflowed = self.room.partial.overflowed(&self.partial);
+        let outcome = if overflowed { Outcome::Overflow } else { Outcome::Ok };
+        let copied = begins;
+        self.in_flight.push_back((slot, Some(Done { outcome, copy, copied, kernel, at })));
+    }
 }
 
 impl Session for EmulatedSession {
@@ -257,28 +295,31 @@ impl Session for EmulatedSession {
     fn submit(&mut self, slot: Slot, bytes: usize, pieces: &[Piece]) -> Result<(), DeviceError> {
         self.faults.check(FaultAt::Submit, &self.model, "take a unit")?;
         let copy = self.time(bytes, self.model.link_bytes_s, Duration::ZERO);
-        let kernel = if pieces.is_empty() { Duration::ZERO } else { self.kernel_time(bytes) };
-        let copied = self.now().max(self.link_free) + copy;
-        let at = copied.max(self.kernel_free) + kernel;
-        (self.link_free, self.kernel_free) = (copied, at);
-        if self.faults.strikes(FaultAt::Kernel) {
-            self.in_flight.push_back((slot.0, None));
-            return Ok(());
+        self.link_free = self.now().max(self.link_free) + copy;
+        self.launch(slot.0, None, copy, bytes, pieces);
+        Ok(())
+    }
+
+    fn submit_and_keep(
+        &mut self,
+        slot: Slot,
+        bytes: usize,
+        pieces: &[Piece],
+    ) -> Result<Option<usize>, DeviceError> {
+        let kept: usize = self.kept.iter().map(Vec::len).sum();
+        if (kept + bytes) as u64 > self.room.resident_bytes {
+            return self.submit(slot, bytes, pieces).map(|()| None);
         }
-        for piece in pieces {
-            let bytes = &self.slots[slot.0][piece.start..piece.start + piece.bytes];
-            let arguments = piece.arguments;
-            let launch = Launch { bytes, arguments, broadcast: &self.broadcast };
-            (self.kernel)(&launch, &mut self.partial);
-        }
-        if self.faults.strikes(FaultAt::Overflow)
-            && let super::Shape::Table(_) = self.room.partial
-        {
-            self.partial[0] = 1;
-        }
-        let overflowed = self.room.partial.overflowed(&self.partial);
-        let outcome = if overflowed { Outcome::Overflow } else { Outcome::Ok };
-        self.in_flight.push_back((slot.0, Some(Done { outcome, copy, copied, kernel, at })));
+        let unit = self.slots[slot.0][..bytes].to_vec();
+        self.submit(slot, bytes, pieces)?;
+        self.kept.push(unit);
+        Ok(Some(self.kept.len() - 1))
+    }
+
+    fn reuse(&mut self, slot: Slot, kept: usize, pieces: &[Piece]) -> Result<(), DeviceError> {
+        self.faults.check(FaultAt::Submit, &self.model, "take a unit")?;
+        let bytes = self.kept[kept].len();
+        self.launch(slot.0, Some(kept), Duration::ZERO, bytes, pieces);
         Ok(())
     }
 

@@ -13,6 +13,10 @@ pub struct DeviceFigures {
     pub units: u64,
     /// Input bytes in them, about: splits are counted whole.
     pub bytes: u64,
+    /// Bytes of these that were on the device already, from a run before this one.
+    pub reused_bytes: u64,
+    /// Bytes that stayed on the device, for a run after this one.
+    pub resident_bytes: u64,
     /// The size of unit that went best, in bytes.
     pub unit_bytes: u64,
     /// Bytes that were given back to the cores.
@@ -41,6 +45,8 @@ impl DeviceFigures {
             backend: later.backend,
             units: self.units + later.units,
             bytes: self.bytes + later.bytes,
+            reused_bytes: self.reused_bytes + later.reused_bytes,
+            resident_bytes: later.resident_bytes,
             unit_bytes: later.unit_bytes,
             given_back_bytes: self.given_back_bytes + later.given_back_bytes,
             overflows: self.overflows + later.overflows,

@@ -1,8 +1,9 @@
 //! Kernels: what a device does with a unit. Takes the text and the shape of the partial from the job;
 //! back-ends compile the text, the emulated device calls the Rust function that stands beside it.
 
-use super::{Caps, DeviceError};
+use super::{Caps, DeviceError, Residence};
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// Numbers that come with each launch.
 pub const ARGUMENTS: usize = 6;
@@ -12,10 +13,13 @@ pub const ARGUMENTS: usize = 6;
 pub struct Offload {
     /// What is launched for each piece of a unit.
     pub kernel: Kernel,
-    /// What it adds to.
+    /// What it adds to. It comes back before 2^33 bytes of the input are in it, of splits up to 2^32.
     pub partial: Shape,
     /// What every launch sees.
     pub broadcast: Vec<u64>,
+    /// The job's input, if other jobs of this kernel run over the same bytes: what devices have of it
+    /// stays with them in between. `None`: each run sends it.
+    pub residence: Option<Arc<Residence>>,
 }
 
 /// A kernel: OpenCL C and CUDA C++ in one text, by the names of the prelude.
@@ -84,7 +88,7 @@ pub struct Launch<'a> {
 /// The shape of a device's partial: 64-bit words, all zeros at first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// So many words, each a sum of its own. There is always room.
+    /// So many words, each a sum or a maximum of its own. There is always room.
     Dense(usize),
     /// So many words that are a table. Its first word is 0 as long as there was room for all that was to
     /// be put in; a kernel that finds no room, or the first word other than 0, makes it other than 0.

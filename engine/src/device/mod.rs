@@ -7,7 +7,7 @@
 //! Device (caps) -- compile(kernel) -> Program -- open(room) -> Session
 //!
 //! Session   stage     a slot of pinned memory, or none: back-pressure
-//!           submit    copy it in and launch the kernel, without waiting
+//!           submit    copy it in and launch the kernel, without waiting; the copy may stay for later
 //!           poll      units that are done, in order: Ok | Overflow | Lost, with the time of each stage
 //!           snapshot  the partial so far, which begins anew
 //!           reset     the partial begins anew and what was in it is dropped
@@ -32,6 +32,7 @@ mod kernel;
 #[cfg(feature = "opencl")]
 mod opencl;
 mod present;
+mod residence;
 mod room;
 mod sizes;
 mod tracks;
@@ -50,6 +51,7 @@ pub use kernel::{ARGUMENTS, EmulatedKernel, Kernel, Launch, Offload, Piece, Shap
 #[cfg(feature = "opencl")]
 pub use opencl::OpenCl;
 pub use present::Present;
+pub use residence::Residence;
 pub use room::Room;
 pub use work::{Outlook, Read, Work};
 
@@ -121,6 +123,26 @@ pub trait Session: Send {
     /// # Errors
     /// [`DeviceError::Failed`].
     fn submit(&mut self, slot: Slot, bytes: usize, pieces: &[Piece]) -> Result<(), DeviceError>;
+
+    /// As [`submit`](Session::submit), and the slot's bytes stay on the device. Returns a number by which
+    /// to [`reuse`](Session::reuse) them; `None` if the device has no memory for them beside its slots, so
+    /// that they did not stay.
+    ///
+    /// # Errors
+    /// [`DeviceError::Failed`].
+    fn submit_and_keep(
+        &mut self,
+        slot: Slot,
+        bytes: usize,
+        pieces: &[Piece],
+    ) -> Result<Option<usize>, DeviceError>;
+
+    /// Has the kernel launched once more for the pieces, at least one, of a unit that has stayed. Nothing is
+    /// copied; the slot stands for the unit while that is in flight.
+    ///
+    /// # Errors
+    /// [`DeviceError::Failed`].
+    fn reuse(&mut self, slot: Slot, kept: usize, pieces: &[Piece]) -> Result<(), DeviceError>;
 
     /// The oldest unit in flight, if it is done, or as soon as it is if told to wait. `None` if it is not,
     /// or none is in flight.

@@ -8,10 +8,17 @@
      partial    words to add to, zeros at first; launches follow each other, so what one adds the next finds
    Functions beside it are FUNCTION type name(...).
    Threads are GID of GSIZE in all, LID of LSIZE in a group, which shares LOCAL memory. Every order of
-   threads must come to the same words: add integers, never floats. */
+   threads must come to the same words: add integers, never floats. f64 is there where F64_OF_BITS is;
+   its sums, differences and products are rounded one by one. */
 #ifdef __OPENCL_VERSION__
 #pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
 #pragma OPENCL FP_CONTRACT OFF
+#ifdef cl_khr_fp64
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+typedef double f64;
+#define F64_OF_BITS(bits) as_double(bits)
+#define BITS_OF_F64(value) as_ulong(value)
+#endif
 typedef uchar u8; typedef uint u32; typedef ulong u64; typedef char i8; typedef int i32; typedef long i64;
 typedef uint4 u32x4;
 #define KERNEL __kernel
@@ -30,7 +37,9 @@ typedef uint4 u32x4;
 #else
 typedef unsigned char u8; typedef unsigned int u32; typedef unsigned long long u64;
 typedef signed char i8; typedef int i32; typedef long long i64;
-typedef uint4 u32x4;
+typedef uint4 u32x4; typedef double f64;
+#define F64_OF_BITS(bits) __longlong_as_double((i64)(bits))
+#define BITS_OF_F64(value) ((u64)__double_as_longlong(value))
 #define KERNEL extern "C" __global__
 #define FUNCTION static __device__ inline
 #define GLOBAL

@@ -66,7 +66,13 @@ impl Accelerator {
         };
         let most = self.caps().memory_bytes.min(self.caps().allocation_bytes) as usize / 4;
         let slot_bytes = UNIT_BYTES.min(most);
-        let room = Room { slots: SLOTS, slot_bytes, partial: Shape::Dense(1), broadcast_words: 0 };
+        let room = Room {
+            slots: SLOTS,
+            slot_bytes,
+            partial: Shape::Dense(1),
+            broadcast_words: 0,
+            resident_bytes: 0,
+        };
         let program = self.device().compile(&kernel)?;
         let mut session = program.open(&room)?;
         let (mut sent, mut done) = (0, Vec::new());

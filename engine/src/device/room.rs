@@ -14,6 +14,8 @@ pub struct Room {
     pub partial: Shape,
     /// Words that every launch sees.
     pub broadcast_words: usize,
+    /// Bytes of units that may stay ([`Session::submit_and_keep`](super::Session::submit_and_keep)).
+    pub resident_bytes: u64,
 }
 
 /// Slots, and how many of the smallest units each must have room for. A unit is filled, copied or mapped
@@ -54,7 +56,14 @@ impl Room {
                 least_bytes: least,
             });
         };
-        Ok(Room { slots, slot_bytes: slot(slots) as usize, partial, broadcast_words })
+        let slot_bytes = slot(slots) as usize;
+        Ok(Room { slots, slot_bytes, partial, broadcast_words, resident_bytes: 0 })
+    }
+
+    /// As much room beside it for units that stay as a budget has left.
+    #[must_use]
+    pub(super) fn with_residents(self, budget_bytes: u64) -> Room {
+        Room { resident_bytes: budget_bytes.saturating_sub(self.passing_bytes()), ..self }
     }
 
     /// Panics unless a unit of so many bytes has room in a slot, and its pieces lie inside of it.
@@ -65,6 +74,16 @@ impl Room {
 
     /// What it comes to, in bytes.
     pub fn bytes(&self) -> u64 {
+        self.passing_bytes() + self.resident_bytes
+    }
+
+    /// What it takes of the host's memory, at most: where that is the device's too, all.
+    pub fn host_bytes(&self, caps: &Caps) -> u64 {
+        if caps.is_processor { self.bytes() } else { self.passing_bytes() }
+    }
+
+    /// All but the units that stay.
+    fn passing_bytes(&self) -> u64 {
         let words = self.partial.words() + self.broadcast_words;
         (self.slots * self.slot_bytes + 8 * words) as u64
     }
@@ -89,6 +108,12 @@ mod tests {
         // Odd sizes of units have room where these are all that is asked for.
         let room = Room::within(caps, 256 << 10, (1001, 1001), Shape::Dense(1), 0).unwrap();
         assert_eq!((room.slots, room.slot_bytes), (4, 1024));
+        let room = Room::within(caps, 150 << 10, (least, 1 << 30), Shape::Dense(768), 0).unwrap();
+        let with_residents = room.with_residents(200 << 10);
+        assert_eq!(with_residents.bytes(), 200 << 10);
+        assert_eq!(with_residents.host_bytes(caps), 200 << 10);
+        let card = Caps { is_processor: false, ..caps.clone() };
+        assert_eq!(with_residents.host_bytes(&card), room.bytes());
         let room = Room::within(caps, 100 << 10, (least, 1 << 30), Shape::Dense(768), 0);
         let told = room.unwrap_err().to_string();
         assert!(told.contains("137216") && told.contains("102400"), "{told}");

@@ -26,7 +26,10 @@ impl Tracks {
     pub(super) fn unit(&mut self, done: &Done) {
         self.last = done.at;
         let begin = |end: Duration, length| self.began + end.saturating_sub(length);
-        self.copies.add(Kind::CopyIn, begin(done.copied, done.copy), done.copy);
+        // What stays there is not copied again.
+        if !done.copy.is_zero() {
+            self.copies.add(Kind::CopyIn, begin(done.copied, done.copy), done.copy);
+        }
         self.kernels.add(Kind::Kernel, begin(done.at, done.kernel), done.kernel);
     }
 

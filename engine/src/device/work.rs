@@ -10,6 +10,12 @@ pub trait Work {
     /// Takes splits that follow each other, at most so many; `None` if there are none.
     fn take(&mut self, splits: u64) -> Option<Range<u64>>;
 
+    /// Takes the splits of a unit that the device has from a run before this one; `None` if there are none
+    /// any more.
+    fn take_held(&mut self) -> Option<Range<u64>> {
+        None
+    }
+
     /// Gives splits back that the device will not count.
     fn give_back(&mut self, splits: Range<u64>);
 

@@ -1,6 +1,7 @@
-//! The map stage of a job that devices do alone, for it has no map or the cores are to be left out: what they cannot be given is refused
-//! before anything begins, and what they leave undone fails the run.
+//! The map stage of a job that devices do alone, for it has no map or the cores are to be left out: what they
+//! cannot be given is refused before anything begins, and what they leave undone fails the run.
 
+use super::assignment::Assignment;
 use super::devices::Crew;
 use super::worker::Worker;
 use super::{Before, MapStage, Reading, add_figures};
@@ -18,10 +19,9 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
         if self.alone.is_none() {
             return Ok(());
         }
-        let offload = self.job.offload();
         let why_not = match self.devices {
             [] => Some("none is given, and the cores are left out"),
-            _ => self.why_no_device(offload.as_ref()),
+            _ => self.offload().err(),
         };
         if let Some(why_not) = why_not {
             let cause = format!("only devices may do this job: {why_not}");
@@ -58,7 +58,7 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
         let hand_out = HandOut::of(tiles, self.placement);
         let (blocks, count) = (self.chunks.blocks(), self.pool.workers());
         let feed = Feed::new(ranged, &self.plan.cut, hand_out, 0, &reading.units, blocks, count);
-        let crew = Crew::of(self, ranged, &feed, before);
+        let crew = Crew::of(self, ranged, &feed, before, Assignment::of(self, ranged));
         crew.beside(workers, || ());
         let is_done = crew.has_done_all();
         let figures = crew.figures();

@@ -1,8 +1,10 @@
 //! Devices beside the workers of the map stage: a thread for each, which takes splits from the end of the
 //! hand-out that workers come to last, reads them into the device's slots, and emits the pairs of its
 //! partials into tables of its own, as a worker does. What a device gives back, workers map; so none goes
-//! home while anything is on its way.
+//! home while anything is on its way. What devices have of the input from a run before this one is not handed
+//! out but in their own queues, from whose ends workers take when they find nothing else.
 
+use super::assignment::Assignment;
 use super::worker::Worker;
 use super::{Before, MapStage, STAGE, numbered};
 use crate::container::Kind;
@@ -13,11 +15,11 @@ use crate::error::{Error, Result};
 use crate::ingest::{Feed, Reader};
 use crate::job::Job;
 use crate::memory::Reserved;
-use crate::options::Pipeline;
 use crate::plan::Ranged;
 use crate::schedule::{PerWorker, Step};
 use crate::sizing::Units;
 use crate::timeline::{self, Context};
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -40,7 +42,9 @@ pub(super) struct Crew<'s, 'r, J: Job, K: Kind> {
     ranged: &'s Ranged,
     feed: &'s Feed<'s>,
     before: Before,
-    offload: Option<Offload>,
+    offload: Result<Offload, &'static str>,
+    /// Splits that devices had at first.
+    held: u64,
     alone: Option<Alone>,
     began: Instant,
     state: Mutex<State>,
@@ -55,6 +59,8 @@ struct State {
     /// Splits that devices took and nobody has counted yet.
     on_the_way: u64,
     given_back: Vec<Range<u64>>,
+    /// For each device what it has and nobody has taken.
+    held: Vec<VecDeque<Range<u64>>>,
     figures: Vec<DeviceFigures>,
 }
 
@@ -74,12 +80,14 @@ impl<'s, 'r, J: Job, K: Kind> Crew<'s, 'r, J, K> {
         ranged: &'s Ranged,
         feed: &'s Feed<'s>,
         before: Before,
+        assignment: Assignment,
     ) -> Crew<'s, 'r, J, K> {
         let figures = stage.devices.iter().map(|device| device.figures()).collect();
-        let offload = if stage.devices.is_empty() { None } else { stage.job.offload() };
-        let state = Mutex::new(State { figures, ..State::default() });
-        let (alone, changed) = (stage.alone, Condvar::new());
-        Crew { stage, ranged, feed, before, offload, alone, began: Instant::now(), state, changed }
+        let Assignment { offload, queues, held } = assignment;
+        let state = Mutex::new(State { figures, held: queues, ..State::default() });
+        let held = held.iter().map(|splits| splits.end - splits.start).sum();
+        let (alone, changed, began) = (stage.alone, Condvar::new(), Instant::now());
+        Crew { stage, ranged, feed, before, offload, held, alone, began, state, changed }
     }
 
     /// Has the devices work while the caller does `meanwhile`.
@@ -110,8 +118,9 @@ impl<'s, 'r, J: Job, K: Kind> Crew<'s, 'r, J, K> {
 
     /// What devices are to do; says why if nothing.
     fn usable(&self) -> Option<&Offload> {
-        let Some(why_not) = self.stage.why_no_device(self.offload.as_ref()) else {
-            return self.offload.as_ref();
+        let why_not = match &self.offload {
+            Ok(offload) => return Some(offload),
+            Err(why_not) => *why_not,
         };
         let mut state = self.lock();
         state.figures.iter_mut().for_each(|figures| figures.fault = Some(why_not.to_owned()));
@@ -122,6 +131,13 @@ impl<'s, 'r, J: Job, K: Kind> Crew<'s, 'r, J, K> {
     /// what workers take otherwise, and of one tile.
     pub(super) fn left(&self, units: &Units) -> Left {
         let mut state = self.lock();
+        if state.given_back.is_empty() {
+            let longest = state.held.iter_mut().max_by_key(|queue| queue.len());
+            if let Some(splits) = longest.and_then(VecDeque::pop_back) {
+                state.on_the_way += splits.end - splits.start;
+                state.given_back.push(splits);
+            }
+        }
         let Some(splits) = state.given_back.pop() else {
             return if state.on_the_way > 0 { Left::Perhaps } else { Left::Nothing };
         };
@@ -169,8 +185,8 @@ impl<'s, 'r, J: Job, K: Kind> Crew<'s, 'r, J, K> {
         };
         let mut driver = started.map_err(|error| error.to_string())?;
         driver.record(number);
-        let slots = driver.room_bytes() as usize;
-        let counted = Reserved::new(blocks, slots, "the slots of a device");
+        let on_host = driver.room().host_bytes(device.caps()) as usize;
+        let counted = Reserved::new(blocks, on_host, "the slots of a device");
         let _counted = counted.map_err(|error| error.to_string())?;
         let mut reader = Reader::new(blocks, READ_BYTES).map_err(|error| error.to_string())?;
         let index = stage.pool.workers() + number;
@@ -179,7 +195,8 @@ impl<'s, 'r, J: Job, K: Kind> Crew<'s, 'r, J, K> {
         while !stage.failure.stops() && (turn == Turn::More || self.may_go_on(turn)) {
             let step = stage.step(index, u64::MAX, workers, |worker| {
                 let (reader, taken) = (&mut reader, &mut taken);
-                turn = driver.step(&mut DeviceWork { crew: self, worker, reader, taken })?;
+                turn =
+                    driver.step(&mut DeviceWork { crew: self, number, worker, reader, taken })?;
                 Ok(())
             });
             if step == Step::Done {
@@ -187,7 +204,7 @@ impl<'s, 'r, J: Job, K: Kind> Crew<'s, 'r, J, K> {
             }
         }
         stage.step(index, u64::MAX, workers, Worker::end);
-        self.keep(number, &driver, device, offload);
+        self.keep(number, driver, device, offload);
         Ok(())
     }
 
@@ -208,11 +225,12 @@ impl<'s, 'r, J: Job, K: Kind> Crew<'s, 'r, J, K> {
         false
     }
 
-    fn keep(&self, number: usize, driver: &Driver, device: &Accelerator, offload: &Offload) {
+    fn keep(&self, number: usize, driver: Driver, device: &Accelerator, offload: &Offload) {
         if let Some(bytes) = driver.best_bytes() {
             device.remember(&offload.kernel, bytes);
         }
         self.lock().figures[number] = driver.figures();
+        device.end(driver, offload);
     }
 
     /// A device has ended its work. Workers that wait for what it might give back look again.
@@ -237,6 +255,8 @@ impl<'s, 'r, J: Job, K: Kind> Crew<'s, 'r, J, K> {
 /// One device's way to the input and to the partial.
 struct DeviceWork<'w, 's, 'r, J: Job, K: Kind> {
     crew: &'w Crew<'s, 'r, J, K>,
+    /// The device's.
+    number: usize,
     worker: &'w mut Worker<'r, J, K>,
     reader: &'w mut Reader,
     /// Splits that this device took and did not give back.
@@ -256,6 +276,15 @@ impl<J: Job, K: Kind> Work for DeviceWork<'_, '_, '_, J, K> {
             return Some(given);
         }
         let splits = self.crew.feed.take_last(splits)?;
+        let count = splits.end - splits.start;
+        state.on_the_way += count;
+        *self.taken += count;
+        Some(splits)
+    }
+
+    fn take_held(&mut self) -> Option<Range<u64>> {
+        let mut state = self.crew.lock();
+        let splits = state.held[self.number].pop_front()?;
         let count = splits.end - splits.start;
         state.on_the_way += count;
         *self.taken += count;
@@ -345,8 +374,14 @@ impl<J: Job, K: Kind> Work for DeviceWork<'_, '_, '_, J, K> {
 
     fn outlook(&mut self) -> Outlook {
         let hand_out = self.crew.feed.hand_out();
-        let splits_left = hand_out.left();
-        let others = hand_out.splits().saturating_sub(splits_left + *self.taken);
+        let queues: u64 = {
+            let state = self.crew.lock();
+            let held = state.held.iter().flatten();
+            held.map(|splits| splits.end - splits.start).sum()
+        };
+        let splits_left = hand_out.left() + queues;
+        let all = hand_out.splits() + self.crew.held;
+        let others = all.saturating_sub(splits_left + *self.taken);
         let seconds = self.crew.began.elapsed().as_secs_f64();
         let others_splits_s = if seconds < SECONDS_KNOWN { 0.0 } else { others as f64 / seconds };
         Outlook { splits_left, others_splits: others, others_splits_s }
@@ -366,22 +401,5 @@ impl<J: Job, K: Kind> DeviceWork<'_, '_, '_, J, K> {
         );
         let place = self.crew.ranged.origin(file).place(None, offset);
         Err(Error::Record { place, cause: cause.into() })
-    }
-}
-
-impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
-    /// Why devices are not used in this run, if they are not.
-    pub(super) fn why_no_device(&self, offload: Option<&Offload>) -> Option<&'static str> {
-        if offload.is_none() {
-            Some("the job has no kernel for devices")
-        } else if self.saving.is_some() {
-            Some("runs with a state use the cores alone")
-        } else if self.pipeline == Pipeline::Off {
-            Some("runs without a pipeline use the cores alone")
-        } else if self.epochs.is_some() {
-            Some("runs with shows use the cores alone")
-        } else {
-            None
-        }
     }
 }

@@ -3,6 +3,7 @@
 //! grown. Nothing is shared between workers but the counter of splits and the partial.
 
 mod alone;
+mod assignment;
 mod devices;
 mod spread;
 mod worker;
@@ -26,6 +27,7 @@ use crate::schedule::{Cursor, HandOut, PerWorker, Placement, Pool, Step};
 use crate::show::Epochs;
 use crate::sizing::{TableLimits, Units};
 use crate::state::{ALL_FILES, Figures, Ranges, Saving};
+use assignment::Assignment;
 use devices::{Crew, Left};
 use spread::Homecoming;
 pub(crate) use spread::{Spread, add_figures, add_shares, add_times};
@@ -219,11 +221,13 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
         let in_order = self.epochs.is_some_and(Epochs::in_order);
         let flat = in_order.then(|| Placement::flat(self.pool.workers()));
         let placement = flat.as_ref().unwrap_or(self.placement);
+        let assignment = Assignment::of(self, ranged);
         let mut start = 0;
         let tiles = ends.iter().map(|&end| std::mem::replace(&mut start, end)..end);
-        let hand_out = match self.covered(ranged) {
-            None => HandOut::of(tiles, placement),
-            Some(covered) => HandOut::of(
+        let covered = self.covered(ranged).unwrap_or(&assignment.held);
+        let hand_out = match covered.is_empty() {
+            true => HandOut::of(tiles, placement),
+            false => HandOut::of(
                 tiles.flat_map(|tile| {
                     let gaps = covered.gaps(first + tile.start..first + tile.end);
                     gaps.map(|gap| gap.start - first..gap.end - first)
@@ -240,7 +244,7 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
             false => feed,
         };
         let homecoming = Homecoming::new(count);
-        let crew = Crew::of(self, ranged, &feed, before);
+        let crew = Crew::of(self, ranged, &feed, before, assignment);
         let own = |index, splits: Range<u64>| {
             self.step(index, splits.start, workers, |worker| {
                 worker.read_and_map(ranged, &feed, splits, before)

@@ -30,6 +30,10 @@ impl Ranges {
         overlaps
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The part of `range` that begins first and is not there.
     pub(crate) fn first_gap(&self, range: Range<u64>) -> Option<Range<u64>> {
         let mut start = range.start;

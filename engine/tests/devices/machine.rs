@@ -157,7 +157,7 @@ impl Machine {
             defines: Vec::new(),
             emulated: Some(self.kernel),
         };
-        Offload { kernel, partial: self.partial, broadcast: Vec::new() }
+        Offload { kernel, partial: self.partial, broadcast: Vec::new(), residence: None }
     }
 
     /// Runs until every split is counted. Where the device cannot be started, the cores do all.

@@ -58,7 +58,7 @@ fn shifted(launch: &Launch<'_>, partial: &mut [u64]) {
 }
 
 fn room(partial: Shape) -> Room {
-    Room { slots: 3, slot_bytes: 64 << 10, partial, broadcast_words: 1 }
+    Room { slots: 3, slot_bytes: 64 << 10, partial, broadcast_words: 1, resident_bytes: 100 << 10 }
 }
 
 /// Sends units of some numbers each, in two pieces, and takes snapshots in between; the sum of these, and

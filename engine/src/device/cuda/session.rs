@@ -3,7 +3,7 @@
 
 use super::{Caps, DeviceError, failed};
 use crate::device::{Done, Outcome, Piece, Room, Session, Shape, Slot};
-use cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT;
+use cudarc::driver::sys::CUevent_flags::{self, CU_EVENT_DEFAULT};
 use cudarc::driver::{
     CudaContext, CudaEvent, CudaFunction, CudaSlice, CudaStream, DevicePtr, DriverError,
     LaunchConfig, PinnedHostSlice, PushKernelArg, result,
@@ -28,6 +28,9 @@ pub(super) struct CudaSession {
     function: CudaFunction,
     groups_most: usize,
     slots: Vec<CudaSlot>,
+    /// Units that have stayed, and their bytes.
+    kept: Vec<CudaSlice<u8>>,
+    kept_bytes: u64,
     free: Vec<usize>,
     partial: CudaSlice<u64>,
     broadcast: CudaSlice<u64>,
@@ -47,12 +50,18 @@ struct CudaSlot {
 
 struct Flight {
     slot: usize,
-    copy: (CudaEvent, CudaEvent),
+    /// Its beginning and end, if the unit was not there already.
+    copy: Option<(CudaEvent, CudaEvent)>,
     kernel: CudaEvent,
     end: CudaEvent,
 }
 
 type Made<T> = Result<T, DriverError>;
+
+/// What has an event tell its time.
+fn timed() -> Option<CUevent_flags> {
+    Some(CU_EVENT_DEFAULT)
+}
 
 impl CudaSession {
     pub(super) fn open(
@@ -94,6 +103,8 @@ impl CudaSession {
             function,
             free: (0..room.slots).rev().collect(),
             slots,
+            kept: Vec::new(),
+            kept_bytes: 0,
             partial,
             broadcast,
             in_flight: VecDeque::new(),
@@ -107,26 +118,47 @@ impl CudaSession {
         self.kernels.synchronize()
     }
 
-    fn launch(&mut self, slot: usize, bytes: usize, pieces: &[Piece]) -> Made<()> {
+    /// Copies a slot's first bytes to memory that was kept for them, or else to the slot's own. Returns
+    /// events of its beginning and end.
+    fn copy(
+        &mut self,
+        slot: usize,
+        kept: Option<usize>,
+        bytes: usize,
+    ) -> Made<(CudaEvent, CudaEvent)> {
         self.context.bind_to_thread()?;
-        let CudaSlot { pinned, device, first_word } = &mut self.slots[slot];
-        let timed = || Some(CU_EVENT_DEFAULT);
+        let CudaSlot { pinned, device, .. } = &mut self.slots[slot];
         let copy_began = self.copies.record_event(timed())?;
-        let (place, _) = device.device_ptr(&self.copies);
+        let (place, _) = kept.map_or(&*device, |kept| &self.kept[kept]).device_ptr(&self.copies);
         // SAFETY: both have so many bytes. The host's are not written to while this copy is under way, for
         // the slot is not free until `poll` has seen the unit's end; `drop` waits for the streams.
         unsafe {
             let from = std::slice::from_raw_parts(pinned.as_ptr()?, bytes);
             result::memcpy_htod_async(place, from, self.copies.cu_stream())?;
         }
-        let copied = self.copies.record_event(timed())?;
-        self.kernels.wait(&copied)?;
+        Ok((copy_began, self.copies.record_event(timed())?))
+    }
+
+    /// Launches the kernel over memory that was kept, or else over a slot's own.
+    fn launch(
+        &mut self,
+        slot: usize,
+        kept: Option<usize>,
+        copy: Option<(CudaEvent, CudaEvent)>,
+        pieces: &[Piece],
+    ) -> Made<()> {
+        self.context.bind_to_thread()?;
+        let CudaSlot { device, first_word, .. } = &mut self.slots[slot];
+        let unit = kept.map_or(&*device, |kept| &self.kept[kept]);
+        if let Some((_, copied)) = &copy {
+            self.kernels.wait(copied)?;
+        }
         for piece in pieces {
             let threads = piece.bytes.div_ceil(BYTES_PER_THREAD);
             let groups = threads.div_ceil(GROUP).clamp(1, self.groups_most);
             let numbers = [piece.start as u64, piece.bytes as u64];
             let mut launch = self.kernels.launch_builder(&self.function);
-            launch.arg(&*device);
+            launch.arg(unit);
             for number in numbers.iter().chain(&piece.arguments) {
                 launch.arg(number);
             }
@@ -134,7 +166,7 @@ impl CudaSession {
             let (grid, block) = ((groups as u32, 1, 1), (GROUP as u32, 1, 1));
             let shape = LaunchConfig { grid_dim: grid, block_dim: block, shared_mem_bytes: 0 };
             // SAFETY: the arguments are those of `OFFLOAD` in the prelude, in order and size: memory, eight
-            // numbers, twice memory. The piece lies in the slot.
+            // numbers, twice memory. The piece lies in the unit.
             unsafe { launch.launch(shape)? };
         }
         let kernel = self.kernels.record_event(timed())?;
@@ -147,7 +179,6 @@ impl CudaSession {
             }
         }
         let end = self.kernels.record_event(timed())?;
-        let copy = (copy_began, copied);
         self.in_flight.push_back(Flight { slot, copy, kernel, end });
         Ok(())
     }
@@ -164,18 +195,21 @@ impl CudaSession {
         let between = |from: &CudaEvent, to: &CudaEvent| -> Made<Duration> {
             Ok(Duration::from_secs_f64(f64::from(from.elapsed_ms(to)?.max(0.0)) / 1e3))
         };
-        let copy = between(&flight.copy.0, &flight.copy.1)?;
         // A kernel begins when its copy has come and the kernel before it has ended.
-        let after_copy = between(&flight.copy.1, &flight.kernel)?;
-        let after_last = between(&self.last.0, &flight.kernel)?;
+        let mut kernel = between(&self.last.0, &flight.kernel)?;
         let at = self.last.1 + between(&self.last.0, &flight.end)?;
-        let copied = at.saturating_sub(between(&flight.copy.1, &flight.end)?);
+        let (mut copy, mut copied) = (Duration::ZERO, at);
+        if let Some((began, ended)) = &flight.copy {
+            copy = between(began, ended)?;
+            copied = at.saturating_sub(between(ended, &flight.end)?);
+            kernel = kernel.min(between(ended, &flight.kernel)?);
+        }
         self.last = (flight.end, at);
         let word = self.slots[flight.slot].first_word.as_slice()?;
         let overflowed = self.room.partial.overflowed(word);
         let outcome = if overflowed { Outcome::Overflow } else { Outcome::Ok };
         self.free.push(flight.slot);
-        Ok(Some(Done { outcome, copy, copied, kernel: after_copy.min(after_last), at }))
+        Ok(Some(Done { outcome, copy, copied, kernel, at }))
     }
 }
 
@@ -201,7 +235,36 @@ impl Session for CudaSession {
 
     fn submit(&mut self, slot: Slot, bytes: usize, pieces: &[Piece]) -> Result<(), DeviceError> {
         self.room.check(bytes, pieces);
-        self.launch(slot.0, bytes, pieces).map_err(failed(&self.name, "take a unit"))
+        let copied = self.copy(slot.0, None, bytes);
+        let launched = copied.and_then(|copy| self.launch(slot.0, None, Some(copy), pieces));
+        launched.map_err(failed(&self.name, "take a unit"))
+    }
+
+    fn submit_and_keep(
+        &mut self,
+        slot: Slot,
+        bytes: usize,
+        pieces: &[Piece],
+    ) -> Result<Option<usize>, DeviceError> {
+        self.room.check(bytes, pieces);
+        let has_room = self.kept_bytes + bytes as u64 <= self.room.resident_bytes;
+        // SAFETY: kernels read it only behind the copy into it.
+        let made = has_room.then(|| unsafe { self.copies.alloc::<u8>(bytes.max(1)) });
+        let Some(Ok(unit)) = made else {
+            return self.submit(slot, bytes, pieces).map(|()| None);
+        };
+        let number = self.kept.len();
+        self.kept.push(unit);
+        self.kept_bytes += bytes as u64;
+        let copied = self.copy(slot.0, Some(number), bytes);
+        let launched =
+            copied.and_then(|copy| self.launch(slot.0, Some(number), Some(copy), pieces));
+        launched.map(|()| Some(number)).map_err(failed(&self.name, "take a unit"))
+    }
+
+    fn reuse(&mut self, slot: Slot, kept: usize, pieces: &[Piece]) -> Result<(), DeviceError> {
+        let launched = self.launch(slot.0, Some(kept), None, pieces);
+        launched.map_err(failed(&self.name, "take a unit"))
     }
 
     fn poll(&mut self, wait: bool) -> Result<Option<Done>, DeviceError> {

@@ -5,7 +5,7 @@ use super::{Caps, DeviceError, failed};
 use crate::device::{Done, Outcome, Piece, Room, Session, Shape, Slot};
 use opencl3::command_queue::{CL_QUEUE_PROFILING_ENABLE, CommandQueue};
 use opencl3::context::Context;
-use opencl3::error_codes::ClError;
+use opencl3::error_codes::{CL_INVALID_EVENT, ClError};
 use opencl3::event::Event;
 use opencl3::kernel::Kernel as Function;
 use opencl3::memory::{
@@ -40,6 +40,9 @@ pub(super) struct ClSession {
     function: Function,
     groups_most: usize,
     slots: Vec<ClSlot>,
+    /// Units that have stayed, and their bytes.
+    kept: Vec<Buffer<u8>>,
+    kept_bytes: u64,
     free: Vec<usize>,
     partial: Buffer<u64>,
     broadcast: Buffer<u64>,
@@ -48,7 +51,7 @@ pub(super) struct ClSession {
     /// What the device's clock showed when the session began.
     device_began_ns: i128,
     /// Last: a context must outlive all that was made in it.
-    _context: Arc<Context>,
+    context: Arc<Context>,
 }
 
 /// A slot: pinned memory of the host, and as much of the device.
@@ -66,7 +69,8 @@ unsafe impl Send for ClSlot {}
 
 struct Flight {
     slot: usize,
-    copy: Event,
+    /// `None`: the unit was there already.
+    copy: Option<Event>,
     kernels: Vec<Event>,
     /// The last of all.
     end: Option<Event>,
@@ -99,13 +103,15 @@ impl ClSession {
             function,
             groups_most: caps.compute_units as usize * GROUPS_PER_UNIT,
             slots: Vec::with_capacity(room.slots),
+            kept: Vec::new(),
+            kept_bytes: 0,
             free: (0..room.slots).rev().collect(),
             partial,
             broadcast,
             in_flight: VecDeque::new(),
             began: Instant::now(),
             device_began_ns: 0,
-            _context: Arc::clone(&context),
+            context: Arc::clone(&context),
         };
         for _ in 0..room.slots {
             let slot = session.slot(&context)?;
@@ -165,15 +171,32 @@ impl ClSession {
         self.kernels.finish()
     }
 
-    fn launch(&mut self, slot: usize, bytes: usize, pieces: &[Piece]) -> Made<()> {
+    /// Copies a slot's first bytes to memory that was kept for them, or else to the slot's own.
+    fn copy(&mut self, slot: usize, kept: Option<usize>, bytes: usize) -> Made<Event> {
         let at = &mut self.slots[slot];
-        // SAFETY: the slot's host memory is as long and initialised. It is not written to while this copy
-        // is under way, for the slot is not free until `poll` has seen the unit's end.
+        let to = kept.map_or(&mut at.device, |kept| &mut self.kept[kept]);
+        // SAFETY: the slot's host memory is as long and initialised, and the device's is as long. It is not
+        // written to while this copy is under way, for the slot is not free until `poll` has seen the
+        // unit's end.
         let copy = unsafe {
             let from = std::slice::from_raw_parts(at.host, bytes);
-            self.copies.enqueue_write_buffer(&mut at.device, CL_NON_BLOCKING, 0, from, &[])?
+            self.copies.enqueue_write_buffer(to, CL_NON_BLOCKING, 0, from, &[])?
         };
         self.copies.flush()?;
+        Ok(copy)
+    }
+
+    /// Launches the kernel over memory that was kept, or else over a slot's own.
+    fn launch(
+        &mut self,
+        slot: usize,
+        kept: Option<usize>,
+        copy: Option<Event>,
+        pieces: &[Piece],
+    ) -> Made<()> {
+        let at = &mut self.slots[slot];
+        let unit = kept.map_or(&at.device, |kept| &self.kept[kept]).get();
+        let wait: Vec<_> = copy.iter().map(Event::get).collect();
         // Known from here on: if a launch fails, `drop` still waits for the copy.
         self.in_flight.push_back(Flight { slot, copy, kernels: Vec::new(), end: None });
         let Some(flight) = self.in_flight.back_mut() else { return Ok(()) };
@@ -183,11 +206,10 @@ impl ClSession {
             let numbers = [piece.start as u64, piece.bytes as u64];
             let numbers = numbers.iter().chain(&piece.arguments);
             let (local, global) = ([GROUP], [GROUP * groups]);
-            let wait = [flight.copy.get()];
             // SAFETY: the arguments are those of `OFFLOAD` in the prelude, in order and size: a buffer,
-            // eight numbers, two buffers. They are copied by the calls. The piece lies in the slot.
+            // eight numbers, two buffers. They are copied by the calls. The piece lies in the unit.
             let kernel = unsafe {
-                self.function.set_arg(0, &at.device.get())?;
+                self.function.set_arg(0, &unit)?;
                 let mut index = 1;
                 for number in numbers {
                     self.function.set_arg(index, number)?;
@@ -221,7 +243,9 @@ impl ClSession {
     /// The oldest unit, which is in flight, if it is done or was waited for.
     fn oldest(&mut self, wait: bool) -> Made<Option<Done>> {
         let Some(flight) = self.in_flight.front() else { return Ok(None) };
-        let end = flight.end.as_ref().or(flight.kernels.last()).unwrap_or(&flight.copy);
+        let end = flight.end.as_ref().or(flight.kernels.last()).or(flight.copy.as_ref());
+        // One of them there is: a unit is copied or has pieces.
+        let Some(end) = end else { return Err(ClError(CL_INVALID_EVENT)) };
         if wait {
             end.wait()?;
         } else {
@@ -238,11 +262,14 @@ impl ClSession {
             Ok(Duration::from_nanos(ended.saturating_sub(began)))
         };
         let kernels = flight.kernels.iter().map(time).collect::<Made<Vec<_>>>()?;
-        let copy = time(&flight.copy)?;
+        let copy = flight.copy.as_ref().map(time).transpose()?.unwrap_or_default();
         let ended = i128::from(end.profiling_command_end()?);
         let began = self.device_began_ns;
         let since = |then: i128| Duration::from_nanos(u64::try_from(then - began).unwrap_or(0));
-        let copied = since(flight.copy.profiling_command_end()?.into());
+        let copied = match &flight.copy {
+            Some(copy) => since(copy.profiling_command_end()?.into()),
+            None => since(ended),
+        };
         let overflowed = self.room.partial.overflowed(&self.slots[flight.slot].first_word[..]);
         let outcome = if overflowed { Outcome::Overflow } else { Outcome::Ok };
         let (slot, kernel) = (flight.slot, kernels.iter().sum());
@@ -270,7 +297,38 @@ impl Session for ClSession {
 
     fn submit(&mut self, slot: Slot, bytes: usize, pieces: &[Piece]) -> Result<(), DeviceError> {
         self.room.check(bytes, pieces);
-        self.launch(slot.0, bytes, pieces).map_err(failed(&self.name, "take a unit"))
+        let copied = self.copy(slot.0, None, bytes);
+        let launched = copied.and_then(|copy| self.launch(slot.0, None, Some(copy), pieces));
+        launched.map_err(failed(&self.name, "take a unit"))
+    }
+
+    fn submit_and_keep(
+        &mut self,
+        slot: Slot,
+        bytes: usize,
+        pieces: &[Piece],
+    ) -> Result<Option<usize>, DeviceError> {
+        self.room.check(bytes, pieces);
+        let has_room = self.kept_bytes + bytes as u64 <= self.room.resident_bytes;
+        // SAFETY: a buffer of at least one byte, which takes no memory of the caller's.
+        let made = has_room.then(|| unsafe {
+            Buffer::create(&self.context, CL_MEM_READ_ONLY, bytes.max(1), ptr::null_mut())
+        });
+        let Some(Ok(unit)) = made else {
+            return self.submit(slot, bytes, pieces).map(|()| None);
+        };
+        let number = self.kept.len();
+        self.kept.push(unit);
+        self.kept_bytes += bytes as u64;
+        let copied = self.copy(slot.0, Some(number), bytes);
+        let launched =
+            copied.and_then(|copy| self.launch(slot.0, Some(number), Some(copy), pieces));
+        launched.map(|()| Some(number)).map_err(failed(&self.name, "take a unit"))
+    }
+
+    fn reuse(&mut self, slot: Slot, kept: usize, pieces: &[Piece]) -> Result<(), DeviceError> {
+        let launched = self.launch(slot.0, Some(kept), None, pieces);
+        launched.map_err(failed(&self.name, "take a unit"))
     }
 
     fn poll(&mut self, wait: bool) -> Result<Option<Done>, DeviceError> {
