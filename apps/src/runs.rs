@@ -51,6 +51,14 @@ impl<'e> Runs<'e> {
         Ok(output)
     }
 
+    /// Has `work` do runs for which no device has a kernel, such as those that read the input of others.
+    pub fn on_cores<R>(&mut self, work: impl FnOnce(&mut Runs<'e>) -> R) -> R {
+        let devices = std::mem::take(&mut self.options.devices);
+        let result = work(self);
+        self.options.devices = devices;
+        result
+    }
+
     /// What all runs did together.
     pub fn stats(&self) -> &Stats {
         &self.stats

@@ -1,5 +1,6 @@
 //! `tegula kmeans`: a line a group, its points and its mean.
 
+use crate::devices::DeviceFlags;
 use crate::flags::{self, RunFlags};
 use crate::{exit, run};
 use clap::{Args, ValueEnum};
@@ -33,6 +34,9 @@ pub(crate) struct Flags {
     start: Start,
 
     #[command(flatten)]
+    devices: DeviceFlags,
+
+    #[command(flatten)]
     run: RunFlags,
 }
 
@@ -53,6 +57,7 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
         },
     };
     run::command(&flags.run, |run| {
+        run.use_devices(flags.devices.open()?);
         let input = run.input(&flags.paths)?;
         let groups = run.several(|runs| {
             let points = Matrix::read(runs, input)?;

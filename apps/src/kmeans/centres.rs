@@ -82,7 +82,7 @@ impl Centres {
 
     /// The centre nearest to a point, of equally near ones the first.
     #[inline(always)]
-    fn nearest(&self, point: &[f64]) -> usize {
+    pub(super) fn nearest(&self, point: &[f64]) -> usize {
         // Each lane keeps its own nearest, of all blocks, and the block's number.
         let mut least = [f64::INFINITY; LANES];
         let mut at = [0_u64; LANES];

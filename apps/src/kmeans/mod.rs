@@ -1,15 +1,18 @@
 //! k-means: points in groups around their means, by Lloyd's rounds ("Least squares quantization in
-//! PCM", IEEE Transactions on Information Theory 28(2), 1982). Points stay in memory; each round is
-//! one job that reads them there. Takes a matrix, a point a row; hands on the means.
+//! PCM", IEEE Transactions on Information Theory 28(2), 1982). Points stay in memory, and what devices were
+//! sent of them stays there; each round is one job that reads them where they are. Takes a matrix, a point a row; hands on the means.
 
 mod centres;
 mod group_mean;
+mod offload;
 mod start;
 
 use crate::matrix::Element;
 use crate::{Matrix, Runs};
 use centres::{Centres, Sums};
 use group_mean::GroupMean;
+use offload::OnDevices;
+use tegula::device::{ARGUMENTS, Offload};
 use tegula::{Cut, Emit, Error, Identity, Input, Job, Result, Split};
 
 /// What to look for.
@@ -69,8 +72,9 @@ impl KMeans {
             rounds: 0,
             settled: false,
         };
+        let on_devices = OnDevices::new(points);
         while !groups.settled && groups.rounds < self.rounds_most {
-            groups.advance(runs, points)?;
+            groups.advance(runs, points, &on_devices)?;
         }
         Ok(groups)
     }
@@ -79,9 +83,14 @@ impl KMeans {
 impl Groups {
     /// One round: each point to the nearest mean, then each mean to the middle of its points. If no
     /// mean moves, no point will ever change its group again.
-    fn advance(&mut self, runs: &mut Runs<'_>, points: &Matrix) -> Result<()> {
+    fn advance(
+        &mut self,
+        runs: &mut Runs<'_>,
+        points: &Matrix,
+        on_devices: &OnDevices<'_>,
+    ) -> Result<()> {
         let (means, centres) = (self.means.clone(), Centres::of(&self.means));
-        let round = Round { means, element: points.element, centres };
+        let round = Round { means, element: points.element, centres, on_devices };
         let output = runs.job(&round, Input::shared(points.bytes.clone()))?;
         self.counts.fill(0);
         self.settled = true;
@@ -97,14 +106,15 @@ impl Groups {
 }
 
 /// One round's job: sums of the points of each group, by group and column.
-struct Round {
+struct Round<'p> {
     /// Those that points are compared to.
     means: Vec<Vec<f64>>,
     element: Element,
     centres: Centres,
+    on_devices: &'p OnDevices<'p>,
 }
 
-impl Job for Round {
+impl Job for Round<'_> {
     type Key = u64;
     type Combine = GroupMean;
 
@@ -117,6 +127,20 @@ impl Job for Round {
 
     fn cut(&self) -> Cut {
         Cut::Fixed((self.centres.columns * self.element.bytes()) as u64)
+    }
+
+    fn offload(&self) -> Option<Offload> {
+        Some(self.on_devices.offload(&self.means))
+    }
+
+    fn launch(&self, _: &Split<'_>) -> Option<[u64; ARGUMENTS]> {
+        Some(self.on_devices.arguments(self.means.len()))
+    }
+
+    fn unload<'s>(&self, partial: &[u64], emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        let sums = self.on_devices.sums(partial, self.means.len());
+        sums.for_each(|(key, sum)| emit.emit(key, sum));
+        Ok(())
     }
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {

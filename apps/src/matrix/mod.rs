@@ -47,7 +47,7 @@ impl Matrix {
         let first = input.listing().next().ok_or_else(nothing)?;
         let is_npy = first.bytes().is_some() && npy::is_npy(&first)?;
         drop(first);
-        if is_npy { npy::read(runs, &input) } else { text::read(runs, input) }
+        runs.on_cores(|runs| if is_npy { npy::read(runs, &input) } else { text::read(runs, input) })
     }
 
     /// Fails where a number is infinite or none.

@@ -1,4 +1,7 @@
-//! Inputs for the jobs: random bytes, and pictures of them in several layouts.
+//! Inputs for the jobs: random bytes, pictures of them in several layouts, and points.
+
+use tegula_apps::Matrix;
+use tegula_apps::matrix::Number;
 
 /// Random bytes of one seed.
 pub(crate) fn random(seed: u64, bytes: usize) -> Vec<u8> {
@@ -38,4 +41,66 @@ pub(crate) fn bmp(width: usize, height: usize, seed: u64) -> Vec<u8> {
     // Padding and the bytes behind the rows are random, too.
     bytes.extend(random(seed, (3 * width).next_multiple_of(4) * height + 13));
     bytes
+}
+
+/// What numbers of points are like.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Numbers {
+    /// Few tenths, so that many means are equally near but for what is rounded.
+    Tenths,
+    /// Between -1 and 1.
+    Even,
+    /// Of any magnitude, subnormal ones too.
+    Any,
+}
+
+/// Points of one seed.
+pub(crate) fn points<T: Number + FromBits>(
+    numbers: Numbers,
+    seed: u64,
+    rows: usize,
+    columns: usize,
+) -> Matrix {
+    let bytes = random(seed, 8 * rows * columns);
+    let drawn = bytes.as_chunks().0.iter().map(|&bytes| u64::from_le_bytes(bytes));
+    let numbers: Vec<T> = drawn
+        .map(|drawn| match numbers {
+            Numbers::Tenths => T::narrow((drawn % 21) as f64 * 0.1 - 1.0),
+            Numbers::Even => T::narrow((drawn >> 11) as f64 / (1_u64 << 52) as f64 - 1.0),
+            Numbers::Any => T::of_bits(drawn),
+        })
+        .collect();
+    Matrix::of(columns, &numbers)
+}
+
+/// Numbers that are made of bits.
+pub(crate) trait FromBits: Sized {
+    fn narrow(value: f64) -> Self;
+    /// One of these bits, or of others if they are not a finite number's.
+    fn of_bits(bits: u64) -> Self;
+}
+
+impl FromBits for f64 {
+    fn narrow(value: f64) -> f64 {
+        value
+    }
+
+    fn of_bits(bits: u64) -> f64 {
+        // One in eight is subnormal.
+        let bits = if bits.is_multiple_of(8) { bits & !(0x7ff << 52) } else { bits };
+        let value = f64::from_bits(bits);
+        if value.is_finite() { value } else { 0.0 }
+    }
+}
+
+impl FromBits for f32 {
+    fn narrow(value: f64) -> f32 {
+        value as f32
+    }
+
+    fn of_bits(bits: u64) -> f32 {
+        let low = bits as u32;
+        let value = f32::from_bits(if bits >> 61 == 0 { low & !(0xff << 23) } else { low });
+        if value.is_finite() { value } else { 0.0 }
+    }
 }

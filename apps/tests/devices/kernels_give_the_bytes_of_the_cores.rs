@@ -1,8 +1,8 @@
 //! Every kernel on every device against the cores: the same answer to the byte, over random sizes, tiles
 //! and splits, down to devices with 256 KB of memory.
 
-use super::inputs::{bmp, ppm, random};
-use super::{devices, engine, only};
+use super::inputs::{Numbers, bmp, points, ppm, random};
+use super::{devices, engine, groups, only};
 use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
@@ -66,6 +66,27 @@ proptest! {
         let (expected, _) = line(&points, options.clone());
         for device in devices() {
             prop_assert!(line(&points, with(device, &options)).0 == expected, "{device:?}");
+        }
+    }
+
+    #[test]
+    fn points_in_any_number_of_groups(
+        rows in 10_usize..3000, columns in prop::sample::select(&[1_usize, 3, 40]), seed: u64,
+        means in 1_usize..10, is_wide: bool,
+        numbers in prop::sample::select(&[Numbers::Tenths, Numbers::Even, Numbers::Any]),
+        split in 1_u64..20_000, tiles in 1_u64..6,
+    ) {
+        let points = match is_wide {
+            true => points::<f64>(numbers, seed, rows, columns),
+            false => points::<f32>(numbers, seed, rows, columns),
+        };
+        let options = Options {
+            split_bytes: Some(split), tile_bytes: Some(split * tiles), ..Options::default()
+        };
+        let (expected, _) = groups(engine(), &points, means, &options);
+        for device in devices() {
+            let (found, _) = groups(engine(), &points, means, &with(device, &options));
+            prop_assert!(found == expected, "{device:?}");
         }
     }
 }

@@ -6,12 +6,15 @@ mod devices_that_fail_change_no_answer;
 mod inputs;
 mod kernels_give_the_bytes_of_the_cores;
 mod own_kernels_are_done_by_devices_alone;
+mod points_stay_on_devices;
 mod specs_are_read_as_meant;
 mod timelines_show_devices;
 
 use std::sync::{Arc, LazyLock};
 use tegula::device::{Device, DeviceFigures, Emulated, Model, Present};
-use tegula::{Accelerator, Engine};
+use tegula::{Accelerator, Engine, Options};
+use tegula_apps::kmeans::{KMeans, Start};
+use tegula_apps::{Matrix, Runs};
 
 fn engine() -> &'static Engine {
     static ENGINE: LazyLock<Engine> =
@@ -45,4 +48,20 @@ fn devices() -> &'static [Arc<Accelerator>] {
 fn only(figures: &[DeviceFigures]) -> &DeviceFigures {
     assert_eq!(figures.len(), 1);
     &figures[0]
+}
+
+const ROUNDS_MOST: usize = 6;
+
+/// The text of the groups of points after some rounds, which has every bit of the means, and what devices
+/// did.
+fn groups(
+    engine: &Engine,
+    points: &Matrix,
+    groups: usize,
+    options: &Options,
+) -> (String, Vec<DeviceFigures>) {
+    let mut runs = Runs::new(engine, options.clone());
+    let job = KMeans { groups, rounds_most: ROUNDS_MOST, seed: 1, start: Start::Random };
+    let groups = job.group(&mut runs, points).unwrap();
+    (format!("{groups:?}"), runs.stats().devices.clone())
 }

@@ -29,6 +29,25 @@ fn the_answer_is_the_same() {
     assert_eq!(line("cpu"), line("emulated"));
 }
 
+/// Also of several jobs, of which the first reads the points and has no kernel.
+#[test]
+fn points_are_grouped_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("points.txt");
+    let point = |row: u32| format!("{} {}\n", row.wrapping_mul(row) % 1009, row % 97);
+    fs::write(&path, (0..100_000).map(point).collect::<String>()).unwrap();
+    let kmeans = |device: &str| {
+        let arguments = ["kmeans", "-k", "4", "--rounds", "9", "--device", device, "--stats"];
+        let output = tegula().args(arguments).arg(&path).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        (output.stdout, String::from_utf8(output.stderr).unwrap())
+    };
+    let (groups, said) = kmeans("emulated");
+    assert_eq!(groups, kmeans("cpu").0);
+    assert!(said.contains("device 0    emulated (emulated): "), "{said}");
+    assert!(!said.contains("not used throughout"), "{said}");
+}
+
 #[test]
 fn figures_name_the_device() {
     let folder = tempfile::tempdir().unwrap();

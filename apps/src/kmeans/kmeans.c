@@ -1,0 +1,92 @@
+/* Points to the nearest of some means, of equally near ones to the first, and what the points of each mean
+   sum to. A point has COLUMNS numbers of WIDTH bytes.
+   arg0: how many means; broadcast: their numbers, mean by mean
+   arg1: bins of a sum, each of 32 bits, as the engine's Binned has them; arg2: the number of the first
+   partial: the points of each mean; then for each mean and column its bins; then for each of these the bin
+   of the largest number's highest bit, 1 added */
+#ifndef F64_OF_BITS
+#error "k-means needs double precision, which this device does not have"
+#endif
+
+/* Sums that a group of threads keeps in memory of its own, if these are all. */
+#define LOCAL_SUMS 2048
+/* The most numbers of a point that a thread keeps. */
+#define HELD_COLUMNS 32
+
+/* A number of the unit, as the bits of an f64. */
+FUNCTION u64 number(GLOBAL const u8 *unit, u64 place) {
+#if WIDTH == 4
+  u32 bits = ((GLOBAL const u32 *)unit)[place];
+  u64 sign = (u64)(bits >> 31) << 63, magnitude = bits & 0x7fffffffu;
+  /* Not left to the device, which may take what is below 2^-126 for 0: a multiple of 2^-149. */
+  if (magnitude < 0x800000)
+    return sign | BITS_OF_F64((f64)(i64)magnitude * F64_OF_BITS((u64)(1023 - 149) << 52));
+  return sign | ((magnitude << 29) + ((u64)(1023 - 127) << 52));
+#else
+  return ((GLOBAL const u64 *)unit)[place];
+#endif
+}
+
+#define ADD(place, value) \
+  if (is_local) LOCAL_ADD64(&sums[place], (u64)(value)); \
+  else GLOBAL_ADD64(&partial[place], (u64)(value))
+
+KERNEL void kmeans(OFFLOAD) {
+  LOCAL u64 sums[LOCAL_SUMS];
+  u64 means = arg0, bins = arg1, first = arg2;
+  u64 words = means * (1 + COLUMNS * bins);
+  int is_local = words <= LOCAL_SUMS;
+  GLOBAL u64 *tops = partial + words;
+  if (is_local)
+    for (u64 i = LID; i < words; i += LSIZE) sums[i] = 0;
+  BARRIER;
+  for (u64 row = GID; row < bytes / (COLUMNS * WIDTH); row += GSIZE) {
+#if COLUMNS <= HELD_COLUMNS
+    f64 point[COLUMNS];
+    for (u32 c = 0; c < COLUMNS; c++) point[c] = F64_OF_BITS(number(UNIT, row * COLUMNS + c));
+#define POINT(c) point[c]
+#else
+#define POINT(c) F64_OF_BITS(number(UNIT, row * COLUMNS + (c)))
+#endif
+    f64 least = F64_OF_BITS((u64)0x7ff << 52);
+    u64 nearest = 0;
+    for (u64 m = 0; m < means; m++) {
+      f64 apart = 0;
+      for (u32 c = 0; c < COLUMNS; c++) {
+        f64 step = F64_OF_BITS(broadcast[m * COLUMNS + c]) - POINT(c);
+        apart += step * step;
+      }
+      if (apart < least) {
+        least = apart;
+        nearest = m;
+      }
+    }
+    ADD(nearest, 1);
+    for (u32 c = 0; c < COLUMNS; c++) {
+      u64 bits = BITS_OF_F64(POINT(c)), sum = nearest * COLUMNS + c;
+      u32 field = (u32)(bits >> 52) & 0x7ff;
+      u64 mantissa = (bits & (((u64)1 << 52) - 1)) | (u64)(field != 0) << 52;
+      if (mantissa == 0) continue;
+      u32 lowest = field ? field - 1 : 0, shift = lowest % 32;
+      u64 top = (lowest + 52) / 32 + 1;
+      for (u64 known = tops[sum]; known < top;) {
+        u64 was = GLOBAL_SWAP64(&tops[sum], known, top);
+        if (was == known) break;
+        known = was;
+      }
+      u64 low = mantissa << shift, high = shift ? mantissa >> (64 - shift) : 0;
+      /* What is below the first bin is 0, as is what is above the last. */
+      u64 place = means + sum * bins + lowest / 32 - first;
+      for (u32 i = 0; i < 3; i++, place++) {
+        u64 part = i == 0 ? low & 0xffffffffu : i == 1 ? low >> 32 : high;
+        if (part) {
+          ADD(place, bits >> 63 ? (u64)0 - part : part);
+        }
+      }
+    }
+  }
+  BARRIER;
+  if (is_local)
+    for (u64 i = LID; i < words; i += LSIZE)
+      if (sums[i]) GLOBAL_ADD64(&partial[i], sums[i]);
+}

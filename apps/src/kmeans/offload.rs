@@ -1,0 +1,169 @@
+//! A round of k-means on a device: `kmeans.c`, and the same in Rust for the emulated one. Sums are those of
+//! [`Binned`], made of integers: a device does not know the largest number of a group beforehand, so it keeps
+//! all bins that any number of the points has bits in, and the window is cut out of them here.
+
+use super::centres::Centres;
+use crate::Matrix;
+use crate::matrix::{Element, Number};
+use std::sync::{Arc, OnceLock};
+use tegula::Binned;
+use tegula::device::{ARGUMENTS, Kernel, Launch, Offload, Residence, Shape};
+
+/// Points on devices, where they stay over the rounds.
+pub(super) struct OnDevices<'m> {
+    points: &'m Matrix,
+    residence: Arc<Residence>,
+    /// Found when a device first asks for it.
+    bins: OnceLock<Bins>,
+}
+
+/// The bins that numbers have bits in.
+#[derive(Clone, Copy)]
+struct Bins {
+    first: u32,
+    count: u32,
+}
+
+const BIN: u32 = 32;
+
+/// A number's mantissa, and the place of its lowest bit from that of 2^-1074.
+fn mantissa(value: f64) -> (u64, u32) {
+    let bits = value.to_bits();
+    let field = (bits >> 52) as u32 & 0x7ff;
+    (bits & ((1 << 52) - 1) | u64::from(field != 0) << 52, field.max(1) - 1)
+}
+
+impl Bins {
+    /// Those of all numbers of a matrix. Linear, on one processor.
+    fn of(points: &Matrix) -> Bins {
+        match points.element {
+            Element::F32 => Bins::of_numbers::<f32>(&points.bytes),
+            Element::F64 => Bins::of_numbers::<f64>(&points.bytes),
+        }
+    }
+
+    fn of_numbers<T: Number>(bytes: &[u8]) -> Bins {
+        let (mut first, mut last) = (u32::MAX, 0);
+        for value in T::read(bytes) {
+            let (mantissa, lowest) = mantissa(value.wide());
+            if mantissa != 0 {
+                first = first.min((lowest + mantissa.trailing_zeros()) / BIN);
+                last = last.max((lowest + 63 - mantissa.leading_zeros()) / BIN);
+            }
+        }
+        let first = first.min(last);
+        Bins { first, count: last - first + 1 }
+    }
+}
+
+impl OnDevices<'_> {
+    pub(super) fn new(points: &Matrix) -> OnDevices<'_> {
+        let residence = Residence::of(points.bytes.clone());
+        OnDevices { points, residence, bins: OnceLock::new() }
+    }
+
+    fn bins(&self) -> Bins {
+        *self.bins.get_or_init(|| Bins::of(self.points))
+    }
+
+    pub(super) fn offload(&self, means: &[Vec<f64>]) -> Offload {
+        let Matrix { columns, element, .. } = *self.points;
+        let kernel = Kernel {
+            entry: "kmeans".into(),
+            file: "kmeans.c".into(),
+            source: include_str!("kmeans.c").into(),
+            defines: vec![
+                ("COLUMNS".into(), columns as u64),
+                ("WIDTH".into(), element.bytes() as u64),
+            ],
+            emulated: Some(emulated),
+        };
+        let layout = Layout { means: means.len(), columns, bins: self.bins().count as usize };
+        let broadcast = means.iter().flatten().map(|number| number.to_bits()).collect();
+        let residence = Some(Arc::clone(&self.residence));
+        Offload { kernel, partial: Shape::Dense(layout.words()), broadcast, residence }
+    }
+
+    /// What launches are told. The twin in Rust has no names for the last two.
+    pub(super) fn arguments(&self, means: usize) -> [u64; ARGUMENTS] {
+        let (Bins { first, count }, points) = (self.bins(), self.points);
+        let (columns, width) = (points.columns as u64, points.element.bytes() as u64);
+        [means as u64, count.into(), first.into(), columns, width, 0]
+    }
+
+    /// What a partial says of each group that has points, and each column, as
+    /// [`Sums::iter`](super::centres::Sums::iter).
+    pub(super) fn sums(
+        &self,
+        partial: &[u64],
+        means: usize,
+    ) -> impl Iterator<Item = (u64, (u64, Binned))> {
+        let (Bins { first, count }, columns) = (self.bins(), self.points.columns);
+        let layout = Layout { means, columns, bins: count as usize };
+        let sums = (0..means * columns).map(move |sum| {
+            let bins = &partial[layout.bins_of(sum)..][..count as usize];
+            let bin = |number: u32| {
+                let held = number.checked_sub(first).and_then(|at| bins.get(at as usize));
+                held.map_or(0, |&bin| bin.cast_signed())
+            };
+            let top = partial[layout.top_of(sum)] as u32;
+            let sum_of = Binned::of_bins(top.saturating_sub(1), bin);
+            (sum as u64, (partial[sum / columns], sum_of))
+        });
+        sums.filter(|&(_, (count, _))| count > 0)
+    }
+}
+
+/// Where things are in a partial.
+#[derive(Clone, Copy)]
+struct Layout {
+    means: usize,
+    columns: usize,
+    bins: usize,
+}
+
+impl Layout {
+    fn words(self) -> usize {
+        self.top_of(self.means * self.columns)
+    }
+
+    fn bins_of(self, sum: usize) -> usize {
+        self.means + sum * self.bins
+    }
+
+    fn top_of(self, sum: usize) -> usize {
+        self.bins_of(self.means * self.columns) + sum
+    }
+}
+
+fn emulated(launch: &Launch<'_>, partial: &mut [u64]) {
+    let [means, bins, first, columns, width, _] = launch.arguments.map(|number| number as usize);
+    let numbers: Vec<f64> = launch.broadcast.iter().map(|&bits| f64::from_bits(bits)).collect();
+    let centres = numbers.chunks_exact(columns).map(<[f64]>::to_vec).collect::<Vec<_>>();
+    let (centres, layout) = (Centres::of(&centres), Layout { means, columns, bins });
+    for row in launch.bytes.chunks_exact(columns * width) {
+        let point: Vec<f64> = match width {
+            4 => f32::read(row).map(Number::wide).collect(),
+            _ => f64::read(row).collect(),
+        };
+        let group = centres.nearest(&point);
+        partial[group] += 1;
+        for (column, &value) in point.iter().enumerate() {
+            let (mantissa, lowest) = mantissa(value);
+            let sum = group * columns + column;
+            if mantissa != 0 {
+                let top = &mut partial[layout.top_of(sum)];
+                *top = (*top).max(u64::from((lowest + 52) / BIN) + 1);
+            }
+            let parts = u128::from(mantissa) << (lowest % BIN);
+            for i in 0..3 {
+                let part = u64::from((parts >> (BIN as usize * i)) as u32);
+                if part != 0 {
+                    let place = layout.bins_of(sum) + (lowest / BIN) as usize + i - first;
+                    let signed = if value < 0.0 { part.wrapping_neg() } else { part };
+                    partial[place] = partial[place].wrapping_add(signed);
+                }
+            }
+        }
+    }
+}
