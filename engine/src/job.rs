@@ -203,4 +203,12 @@ pub trait Emit<'s, J: Job + ?Sized> {
         key: <J::Key as Key>::Borrowed<'_>,
         value: <J::Combine as Aggregate>::Value<'_>,
     );
+
+    /// Emits what many values of a key have come to already, such as a count that a device made. The key
+    /// is copied. Costs more than a value: for keys that do not repeat.
+    fn emit_total(
+        &mut self,
+        key: <J::Key as Key>::Borrowed<'_>,
+        total: <J::Combine as Aggregate>::Accumulator,
+    );
 }

@@ -372,6 +372,17 @@ impl<'s, J: Job> Emit<'s, J> for AdaptiveSplit<'_, '_, 's, J> {
             None => self.batched.emit_copied(key, value),
         }
     }
+
+    fn emit_total(
+        &mut self,
+        key: <J::Key as Key>::Borrowed<'_>,
+        total: <J::Combine as Aggregate>::Accumulator,
+    ) {
+        match self.array() {
+            Some(array) => array.emit_total(key, total),
+            None => self.batched.emit_total(key, total),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -197,10 +197,19 @@ pub(crate) struct ArraySplit<'e, J: Job> {
 impl<J: Job> ArraySplit<'_, J> {
     #[inline(always)]
     pub(super) fn add(&mut self, key: <J::Key as Key>::Borrowed<'_>, value: Value<'_, J>) {
+        self.take(key, |into, store| J::Combine::absorb(into, J::Combine::hold(value), store));
+    }
+
+    #[inline(always)]
+    fn take(
+        &mut self,
+        key: <J::Key as Key>::Borrowed<'_>,
+        take: impl FnOnce(&mut Accumulator<J>, &mut ValueStore),
+    ) {
         let number = J::Key::number(key).unwrap_or(0);
         let index = number.wrapping_sub(self.range.first) as usize;
         let Some(place) = self.places.get_mut(index) else { return self.refuse(number) };
-        J::Combine::absorb(&mut place.value, J::Combine::hold(value), self.store);
+        take(&mut place.value, self.store);
         place.is_used = true;
         self.count += 1;
     }
@@ -236,5 +245,9 @@ impl<'s, J: Job> Emit<'s, J> for ArraySplit<'_, J> {
     #[inline(always)]
     fn emit_copied(&mut self, key: <J::Key as Key>::Borrowed<'_>, value: Value<'_, J>) {
         self.add(key, value);
+    }
+
+    fn emit_total(&mut self, key: <J::Key as Key>::Borrowed<'_>, total: Accumulator<J>) {
+        self.take(key, |into, _| J::Combine::merge(into, &total));
     }
 }

@@ -6,13 +6,13 @@
 //! It never keeps a borrowed key past [`Inlet::finish_split`].
 
 use super::range::{KeyRange, OutOfRange};
-use super::slot::{LONG_KEY_BYTES, LongKey, MediumKey, ShortKey, SlotKey, hash_bytes};
+use super::slot::{Entry, LONG_KEY_BYTES, LongKey, MediumKey, ShortKey, SlotKey, hash_bytes};
 use super::{Ahead, Batched, HandedOver, Hashed, Inlet, Making};
 use crate::aggregate::Aggregate;
 use crate::error::{MemoryError, Result};
 use crate::job::{Emit, Job};
 use crate::key::{Key, KeyForm};
-use crate::partial::{Outlet, PairRef, Partial};
+use crate::partial::{Outlet, PairRef, Partial, partition_of};
 use crate::split::Split;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -41,6 +41,8 @@ pub(crate) struct BatchEmitter<'p, J: Job, B: Batched<J::Combine>> {
     copied: Vec<u8>,
     failure: Option<MemoryError>,
     emitted: u64,
+    /// Pairs that did not go through the container.
+    totals: u64,
 }
 
 struct Batch<T> {
@@ -189,6 +191,7 @@ impl<'p, J: Job, B: Batched<J::Combine>> Inlet<'p, J> for BatchEmitter<'p, J, B>
             copied: Vec::new(),
             failure: None,
             emitted: 0,
+            totals: 0,
         })
     }
 
@@ -233,7 +236,8 @@ impl<'p, J: Job, B: Batched<J::Combine>> Inlet<'p, J> for BatchEmitter<'p, J, B>
     }
 
     fn handed_over(&self) -> HandedOver {
-        self.container.handed_over()
+        let HandedOver { pairs, busy } = self.container.handed_over();
+        HandedOver { pairs: pairs + self.totals, busy }
     }
 
     fn held(&self) -> u64 {
@@ -289,6 +293,23 @@ impl<J: Job, B: Batched<J::Combine>> BatchEmitter<'_, J, B> {
         let start = self.copied.len();
         self.copied.extend_from_slice(key);
         self.lane.push_other(&self.copied[start..], value, true);
+    }
+
+    /// Hands a pair over at once, beside the container.
+    fn append_total(&mut self, key: &[u8], total: Accumulator<J>) -> Result<(), MemoryError> {
+        (self.emitted, self.totals) = (self.emitted + 1, self.totals + 1);
+        if key.len() <= ShortKey::MOST {
+            self.append(ShortKey::new(key), total)
+        } else if key.len() < LONG_KEY_BYTES {
+            self.append(MediumKey::new(key), total)
+        } else {
+            let start = NonNull::from(key).cast();
+            self.append(LongKey::new(hash_bytes(key), start, key.len()), total)
+        }
+    }
+
+    fn append<K: SlotKey>(&self, key: K, value: Accumulator<J>) -> Result<(), MemoryError> {
+        self.outlet.append(partition_of(key.hash()), &[Entry { key, value }])
     }
 
     /// Combines the batch and begins a new one.
@@ -405,5 +426,15 @@ impl<'s, J: Job, B: Batched<J::Combine>> Emit<'s, J> for BatchSplit<'_, '_, 's, 
         if self.emitter.lane.is_full() {
             self.emitter.flush();
         }
+    }
+
+    fn emit_total(&mut self, key: <J::Key as Key>::Borrowed<'_>, total: Accumulator<J>) {
+        if !self.emitter.allows(key) || self.emitter.failure.is_some() {
+            return;
+        }
+        self.emitter.failure = match J::Key::form(key) {
+            KeyForm::Bytes(bytes) => self.emitter.append_total(bytes, total).err(),
+            KeyForm::Inline(bytes, len) => self.emitter.append_total(&bytes[..len], total).err(),
+        };
     }
 }

@@ -4,11 +4,14 @@
 use crate::jobs::{CopiedWords, Words};
 use crate::support::{Answer, assert_works, cases, engine, engines, error_saying, text_of};
 use proptest::prelude::*;
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::marker::PhantomData;
 use std::ops::RangeInclusive;
 use tegula::container::{Adaptive, Append, Array, Container, Hash, HashTree};
-use tegula::{Cut, Emit, Engine, Input, Job, Key, Mean, Options, Order, Result, Split, WordClass};
+use tegula::{
+    Count, Cut, Emit, Engine, Input, Job, Key, Mean, Options, Order, Result, Split, WordClass,
+};
 
 #[expect(clippy::needless_pass_by_value, reason = "outputs are written so")]
 fn line<J: Job>(key: <J::Key as Key>::Borrowed<'_>, answer: Answer<'_, J>, text: &mut Vec<u8>)
@@ -159,4 +162,76 @@ fn ranges_and_arrays_that_cannot_be_meant_are_refused() {
     let huge = pairs::<u64, _, _>(u64::from, Some(0..=u64::MAX));
     error_saying(&engine, engine.run_in::<Array, _>(&huge, input(), &options), &["array"]);
     assert_works(&engine);
+}
+
+/// Counts words, some of them as totals of several.
+struct ByTotals;
+
+impl Job for ByTotals {
+    type Key = [u8];
+    type Combine = Count;
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        for (number, word) in split.fields().enumerate() {
+            match number % 3 {
+                0 => emit.emit_total(word, 5),
+                _ => emit.emit(word, ()),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The same of bytes, which an array has room for.
+struct BytesByTotals;
+
+impl Job for BytesByTotals {
+    type Key = u8;
+    type Combine = Count;
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        for &byte in split.bytes() {
+            emit.emit(byte, ());
+            emit.emit_total(byte, 5);
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn totals_count_as_the_values_that_they_were_made_of() {
+    // Words of every size class, in lines, so that each split begins one.
+    let word = |number: usize| "abcdefg".repeat(1 + number % 7)[number % 3..].to_owned();
+    let text = (0..3000).map(|line| format!("{} {} x\n", word(line), word(line / 2)));
+    let text: String = text.collect();
+    let mut expected = BTreeMap::<Vec<u8>, u64>::new();
+    for line in text.lines() {
+        for (number, word) in line.split(' ').enumerate() {
+            *expected.entry(word.into()).or_default() += if number == 0 { 5 } else { 1 };
+        }
+    }
+    let expected: Vec<(Vec<u8>, u64)> = expected.into_iter().collect();
+    let engine = engine(2);
+    let options = Options { split_bytes: Some(100), ..Options::default() };
+    fn counts<C: Container>(engine: &Engine, text: &str, options: &Options) -> Vec<(Vec<u8>, u64)> {
+        let output = engine.run_in::<C, _>(&ByTotals, Input::bytes(text), options).unwrap();
+        output.iter().unwrap().map(|(key, count)| (key.to_vec(), count)).collect()
+    }
+    assert_eq!(counts::<Hash>(&engine, &text, &options), expected);
+    assert_eq!(counts::<HashTree>(&engine, &text, &options), expected);
+    assert_eq!(counts::<Append>(&engine, &text, &options), expected);
+    assert_eq!(counts::<Adaptive>(&engine, &text, &options), expected);
+    fn bytes<C: Container>(engine: &Engine, text: &str) -> Vec<(u8, u64)> {
+        let input = Input::bytes(text);
+        let output = engine.run_in::<C, _>(&BytesByTotals, input, &Options::default()).unwrap();
+        output.iter().unwrap().collect()
+    }
+    let expected = (0..=u8::MAX).filter_map(|byte| {
+        let count = text.bytes().filter(|&one| one == byte).count() as u64;
+        (count > 0).then_some((byte, 6 * count))
+    });
+    let expected: Vec<(u8, u64)> = expected.collect();
+    assert_eq!(bytes::<Array>(&engine, &text), expected);
+    assert_eq!(bytes::<Hash>(&engine, &text), expected);
+    assert_eq!(bytes::<Adaptive>(&engine, &text), expected);
 }
