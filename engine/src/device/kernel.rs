@@ -90,7 +90,7 @@ pub struct Launch<'a> {
 pub enum Shape {
     /// So many words, each a sum or a maximum of its own. There is always room.
     Dense(usize),
-    /// So many words that are a table. Its first word is 0 as long as there was room for all that was to
+    /// So many words that are a table, or fewer where memory is small: a quarter of it at most. Its first word is 0 as long as there was room for all that was to
     /// be put in; a kernel that finds no room, or the first word other than 0, makes it other than 0.
     Table(usize),
 }

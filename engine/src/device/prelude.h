@@ -6,6 +6,7 @@
      arg0..5    numbers that the job has for the piece
      broadcast  words that are the same for all pieces
      partial    words to add to, zeros at first; launches follow each other, so what one adds the next finds
+     partial_words  how many these are
    Functions beside it are FUNCTION type name(...).
    Threads are GID of GSIZE in all, LID of LSIZE in a group, which shares LOCAL memory. Every order of
    threads must come to the same words: add integers, never floats. f64 is there where F64_OF_BITS is;
@@ -55,7 +56,7 @@ typedef uint4 u32x4; typedef double f64;
 #define GLOBAL_SWAP64(place, known, value) atomicCAS((place), (known), (value))
 #endif
 #define OFFLOAD GLOBAL const u8 *slot, u64 start, u64 bytes, u64 arg0, u64 arg1, u64 arg2, u64 arg3, \
-  u64 arg4, u64 arg5, GLOBAL const u64 *broadcast, GLOBAL u64 *partial
+  u64 arg4, u64 arg5, GLOBAL const u64 *broadcast, GLOBAL u64 *partial, u64 partial_words
 #define UNIT (slot + start)
 /* The greater of what is there and value, in one step for all others. */
 FUNCTION void global_max64(GLOBAL u64 *place, u64 value) {

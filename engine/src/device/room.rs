@@ -23,6 +23,8 @@ pub struct Room {
 /// waits. Where memory is small, larger units are worth more than that, and two still overlap.
 const SLOTS: [(usize, u64); 3] = [(4, 8), (3, 4), (SLOTS_LEAST, 1)];
 const SLOTS_LEAST: usize = 2;
+/// The part of the budget that a table may take.
+const TABLE_PART: u64 = 4;
 
 impl Room {
     /// The room within `budget_bytes` of a device for units of `unit_least` to `unit_most` bytes.
@@ -40,6 +42,10 @@ impl Room {
         // What is no multiple would never have room in slots, which are.
         let unit_most = unit_most.next_multiple_of(Piece::ALIGNMENT as u64);
         let unit_least = unit_least.next_multiple_of(Piece::ALIGNMENT as u64);
+        let partial = match partial {
+            Shape::Table(words) => Shape::Table(words.min((budget / TABLE_PART / 8) as usize)),
+            Shape::Dense(_) => partial,
+        };
         let beside = 8 * (partial.words() + broadcast_words) as u64;
         let slot = |slots: usize| {
             let share = budget.saturating_sub(beside) / slots as u64;
@@ -114,6 +120,9 @@ mod tests {
         assert_eq!(with_residents.host_bytes(caps), 200 << 10);
         let card = Caps { is_processor: false, ..caps.clone() };
         assert_eq!(with_residents.host_bytes(&card), room.bytes());
+        let table = Shape::Table(1 << 20);
+        let room = Room::within(caps, 240 << 10, (least, 1 << 30), table, 0).unwrap();
+        assert_eq!(room.partial, Shape::Table((60 << 10) / 8));
         let room = Room::within(caps, 100 << 10, (least, 1 << 30), Shape::Dense(768), 0);
         let told = room.unwrap_err().to_string();
         assert!(told.contains("137216") && told.contains("102400"), "{told}");

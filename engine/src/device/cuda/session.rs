@@ -149,6 +149,7 @@ impl CudaSession {
     ) -> Made<()> {
         self.context.bind_to_thread()?;
         let CudaSlot { device, first_word, .. } = &mut self.slots[slot];
+        let words = self.room.partial.words() as u64;
         let unit = kept.map_or(&*device, |kept| &self.kept[kept]);
         if let Some((_, copied)) = &copy {
             self.kernels.wait(copied)?;
@@ -162,11 +163,11 @@ impl CudaSession {
             for number in numbers.iter().chain(&piece.arguments) {
                 launch.arg(number);
             }
-            launch.arg(&self.broadcast).arg(&mut self.partial);
+            launch.arg(&self.broadcast).arg(&mut self.partial).arg(&words);
             let (grid, block) = ((groups as u32, 1, 1), (GROUP as u32, 1, 1));
             let shape = LaunchConfig { grid_dim: grid, block_dim: block, shared_mem_bytes: 0 };
             // SAFETY: the arguments are those of `OFFLOAD` in the prelude, in order and size: memory, eight
-            // numbers, twice memory. The piece lies in the unit.
+            // numbers, twice memory, a number. The piece lies in the unit.
             unsafe { launch.launch(shape)? };
         }
         let kernel = self.kernels.record_event(timed())?;

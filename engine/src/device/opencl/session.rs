@@ -196,6 +196,7 @@ impl ClSession {
     ) -> Made<()> {
         let at = &mut self.slots[slot];
         let unit = kept.map_or(&at.device, |kept| &self.kept[kept]).get();
+        let words = self.room.partial.words() as u64;
         let wait: Vec<_> = copy.iter().map(Event::get).collect();
         // Known from here on: if a launch fails, `drop` still waits for the copy.
         self.in_flight.push_back(Flight { slot, copy, kernels: Vec::new(), end: None });
@@ -207,7 +208,7 @@ impl ClSession {
             let numbers = numbers.iter().chain(&piece.arguments);
             let (local, global) = ([GROUP], [GROUP * groups]);
             // SAFETY: the arguments are those of `OFFLOAD` in the prelude, in order and size: a buffer,
-            // eight numbers, two buffers. They are copied by the calls. The piece lies in the unit.
+            // eight numbers, two buffers, a number. They are copied by the calls. The piece lies in the unit.
             let kernel = unsafe {
                 self.function.set_arg(0, &unit)?;
                 let mut index = 1;
@@ -217,6 +218,7 @@ impl ClSession {
                 }
                 self.function.set_arg(index, &self.broadcast.get())?;
                 self.function.set_arg(index + 1, &self.partial.get())?;
+                self.function.set_arg(index + 2, &words)?;
                 self.kernels.enqueue_nd_range_kernel(
                     self.function.get(),
                     1,
