@@ -32,17 +32,7 @@ pub(crate) fn pairs<J: Job>(
     flags: &RunFlags,
     fill: impl Fn(<J::Key as Key>::Borrowed<'_>, AnswerOf<'_, J>, &mut Line<'_>) + Sync,
 ) -> Result<()> {
-    command(flags, |run| {
-        let input = run.input(paths)?;
-        let output = run.showing(job, input, answer, |shows, shown| shows.write(shown, &fill))?;
-        run.write(|sink| {
-            sink.pairs(&output, |key, value, out| {
-                let mut line = Line::begin(answer.format, out);
-                fill(key, value, &mut line);
-                line.end();
-            })
-        })
-    })
+    command(flags, |run| run.pairs(job, paths, answer, fill))
 }
 
 /// Runs a command's jobs: `work` does them and writes their answer; what they did is reported then.
@@ -100,6 +90,25 @@ impl<'a> Run<'a> {
     /// Has these devices work beside the cores.
     pub(crate) fn use_devices(&mut self, devices: Vec<Arc<Accelerator>>) {
         self.devices = devices;
+    }
+
+    /// Runs `job` over the input that `paths` name and writes its pairs, as [`pairs`].
+    pub(crate) fn pairs<J: Job>(
+        &mut self,
+        job: &J,
+        paths: &[OsString],
+        answer: &AnswerFlags,
+        fill: impl Fn(<J::Key as Key>::Borrowed<'_>, AnswerOf<'_, J>, &mut Line<'_>) + Sync,
+    ) -> Result<()> {
+        let input = self.input(paths)?;
+        let output = self.showing(job, input, answer, |shows, shown| shows.write(shown, &fill))?;
+        self.write(|sink| {
+            sink.pairs(&output, |key, value, out| {
+                let mut line = Line::begin(answer.format, out);
+                fill(key, value, &mut line);
+                line.end();
+            })
+        })
     }
 
     /// The options that the flags make, in the engine's default order.

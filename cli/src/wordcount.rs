@@ -1,5 +1,6 @@
 //! `tegula wordcount`: the flags of its own, and the job they make.
 
+use crate::devices::DeviceFlags;
 use crate::flags::{AnswerFlags, RunFlags};
 use crate::run;
 use clap::{Args, ValueEnum};
@@ -20,6 +21,9 @@ pub(crate) struct Flags {
 
     #[command(flatten)]
     answer: AnswerFlags,
+
+    #[command(flatten)]
+    devices: DeviceFlags,
 
     #[command(flatten)]
     pub(crate) run: RunFlags,
@@ -43,13 +47,11 @@ impl Words {
 }
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
-    run::pairs(
-        &WordCount { words: flags.words.definition() },
-        &flags.paths,
-        &flags.answer,
-        &flags.run,
-        |word, count, line| {
+    let job = WordCount { words: flags.words.definition() };
+    run::command(&flags.run, |run| {
+        run.use_devices(flags.devices.open()?);
+        run.pairs(&job, &flags.paths, &flags.answer, |word, count, line| {
             line.bytes("key", word).total("value", count);
-        },
-    )
+        })
+    })
 }

@@ -1,13 +1,13 @@
 //! A device that fails, at whatever stage and whenever, gives its work back: the answer is that of the
 //! cores, and the figures say what happened. So do several devices at once, and little memory.
 
-use super::inputs::random;
+use super::inputs::{random, text};
 use super::{emulated, engine, only};
 use std::sync::{Arc, LazyLock};
 use tegula::device::{Clock, DeviceFigures, Fault, FaultAt, Model};
 use tegula::{Accelerator, Engine, Input, Options};
-use tegula_apps::Runs;
 use tegula_apps::linreg::{Line, Points};
+use tegula_apps::{Runs, WordCount};
 
 fn points() -> &'static Vec<u8> {
     static POINTS: LazyLock<Vec<u8>> = LazyLock::new(|| random(11, 24 << 20));
@@ -45,6 +45,41 @@ fn at_every_stage_and_time() {
     }
     // What strikes late may not strike at all, as far as the cores were faster.
     assert!(faults >= 8 && given_back >= 4, "{faults} faults, {given_back} gave back");
+}
+
+/// Word count, whose table is reset where it has overflowed.
+#[test]
+fn at_every_stage_with_a_table() {
+    let text = text(12, 1 << 19, 20_000, 30);
+    let count = |devices| {
+        let options = Options { split_bytes: Some(16 << 10), devices, ..Options::default() };
+        let input = Input::bytes(text.clone());
+        let output = engine().run_with(&WordCount::default(), input, &options).unwrap();
+        let counts = output.iter().unwrap().map(|(word, count)| (word.to_vec(), count));
+        (counts.collect::<Vec<_>>(), output.stats().devices.clone())
+    };
+    let (expected, _) = count(Vec::new());
+    let mut faults = 0;
+    for at in [
+        FaultAt::Stage,
+        FaultAt::Submit,
+        FaultAt::Kernel,
+        FaultAt::Snapshot,
+        FaultAt::Reset,
+        FaultAt::Overflow,
+    ] {
+        for after in [0, 1, 5, 30] {
+            let faults_asked_for =
+                vec![Fault { at, after }, Fault { at: FaultAt::Overflow, after: 3 }];
+            let model = Model { faults: faults_asked_for, ..Model::default() };
+            let (found, figures) = count(vec![emulated(model)]);
+            assert!(found == expected, "{at:?} after {after}");
+            let device = only(&figures);
+            faults += u32::from(device.fault.is_some() || device.overflows > 0);
+        }
+    }
+    // As above: what strikes late may not strike at all.
+    assert!(faults >= 3, "{faults} faults");
 }
 
 #[test]

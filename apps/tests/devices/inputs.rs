@@ -104,3 +104,21 @@ impl FromBits for f32 {
         if value.is_finite() { value } else { 0.0 }
     }
 }
+
+/// So many words, of so many different ones at most, with bytes of all kinds between and in them. Of the
+/// words most are short.
+pub(crate) fn text(seed: u64, words: usize, different: u64, longest: usize) -> Vec<u8> {
+    const BETWEEN: &[u8] = b" \n\t\r\x0b\x0c";
+    const LETTERS: &[u8] = b"abcdeABCDE.,-'\0\xff1";
+    let drawn = random(seed, 8 * words);
+    let mut text = Vec::new();
+    for (number, word) in drawn.as_chunks().0.iter().enumerate() {
+        let word = u64::from_le_bytes(*word) % different;
+        let letters = random(word, longest + 8);
+        let length = 1 + usize::from(letters[0]) % (if letters[1] < 8 { longest } else { 8 });
+        let letters = letters[8..].iter().take(length);
+        text.extend(letters.map(|&byte| LETTERS[usize::from(byte) % LETTERS.len()]));
+        text.extend(BETWEEN.iter().cycle().skip(number).take(1 + number % 3));
+    }
+    text
+}

@@ -1,16 +1,17 @@
 //! Every kernel on every device against the cores: the same answer to the byte, over random sizes, tiles
 //! and splits, down to devices with 256 KB of memory.
 
-use super::inputs::{Numbers, bmp, points, ppm, random};
+use super::inputs::{Numbers, bmp, points, ppm, random, text};
 use super::{devices, engine, groups, only};
 use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use tegula::device::DeviceFigures;
 use tegula::{Accelerator, Input, Options};
-use tegula_apps::Runs;
 use tegula_apps::histogram::{Histogram, Levels};
 use tegula_apps::linreg::{Line, Points};
+use tegula_apps::{Runs, WordCount, Words};
 
 /// The levels of the pictures in a folder, and the bytes that devices counted.
 fn levels(folder: &Path, options: &Options) -> (Levels, u64) {
@@ -29,6 +30,18 @@ fn line(points: &[u8], options: Options) -> ([u64; 6], u64) {
     let [a, b, c, d, e] = [slope, intercept, correlation, mean_x, mean_y].map(f64::to_bits);
     let by_device = runs.stats().devices.iter().map(|device| device.bytes).sum();
     ([points, a, b, c, d, e], by_device)
+}
+
+/// Words and their counts, and what the device did.
+fn word_counts(
+    text: &[u8],
+    words: Words,
+    options: &Options,
+) -> (Vec<(Vec<u8>, u64)>, Vec<DeviceFigures>) {
+    let job = WordCount { words };
+    let output = engine().run_with(&job, Input::bytes(text), options).unwrap();
+    let counts = output.iter().unwrap().map(|(word, count)| (word.to_vec(), count));
+    (counts.collect(), output.stats().devices.clone())
 }
 
 const TRIES_MOST: usize = 20;
@@ -66,6 +79,23 @@ proptest! {
         let (expected, _) = line(&points, options.clone());
         for device in devices() {
             prop_assert!(line(&points, with(device, &options)).0 == expected, "{device:?}");
+        }
+    }
+
+    #[test]
+    fn words_of_any_length(
+        count in 1_usize..20_000, different in 1_u64..5000, longest in 1_usize..300, seed: u64,
+        is_alpha: bool, split in 1_u64..70_000, tiles in 1_u64..6,
+    ) {
+        let text = text(seed, count, different, longest);
+        let words = if is_alpha { Words::Alpha } else { Words::Whitespace };
+        let options = Options {
+            split_bytes: Some(split), tile_bytes: Some(split * tiles), ..Options::default()
+        };
+        let (expected, _) = word_counts(&text, words, &options);
+        for device in devices() {
+            let (found, _) = word_counts(&text, words, &with(device, &options));
+            prop_assert!(found == expected, "{device:?}");
         }
     }
 
@@ -128,4 +158,41 @@ fn jobs_without_a_kernel_say_so() {
     let device = only(&runs.stats().devices);
     let fault = device.fault.as_deref();
     assert_eq!((device.bytes, fault), (0, Some("the job has no kernel for devices")));
+}
+
+/// More words than a table has room for are counted all the same: it is sent again in halves, which is
+/// seen. So are words that are longer than any slot, by the cores.
+#[test]
+fn tables_of_words_overflow() {
+    let many = text(4, 1 << 18, u64::MAX, 20);
+    let mut long = many[..many.len() / 2].to_vec();
+    long.extend([b'x'; 400]);
+    long.extend(&many[many.len() / 2..]);
+    for text in [many, long] {
+        let options = Options { split_bytes: Some(16 << 10), ..Options::default() };
+        let (expected, _) = word_counts(&text, Words::Whitespace, &options);
+        for device in devices() {
+            let options = with(device, &options);
+            // Others have room for all but the longest word.
+            let is_small = device.caps().memory_bytes < 1 << 20;
+            let tries = if is_small { TRIES_MOST } else { 1 };
+            let has_overflowed = (0..tries).any(|_| {
+                let (found, figures) = word_counts(&text, Words::Whitespace, &options);
+                assert!(found == expected, "{device:?}");
+                let device = only(&figures);
+                assert!(device.fault.is_none(), "{device:?}");
+                device.overflows > 0 && device.bytes > 0
+            });
+            assert!(has_overflowed || !is_small, "{device:?}");
+        }
+    }
+}
+
+/// Words of Unicode text are no kernel's, which is said.
+#[test]
+fn words_of_unicode_text_are_for_the_cores() {
+    let options = with(&devices()[0], &Options::default());
+    let (_, figures) = word_counts(b"one two", Words::Unicode, &options);
+    let fault = only(&figures).fault.as_deref();
+    assert_eq!(fault, Some("the job has no kernel for devices"));
 }

@@ -29,6 +29,21 @@ fn the_answer_is_the_same() {
     assert_eq!(line("cpu"), line("emulated"));
 }
 
+#[test]
+fn words_are_counted_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("text.txt");
+    let line = |row: u32| format!("Row {} of {} rows\n", row.wrapping_mul(row) % 10_009, row % 97);
+    fs::write(&path, (0..100_000).map(line).collect::<String>()).unwrap();
+    let count = |device: &str, words: &str| {
+        let arguments = ["wordcount", "--words", words, "--device", device];
+        text(tegula().args(arguments).arg(&path).output().unwrap())
+    };
+    for words in ["whitespace", "alpha"] {
+        assert_eq!(count("cpu", words), count("emulated", words), "{words}");
+    }
+}
+
 /// Also of several jobs, of which the first reads the points and has no kernel.
 #[test]
 fn points_are_grouped_the_same() {

@@ -1,7 +1,10 @@
 //! Word count: how often each word stands in the input. What a word is, is one of three
 //! definitions, given exactly in `docs/words.md`.
 
+mod offload;
+
 use crate::unicode_words::{self, Word};
+use tegula::device::{ARGUMENTS, Offload};
 use tegula::tokenize::Tokens;
 use tegula::{Count, Cut, Emit, Identity, Job, Result, Sees, Split, WordClass};
 
@@ -81,6 +84,18 @@ impl Job for WordCount {
 
     fn folds_ascii(&self) -> bool {
         self.words.folds_ascii()
+    }
+
+    fn offload(&self) -> Option<Offload> {
+        offload::offload(self.words)
+    }
+
+    fn launch(&self, _: &Split<'_>) -> Option<[u64; ARGUMENTS]> {
+        Some([u64::from(self.words == Words::Alpha), 0, 0, 0, 0, 0])
+    }
+
+    fn unload<'s>(&self, partial: &[u64], emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        offload::unload(partial, emit)
     }
 
     // One branch a split, of some hundred thousand bytes: nothing that three types would save.
