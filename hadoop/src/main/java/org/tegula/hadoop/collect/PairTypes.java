@@ -4,6 +4,7 @@ import java.io.IOException;
 import org.apache.hadoop.io.serializer.SerializationFactory;
 import org.apache.hadoop.io.serializer.Serializer;
 import org.apache.hadoop.mapred.JobConf;
+import org.tegula.hadoop.combine.PlainTypes;
 import org.tegula.hadoop.memory.Arena;
 
 /** The types of keys and values that a job announces; others are refused. */
@@ -37,14 +38,20 @@ final class PairTypes<K, V> {
     }
 
     Serializer<K> keysTo(Arena arena) throws IOException {
-        Serializer<K> serializer = factory.getSerializer(keyType);
-        serializer.open(arena);
-        return serializer;
+        return serializer(keyType, arena);
     }
 
     Serializer<V> valuesTo(Arena arena) throws IOException {
-        Serializer<V> serializer = factory.getSerializer(valueType);
-        serializer.open(arena);
-        return serializer;
+        return serializer(valueType, arena);
+    }
+
+    private <T> Serializer<T> serializer(Class<T> type, Arena arena) throws IOException {
+        Serializer<T> plain = PlainTypes.serializer(type, factory.getSerialization(type), arena);
+        if (plain != null) {
+            return plain;
+        }
+        Serializer<T> configured = factory.getSerializer(type);
+        configured.open(arena);
+        return configured;
     }
 }

@@ -2,6 +2,8 @@ package org.tegula.hadoop.combine;
 
 import java.io.DataInputStream;
 import java.io.InputStream;
+import java.util.Objects;
+import org.apache.hadoop.io.WritableUtils;
 
 /** Bytes in memory to be deserialised. Unlike Hadoop's buffers it takes no lock for each byte; one thread reads. */
 public final class BytesIn extends DataInputStream {
@@ -28,6 +30,33 @@ public final class BytesIn extends DataInputStream {
         source.bytes = bytes;
         source.at = start;
         source.end = start + length;
+    }
+
+    /** The array that is read from. */
+    byte[] bytes() {
+        return source.bytes;
+    }
+
+    /** Goes over some bytes; gives back where they begin. */
+    int take(int count) throws IndexOutOfBoundsException {
+        int at = source.at;
+        source.at = at + Objects.checkFromIndexSize(0, count, source.end - at) + count;
+        return at;
+    }
+
+    /** Reads what {@link org.apache.hadoop.io.WritableUtils#writeVInt} wrote. */
+    int takeVInt() {
+        byte first = source.bytes[take(1)];
+        int more = WritableUtils.decodeVIntSize(first) - 1;
+        if (more == 0) {
+            return first;
+        }
+        int at = take(more);
+        int value = 0;
+        for (int i = 0; i < more; i++) {
+            value = value << 8 | source.bytes[at + i] & 0xFF;
+        }
+        return WritableUtils.isNegativeVInt(first) ? ~value : value;
     }
 
     private static final class Source extends InputStream {

@@ -22,10 +22,18 @@ final class PairReader<K, V> {
     PairReader(Groups groups, SerializationFactory factory, JobConf conf, Counters.Counter pairs) throws IOException {
         this.groups = groups;
         this.pairs = pairs;
-        keys = factory.getDeserializer((Class<K>) conf.getMapOutputKeyClass());
-        values = factory.getDeserializer((Class<V>) conf.getMapOutputValueClass());
-        keys.open(buffer);
-        values.open(buffer);
+        keys = deserializer(factory, (Class<K>) conf.getMapOutputKeyClass());
+        values = deserializer(factory, (Class<V>) conf.getMapOutputValueClass());
+    }
+
+    private <T> Deserializer<T> deserializer(SerializationFactory factory, Class<T> type) throws IOException {
+        Deserializer<T> plain = PlainTypes.deserializer(type, factory.getSerialization(type), buffer);
+        if (plain != null) {
+            return plain;
+        }
+        Deserializer<T> configured = factory.getDeserializer(type);
+        configured.open(buffer);
+        return configured;
     }
 
     boolean nextGroup() throws IOException {

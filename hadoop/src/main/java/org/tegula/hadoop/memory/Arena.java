@@ -91,6 +91,24 @@ public final class Arena extends DataOutputStream {
         return Ints.get(store.bytes, at);
     }
 
+    /**
+     * Writes an integer as Hadoop's {@code WritableUtils.writeVInt} does.
+     *
+     * @param value the integer
+     */
+    public void putVInt(int value) {
+        if (value >= -112 && value <= 127) {
+            store.write(value);
+            return;
+        }
+        int bits = value < 0 ? ~value : value;
+        int more = (Integer.SIZE + 7 - Integer.numberOfLeadingZeros(bits)) / 8;
+        store.write((value < 0 ? -120 : -112) - more);
+        for (int shift = 8 * (more - 1); shift >= 0; shift -= 8) {
+            store.write(bits >> shift);
+        }
+    }
+
     @Override
     public void write(int b) {
         store.write(b);

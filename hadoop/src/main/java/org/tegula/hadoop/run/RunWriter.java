@@ -110,8 +110,13 @@ public final class RunWriter implements Closeable {
         if (to != partition) {
             endPartitions(to);
         }
-        WritableUtils.writeVInt(out, keyLength);
-        WritableUtils.writeVInt(out, valueLength);
+        if (memory != null) {
+            memory.putVInt(keyLength);
+            memory.putVInt(valueLength);
+        } else {
+            WritableUtils.writeVInt(out, keyLength);
+            WritableUtils.writeVInt(out, valueLength);
+        }
         out.write(keyBytes, keyStart, keyLength);
         out.write(valueBytes, valueStart, valueLength);
         written += recordBytes(keyLength, valueLength);
