@@ -31,6 +31,10 @@ final class Records implements IndexedSortable {
         this.prefix = KeyPrefix.of(comparator);
     }
 
+    boolean isOrderKnown() {
+        return prefix != KeyPrefix.NONE;
+    }
+
     void add(int keyStart, int keyLength, int partition) {
         int at = count * STRIDE;
         if (at == fields.length) {
@@ -58,6 +62,64 @@ final class Records implements IndexedSortable {
     }
 
     void sort(byte[] keys, IndexedSorter sorter) {
+        begin(keys);
+        if (count > 0) { // Hadoop's sort has no depth for nothing
+            sorter.sort(this, 0, count);
+        }
+    }
+
+    /**
+     * Sorts keys of which no two have the same bytes. If the comparator is known, no two are equal then, and any algorithm
+     * gives the same order: their first eight bytes are sorted as numbers, and only those that agree in these are compared.
+     */
+    void sortDistinct(byte[] keys, IndexedSorter sorter) {
+        if (prefix == KeyPrefix.NONE) {
+            sort(keys, sorter);
+            return;
+        }
+        begin(keys);
+        PrefixSort.sort(prefixes, order);
+        sortByPartition();
+        for (int from = 0; from < count; ) {
+            int to = from + 1;
+            while (to < count && prefixes[to] == prefixes[from] && partition(order[to]) == partition(order[from])) {
+                to++;
+            }
+            if (to - from > 1) {
+                sorter.sort(this, from, to);
+            }
+            from = to;
+        }
+    }
+
+    /** Brings those of a partition together, in the order that they have. */
+    private void sortByPartition() {
+        int most = 0;
+        for (int record = 0; record < count; record++) {
+            most = Math.max(most, partition(record));
+        }
+        if (most == 0) {
+            return;
+        }
+        int[] places = new int[most + 2];
+        for (int record = 0; record < count; record++) {
+            places[partition(record) + 1]++;
+        }
+        for (int partition = 0; partition < most; partition++) {
+            places[partition + 1] += places[partition];
+        }
+        int[] newOrder = new int[count];
+        long[] newPrefixes = new long[count];
+        for (int rank = 0; rank < count; rank++) {
+            int place = places[partition(order[rank])]++;
+            newOrder[place] = order[rank];
+            newPrefixes[place] = prefixes[rank];
+        }
+        order = newOrder;
+        prefixes = newPrefixes;
+    }
+
+    private void begin(byte[] keys) {
         bytes = keys;
         order = new int[count];
         prefixes = new long[count];
@@ -66,7 +128,6 @@ final class Records implements IndexedSortable {
             order[i] = record;
             prefixes[i] = prefix.of(bytes, keyStart(record), keyLength(record));
         }
-        sorter.sort(this, 0, count);
     }
 
     /** Ranks the records as they were added, if they are sorted that way. */
