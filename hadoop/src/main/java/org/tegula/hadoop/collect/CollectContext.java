@@ -17,6 +17,7 @@ import org.tegula.hadoop.task.TaskReporter;
  * @param disk for runs that memory has no room for
  * @param bufferBytes how much is collected before it is sorted
  * @param live passes large values on as objects; null if all are serialised
+ * @param spare slots that may help
  * @param <K> the type of keys
  * @param <V> the type of values
  */
@@ -27,7 +28,8 @@ public record CollectContext<K, V>(
         MemoryBudget memory,
         SpillFiles disk,
         long bufferBytes,
-        LiveWriter live) {
+        LiveWriter live,
+        SpareSlots spare) {
     /**
      * The collector that fits the job: a combiner is fed by hash, unless it groups by an order of its own.
      *

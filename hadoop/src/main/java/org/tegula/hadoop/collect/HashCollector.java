@@ -10,7 +10,8 @@ import org.tegula.hadoop.run.RunWriter;
 
 /**
  * Combines while the map emits: values of a key wait in a chain, and whenever those that wait fill their arena, the
- * combiner makes few of many. Only the keys that are left at the end are sorted.
+ * combiner makes few of many. Only the keys that are left at the end are sorted. Pairs come to the table by batches, which
+ * a {@link Helper} takes there where a slot is free; the combiner runs in the thread of the task.
  *
  * <p>Keys are the same if their bytes are, which every order of keys agrees with. An order may hold other bytes to be
  * equal, too; then the combiner is not shown all values of a key at once, which Hadoop does not promise either.
@@ -25,7 +26,13 @@ final class HashCollector<K, V> extends RunCollector<K, V> {
 
     private final PairTypes<K, V> types;
     private final KeyTable table = new KeyTable();
-    private final Serializer<K> keys;
+    private PairBatch<K, V> batch;
+    /** The one that a helper takes into the table, or none does. */
+    private PairBatch<K, V> other;
+
+    /** The numbers of keys of pairs that go into the table together. */
+    private final int[] group = new int[KeyTable.GROUP];
+
     private final Arena emittedKey = new Arena(1 << 10);
     private final Serializer<K> emittedKeys;
     private final PairBuffer<K, V> strays;
@@ -34,15 +41,14 @@ final class HashCollector<K, V> extends RunCollector<K, V> {
     private ValueChains<V> waiting;
     private ValueChains<V> combined;
     private long waitingBytes = FIRST_WAITING_BYTES;
-    private long pairs;
-    private long pairBytes;
     /** Whether the combiner is to see keys in order. */
     private boolean ordered;
 
     HashCollector(CollectContext<K, V> context) throws IOException {
         super(context);
         types = new PairTypes<>(context.conf());
-        keys = types.keysTo(table.keys());
+        batch = new PairBatch<>(types, context.bufferBytes());
+        other = new PairBatch<>(types, context.bufferBytes());
         emittedKeys = types.keysTo(emittedKey);
         strays = new PairBuffer<>(context.conf(), null);
         waiting = new ValueChains<>(types);
@@ -54,31 +60,83 @@ final class HashCollector<K, V> extends RunCollector<K, V> {
     @Override
     public synchronized void collect(K key, V value, int partition) throws IOException, InterruptedException {
         types.check(key, value, partition);
-        int start = table.keys().length();
-        keys.serialize(key);
-        int keyBytes = table.keys().length() - start;
-        int entry = table.entry(start, partition);
-        int link = waiting.append(table.newest(entry), value);
-        table.setNewest(entry, link);
-        pairBytes += keyBytes + waiting.valueLength(link);
-        pairs++;
-        if (waiting.length() >= waitingBytes) {
-            makeRoom();
+        batch.add(key, value, partition);
+        if (batch.isFull()) {
+            handOn();
         }
     }
 
+    /** Has what was emitted last taken into the table, by a helper if there is one. */
+    private void handOn() throws IOException, InterruptedException {
+        helper.await();
+        makeRoom();
+        countOutput(batch.count(), batch.pairBytes());
+        PairBatch<K, V> full = batch;
+        if (helper.begin(() -> absorb(full))) {
+            batch = other;
+            other = full;
+        } else {
+            absorb(full);
+        }
+    }
+
+    private Void absorb(PairBatch<K, V> full) {
+        for (int from = 0; from < full.count(); from += KeyTable.GROUP) {
+            int count = Math.min(KeyTable.GROUP, full.count() - from);
+            table.entries(full, from, count, group);
+            for (int i = 0; i < count; i++) {
+                addValue(full, from + i, group[i]);
+            }
+        }
+        full.clear();
+        return null;
+    }
+
     private void makeRoom() throws IOException, InterruptedException {
-        combine(false);
-        if (waiting.length() > waitingBytes / 2) {
-            waitingBytes = 2L * waiting.length();
+        if (waiting.length() >= waitingBytes) {
+            combine(false);
+            if (waiting.length() > waitingBytes / 2) {
+                waitingBytes = 2L * waiting.length();
+            }
         }
         if (table.heldBytes() + waitingBytes > context.bufferBytes()) {
-            seal();
+            writeRun();
+        }
+    }
+
+    private void addValue(PairBatch<K, V> full, int pair, int entry) {
+        byte[] bytes = full.bytes();
+        int start = full.valueStart(pair);
+        int length = full.valueLength(pair);
+        if (length > KeyTable.VALUE_BYTES) {
+            settle(entry);
+            table.setNewest(entry, waiting.append(table.newest(entry), bytes, start, length, 1));
+            return;
+        }
+        long value = Ints.leading(bytes, start, length);
+        if (!table.again(entry, value, length)) {
+            settle(entry);
+            table.setValue(entry, value, length, 1);
+        }
+    }
+
+    /** Lets the short value that a key has with it wait with the others. */
+    private void settle(int entry) {
+        int times = table.times(entry);
+        if (times > 0) {
+            int link = waiting.append(table.newest(entry), table.value(entry), table.valueLength(entry), times);
+            table.setNewest(entry, link);
+            table.setValue(entry, 0, 0, 0);
         }
     }
 
     /** Lets the combiner see every key, or only those with several values. */
     private void combine(boolean all) throws IOException, InterruptedException {
+        for (int entry = 0; entry < table.count(); entry++) {
+            if (all || table.newest(entry) != ValueChains.NONE) {
+                settle(entry);
+            }
+        }
         if (ordered) {
             combineOnce(all);
         } else {
@@ -131,7 +189,7 @@ final class HashCollector<K, V> extends RunCollector<K, V> {
         for (int entry : entries) {
             records.add(table.keyStart(entry), table.keyLength(entry), table.partition(entry));
         }
-        records.sort(table.keys().bytes(), sorter);
+        records.sortDistinct(table.keys().bytes(), sorter);
         int[] oldEntries = entries.clone();
         int[] oldNewest = newest.clone();
         for (int rank = 0; rank < entries.length; rank++) {
@@ -202,9 +260,13 @@ final class HashCollector<K, V> extends RunCollector<K, V> {
     /** Combines all that is there, sorts it, writes it to a run, and begins anew. */
     @Override
     void seal() throws IOException, InterruptedException {
-        countOutput(pairs, pairBytes);
-        pairs = 0;
-        pairBytes = 0;
+        helper.await();
+        countOutput(batch.count(), batch.pairBytes());
+        absorb(batch);
+        writeRun();
+    }
+
+    private void writeRun() throws IOException, InterruptedException {
         if (table.count() == 0) {
             return;
         }
@@ -218,7 +280,7 @@ final class HashCollector<K, V> extends RunCollector<K, V> {
                         * RunWriter.recordBytes(table.keyLength(entry), waiting.valueLength(link));
             }
         }
-        records.sort(table.keys().bytes(), sorter);
+        records.sortDistinct(table.keys().bytes(), sorter);
         try (RunWriter writer = newRun(bytes)) {
             for (int rank = 0; rank < records.count(); rank++) {
                 write(records.at(rank), writer);

@@ -9,8 +9,10 @@ import org.tegula.hadoop.memory.Ints;
  * partitioner may look at the value.
  *
  * <p>Places are found by linear probing; a place holds the hash beside the number, so that most keys that differ are told
- * apart at once. All else that is known of a key is in one stretch: its first sixteen bytes, which are mostly all, and
- * its newest waiting value. So one miss of the cache brings what one more pair of it needs.
+ * apart at once. All else that is known of a key is in one stretch: its first sixteen bytes, which are mostly all, the
+ * place of its waiting values, and the newest of them if it is short, with how often it came: that of a word count never
+ * waits anywhere else. So one miss of the cache brings what one more pair of it needs, and those of a group of pairs are
+ * waited for together: processors look far enough ahead for that if they find nothing else in the way.
  */
 final class KeyTable {
     /** Where the key begins in the arena, and its length. */
@@ -20,9 +22,18 @@ final class KeyTable {
 
     private static final int HEAD = 2;
     private static final int NECK = 3;
-    private static final int STRIDE = 4;
+    /** The newest value, its length, and how often it came; 0 if there is none here. */
+    private static final int VALUE = 4;
+
+    private static final int TIMES = 5;
+    private static final int STRIDE = 6;
     private static final int INLINE_BYTES = 16;
     private static final int FIRST_SLOTS = 1 << 8;
+    private static final int MOST_TIMES = Integer.MAX_VALUE;
+    /** Longer values wait elsewhere. */
+    static final int VALUE_BYTES = 8;
+    /** So many pairs are looked up together. */
+    static final int GROUP = 64;
 
     private final Arena keys = new Arena(1 << 11);
     private long[] fields = new long[STRIDE << 7];
@@ -30,7 +41,14 @@ final class KeyTable {
     /** The hash above, the number plus one below; 0 is vacant. */
     private long[] slots = new long[FIRST_SLOTS];
 
-    /** Where keys stand; one that is to be looked up is written to the end. */
+    private final int[] hashes = new int[GROUP];
+    private final long[] heads = new long[GROUP];
+    private final long[] necks = new long[GROUP];
+    private final long[] seen = new long[GROUP];
+    /** Takes what is read for its way into the cache alone, so that it is read at all. */
+    private long touched;
+
+    /** Where keys stand. */
     Arena keys() {
         return keys;
     }
@@ -77,6 +95,37 @@ final class KeyTable {
         }
     }
 
+    /** How often the short value came that is the key's newest; 0 if there is none. */
+    int times(int entry) {
+        return (int) fields[entry * STRIDE + TIMES];
+    }
+
+    /** Its bytes, the first one highest. */
+    long value(int entry) {
+        return fields[entry * STRIDE + VALUE];
+    }
+
+    int valueLength(int entry) {
+        return high(fields[entry * STRIDE + TIMES]);
+    }
+
+    /** Takes a value that is the newest again; false if it is not. */
+    boolean again(int entry, long value, int length) {
+        int at = entry * STRIDE;
+        long times = fields[at + TIMES];
+        if (fields[at + VALUE] != value || high(times) != length || (int) times == 0 || (int) times == MOST_TIMES) {
+            return false;
+        }
+        fields[at + TIMES] = times + 1;
+        return true;
+    }
+
+    /** Keeps a value of at most eight bytes as the newest. */
+    void setValue(int entry, long value, int length, int times) {
+        fields[entry * STRIDE + VALUE] = value;
+        fields[entry * STRIDE + TIMES] = pair(length, times);
+    }
+
     private static long pair(int high, int low) {
         return (long) high << 32 | low & 0xFFFFFFFFL;
     }
@@ -85,37 +134,60 @@ final class KeyTable {
         return (int) (pair >>> 32);
     }
 
+    /** With the room that short values need when they are to be combined. */
     long heldBytes() {
-        return keys.length() + 8L * STRIDE * count + 8L * slots.length;
+        return keys.length() + (8L * STRIDE + ValueChains.LEAST_BYTES) * count + 8L * slots.length;
     }
 
-    /** The number of a key that stands elsewhere. */
+    /** The number of a key. */
     int entry(byte[] bytes, int start, int length, int partition) {
-        int at = keys.length();
-        keys.write(bytes, start, length);
-        return entry(at, partition);
-    }
-
-    /** The number of the key that was written to the end; its bytes stay only if it is new. */
-    int entry(int start, int partition) {
-        byte[] bytes = keys.bytes();
-        int length = keys.length() - start;
         long head = Ints.leading(bytes, start, length);
         long neck = Ints.leading(bytes, start + 8, length - 8);
-        int hash = hash(bytes, start, length, head, neck, partition);
+        return entry(hash(bytes, start, length, head, neck, partition), bytes, start, length, head, neck, partition);
+    }
+
+    /** The numbers of the keys of a group of pairs. */
+    void entries(PairBatch<?, ?> batch, int from, int count, int[] entries) {
+        byte[] bytes = batch.bytes();
+        for (int i = 0; i < count; i++) {
+            int start = batch.keyStart(from + i);
+            int length = batch.keyLength(from + i);
+            heads[i] = Ints.leading(bytes, start, length);
+            necks[i] = Ints.leading(bytes, start + 8, length - 8);
+            hashes[i] = hash(bytes, start, length, heads[i], necks[i], batch.partition(from + i));
+        }
+        int mask = slots.length - 1;
+        for (int i = 0; i < count; i++) {
+            seen[i] = slots[hashes[i] & mask];
+        }
+        long sum = 0;
+        for (int i = 0; i < count; i++) {
+            int at = Math.max(0, (int) seen[i] - 1) * STRIDE;
+            sum += fields[at] + fields[at + TIMES];
+        }
+        touched = sum;
+        for (int i = 0; i < count; i++) {
+            int start = batch.keyStart(from + i);
+            int length = batch.keyLength(from + i);
+            entries[i] = entry(hashes[i], bytes, start, length, heads[i], necks[i], batch.partition(from + i));
+        }
+    }
+
+    private int entry(int hash, byte[] bytes, int start, int length, long head, long neck, int partition) {
         int mask = slots.length - 1;
         int at = hash & mask;
         for (long slot = slots[at]; slot != 0; slot = slots[at = at + 1 & mask]) {
             if (high(slot) == hash) {
                 int entry = (int) slot - 1;
                 if (isKey(entry, bytes, start, length, head, neck, partition)) {
-                    keys.truncate(start);
                     return entry;
                 }
             }
         }
         slots[at] = pair(hash, count + 1);
-        return add(start, length, head, neck, partition);
+        int place = keys.length();
+        keys.write(bytes, start, length);
+        return add(place, length, head, neck, partition);
     }
 
     private static int hash(byte[] bytes, int start, int length, long head, long neck, int partition) {
@@ -132,7 +204,7 @@ final class KeyTable {
                 && fields[at + NECK] == neck
                 && (int) fields[at + PLACE] == length
                 && high(fields[at + STATE]) == partition
-                && (length <= INLINE_BYTES || Ints.equal(bytes, keyStart(entry), bytes, start, length));
+                && (length <= INLINE_BYTES || Ints.equal(keys.bytes(), keyStart(entry), bytes, start, length));
     }
 
     private int add(int start, int length, long head, long neck, int partition) {
@@ -144,6 +216,7 @@ final class KeyTable {
         fields[at + STATE] = pair(partition, ValueChains.NONE);
         fields[at + HEAD] = head;
         fields[at + NECK] = neck;
+        fields[at + TIMES] = 0;
         count++;
         if (2 * count > slots.length) {
             grow();

@@ -66,6 +66,11 @@ final class PairBuffer<K, V> {
         bytes.truncate(0);
     }
 
+    /** Whether the order of keys is one that the engine knows, and not code of a program. */
+    boolean isOrderKnown() {
+        return records.isOrderKnown();
+    }
+
     void sort(IndexedSorter sorter) {
         records.sort(bytes.bytes(), sorter);
     }

@@ -21,10 +21,12 @@ abstract class RunCollector<K, V> implements Collector<K, V> {
     final Counters.Counter spilled;
     private final Counters.Counter outputRecords;
     private final Counters.Counter outputBytes;
+    final Helper helper;
     private boolean finished;
 
     RunCollector(CollectContext<K, V> context) {
         this.context = context;
+        helper = new Helper(context.spare());
         partitions = context.conf().getNumReduceTasks();
         Class<? extends IndexedSorter> sort =
                 context.conf().getClass(MRJobConfig.MAP_SORT_CLASS, QuickSort.class, IndexedSorter.class);
@@ -57,6 +59,7 @@ abstract class RunCollector<K, V> implements Collector<K, V> {
     @Override
     public final synchronized void close() {
         if (!finished) {
+            helper.abandon();
             runs.forEach(Run::release);
             finished = true;
         }

@@ -2,9 +2,13 @@ package org.tegula.hadoop.collect;
 
 import java.io.IOException;
 import org.apache.hadoop.io.RawComparator;
+import org.apache.hadoop.util.QuickSort;
 import org.tegula.hadoop.run.RunWriter;
 
-/** Keeps all pairs as bytes until its buffer is full or the task ends; then they are sorted, combined and written. */
+/**
+ * Keeps all pairs as bytes until its buffer is full or the task ends; then they are sorted, combined and written: by a
+ * {@link Helper} while the next buffer fills, where a slot is free.
+ */
 final class SortCollector<K, V> extends RunCollector<K, V> {
     private final RawComparator<?> grouping;
     private PairBuffer<K, V> buffer;
@@ -19,6 +23,22 @@ final class SortCollector<K, V> extends RunCollector<K, V> {
     public synchronized void collect(K key, V value, int partition) throws IOException, InterruptedException {
         buffer.add(key, value, partition);
         if (buffer.heldBytes() >= context.bufferBytes()) {
+            handOn();
+        }
+    }
+
+    /**
+     * Has what is in the buffer sorted and written, by a helper if there is one and nothing of the program's is needed for
+     * it. With its slot goes the slot's share of memory, which holds the next buffer.
+     */
+    private void handOn() throws IOException, InterruptedException {
+        helper.await();
+        PairBuffer<K, V> full = buffer;
+        boolean ours = context.combiner() == null && full.isOrderKnown() && sorter.getClass() == QuickSort.class;
+        if (ours && helper.begin(() -> sortAndWrite(full))) {
+            countOutput();
+            buffer = new PairBuffer<>(context.conf(), context.live());
+        } else {
             seal();
         }
     }
@@ -26,22 +46,37 @@ final class SortCollector<K, V> extends RunCollector<K, V> {
     /** Sorts what is in the buffer, writes it to a run, and empties the buffer. */
     @Override
     void seal() throws IOException, InterruptedException {
+        helper.await();
         if (buffer.count() == 0) {
             return;
         }
-        long hidden = context.live() == null ? 0 : context.live().takeHiddenBytes();
-        countOutput(buffer.count(), buffer.bytes() + hidden);
+        countOutput();
         buffer.sort(sorter);
         if (context.combiner() != null) {
             combine();
         }
-        try (RunWriter writer = newRun(buffer.runBytes())) {
-            if (writer.onDisk()) {
-                spilled.increment(buffer.count());
-            }
-            runs.add(buffer.writeTo(writer));
-        }
+        write(buffer);
         buffer.clear();
+    }
+
+    private void countOutput() {
+        long hidden = context.live() == null ? 0 : context.live().takeHiddenBytes();
+        countOutput(buffer.count(), buffer.bytes() + hidden);
+    }
+
+    private Void sortAndWrite(PairBuffer<K, V> full) throws IOException {
+        full.sort(sorter);
+        write(full);
+        return null;
+    }
+
+    private void write(PairBuffer<K, V> sorted) throws IOException {
+        try (RunWriter writer = newRun(sorted.runBytes())) {
+            if (writer.onDisk()) {
+                spilled.increment(sorted.count());
+            }
+            runs.add(sorted.writeTo(writer));
+        }
     }
 
     /** Replaces the sorted pairs by what the combiner makes of them; it may emit other keys, in any order. */

@@ -15,6 +15,8 @@ final class ValueChains<V> {
     private static final int LENGTH = 4;
     private static final int TIMES = 8;
     private static final int HEADER_BYTES = 12;
+    /** Of a short value. */
+    static final int LEAST_BYTES = HEADER_BYTES + 8;
 
     private final Arena arena = new Arena(1 << 11);
     private final Serializer<V> values;
@@ -34,6 +36,15 @@ final class ValueChains<V> {
     int append(int newest, byte[] bytes, int start, int length, int times) {
         int at = begin();
         arena.write(bytes, start, length);
+        return end(at, newest, times);
+    }
+
+    /** Adds a value of at most eight bytes, the first of which is the number's highest, some times. */
+    int append(int newest, long value, int length, int times) {
+        int at = begin();
+        for (int i = 0; i < length; i++) {
+            arena.write((int) (value >>> 56 - 8 * i));
+        }
         return end(at, newest, times);
     }
 

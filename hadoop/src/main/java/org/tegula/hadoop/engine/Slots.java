@@ -31,6 +31,9 @@ public final class Slots {
     private final List<Slot> slots = new ArrayList<>();
     private final TreeSet<Line> waiting =
             new TreeSet<>(Comparator.comparingInt(Line::rank).thenComparingLong(Line::number));
+    /** Nothing waits in it. */
+    private final Line lent;
+
     private long lines;
     private long pieces;
 
@@ -43,6 +46,7 @@ public final class Slots {
         for (int i = 0; i < count; i++) {
             slots.add(new Slot(i));
         }
+        lent = new Line(Integer.MAX_VALUE, -1);
     }
 
     /**
@@ -71,6 +75,23 @@ public final class Slots {
      */
     public synchronized Line line(int rank) {
         return new Line(rank, lines++);
+    }
+
+    /**
+     * Runs something short in a slot that nobody needs at the moment.
+     *
+     * @param name of its thread
+     * @param body what to run; it must not throw
+     * @return false if no slot is free, or something waits; then it is not run
+     */
+    public synchronized boolean lend(String name, Runnable body) {
+        for (Slot slot : slots) {
+            if (slot.piece == null && waiting.isEmpty()) {
+                slot.begin(new Piece(lent, slots.size(), pieces++, name, ignored -> body.run()));
+                return true;
+            }
+        }
+        return false;
     }
 
     /** Begins what waits: first whatever is at home in a free slot. */

@@ -86,7 +86,8 @@ public final class Job {
                 cache,
                 new LiveValues(memory),
                 bufferBytes,
-                new SplitFile(folder.splitFile()));
+                new SplitFile(folder.splitFile()),
+                work -> slots.lend(id + " helps", work));
         this.user = UserGroupInformation.getCurrentUser();
         this.state = new JobState(
                 id, user.getShortUserName(), conf, folder.confFile().toString());

@@ -2,6 +2,7 @@ package org.tegula.hadoop.task;
 
 import org.apache.hadoop.mapred.JobConf;
 import org.tegula.hadoop.cache.PairCache;
+import org.tegula.hadoop.collect.SpareSlots;
 import org.tegula.hadoop.live.LiveValues;
 import org.tegula.hadoop.memory.MemoryBudget;
 import org.tegula.hadoop.run.SpillFiles;
@@ -16,6 +17,7 @@ import org.tegula.hadoop.run.SpillFiles;
  * @param live large values on their way from maps to reduces
  * @param bufferBytes how much one map task collects before it sorts
  * @param splits of the map tasks
+ * @param spare slots that no task needs
  */
 public record JobResources(
         JobConf conf,
@@ -24,4 +26,5 @@ public record JobResources(
         PairCache cache,
         LiveValues live,
         long bufferBytes,
-        SplitFile splits) {}
+        SplitFile splits,
+        SpareSlots spare) {}

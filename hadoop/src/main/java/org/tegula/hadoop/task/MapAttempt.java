@@ -60,8 +60,8 @@ public abstract class MapAttempt extends Attempt {
         }
         Combiner<Object, Object> combiner = Combiner.of(conf, id, committer, reporter);
         live = Promises.passObjects(conf) ? new LiveWriter(job.live(), known) : null;
-        CollectContext<Object, Object> context =
-                new CollectContext<>(conf, reporter, combiner, job.memory(), job.disk(), job.bufferBytes(), live);
+        CollectContext<Object, Object> context = new CollectContext<>(
+                conf, reporter, combiner, job.memory(), job.disk(), job.bufferBytes(), live, job.spare());
         try (Collector<Object, Object> collector = context.collector()) {
             mapToRuns(collector);
             List<Run> runs = collector.finish();

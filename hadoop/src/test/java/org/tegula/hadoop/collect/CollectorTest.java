@@ -25,6 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.tegula.hadoop.combine.Combiner;
 import org.tegula.hadoop.memory.MemoryBudget;
 import org.tegula.hadoop.run.Merge;
@@ -35,12 +36,17 @@ import org.tegula.hadoop.task.TaskReporter;
 /** Pairs go through a collector, its runs and the merge, and come out sorted and complete, in memory or not. */
 class CollectorTest {
     private static final int PARTITIONS = 3;
+    private static final SpareSlots ALWAYS = work -> {
+        new Thread(work).start();
+        return true;
+    };
 
     @TempDir
     Path folder;
 
     private JobConf conf;
     private SpillFiles disk;
+    private SpareSlots spare = SpareSlots.NONE;
 
     @BeforeEach
     void configure() {
@@ -70,6 +76,79 @@ class CollectorTest {
         assertEquals(0, memory.usedBytes());
         disk.delete();
         assertEquals(List.of(), filesLeft());
+    }
+
+    /** Helpers come and go; what is collected, and where it is cut, is the same. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void collectsTheSameWithHelpers(boolean combine) throws Exception {
+        Class<?> combiner = combine ? IntSumReducer.class : null;
+        List<List<Integer>> sizes = new ArrayList<>();
+        Random random = new Random(5);
+        SpareSlots sometimes = work -> random.nextBoolean() && ALWAYS.begin(work);
+        for (SpareSlots each : List.of(SpareSlots.NONE, ALWAYS, sometimes)) {
+            spare = each;
+            MemoryBudget memory = new MemoryBudget(200_000);
+            List<Run> runs = collect(combiner, memory, 100_000, 50_000);
+            assertEquals(expected(50_000), sums(runs));
+            sizes.add(runs.stream().map(run -> (int) run.bytes(1)).toList());
+            runs.forEach(Run::release);
+            assertEquals(0, memory.usedBytes());
+        }
+        assertTrue(sizes.get(0).size() > 1, "one run shows nothing");
+        assertEquals(sizes.get(0), sizes.get(1));
+        assertEquals(sizes.get(0), sizes.get(2));
+    }
+
+    @Test
+    void failsAsItsHelperDoes() throws Exception {
+        spare = ALWAYS;
+        conf.set(
+                "mapreduce.cluster.local.dir",
+                Files.createFile(folder.resolve("file")).toString());
+        try (Collector<Text, IntWritable> collector =
+                context(null, new MemoryBudget(0), 5000).collector()) {
+            IOException error = assertThrows(IOException.class, () -> emit(collector, 2000));
+            assertTrue(error.getCause() instanceof IOException, error.toString());
+        }
+    }
+
+    /** Short values and long ones, the same again or others, all come to the combiner and out again. */
+    @ParameterizedTest
+    @ValueSource(longs = {20_000, 100_000_000})
+    void keepsValuesOfAllLengths(long bufferBytes) throws Exception {
+        conf.setMapOutputValueClass(Text.class);
+        conf.setClass("mapreduce.job.combine.class", Reducer.class, Reducer.class);
+        TaskReporter reporter = new TaskReporter(conf);
+        MemoryBudget memory = new MemoryBudget(1 << 24);
+        Combiner<Text, Text> same = Combiner.of(conf, new TaskAttemptID(), null, reporter);
+        CollectContext<Text, Text> context =
+                new CollectContext<>(conf, reporter, same, memory, disk, bufferBytes, null, spare);
+        TreeMap<String, Integer> emitted = new TreeMap<>();
+        TreeMap<String, Integer> found = new TreeMap<>();
+        Random random = new Random(4);
+        try (Collector<Text, Text> collector = context.collector()) {
+            for (int i = 0; i < 20_000; i++) {
+                Text key = new Text("key" + random.nextInt(50));
+                Text value = new Text("v".repeat(random.nextInt(4) * random.nextInt(5)));
+                for (int times = random.nextInt(3); times > 0; times--) {
+                    emitted.merge(key + " " + value, 1, Integer::sum);
+                    collector.collect(key, value, partition(key.toString()));
+                }
+            }
+            List<Run> runs = collector.finish();
+            for (int partition = 0; partition < PARTITIONS; partition++) {
+                try (Merge merge = Merge.open(runs, partition, conf.getOutputKeyComparator(), disk)) {
+                    while (merge.next()) {
+                        Text value = new Text();
+                        value.readFields(merge.getValue());
+                        found.merge(key(merge) + " " + value, 1, Integer::sum);
+                    }
+                }
+            }
+            runs.forEach(Run::release);
+        }
+        assertEquals(emitted, found);
     }
 
     @Test
@@ -130,7 +209,7 @@ class CollectorTest {
             conf.setClass("mapreduce.job.combine.class", combiner, Reducer.class);
         }
         Combiner<Text, IntWritable> made = Combiner.of(conf, new TaskAttemptID(), null, reporter);
-        return new CollectContext<>(conf, reporter, made, memory, disk, bufferBytes, null);
+        return new CollectContext<>(conf, reporter, made, memory, disk, bufferBytes, null, spare);
     }
 
     private List<Run> collect(Class<?> combiner, MemoryBudget memory, long bufferBytes, int pairs) throws Exception {

@@ -155,6 +155,42 @@ class SlotsTest {
     }
 
     @Test
+    void lendsASlotThatNobodyNeedsUntilItReturns() throws Exception {
+        Slots slots = new Slots(2);
+        CountDownLatch end = new CountDownLatch(1);
+        CountDownLatch done = new CountDownLatch(3);
+        Slots.Line line = slots.line(0);
+        Slots.Piece task = line.add(0, "task", slot -> awaitQuietly(end));
+        line.begin();
+        assertTrue(slots.lend("helper", () -> {
+            awaitQuietly(end);
+            done.countDown();
+        }));
+        assertFalse(slots.lend("another", () -> {
+            throw new AssertionError("no slot is free");
+        }));
+        run(line, 1, done, slot -> {});
+        line.begin();
+        assertFalse(slots.lend("another", () -> {
+            throw new AssertionError("somebody waits");
+        }));
+        assertEquals(2, slots.used());
+        end.countDown();
+        run(line, 1, done, slot -> {});
+        line.begin();
+        done.await();
+        assertFalse(task.leaveQueue());
+    }
+
+    private static void awaitQuietly(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    @Test
     void takesBackWhatWaits() throws Exception {
         Slots slots = new Slots(1);
         CountDownLatch done = new CountDownLatch(1);
