@@ -33,6 +33,8 @@ class Run:
     wall_s: float
     cpu_s: float
     resident_peak_bytes: int
+    # Of the machine when it began, over a minute: more than there are processors means that others had a part of them.
+    load_before: float
     printed: str
 
     def steps(self) -> list[dict[str, object]]:
@@ -82,6 +84,7 @@ def run(
     command = ["java", *java, "-cp", class_path(), program, *named]
     command += [f"-D{each}" for each in settings]
     command += arguments[len(named) :]
+    load = os.getloadavg()[0]
     start = time.monotonic()
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -92,7 +95,7 @@ def run(
     wall = time.monotonic() - start
     if process.returncode != 0:
         sys.exit(f"{framework} failed at {program} {arguments}:\n{printed[-4000:]}")
-    return Run(wall, used.ru_utime + used.ru_stime, used.ru_maxrss << 10, printed)
+    return Run(wall, used.ru_utime + used.ru_stime, used.ru_maxrss << 10, load, printed)
 
 
 def java_version() -> str:
