@@ -7,10 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.io.IntWritable;
 import org.apache.hadoop.io.LongWritable;
 import org.apache.hadoop.io.Text;
@@ -33,44 +31,20 @@ import org.apache.hadoop.mapreduce.lib.input.InvalidInputException;
 import org.apache.hadoop.mapreduce.lib.input.TextInputFormat;
 import org.apache.hadoop.mapreduce.lib.output.FileOutputCommitter;
 import org.apache.hadoop.mapreduce.lib.output.TextOutputFormat;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
-import org.tegula.hadoop.engine.Engine;
 
 /** What goes wrong in a program fails its job, as on Hadoop: named, without output, and without harm to the next job. */
 @Timeout(120)
-class FaultsTest {
+class FaultsTest extends FaultTests {
     private static final AtomicInteger CALLS = new AtomicInteger();
 
-    @TempDir
-    Path folder;
-
-    private Configuration conf;
-    private Path out;
-
     @BeforeEach
-    void writeInput() throws IOException {
+    void forgetCalls() {
         CALLS.set(0);
-        conf = Engines.TEGULA.conf(folder.resolve("tmp"));
-        out = folder.resolve("out");
-        Files.writeString(folder.resolve("in.txt"), "one two two\nthree three three\n");
-    }
-
-    @AfterEach
-    void theEngineIsAsBefore() throws Exception {
-        assertEquals(0, Engine.shared(conf).memory().usedBytes());
-        Job next = Jobs.wordCount(conf, folder.resolve("in.txt"), folder.resolve("next"));
-        assertTrue(next.waitForCompletion(false));
-        assertEquals("one\t1\nthree\t3\ntwo\t2\n", Files.readString(folder.resolve("next/part-r-00000")));
-    }
-
-    private Job job() throws IOException {
-        return Jobs.wordCount(conf, folder.resolve("in.txt"), out);
     }
 
     /** Where a program may throw. */

@@ -25,43 +25,20 @@ import org.apache.hadoop.mapreduce.Reducer;
 import org.apache.hadoop.mapreduce.TaskAttemptContext;
 import org.apache.hadoop.mapreduce.lib.output.FileOutputCommitter;
 import org.apache.hadoop.mapreduce.lib.output.TextOutputFormat;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.tegula.hadoop.engine.Engine;
 
 /** Faults that reach beyond the program's own pairs: the heap, the JVM, its threads and its statics, the committer. */
 @Timeout(120)
-class HardFaultsTest {
-    @TempDir
-    Path folder;
-
-    private Configuration conf;
-    private Path out;
-
+class HardFaultsTest extends FaultTests {
     @BeforeEach
-    void writeInput() throws IOException {
-        conf = Engines.TEGULA.conf(folder.resolve("tmp"));
+    void tryTwice() {
         conf.setInt("mapreduce.map.maxattempts", 2);
         conf.setInt("mapreduce.reduce.maxattempts", 2);
-        out = folder.resolve("out");
-        Files.writeString(folder.resolve("in.txt"), "one two two\nthree three three\n");
-    }
-
-    @AfterEach
-    void theEngineIsAsBefore() throws Exception {
-        assertEquals(0, Engine.shared(conf).memory().usedBytes());
-        Job next = Jobs.wordCount(conf, folder.resolve("in.txt"), folder.resolve("next"));
-        assertTrue(next.waitForCompletion(false));
-        assertEquals("one\t1\nthree\t3\ntwo\t2\n", Files.readString(folder.resolve("next/part-r-00000")));
-    }
-
-    private Job job() throws IOException {
-        return Jobs.wordCount(conf, folder.resolve("in.txt"), out);
     }
 
     private void failsNaming(Job job, String words) throws Exception {
@@ -107,10 +84,10 @@ class HardFaultsTest {
         }
     }
 
-    /** Where it may, the JVM ends as under the local runner; no output is committed. */
+    /** Where it may, the JVM ends as under the local runner, in whichever way it is told; no output is committed. */
     @ParameterizedTest
-    @ValueSource(strings = {"local", "tegula"})
-    void aMapperThatEndsTheJvmLeavesNoOutput(String framework) throws Exception {
+    @CsvSource({"local, EXIT", "tegula, EXIT", "tegula, RUNTIME_EXIT", "local, HALT", "tegula, HALT"})
+    void aMapperThatEndsTheJvmLeavesNoOutput(String framework, Way way) throws Exception {
         Path log = folder.resolve("log");
         Process process = new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
@@ -118,7 +95,8 @@ class HardFaultsTest {
                         System.getProperty("java.class.path"),
                         ExitingProgram.class.getName(),
                         framework,
-                        folder.toString())
+                        folder.toString(),
+                        way.name())
                 .redirectErrorStream(true)
                 .redirectOutput(log.toFile())
                 .start();
@@ -132,12 +110,13 @@ class HardFaultsTest {
     public static final class ExitingProgram {
         private ExitingProgram() {}
 
-        /** Runs a job under a framework, in a folder. */
+        /** Runs a job under a framework, in a folder, that ends the JVM in some way. */
         public static void main(String[] arguments) throws Exception {
             Path folder = Path.of(arguments[1]);
             Configuration conf = Engines.valueOf(arguments[0].toUpperCase()).conf(folder.resolve("tmp-of-program"));
             Job job = Jobs.wordCount(conf, folder.resolve("in.txt"), folder.resolve("out"));
-            job.setMapperClass(Exits.class);
+            job.setMapperClass(EndsTheJvm.class);
+            job.getConfiguration().set("test.way", arguments[2]);
             System.exit(job.waitForCompletion(false) ? 0 : 1);
         }
     }
@@ -235,6 +214,37 @@ class HardFaultsTest {
         @Override
         protected void setup(Context context) {
             System.exit(3);
+        }
+    }
+
+    /** How a program ends its JVM. */
+    enum Way {
+        EXIT {
+            @Override
+            void end(int status) {
+                System.exit(status);
+            }
+        },
+        RUNTIME_EXIT {
+            @Override
+            void end(int status) {
+                Runtime.getRuntime().exit(status);
+            }
+        },
+        HALT {
+            @Override
+            void end(int status) {
+                Runtime.getRuntime().halt(status);
+            }
+        };
+
+        abstract void end(int status);
+    }
+
+    static class EndsTheJvm extends Jobs.Words {
+        @Override
+        protected void setup(Context context) {
+            Way.valueOf(context.getConfiguration().get("test.way")).end(3);
         }
     }
 
