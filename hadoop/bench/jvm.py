@@ -23,7 +23,12 @@ FRAMEWORKS = ("local", "tegula")
 SETTINGS = {
     "tegula": ("fs.file.impl=org.tegula.hadoop.files.CachedLocalFileSystem",),
     "local": (),
+    "yarn": (),
 }
+# Hadoop's own cluster in one machine, which has a class path of its own.
+CLUSTER = "yarn"
+CLUSTER_FOLDER = HADOOP / "bench" / "cluster"
+CLUSTER_PROGRAM = "org.tegula.hadoop.bench.cluster.OnCluster"
 
 
 @dataclass(frozen=True)
@@ -46,20 +51,31 @@ class Run:
         ]
 
 
-def class_path() -> str:
-    """The engine, the benchmarks' own programs, Hadoop and its examples."""
-    names = HADOOP / "target" / "bench.classpath"
+def dependencies(folder: Path, *goals: str) -> str:
+    """The jars that a Maven build names; they are looked up once."""
+    names = folder / "target" / "bench.classpath"
     if not names.exists():
         build = [
             "mvn",
             "-q",
+            *goals,
             "dependency:build-classpath",
             f"-Dmdep.outputFile={names}",
         ]
-        subprocess.run(build, cwd=HADOOP, check=True)
+        subprocess.run(build, cwd=folder, check=True)
+    return names.read_text()
+
+
+def class_path(framework: str) -> str:
+    """The engine, the benchmarks' own programs, Hadoop and its examples; for the cluster, what that needs."""
     target = HADOOP / "target"
     own = (target / "classes", target / "test-classes", HADOOP / "conf")
-    return ":".join([*map(str, own), names.read_text()])
+    if framework == CLUSTER:
+        jars = dependencies(CLUSTER_FOLDER, "compile")
+        own = (CLUSTER_FOLDER / "target" / "classes", *own[1:])
+    else:
+        jars = dependencies(HADOOP)
+    return ":".join([*map(str, own), jars])
 
 
 def run(
@@ -81,7 +97,10 @@ def run(
         *SETTINGS[framework],
         *options,
     ]
-    command = ["java", *java, "-cp", class_path(), program, *named]
+    command = ["java", *java, "-cp", class_path(framework)]
+    if framework == CLUSTER:
+        command.append(CLUSTER_PROGRAM)
+    command += [program, *named]
     command += [f"-D{each}" for each in settings]
     command += arguments[len(named) :]
     load = os.getloadavg()[0]

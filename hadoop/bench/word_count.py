@@ -50,9 +50,7 @@ def main() -> None:
     write_results(
         "word_count",
         [
-            as_raw(
-                each, what=options.text.name, text_bytes=size, framework=framework
-            )
+            as_raw(each, what=options.text.name, text_bytes=size, framework=framework)
             for framework, measured in runs.items()
             for each in measured
         ],
