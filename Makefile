@@ -43,7 +43,8 @@ NUMBER_INPUTS := picture.bmp points.bin lines.txt grid.npy square.npy large.npy 
 	bench bench-own bench-compare bench-reuse \
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
 	bench-show bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline \
-	bench-incremental bench-state bench-compressed bench-files bench-remote bench-gpu bench-hadoop bench-hadoop-memory \
+	bench-incremental bench-state bench-compressed bench-files bench-remote bench-gpu \
+	bench-hadoop bench-hadoop-cluster bench-hadoop-memory \
 	corpus clean test-emulators \
 	need-cargo need-emulators need-java need-lints need-miri need-pocl need-python
 
@@ -89,6 +90,7 @@ lint-python: $(VENV)/ruff-$(RUFF)
 lint-hadoop: need-java
 	cd hadoop && mvn -q spotless:check compile
 	cd hadoop/compat && mvn -q spotless:check
+	cd hadoop/bench/cluster && mvn -q spotless:check
 
 campaign: need-cargo ## Kill runs a thousand times and let them go on; SEED=1 KILLS=1000 (slow)
 	cargo build --release -p tegula-reliability
@@ -195,6 +197,11 @@ bench-hadoop: need-java need-python $(CORPUS)/zipf.txt ## Time Hadoop's jobs bes
 	python3 hadoop/bench/word_count.py --text $(CORPUS)/zipf.txt --runs $(RUNS)
 	python3 hadoop/bench/small_jobs.py --runs $(RUNS)
 	python3 hadoop/bench/sequences.py --runs $(RUNS)
+	python3 hadoop/bench/iterative.py --runs $(RUNS)
+
+bench-hadoop-cluster: need-java need-python ## Time sequences of jobs beside Hadoop's own cluster (slow); RUNS=5
+	cd hadoop && mvn -q package -DskipTests
+	python3 hadoop/bench/iterative.py --cluster --runs $(RUNS)
 
 bench-hadoop-memory: need-java need-python ## Sort 4 GB with a heap of 1 GB (12 GB of disk); SCRATCH=folder
 	cd hadoop && mvn -q package -DskipTests

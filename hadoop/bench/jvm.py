@@ -99,6 +99,7 @@ def run(
     ]
     command = ["java", *java, "-cp", class_path(framework)]
     if framework == CLUSTER:
+        command.insert(1, f"-Dtest.build.data={folder / 'cluster'}")
         command.append(CLUSTER_PROGRAM)
     command += [program, *named]
     command += [f"-D{each}" for each in settings]

@@ -41,20 +41,21 @@ def main() -> None:
         for _ in range(options.runs):
             for framework in FRAMEWORKS:
                 runs[framework].append(count(framework, options.text, folder))
+            # After each turn, for a benchmark that may be cut off.
+            raw = [
+                as_raw(
+                    each, what=options.text.name, text_bytes=size, framework=framework
+                )
+                for framework, measured in runs.items()
+                for each in measured
+            ]
+            write_results("word_count", raw)
         outputs = {
             (folder / framework / "part-r-00000").read_bytes()
             for framework in FRAMEWORKS
         }
         if len(outputs) != 1:
             sys.exit("the outputs differ")
-    write_results(
-        "word_count",
-        [
-            as_raw(each, what=options.text.name, text_bytes=size, framework=framework)
-            for framework, measured in runs.items()
-            for each in measured
-        ],
-    )
     print(
         f"{options.text.name}, {size} bytes, {os.cpu_count()} processors, {options.runs} runs\n"
     )
