@@ -35,6 +35,11 @@ public final class OnCluster {
         String[] passed = Stream.concat(
                         Stream.of("-conf", settings.toString()), Arrays.stream(arguments, 1, arguments.length))
                 .toArray(String[]::new);
-        Class.forName(arguments[0]).getMethod("main", String[].class).invoke(null, (Object) passed);
+        try {
+            Class.forName(arguments[0]).getMethod("main", String[].class).invoke(null, (Object) passed);
+        } catch (ReflectiveOperationException e) {
+            e.printStackTrace();
+            System.exit(1); // the cluster's threads would keep the JVM
+        }
     }
 }
