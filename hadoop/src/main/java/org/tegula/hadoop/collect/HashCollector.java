@@ -21,8 +21,10 @@ import org.tegula.hadoop.run.RunWriter;
  * for it.
  */
 final class HashCollector<K, V> extends RunCollector<K, V> {
-    /** So much waits at first: it stays in the processor's cache. */
+    /** So much waits at first, if that is a small part of the buffer: it stays in the processor's cache. */
     private static final int FIRST_WAITING_BYTES = 1 << 21;
+
+    private static final int WAITING_SHARE = 4;
 
     private final PairTypes<K, V> types;
     private final KeyTable table = new KeyTable();
@@ -40,7 +42,8 @@ final class HashCollector<K, V> extends RunCollector<K, V> {
     private final Counters.Counter combineOutputs;
     private ValueChains<V> waiting;
     private ValueChains<V> combined;
-    private long waitingBytes = FIRST_WAITING_BYTES;
+    private final long firstWaitingBytes;
+    private long waitingBytes;
     /** Whether the combiner is to see keys in order. */
     private boolean ordered;
 
@@ -51,6 +54,8 @@ final class HashCollector<K, V> extends RunCollector<K, V> {
         other = new PairBatch<>(types, context.bufferBytes());
         emittedKeys = types.keysTo(emittedKey);
         strays = new PairBuffer<>(context.conf(), null);
+        firstWaitingBytes = Math.min(FIRST_WAITING_BYTES, context.bufferBytes() / WAITING_SHARE);
+        waitingBytes = firstWaitingBytes;
         waiting = new ValueChains<>(types);
         combined = new ValueChains<>(types);
         combineInputs = context.reporter().getCounter(TaskCounter.COMBINE_INPUT_RECORDS);
@@ -289,7 +294,7 @@ final class HashCollector<K, V> extends RunCollector<K, V> {
         }
         table.clear();
         waiting.clear();
-        waitingBytes = FIRST_WAITING_BYTES;
+        waitingBytes = firstWaitingBytes;
     }
 
     private void write(int entry, RunWriter writer) throws IOException {

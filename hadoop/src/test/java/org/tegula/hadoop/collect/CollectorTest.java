@@ -100,6 +100,14 @@ class CollectorTest {
         assertEquals(sizes.get(0), sizes.get(2));
     }
 
+    /** Two thousand keys have room in a mebibyte, however many pairs there are of them. */
+    @Test
+    void fillsASmallBufferBeforeItIsWritten() throws Exception {
+        List<Run> runs = collect(IntSumReducer.class, new MemoryBudget(1 << 24), 1 << 20, 100_000);
+        assertEquals(1, runs.size());
+        assertEquals(expected(100_000), sums(runs));
+    }
+
     @Test
     void failsAsItsHelperDoes() throws Exception {
         spare = ALWAYS;
