@@ -12,8 +12,6 @@ import java.util.Random;
 import java.util.zip.GZIPOutputStream;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.mapreduce.Job;
-import org.apache.hadoop.mapreduce.Mapper;
-import org.apache.hadoop.mapreduce.Reducer;
 import org.apache.hadoop.mapreduce.TaskCounter;
 import org.apache.hadoop.mapreduce.TaskType;
 import org.junit.jupiter.api.BeforeEach;
@@ -61,7 +59,8 @@ class OneSplitTest {
         String part = "part-r-00000";
         assertArrayEquals(
                 Files.readAllBytes(folder.resolve(Engines.LOCAL + "-" + combine).resolve(part)),
-                Files.readAllBytes(folder.resolve(Engines.TEGULA + "-" + combine).resolve(part)));
+                Files.readAllBytes(
+                        folder.resolve(Engines.TEGULA + "-" + combine).resolve(part)));
         for (TaskCounter counter : new TaskCounter[] {
             TaskCounter.MAP_INPUT_RECORDS,
             TaskCounter.MAP_OUTPUT_RECORDS,
@@ -101,8 +100,7 @@ class OneSplitTest {
             assertEquals(false, job.waitForCompletion(false));
             assertTrue(job.getStatus().getFailureInfo().contains("late"));
             assertEquals(
-                    0,
-                    org.tegula.hadoop.engine.Engine.shared(conf).memory().usedBytes());
+                    0, org.tegula.hadoop.engine.Engine.shared(conf).memory().usedBytes());
         }
     }
 
