@@ -72,7 +72,7 @@ def class_path(framework: str) -> str:
     own = (target / "classes", target / "test-classes", HADOOP / "conf")
     if framework == CLUSTER:
         jars = dependencies(CLUSTER_FOLDER, "compile")
-        own = (CLUSTER_FOLDER / "target" / "classes", *own[1:])
+        own = (CLUSTER_FOLDER / "target" / "classes", *own)
     else:
         jars = dependencies(HADOOP)
     return ":".join([*map(str, own), jars])
