@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Sequences of jobs, each over what the one before has written, under Hadoop's local runner and under Tegula's engine.
 
-Two benchmarks of the paper on M3R: pairs with values of 10 kB of which a part goes to another partition, three jobs; and a
-sparse matrix times a dense vector, three iterations of two jobs. The outputs are compared.
+Two benchmarks of the paper on M3R: pairs with values of 10 kB of which a part goes to another partition, a job an
+iteration, with ImmutableOutput and without; and a sparse matrix times a dense vector, two jobs an iteration. The outputs are
+compared.
 
     python3 hadoop/bench/sequences.py --runs 3
 """
@@ -73,13 +74,19 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=20_000)
     parser.add_argument("--blocks", type=int, default=60)
     parser.add_argument("--partitions", type=int, default=4)
+    parser.add_argument("--iterations", type=int, default=3)
     options = parser.parse_args()
     partitions = str(options.partitions)
+    iterations = str(options.iterations)
     cases = {
-        f"pairs, {away} % away": (PAIRS, (str(options.pairs), partitions, str(away)))
+        f"pairs, {away} % away{'' if promised == 'true' else ', copied'}": (
+            PAIRS,
+            (str(options.pairs), partitions, str(away), iterations, promised),
+        )
+        for promised in ("true", "false")
         for away in AWAY_PERCENTS
     }
-    cases["matrix x vector"] = (MATRIX, (str(options.blocks), partitions))
+    cases["matrix x vector"] = (MATRIX, (str(options.blocks), partitions, iterations))
     raw: list[dict[str, object]] = []
     print(
         "| sequence | iteration | wall, s: local, tegula | ratio | processor, s: local, tegula | ratio |"
@@ -101,7 +108,7 @@ def main() -> None:
                     outputs.append(contents(parts))
                 if outputs[0] != outputs[1]:
                     sys.exit(f"{case}: the outputs differ")
-            for iteration in range(3):
+            for iteration in range(options.iterations):
                 row = []
                 for key in ("wall_s", "cpu_s"):
                     local, ours = (

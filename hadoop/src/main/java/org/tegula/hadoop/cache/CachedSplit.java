@@ -21,6 +21,18 @@ public final class CachedSplit {
     private final BlockWriter writer;
     private final int home;
 
+    /** Of pairs that are there. */
+    private CachedSplit(InputPart part, PairBlock block) {
+        this.part = part;
+        this.block = block;
+        this.cache = null;
+        this.source = null;
+        this.version = null;
+        this.conf = null;
+        this.writer = null;
+        this.home = PairCache.NO_HOME;
+    }
+
     private CachedSplit(
             PairCache cache,
             InputPart part,
@@ -51,7 +63,7 @@ public final class CachedSplit {
      */
     public static int home(PairCache cache, InputPart part, JobConf conf) throws IOException {
         SplitSource source = SplitSource.of(part, conf);
-        return source == null ? PairCache.NO_HOME : cache.home(source.key());
+        return source == null ? PairCache.NO_HOME : source.home(cache);
     }
 
     /**
@@ -72,6 +84,10 @@ public final class CachedSplit {
         SplitSource source = cache.isOn() ? SplitSource.of(part, conf) : null;
         if (source == null) {
             return null;
+        }
+        PairBlock held = source.held(conf);
+        if (held != null) {
+            return new CachedSplit(part, held);
         }
         try {
             FileVersion version = source.version();

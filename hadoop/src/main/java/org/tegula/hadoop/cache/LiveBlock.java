@@ -17,6 +17,7 @@ final class LiveBlock extends PairBlock {
     private final Class<?> valueType;
     private final List<Writable> objects;
     private final int[] valueBytes;
+    private final int first;
     private final Room room;
     private long held;
 
@@ -31,8 +32,36 @@ final class LiveBlock extends PairBlock {
         this.valueType = valueType;
         this.objects = objects;
         this.valueBytes = valueBytes;
+        this.first = 0;
         this.room = room;
         this.held = held;
+    }
+
+    private LiveBlock(LiveBlock whole, int first, int end) {
+        super(whole, end - first);
+        this.keyType = whole.keyType;
+        this.valueType = whole.valueType;
+        this.objects = whole.objects;
+        this.valueBytes = whole.valueBytes;
+        this.first = first;
+        this.room = whole.room;
+    }
+
+    /** The pairs from one number to another, which is not included; the room stays with the whole. */
+    LiveBlock part(int from, int end) {
+        return from == 0 && end == pairs() ? this : new LiveBlock(this, from, end);
+    }
+
+    /** Takes pairs. */
+    interface Taker {
+        void take(Writable key, Writable value) throws IOException;
+    }
+
+    /** Passes on all pairs. */
+    void forEach(Taker taker) throws IOException {
+        for (int at = 2 * first; at < 2 * (first + pairs()); at += 2) {
+            taker.take(objects.get(at), objects.get(at + 1));
+        }
     }
 
     @Override
@@ -56,12 +85,13 @@ final class LiveBlock extends PairBlock {
         DataOutputBuffer out = new DataOutputBuffer();
         DataInputBuffer in = new DataInputBuffer();
         return new BlockCursor() {
-            private int at = -2;
+            private int at = 2 * first - 2;
+            private final int end = 2 * (first + (int) pairs());
 
             @Override
             public boolean next() {
                 at += 2;
-                return at < objects.size();
+                return at < end;
             }
 
             @Override

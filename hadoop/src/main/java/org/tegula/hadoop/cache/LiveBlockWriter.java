@@ -1,13 +1,13 @@
 package org.tegula.hadoop.cache;
 
-import java.io.DataOutputStream;
 import java.io.IOException;
-import java.io.OutputStream;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.hadoop.io.Writable;
+import org.tegula.hadoop.live.ByteMeter;
 import org.tegula.hadoop.live.KnownSize;
 import org.tegula.hadoop.memory.Ints;
+import org.tegula.hadoop.memory.NoRoomException;
 import org.tegula.hadoop.memory.Room;
 
 /**
@@ -28,6 +28,7 @@ final class LiveBlockWriter extends BlockWriter {
     private int[] valueBytes = new int[16];
     private Writable lastKey;
     private Writable lastValue;
+    private int lastKeyBytes;
     private int lastBytes;
     private long needed;
     private long held;
@@ -46,24 +47,26 @@ final class LiveBlockWriter extends BlockWriter {
             asBytes.write(key, value);
             return;
         }
-        needed += PAIR_BYTES;
-        if (key != lastKey) {
-            needed += size(key);
-        }
+        writeLive(key, value);
+    }
+
+    /** Keeps a pair as it is, whatever its classes; tells how many bytes it writes of itself. */
+    int writeLive(Writable key, Writable value) throws IOException {
+        int keyBytes = key == lastKey ? lastKeyBytes : ByteMeter.of(key);
         int bytes = value == lastValue ? lastBytes : valueBytes(value);
-        if (value != lastValue) {
-            needed += bytes;
-        }
-        lastBytes = bytes;
-        lastKey = key;
-        lastValue = value;
-        if (needed > held) {
-            long more = Math.max(STEP_BYTES, needed - held);
+        long with = needed + PAIR_BYTES + (key == lastKey ? 0 : keyBytes) + (value == lastValue ? 0 : bytes);
+        if (with > held) {
+            long more = Math.max(STEP_BYTES, with - held);
             if (!room.reserve(more)) {
-                throw new IOException("There is no room for " + more + " bytes more");
+                throw new NoRoomException(more);
             }
             held += more;
         }
+        needed = with;
+        lastKeyBytes = keyBytes;
+        lastBytes = bytes;
+        lastKey = key;
+        lastValue = value;
         int pair = objects.size() / 2;
         if (pair == valueBytes.length) {
             valueBytes = Ints.doubled(valueBytes);
@@ -71,28 +74,26 @@ final class LiveBlockWriter extends BlockWriter {
         valueBytes[pair] = bytes;
         objects.add(key);
         objects.add(value);
+        return Math.addExact(keyBytes, bytes);
     }
 
     private int valueBytes(Writable value) throws IOException {
         int bytes = known.of(value);
         if (bytes == KnownSize.UNKNOWN) {
-            bytes = size(value);
+            bytes = ByteMeter.of(value);
             known.set(value, bytes);
         }
         return bytes;
     }
 
-    private static int size(Writable object) throws IOException {
-        DataOutputStream meter = new DataOutputStream(OutputStream.nullOutputStream());
-        object.write(meter);
-        return meter.size();
-    }
-
     @Override
     PairBlock block(Class<?> keyType, Class<?> valueType, long pairs) {
-        return asBytes != null
-                ? asBytes.block(keyType, valueType, pairs)
-                : new LiveBlock(keyType, valueType, objects, valueBytes, room, held);
+        return asBytes != null ? asBytes.block(keyType, valueType, pairs) : liveBlock(keyType, valueType);
+    }
+
+    /** All pairs that were kept as they are. */
+    LiveBlock liveBlock(Class<?> keyType, Class<?> valueType) {
+        return new LiveBlock(keyType, valueType, objects, valueBytes, room, held);
     }
 
     @Override

@@ -20,6 +20,15 @@ public abstract class PairBlock {
         this.pairs = pairs;
     }
 
+    /** Some pairs of another block. */
+    PairBlock(PairBlock whole, long pairs) {
+        this.keyType = whole.keyType;
+        this.valueType = whole.valueType;
+        this.keyOrigin = whole.keyOrigin;
+        this.valueOrigin = whole.valueOrigin;
+        this.pairs = pairs;
+    }
+
     /**
      * How many pairs there are.
      *
@@ -29,7 +38,25 @@ public abstract class PairBlock {
         return pairs;
     }
 
-    /** The room that it takes. */
+    /**
+     * How much of the block is done.
+     *
+     * @param read how many pairs
+     * @return from 0 to 1
+     */
+    public final float fraction(long read) {
+        return pairs == 0 ? 1 : (float) read / pairs;
+    }
+
+    final String keyType() {
+        return keyType;
+    }
+
+    final String valueType() {
+        return valueType;
+    }
+
+    /** The room that it takes: none if it is a part of something larger. */
     abstract long heldBytes();
 
     /** Gives its room back; open cursors may go on. */

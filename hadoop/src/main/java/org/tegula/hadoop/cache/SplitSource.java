@@ -69,6 +69,22 @@ record SplitSource(BlockKey key, FileSystem files, Path path) {
         return new SplitSource(key(files.makeQualified(path).toString(), start, length, format), files, path);
     }
 
+    /** The pairs of a file that consists of them; null if it is to be looked for in the cache. */
+    PairBlock held(JobConf conf) throws IOException {
+        SequencePairs pairs = heldFile();
+        return pairs == null ? null : pairs.find(key.start(), key.length(), conf);
+    }
+
+    private SequencePairs heldFile() throws IOException {
+        return path == null || !key.format().equals(SEQUENCE_FILES) ? null : SequencePairs.of(files, path);
+    }
+
+    /** The slot where the pairs are; {@link PairCache#NO_HOME} if they are not there. */
+    int home(PairCache cache) throws IOException {
+        SequencePairs pairs = heldFile();
+        return pairs == null ? cache.home(key) : pairs.home();
+    }
+
     private static BlockKey key(String name, long start, long length, String format) throws IOException {
         String user = UserGroupInformation.getCurrentUser().getShortUserName();
         return new BlockKey(user, name, start, length, format);

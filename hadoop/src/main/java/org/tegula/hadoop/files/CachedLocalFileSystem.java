@@ -14,6 +14,8 @@ import org.tegula.hadoop.Settings;
 import org.tegula.hadoop.api.CacheFS;
 import org.tegula.hadoop.cache.FileVersion;
 import org.tegula.hadoop.cache.PairBlock;
+import org.tegula.hadoop.cache.SequencePairs;
+import org.tegula.hadoop.cache.SequencePairsWriter;
 
 /**
  * Hadoop's local file system, which also has the files that jobs have left in memory alone. As {@code fs.file.impl} it
@@ -54,6 +56,29 @@ public final class CachedLocalFileSystem extends LocalFileSystem implements Cach
         return held.hold(folder);
     }
 
+    /**
+     * Creates a sequence file that is kept in memory as its pairs. There are no checksums of it, for nothing lies between
+     * those who write and those who read.
+     *
+     * @param file where nothing is yet
+     * @param types what is to be written
+     * @return null if the file would not be kept in memory, or as bytes only
+     * @throws IOException if its folder cannot be made
+     */
+    public SequencePairsWriter createPairs(Path file, SequencePairsWriter.Types types) throws IOException {
+        return fs == held && types.areWritables() ? held.createPairs(file, types) : null;
+    }
+
+    /**
+     * Counts a file that was kept as pairs as what its bytes and their checksums would have counted: how large the output
+     * of a job is does not depend on where it is kept.
+     *
+     * @param fileBytes the length of the file
+     */
+    public void countPairs(long fileBytes) {
+        held.countWritten(fileBytes + getChecksumLength(fileBytes, getBytesPerSum()));
+    }
+
     @Override
     public FileSystem getRawCache() {
         return new RawCache(this, held, held.cache());
@@ -61,6 +86,11 @@ public final class CachedLocalFileSystem extends LocalFileSystem implements Cach
 
     @Override
     public RecordReader<Writable, Writable> getCacheRecordReader(Path file) throws IOException {
+        SequencePairs pairs = held.pairs(file);
+        PairBlock all = pairs == null ? null : pairs.find(0, pairs.length(), getConf());
+        if (all != null) {
+            return new KeptPairsReader(List.of(all), getConf());
+        }
         String user = UserGroupInformation.getCurrentUser().getShortUserName();
         String name = held.cacheName(file);
         List<PairBlock> blocks = held.cache().findAll(user, name, FileVersion.of(this, file), getConf());

@@ -1,29 +1,43 @@
 package org.tegula.hadoop.files;
 
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.hadoop.fs.permission.FsPermission;
 import org.tegula.hadoop.cache.FileVersion;
+import org.tegula.hadoop.cache.SequencePairs;
 import org.tegula.hadoop.memory.Chunks;
 import org.tegula.hadoop.memory.Room;
 
-/** A file or folder that is in memory alone. Whoever overwrites a file makes a new one. */
+/**
+ * A file or folder that is in memory alone. Whoever overwrites a file makes a new one. A file has bytes or, if it is a
+ * sequence file that a job has written, its pairs, of which bytes are made when someone wants them.
+ */
 final class HeldFile {
     private static final AtomicLong CLOCK = new AtomicLong();
 
-    private final Chunks bytes;
-    private volatile FsPermission permission;
+    /** Null for folders. */
+    private final Room room;
+
     private final long number = CLOCK.incrementAndGet();
+    private final Object making = new Object();
+    private Chunks bytes;
+    private SequencePairs pairs;
+    private boolean released;
+    private volatile FsPermission permission;
     private volatile long modifiedMillis = System.currentTimeMillis();
     private volatile long used = number;
     private volatile boolean complete;
 
-    private HeldFile(Chunks bytes, FsPermission permission) {
-        this.bytes = bytes;
+    private HeldFile(Room room, FsPermission permission) {
+        this.room = room;
+        this.bytes = room == null ? null : new Chunks(room);
         this.permission = permission;
     }
 
     static HeldFile file(Room room, FsPermission permission) {
-        return new HeldFile(new Chunks(room), permission);
+        return new HeldFile(room, permission);
     }
 
     static HeldFile folder(FsPermission permission) {
@@ -31,11 +45,54 @@ final class HeldFile {
     }
 
     boolean isFolder() {
-        return bytes == null;
+        return room == null;
     }
 
-    Chunks bytes() {
+    /** The bytes of a file; they are made now if there are only its pairs, and stay. */
+    Chunks bytes() throws IOException {
+        synchronized (making) {
+            Chunks there = made();
+            return there == null ? make() : there;
+        }
+    }
+
+    private synchronized Chunks made() {
         return bytes;
+    }
+
+    /** Lets others look at the file meanwhile. */
+    private Chunks make() throws IOException {
+        Chunks made = new Chunks(room);
+        try {
+            pairs().writeTo(made);
+        } catch (IOException | RuntimeException e) {
+            made.release();
+            throw e;
+        }
+        synchronized (this) {
+            bytes = made;
+            if (released) {
+                made.release();
+            }
+        }
+        return made;
+    }
+
+    /** Writes a file's bytes, and keeps none. */
+    void writeTo(OutputStream out) throws IOException {
+        Chunks made = made();
+        if (made == null) {
+            pairs().writeTo(out);
+            return;
+        }
+        try (InputStream in = made.reader()) {
+            in.transferTo(out);
+        }
+    }
+
+    /** The pairs of a file that is complete, or null. */
+    synchronized SequencePairs pairs() {
+        return complete ? pairs : null;
     }
 
     FsPermission permission() {
@@ -46,8 +103,11 @@ final class HeldFile {
         permission = changed;
     }
 
-    long length() {
-        return isFolder() ? 0 : bytes.length();
+    synchronized long length() {
+        if (isFolder()) {
+            return 0;
+        }
+        return bytes == null ? pairs.length() : bytes.length();
     }
 
     long modifiedMillis() {
@@ -64,6 +124,18 @@ final class HeldFile {
         complete = true;
     }
 
+    /** Ends a file that has pairs: beside bytes that were written, or without. */
+    synchronized void complete(SequencePairs written) {
+        pairs = written;
+        if (bytes.length() == 0) {
+            bytes = null;
+        }
+        if (released) {
+            pairs.release();
+        }
+        complete();
+    }
+
     /** When it was last opened, by a clock that ticks with each use. */
     long used() {
         return used;
@@ -74,13 +146,17 @@ final class HeldFile {
     }
 
     /** Gives back its memory; open readers may go on. */
-    void release() {
+    synchronized void release() {
+        released = true;
         if (bytes != null) {
             bytes.release();
+        }
+        if (pairs != null) {
+            pairs.release();
         }
     }
 
     FileVersion version() {
-        return new FileVersion(bytes.length(), modifiedMillis, "held " + number, 0);
+        return new FileVersion(length(), modifiedMillis, "held " + number, 0);
     }
 }

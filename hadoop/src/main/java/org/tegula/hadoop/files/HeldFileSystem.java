@@ -4,7 +4,6 @@ import java.io.BufferedOutputStream;
 import java.io.File;
 import java.io.FileNotFoundException;
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.net.URI;
@@ -28,7 +27,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.tegula.hadoop.cache.FileVersion;
 import org.tegula.hadoop.cache.PairCache;
+import org.tegula.hadoop.cache.SequencePairs;
+import org.tegula.hadoop.cache.SequencePairsWriter;
 import org.tegula.hadoop.cache.Versioned;
+import org.tegula.hadoop.memory.NoRoomException;
 
 /**
  * The local disk with some files that are in memory alone. They are seen through all of Hadoop's calls; those that are not
@@ -36,7 +38,7 @@ import org.tegula.hadoop.cache.Versioned;
  */
 public final class HeldFileSystem extends LocalDisk implements Versioned {
     private static final Logger LOG = LoggerFactory.getLogger(HeldFileSystem.class);
-    private static final int BUFFER_BYTES = 1 << 16;
+    static final int BUFFER_BYTES = 1 << 16;
     /** Before Hadoop closes its file systems. */
     private static final int SHUTDOWN_PRIORITY = 15;
 
@@ -179,6 +181,16 @@ public final class HeldFileSystem extends LocalDisk implements Versioned {
         return file == null || file.isFolder() || !file.isComplete() ? null : file.version();
     }
 
+    @Override
+    public SequencePairs pairs(Path path) throws IOException {
+        HeldFile file = find(path);
+        SequencePairs pairs = file == null ? null : file.pairs();
+        if (pairs != null) {
+            file.touch();
+        }
+        return pairs;
+    }
+
     /** Whoever wants a file of the disk gets one. */
     @Override
     public File pathToFile(Path path) {
@@ -205,9 +217,11 @@ public final class HeldFileSystem extends LocalDisk implements Versioned {
     private void writeToDisk(String name, HeldFile file) throws IOException {
         Path target = path(name);
         Path half = new Path(target.getParent(), "." + target.getName() + ".tegula-" + System.nanoTime());
-        try (InputStream in = file.bytes().reader();
-                OutputStream out = createOnDisk(half, file.permission())) {
-            in.transferTo(out);
+        try (OutputStream out = createOnDisk(half, file.permission())) {
+            file.writeTo(out);
+        } catch (IOException | RuntimeException e) {
+            disk.delete(half, false);
+            throw e;
         }
         disk.setTimes(half, file.modifiedMillis(), -1);
         Files.move(disk.pathToFile(half).toPath(), disk.pathToFile(target).toPath(), StandardCopyOption.ATOMIC_MOVE);
@@ -259,7 +273,12 @@ public final class HeldFileSystem extends LocalDisk implements Versioned {
             throw new FileNotFoundException(path + " (Is a directory)");
         }
         file.touch();
-        return new FSDataInputStream(new HeldInput(file.bytes().reader(), statistics));
+        try {
+            return new FSDataInputStream(new HeldInput(file.bytes().reader(), statistics));
+        } catch (NoRoomException e) {
+            LOG.debug("{} has pairs in memory, and there is no room for its bytes", path, e);
+            return super.open(path, bufferSize);
+        }
     }
 
     @Override
@@ -270,18 +289,40 @@ public final class HeldFileSystem extends LocalDisk implements Versioned {
         if (old != null && old.isFolder()) {
             throw new FileNotFoundException(path + " (Is a directory)");
         }
-        boolean onDisk = name == null || disk.exists(path);
-        if (onDisk || append || !HELD.isClaimed(name)) {
+        if (append || !wouldHold(path, name)) {
             return super.createOutputStreamWithMode(path, append, permission);
         }
         if (!exists(path.getParent())) {
             throw new FileNotFoundException(path + " (No such file or directory)");
         }
+        HeldFile file = create(name, permission);
+        return new BufferedOutputStream(new HeldOutput(this, name, file), BUFFER_BYTES);
+    }
+
+    private boolean wouldHold(Path path, String name) throws IOException {
+        return name != null && HELD.isClaimed(name) && !disk.exists(path);
+    }
+
+    private HeldFile create(String name, FsPermission permission) {
         FsPermission mask = FsPermission.getUMask(getConf());
         HeldFile file = HeldFile.file(
                 cache, (permission == null ? FsPermission.getFileDefault() : permission).applyUMask(mask));
         HELD.put(name, file);
-        return new BufferedOutputStream(new HeldOutput(this, name, file), BUFFER_BYTES);
+        return file;
+    }
+
+    /** Creates a sequence file as pairs; null if it would not be held, or there is something of its name. */
+    SequencePairsWriter createPairs(Path path, SequencePairsWriter.Types types) throws IOException {
+        String name = held(path);
+        if (!wouldHold(path, name) || isHeld(name) || !mkdirs(path.getParent())) {
+            return null;
+        }
+        return new SequencePairsWriter(new HeldPairs(this, name, create(name, null)), types);
+    }
+
+    /** Counts what a job has written, for its counters, where no stream was there to count. */
+    void countWritten(long bytes) {
+        statistics.incrementBytesWritten(bytes);
     }
 
     @Override

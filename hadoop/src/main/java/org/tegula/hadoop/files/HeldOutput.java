@@ -3,7 +3,7 @@ package org.tegula.hadoop.files;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
-import org.tegula.hadoop.memory.Chunks;
+import org.tegula.hadoop.memory.NoRoomException;
 
 /**
  * Writes a held file. If there is no room, files that were not used for longest go to the disk, and at last this one: then
@@ -39,7 +39,7 @@ final class HeldOutput extends OutputStream {
             try {
                 file.bytes().write(source, offset + done, length - done);
                 return;
-            } catch (Chunks.NoRoomException e) {
+            } catch (NoRoomException e) {
                 if (!files.writeOldestToDisk()) {
                     moveToDisk();
                 }
@@ -55,6 +55,11 @@ final class HeldOutput extends OutputStream {
             in.transferTo(onDisk);
         }
         file.release();
+    }
+
+    /** Whether the file did not stay in memory. */
+    boolean isOnDisk() {
+        return onDisk != null;
     }
 
     @Override

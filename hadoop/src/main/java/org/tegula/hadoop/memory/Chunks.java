@@ -25,13 +25,6 @@ public final class Chunks extends OutputStream {
     private volatile long length;
     private long held;
 
-    /** Says that there is no room for more; what was written before stays. */
-    public static final class NoRoomException extends IOException {
-        NoRoomException(long bytes) {
-            super("There is no room for " + bytes + " bytes more");
-        }
-    }
-
     /**
      * No bytes yet.
      *

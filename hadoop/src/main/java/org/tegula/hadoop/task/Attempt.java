@@ -15,6 +15,7 @@ import org.apache.hadoop.util.ReflectionUtils;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.tegula.hadoop.cache.CachedOutput;
+import org.tegula.hadoop.cache.SequencePairsWriter;
 import org.tegula.hadoop.conf.LayeredConf;
 import org.tegula.hadoop.live.KnownSize;
 
@@ -108,6 +109,14 @@ public abstract class Attempt {
                     job.cache(), conf, work, FileOutputFormat.getOutputPath(conf), home, promises(), known);
         }
         return copy;
+    }
+
+    /** A writer of pairs that stay in memory, for a file that is not compressed; null if the format's own is to write it. */
+    final PairsRecordWriter pairsOf(Path work) throws IOException {
+        return PairsRecordWriter.create(
+                work,
+                new SequencePairsWriter.Types(
+                        conf.getOutputKeyClass(), conf.getOutputValueClass(), promises(), known, home, conf));
     }
 
     /**

@@ -62,7 +62,7 @@ final class NewBlockReader extends RecordReader<Object, Object> {
 
     @Override
     public float getProgress() {
-        return (float) read / block.pairs();
+        return block.fraction(read);
     }
 
     @Override

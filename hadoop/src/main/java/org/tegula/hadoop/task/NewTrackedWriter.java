@@ -1,6 +1,7 @@
 package org.tegula.hadoop.task;
 
 import java.io.IOException;
+import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapred.Counters;
 import org.apache.hadoop.mapreduce.OutputFormat;
 import org.apache.hadoop.mapreduce.RecordWriter;
@@ -33,12 +34,18 @@ final class NewTrackedWriter extends RecordWriter<Object, Object> {
                 : TrafficMeter.NONE;
         bytes = reporter.getCounter(FileOutputFormatCounter.BYTES_WRITTEN);
         records = reporter.getCounter(counter);
+        Path file = format.getClass() == SequenceFileOutputFormat.class
+                ? ((FileOutputFormat<?, ?>) format).getDefaultWorkFile(context, "")
+                : null;
+        real = file == null || FileOutputFormat.getCompressOutput(context) ? null : attempt.pairsOf(file);
+        if (real != null) {
+            copy = null;
+            return;
+        }
         long before = meter.bytesWritten();
         real = format.getRecordWriter(context);
         bytes.increment(meter.bytesWritten() - before);
-        copy = format.getClass() == SequenceFileOutputFormat.class
-                ? attempt.copyOf(((FileOutputFormat<?, ?>) format).getDefaultWorkFile(context, ""))
-                : null;
+        copy = file == null ? null : attempt.copyOf(file);
     }
 
     @Override

@@ -74,12 +74,12 @@ final class OldBlockReader implements RecordReader<Object, Object> {
     /** The bytes of the split that the pairs so far stand for, by their number. */
     @Override
     public long getPos() {
-        return length * read / block.pairs();
+        return (long) (length * (double) block.fraction(read));
     }
 
     @Override
     public float getProgress() {
-        return (float) read / block.pairs();
+        return block.fraction(read);
     }
 
     @Override

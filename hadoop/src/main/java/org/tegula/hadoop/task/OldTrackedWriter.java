@@ -3,6 +3,7 @@ package org.tegula.hadoop.task;
 import java.io.Closeable;
 import java.io.IOException;
 import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapred.Counters;
 import org.apache.hadoop.mapred.FileOutputFormat;
 import org.apache.hadoop.mapred.JobConf;
@@ -37,12 +38,18 @@ final class OldTrackedWriter implements Closeable {
                 : TrafficMeter.NONE;
         bytes = reporter.getCounter(FileOutputFormatCounter.BYTES_WRITTEN);
         records = reporter.getCounter(counter);
+        Path file = format.getClass() == SequenceFileOutputFormat.class
+                ? FileOutputFormat.getTaskOutputPath(conf, name)
+                : null;
+        real = file == null || FileOutputFormat.getCompressOutput(conf) ? null : attempt.pairsOf(file);
+        if (real != null) {
+            copy = null;
+            return;
+        }
         long before = meter.bytesWritten();
         real = format.getRecordWriter(FileSystem.get(conf), conf, name, reporter);
         bytes.increment(meter.bytesWritten() - before);
-        copy = format.getClass() == SequenceFileOutputFormat.class
-                ? attempt.copyOf(FileOutputFormat.getTaskOutputPath(conf, name))
-                : null;
+        copy = file == null ? null : attempt.copyOf(file);
     }
 
     synchronized void write(Object key, Object value) throws IOException {

@@ -27,14 +27,13 @@ import org.apache.hadoop.util.ToolRunner;
 import org.tegula.hadoop.api.ImmutableOutput;
 
 /**
- * A sparse matrix times a dense vector, three times over, as in the paper on M3R: blocks of 1000 x 1000 with one number in a
+ * A sparse matrix times a dense vector, again and again, as in the paper on M3R: blocks of 1000 x 1000 with one number in a
  * thousand, in compressed columns; the first job of an iteration sends each block of the vector to all blocks of its
  * column and multiplies, the second adds up the rows.
  */
 public final class MatrixVector extends Configured implements Tool {
     private static final int BLOCK = 1000;
     private static final double SPARSITY = 0.001;
-    private static final int ITERATIONS = 3;
     private static final String BLOCKS = "matrix.blocks";
 
     private MatrixVector() {}
@@ -284,6 +283,7 @@ public final class MatrixVector extends Configured implements Tool {
         Path folder = new Path(arguments[0]);
         int blocks = Integer.parseInt(arguments[1]);
         int partitions = Integer.parseInt(arguments[2]);
+        int iterations = Integer.parseInt(arguments[3]);
         FileSystem files = folder.getFileSystem(getConf());
         getConf().setInt(BLOCKS, blocks);
         getConf().setLong("mapreduce.input.fileinputformat.split.minsize", Long.MAX_VALUE);
@@ -291,9 +291,9 @@ public final class MatrixVector extends Configured implements Tool {
         Path vector = new Path(folder, "vector");
         write(matrix, blocks, partitions, false);
         write(vector, blocks, partitions, true);
-        for (int iteration = 0; iteration < ITERATIONS; iteration++) {
+        for (int iteration = 0; iteration < iterations; iteration++) {
             Path products = new Path(folder, "temp-products" + iteration);
-            Path next = new Path(folder, iteration < ITERATIONS - 1 ? "temp-vector" + iteration : "out");
+            Path next = new Path(folder, iteration < iterations - 1 ? "temp-vector" + iteration : "out");
             Job multiply = job("multiply", products, partitions);
             MultipleInputs.addInputPath(multiply, matrix, SequenceFileInputFormat.class, Passes.class);
             MultipleInputs.addInputPath(multiply, vector, SequenceFileInputFormat.class, Broadcasts.class);
@@ -314,7 +314,8 @@ public final class MatrixVector extends Configured implements Tool {
     /**
      * Runs the jobs.
      *
-     * @param arguments options of Hadoop, a folder, how many blocks the matrix has each way, the number of partitions
+     * @param arguments options of Hadoop, a folder, how many blocks the matrix has each way, the number of partitions, the
+     *     number of iterations
      * @throws Exception what a job throws
      */
     public static void main(String[] arguments) throws Exception {

@@ -1,0 +1,351 @@
+package org.tegula.hadoop.files;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.DataInput;
+import java.io.DataOutput;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.net.URI;
+import java.nio.file.Files;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FSDataInputStream;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.io.BytesWritable;
+import org.apache.hadoop.io.IntWritable;
+import org.apache.hadoop.io.SequenceFile;
+import org.apache.hadoop.io.Text;
+import org.apache.hadoop.io.Writable;
+import org.apache.hadoop.mapreduce.TaskAttemptID;
+import org.apache.hadoop.mapreduce.lib.input.FileSplit;
+import org.apache.hadoop.mapreduce.lib.input.SequenceFileRecordReader;
+import org.apache.hadoop.mapreduce.task.TaskAttemptContextImpl;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.tegula.hadoop.cache.BlockCursor;
+import org.tegula.hadoop.cache.PairBlock;
+import org.tegula.hadoop.cache.PairCache;
+import org.tegula.hadoop.cache.SequencePairsWriter;
+import org.tegula.hadoop.live.KnownSize;
+
+/** A file of which there are only pairs is the sequence file that Hadoop would have written, to all who look. */
+class HeldPairsTest {
+    private static final int MARK_BYTES = 16;
+
+    @TempDir
+    java.nio.file.Path folder;
+
+    private final Configuration conf = new Configuration();
+    private CachedLocalFileSystem files;
+    private PairCache cache;
+    private Path root;
+    private long before;
+
+    @BeforeEach
+    void hold() throws IOException {
+        files = new CachedLocalFileSystem();
+        files.initialize(URI.create("file:///"), conf);
+        root = new Path(folder.toUri().getPath(), "temp");
+        cache = PairCache.shared(conf);
+        cache.clear();
+        before = cache.usedBytes();
+        assertTrue(files.hold(root));
+    }
+
+    @AfterEach
+    void delete() throws IOException {
+        files.delete(root, true);
+        assertEquals(before, cache.usedBytes());
+    }
+
+    private SequencePairsWriter writer(Path file, boolean promised, Class<?> valueType) throws IOException {
+        return files.createPairs(
+                file, new SequencePairsWriter.Types(Text.class, valueType, promised, new KnownSize(), 1, conf));
+    }
+
+    /** Values of all sizes, so that marks stand everywhere. */
+    private static List<Writable> pairs(long seed, int count, int largest) {
+        Random random = new Random(seed);
+        List<Writable> pairs = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            byte[] bytes = new byte[random.nextInt(largest)];
+            random.nextBytes(bytes);
+            pairs.add(new Text("key" + i));
+            pairs.add(new BytesWritable(bytes));
+        }
+        return pairs;
+    }
+
+    private Path write(String name, boolean promised, List<Writable> pairs) throws IOException {
+        Path file = new Path(root, name);
+        SequencePairsWriter writer = writer(file, promised, BytesWritable.class);
+        for (int i = 0; i < pairs.size(); i += 2) {
+            writer.add(pairs.get(i), pairs.get(i + 1));
+        }
+        long length = writer.close();
+        assertEquals(length, files.getFileStatus(file).getLen());
+        return file;
+    }
+
+    private Path writeOnDisk(List<Writable> pairs) throws IOException {
+        Path file = new Path(folder.toUri().getPath(), "disk");
+        try (SequenceFile.Writer writer = SequenceFile.createWriter(
+                conf,
+                SequenceFile.Writer.file(file),
+                SequenceFile.Writer.keyClass(Text.class),
+                SequenceFile.Writer.valueClass(BytesWritable.class),
+                SequenceFile.Writer.compression(SequenceFile.CompressionType.NONE))) {
+            for (int i = 0; i < pairs.size(); i += 2) {
+                writer.append(pairs.get(i), pairs.get(i + 1));
+            }
+        }
+        return file;
+    }
+
+    private byte[] read(Path file) throws IOException {
+        try (FSDataInputStream in = files.open(file)) {
+            return in.readAllBytes();
+        }
+    }
+
+    /** A sequence file with zeros for the mark that is drawn for each. */
+    private static byte[] withoutMarks(byte[] file) {
+        int header = 4
+                + 1
+                + Text.class.getName().length()
+                + 1
+                + BytesWritable.class.getName().length()
+                + 2
+                + 4;
+        byte[] mark = Arrays.copyOfRange(file, header, header + MARK_BYTES);
+        for (int i = header; i + MARK_BYTES <= file.length; i++) {
+            if (Arrays.equals(file, i, i + MARK_BYTES, mark, 0, MARK_BYTES)) {
+                Arrays.fill(file, i, i + MARK_BYTES, (byte) 0);
+            }
+        }
+        return file;
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 30, 3_000})
+    void isTheFileThatHadoopWrites(int count) throws IOException {
+        List<Writable> pairs = pairs(count, count, 3_000);
+        byte[] right = withoutMarks(Files.readAllBytes(
+                java.nio.file.Path.of(writeOnDisk(pairs).toUri().getPath())));
+        for (boolean promised : new boolean[] {true, false}) {
+            Path file = write("file" + promised, promised, pairs);
+            assertEquals(right.length, files.listStatus(file)[0].getLen());
+            assertArrayEquals(right, withoutMarks(read(file)));
+            assertArrayEquals(
+                    read(file), Files.readAllBytes(files.pathToFile(file).toPath()));
+        }
+    }
+
+    @Test
+    void makesNoBytesUntilItIsOpened() throws IOException {
+        Path file = write("file", true, pairs(1, 2_000, 3_000));
+        long length = files.getFileStatus(file).getLen();
+        long pairsAlone = cache.usedBytes() - before;
+        assertTrue(pairsAlone < length * 5 / 4, pairsAlone + " bytes are held of " + length);
+        Path other = new Path(root, "other");
+        assertTrue(files.rename(file, other));
+        assertNotNull(((HeldFileSystem) files.getRaw()).pairs(other).find(0, length, conf));
+        assertEquals(pairsAlone, cache.usedBytes() - before);
+        byte[] bytes = read(other);
+        assertTrue(cache.usedBytes() - before >= pairsAlone + length);
+        assertArrayEquals(bytes, read(other));
+        assertFalse(Files.exists(folder.resolve("temp")));
+    }
+
+    /** Every split has the pairs that Hadoop's own reader finds in it, wherever it begins and ends. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void givesEachSplitThePairsThatHadoopReads(boolean promised) throws Exception {
+        List<Writable> pairs = pairs(2, 600, 3_000);
+        Path right = writeOnDisk(pairs);
+        Path file = write("file", promised, pairs);
+        long length = files.getFileStatus(file).getLen();
+        List<Long> places =
+                new ArrayList<>(List.of(0L, 1L, 90L, 100L, 110L, length - 21, length - 20, length - 1, length));
+        byte[] bytes = Files.readAllBytes(java.nio.file.Path.of(right.toUri().getPath()));
+        byte[] zeros = withoutMarks(bytes.clone());
+        for (int i = 0; i < bytes.length; i++) {
+            if (bytes[i] != zeros[i] && (i == 0 || bytes[i - 1] == zeros[i - 1])) {
+                for (int near = -6; near <= 2; near++) {
+                    places.add((long) i + near);
+                }
+            }
+        }
+        Random random = new Random(3);
+        places.addAll(random.longs(20, 0, length).boxed().toList());
+        for (int trial = 0; trial < 800; trial++) {
+            long start = places.get(random.nextInt(places.size()));
+            long end = places.get(random.nextInt(places.size()));
+            if (start < end && end <= length) {
+                assertEquals(
+                        hadoopKeys(right, start, end - start),
+                        keys(file, start, end - start),
+                        "from " + start + " to " + end + " of " + length);
+            }
+        }
+    }
+
+    private List<String> hadoopKeys(Path file, long start, long length) throws Exception {
+        List<String> keys = new ArrayList<>();
+        try (SequenceFileRecordReader<Text, BytesWritable> reader = new SequenceFileRecordReader<>()) {
+            reader.initialize(
+                    new FileSplit(file, start, length, null), new TaskAttemptContextImpl(conf, new TaskAttemptID()));
+            while (reader.nextKeyValue()) {
+                keys.add(reader.getCurrentKey().toString());
+            }
+        }
+        return keys;
+    }
+
+    private List<String> keys(Path file, long start, long length) throws IOException {
+        PairBlock block = ((HeldFileSystem) files.getRaw()).pairs(file).find(start, length, conf);
+        List<String> keys = new ArrayList<>();
+        BlockCursor cursor = block.open(conf);
+        while (cursor.next()) {
+            keys.add(cursor.key(null).toString());
+            assertEquals(((BytesWritable) cursor.value(null)).getLength() + 4, cursor.valueBytes());
+        }
+        assertEquals(keys.size(), block.pairs());
+        return keys;
+    }
+
+    @Test
+    void losesNoPairIfThereIsNoRoom() throws IOException {
+        List<Writable> pairs = pairs(4, 2_000, 3_000);
+        long taken = cache.limitBytes() - cache.usedBytes() - (8 << 20);
+        assertTrue(cache.reserve(taken));
+        try {
+            byte[] right = withoutMarks(read(writeOnDisk(pairs)));
+            for (int i = 0; i < 5; i++) {
+                write("file" + i, i != 3, pairs);
+            }
+            assertTrue(Files.exists(folder.resolve("temp/file0")));
+            assertFalse(Files.exists(folder.resolve("temp/file4")));
+            for (int i = 0; i < 5; i++) {
+                assertArrayEquals(right, withoutMarks(read(new Path(root, "file" + i))), "file" + i);
+            }
+            List<Writable> many = pairs(5, 8_000, 3_000);
+            Path large = write("large", true, many);
+            assertTrue(Files.exists(folder.resolve("temp/large")));
+            assertArrayEquals(withoutMarks(read(writeOnDisk(many))), withoutMarks(read(large)));
+            files.delete(root, true);
+            assertEquals(taken + before, cache.usedBytes());
+        } finally {
+            cache.release(taken);
+        }
+    }
+
+    @Test
+    void isOnTheDiskOnceItIsOpenedWithoutRoomForItsBytes() throws IOException {
+        List<Writable> pairs = pairs(6, 1_000, 3_000);
+        Path file = write("file", true, pairs);
+        long taken = cache.limitBytes() - cache.usedBytes() - (1 << 10);
+        assertTrue(cache.reserve(taken));
+        try {
+            assertArrayEquals(withoutMarks(read(writeOnDisk(pairs))), withoutMarks(read(file)));
+            assertTrue(Files.exists(folder.resolve("temp/file")));
+            assertEquals(taken + before, cache.usedBytes());
+        } finally {
+            cache.release(taken);
+        }
+    }
+
+    @Test
+    void refusesPairsThatWereChanged() throws IOException {
+        List<Writable> pairs = pairs(7, 10, 100);
+        Path file = write("file", true, pairs);
+        ((BytesWritable) pairs.get(1)).setSize(2_000);
+        String message = assertThrows(IOException.class, () -> files.open(file)).getMessage();
+        assertTrue(message.contains("ImmutableOutput"), message);
+        assertThrows(IOException.class, () -> ((HeldFileSystem) files.getRaw()).writeToDisk(file));
+        try (var left = Files.list(folder.resolve("temp"))) {
+            assertEquals(0, left.count());
+        }
+    }
+
+    /** Writes itself to nothing but a stream of Hadoop's kind. */
+    public static final class Choosy implements Writable {
+        @Override
+        public void write(DataOutput out) throws IOException {
+            ((DataOutputStream) out).writeInt(5);
+        }
+
+        @Override
+        public void readFields(DataInput in) throws IOException {
+            assertEquals(5, in.readInt());
+        }
+    }
+
+    @Test
+    void takesObjectsThatCannotBeMeasuredAsBytes() throws IOException {
+        Path file = new Path(root, "file");
+        SequencePairsWriter writer = writer(file, true, Choosy.class);
+        for (int i = 0; i < 3; i++) {
+            writer.add(new Text("key" + i), new Choosy());
+        }
+        assertEquals(writer.close(), read(file).length);
+        PairBlock all = ((HeldFileSystem) files.getRaw()).pairs(file).find(0, Long.MAX_VALUE, conf);
+        BlockCursor cursor = all.open(conf);
+        for (int i = 0; i < 3; i++) {
+            assertTrue(cursor.next());
+            assertEquals("key" + i, cursor.key(new Text()).toString());
+            cursor.value(new Choosy());
+        }
+        assertFalse(cursor.next());
+    }
+
+    @Test
+    void refusesOtherClassesInHadoopsWords() throws IOException {
+        SequencePairsWriter writer = writer(new Path(root, "file"), true, BytesWritable.class);
+        String wrong = assertThrows(IOException.class, () -> writer.add(new Text(), new IntWritable()))
+                .getMessage();
+        assertEquals(
+                "wrong value class: org.apache.hadoop.io.IntWritable is not class org.apache.hadoop.io.BytesWritable",
+                wrong);
+        writer.close();
+    }
+
+    @Test
+    void givesItsRoomBackIfItIsDeletedWhileItIsWritten() throws IOException {
+        for (boolean promised : new boolean[] {true, false}) {
+            Path file = new Path(root, "file" + promised);
+            SequencePairsWriter writer = writer(file, promised, BytesWritable.class);
+            List<Writable> pairs = pairs(8, 500, 3_000);
+            for (int i = 0; i < pairs.size(); i += 2) {
+                if (i == 300) {
+                    assertTrue(files.delete(file, false));
+                }
+                writer.add(pairs.get(i), pairs.get(i + 1));
+            }
+            writer.close();
+            assertFalse(files.exists(file));
+            assertEquals(before, cache.usedBytes());
+        }
+    }
+
+    @Test
+    void isNotUsedWhereAFileIsOrWouldBeOnTheDisk() throws IOException {
+        assertNull(writer(new Path(folder.toUri().getPath(), "elsewhere"), true, BytesWritable.class));
+        Path file = write("file", true, pairs(9, 3, 10));
+        assertNull(writer(file, true, BytesWritable.class));
+    }
+}
