@@ -2,12 +2,13 @@ package org.tegula.hadoop.live;
 
 import org.apache.hadoop.fs.CommonConfigurationKeys;
 import org.apache.hadoop.mapred.JobConf;
+import org.tegula.hadoop.conf.LayeredConf;
 
 /**
  * The configuration with which Hadoop's own iterators of a reduce make new objects for every pair, or find them: under
  * the classes {@link Key} and {@link Value} they get a {@link LiveSerialization}. A program never sees it.
  */
-public final class LiveConf extends JobConf {
+public final class LiveConf extends LayeredConf {
     private final JobConf real;
     private final LiveValues values;
     private final KnownSize known;

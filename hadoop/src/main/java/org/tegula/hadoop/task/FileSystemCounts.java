@@ -22,7 +22,8 @@ final class FileSystemCounts {
     }
 
     private static void add(Counters counters, String scheme, FileSystemCounter counter, long amount) {
-        counters.findCounter(scheme, counter).increment(amount);
+        ContextLoader.of(FileSystemCounter.class, () -> counters.findCounter(scheme, counter))
+                .increment(amount);
     }
 
     @SuppressWarnings("deprecation") // the only statistics that are kept by thread

@@ -12,7 +12,7 @@ final class InputCounts {
     private static final int RECORDS_PER_REPORT = 1 << 10;
 
     private final TaskReporter reporter;
-    private final TrafficMeter meter;
+    private TrafficMeter meter;
     private final Counters.Counter bytes;
     private final Counters.Counter records;
     private long bytesRead;
@@ -26,6 +26,11 @@ final class InputCounts {
         meter = TrafficMeter.of(file, conf);
         bytes = reporter.getCounter(FileInputFormatCounter.BYTES_READ);
         records = reporter.getCounter(TaskCounter.MAP_INPUT_RECORDS);
+    }
+
+    /** Says that nothing is read from the file from now on: its pairs are there. */
+    void readNoMore() {
+        meter = TrafficMeter.NONE;
     }
 
     /** Where the thread's bytes stand before something is read. */

@@ -30,6 +30,9 @@ final class NewTrackedReader extends NewWrappedReader {
         long before = counts.before();
         RecordReader<?, ?> real = opening.open();
         counts.addBytes(before);
+        if (real instanceof NewBlockReader) {
+            counts.readNoMore();
+        }
         return new NewTrackedReader(real, counts, reporter);
     }
 

@@ -21,6 +21,9 @@ final class NewTrackedWriter extends RecordWriter<Object, Object> {
 
     private final TaskReporter reporter;
     private final TrafficMeter meter;
+    /** For each record; pairs that stay in memory are counted at the end. */
+    private final TrafficMeter recordMeter;
+
     private final Counters.Counter bytes;
     private final Counters.Counter records;
     private final CachedOutput copy;
@@ -38,6 +41,7 @@ final class NewTrackedWriter extends RecordWriter<Object, Object> {
                 ? ((FileOutputFormat<?, ?>) format).getDefaultWorkFile(context, "")
                 : null;
         real = file == null || FileOutputFormat.getCompressOutput(context) ? null : attempt.pairsOf(file);
+        recordMeter = real == null ? meter : TrafficMeter.NONE;
         if (real != null) {
             copy = null;
             return;
@@ -51,9 +55,9 @@ final class NewTrackedWriter extends RecordWriter<Object, Object> {
     @Override
     public void write(Object key, Object value) throws IOException, InterruptedException {
         reporter.check();
-        long before = meter.bytesWritten();
+        long before = recordMeter.bytesWritten();
         real.write(key, value);
-        bytes.increment(meter.bytesWritten() - before);
+        bytes.increment(recordMeter.bytesWritten() - before);
         records.increment(1);
         if (copy != null) {
             copy.add(key, value);

@@ -27,6 +27,9 @@ final class OldTrackedReader extends OldWrappedReader implements Closeable {
         long before = counts.before();
         RecordReader<?, ?> real = inputs.open(split);
         counts.addBytes(before);
+        if (real instanceof OldBlockReader) {
+            counts.readNoMore();
+        }
         return new OldTrackedReader(real, counts, reporter);
     }
 

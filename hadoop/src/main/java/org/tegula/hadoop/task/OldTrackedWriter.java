@@ -23,6 +23,9 @@ final class OldTrackedWriter implements Closeable {
 
     private final TaskReporter reporter;
     private final TrafficMeter meter;
+    /** For each record; pairs that stay in memory are counted at the end. */
+    private final TrafficMeter recordMeter;
+
     private final Counters.Counter bytes;
     private final Counters.Counter records;
     private final CachedOutput copy;
@@ -42,6 +45,7 @@ final class OldTrackedWriter implements Closeable {
                 ? FileOutputFormat.getTaskOutputPath(conf, name)
                 : null;
         real = file == null || FileOutputFormat.getCompressOutput(conf) ? null : attempt.pairsOf(file);
+        recordMeter = real == null ? meter : TrafficMeter.NONE;
         if (real != null) {
             copy = null;
             return;
@@ -54,9 +58,9 @@ final class OldTrackedWriter implements Closeable {
 
     synchronized void write(Object key, Object value) throws IOException {
         reporter.check();
-        long before = meter.bytesWritten();
+        long before = recordMeter.bytesWritten();
         real.write(key, value);
-        bytes.increment(meter.bytesWritten() - before);
+        bytes.increment(recordMeter.bytesWritten() - before);
         records.increment(1);
         if (copy != null) {
             copy.add(key, value);

@@ -114,7 +114,7 @@ public final class TaskReporter extends StatusReporter implements Reporter {
 
     @Override
     public Counters.Counter getCounter(Enum<?> name) {
-        return counters.findCounter(name);
+        return ContextLoader.of(name.getDeclaringClass(), () -> counters.findCounter(name));
     }
 
     @Override
