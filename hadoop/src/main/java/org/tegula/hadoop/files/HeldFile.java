@@ -119,7 +119,11 @@ final class HeldFile {
         return complete;
     }
 
-    void complete() {
+    /** What was deleted while it was written has no room any more. */
+    synchronized void complete() {
+        if (released) {
+            release();
+        }
         modifiedMillis = System.currentTimeMillis();
         complete = true;
     }
@@ -129,9 +133,6 @@ final class HeldFile {
         pairs = written;
         if (bytes.length() == 0) {
             bytes = null;
-        }
-        if (released) {
-            pairs.release();
         }
         complete();
     }

@@ -179,6 +179,20 @@ class HeldFilesTest {
         }
     }
 
+    @Test
+    void takesNoRoomOnceItWasDeletedWhileItWasWritten() throws IOException {
+        PairCache cache = PairCache.shared(conf);
+        long before = cache.usedBytes();
+        Path file = new Path(root, "file");
+        try (FSDataOutputStream out = files.getRaw().create(file)) {
+            out.writeBytes("x".repeat(1 << 20));
+            assertTrue(files.delete(file, false));
+            out.writeBytes("y".repeat(1 << 20));
+        }
+        assertFalse(files.exists(file));
+        assertEquals(before, cache.usedBytes());
+    }
+
     /** A folder of the disk is the model: both are treated alike, and must answer and look alike. */
     @ParameterizedTest
     @ValueSource(longs = {1, 2, 3, 4})
