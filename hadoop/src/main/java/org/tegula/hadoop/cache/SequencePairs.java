@@ -51,7 +51,11 @@ public abstract class SequencePairs {
         return raw instanceof Versioned versioned ? versioned.pairs(path) : null;
     }
 
-    /** How many bytes the file has, made or not. */
+    /**
+     * How many bytes the file has, made or not.
+     *
+     * @return its length
+     */
     public final long length() {
         return layout.length();
     }

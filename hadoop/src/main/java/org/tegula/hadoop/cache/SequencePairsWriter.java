@@ -25,16 +25,35 @@ public final class SequencePairsWriter {
 
     /** The file that is written. */
     public interface Target {
-        /** Where objects are accounted for. */
+        /**
+         * Where objects are accounted for.
+         *
+         * @return the room
+         */
         Room room();
 
-        /** Makes room for more objects; false if there is none to be made. */
+        /**
+         * Makes room for more objects.
+         *
+         * @return false if there is none to be made
+         * @throws IOException if what goes cannot be written
+         */
         boolean makeRoom() throws IOException;
 
-        /** Takes the file's bytes, in memory or on the disk. */
+        /**
+         * Takes the file's bytes, in memory or on the disk.
+         *
+         * @return where they go
+         * @throws IOException if the file cannot be begun
+         */
         OutputStream bytes() throws IOException;
 
-        /** The bytes that were taken; null if they are on the disk. */
+        /**
+         * The bytes that were taken.
+         *
+         * @return null if they are on the disk
+         * @throws IOException if they cannot be had
+         */
         Chunks held() throws IOException;
 
         /**
@@ -57,7 +76,11 @@ public final class SequencePairsWriter {
      */
     public record Types(
             Class<?> keyType, Class<?> valueType, boolean promised, KnownSize known, int home, Configuration conf) {
-        /** Whether both are Writables that Hadoop has write themselves: how a program's own serialisation does is not known. */
+        /**
+         * Whether both are Writables that Hadoop has write themselves: how a program's own serialisation does is not known.
+         *
+         * @return false if the file must be written by Hadoop
+         */
         public boolean areWritables() {
             SerializationFactory factory = new SerializationFactory(conf);
             return isWritable(keyType, factory) && isWritable(valueType, factory);
