@@ -79,6 +79,7 @@ lint: lint-rust lint-python lint-hadoop ## Check format and style of all code
 
 lint-rust: need-lints
 	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo clippy --workspace --all-targets --all-features --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc -p tegula -p tegula-apps -p tegula-linalg -p tegula-remote \
 		--no-deps --locked

@@ -169,7 +169,7 @@ fn tables_of_words_overflow() {
     long.extend([b'x'; 400]);
     long.extend(&many[many.len() / 2..]);
     for text in [many, long] {
-        let options = Options { split_bytes: Some(16 << 10), ..Options::default() };
+        let options = Options { split_bytes: Some(4 << 10), ..Options::default() };
         let (expected, _) = word_counts(&text, Words::Whitespace, &options);
         for device in devices() {
             let options = with(device, &options);
@@ -178,12 +178,12 @@ fn tables_of_words_overflow() {
             let tries = if is_small { TRIES_MOST } else { 1 };
             let has_overflowed = (0..tries).any(|_| {
                 let (found, figures) = word_counts(&text, Words::Whitespace, &options);
-                assert!(found == expected, "{device:?}");
-                let device = only(&figures);
-                assert!(device.fault.is_none(), "{device:?}");
-                device.overflows > 0 && device.bytes > 0
+                assert!(found == expected, "{}", device.caps().name);
+                let figures = only(&figures);
+                assert!(figures.fault.is_none(), "{figures:?}");
+                figures.overflows > 0 && figures.bytes > 0
             });
-            assert!(has_overflowed || !is_small, "{device:?}");
+            assert!(has_overflowed || !is_small, "{}", device.caps().name);
         }
     }
 }

@@ -293,6 +293,7 @@ impl Session for EmulatedSession {
     }
 
     fn submit(&mut self, slot: Slot, bytes: usize, pieces: &[Piece]) -> Result<(), DeviceError> {
+        self.room.check(bytes, pieces);
         self.faults.check(FaultAt::Submit, &self.model, "take a unit")?;
         let copy = self.time(bytes, self.model.link_bytes_s, Duration::ZERO);
         self.link_free = self.now().max(self.link_free) + copy;
