@@ -34,6 +34,7 @@ from measure import (
 )
 
 WORKERS = 2
+INPUT_BYTES = 1_000_000_000
 PLACES = 20
 COPIED_BYTES = 4 << 20
 
@@ -46,8 +47,6 @@ class Job:
     # Beyond reading and hashing, of a plain run's time; and of a plain run's time in all.
     most_more: float | None
     most: float | None
-    # Of the input.
-    bytes: int = 1_000_000_000
 
 
 JOBS = (
@@ -62,10 +61,7 @@ JOBS = (
     Job("stations", "stations.txt", ("stations", "--skip-bad"), 0.15, None),
     Job("unicode words", "letters.txt", ("wordcount", "--words", "unicode"), None, 0.2),
     Job("grep", "source.txt", ("grep", r"\b[a-z]+_init(_[a-z]+)?\("), None, 0.2),
-)
-# Lists of places are as long as the input; so it is shorter.
-INDEX = Job(
-    "index", "source100.txt", ("index", "--words", "alpha"), None, 0.2, 100_000_000
+    Job("index", "source.txt", ("index", "--words", "alpha"), None, 0.2),
 )
 TENFOLD = (
     Job(
@@ -265,10 +261,10 @@ def main() -> int:
     options = parser.parse_args()
     ours.existing(options.tegula)
     rows, said, all_measured = [], [], []
-    for job in TENFOLD if options.tenfold else (*JOBS, INDEX):
+    for job in TENFOLD if options.tenfold else JOBS:
         with tempfile.TemporaryDirectory(dir=options.corpus) as name:
             folder = Path(name)
-            total = job.bytes * (10 if options.tenfold else 1)
+            total = INPUT_BYTES * (10 if options.tenfold else 1)
             make_old(options.corpus / job.input, folder / "old", total)
             make_edited(folder / "old", folder / "edited")
             forms = ["old", "edited"]
