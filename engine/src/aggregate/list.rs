@@ -192,9 +192,10 @@ impl<T: Element + ?Sized> List<T> {
     fn extend(&mut self, mut records: &[u8], record_bytes: usize, store: &mut ValueStore) {
         let by = store.relocation();
         while !records.is_empty() {
-            let block_bytes = records.len().min(BLOCK_BYTES_MOST).next_multiple_of(record_bytes);
-            let least = block_bytes.min(records.len()) + LINK_BYTES;
-            if (self.room as usize) < record_bytes && !self.add_block(least, least, store) {
+            // What is left of a chunk is taken as it is, if it has room for a record.
+            let least = record_bytes + LINK_BYTES;
+            let wanted = (records.len() + LINK_BYTES).min(BLOCK_BYTES_MOST).max(least);
+            if (self.room as usize) < record_bytes && !self.add_block(least, wanted, store) {
                 return;
             }
             let fitting = self.room as usize / record_bytes * record_bytes;

@@ -131,7 +131,7 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
         let began = Instant::now();
         self.totals.ingest += feed.read_own(splits.clone(), reader, &mut self.waits)?;
         self.mapper.map_splits(ranged, &splits, &mut reader.read, before)?;
-        feed.units().add(splits.end - splits.start, began.elapsed());
+        feed.units().add(self.mapper.index, splits.end - splits.start, began.elapsed());
         self.finish_splits(ranged, splits)
     }
 

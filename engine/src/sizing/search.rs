@@ -83,6 +83,11 @@ impl Search {
         if self.on_other { self.other } else { self.best }
     }
 
+    /// Whether a comparison is under way, or a turn of one.
+    pub(super) fn is_comparing(&self) -> bool {
+        self.direction != Direction::Settled && (self.on_other || self.turns > 0 || self.bytes > 0)
+    }
+
     /// The best size that was found.
     pub fn best(&self) -> u64 {
         self.best
