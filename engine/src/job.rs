@@ -142,10 +142,11 @@ pub enum Sees {
     Records,
     /// The paths of files ([`Split::path`]), but not where in them records lie.
     Paths,
-    /// The numbers of files and the offsets of records, too, but all that it keeps of them are values that
-    /// can be [relocated](crate::Fixed::RELOCATES), in a [`Collect`](crate::Collect) or a [`Group`](crate::Group).
+    /// The numbers of files and the offsets of records, and all that it keeps of them are values that can be
+    /// [relocated](crate::Fixed::RELOCATES), in a [`Collect`](crate::Collect) or a [`Group`](crate::Group). Not the
+    /// paths of files: a file that was renamed is the same.
     Relocatable,
-    /// The numbers of files or the offsets of records, too.
+    /// Paths, and the numbers of files or the offsets of records, too.
     Places,
 }
 
