@@ -54,6 +54,27 @@ proptest! {
     }
 }
 
+/// More lines than are searched at a time, some of them longer than that by themselves.
+#[test]
+fn in_long_text() {
+    let line = |number: usize| {
+        let length = if number % 50 == 7 { 9000 + number } else { number % 90 };
+        let letters = b"ab c\xffAcb ".iter().copied().cycle().skip(number).take(length);
+        letters.chain([b'\n'; 2].into_iter().take(1 + usize::from(number % 11 == 3)))
+    };
+    let mut text: Vec<u8> = (0..800).flat_map(line).collect();
+    for end in [text.len(), text.len() - 1] {
+        text.truncate(end);
+        for pattern in
+            ["ab|b+", "^a", "b$", "^$", "a*", "\\bb", "c(?:\\s|\\S)", "(?s)b.*c", "a\\nb"]
+        {
+            for split in [5000, 1 << 20] {
+                check(pattern, REGEX, &text, split);
+            }
+        }
+    }
+}
+
 #[test]
 fn a_fixed_pattern_is_no_expression() {
     let job = Grep::new("a.b", Meaning { is_fixed: true, ..REGEX }, Counted::Texts).unwrap();
