@@ -120,13 +120,13 @@ impl<'s> Look<'s> {
     }
 
     /// Calls `see` with each border among `places` of a file, and what stands behind it, until it answers
-    /// `false`. No place is 0 or beyond the file.
+    /// `false`; whether it never did. No place is 0 or beyond the file.
     pub(super) fn borders(
         &mut self,
         file: usize,
         places: &Range<u64>,
         see: impl FnMut(u64, &[u8]) -> bool,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let cut = self.cut;
         self.borders_of(|_| cut, file, places, see)
     }
@@ -138,7 +138,7 @@ impl<'s> Look<'s> {
         file: usize,
         places: &Range<u64>,
         see: impl FnMut(u64, &[u8]) -> bool,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let fine = self.cut;
         let ends_lines = matches!(fine, Cut::After(set) if set.contains(b'\n'));
         let of = |bytes: &[u8]| match ends_lines && memchr::memchr(b'\n', bytes).is_some() {
@@ -154,33 +154,41 @@ impl<'s> Look<'s> {
         file: usize,
         places: &Range<u64>,
         mut see: impl FnMut(u64, &[u8]) -> bool,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let mut from = places.start;
         while from < places.end {
             let to = places.end.min(from + self.piece_bytes(file));
             let Window { bytes, places: inside } = self.window(file, &(from..to), HEAD_BYTES)?;
             let base = from - inside.start as u64;
             let cut = cut_of(&bytes[..inside.end]);
-            let mut next = inside.start;
-            let mut step = || {
-                let border = match cut {
-                    Cut::Fixed(record) => {
-                        let border = (base + next as u64).next_multiple_of(*record) - base;
-                        Some(border as usize).filter(|&border| border < inside.end)
-                    }
-                    _ => cut.find_border(bytes, next, inside.end),
-                };
-                next = border? + 1;
-                border
-            };
-            while let Some(border) = step() {
-                if !see(base + border as u64, &bytes[border..]) {
-                    return Ok(());
+            let mut see = |border: usize| see(base + border as u64, &bytes[border..]);
+            let goes_on = match cut {
+                // Lines may be short: to begin a search for each costs more than to search.
+                Cut::Lines => {
+                    let before = &bytes[inside.start - 1..inside.end - 1];
+                    memchr::memchr_iter(b'\n', before).all(|at| see(inside.start + at))
                 }
+                Cut::Fixed(record) => {
+                    let first = (base + inside.start as u64).next_multiple_of(*record) - base;
+                    let step = usize::try_from(*record).unwrap_or(usize::MAX);
+                    (first as usize..inside.end).step_by(step).all(see)
+                }
+                _ => {
+                    let mut next = inside.start;
+                    std::iter::from_fn(|| {
+                        let border = cut.find_border(bytes, next, inside.end)?;
+                        next = border + 1;
+                        Some(border)
+                    })
+                    .all(see)
+                }
+            };
+            if !goes_on {
+                return Ok(false);
             }
             from = to;
         }
-        Ok(())
+        Ok(true)
     }
 
     /// The border that ends a tile near a nominal `place` inside a new stretch: in the window before it,

@@ -46,13 +46,14 @@ impl Anchor {
 /// A hash of few bytes, as wyhash takes it: two multiplications, for it is taken at every record.
 #[inline(always)]
 pub(super) fn start(bytes: &[u8; START_BYTES]) -> u64 {
-    let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
+    let words = bytes.as_chunks().0;
+    let word = |number: usize| u64::from_le_bytes(words[number]);
     let fold = |a: u64, b: u64| {
         let product = u128::from(a) * u128::from(b);
         product as u64 ^ (product >> 64) as u64
     };
-    let first = fold(word(0) ^ 0xa076_1d64_78bd_642f, word(8) ^ 0xe703_7ed1_a0b4_28db);
-    let last = fold(word(16) ^ 0x8ebc_6af0_9c88_c6e3, word(24) ^ 0x5899_65cc_7537_4cc3);
+    let first = fold(word(0) ^ 0xa076_1d64_78bd_642f, word(1) ^ 0xe703_7ed1_a0b4_28db);
+    let last = fold(word(2) ^ 0x8ebc_6af0_9c88_c6e3, word(3) ^ 0x5899_65cc_7537_4cc3);
     first ^ last.rotate_left(32)
 }
 

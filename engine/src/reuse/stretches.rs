@@ -11,6 +11,10 @@
 //!    what some old tile begins with, whichever file that was of: so bytes that were inserted, deleted or
 //!    moved, and files that were renamed, cost the tiles that they touch.
 //!
+//! What stands behind the end of the file that this one is likely to have been was most likely appended. Of
+//! that a part of all places is looked at, lest to look cost more than to map: old bytes that were appended
+//! once more are found a few tiles late.
+//!
 //! A place that only looks like a tile costs reading one in vain. That must be paid for by bytes that were
 //! looked through before, so data that repeats costs twice the reading and not its square.
 
@@ -34,6 +38,8 @@ const REACHES_PER_TILE: u64 = 64;
 const TILES_IN_VAIN: u64 = 4;
 /// Tiles that begin alike and are tried at one place.
 const CLASSES_PER_PLACE: usize = 8;
+/// Of appended bytes, one piece in so many is looked at.
+const APPENDED_PIECES: u64 = 4;
 
 /// An old tile that was found again, at an offset of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +71,8 @@ pub(super) struct Finder<'s> {
 struct Search {
     file: usize,
     end: u64,
+    /// Where the old file ended that this one is likely to have been.
+    appended: u64,
     found: Vec<Found>,
     /// Bytes that may be read in vain.
     credit: i64,
@@ -85,7 +93,8 @@ impl<'s> Finder<'s> {
         twin: Option<usize>,
     ) -> Result<Vec<Found>> {
         let credit = (TILES_IN_VAIN * self.old.tile_bytes).cast_signed();
-        let mut search = Search { file, end: stretch.end, found: Vec::new(), credit };
+        let appended = twin.map_or(u64::MAX, |twin| self.old.remembered.bytes(twin));
+        let mut search = Search { file, end: stretch.end, appended, found: Vec::new(), credit };
         let mut expected = match twin {
             Some(twin) => self.guess(file, stretch, twin)?,
             None => None,
@@ -313,9 +322,24 @@ impl<'s> Finder<'s> {
                 return Ok(hit);
             }
         }
-        self.look.coarse_borders(search.file, &(inside..to), see)?;
+        for places in looks(inside..to, search.appended, self.look.piece_bytes(search.file)) {
+            if !self.look.coarse_borders(search.file, &places, &mut see)? {
+                break;
+            }
+        }
         let reached = hit.as_ref().map_or(to, |(place, _)| *place);
         search.credit += (reached - from).cast_signed();
         Ok(hit)
     }
+}
+
+/// The places that are looked at: all before the end of the old file, and some pieces of what was `appended`.
+fn looks(places: Range<u64>, appended: u64, piece_bytes: u64) -> impl Iterator<Item = Range<u64>> {
+    let Range { start, end } = places;
+    let all = start..end.min(appended);
+    let step = piece_bytes * APPENDED_PIECES;
+    let from = start.max(appended.min(end));
+    let pieces = (from / step * step..end).step_by(usize::try_from(step).unwrap_or(usize::MAX));
+    let pieces = pieces.map(move |at| at.max(from)..end.min(at + piece_bytes));
+    std::iter::once(all).chain(pieces).filter(|places| !places.is_empty())
 }

@@ -360,6 +360,24 @@ fn tiles_begin_with_what_is_rare() {
     assert!(tiling.tiles.len() > 70 && starts.len() + 1 >= tiling.tiles.len());
 }
 
+/// Of what is appended a part is looked at; what was there before is found once that part has the begin of a tile.
+#[test]
+fn old_bytes_that_are_appended_are_found_a_few_tiles_late() {
+    let lines = |bytes, seed| [text(bytes, seed), b"\n".to_vec()].concat();
+    let old = vec![("log".into(), lines(200_000, 1)), ("other".into(), lines(600_000, 2))];
+    let mut new = old.clone();
+    new[0].1.extend(lines(599_999, 8));
+    let tiling = again(&old, &new, Cut::Lines, 8 << 10);
+    assert_eq!(tiling.bytes - tiling.same_bytes, 600_000);
+    let Tiling { read_bytes, bytes, .. } = tiling;
+    assert!(read_bytes < bytes, "{read_bytes} read of {bytes}");
+    let other = old[1].1.clone();
+    new[0].1.extend(other);
+    let tiling = again(&old, &new, Cut::Lines, 8 << 10);
+    let missed = tiling.bytes - tiling.same_bytes - 600_000;
+    assert!(missed < 300_000, "{missed} not found");
+}
+
 #[test]
 fn appended_bytes_cost_themselves_and_a_torn_record_its_tile() {
     let old = vec![("log".into(), b"one line\n".repeat(9000))];
