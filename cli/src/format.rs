@@ -37,19 +37,19 @@ impl<'o> Line<'o> {
         let text = text.format(value);
         self.name(name, "");
         self.out.extend_from_slice(text.as_bytes());
-        self.estimate(name, text.parse().unwrap_or(f64::NAN))
+        self.estimate(name, || text.parse().unwrap_or(f64::NAN))
     }
 
     /// As [`total`](Line::total), of a number that need not be whole.
     pub(crate) fn float_total(&mut self, name: &str, value: f64) -> &mut Self {
-        self.float(name, value).estimate(name, value)
+        self.float(name, value).estimate(name, || value)
     }
 
-    fn estimate(&mut self, name: &str, value: f64) -> &mut Self {
+    fn estimate(&mut self, name: &str, value: impl FnOnce() -> f64) -> &mut Self {
         let Some(estimates) = self.estimates.as_deref_mut() else { return self };
         let mut key = self.out[self.begin..self.key_end].to_vec();
         key.extend_from_slice(name.as_bytes());
-        let Estimate { total, within } = estimates.estimate(&key, value);
+        let Estimate { total, within } = estimates.estimate(&key, value());
         self.rounded(name, "_estimate", Some(total)).rounded(name, "_within", within)
     }
 
@@ -67,27 +67,30 @@ impl<'o> Line<'o> {
 
     /// Adds a field of any bytes.
     pub(crate) fn bytes(&mut self, name: &str, bytes: &[u8]) -> &mut Self {
-        match (self.format, std::str::from_utf8(bytes)) {
-            (Format::Tsv, _) => {
+        match self.format {
+            Format::Tsv => {
                 self.name(name, "");
                 self.out.extend_from_slice(bytes);
             }
-            (Format::Jsonl, Ok(text)) => {
-                self.name(name, "");
-                // A string always has a JSON form, and the vector takes it.
-                let _ = serde_json::to_writer(&mut *self.out, text);
-            }
-            (Format::Jsonl, Err(_)) => {
-                self.name(name, "_hex");
-                self.out.push(b'"');
-                for byte in bytes {
-                    // Writing to a vector cannot fail.
-                    let _ = write!(self.out, "{byte:02x}");
-                }
-                self.out.push(b'"');
-            }
+            Format::Jsonl => self.json_bytes(name, bytes),
         }
         self
+    }
+
+    fn json_bytes(&mut self, name: &str, bytes: &[u8]) {
+        if let Ok(text) = std::str::from_utf8(bytes) {
+            self.name(name, "");
+            // A string always has a JSON form, and the vector takes it.
+            let _ = serde_json::to_writer(&mut *self.out, text);
+            return;
+        }
+        self.name(name, "_hex");
+        self.out.push(b'"');
+        for byte in bytes {
+            // Writing to a vector cannot fail.
+            let _ = write!(self.out, "{byte:02x}");
+        }
+        self.out.push(b'"');
     }
 
     /// Adds a field that is a whole number.
