@@ -11,6 +11,7 @@ pub mod kmeans;
 pub mod linreg;
 pub mod logstats;
 pub mod matrix;
+#[cfg(feature = "offload")]
 pub mod offload;
 mod runs;
 pub mod stations;

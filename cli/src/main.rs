@@ -16,6 +16,7 @@ mod log;
 mod logstats;
 #[cfg(feature = "linalg")]
 mod matmul;
+#[cfg(feature = "offload")]
 mod offload;
 #[cfg(feature = "linalg")]
 mod pca;
@@ -71,6 +72,7 @@ enum Command {
     /// Group points around means.
     Kmeans(kmeans::Flags),
     /// Run a kernel of your own on devices.
+    #[cfg(feature = "offload")]
     Offload(offload::Flags),
     /// Count, or find, the lines that equal one of some keys.
     Stringmatch(stringmatch::Flags),
@@ -116,6 +118,7 @@ fn carry_out(command: Command) -> Result<()> {
         Command::Histogram(flags) => histogram::run(&flags),
         Command::Linreg(flags) => linreg::run(&flags),
         Command::Kmeans(flags) => kmeans::run(&flags),
+        #[cfg(feature = "offload")]
         Command::Offload(flags) => offload::run(&flags),
         Command::Stringmatch(flags) => stringmatch::run(&flags),
         #[cfg(feature = "linalg")]

@@ -5,8 +5,10 @@
 mod devices_that_fail_change_no_answer;
 mod inputs;
 mod kernels_give_the_bytes_of_the_cores;
+#[cfg(feature = "offload")]
 mod own_kernels_are_done_by_devices_alone;
 mod points_stay_on_devices;
+#[cfg(feature = "offload")]
 mod specs_are_read_as_meant;
 mod timelines_show_devices;
 

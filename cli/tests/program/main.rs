@@ -18,6 +18,7 @@ mod many_files_need_little;
 mod memory_is_kept_to;
 mod numbers_are_as_documented;
 mod outputs_are_whole_or_absent;
+#[cfg(feature = "offload")]
 mod own_kernels_run_on_devices;
 mod places_are_exact;
 mod records_are_sorted_and_validated;
