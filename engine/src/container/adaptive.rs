@@ -104,7 +104,8 @@ fn distinct_keys(pairs: f64, seen: f64) -> f64 {
 
 /// Whether the next `pairs` pairs of a class are appended. A full table decides: it is handed over and
 /// pairs are appended for a stretch if its keys hardly repeat; but if a larger one can hold all the keys
-/// that are to be expected, and the input is likely to be long enough, that is the last growth.
+/// that are to be expected, and the input is likely to be long enough, that is the last growth. So does one
+/// that is crowded: keys come in the order of their hashes, and so do not repeat.
 #[inline]
 fn appends<C: Aggregate, K: SlotKey>(
     mind: &mut Mind,
@@ -116,6 +117,11 @@ fn appends<C: Aggregate, K: SlotKey>(
 ) -> Result<bool, MemoryError> {
     mind.seen += pairs as u64;
     if mind.left == 0 {
+        if table.is_crowded {
+            mind.left = STRETCH * table.table.len() as u64;
+            *handed_over += table.hand_over(outlet)?;
+            return Ok(true);
+        }
         let least = if C::KEEPS_VALUES { VALUES_PER_KEY_LEAST } else { PAIRS_PER_KEY_LEAST };
         let Some(repeats) = table.repeats_if_full(pairs).filter(|&repeats| repeats < least) else {
             return Ok(false);

@@ -25,6 +25,8 @@ pub(super) struct ClassTable<K, V> {
     /// Whether keys were seldom new in the last batch.
     pub(super) is_settled: bool,
     pub(super) limits: TableLimits,
+    /// Whether keys of the last batch lead to slots that too many others lead to.
+    pub(super) is_crowded: bool,
     /// Pairs combined since the table was last empty.
     combined: u64,
 }
@@ -38,6 +40,7 @@ impl<K: SlotKey, V: Copy> ClassTable<K, V> {
             table: Table::new(pool.blocks(), FIRST_BITS)?,
             store: ValueStore::new(pool),
             is_settled: false,
+            is_crowded: false,
             limits,
             combined: 0,
         })
@@ -51,7 +54,7 @@ impl<K: SlotKey, V: Copy> ClassTable<K, V> {
         outlet: &Outlet<'_, V>,
     ) -> Result<HandedOver, MemoryError> {
         let mut handed_over = HandedOver::default();
-        if self.store.bytes() > self.limits.beside {
+        if self.store.bytes() > self.limits.beside || self.is_crowded {
             handed_over += self.hand_over(outlet)?;
         }
         if !self.table.has_room(pairs) {
@@ -95,10 +98,16 @@ impl<K: SlotKey, V: Copy> ClassTable<K, V> {
     #[inline]
     pub(super) fn repeats_if_full(&self, pairs: usize) -> Option<f64> {
         let is_small = || size_of::<Entry<K, V>>() << self.table.bits() < self.limits.cached / 4;
-        if self.table.has_room(pairs) || is_small() || self.table.len() == 0 {
+        if self.table.has_room(pairs) || is_small() {
             return None;
         }
-        Some(self.combined as f64 / self.table.len() as f64)
+        self.repeats()
+    }
+
+    /// Pairs combined for each key, if there is any.
+    pub(super) fn repeats(&self) -> Option<f64> {
+        let keys = self.table.len();
+        (keys > 0).then(|| self.combined as f64 / keys as f64)
     }
 
     /// Grows to hold so many keys, if it may; says whether.
@@ -117,7 +126,7 @@ impl<K: SlotKey, V: Copy> ClassTable<K, V> {
             (timeline::begin(timeline::Kind::Combine), self.table.len() as u64);
         outlet.hand_over(&mut self.table)?;
         outlet.keep_values(&mut self.store);
-        self.combined = 0;
+        (self.combined, self.is_crowded) = (0, false);
         Ok(HandedOver { pairs, busy: handing_over.end() })
     }
 }

@@ -104,7 +104,10 @@ impl<C: Aggregate> Batched<C> for HashTables<C> {
             let absent = || Ok(Entry { key: key.copied(arena)?, value: C::identity() });
             table.combine_borrowed(key, hash, absent, |total| C::absorb(total, value, store))
         })?;
-        store.check()
+        store.check()?;
+        self.long.is_crowded =
+            batch.last().is_some_and(|last| self.long.table.is_crowded(last.hash));
+        Ok(())
     }
 
     fn hand_over(&mut self, outlet: &Outlet<'_, C::Accumulator>) -> Result<(), MemoryError> {
@@ -167,5 +170,6 @@ fn combine_inline<C: Aggregate, K: SlotKey>(
         }
     }
     class.is_settled = (class.table.len() - before) * SETTLED_PAIRS_PER_NEW_KEY <= batch.len();
+    class.is_crowded = batch.last().is_some_and(|last| class.table.is_crowded(last.hash));
     class.store.check()
 }

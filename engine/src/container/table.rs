@@ -3,11 +3,17 @@
 //! hash order: growing streams, and handing over by partition is one walk from front to back.
 //!
 //! The caller makes room before a batch ([`Table::has_room`]), so the probe loop checks nothing.
+//!
+//! Keys may come in the order of their hashes, or nearly: answers in no order, for one, are read by another job
+//! like that. Then all of them lead to a few slots, and to probe takes as long as there are keys. The caller asks
+//! behind a batch whether that happens ([`Table::is_crowded`]) and helps itself: it hands over what
+//! there is, or spreads the slots ([`Table::spread`]).
 
 use super::slot::{Entry, SlotKey};
 use crate::error::MemoryError;
 use crate::memory::{Access, Block, BlockPool, prefetch};
 use crate::partial::PairRef;
+use std::convert::Infallible;
 use std::hint::select_unpredictable;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -20,6 +26,12 @@ const FULL_EIGHTHS: usize = 5;
 /// Slots that are looked at together, at most the fewest there are.
 const BLOCK: usize = 64;
 
+/// Occupied slots one behind the other that are too many: of keys in any other order, of tables that are full, one
+/// place in 10^10 has so many.
+const CROWD: usize = 256;
+/// Spreads keys whose hashes are near each other over all slots; odd, so that no two hashes become one.
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// log2 of the fewest slots.
 const LEAST_BITS: u32 = 6;
 
@@ -31,6 +43,9 @@ pub(crate) struct Table<K, V, const SKIP: u32> {
     mask: usize,
     shift: u32,
     len: usize,
+    /// What hashes are multiplied with: 1, or [`SPREAD`]. Tables that are handed over by partition are never
+    /// spread, and are spared the multiplication.
+    factor: u64,
     slots: PhantomData<Entry<K, V>>,
 }
 
@@ -47,6 +62,7 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
             mask: (1 << bits) - 1,
             shift: 64 - bits,
             len: 0,
+            factor: 1,
             slots: PhantomData,
         })
     }
@@ -79,7 +95,32 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
 
     #[inline(always)]
     fn home(&self, hash: u64) -> usize {
-        ((hash << SKIP) >> self.shift) as usize
+        home::<SKIP>(hash, self.factor, self.shift)
+    }
+
+    /// Whether the slots that a hash leads to are occupied as far as one might look.
+    #[inline]
+    pub(crate) fn is_crowded(&self, hash: u64) -> bool {
+        let home = self.home(hash);
+        (home..home + CROWD).all(|index| !self.key(index & self.mask).is_vacant())
+    }
+
+    /// Lets keys of any hashes lead to all slots, until the table is resized: slot order is not hash order any
+    /// more. For tables within a partition. Linear in the slots; what it holds is copied meanwhile.
+    pub(crate) fn spread(&mut self) {
+        debug_assert!(SKIP > 0);
+        let mut held = Vec::with_capacity(self.len);
+        let Ok(()) = self.drain(|entry| {
+            held.push(*entry);
+            Ok::<(), Infallible>(())
+        });
+        self.factor = SPREAD;
+        held.iter().for_each(|entry| self.insert_absent(entry));
+    }
+
+    /// Whether it was spread since it was last resized.
+    pub(crate) fn is_spread(&self) -> bool {
+        self.factor != 1
     }
 
     #[inline(always)]
@@ -112,7 +153,7 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
     /// What prefetching needs to know of the table as it is now.
     #[inline(always)]
     pub(crate) fn hint(&self) -> Hint<K, V, SKIP> {
-        Hint { slots: self.block.start().cast(), shift: self.shift }
+        Hint { slots: self.block.start().cast(), shift: self.shift, factor: self.factor }
     }
 
     /// Changes the accumulator of `key`, which is put in with `identity` if it is new. There must be
@@ -269,12 +310,31 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
     }
 
     /// As `drain`, in the order of hash, then key: the same however the table was filled.
+    pub(crate) fn drain_sorted<E>(
+        &mut self,
+        see: impl FnMut(&Entry<K, V>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if self.is_spread() { self.drain_all_sorted(see) } else { self.drain_runs_sorted(see) }
+    }
+
+    /// Of slots in any order.
+    fn drain_all_sorted<E>(
+        &mut self,
+        mut see: impl FnMut(&Entry<K, V>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut all: Vec<usize> =
+            (0..=self.mask).filter(|&index| !self.key(index).is_vacant()).collect();
+        self.show_sorted(&mut all, &mut see)?;
+        self.drain(|_| Ok(()))
+    }
+
+    /// Of slots in hash order.
     ///
     /// An entry stands in the run of occupied slots that its hash leads to, and runs follow each
     /// other in hash order, so sorting within runs sorts all. Runs are short. The last run may go on
     /// in the table's first slots, mixed with the first run; an entry there that is before its home
     /// belongs to the last.
-    pub(crate) fn drain_sorted<E>(
+    fn drain_runs_sorted<E>(
         &mut self,
         mut see: impl FnMut(&Entry<K, V>) -> Result<(), E>,
     ) -> Result<(), E> {
@@ -317,8 +377,16 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
         // A block that served a larger table was left all zero by its draining.
         self.mask = (1 << bits) - 1;
         self.shift = 64 - bits;
+        self.factor = 1;
         Ok(())
     }
+}
+
+/// The slot that a hash leads to, if it is not another key's.
+#[inline(always)]
+fn home<const SKIP: u32>(hash: u64, factor: u64, shift: u32) -> usize {
+    let hash = if SKIP > 0 { hash.wrapping_mul(factor) } else { hash };
+    ((hash << SKIP) >> shift) as usize
 }
 
 /// `a | b`, as one value that is tested once: left to itself, the compiler makes two branches of it,
@@ -342,6 +410,7 @@ fn one_test(a: bool, b: bool) -> bool {
 pub(crate) struct Hint<K, V, const SKIP: u32> {
     slots: NonNull<Entry<K, V>>,
     shift: u32,
+    factor: u64,
 }
 
 impl<K, V, const SKIP: u32> Clone for Hint<K, V, SKIP> {
@@ -362,7 +431,7 @@ impl<K, V, const SKIP: u32> Hint<K, V, SKIP> {
     /// Asks the processor to fetch the slot of `hash`.
     #[inline(always)]
     pub(crate) fn prefetch(&self, hash: u64) {
-        let home = ((hash << SKIP) >> self.shift) as usize;
+        let home = home::<SKIP>(hash, self.factor, self.shift);
         prefetch(self.slots.as_ptr().wrapping_add(home));
     }
 }
@@ -409,6 +478,38 @@ mod tests {
             assert!(all.iter().all(|pair| pair.1 == 3));
             assert!(all.iter().map(|pair| ShortKey::new(&pair.0).hash()).is_sorted());
         }
+    }
+
+    #[test]
+    fn a_crowded_table_is_spread_and_comes_in_the_same_order() {
+        let blocks = BlockPool::new(Budget::new(None));
+        let all = (0..300_000).map(|number| ShortKey::new(format!("{number}").as_bytes()));
+        let keys: Vec<ShortKey> = all.filter(|key| key.hash() << 8 >> 56 == 7).take(900).collect();
+        let in_table = |count: usize, spread: bool| {
+            let mut table: Table<ShortKey, u64, 8> = Table::new(&blocks, 11).unwrap();
+            for key in &keys[..count] {
+                table.combine(*key, key.hash(), 0, |sum| *sum += 1);
+            }
+            let last = keys[count - 1];
+            let crowded = table.is_crowded(last.hash());
+            if spread {
+                table.spread();
+                assert!(table.is_spread() && !table.is_crowded(last.hash()));
+                table.combine(last, last.hash(), 0, |sum| *sum += 1);
+                assert_eq!((table.get(&last), table.len()), (Some(&2), count));
+            }
+            let mut order = Vec::new();
+            let Ok(()) = table.drain_sorted(|entry| {
+                order.push(entry.key.bytes().to_vec());
+                Ok::<(), Infallible>(())
+            });
+            table.resize(11).unwrap();
+            assert!(!table.is_spread());
+            (crowded, order)
+        };
+        let (few, many) = (in_table(200, false), in_table(900, false));
+        assert!(!few.0 && many.0);
+        assert_eq!(in_table(900, true).1, many.1);
     }
 
     #[test]

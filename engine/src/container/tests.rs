@@ -2,6 +2,7 @@
 //! container, which overflows and is handed over, into a partial that is compressed and reduced, against
 //! a `BTreeMap`.
 
+use super::slot::{ShortKey, SlotKey, hash_bytes};
 use super::{
     Adaptive, Append, Array, Hash, HashTree, Inlet, KeyRange, Kind, Making, OVERREAD_BYTES,
 };
@@ -267,6 +268,40 @@ fn integers_are_inline_keys_and_two_workers_share_a_partial() {
     two_workers_share_a_partial::<Array>(range);
 }
 
+/// Keys of which all hashes begin alike, in the order of their hashes, short and long ones by turns.
+fn crowd(count: usize) -> Vec<Vec<u8>> {
+    // Fewer bits are alike where only few keys can be tried.
+    let alike = if cfg!(miri) { 4 } else { 10 };
+    let of = |form: fn(usize) -> String, hash: fn(&[u8]) -> u64| {
+        let all =
+            (0..).map(move |number| form(number).into_bytes()).map(move |key| (hash(&key), key));
+        let mut keys: Vec<_> =
+            all.filter(|(hash, _)| hash >> (64 - alike) == 1).take(count / 2).collect();
+        keys.sort_unstable();
+        keys
+    };
+    let short = of(|number| format!("{number}"), |key| ShortKey::new(key).hash());
+    let long = of(|number| format!("{number:040}"), hash_bytes);
+    short.into_iter().zip(long).flat_map(|(short, long)| [short.1, long.1]).collect()
+}
+
+/// To probe for each would take as long as there are keys.
+fn a_crowd_is_handed_over<C: Kind>() {
+    let count = if cfg!(miri) { 700 } else { 8000 };
+    let (bench, keys) = (Bench::new(), crowd(count));
+    let mut inlet = bench.inlet::<C, Words>(GROWTH, None);
+    for some in keys.chunks(100) {
+        Text::new(some).map_into(&mut inlet);
+    }
+    // A table keeps what is no crowd yet, and a batch or two.
+    let handed_over = inlet.handed_over().pairs as usize;
+    assert!(handed_over + 2000 > count, "{handed_over} handed over");
+    inlet.hand_over().unwrap();
+    drop(inlet);
+    let counts = bench.reduce();
+    assert!(counts.len() == count + 1 && keys.iter().all(|key| counts[key] == 111));
+}
+
 /// What was handed over of keys of which each stands `repeats` times in a row.
 fn handed_over_by_the_adaptive(bench: &Bench, stretches: &[(u64, u64)]) -> Vec<u64> {
     // The first table is judged when it is full.
@@ -298,6 +333,12 @@ fn the_adaptive_container_appends_where_keys_do_not_repeat_and_changes_its_mind(
     let other = Bench::new();
     let after = handed_over_by_the_adaptive(&other, &[(repeated, 7)]);
     assert_eq!(after[0], 0, "what repeats stays in the table from the start: {after:?}");
+}
+
+#[test]
+fn keys_in_the_order_of_their_hashes_crowd_no_table() {
+    a_crowd_is_handed_over::<Hash>();
+    a_crowd_is_handed_over::<Adaptive>();
 }
 
 /// The order must not show how large a table was, nor when it was handed over.

@@ -166,6 +166,9 @@ fn fold_class<C: Aggregate, K: SlotKey, T: Taker<C::Accumulator>, const CANONICA
         for (entry, &hash) in batch.iter().zip(&hashes) {
             table.combine(entry.key, hash, C::identity(), |total| C::merge(total, &entry.value));
         }
+        if table.is_crowded(hashes[batch.len() - 1]) && !table.is_spread() {
+            table.spread();
+        }
     }
     entries.clear();
     let take = |entry: &Entry<K, C::Accumulator>| match is_gone::<C>(&entry.value) {
