@@ -35,6 +35,12 @@ public final class Settings {
     /** Outputs that are kept in memory alone whatever their names are, with commas between. */
     public static final String TEMPORARY_PATHS = "tegula.temporary.paths";
 
+    /**
+     * The folder in which a job leaves its history for Hadoop's own tools, and where clients look for jobs that the engine does
+     * not know. None if it is not set: Hadoop's own setting for it has a default, by which every job would leave one.
+     */
+    public static final String HISTORY_DIR = "tegula.history.dir";
+
     /** How many jobs are listed, unless more run; read at the JVM's first job. */
     public static final String JOBS_REMEMBERED = "tegula.jobs.remembered";
 

@@ -1,7 +1,10 @@
 package org.tegula.hadoop.client;
 
 import java.io.IOException;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
@@ -30,9 +33,14 @@ import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.security.authorize.AccessControlList;
 import org.apache.hadoop.security.token.Token;
 import org.tegula.hadoop.engine.Engine;
+import org.tegula.hadoop.job.HistoryFolder;
 import org.tegula.hadoop.job.Job;
+import org.tegula.hadoop.job.JobFacts;
 
-/** What Hadoop's client asks of a cluster, answered by an engine in this JVM. It has one queue. A server answers its own. */
+/**
+ * What Hadoop's client asks of a cluster, answered by an engine in this JVM, and by the histories of jobs that it does not know. It
+ * has one queue. A server answers its own.
+ */
 public class EngineClient implements ClientProtocol {
     private static final String QUEUE = "default";
 
@@ -89,40 +97,65 @@ public class EngineClient implements ClientProtocol {
     private Job known(JobID id) throws IOException {
         Job job = engine.job(downgrade(id));
         if (job == null) {
-            throw new IOException("There is no job " + id + ", or it ended long ago");
+            throw unknown(id);
         }
         return job;
     }
 
+    private static IOException unknown(JobID id) {
+        return new IOException("There is no job " + id + ", or it ended long ago");
+    }
+
+    private Optional<JobFacts> find(JobID id) throws IOException {
+        Job job = engine.job(downgrade(id));
+        if (job != null) {
+            return Optional.of(job);
+        }
+        Optional<HistoryFolder> histories = HistoryFolder.of(conf);
+        return histories.isPresent() ? histories.get().job(id) : Optional.empty();
+    }
+
+    private JobFacts facts(JobID id) throws IOException {
+        return find(id).orElseThrow(() -> unknown(id));
+    }
+
     @Override
     public JobStatus getJobStatus(JobID id) throws IOException {
-        Job job = engine.job(downgrade(id));
-        return job == null ? null : job.status();
+        return find(id).map(JobFacts::status).orElse(null);
     }
 
     @Override
     public Counters getJobCounters(JobID id) throws IOException {
-        return new Counters(known(id).counters());
+        return facts(id).counters();
     }
 
     @Override
     public TaskReport[] getTaskReports(JobID id, TaskType type) throws IOException {
-        return known(id).reports(type);
+        return facts(id).reports(type);
     }
 
     @Override
     public TaskCompletionEvent[] getTaskCompletionEvents(JobID id, int first, int most) throws IOException {
-        return known(id).events(first, most);
+        return facts(id).events(first, most);
     }
 
     @Override
     public String[] getTaskDiagnostics(TaskAttemptID attempt) throws IOException {
-        return known(attempt.getJobID()).diagnostics(org.apache.hadoop.mapred.TaskID.downgrade(attempt.getTaskID()));
+        return facts(attempt.getJobID()).diagnostics(org.apache.hadoop.mapred.TaskID.downgrade(attempt.getTaskID()));
     }
 
     @Override
     public JobStatus[] getAllJobs() throws IOException {
-        return statuses();
+        Map<JobID, JobStatus> all = new LinkedHashMap<>();
+        Optional<HistoryFolder> histories = HistoryFolder.of(conf);
+        if (histories.isPresent()) {
+            histories.get().statuses().forEach(each -> all.put(downgrade(each.getJobID()), each));
+        }
+        for (JobStatus each : statuses()) {
+            all.remove(downgrade(each.getJobID())); // so that it comes last
+            all.put(downgrade(each.getJobID()), each);
+        }
+        return all.values().toArray(JobStatus[]::new);
     }
 
     private JobStatus[] statuses() {
@@ -152,7 +185,7 @@ public class EngineClient implements ClientProtocol {
 
     @Override
     public String getJobHistoryDir() {
-        return null;
+        return HistoryFolder.of(conf).map(HistoryFolder::name).orElse(null);
     }
 
     @Override

@@ -5,6 +5,8 @@ import java.net.URLClassLoader;
 import java.security.PrivilegedExceptionAction;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapred.Counters;
 import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapred.JobContextImpl;
@@ -23,6 +25,7 @@ import org.apache.hadoop.mapreduce.split.JobSplit;
 import org.apache.hadoop.security.UserGroupInformation;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.tegula.hadoop.Settings;
 import org.tegula.hadoop.cache.CachedOutput;
 import org.tegula.hadoop.cache.PairCache;
 import org.tegula.hadoop.engine.Slots;
@@ -37,7 +40,7 @@ import org.tegula.hadoop.task.ReduceAttempt;
 import org.tegula.hadoop.task.SplitFile;
 
 /** One job, from its files to its committed output. {@link #execute} is all of it on one screen. */
-public final class Job {
+public final class Job implements JobFacts {
     private static final Logger LOG = LoggerFactory.getLogger(Job.class);
 
     private final JobID id;
@@ -48,6 +51,7 @@ public final class Job {
     private final UserGroupInformation user;
     private final JobState state;
     private final JobEvents events = new JobEvents();
+    private final Optional<JobHistory> history;
     private final ClassLoader parentClasses = Thread.currentThread().getContextClassLoader();
     private final List<CachedOutput> written = new ArrayList<>();
     private URLClassLoader classes;
@@ -88,6 +92,7 @@ public final class Job {
                 bufferBytes,
                 new SplitFile(folder.splitFile()),
                 work -> slots.lend(id + " helps", work));
+        this.history = HistoryFolder.of(conf).map(JobHistory::new);
         this.user = UserGroupInformation.getCurrentUser();
         this.state = new JobState(
                 id, user.getShortUserName(), conf, folder.confFile().toString());
@@ -124,9 +129,33 @@ public final class Job {
             why = isKilled() ? "Job was killed by request" : reason(e);
             LOG.warn("{} ended as {}", id, last, e);
         }
+        writeHistory(last, why);
         forget();
         state.end(last, why);
         JobEndNotifier.localRunnerNotification(conf, org.apache.hadoop.mapred.JobStatus.downgrade(state.status()));
+    }
+
+    /** Whatever happens to its history, the job ends as it would without one. */
+    private void writeHistory(JobStatus.State last, String why) {
+        if (history.isEmpty()) {
+            return;
+        }
+        JobHistory all = history.get();
+        try {
+            user.doAs((PrivilegedExceptionAction<Void>) () -> {
+                Path events = all.write(state.status(), last, why, state.maps(), state.reduces(), counters());
+                state.setHistory(events.toString(), all.folder().confFile(id).toString());
+                return null;
+            });
+        } catch (Throwable e) {
+            String name = all.folder().name();
+            LOG.warn(
+                    "The history of {} could not be written to {} ({}): there is none",
+                    id,
+                    name,
+                    Settings.HISTORY_DIR,
+                    e);
+        }
     }
 
     /** Lets go of what only a job that runs needs. */
@@ -234,7 +263,7 @@ public final class Job {
 
                 @Override
                 public Attempt attempt(TaskState task, TaskAttemptID attempt, int slot) {
-                    events.launched(attempt);
+                    launched(attempt);
                     JobSplit.TaskSplitIndex split = splits[task.id().getId()].getSplitIndex();
                     return MapAttempt.of(resources, attempt, slot, split);
                 }
@@ -267,7 +296,7 @@ public final class Job {
 
             @Override
             public Attempt attempt(TaskState task, TaskAttemptID attempt, int slot) {
-                events.launched(attempt);
+                launched(attempt);
                 return ReduceAttempt.of(resources, attempt, shuffled, maps);
             }
 
@@ -307,6 +336,11 @@ public final class Job {
         };
     }
 
+    private void launched(TaskAttemptID attempt) {
+        events.launched(attempt);
+        history.ifPresent(all -> all.started(attempt));
+    }
+
     /** What stages of both kinds have in common. */
     private abstract class Tasks implements Stage.Work {
         @Override
@@ -325,6 +359,7 @@ public final class Job {
         @Override
         public void ended(TaskState task, TaskAttemptID attempt, TaskCompletionEvent.Status status) {
             events.ended(attempt, status, task.runMillis());
+            history.ifPresent(all -> all.ended(task, attempt, status));
         }
     }
 
@@ -362,11 +397,7 @@ public final class Job {
         state.setPriority(priority);
     }
 
-    /**
-     * How far the job is.
-     *
-     * @return its status at this moment
-     */
+    @Override
     public JobStatus status() {
         return state.status();
     }
@@ -380,25 +411,16 @@ public final class Job {
         return state.hasEnded();
     }
 
-    /**
-     * The sum over all tasks: of attempts that succeeded or run.
-     *
-     * @return counters of their own
-     */
-    public Counters counters() {
+    @Override
+    public org.apache.hadoop.mapreduce.Counters counters() {
         Counters sum = new Counters();
         state.maps().forEach(task -> task.addCounters(sum));
         state.reduces().forEach(task -> task.addCounters(sum));
         events.addCounters(sum);
-        return sum;
+        return new org.apache.hadoop.mapreduce.Counters(sum);
     }
 
-    /**
-     * The tasks of one kind.
-     *
-     * @param type maps or reduces
-     * @return a report for each
-     */
+    @Override
     public TaskReport[] reports(TaskType type) {
         List<TaskState> tasks =
                 switch (type) {
@@ -409,23 +431,12 @@ public final class Job {
         return tasks.stream().map(TaskState::report).toArray(TaskReport[]::new);
     }
 
-    /**
-     * The attempts that have ended.
-     *
-     * @param first the number of the first that is wanted
-     * @param most how many are wanted
-     * @return as many of them as there are
-     */
+    @Override
     public TaskCompletionEvent[] events(int first, int most) {
         return events.from(first, most);
     }
 
-    /**
-     * What went wrong with a task.
-     *
-     * @param task which
-     * @return a text for each attempt that failed
-     */
+    @Override
     public String[] diagnostics(TaskID task) {
         List<TaskState> tasks = task.getTaskType() == TaskType.MAP ? state.maps() : state.reduces();
         return task.getId() < tasks.size() ? tasks.get(task.getId()).diagnostics() : new String[0];

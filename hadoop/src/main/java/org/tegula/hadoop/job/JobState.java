@@ -12,9 +12,12 @@ final class JobState {
     private final String user;
     private final String name;
     private final String queue;
-    private final String file;
     private final long startMillis = System.currentTimeMillis();
     private JobStatus.State state = JobStatus.State.PREP;
+    /** The job's settings, in its folder or its history. */
+    private String file;
+
+    private String history = "";
     private JobPriority priority;
     private float setup;
     private float cleanup;
@@ -58,6 +61,12 @@ final class JobState {
         state = last;
         failure = why;
         finishMillis = System.currentTimeMillis();
+    }
+
+    /** Notes where both files of the job's history are. */
+    synchronized void setHistory(String events, String settings) {
+        history = events;
+        file = settings;
     }
 
     synchronized boolean hasEnded() {
@@ -107,7 +116,8 @@ final class JobState {
                     queue,
                     file,
                     "",
-                    false);
+                    false,
+                    history);
         }
 
         @Override

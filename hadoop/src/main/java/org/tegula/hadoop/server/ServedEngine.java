@@ -81,7 +81,7 @@ final class ServedEngine extends EngineClient implements ServerProtocol {
         try {
             Job job = user.doAs((PrivilegedExceptionAction<Job>) () -> submit(name, staged, credentials, user, client));
             forgetFiles();
-            return status(job);
+            return sent(job.status());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new IOException("The server is stopped", e);
@@ -104,6 +104,9 @@ final class ServedEngine extends EngineClient implements ServerProtocol {
         submitted.copyConf(jobFile(id), job);
         job.set(MRConfig.LOCAL_DIR, conf.get(MRConfig.LOCAL_DIR));
         job.unset(Settings.SERVER_ADDRESS);
+        if (conf.get(Settings.HISTORY_DIR) != null) {
+            job.setIfUnset(Settings.HISTORY_DIR, conf.get(Settings.HISTORY_DIR));
+        }
         keepInMemoryWhatTheClientSees(job);
         FileSystem.get(job).setWorkingDirectory(job.getWorkingDirectory());
         boolean detached = job.getBoolean(Settings.JOB_DETACHED, false);
@@ -146,22 +149,23 @@ final class ServedEngine extends EngineClient implements ServerProtocol {
         }
     }
 
-    private JobStatus status(Job job) throws IOException {
-        JobStatus status = job.status();
-        return Sent.Status.of(status, jobFile(status.getJobID()).toUri().toString());
+    /** With the settings that are kept here, or those beside the history of a job that is not known any more. */
+    private JobStatus sent(JobStatus status) throws IOException {
+        Path kept = jobFile(status.getJobID());
+        return Sent.Status.of(status, Files.exists(kept) ? kept.toUri().toString() : status.getJobFile());
     }
 
     @Override
     public JobStatus getJobStatus(JobID id) throws IOException {
-        Job job = engine.job(org.apache.hadoop.mapred.JobID.downgrade(id));
-        return job == null ? null : status(job);
+        JobStatus status = super.getJobStatus(id);
+        return status == null ? null : sent(status);
     }
 
     @Override
     public JobStatus[] getAllJobs() throws IOException {
         List<JobStatus> all = new ArrayList<>();
-        for (Job each : engine.jobs()) {
-            all.add(status(each));
+        for (JobStatus each : super.getAllJobs()) {
+            all.add(sent(each));
         }
         return all.toArray(JobStatus[]::new);
     }
