@@ -10,12 +10,14 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.io.Text;
 import org.apache.hadoop.ipc.ProtocolSignature;
+import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapreduce.Cluster.JobTrackerStatus;
 import org.apache.hadoop.mapreduce.ClusterMetrics;
 import org.apache.hadoop.mapreduce.Counters;
 import org.apache.hadoop.mapreduce.JobID;
 import org.apache.hadoop.mapreduce.JobPriority;
 import org.apache.hadoop.mapreduce.JobStatus;
+import org.apache.hadoop.mapreduce.MRJobConfig;
 import org.apache.hadoop.mapreduce.QueueAclsInfo;
 import org.apache.hadoop.mapreduce.QueueInfo;
 import org.apache.hadoop.mapreduce.QueueState;
@@ -32,10 +34,12 @@ import org.apache.hadoop.security.Credentials;
 import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.security.authorize.AccessControlList;
 import org.apache.hadoop.security.token.Token;
+import org.tegula.hadoop.conf.JobWideConf;
 import org.tegula.hadoop.engine.Engine;
 import org.tegula.hadoop.job.HistoryFolder;
 import org.tegula.hadoop.job.Job;
 import org.tegula.hadoop.job.JobFacts;
+import org.tegula.hadoop.job.JobFolder;
 
 /**
  * What Hadoop's client asks of a cluster, answered by an engine in this JVM, and by the histories of jobs that it does not know. It
@@ -71,7 +75,25 @@ public class EngineClient implements ClientProtocol {
 
     @Override
     public JobStatus submitJob(JobID id, String folder, Credentials credentials) throws IOException {
-        return engine.submit(downgrade(id), folder, credentials).status();
+        JobFolder files = new JobFolder(folder);
+        JobConf settings = isOf(folder) ? copyOfConf() : files.readConf();
+        settings.setCredentials(credentials);
+        return engine.submit(downgrade(id), files, settings, () -> {}).status();
+    }
+
+    /** As they are now, with the class loader of this thread. */
+    private JobConf copyOfConf() {
+        JobConf copy = new JobWideConf((JobConf) conf);
+        copy.setClassLoader(Thread.currentThread().getContextClassLoader());
+        return copy;
+    }
+
+    /**
+     * Whether this client's settings are those that Hadoop has just written for the job: a job of {@code mapreduce} makes a client
+     * for itself. To read them again takes longer than what a tiny job does.
+     */
+    private boolean isOf(String folder) {
+        return conf.getClass() == JobConf.class && folder.equals(conf.get(MRJobConfig.MAPREDUCE_JOB_DIR));
     }
 
     @Override

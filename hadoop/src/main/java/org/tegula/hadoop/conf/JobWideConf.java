@@ -14,6 +14,15 @@ public final class JobWideConf extends JobConf {
         super(false);
     }
 
+    /**
+     * As it is now.
+     *
+     * @param submitted which may change later
+     */
+    public JobWideConf(JobConf submitted) {
+        super(submitted);
+    }
+
     @Override
     public Map<String, String> getPropsWithPrefix(String prefix) {
         return new HashMap<>(groups.computeIfAbsent(prefix, super::getPropsWithPrefix));
@@ -22,6 +31,12 @@ public final class JobWideConf extends JobConf {
     @Override
     public void set(String name, String value, String source) {
         super.set(name, value, source);
+        groups.clear();
+    }
+
+    @Override
+    public synchronized void reloadConfiguration() {
+        super.reloadConfiguration();
         groups.clear();
     }
 

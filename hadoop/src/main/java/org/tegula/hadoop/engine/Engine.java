@@ -10,7 +10,6 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapred.JobID;
 import org.apache.hadoop.mapreduce.MRJobConfig;
-import org.apache.hadoop.security.Credentials;
 import org.tegula.hadoop.Settings;
 import org.tegula.hadoop.cache.PairCache;
 import org.tegula.hadoop.job.Job;
@@ -77,22 +76,6 @@ public final class Engine {
      */
     public synchronized JobID newJobId() {
         return new JobID(started, ++lastJob);
-    }
-
-    /**
-     * Starts a job.
-     *
-     * @param id its name
-     * @param folder where the client has put its files
-     * @param credentials of the client
-     * @return the job, which runs
-     * @throws IOException if its files cannot be read
-     */
-    public Job submit(JobID id, String folder, Credentials credentials) throws IOException {
-        JobFolder files = new JobFolder(folder);
-        JobConf conf = files.readConf();
-        conf.setCredentials(credentials);
-        return submit(id, files, conf, () -> {});
     }
 
     /**
