@@ -13,7 +13,8 @@ import org.tegula.hadoop.engine.Engine;
 
 /** How Hadoop's client finds the engine, or a server: it asks every provider on the class path for its framework. */
 public final class TegulaProvider extends ClientProtocolProvider {
-    private static final int POLL_MILLIS = 10;
+    private static final int POLL_MILLIS = 2;
+    private static final int POLL_SERVER_MILLIS = 10;
 
     /** Made by the service loader. */
     public TegulaProvider() {}
@@ -26,17 +27,18 @@ public final class TegulaProvider extends ClientProtocolProvider {
         if (!claimed) {
             return null;
         }
-        pollOften(conf, Job.PROGRESS_MONITOR_POLL_INTERVAL_KEY);
-        pollOften(conf, Job.COMPLETION_POLL_INTERVAL_KEY);
         String server = conf.getTrimmed(Settings.SERVER_ADDRESS, "");
+        int millis = server.isEmpty() ? POLL_MILLIS : POLL_SERVER_MILLIS;
+        pollOften(conf, Job.PROGRESS_MONITOR_POLL_INTERVAL_KEY, millis);
+        pollOften(conf, Job.COMPLETION_POLL_INTERVAL_KEY, millis);
         return server.isEmpty() ? new EngineClient(Engine.shared(conf), conf) : ServerConnection.open(conf, server);
     }
 
     /** Hadoop's defaults of seconds would be longer than many jobs; what somebody has set stays. */
-    private static void pollOften(Configuration conf, String name) {
+    private static void pollOften(Configuration conf, String name, int millis) {
         String[] sources = conf.getPropertySources(name);
         if (sources == null || sources[sources.length - 1].endsWith("-default.xml")) {
-            conf.setInt(name, POLL_MILLIS);
+            conf.setInt(name, millis);
         }
     }
 

@@ -1,6 +1,7 @@
 package org.tegula.hadoop.job;
 
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapreduce.JobID;
 import org.apache.hadoop.mapreduce.JobPriority;
@@ -8,6 +9,9 @@ import org.apache.hadoop.mapreduce.JobStatus;
 
 /** How far a job is; it may be asked at any time. */
 final class JobState {
+    /** How old what is said of progress may be: clients ask for the state more often, and all tasks are asked for theirs. */
+    private static final long PROGRESS_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+
     private final JobID id;
     private final String user;
     private final String name;
@@ -23,6 +27,9 @@ final class JobState {
     private float cleanup;
     private String failure = "";
     private long finishMillis;
+    private float mapProgress;
+    private float reduceProgress;
+    private long progressNanos = System.nanoTime() - PROGRESS_NANOS;
     private List<TaskState> maps = List.of();
     private List<TaskState> reduces = List.of();
 
@@ -82,6 +89,12 @@ final class JobState {
     }
 
     synchronized JobStatus status() {
+        long now = System.nanoTime();
+        if (hasEnded() || now - progressNanos > PROGRESS_NANOS) {
+            mapProgress = progress(maps, 0);
+            reduceProgress = progress(reduces, 0);
+            progressNanos = now;
+        }
         Status status = new Status();
         status.setStartTime(startMillis);
         status.setFinishTime(finishMillis);
@@ -106,8 +119,8 @@ final class JobState {
             super(
                     id,
                     setup,
-                    progress(maps, 0),
-                    progress(reduces, 0),
+                    mapProgress,
+                    reduceProgress,
                     cleanup,
                     state,
                     priority,
