@@ -104,6 +104,11 @@ def run(
     command += [program, *named]
     command += [f"-D{each}" for each in settings]
     command += arguments[len(named) :]
+    return measure(command)
+
+
+def measure(command: list[str]) -> Run:
+    """Runs a process. Ends the benchmark if it fails."""
     load = os.getloadavg()[0]
     start = time.monotonic()
     with subprocess.Popen(
@@ -114,7 +119,7 @@ def run(
         process.returncode = os.waitstatus_to_exitcode(status)
     wall = time.monotonic() - start
     if process.returncode != 0:
-        sys.exit(f"{framework} failed at {program} {arguments}:\n{printed[-4000:]}")
+        sys.exit(f"{' '.join(command)} failed:\n{printed[-4000:]}")
     return Run(wall, used.ru_utime + used.ru_stime, used.ru_maxrss << 10, load, printed)
 
 

@@ -1,0 +1,141 @@
+package org.tegula.hadoop;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.FileTime;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What the script {@code tegula-hadoop} asks of Java, which notes it here instead of doing it. */
+@Timeout(60)
+class ScriptTest {
+    private static final String PROGRAM = "org.tegula.hadoop.Launcher program.jar in out";
+
+    @TempDir
+    Path folder;
+
+    private Path engine;
+    private Path target;
+    private Path conf;
+
+    @BeforeEach
+    void install() throws IOException {
+        Path home = folder.toRealPath().resolve("home");
+        target = Files.createDirectories(home.resolve("target"));
+        conf = home.resolve("conf");
+        Files.createDirectories(home.resolve("bin"));
+        Files.copy(Path.of("bin/tegula-hadoop"), home.resolve("bin/tegula-hadoop"), StandardCopyOption.COPY_ATTRIBUTES);
+        Files.writeString(home.resolve("pom.xml"), "");
+        engine = Files.writeString(target.resolve("tegula-hadoop-0.1.0.jar"), "");
+        Files.writeString(target.resolve("hadoop.classpath"), "a.jar:b.jar");
+        Files.writeString(folder.resolve("program.jar"), "");
+        program(
+                "java",
+                """
+                echo "$@" >>"$NOTES"
+                case "$1" in
+                -XX:ArchiveClassesAtExit=*) [ -z "${FAILS:-}" ] || exit 1; echo classes >"${1#*=}" ;;
+                esac
+                """);
+        program("hadoop-home/bin/hadoop", "echo etc:c.jar\n");
+    }
+
+    private void program(String name, String text) throws IOException {
+        Path file = folder.resolve(name);
+        Files.createDirectories(file.getParent());
+        Files.writeString(file, "#!/bin/sh\n" + text);
+        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rwxr-xr-x"));
+    }
+
+    /** What Java was asked for, each time, with names relative to the folder. */
+    private List<String> run(Map<String, String> environment) throws Exception {
+        Path notes = folder.resolve("notes");
+        Files.deleteIfExists(notes);
+        ProcessBuilder script = new ProcessBuilder(
+                        target.resolveSibling("bin/tegula-hadoop").toString(), "jar", "program.jar", "in", "out")
+                .directory(folder.toFile())
+                .redirectErrorStream(true)
+                .redirectOutput(folder.resolve("said").toFile());
+        script.environment().keySet().removeIf(name -> name.startsWith("HADOOP_") || name.startsWith("TEGULA_"));
+        script.environment().put("NOTES", notes.toString());
+        script.environment().merge("PATH", folder + ":", (path, first) -> first + path);
+        script.environment().putAll(environment);
+        assertEquals(0, script.start().waitFor(), Files.readString(folder.resolve("said")));
+        return Files.readAllLines(notes);
+    }
+
+    private Path archive() throws IOException {
+        try (Stream<Path> all = Files.list(target)) {
+            List<Path> found =
+                    all.filter(each -> each.toString().contains(".jsa")).toList();
+            assertEquals(1, found.size(), found.toString());
+            return found.get(0);
+        }
+    }
+
+    private String withArchive() throws IOException {
+        return "-XX:SharedArchiveFile=" + archive() + " -cp " + engine + ":a.jar:b.jar:" + conf + " " + PROGRAM;
+    }
+
+    @Test
+    void archivesClassesOnce() throws Exception {
+        List<String> first = run(Map.of());
+        assertEquals(2, first.size(), first.toString());
+        String rehearsal =
+                " -cp " + engine + ":a.jar:b.jar org.tegula.hadoop.Launcher " + engine + " org.tegula.hadoop.Rehearsal";
+        assertTrue(first.get(0).matches("-XX:ArchiveClassesAtExit=\\S+\\.jsa\\.[0-9]+ -cp .*"), first.get(0));
+        assertTrue(first.get(0).endsWith(rehearsal), first.get(0));
+        assertEquals(withArchive(), first.get(1));
+        assertEquals(List.of(withArchive()), run(Map.of()));
+    }
+
+    @Test
+    void archivesThemAgainForAnotherEngine() throws Exception {
+        run(Map.of());
+        long later = Files.getLastModifiedTime(archive()).toMillis() + 1000;
+        Files.setLastModifiedTime(engine, FileTime.fromMillis(later));
+        assertEquals(2, run(Map.of()).size());
+    }
+
+    @Test
+    void doesWithoutAnArchiveThatCannotBeMade() throws Exception {
+        String without = "-cp " + engine + ":a.jar:b.jar:" + conf + " " + PROGRAM;
+        List<String> first = run(Map.of("FAILS", "yes"));
+        assertEquals(2, first.size());
+        assertEquals(without, first.get(1));
+        assertEquals(List.of(without), run(Map.of("FAILS", "yes")));
+    }
+
+    @Test
+    void letsUsersOptionsAndSettingsCount() throws Exception {
+        run(Map.of());
+        String asked = run(Map.of("HADOOP_OPTS", "-Xmx1g -Da=b", "HADOOP_CONF_DIR", "own"))
+                .get(0);
+        assertEquals(
+                "-XX:SharedArchiveFile=" + archive() + " -Xmx1g -Da=b -cp " + engine + ":a.jar:b.jar:own:" + conf + " "
+                        + PROGRAM,
+                asked);
+    }
+
+    @Test
+    void takesTheJarsOfAnInstalledHadoopAfterItsSettings() throws Exception {
+        String home = folder.resolve("hadoop-home").toString();
+        List<String> asked = run(Map.of("HADOOP_HOME", home, "HADOOP_CONF_DIR", "own"));
+        assertEquals(List.of("-cp " + engine + ":own:etc:c.jar:" + conf + " " + PROGRAM), asked);
+        try (Stream<Path> all = Files.list(target)) {
+            assertFalse(all.anyMatch(each -> each.toString().contains(".jsa")));
+        }
+    }
+}
