@@ -3,6 +3,7 @@ package org.tegula.hadoop.cache;
 import java.io.IOException;
 import org.apache.hadoop.io.Writable;
 import org.tegula.hadoop.live.KnownSize;
+import org.tegula.hadoop.live.SharedRoom;
 
 /** Goes through the pairs of a block. One thread uses it. */
 public interface BlockCursor {
@@ -38,5 +39,14 @@ public interface BlockCursor {
      */
     default int valueBytes() {
         return KnownSize.UNKNOWN;
+    }
+
+    /**
+     * The room that the value has.
+     *
+     * @return null if it has none of its own
+     */
+    default SharedRoom valueRoom() {
+        return null;
     }
 }

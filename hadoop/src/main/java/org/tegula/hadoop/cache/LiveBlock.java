@@ -6,6 +6,7 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.io.DataInputBuffer;
 import org.apache.hadoop.io.DataOutputBuffer;
 import org.apache.hadoop.io.Writable;
+import org.tegula.hadoop.live.SharedRoom;
 import org.tegula.hadoop.memory.Room;
 
 /**
@@ -17,6 +18,7 @@ final class LiveBlock extends PairBlock {
     private final Class<?> valueType;
     private final List<Writable> objects;
     private final int[] valueBytes;
+    private final SharedRoom[] valueRooms;
     private final int first;
     private final Room room;
     private long held;
@@ -24,14 +26,24 @@ final class LiveBlock extends PairBlock {
     /**
      * @param objects a key, its value, the next key
      * @param valueBytes how many bytes each value writes of itself
-     * @param held the bytes of the room that they take
+     * @param valueRooms the rooms of large values, held once where a value is repeated; null for others
+     * @param room where all else counts
+     * @param held the bytes that it takes there
      */
-    LiveBlock(Class<?> keyType, Class<?> valueType, List<Writable> objects, int[] valueBytes, Room room, long held) {
+    LiveBlock(
+            Class<?> keyType,
+            Class<?> valueType,
+            List<Writable> objects,
+            int[] valueBytes,
+            SharedRoom[] valueRooms,
+            Room room,
+            long held) {
         super(keyType, valueType, objects.size() / 2);
         this.keyType = keyType;
         this.valueType = valueType;
         this.objects = objects;
         this.valueBytes = valueBytes;
+        this.valueRooms = valueRooms;
         this.first = 0;
         this.room = room;
         this.held = held;
@@ -43,6 +55,7 @@ final class LiveBlock extends PairBlock {
         this.valueType = whole.valueType;
         this.objects = whole.objects;
         this.valueBytes = whole.valueBytes;
+        this.valueRooms = whole.valueRooms;
         this.first = first;
         this.room = whole.room;
     }
@@ -64,15 +77,38 @@ final class LiveBlock extends PairBlock {
         }
     }
 
+    /** What others have, too, is in it. */
     @Override
     synchronized long heldBytes() {
-        return held;
+        long bytes = held;
+        for (int pair = 0; pair < valueRooms.length && held > 0; pair++) {
+            if (isHeld(valueRooms, pair)) {
+                bytes += valueBytes[pair];
+            }
+        }
+        return bytes;
     }
 
     @Override
     synchronized void release() {
-        room.release(held);
-        held = 0;
+        if (held > 0) {
+            letGo(valueRooms);
+            room.release(held);
+            held = 0;
+        }
+    }
+
+    /** Lets go of the rooms of values. */
+    static void letGo(SharedRoom[] rooms) {
+        for (int pair = 0; pair < rooms.length; pair++) {
+            if (isHeld(rooms, pair)) {
+                rooms[pair].letGo();
+            }
+        }
+    }
+
+    private static boolean isHeld(SharedRoom[] rooms, int pair) {
+        return rooms[pair] != null && (pair == 0 || rooms[pair] != rooms[pair - 1]);
     }
 
     @Override
@@ -107,6 +143,11 @@ final class LiveBlock extends PairBlock {
             @Override
             public int valueBytes() {
                 return valueBytes[at / 2];
+            }
+
+            @Override
+            public SharedRoom valueRoom() {
+                return valueRooms[at / 2];
             }
 
             private Writable copy(Writable from, Writable into) throws IOException {

@@ -2,10 +2,12 @@ package org.tegula.hadoop.cache;
 
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.apache.hadoop.io.Writable;
 import org.tegula.hadoop.live.ByteMeter;
 import org.tegula.hadoop.live.KnownSize;
+import org.tegula.hadoop.live.SharedRoom;
 import org.tegula.hadoop.memory.Ints;
 import org.tegula.hadoop.memory.NoRoomException;
 import org.tegula.hadoop.memory.Room;
@@ -26,10 +28,12 @@ final class LiveBlockWriter extends BlockWriter {
     private final List<Writable> objects = new ArrayList<>();
     private BytesBlockWriter asBytes;
     private int[] valueBytes = new int[16];
+    private SharedRoom[] valueRooms = new SharedRoom[16];
     private Writable lastKey;
     private Writable lastValue;
     private int lastKeyBytes;
     private int lastBytes;
+    private SharedRoom lastRoom;
     private long needed;
     private long held;
 
@@ -54,7 +58,9 @@ final class LiveBlockWriter extends BlockWriter {
     int writeLive(Writable key, Writable value) throws IOException {
         int keyBytes = key == lastKey ? lastKeyBytes : ByteMeter.of(key);
         int bytes = value == lastValue ? lastBytes : valueBytes(value);
-        long with = needed + PAIR_BYTES + (key == lastKey ? 0 : keyBytes) + (value == lastValue ? 0 : bytes);
+        boolean isShared = bytes >= SharedRoom.LARGE_BYTES;
+        long with =
+                needed + PAIR_BYTES + (key == lastKey ? 0 : keyBytes) + (value == lastValue || isShared ? 0 : bytes);
         if (with > held) {
             long more = Math.max(STEP_BYTES, with - held);
             if (!room.reserve(more)) {
@@ -62,18 +68,22 @@ final class LiveBlockWriter extends BlockWriter {
             }
             held += more;
         }
-        needed = with;
-        lastKeyBytes = keyBytes;
-        lastBytes = bytes;
-        lastKey = key;
-        lastValue = value;
+        SharedRoom shared = value == lastValue ? lastRoom : isShared ? share(value, bytes) : null;
         int pair = objects.size() / 2;
         if (pair == valueBytes.length) {
             valueBytes = Ints.doubled(valueBytes);
+            valueRooms = Arrays.copyOf(valueRooms, valueBytes.length);
         }
         valueBytes[pair] = bytes;
+        valueRooms[pair] = shared;
         objects.add(key);
         objects.add(value);
+        needed = with;
+        lastKeyBytes = keyBytes;
+        lastBytes = bytes;
+        lastRoom = shared;
+        lastKey = key;
+        lastValue = value;
         return Math.addExact(keyBytes, bytes);
     }
 
@@ -81,9 +91,23 @@ final class LiveBlockWriter extends BlockWriter {
         int bytes = known.of(value);
         if (bytes == KnownSize.UNKNOWN) {
             bytes = ByteMeter.of(value);
-            known.set(value, bytes);
+            known.set(value, bytes, null);
         }
         return bytes;
+    }
+
+    /** The room of a value that other blocks have, too, or a new one. */
+    private SharedRoom share(Writable value, int bytes) throws NoRoomException {
+        SharedRoom there = known.roomOf(value);
+        if (there != null && there.hold(room)) {
+            return there;
+        }
+        SharedRoom made = SharedRoom.reserve(room, bytes);
+        if (made == null) {
+            throw new NoRoomException(bytes);
+        }
+        known.set(value, bytes, made);
+        return made;
     }
 
     @Override
@@ -93,7 +117,7 @@ final class LiveBlockWriter extends BlockWriter {
 
     /** All pairs that were kept as they are. */
     LiveBlock liveBlock(Class<?> keyType, Class<?> valueType) {
-        return new LiveBlock(keyType, valueType, objects, valueBytes, room, held);
+        return new LiveBlock(keyType, valueType, objects, valueBytes, valueRooms, room, held);
     }
 
     @Override
@@ -101,6 +125,8 @@ final class LiveBlockWriter extends BlockWriter {
         if (asBytes != null) {
             asBytes.release();
         }
+        LiveBlock.letGo(valueRooms);
+        valueRooms = new SharedRoom[0];
         room.release(held);
         held = 0;
     }

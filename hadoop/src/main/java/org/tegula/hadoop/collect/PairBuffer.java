@@ -19,6 +19,7 @@ final class PairBuffer<K, V> {
     private final PairTypes<K, V> types;
     private final Serializer<K> keys;
     private final Serializer<V> values;
+    private final LiveWriter live;
     private final Records records;
     /** Where each record ends; it begins with its key. */
     private int[] ends = new int[1 << 6];
@@ -29,8 +30,8 @@ final class PairBuffer<K, V> {
     PairBuffer(JobConf conf, LiveWriter live) throws IOException {
         types = new PairTypes<>(conf);
         keys = types.keysTo(bytes);
-        Serializer<V> plain = types.valuesTo(bytes);
-        values = live == null ? plain : live.serializer(bytes, plain);
+        values = types.valuesTo(bytes);
+        this.live = live;
         records = new Records(conf.getOutputKeyComparator());
     }
 
@@ -39,7 +40,11 @@ final class PairBuffer<K, V> {
         int start = bytes.length();
         keys.serialize(key);
         int middle = bytes.length();
-        values.serialize(value);
+        if (live == null) {
+            values.serialize(value);
+        } else {
+            live.write(key, middle - start, value, bytes, values);
+        }
         if (records.count() == ends.length) {
             ends = Ints.doubled(ends);
         }

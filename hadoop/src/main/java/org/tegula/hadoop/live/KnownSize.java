@@ -2,14 +2,19 @@ package org.tegula.hadoop.live;
 
 /**
  * How many bytes the object writes of itself that a task was handed last, so that whoever takes it again, because the
- * program passes it on, need not have it written to find out. All parts of one task share it.
+ * program passes it on, need not have it written to find out; and the room that it has, if it is kept. All parts of one
+ * task share it.
  */
 public final class KnownSize {
     /** What is not known. */
     public static final int UNKNOWN = -1;
 
-    private Object object;
-    private int bytes = UNKNOWN;
+    private static final Known NOTHING = new Known(null, UNKNOWN, null);
+
+    /** What it says of an object is right for ever, so that threads need not agree on which one was the last. */
+    private Known last = NOTHING;
+
+    private record Known(Object object, int bytes, SharedRoom room) {}
 
     /** Of no object. */
     public KnownSize() {}
@@ -19,10 +24,10 @@ public final class KnownSize {
      *
      * @param handed the object
      * @param size its bytes, or {@link #UNKNOWN}
+     * @param room that it has; null if it has none of its own
      */
-    public synchronized void set(Object handed, int size) {
-        object = handed;
-        bytes = size;
+    public void set(Object handed, int size, SharedRoom room) {
+        last = new Known(handed, size, room);
     }
 
     /**
@@ -31,7 +36,19 @@ public final class KnownSize {
      * @param asked the object
      * @return its bytes, or {@link #UNKNOWN}
      */
-    public synchronized int of(Object asked) {
-        return asked == object ? bytes : UNKNOWN;
+    public int of(Object asked) {
+        Known known = last;
+        return asked == known.object ? known.bytes : UNKNOWN;
+    }
+
+    /**
+     * The room of an object.
+     *
+     * @param asked the object
+     * @return null if it has none, or it is not known
+     */
+    public SharedRoom roomOf(Object asked) {
+        Known known = last;
+        return asked == known.object ? known.room : null;
     }
 }

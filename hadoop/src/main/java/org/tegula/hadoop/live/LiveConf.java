@@ -10,7 +10,7 @@ import org.tegula.hadoop.conf.LayeredConf;
  */
 public final class LiveConf extends LayeredConf {
     private final JobConf real;
-    private final LiveValues values;
+    private final LivePair pair;
     private final KnownSize known;
 
     /** Stands for the job's class of keys. */
@@ -27,13 +27,13 @@ public final class LiveConf extends LayeredConf {
      * For one reduce.
      *
      * @param real configuration of the task
-     * @param values that go from maps to reduces; null if records have all of every value
+     * @param pair the one that the reduce is at; null if records have all of every value
      * @param known takes the sizes of values that the reduce is handed
      */
-    public LiveConf(JobConf real, LiveValues values, KnownSize known) {
+    public LiveConf(JobConf real, LivePair pair, KnownSize known) {
         super(real);
         this.real = real;
-        this.values = values;
+        this.pair = pair;
         this.known = known;
         set(CommonConfigurationKeys.IO_SERIALIZATIONS_KEY, LiveSerialization.class.getName());
     }
@@ -42,8 +42,8 @@ public final class LiveConf extends LayeredConf {
         return real;
     }
 
-    LiveValues values() {
-        return values;
+    LivePair pair() {
+        return pair;
     }
 
     KnownSize known() {

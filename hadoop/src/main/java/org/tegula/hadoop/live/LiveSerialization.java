@@ -33,19 +33,22 @@ public final class LiveSerialization extends Configured implements Serialization
         SerializationFactory factory = new SerializationFactory(real);
         boolean isKey = (Class) type == LiveConf.Key.class;
         Class wanted = isKey ? real.getMapOutputKeyClass() : real.getMapOutputValueClass();
-        return new Reader(factory.getDeserializer(wanted), isKey ? null : conf.values(), conf.known());
+        Deserializer<Object> plain = factory.getDeserializer(wanted);
+        return isKey ? new Keys(plain, conf.pair()) : new Values(plain, conf.pair(), conf.known());
     }
 
-    private static final class Reader implements Deserializer<Object> {
-        private final Deserializer<Object> plain;
-        private final LiveValues values;
-        private final KnownSize known;
-        private DataInputStream in;
+    /** Gives an object of its own for every pair. */
+    private abstract static class Reader implements Deserializer<Object> {
+        final Deserializer<Object> plain;
+        final LivePair pair;
+        DataInputStream in;
 
-        Reader(Deserializer<Object> plain, LiveValues values, KnownSize known) {
+        /**
+         * @param pair null if all pairs are in bytes
+         */
+        Reader(Deserializer<Object> plain, LivePair pair) {
             this.plain = plain;
-            this.values = values;
-            this.known = known;
+            this.pair = pair;
         }
 
         @Override
@@ -55,18 +58,39 @@ public final class LiveSerialization extends Configured implements Serialization
         }
 
         @Override
-        public Object deserialize(Object reused) throws IOException {
-            if (values == null || in.readByte() != LiveWriter.OBJECT) {
-                return plain.deserialize(null);
-            }
-            LiveValues.Value value = values.get(in.readInt());
-            known.set(value.object(), value.bytes());
-            return value.object();
+        public void close() throws IOException {
+            plain.close();
+        }
+    }
+
+    private static final class Keys extends Reader {
+        Keys(Deserializer<Object> plain, LivePair pair) {
+            super(plain, pair);
         }
 
         @Override
-        public void close() throws IOException {
-            plain.close();
+        public Object deserialize(Object reused) throws IOException {
+            Object key = pair == null ? null : pair.key();
+            return key == null ? plain.deserialize(null) : key;
+        }
+    }
+
+    private static final class Values extends Reader {
+        private final KnownSize known;
+
+        Values(Deserializer<Object> plain, LivePair pair, KnownSize known) {
+            super(plain, pair);
+            this.known = known;
+        }
+
+        @Override
+        public Object deserialize(Object reused) throws IOException {
+            if (pair == null || in.readByte() != LiveWriter.OBJECT) {
+                return plain.deserialize(null);
+            }
+            LiveValues.Pair found = pair.of(in.readInt());
+            known.set(found.value(), found.bytes(), found.kept());
+            return found.value();
         }
     }
 }

@@ -1,33 +1,29 @@
 package org.tegula.hadoop.live;
 
 import java.io.IOException;
-import java.io.OutputStream;
 import org.apache.hadoop.io.serializer.Serializer;
 import org.tegula.hadoop.memory.Arena;
 
 /**
  * Writes what one map task emits, for a job that may pass objects: a value is a byte that says which, and either its own
- * bytes or the number of the object. One that is emitted again, to another partition perhaps, keeps its number: mostly so
- * if other values were emitted in between, and always if none was.
+ * bytes or the number of a pair of objects, key and value. One that is emitted again, to another partition perhaps, takes no
+ * more room: mostly so if other values were emitted in between, and always if none was.
  */
 public final class LiveWriter {
     static final byte BYTES = 0;
     static final byte OBJECT = 1;
 
-    /** Smaller values are better off as bytes. */
-    private static final int LARGE_BYTES = 256;
-
     private static final int RECENT = 256;
 
     private final LiveValues values;
     private final KnownSize known;
-    /** Values that were passed on as objects, each at a place that its identity gives it, until another takes it. */
+    /** Pairs that were passed on as objects, each at a place that the identity of its value gives it, until another takes it. */
     private final Passed[] recent = new Passed[RECENT];
 
     private boolean promised;
     private long hidden;
 
-    private record Passed(Object value, int number, int length) {}
+    private record Passed(Object key, Object value, int number, int length) {}
 
     /**
      * A writer for one task.
@@ -57,38 +53,26 @@ public final class LiveWriter {
     }
 
     /**
-     * A serialiser of values.
+     * Writes the value of a pair.
      *
-     * @param arena where they go
+     * @param key of the pair
+     * @param keyBytes how many it has written
+     * @param value of the pair
+     * @param arena where it goes
      * @param plain writes all of a value there
      * @param <V> the type of values
-     * @return a serialiser that is open
+     * @throws IOException if the value does not write itself
      */
-    public <V> Serializer<V> serializer(Arena arena, Serializer<V> plain) {
-        return new Serializer<>() {
-            @Override
-            public void open(OutputStream out) {}
-
-            @Override
-            public void serialize(V value) throws IOException {
-                write(value, arena, plain);
-            }
-
-            @Override
-            public void close() {}
-        };
-    }
-
-    private <V> void write(V value, Arena arena, Serializer<V> plain) throws IOException {
+    public <V> void write(Object key, int keyBytes, V value, Arena arena, Serializer<V> plain) throws IOException {
         int start = arena.length();
-        Passed passed = promised ? pass(value) : null;
+        Passed passed = promised ? pass(key, keyBytes, value) : null;
         if (passed != null) {
             writeNumber(passed, arena, start);
             return;
         }
         arena.write(BYTES);
         plain.serialize(value);
-        passed = promised ? pass(value, arena.length() - start - 1) : null;
+        passed = promised ? pass(key, keyBytes, value, arena.length() - start - 1) : null;
         if (passed == null) {
             hidden--;
             return;
@@ -97,26 +81,39 @@ public final class LiveWriter {
         writeNumber(passed, arena, start);
     }
 
-    /** Passes a value on that was passed on before, or of which the size is known; null for others. */
-    private Passed pass(Object value) {
-        Passed before = recent[System.identityHashCode(value) % RECENT];
-        return before != null && before.value == value ? before : pass(value, known.of(value));
+    /** Passes on a pair whose value was passed on before, or of which the size is known; null for others. */
+    private Passed pass(Object key, int keyBytes, Object value) {
+        int place = System.identityHashCode(value) % RECENT;
+        Passed before = recent[place];
+        if (before == null || before.value != value) {
+            return pass(key, keyBytes, value, known.of(value));
+        }
+        if (before.key == key) {
+            return before;
+        }
+        int number = values.addAgain(key, keyBytes, before.number);
+        return number < 0 ? null : note(place, new Passed(key, value, number, before.length));
     }
 
-    /** Passes a value on as an object, if it is large enough and there is room; else null. */
-    private Passed pass(Object value, int length) {
-        int number = length >= LARGE_BYTES ? values.add(value, length) : -1;
-        if (number < 0) {
+    /** Passes a pair on as objects, if the value is large enough and there is room; else null. */
+    private Passed pass(Object key, int keyBytes, Object value, int length) {
+        if (length < SharedRoom.LARGE_BYTES) {
             return null;
         }
-        Passed passed = new Passed(value, number, length);
-        recent[System.identityHashCode(value) % RECENT] = passed;
+        int number = values.add(new LiveValues.Pair(key, value, length, known.roomOf(value)), keyBytes);
+        return number < 0
+                ? null
+                : note(System.identityHashCode(value) % RECENT, new Passed(key, value, number, length));
+    }
+
+    private Passed note(int place, Passed passed) {
+        recent[place] = passed;
         return passed;
     }
 
-    private void writeNumber(Passed passed, Arena arena, int start) throws IOException {
+    private void writeNumber(Passed passed, Arena arena, int start) {
         arena.write(OBJECT);
-        arena.writeInt(passed.number);
+        arena.setInt(arena.skip(Integer.BYTES), passed.number);
         hidden += passed.length - (arena.length() - start);
     }
 }

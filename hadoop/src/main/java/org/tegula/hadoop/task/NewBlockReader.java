@@ -44,7 +44,7 @@ final class NewBlockReader extends RecordReader<Object, Object> {
         key = cursor.key(promised ? null : key);
         value = cursor.value(promised ? null : value);
         if (promised) {
-            known.set(value, cursor.valueBytes());
+            known.set(value, cursor.valueBytes(), cursor.valueRoom());
         }
         read++;
         return true;

@@ -46,7 +46,7 @@ final class OldBlockReader implements RecordReader<Object, Object> {
         }
         key = cursor.key(null);
         value = cursor.value(null);
-        known.set(value, cursor.valueBytes());
+        known.set(value, cursor.valueBytes(), cursor.valueRoom());
         read++;
         return true;
     }

@@ -10,6 +10,7 @@ import org.apache.hadoop.mapred.TaskAttemptID;
 import org.apache.hadoop.mapreduce.TaskCounter;
 import org.apache.hadoop.util.Progress;
 import org.tegula.hadoop.live.LiveConf;
+import org.tegula.hadoop.live.LivePair;
 import org.tegula.hadoop.live.Promises;
 import org.tegula.hadoop.run.Merge;
 import org.tegula.hadoop.run.Run;
@@ -20,6 +21,7 @@ public abstract class ReduceAttempt extends Attempt {
 
     private final List<Run> runs;
     private final int maps;
+    private LivePair live;
 
     ReduceAttempt(JobResources job, TaskAttemptID id, List<Run> runs, int maps) {
         super(job, id, id.getTaskID().getId());
@@ -47,6 +49,7 @@ public abstract class ReduceAttempt extends Attempt {
         conf.setNumMapTasks(maps);
         reporter.getCounter(TaskCounter.SHUFFLED_MAPS).increment(maps);
         reporter.getCounter(TaskCounter.MERGED_MAP_OUTPUTS).increment(maps);
+        live = promises() && Promises.passObjects(conf) ? new LivePair(job.live()) : null;
         RawComparator<?> order = conf.getOutputKeyComparator();
         try (Merge merge = Merge.open(runs, id.getTaskID().getId(), order, job.disk())) {
             reporter.getCounter(TaskCounter.REDUCE_SHUFFLE_BYTES).increment(merge.totalBytes());
@@ -62,7 +65,7 @@ public abstract class ReduceAttempt extends Attempt {
 
     /** With what Hadoop's iterators are to read: if the reducer leaves objects as they are, each pair gets its own. */
     final JobConf readingConf() {
-        return promises() ? new LiveConf(conf, Promises.passObjects(conf) ? job.live() : null, known) : conf;
+        return promises() ? new LiveConf(conf, live, known) : conf;
     }
 
     final Class<?> keyClass() {
@@ -90,7 +93,11 @@ public abstract class ReduceAttempt extends Attempt {
             if ((++steps & 0x3FF) == 0) {
                 reporter.updateProgress();
             }
-            return merge.next();
+            boolean found = merge.next();
+            if (found && live != null) {
+                live.moveTo(merge.getValue());
+            }
+            return found;
         }
 
         @Override
