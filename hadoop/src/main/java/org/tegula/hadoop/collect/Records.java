@@ -3,6 +3,7 @@ package org.tegula.hadoop.collect;
 import org.apache.hadoop.io.RawComparator;
 import org.apache.hadoop.util.IndexedSortable;
 import org.apache.hadoop.util.IndexedSorter;
+import org.apache.hadoop.util.QuickSort;
 import org.tegula.hadoop.memory.Ints;
 import org.tegula.hadoop.run.KeyPrefix;
 
@@ -61,11 +62,34 @@ final class Records implements IndexedSortable {
         prefixes = null;
     }
 
+    /** Sorts keys as a sorter does; if that is Hadoop's own, the order is what counts and not the way to it. */
     void sort(byte[] keys, IndexedSorter sorter) {
+        if (sorter.getClass() == QuickSort.class && sortAscendingRuns(keys)) {
+            return;
+        }
         begin(keys);
         if (count > 0) { // Hadoop's sort has no depth for nothing
             sorter.sort(this, 0, count);
         }
+    }
+
+    private boolean sortAscendingRuns(byte[] keys) {
+        begin(keys);
+        for (int low = 0, high = count - 1; low < high; low++, high--) {
+            swap(low, high);
+        }
+        sortByPartition();
+        return RunSort.sort(order, prefixes, this::compareRecords) && areDistinct();
+    }
+
+    /** A program's comparator may call one key less than another, and also the other way round. */
+    private boolean areDistinct() {
+        for (int i = 1; i < count && prefix == KeyPrefix.NONE; i++) {
+            if (compare(i, i - 1) <= 0) {
+                return false;
+            }
+        }
+        return true;
     }
 
     /**
@@ -164,15 +188,17 @@ final class Records implements IndexedSortable {
 
     @Override
     public int compare(int i, int j) {
-        int left = order[i];
-        int right = order[j];
+        return compareRecords(order[i], prefixes[i], order[j], prefixes[j]);
+    }
+
+    private int compareRecords(int left, long leftStart, int right, long rightStart) {
         int leftPartition = partition(left);
         int rightPartition = partition(right);
         if (leftPartition != rightPartition) {
             return leftPartition - rightPartition;
         }
-        if (prefixes[i] != prefixes[j]) {
-            return Long.compareUnsigned(prefixes[i], prefixes[j]);
+        if (leftStart != rightStart) {
+            return Long.compareUnsigned(leftStart, rightStart);
         }
         return comparator.compare(bytes, keyStart(left), keyLength(left), bytes, keyStart(right), keyLength(right));
     }
