@@ -4,12 +4,16 @@ import java.io.IOException;
 import java.net.URI;
 import java.util.List;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.LocalFileSystem;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.permission.FsPermission;
+import org.apache.hadoop.io.IOUtils;
 import org.apache.hadoop.io.Writable;
 import org.apache.hadoop.mapreduce.RecordReader;
 import org.apache.hadoop.security.UserGroupInformation;
+import org.apache.hadoop.util.Progressable;
 import org.tegula.hadoop.Settings;
 import org.tegula.hadoop.api.CacheFS;
 import org.tegula.hadoop.cache.FileVersion;
@@ -23,6 +27,7 @@ import org.tegula.hadoop.cache.SequencePairsWriter;
  */
 public final class CachedLocalFileSystem extends LocalFileSystem implements CacheFS {
     private final HeldFileSystem held;
+    private boolean hasChecksums = true;
 
     /** Made by Hadoop. */
     public CachedLocalFileSystem() {
@@ -43,6 +48,42 @@ public final class CachedLocalFileSystem extends LocalFileSystem implements Cach
             fs.initialize(uri, conf);
         }
         super.initialize(uri, conf);
+    }
+
+    @Override
+    public void setWriteChecksum(boolean writes) {
+        super.setWriteChecksum(writes);
+        hasChecksums = writes;
+    }
+
+    @Override
+    public FSDataOutputStream create(
+            Path file,
+            FsPermission permission,
+            boolean overwrite,
+            int bufferBytes,
+            short replication,
+            long blockBytes,
+            Progressable progress)
+            throws IOException {
+        if (!hasChecksums) {
+            return super.create(file, permission, overwrite, bufferBytes, replication, blockBytes, progress);
+        }
+        Path folder = file.getParent();
+        if (folder != null && !mkdirs(folder)) {
+            throw new IOException("Mkdirs failed to create " + folder + " (exists=" + exists(folder) + ", cwd="
+                    + getWorkingDirectory() + ")");
+        }
+        FSDataOutputStream data =
+                fs.create(file, permission, overwrite, bufferBytes, replication, blockBytes, progress);
+        try {
+            FSDataOutputStream sums =
+                    fs.create(getChecksumFile(file), permission, true, bufferBytes, replication, blockBytes, null);
+            return new FSDataOutputStream(new ChecksummedOutput(data, sums, getBytesPerSum()), null);
+        } catch (IOException | RuntimeException e) {
+            IOUtils.closeStream(data);
+            throw e;
+        }
     }
 
     /**
