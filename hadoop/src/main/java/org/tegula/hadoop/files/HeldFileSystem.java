@@ -208,13 +208,16 @@ public final class HeldFileSystem extends LocalDisk implements Versioned {
             HeldFile file = HELD.at(each);
             if (file != null && file.isFolder()) {
                 disk.mkdirs(path(each));
-            } else if (file != null && file.isComplete()) {
-                writeToDisk(each, file);
+                continue;
+            }
+            while (file != null && file.isComplete() && !writeToDisk(each, file)) {
+                file = HELD.at(each);
             }
         }
     }
 
-    private void writeToDisk(String name, HeldFile file) throws IOException {
+    /** Moves a file to the disk; false if it is not there any more, or another has its name. */
+    private boolean writeToDisk(String name, HeldFile file) throws IOException {
         Path target = path(name);
         Path half = new Path(target.getParent(), "." + target.getName() + ".tegula-" + System.nanoTime());
         try (OutputStream out = createOnDisk(half, file.permission())) {
@@ -224,10 +227,17 @@ public final class HeldFileSystem extends LocalDisk implements Versioned {
             throw e;
         }
         disk.setTimes(half, file.modifiedMillis(), -1);
-        Files.move(disk.pathToFile(half).toPath(), disk.pathToFile(target).toPath(), StandardCopyOption.ATOMIC_MOVE);
-        if (HELD.take(name, file)) {
-            file.release();
+        synchronized (HELD) { // what has replaced the file meanwhile is not to be replaced by it
+            if (HELD.at(name) != file) {
+                disk.delete(half, false);
+                return false;
+            }
+            Files.move(
+                    disk.pathToFile(half).toPath(), disk.pathToFile(target).toPath(), StandardCopyOption.ATOMIC_MOVE);
+            HELD.take(name, file);
         }
+        file.release();
+        return true;
     }
 
     private OutputStream createOnDisk(Path path, FsPermission permission) throws IOException {

@@ -12,12 +12,14 @@ import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.DataOutputStream;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.URI;
 import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.Path;
@@ -347,5 +349,52 @@ class HeldPairsTest {
         assertNull(writer(new Path(folder.toUri().getPath(), "elsewhere"), true, BytesWritable.class));
         Path file = write("file", true, pairs(9, 3, 10));
         assertNull(writer(file, true, BytesWritable.class));
+    }
+
+    /** Does something once, while it is written. */
+    public static final class Meanwhile implements Writable {
+        private static Runnable what = () -> {};
+
+        /** Made by Hadoop. */
+        public Meanwhile() {}
+
+        @Override
+        public void write(DataOutput out) throws IOException {
+            Runnable now = what;
+            what = () -> {};
+            now.run();
+            out.writeInt(1);
+        }
+
+        @Override
+        public void readFields(DataInput in) throws IOException {
+            in.readInt();
+        }
+    }
+
+    @Test
+    void doesNotComeBackWhenItIsReplacedOnItsWayToTheDisk() throws Exception {
+        Path file = new Path(root, "file");
+        SequencePairsWriter writer = writer(file, true, Meanwhile.class);
+        writer.add(new Text("key"), new Meanwhile());
+        writer.close();
+        Path next = write("next", true, pairs(5, 10, 1000));
+        byte[] right = withoutMarks(read(next));
+        Meanwhile.what = () -> {
+            try {
+                assertTrue(files.rename(next, file));
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        };
+        ((HeldFileSystem) files.getRaw()).writeToDisk(file);
+        assertArrayEquals(right, withoutMarks(read(file)));
+        assertTrue(java.nio.file.Files.exists(folder.resolve("temp/file")), "the new one is on the disk");
+        try (Stream<java.nio.file.Path> left = java.nio.file.Files.list(folder.resolve("temp"))) {
+            assertEquals(
+                    1,
+                    left.filter(each -> each.toString().contains(".tegula-") || each.endsWith("file"))
+                            .count());
+        }
     }
 }
