@@ -114,8 +114,9 @@ class ChecksummedOutputTest {
         assertEquals(100_000 + 8 + 4 * chunks, written() - before);
     }
 
+    @SuppressWarnings("deprecation") // the only statistics that are kept by class
     private static long written() {
-        return FileSystem.getGlobalStorageStatistics().get("file").getLong("bytesWritten");
+        return FileSystem.getStatistics("file", HeldFileSystem.class).getBytesWritten();
     }
 
     @Test
