@@ -178,13 +178,14 @@ bench-remote: build need-java need-python $(REMOTE_INPUTS:%=$(CORPUS)/%) ## Time
 	python3 bench/compare/remote.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS) \
 		--servers $(TARGET)/release/loopback
 
-# Where there is no device to ask for, nothing is built.
-bench-gpu: need-cargo ## Time kernels on a GPU beside the cores (8 minutes at most; skips without one); DEVICE=name MEGABYTES=n
+# Where there is no device to ask for, nothing is built. A machine without a network or a compiler is given the
+# program, one file that a build on another machine leaves in target/release/gpu.
+bench-gpu: $(if $(GPU_PROGRAM),,need-cargo) ## Time kernels on a GPU beside the cores (8 minutes at most; skips without one); DEVICE=name MEGABYTES=n GPU_PROGRAM=built
 	@if [ -z "$(DEVICE)" ] && ! ls /dev/nvidia0 /dev/kfd /dev/dri/renderD* /dev/dxg >/dev/null 2>&1; then \
 		echo "make: skipped: this machine has no GPU; DEVICE=name takes another device that tegula devices lists"; \
 	else \
-		cargo build --release -p tegula-bench --features opencl$(,)cuda --bin gpu && \
-		$(TARGET)/release/gpu "$(or $(DEVICE),gpu)" bench/results $(MEGABYTES); \
+		$(if $(GPU_PROGRAM),,TEGULA_COMMIT=$$(git rev-parse HEAD) cargo build --release -p tegula-bench --features opencl$(,)cuda --bin gpu &&) \
+		$(or $(GPU_PROGRAM),$(TARGET)/release/gpu) "$(or $(DEVICE),gpu)" bench/results $(MEGABYTES); \
 	fi
 
 bench-pipeline: build need-python $(CORPUS)/source256.txt ## Time tiles that overlap beside tiles that do not; RUNS=5

@@ -1,148 +1,319 @@
-//! The jobs that are timed: each with a file of its own, how it is run as a whole, and its kernel over units
-//! of that file's pattern. A job more is an entry in [`all`].
+//! The jobs that are timed: what each is given, how it is run as a whole, its kernel over units of a pattern,
+//! and what is asked of it. A job more is an entry in [`all`].
 
 use crate::Fault;
-use crate::pinned::Units;
-use std::path::Path;
+use crate::patterns::{COLUMNS, PATTERN_BYTES, noise, points, text};
+use crate::tally::{Tally, count};
+use crate::units::{From, Units};
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tegula::device::ARGUMENTS;
-use tegula::{Accelerator, Engine, Input, Options};
-use tegula_apps::Runs;
+use tegula::device::{ARGUMENTS, Kernel, Offload, Shape};
+use tegula::{Accelerator, Engine, Input, Job as _, Options};
 use tegula_apps::histogram::Histogram;
+use tegula_apps::kmeans::{KMeans, Start};
 use tegula_apps::linreg::{Line, Points};
-
-/// The bytes that a file repeats: a multiple of a pixel, a point and what kernels load at once.
-pub(crate) const PATTERN_BYTES: usize = 192 << 10;
+use tegula_apps::matrix::Element;
+use tegula_apps::{Matrix, Runs, WordCount, Words};
+use xxhash_rust::xxh3::Xxh3;
 
 /// A row of 1024 pixels.
 const ROW_BYTES: u64 = 3072;
 
+/// What a file repeats are so many patterns, of one seed each.
+const SEEDS: u64 = 16;
+
+/// Groups of k-means, and passes after the first.
+const GROUPS: usize = 8;
+const LATER: u32 = 4;
+
 /// Who works.
 pub(crate) enum Work {
     /// The device over units that do not come from the file.
-    Units(Units),
+    Units(Box<Units>),
     Cores,
     Device(Arc<Accelerator>),
     Both(Arc<Accelerator>),
 }
 
+/// A way to do a job.
+pub(crate) struct Way {
+    pub(crate) from: &'static str,
+    pub(crate) work: Work,
+    /// What part of the link's rate is asked of it.
+    pub(crate) asked: Option<f64>,
+}
+
+/// What a job is run over.
+pub(crate) enum Given {
+    File(PathBuf),
+    Points(Matrix),
+}
+
 pub(crate) struct Job {
     pub(crate) name: &'static str,
-    /// What stands before the pattern.
-    header: fn(u64) -> Vec<u8>,
+    /// That it is what comes behind the job of this name: so many passes more over the same.
+    pub(crate) behind: Option<(&'static str, u32)>,
+    /// What stands before the patterns; `None` if they are to be points in memory.
+    header: Option<fn(u64) -> Vec<u8>>,
+    pattern: fn(u64) -> Vec<u8>,
     /// The job as a whole; its answer as text.
-    whole: fn(&mut Runs<'_>, &Path) -> tegula::Result<String>,
+    whole: fn(&mut Runs<'_>, &Given) -> tegula::Result<String>,
     /// The size of split that suits the job.
     split_bytes: Option<u64>,
-    kernel: &'static str,
-    words: usize,
+    offload: fn(&[u8]) -> Offload,
     arguments: [u64; ARGUMENTS],
-    /// What the kernel adds for the pattern.
-    expected: fn(&[u8]) -> Vec<u64>,
+    /// What the kernel makes of a pattern.
+    expected: fn(&[u8]) -> Tally,
+    /// Where units come from, and what part of the link's rate is asked.
+    units: &'static [(&'static str, From, Option<f64>)],
+    /// What is asked of the device over the whole; `None` if it does not do it alone.
+    alone: Option<Option<f64>>,
 }
 
-pub(crate) fn all() -> [Job; 2] {
-    [
-        Job {
-            name: "histogram",
-            header: |bytes| format!("P6\n1024 {}\n255\n", bytes / ROW_BYTES).into_bytes(),
-            whole: |runs, path| {
-                let input = Input::paths([path])?;
-                let job = Histogram::of(&input)?;
-                Ok(format!("{:?}", Histogram::levels(&runs.job(&job, input)?)?))
-            },
-            split_bytes: Some(Histogram::SPLIT_BYTES),
-            kernel: include_str!("../../apps/src/histogram/histogram.c"),
-            words: 768,
-            // Red, green, blue, in rows without padding.
-            arguments: [0, ROW_BYTES, ROW_BYTES, u32::MAX as u64, 0b10_01_00, 0],
-            expected: |pattern| {
-                let mut counts = vec![0; 768];
-                for pixel in pattern.as_chunks::<3>().0 {
-                    for (channel, &level) in pixel.iter().enumerate() {
-                        counts[256 * channel + usize::from(level)] += 1;
-                    }
-                }
-                counts
-            },
+pub(crate) fn all() -> [Job; 5] {
+    let histogram = Job {
+        name: "histogram",
+        behind: None,
+        header: Some(|bytes| format!("P6\n1024 {}\n255\n", bytes / ROW_BYTES).into_bytes()),
+        pattern: noise,
+        whole: |runs, given| {
+            let input = given.input()?;
+            let job = Histogram::of(&input)?;
+            Ok(format!("{:?}", Histogram::levels(&runs.job(&job, input)?)?))
         },
-        Job {
-            name: "linreg",
-            header: |_| Vec::new(),
-            whole: |runs, path| {
-                let line = Line::fit(runs, Input::paths([path])?, Points::Bytes)?;
-                Ok(format!("{line:?}"))
-            },
-            split_bytes: None,
-            kernel: include_str!("../../apps/src/linreg/linreg.c"),
-            words: 6,
-            arguments: [0; ARGUMENTS],
-            expected: |pattern| {
-                let mut sums = [0_i64; 6];
-                for point in pattern.as_chunks::<2>().0 {
-                    let [x, y] = point.map(|byte| i64::from(byte.cast_signed()));
-                    for (sum, more) in sums.iter_mut().zip([1, x, y, x * x, x * y, y * y]) {
-                        *sum += more;
-                    }
-                }
-                sums.map(i64::cast_unsigned).to_vec()
-            },
+        split_bytes: Some(Histogram::SPLIT_BYTES),
+        offload: |_| {
+            let text = include_str!("../../apps/src/histogram/histogram.c");
+            dense("histogram", text, &[], 768)
         },
-    ]
-}
-
-/// Bytes that no kernel can foresee, the same on every machine.
-fn pattern() -> Vec<u8> {
-    let mut state = 1_u64;
-    let draw = |_| {
-        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-        (state >> 33) as u8
+        // Red, green, blue, in rows without padding.
+        arguments: [0, ROW_BYTES, ROW_BYTES, u32::MAX as u64, 0b10_01_00, 0],
+        expected: |pattern| {
+            let mut words = vec![0; 768];
+            for pixel in pattern.as_chunks::<3>().0 {
+                for (channel, &level) in pixel.iter().enumerate() {
+                    words[256 * channel + usize::from(level)] += 1;
+                }
+            }
+            Tally::Dense { words, sums: 768 }
+        },
+        units: &[("pinned", From::Pinned, Some(0.9)), ("staged", From::Staged, None)],
+        alone: Some(Some(0.75)),
     };
-    (0..PATTERN_BYTES).map(draw).collect()
+    let linreg = Job {
+        name: "linreg",
+        header: Some(|_| Vec::new()),
+        whole: |runs, given| {
+            let line = Line::fit(runs, given.input()?, Points::Bytes)?;
+            Ok(format!("{line:?}"))
+        },
+        split_bytes: None,
+        offload: |_| dense("linreg", include_str!("../../apps/src/linreg/linreg.c"), &[], 6),
+        arguments: [0; ARGUMENTS],
+        expected: |pattern| {
+            let mut sums = [0_i64; 6];
+            for point in pattern.as_chunks::<2>().0 {
+                let [x, y] = point.map(|byte| i64::from(byte.cast_signed()));
+                for (sum, more) in sums.iter_mut().zip([1, x, y, x * x, x * y, y * y]) {
+                    *sum += more;
+                }
+            }
+            Tally::Dense { words: sums.map(i64::cast_unsigned).to_vec(), sums: 6 }
+        },
+        ..histogram
+    };
+    let first_pass = Job {
+        name: "kmeans",
+        header: None,
+        pattern: points,
+        whole: |runs, given| grouped(runs, given, 1),
+        offload: |pattern| {
+            let text = include_str!("../../apps/src/kmeans/kmeans.c");
+            let defines = [("COLUMNS", COLUMNS as u64), ("WIDTH", 4)];
+            let broadcast = numbers(pattern).take(GROUPS * COLUMNS).map(f64::to_bits).collect();
+            let words = GROUPS * (1 + 2 * COLUMNS);
+            Offload { broadcast, ..dense("kmeans", text, &defines, words) }
+        },
+        // All bits of the numbers lie in one bin.
+        arguments: [GROUPS as u64, 1, BIN, COLUMNS as u64, 4, 0],
+        expected: sums_of_groups,
+        units: &[("pinned", From::Pinned, Some(0.85)), ("staged", From::Staged, None)],
+        alone: Some(None),
+        ..linreg
+    };
+    // A job that devices do alone leaves nothing there: who would do it if one was lost?
+    let later_passes = Job {
+        name: "kmeans later",
+        behind: Some(("kmeans", LATER)),
+        whole: |runs, given| grouped(runs, given, 1 + LATER),
+        units: &[("resident", From::Device, Some(1.0))],
+        alone: None,
+        ..first_pass
+    };
+    let word_count = Job {
+        name: "wordcount",
+        header: Some(|_| Vec::new()),
+        pattern: text,
+        whole: |runs, given| {
+            let output = runs.job(&WordCount::default(), given.input()?)?;
+            let (mut hash, mut words) = (Xxh3::new(), 0_u64);
+            output.for_each(|word, count| {
+                words += 1;
+                hash.update(&(word.len() as u64).to_le_bytes());
+                hash.update(word);
+                hash.update(&count.to_le_bytes());
+            })?;
+            Ok(format!("{words} words, {:x}", hash.digest()))
+        },
+        offload: |_| match WordCount::default().offload() {
+            Some(offload) => offload,
+            None => unreachable!("{:?} have a kernel", Words::default()),
+        },
+        arguments: [0; ARGUMENTS],
+        expected: |pattern| {
+            let mut counts = HashMap::new();
+            let words = pattern.split(|&byte| byte == b' ').filter(|word| !word.is_empty());
+            words.for_each(|word| count(&mut counts, word, 1));
+            Tally::Words(counts)
+        },
+        units: &[("pinned", From::Pinned, Some(0.5)), ("staged", From::Staged, None)],
+        alone: Some(None),
+        ..linreg
+    };
+    [histogram, linreg, first_pass, later_passes, word_count]
+}
+
+/// A kernel that adds to an array of words.
+fn dense(
+    name: &'static str,
+    text: &'static str,
+    defines: &[(&'static str, u64)],
+    words: usize,
+) -> Offload {
+    let kernel = Kernel {
+        entry: name.into(),
+        file: format!("{name}.c").into(),
+        source: text.into(),
+        defines: defines.iter().map(|&(name, value)| (name.into(), value)).collect(),
+        emulated: None,
+    };
+    Offload { kernel, partial: Shape::Dense(words), broadcast: Vec::new(), residence: None }
+}
+
+/// The bin of 32 bits in which numbers from 1 to 255 have theirs, the lowest being of 2^-1074; and that of 1.
+const BIN: u64 = 1074 / 32;
+const ONE: u64 = 1 << (1074 % 32);
+
+fn numbers(points: &[u8]) -> impl Iterator<Item = f64> {
+    points.as_chunks().0.iter().map(|&number| f32::from_le_bytes(number).into())
+}
+
+/// What the kernel makes of points: how many each group has, sums, and the highest bins.
+fn sums_of_groups(pattern: &[u8]) -> Tally {
+    let numbers: Vec<f64> = numbers(pattern).collect();
+    let (points, means) = (numbers.as_chunks::<COLUMNS>().0, &numbers[..GROUPS * COLUMNS]);
+    let sums = GROUPS * (1 + COLUMNS);
+    let mut words = vec![0; sums + GROUPS * COLUMNS];
+    for point in points {
+        let apart = |mean: &[f64; COLUMNS]| -> f64 {
+            mean.iter().zip(point).map(|(mean, number)| (mean - number) * (mean - number)).sum()
+        };
+        // Of equally near ones the first.
+        let nearer = |(a, of_a): &(usize, f64), (b, of_b): &(usize, f64)| {
+            of_a.total_cmp(of_b).then(a.cmp(b))
+        };
+        let all = means.as_chunks::<COLUMNS>().0.iter().map(apart).enumerate();
+        let group = all.min_by(nearer).map_or(0, |(group, _)| group);
+        words[group] += 1;
+        for (column, &number) in point.iter().enumerate() {
+            words[GROUPS + group * COLUMNS + column] += number as u64 * ONE;
+            words[sums + group * COLUMNS + column] = BIN + 1;
+        }
+    }
+    Tally::Dense { words, sums }
+}
+
+fn grouped(runs: &mut Runs<'_>, given: &Given, passes: u32) -> tegula::Result<String> {
+    let Given::Points(points) = given else { unreachable!("k-means is given points") };
+    let kmeans =
+        KMeans { groups: GROUPS, rounds_most: passes as usize, seed: 1, start: Start::Random };
+    Ok(format!("{:?}", kmeans.group(runs, points)?))
+}
+
+impl Given {
+    fn input(&self) -> tegula::Result<Input> {
+        match self {
+            Given::File(path) => Input::paths([path]),
+            Given::Points(points) => Ok(Input::shared(Arc::clone(&points.bytes))),
+        }
+    }
+}
+
+impl Drop for Given {
+    /// A file goes when its jobs are done, for there may be room for one only.
+    fn drop(&mut self) {
+        if let Given::File(path) = self {
+            let _ = fs::remove_file(path);
+        }
+    }
 }
 
 impl Job {
-    /// A file of about so many bytes.
-    pub(crate) fn file(&self, bytes: u64) -> Vec<u8> {
-        let mut file = (self.header)(bytes);
-        let pattern = pattern();
-        // Whole rows of pixels: a picture has no more.
-        let length = file.len() + (bytes / ROW_BYTES * ROW_BYTES) as usize;
-        while file.len() < length {
-            file.extend_from_slice(&pattern);
-        }
-        file.truncate(length);
-        file
-    }
-
-    /// The ways to do it, by name.
-    pub(crate) fn ways(&self, device: &Arc<Accelerator>, bytes: u64) -> Vec<(&'static str, Work)> {
-        let units = |is_staged| {
-            let pattern = pattern();
-            let expected = (self.expected)(&pattern);
-            let (name, kernel, arguments) = (self.name, self.kernel, self.arguments);
-            Work::Units(Units {
-                name,
-                kernel,
-                words: self.words,
-                arguments,
-                pattern,
-                expected,
-                is_staged,
-                bytes,
-            })
+    /// About so many bytes for it, a file being in a folder.
+    pub(crate) fn given(&self, folder: &Path, bytes: u64) -> Result<Given, Fault> {
+        let bytes = bytes / ROW_BYTES * ROW_BYTES;
+        let patterns: Vec<Vec<u8>> = (1..=SEEDS).map(self.pattern).collect();
+        let write = |to: &mut dyn Write| {
+            let mut left = bytes as usize;
+            for pattern in patterns.iter().cycle() {
+                let part = &pattern[..left.min(PATTERN_BYTES)];
+                to.write_all(part)?;
+                left -= part.len();
+                if left == 0 {
+                    break;
+                }
+            }
+            to.flush()
         };
-        vec![
-            ("pinned", units(false)),
-            ("staged", units(true)),
-            ("cores", Work::Cores),
-            ("device", Work::Device(Arc::clone(device))),
-            ("both", Work::Both(Arc::clone(device))),
-        ]
+        let Some(header) = self.header else {
+            let mut all = Vec::with_capacity(bytes as usize);
+            write(&mut all)?;
+            let (element, row_bytes) = (Element::F32, 4 * COLUMNS);
+            let (rows, bytes) = (all.len() / row_bytes, Arc::new(all));
+            return Ok(Given::Points(Matrix { element, rows, columns: COLUMNS, bytes }));
+        };
+        let path = folder.join(self.name);
+        let mut file = BufWriter::new(File::create(&path)?);
+        let given = Given::File(path);
+        file.write_all(&header(bytes))?;
+        write(&mut file)?;
+        Ok(given)
     }
 
-    /// The answer of the job over a file. The caller times it.
-    pub(crate) fn run(&self, engine: &Engine, path: &Path, work: &Work) -> Result<String, Fault> {
+    /// The ways to do it.
+    pub(crate) fn ways(&self, device: &Arc<Accelerator>) -> Vec<Way> {
+        let units = self.units.iter().map(|&(name, from, asked)| {
+            let pattern = (self.pattern)(1);
+            let (offload, arguments) = ((self.offload)(&pattern), self.arguments);
+            let expected = self.expected;
+            let units = Units { offload, arguments, pattern, expected, from };
+            Way { from: name, work: Work::Units(Box::new(units)), asked }
+        });
+        let mut ways: Vec<Way> = units.collect();
+        ways.push(Way { from: "cores", work: Work::Cores, asked: None });
+        ways.extend(self.alone.map(|asked| {
+            let work = Work::Device(Arc::clone(device));
+            Way { from: "device", work, asked }
+        }));
+        ways.push(Way { from: "both", work: Work::Both(Arc::clone(device)), asked: None });
+        ways
+    }
+
+    /// The answer of the job as a whole. The caller times it.
+    pub(crate) fn run(&self, engine: &Engine, given: &Given, work: &Work) -> Result<String, Fault> {
         let (devices, devices_alone) = match work {
             Work::Units(_) | Work::Cores => (Vec::new(), false),
             Work::Device(device) => (vec![Arc::clone(device)], true),
@@ -150,6 +321,6 @@ impl Job {
         };
         let split_bytes = self.split_bytes;
         let options = Options { split_bytes, devices, devices_alone, ..Options::default() };
-        Ok((self.whole)(&mut Runs::new(engine, options), path)?)
+        Ok((self.whole)(&mut Runs::new(engine, options), given)?)
     }
 }

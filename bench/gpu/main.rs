@@ -1,33 +1,45 @@
 //! What kernels reach on a device, beside the rate at which bytes come to it: what `make bench-gpu` shows.
 //! Takes the name of a device (`gpu`: the first that is not the processor) and a folder for raw results;
-//! prints a table; a third argument is the size of each file, in megabytes. Each answer is compared with that of the cores, and one that differs ends it with 1.
+//! prints a table; a third argument is what each job is given, in megabytes. Each answer is compared with that
+//! of the cores, and one that differs ends it with 1.
 //!
 //! L is the rate of copies from pinned memory. Of each job there is
 //! - `pinned`: its kernel over units that lie in pinned memory already, so nothing but the device works;
 //! - `staged`: units that one thread copies from ordinary memory into slots on their way;
-//! - `cores`, `device`, `both`: the whole job over a file in the page cache.
+//! - `resident`: units that have stayed on the device;
+//! - `cores`, `device`, `both`: the whole job over a file in the page cache, or over points in memory.
+//!
+//! A row of k-means is one pass over all points; `kmeans later` are those behind the first.
 
 mod jobs;
-mod pinned;
+mod patterns;
+mod tally;
+mod units;
 
-use jobs::Work;
+use jobs::{Given, Job, Way, Work};
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::error::Error;
 use std::path::Path;
 use std::process::{Command, ExitCode};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 use tegula::device::Present;
 use tegula::{Accelerator, Engine};
 
-/// Bytes of each file, and of what goes through the link without one.
+/// What each job is given, if that is at most a sixth of the memory: a device and its driver take some, too.
 const BYTES: u64 = 4 << 30;
-/// Of a device that is the processor itself: there the table only shows that all works.
-const BYTES_OF_PROCESSOR: u64 = 256 << 20;
-/// A job is run so often; the best counts, for others disturb it and nothing makes it faster.
+const MEMORY_PART: u64 = 6;
+/// The same of a device that is the processor itself: there the table only shows that all works.
+const BYTES_OF_PROCESSOR: u64 = 128 << 20;
+/// A row is run so often; the best counts, for others disturb it and nothing makes it faster.
 const RUNS: usize = 5;
-/// After so long no job is begun, so that all ends in time.
-const TIME_MOST: Duration = Duration::from_secs(300);
+/// After so long a row is not run again, and after so long none is begun, so that all ends within eight minutes.
+const ROW_MOST: Duration = Duration::from_secs(12);
+const TIME_MOST: Duration = Duration::from_secs(360);
+/// What is asked of cores and device together: to be slower than the better alone by no more than a twentieth.
+const TOGETHER: f64 = 0.95;
 
 type Fault = Box<dyn Error>;
 
@@ -43,7 +55,10 @@ fn main() -> ExitCode {
         println!("skipped: no device of the name {name} can be used ({})", whys.join("; "));
         return ExitCode::SUCCESS;
     };
-    let default = if device.caps().is_processor { BYTES_OF_PROCESSOR } else { BYTES };
+    let default = match device.caps().is_processor {
+        true => BYTES_OF_PROCESSOR,
+        false => BYTES.min(memory_bytes().map_or(BYTES, |bytes| bytes / MEMORY_PART)),
+    };
     let bytes = megabytes.first().and_then(|text| text.parse::<u64>().ok());
     let bytes = bytes.map_or(default, |megabytes| megabytes << 20);
     match measure(device, Path::new(folder), bytes) {
@@ -63,66 +78,154 @@ fn is_meant(device: &Accelerator, name: &str) -> bool {
     }
 }
 
+/// The memory that the system has left.
+fn memory_bytes() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    Some(line.split_whitespace().next()?.parse::<u64>().ok()? << 10)
+}
+
+/// All that is timed, and the rows so far.
+struct Bench {
+    engine: Engine,
+    device: Arc<Accelerator>,
+    bytes: u64,
+    link: f64,
+    began: Instant,
+    /// The least time of each job and way.
+    best: HashMap<(&'static str, &'static str), Duration>,
+    rows: Vec<Value>,
+}
+
 fn measure(device: Accelerator, folder: &Path, bytes: u64) -> Result<(), Fault> {
     let began = Instant::now();
     let caps = device.caps().clone();
     let link = device.copy_bytes_s()?;
-    println!("{} ({}), L = {}", caps.name, caps.backend, rate(link));
-    println!("{:<12}{:>10}{:>16}{:>10}", "job", "from", "rate", "of L");
+    let cores = thread::available_parallelism()?.get();
+    println!("{} ({}), L = {}; {cores} cores", caps.name, caps.backend, rate(link));
+    println!("{:<13}{:>10}{:>14}{:>8}  asked", "job", "from", "rate", "of L");
     let (engine, files) = (Engine::new()?, tempfile::tempdir()?);
-    let device = std::sync::Arc::new(device);
-    let mut rows = Vec::new();
+    let (device, best, rows) = (Arc::new(device), HashMap::new(), Vec::new());
+    let mut bench = Bench { engine, device, bytes, link, began, best, rows };
+    let mut last: Option<(&str, Given)> = None;
     for job in jobs::all() {
-        let path = files.path().join(job.name);
-        fs::write(&path, job.file(bytes))?;
-        let expected = job.run(&engine, &path, &Work::Cores)?;
-        for (from, work) in job.ways(&device, bytes) {
-            let mut best: Option<f64> = None;
-            for _ in 0..RUNS {
-                if began.elapsed() > TIME_MOST {
-                    break;
-                }
-                let time = match &work {
-                    Work::Units(units) => units.run(&device, bytes)?,
-                    work => {
-                        let begin = Instant::now();
-                        let found = job.run(&engine, &path, work)?;
-                        let time = begin.elapsed();
-                        if found != expected {
-                            return Err(
-                                format!("{} by {from} differs from the cores", job.name).into()
-                            );
-                        }
-                        time
-                    }
-                };
-                let rate = bytes as f64 / time.as_secs_f64();
-                best = Some(best.map_or(rate, |best| best.max(rate)));
-            }
-            let shown = best.map_or("no time left".to_owned(), rate);
-            let of_link = best.map_or(String::new(), |best| format!("{:.2}", best / link));
-            println!("{:<12}{from:>10}{shown:>16}{of_link:>10}", job.name);
-            rows.push(json!({ "job": job.name, "from": from, "bytes_s": best, "of_link": best.map(|best| best / link) }));
-        }
-        fs::remove_file(&path)?;
+        // What a job does behind another one it does over the same.
+        let given = match last.take() {
+            Some((name, given)) if job.behind.is_some_and(|(behind, _)| behind == name) => given,
+            _ => job.given(files.path(), bytes)?,
+        };
+        bench.job(&job, &given)?;
+        last = Some((job.name, given));
     }
-    let git = Command::new("git").args(["rev-parse", "HEAD"]).output()?;
     let result = json!({
-        "commit": String::from_utf8_lossy(&git.stdout).trim(),
+        "commit": commit(),
         "device": { "name": caps.name, "backend": caps.backend, "memory_bytes": caps.memory_bytes },
-        "cores": thread::available_parallelism()?.get(),
+        "cores": cores,
         "bytes": bytes,
-        "runs": RUNS,
+        "runs_most": RUNS,
         "link_bytes_s": link,
-        "rows": Value::from(rows),
+        "rows": bench.rows,
         "seconds": began.elapsed().as_secs_f64(),
     });
     let plain = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '_' };
     let name: String = caps.name.to_lowercase().chars().map(plain).collect();
     let path = folder.join(format!("gpu_{name}.json"));
+    fs::create_dir_all(folder)?;
     fs::write(&path, format!("{result:#}\n"))?;
     println!("all answers are those of the cores; raw results: {}", path.display());
     Ok(())
+}
+
+impl Bench {
+    /// Times all ways of a job.
+    fn job(&mut self, job: &Job, given: &Given) -> Result<(), Fault> {
+        let expected = job.run(&self.engine, given, &Work::Cores)?;
+        for way in job.ways(&self.device) {
+            let (row_began, mut times) = (Instant::now(), Vec::new());
+            while times.len() < RUNS
+                && self.began.elapsed() < TIME_MOST
+                && (times.is_empty() || row_began.elapsed() < ROW_MOST)
+            {
+                times.push(self.time(job, given, &way, &expected)?);
+            }
+            self.row(job, &way, &times);
+        }
+        Ok(())
+    }
+
+    /// Does a job once.
+    fn time(&self, job: &Job, given: &Given, way: &Way, expected: &str) -> Result<Duration, Fault> {
+        if let Work::Units(units) = &way.work {
+            return units.run(&self.device, self.bytes);
+        }
+        let begin = Instant::now();
+        let found = job.run(&self.engine, given, &way.work)?;
+        let time = begin.elapsed();
+        if found != expected {
+            return Err(format!("{} by {} differs from the cores", job.name, way.from).into());
+        }
+        Ok(time)
+    }
+
+    /// Shows and keeps what a way of a job took.
+    fn row(&mut self, job: &Job, way: &Way, times: &[Duration]) {
+        let is_whole = !matches!(way.work, Work::Units(_));
+        let time = times.iter().min().copied().and_then(|time| match job.behind {
+            // What comes behind is what it takes more, in so many passes.
+            Some((name, passes)) if is_whole => {
+                let before = self.best.get(&(name, way.from))?;
+                Some(time.saturating_sub(*before).max(Duration::from_nanos(1)) / passes)
+            }
+            _ => Some(time),
+        });
+        self.best.extend(time.map(|time| ((job.name, way.from), time)));
+        let bytes_s = time.map(|time| self.bytes as f64 / time.as_secs_f64());
+        let of_link = bytes_s.map(|bytes_s| bytes_s / self.link);
+        let alone = ["cores", "device"].map(|from| self.best.get(&(job.name, from)));
+        let of_better = match (&way.work, time, alone.into_iter().flatten().min()) {
+            (Work::Both(_), Some(time), Some(alone)) => {
+                Some(alone.as_secs_f64() / time.as_secs_f64())
+            }
+            _ => None,
+        };
+        // What is asked of a link has no meaning for a processor, which has none.
+        let is_judged = !self.device.caps().is_processor;
+        let reached = |found: f64, asked: f64| if found >= asked { "yes" } else { "no" };
+        let asked = match (way.asked, of_link, of_better) {
+            _ if !is_judged => String::new(),
+            (Some(asked), Some(of_link), _) => {
+                format!("{asked:.2} of L: {}", reached(of_link, asked))
+            }
+            (_, _, Some(of_better)) => {
+                let reached = reached(of_better, TOGETHER);
+                format!("{TOGETHER:.2} of the better alone: {of_better:.2}, {reached}")
+            }
+            _ => String::new(),
+        };
+        let shown = bytes_s.map_or("no time left".to_owned(), rate);
+        let part = of_link.map_or(String::new(), |part| format!("{part:.2}"));
+        let line = format!("{:<13}{:>10}{shown:>14}{part:>8}  {asked}", job.name, way.from);
+        println!("{}", line.trim_end());
+        self.rows.push(json!({
+            "job": job.name,
+            "from": way.from,
+            "bytes_s": bytes_s,
+            "of_link": of_link,
+            "of_better_alone": of_better,
+            "asked_of_link": way.asked,
+            "seconds": times.iter().map(Duration::as_secs_f64).collect::<Vec<_>>(),
+        }));
+    }
+}
+
+/// The commit that it was built from, or where that was not said, the one here.
+fn commit() -> Option<String> {
+    if let Some(commit) = option_env!("TEGULA_COMMIT").filter(|commit| !commit.is_empty()) {
+        return Some(commit.to_owned());
+    }
+    let git = Command::new("git").args(["rev-parse", "HEAD"]).output().ok()?;
+    let commit = String::from_utf8_lossy(&git.stdout).trim().to_owned();
+    (!commit.is_empty()).then_some(commit)
 }
 
 fn rate(bytes_s: f64) -> String {

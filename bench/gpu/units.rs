@@ -1,0 +1,154 @@
+//! Units for a device that come from no file: they lie in the slots from before, one thread copies them
+//! there, or they have stayed on the device. A unit is a pattern so many times, so what the kernel is to make
+//! of it is known.
+
+use crate::Fault;
+use crate::patterns::PATTERN_BYTES;
+use crate::tally::Tally;
+use std::collections::{HashSet, VecDeque};
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tegula::Accelerator;
+use tegula::device::{ARGUMENTS, Offload, Outlook, Piece, Read, Residence, Turn, Work};
+
+/// Where units are when they are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum From {
+    /// In pinned memory.
+    Pinned,
+    /// In ordinary memory: one thread copies them to pinned memory.
+    Staged,
+    /// On the device, as many as have room there.
+    Device,
+}
+
+pub(crate) struct Units {
+    pub(crate) offload: Offload,
+    pub(crate) arguments: [u64; ARGUMENTS],
+    pub(crate) pattern: Vec<u8>,
+    /// What the kernel makes of the pattern.
+    pub(crate) expected: fn(&[u8]) -> Tally,
+    pub(crate) from: From,
+}
+
+/// A run over them.
+struct Run<'u> {
+    units: &'u Units,
+    left: u64,
+    given_back: Vec<Range<u64>>,
+    /// Units that the device has.
+    held: VecDeque<Range<u64>>,
+    /// Those that were sent, in this order.
+    sent: Vec<Range<u64>>,
+    merged: u64,
+    tally: Tally,
+    /// Slots that have been filled, by where they are, when the last of them was, and what was left then.
+    filled: HashSet<usize>,
+    began: (Instant, u64),
+}
+
+impl Units {
+    /// Sends about so many bytes; returns how long that took, at the rate since every slot was first filled.
+    pub(crate) fn run(&self, device: &Accelerator, bytes: u64) -> Result<Duration, Fault> {
+        if self.from != From::Device {
+            return Ok(self.pass(device, &self.offload, bytes, VecDeque::new())?.0);
+        }
+        let residence = Some(Residence::of(Arc::default()));
+        let offload = Offload { residence, ..self.offload.clone() };
+        let (_, sent) = self.pass(device, &offload, bytes, VecDeque::new())?;
+        Ok(self.pass(device, &offload, bytes, sent.into())?.0)
+    }
+
+    /// One run, and the units that it sent.
+    fn pass(
+        &self,
+        device: &Accelerator,
+        offload: &Offload,
+        bytes: u64,
+        held: VecDeque<Range<u64>>,
+    ) -> Result<(Duration, Vec<Range<u64>>), Fault> {
+        let split = PATTERN_BYTES as u64;
+        let mut driver = device.start(offload, split, bytes, u64::MAX)?;
+        let splits = bytes / split;
+        let expected = (self.expected)(&self.pattern);
+        let left = if held.is_empty() { splits } else { 0 };
+        let mut run = Run {
+            units: self,
+            left,
+            given_back: Vec::new(),
+            held,
+            sent: Vec::new(),
+            merged: 0,
+            tally: expected.empty(),
+            filled: HashSet::new(),
+            began: (Instant::now(), splits),
+        };
+        while driver.step(&mut run)? == Turn::More {}
+        let (began, left) = run.began;
+        let took = began.elapsed().mul_f64(splits as f64 / left.max(1) as f64);
+        if let Some(best) = driver.best_bytes() {
+            device.remember(&offload.kernel, best);
+        }
+        let fault = driver.figures().fault;
+        device.end(driver, offload);
+        match fault {
+            Some(fault) => Err(fault.into()),
+            None if run.merged != splits || run.tally != expected.times(splits) => {
+                let entry = &offload.kernel.entry;
+                Err(format!("{entry}: the kernel's answer is not that of the cores").into())
+            }
+            None => Ok((took, run.sent)),
+        }
+    }
+}
+
+impl Work for Run<'_> {
+    fn take(&mut self, splits: u64) -> Option<Range<u64>> {
+        let taken = self.given_back.pop().or_else(|| {
+            let end = self.left;
+            self.left -= splits.min(end);
+            (self.left < end).then_some(self.left..end)
+        })?;
+        self.sent.push(taken.clone());
+        Some(taken)
+    }
+
+    fn take_held(&mut self) -> Option<Range<u64>> {
+        self.held.pop_front()
+    }
+
+    fn give_back(&mut self, splits: Range<u64>) {
+        self.given_back.push(splits);
+    }
+
+    fn read(
+        &mut self,
+        splits: &Range<u64>,
+        slot: &mut [u8],
+        pieces: &mut Vec<Piece>,
+    ) -> tegula::Result<Read> {
+        let bytes = (splits.end - splits.start) as usize * PATTERN_BYTES;
+        let is_new = self.filled.insert(slot.as_ptr().addr());
+        let to_fill = if is_new { slot.len() } else { bytes };
+        if is_new || self.units.from == From::Staged {
+            for part in slot[..to_fill].chunks_mut(PATTERN_BYTES) {
+                part.copy_from_slice(&self.units.pattern[..part.len()]);
+            }
+        }
+        if is_new && self.units.from != From::Device {
+            self.began = (Instant::now(), self.left + splits.end - splits.start);
+        }
+        pieces.push(Piece { start: 0, bytes, arguments: self.units.arguments });
+        Ok(Read::Filled(bytes))
+    }
+
+    fn merge(&mut self, partial: &[u64], splits: &[Range<u64>]) -> tegula::Result<()> {
+        self.merged += splits.iter().map(|splits| splits.end - splits.start).sum::<u64>();
+        self.tally.add(partial)
+    }
+
+    fn outlook(&mut self) -> Outlook {
+        Outlook { splits_left: self.left, others_splits: 0, others_splits_s: 0.0 }
+    }
+}
