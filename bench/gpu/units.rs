@@ -87,9 +87,7 @@ impl Units {
         while driver.step(&mut run)? == Turn::More {}
         let (began, left) = run.began;
         let took = began.elapsed().mul_f64(splits as f64 / left.max(1) as f64);
-        if let Some(best) = driver.best_bytes() {
-            device.remember(&offload.kernel, best);
-        }
+        device.remember(&offload.kernel, &driver);
         let fault = driver.figures().fault;
         device.end(driver, offload);
         match fault {
@@ -149,6 +147,7 @@ impl Work for Run<'_> {
     }
 
     fn outlook(&mut self) -> Outlook {
-        Outlook { splits_left: self.left, others_splits: 0, others_splits_s: 0.0 }
+        let splits_left = self.left;
+        Outlook { splits_left, others_splits: 0, others_at_a_time: 0, others_splits_s: 0.0 }
     }
 }

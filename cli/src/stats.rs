@@ -127,8 +127,13 @@ fn device_text(device: &DeviceFigures) -> String {
             format!("; {} stay there, {} not sent again", size::show(resident), size::show(reused))
         }
     };
+    let fed = match device.feeders {
+        0 => String::new(),
+        1 => "; one thread filled its slots".to_owned(),
+        several => format!("; {several} threads filled its slots"),
+    };
     format!(
-        "{what}: {} in {} units, {} at a time in the end, {} per second{stayed}; copies in {:.3} s, kernels {:.3} s, \
+        "{what}: {} in {} units, {} at a time in the end, {} per second{stayed}{fed}; copies in {:.3} s, kernels {:.3} s, \
          copies out {:.3} s of {:.3} s; {} given back, {} overflows{fault}",
         size::show(device.bytes),
         device.units,
@@ -197,6 +202,7 @@ pub(crate) fn json(stats: &Stats) -> Value {
             "reused_bytes": device.reused_bytes,
             "resident_bytes": device.resident_bytes,
             "unit_bytes": device.unit_bytes,
+            "feeders": device.feeders,
             "given_back_bytes": device.given_back_bytes,
             "overflows": device.overflows,
             "snapshots": device.snapshots,

@@ -8,6 +8,7 @@ mod kernels_give_the_bytes_of_the_cores;
 #[cfg(feature = "offload")]
 mod own_kernels_are_done_by_devices_alone;
 mod points_stay_on_devices;
+mod several_threads_fill_slots;
 #[cfg(feature = "offload")]
 mod specs_are_read_as_meant;
 mod timelines_show_devices;
@@ -36,7 +37,8 @@ fn emulated(model: Model) -> Arc<Accelerator> {
 fn devices() -> &'static [Arc<Accelerator>] {
     static DEVICES: LazyLock<Vec<Arc<Accelerator>>> = LazyLock::new(|| {
         let small = Model { memory_bytes: 256 << 10, ..Model::default() };
-        let mut devices = vec![emulated(Model::default()), emulated(small)];
+        let several = Accelerator::new(Emulated::new(Model::default())).feeders(3);
+        let mut devices = vec![emulated(Model::default()), emulated(small), Arc::new(several)];
         let Present { devices: present, unusable } = Present::look();
         unusable.iter().for_each(|why| eprintln!("skipped: {why}"));
         let real = present.into_iter().filter(|device| device.caps().backend != "emulated");

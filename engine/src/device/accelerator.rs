@@ -20,6 +20,7 @@ pub struct Accelerator {
     number: u64,
     device: Box<dyn Device>,
     memory_bytes: Option<u64>,
+    feeders: usize,
     sizes: Option<Sizes>,
     known: Mutex<HashMap<String, Known>>,
 }
@@ -30,11 +31,15 @@ struct Known {
     program: Arc<dyn Program>,
     /// The size of unit that went best.
     unit_bytes: Option<u64>,
+    /// The number of threads filling slots that did.
+    feeders: Option<usize>,
 }
 
 impl std::fmt::Debug for Known {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Known").field("unit_bytes", &self.unit_bytes).finish_non_exhaustive()
+        let mut known = f.debug_struct("Known");
+        known.field("unit_bytes", &self.unit_bytes).field("feeders", &self.feeders);
+        known.finish_non_exhaustive()
     }
 }
 
@@ -58,7 +63,15 @@ impl Accelerator {
     pub fn new(device: impl Device + 'static) -> Accelerator {
         static MADE: AtomicU64 = AtomicU64::new(0);
         let (number, device) = (MADE.fetch_add(1, Ordering::Relaxed), Box::new(device));
-        Accelerator { number, device, memory_bytes: None, sizes: None, known: Mutex::default() }
+        let (feeders, known) = (1, Mutex::default());
+        Accelerator { number, device, memory_bytes: None, feeders, sizes: None, known }
+    }
+
+    /// Begins with so many threads that fill slots, if the job has as many to spare, until it is seen what is
+    /// best. Default: one. Later jobs of the same kernel begin with what was best.
+    pub fn feeders(mut self, first: usize) -> Accelerator {
+        self.feeders = first;
+        self
     }
 
     /// Takes at most so many bytes of its memory. Default: a quarter, or all of less than 64 MiB.
@@ -149,7 +162,7 @@ impl Accelerator {
                 room.with_residents(if caps.is_processor { budget } else { share })
             }
         };
-        let Known { program, unit_bytes } = self.known_of(&offload.kernel)?;
+        let Known { program, unit_bytes, feeders } = self.known_of(&offload.kernel)?;
         let kernel = offload.kernel.told();
         let residence = offload.residence.as_ref();
         let parked = residence.and_then(|from| from.take_out(self.number, &kernel, &room));
@@ -167,7 +180,7 @@ impl Accelerator {
         let (most, allowance) = (splits_most * split_bytes, input_bytes / PROBING_PART);
         let ramp = Ramp::new(first, split_bytes, most, allowance);
         let driver = Driver::new(session, &room, (split_bytes, splits_most), ramp, self.figures());
-        Ok(driver.with_kept(units))
+        Ok(driver.with_kept(units).fed_by(feeders.unwrap_or(self.feeders)))
     }
 
     /// A driver's work is done: what it has on the device stays there if the job has others after it.
@@ -179,15 +192,20 @@ impl Accelerator {
         }
     }
 
-    /// Keeps the size of unit that went best with a kernel.
-    pub fn remember(&self, kernel: &Kernel, unit_bytes: u64) {
-        let found = Some(unit_bytes);
+    /// Keeps what a driver found best with a kernel: the size of unit, and for this process how many threads
+    /// fill slots.
+    pub fn remember(&self, kernel: &Kernel, driver: &Driver) {
+        let (unit_bytes, feeders) = (driver.best_bytes(), driver.best_feeders());
         let known = self.lock().get_mut(&kernel.told()).map(|known| {
             // Of several jobs, the last one's.
-            std::mem::replace(&mut known.unit_bytes, found)
+            known.feeders = feeders.or(known.feeders);
+            let unit_bytes = unit_bytes.or(known.unit_bytes);
+            (std::mem::replace(&mut known.unit_bytes, unit_bytes), unit_bytes)
         });
-        if known.is_some_and(|before| before != found) {
-            self.sizes.iter().for_each(|sizes| sizes.keep(self.caps(), kernel, unit_bytes));
+        if let Some((before, Some(found))) = known
+            && before != Some(found)
+        {
+            self.sizes.iter().for_each(|sizes| sizes.keep(self.caps(), kernel, found));
         }
     }
 
@@ -199,7 +217,7 @@ impl Accelerator {
         // Not under the lock: a compiler takes seconds.
         let program = Arc::from(self.device.compile(kernel)?);
         let unit_bytes = self.sizes.as_ref().and_then(|sizes| sizes.find(self.caps(), kernel));
-        let known = Known { program, unit_bytes };
+        let known = Known { program, unit_bytes, feeders: None };
         Ok(self.lock().entry(name).or_insert(known).clone())
     }
 

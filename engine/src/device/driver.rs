@@ -12,6 +12,10 @@
 //!   not fit are halved again. A single split that does not fit is given back. From then on snapshots
 //!   are as far apart as half of what overflowed, and slowly further.
 //!
+//! # Who fills slots
+//! One thread, or with others that help it as many as bring the most for cores and device together
+//! (`feeders.rs`). Each thread has a part of a unit, so a unit is then as many times as large.
+//!
 //! # How much is sent
 //! The size of a unit is found by a [`Ramp`] from the time between units that come back while the device
 //! has more to do. Towards the end a unit is at most half of the device's share of what is left, and none is
@@ -23,6 +27,7 @@
 //!
 //! [`Residence`]: super::Residence
 
+use super::feeders::{self, Feeders};
 use super::residence::Kept;
 use super::tracks::Tracks;
 use super::trial::{Standing, Trial, Verdict};
@@ -55,6 +60,10 @@ const SNAPSHOT_BYTES_MOST: u64 = 4 << 30;
 const TAIL_BYTES_LEAST: u64 = 256 << 10;
 /// After so many units in a row that only cores can do, no more are looked at.
 const UNFIT_MOST: u32 = 4;
+/// After so many units in a row before which the device had nothing to do, their size is not what it waits for.
+const STARVED: u32 = 8;
+/// What each of several threads has room for beside its splits, at least.
+const PART_MARGIN_BYTES: u64 = 16 << 10;
 /// How long a device rests before it looks again.
 const REST: Duration = Duration::from_millis(5);
 /// After an overflow the distance of snapshots grows by this part of it each time.
@@ -68,6 +77,11 @@ pub struct Driver {
     /// The most splits that a slot has room for.
     splits_most: u64,
     ramp: Ramp,
+    /// Known when the work is.
+    feeders: Option<Feeders>,
+    /// With how many to begin, and how many there are now.
+    feeders_first: usize,
+    feeders_now: usize,
     in_flight: VecDeque<Sent>,
     /// Units in the partial.
     counted: Vec<Range<u64>>,
@@ -84,6 +98,8 @@ pub struct Driver {
     began: Duration,
     /// Units in a row that were no use to the device.
     unfit: u32,
+    /// Units in a row that found nothing in flight.
+    starved: u32,
     /// Splits between snapshots at most, once a table has overflowed.
     interval: Option<u64>,
     /// When the last unit came back.
@@ -91,8 +107,9 @@ pub struct Driver {
     /// What one unit took by itself.
     latency: Duration,
     trial: Trial,
-    /// Splits that the device has done, counted or not.
+    /// Splits and units that the device has done, counted or not.
     splits_done: u64,
+    units_done: u64,
     is_resting: bool,
     is_lost: bool,
     /// Whether no core can do what it does not.
@@ -106,6 +123,8 @@ pub struct Driver {
 /// A unit on the device.
 struct Sent {
     splits: Range<u64>,
+    /// How many threads filled it.
+    feeders: u64,
     /// Whether another one was in flight when it was sent.
     follows: bool,
     /// Whether it was on the device already.
@@ -155,6 +174,9 @@ impl Driver {
             split_bytes,
             splits_most,
             ramp,
+            feeders: None,
+            feeders_first: 1,
+            feeders_now: 0,
             in_flight: VecDeque::new(),
             counted: Vec::new(),
             spoilt: Vec::new(),
@@ -163,11 +185,13 @@ impl Driver {
             keep_bytes: room.resident_bytes,
             reused: 0,
             unfit: 0,
+            starved: 0,
             interval: None,
             last: None,
             latency: Duration::ZERO,
             trial: Trial::ToCome,
             splits_done: 0,
+            units_done: 0,
             is_resting: false,
             is_lost: false,
             is_alone: false,
@@ -181,6 +205,12 @@ impl Driver {
     /// For a job that devices do alone: it takes all that is there, and what does not fit in halves.
     pub(super) fn alone(mut self) -> Driver {
         self.is_alone = true;
+        self
+    }
+
+    /// Begins with so many threads that fill slots, if there may be as many.
+    pub(super) fn fed_by(mut self, feeders: usize) -> Driver {
+        self.feeders_first = feeders;
         self
     }
 
@@ -235,6 +265,11 @@ impl Driver {
         self.session.now()
     }
 
+    /// Lets time pass by the device's clock: for simulations, whose work takes no time of its own.
+    pub fn pass(&mut self, time: Duration) {
+        self.session.rest(time);
+    }
+
     /// Whether the device has nothing to do for a while, so that work can be timed without it.
     pub fn is_resting(&self) -> bool {
         self.is_resting
@@ -245,9 +280,18 @@ impl Driver {
         self.ramp.is_settled().then(|| self.ramp.best())
     }
 
+    /// The number of threads filling slots that went best, if others were compared with it.
+    pub fn best_feeders(&self) -> Option<usize> {
+        let seen = self.feeders.as_ref().filter(|feeders| feeders.device_rate().is_some());
+        seen.map(Feeders::best)
+    }
+
     /// What the device did.
     pub fn figures(&self) -> DeviceFigures {
-        DeviceFigures { unit_bytes: self.ramp.best(), ..self.figures.clone() }
+        let feeders = self.feeders.as_ref().map_or(0, |feeders| feeders.best() as u64);
+        let most = self.splits_most * self.split_bytes;
+        let unit_bytes = most.min(self.ramp.best() * feeders.max(1));
+        DeviceFigures { unit_bytes, feeders, ..self.figures.clone() }
     }
 
     fn advance(&mut self, work: &mut dyn Work) -> Result<Turn, Stop> {
@@ -272,11 +316,15 @@ impl Driver {
         match self.verdict(work) {
             Verdict::Work if self.send(work)? => return Ok(Turn::More),
             Verdict::Rest if is_empty => {
+                self.feed_by(0, work);
                 self.session.rest(REST);
                 return Ok(Turn::More);
             }
             Verdict::Work | Verdict::Rest => {}
-            Verdict::GoHome => self.figures.fault = Some("the cores alone were faster".to_owned()),
+            Verdict::GoHome => {
+                self.feed_by(0, work);
+                self.figures.fault = Some("the cores alone were faster".to_owned());
+            }
         }
         if !is_empty {
             self.wait()?;
@@ -290,11 +338,18 @@ impl Driver {
 
     /// Whether to send more.
     fn verdict(&mut self, work: &mut dyn Work) -> Verdict {
-        if self.is_alone || !self.ramp.is_settled() || !self.again.is_empty() {
+        let is_steady = self.ramp.is_settled() || self.starved >= STARVED;
+        if !is_steady || !self.again.is_empty() {
+            self.feeders.iter_mut().for_each(Feeders::disturbed);
             return Verdict::Work;
         }
-        let Outlook { splits_left, others_splits, others_splits_s } = work.outlook();
-        let own = self.ramp.rate().unwrap_or(0.0) / self.split_bytes as f64;
+        let outlook = work.outlook();
+        let is_compared = !self.trial.is_under_way() && self.compare_feeders(&outlook);
+        if self.is_alone || is_compared {
+            return Verdict::Work;
+        }
+        let Outlook { splits_left, others_splits, others_splits_s, .. } = outlook;
+        let own = self.own_splits_s().unwrap_or(0.0);
         let verdict = self.trial.verdict(&Standing {
             now: self.session.now(),
             splits: others_splits + self.splits_done,
@@ -303,6 +358,34 @@ impl Driver {
         });
         self.is_resting = verdict == Verdict::Rest;
         verdict
+    }
+
+    /// Looks at how many threads fill slots; returns whether numbers of them are compared now.
+    fn compare_feeders(&mut self, outlook: &Outlook) -> bool {
+        let Some(feeders) = &mut self.feeders else { return false };
+        feeders.add(&feeders::Done {
+            now: self.session.now(),
+            others_splits: outlook.others_splits,
+            others_at_a_time: if self.is_alone { 0 } else { outlook.others_at_a_time },
+            device_splits: self.splits_done,
+            units: self.units_done,
+            in_flight: self.in_flight.len() as u64,
+        });
+        !feeders.is_settled()
+    }
+
+    /// Splits a second of the device.
+    fn own_splits_s(&self) -> Option<f64> {
+        let seen = self.feeders.as_ref().and_then(Feeders::device_rate);
+        seen.or_else(|| self.ramp.rate().map(|bytes_s| bytes_s / self.split_bytes as f64))
+    }
+
+    /// Has so many threads fill slots.
+    fn feed_by(&mut self, feeders: usize, work: &mut dyn Work) {
+        if self.feeders_now != feeders {
+            self.feeders_now = feeders;
+            work.feed_by(feeders);
+        }
     }
 
     fn wait(&mut self) -> Result<(), Stop> {
@@ -322,8 +405,12 @@ impl Driver {
         }
         let Some(splits) = self.next(work) else {
             self.session.put_back(slot);
+            self.feed_by(0, work);
             return Ok(false);
         };
+        let (first, most) = (self.feeders_first, work.feeders_most());
+        let feeders = self.feeders.get_or_insert_with(|| Feeders::new(first, most)).now();
+        self.feed_by(feeders, work);
         self.pieces.clear();
         let read = work.read(&splits, self.session.bytes_mut(&slot), &mut self.pieces);
         match read {
@@ -334,9 +421,11 @@ impl Driver {
             }
             Ok(Read::Filled(bytes)) => {
                 let follows = !self.in_flight.is_empty();
-                self.ramp.begun((splits.end - splits.start) * self.split_bytes);
+                self.starved = if follows { 0 } else { self.starved + 1 };
+                let feeders = feeders as u64;
+                self.ramp.begun((splits.end - splits.start) * self.split_bytes / feeders);
                 // Before it is submitted: if that fails, it is given back.
-                let sent = Sent { splits: splits.clone(), follows, is_reused: false };
+                let sent = Sent { splits: splits.clone(), feeders, follows, is_reused: false };
                 self.in_flight.push_back(sent);
                 if is_fresh && bytes as u64 <= self.keep_bytes {
                     self.submit_and_keep(slot, bytes, splits)?;
@@ -392,7 +481,7 @@ impl Driver {
             self.give_back(splits, work);
             return Ok(());
         };
-        self.in_flight.push_back(Sent { splits, follows: false, is_reused: true });
+        self.in_flight.push_back(Sent { splits, feeders: 1, follows: false, is_reused: true });
         Ok(self.session.reuse(slot, unit.number, &unit.pieces)?)
     }
 
@@ -410,16 +499,22 @@ impl Driver {
         work.take(splits)
     }
 
+    /// As much for each thread that fills slots as was found good for one, if that leaves room for the records
+    /// at the borders of their parts.
     fn unit_splits(&self) -> u64 {
-        (self.ramp.size() / self.split_bytes).clamp(1, self.splits_most)
+        let feeders = self.feeders.as_ref().map_or(1, |feeders| feeders.now() as u64);
+        let beside = self.room.slot_bytes as u64 - self.splits_most * self.split_bytes;
+        let short = (feeders * PART_MARGIN_BYTES).saturating_sub(beside).div_ceil(self.split_bytes);
+        let short = if feeders > 1 { short } else { 0 };
+        let most = self.splits_most.saturating_sub(short).max(1);
+        (self.ramp.size() / self.split_bytes * feeders).clamp(1, most)
     }
 
     /// How many splits to send next; `None` if the others would have done any sooner.
     fn worth_sending(&self, outlook: Outlook) -> Option<u64> {
         let unit = self.unit_splits();
         let (others, left) = (outlook.others_splits_s, outlook.splits_left as f64);
-        let Some(bytes_s) = self.ramp.rate().filter(|_| others > 0.0) else { return Some(unit) };
-        let own = bytes_s / self.split_bytes as f64;
+        let Some(own) = self.own_splits_s().filter(|_| others > 0.0) else { return Some(unit) };
         let fair = (left * own / (own + others) / 2.0) as u64;
         let least = (TAIL_BYTES_LEAST / self.split_bytes).max(1);
         let unit = unit.min(fair.max(least));
@@ -442,10 +537,13 @@ impl Driver {
         }
         let splits = sent.splits.end - sent.splits.start;
         self.splits_done += splits;
+        self.units_done += 1;
         if let Some(at) = self.last
             && sent.follows
         {
-            self.ramp.add(splits * self.split_bytes, done.at.saturating_sub(at));
+            // Of each thread's part.
+            let (bytes, time) = (splits * self.split_bytes, done.at.saturating_sub(at));
+            self.ramp.add(bytes / sent.feeders, time / sent.feeders as u32);
         }
         self.last = Some(done.at);
         self.reused += if sent.is_reused { splits } else { 0 };

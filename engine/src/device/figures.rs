@@ -19,6 +19,8 @@ pub struct DeviceFigures {
     pub resident_bytes: u64,
     /// The size of unit that went best, in bytes.
     pub unit_bytes: u64,
+    /// Threads that filled its slots in the end, which was found best; 0 if it was sent nothing.
+    pub feeders: u64,
     /// Bytes that were given back to the cores.
     pub given_back_bytes: u64,
     /// How often a table had no room.
@@ -48,6 +50,7 @@ impl DeviceFigures {
             reused_bytes: self.reused_bytes + later.reused_bytes,
             resident_bytes: later.resident_bytes,
             unit_bytes: later.unit_bytes,
+            feeders: if later.feeders > 0 { later.feeders } else { self.feeders },
             given_back_bytes: self.given_back_bytes + later.given_back_bytes,
             overflows: self.overflows + later.overflows,
             snapshots: self.snapshots + later.snapshots,

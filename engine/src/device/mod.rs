@@ -27,6 +27,7 @@ mod cuda;
 mod driver;
 mod emulated;
 mod error;
+mod feeders;
 mod figures;
 mod kernel;
 #[cfg(feature = "opencl")]

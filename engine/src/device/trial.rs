@@ -51,6 +51,11 @@ pub(super) struct Standing {
 }
 
 impl Trial {
+    /// Whether work is being timed, so that nothing else may change.
+    pub(super) fn is_under_way(&self) -> bool {
+        !matches!(self, Trial::ToCome | Trial::Over(_))
+    }
+
     /// What the device is to do now.
     pub(super) fn verdict(&mut self, standing: &Standing) -> Verdict {
         let Standing { now, splits, seconds_left, is_empty } = *standing;

@@ -19,6 +19,14 @@ pub trait Work {
     /// Gives splits back that the device will not count.
     fn give_back(&mut self, splits: Range<u64>);
 
+    /// The most threads that may fill slots; each but the first is a core that does nothing else meanwhile.
+    fn feeders_most(&self) -> usize {
+        1
+    }
+
+    /// From now on so many threads fill slots; 0: none, for nothing is to be sent.
+    fn feed_by(&mut self, _feeders: usize) {}
+
     /// Reads the records of splits into a slot.
     ///
     /// # Errors
@@ -56,6 +64,8 @@ pub struct Outlook {
     pub splits_left: u64,
     /// Splits that all others have taken until now.
     pub others_splits: u64,
+    /// Splits that all others take at a time, together: so many they may have taken and not done.
+    pub others_at_a_time: u64,
     /// Splits a second of all others; 0 if nobody knows.
     pub others_splits_s: f64,
 }

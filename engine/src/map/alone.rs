@@ -58,7 +58,8 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
         let hand_out = HandOut::of(tiles, self.placement);
         let (blocks, count) = (self.chunks.blocks(), self.pool.workers());
         let feed = Feed::new(ranged, &self.plan.cut, hand_out, 0, &reading.units, blocks, count);
-        let crew = Crew::of(self, ranged, &feed, before, Assignment::of(self, ranged));
+        let crew =
+            Crew::of(self, ranged, &feed, &reading.units, before, Assignment::of(self, ranged));
         crew.beside(workers, || ());
         let is_done = crew.has_done_all();
         let figures = crew.figures();

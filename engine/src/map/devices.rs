@@ -1,18 +1,19 @@
 //! Devices beside the workers of the map stage: a thread for each, which takes splits from the end of the
-//! hand-out that workers come to last, reads them into the device's slots, and emits the pairs of its
+//! hand-out that workers come to last, has them read into the device's slots (`feeders.rs`), and emits the pairs of its
 //! partials into tables of its own, as a worker does. What a device gives back, workers map; so none goes
 //! home while anything is on its way. What devices have of the input from a run before this one is not handed
 //! out but in their own queues, from whose ends workers take when they find nothing else.
 
 use super::assignment::Assignment;
+use super::feeders::{Feeders, Filled, Lying, part_of};
 use super::worker::Worker;
 use super::{Before, MapStage, STAGE, numbered};
 use crate::container::Kind;
 use crate::device::{
-    ARGUMENTS, Accelerator, Alone, DeviceFigures, Driver, Offload, Outlook, Piece, Read, Turn, Work,
+    Accelerator, Alone, DeviceFigures, Driver, Offload, Outlook, Piece, Read, Turn, Work,
 };
 use crate::error::{Error, Result};
-use crate::ingest::{Feed, Reader};
+use crate::ingest::Feed;
 use crate::job::Job;
 use crate::memory::Reserved;
 use crate::plan::Ranged;
@@ -21,11 +22,10 @@ use crate::sizing::Units;
 use crate::timeline::{self, Context};
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Read at a time on the way to a slot.
-const READ_BYTES: u64 = 1 << 20;
 /// The part of the budget that the slots of one device may take.
 const SLOTS_PART: u64 = 16;
 /// Before this, nobody knows how fast the workers are.
@@ -41,6 +41,8 @@ pub(super) struct Crew<'s, 'r, J: Job, K: Kind> {
     stage: &'r MapStage<'r, J, K>,
     ranged: &'s Ranged,
     feed: &'s Feed<'s>,
+    /// What workers take at a time.
+    units: &'s Units,
     before: Before,
     offload: Result<Offload, &'static str>,
     /// Splits that devices had at first.
@@ -48,6 +50,8 @@ pub(super) struct Crew<'s, 'r, J: Job, K: Kind> {
     alone: Option<Alone>,
     began: Instant,
     state: Mutex<State>,
+    /// For each device how many threads fill its slots.
+    feeders: Vec<AtomicUsize>,
     /// Devices that do the job alone wait here for what another one gives back.
     changed: Condvar,
 }
@@ -79,6 +83,7 @@ impl<'s, 'r, J: Job, K: Kind> Crew<'s, 'r, J, K> {
         stage: &'r MapStage<'r, J, K>,
         ranged: &'s Ranged,
         feed: &'s Feed<'s>,
+        units: &'s Units,
         before: Before,
         assignment: Assignment,
     ) -> Crew<'s, 'r, J, K> {
@@ -87,7 +92,21 @@ impl<'s, 'r, J: Job, K: Kind> Crew<'s, 'r, J, K> {
         let state = Mutex::new(State { figures, held: queues, ..State::default() });
         let held = held.iter().map(|splits| splits.end - splits.start).sum();
         let (alone, changed, began) = (stage.alone, Condvar::new(), Instant::now());
-        Crew { stage, ranged, feed, before, offload, held, alone, began, state, changed }
+        let feeders = stage.devices.iter().map(|_| AtomicUsize::new(0)).collect();
+        Crew {
+            stage,
+            ranged,
+            feed,
+            units,
+            before,
+            offload,
+            held,
+            alone,
+            began,
+            state,
+            feeders,
+            changed,
+        }
     }
 
     /// Has the devices work while the caller does `meanwhile`.
@@ -129,7 +148,7 @@ impl<'s, 'r, J: Job, K: Kind> Crew<'s, 'r, J, K> {
 
     /// What is left for a worker that found the hand-out empty. A part of what was given back is as large as
     /// what workers take otherwise, and of one tile.
-    pub(super) fn left(&self, units: &Units) -> Left {
+    pub(super) fn left(&self) -> Left {
         let mut state = self.lock();
         if state.given_back.is_empty() {
             let longest = state.held.iter_mut().max_by_key(|queue| queue.len());
@@ -141,12 +160,38 @@ impl<'s, 'r, J: Job, K: Kind> Crew<'s, 'r, J, K> {
         let Some(splits) = state.given_back.pop() else {
             return if state.on_the_way > 0 { Left::Perhaps } else { Left::Nothing };
         };
-        let part = self.part_of(&splits, units.now());
+        let part = part_of(self.ranged, &splits, self.units.now());
         if part.end < splits.end {
             state.given_back.push(part.end..splits.end);
         }
         state.on_the_way -= part.end - part.start;
         Left::Some(part)
+    }
+
+    /// Whether a worker maps nothing now, for a thread that fills slots has its core.
+    pub(super) fn has_core_of(&self, worker: usize) -> bool {
+        worker >= self.mapping()
+    }
+
+    /// How many workers map.
+    fn mapping(&self) -> usize {
+        let beyond = |feeders: &AtomicUsize| feeders.load(Ordering::Relaxed).saturating_sub(1);
+        let lent: usize = self.feeders.iter().map(beyond).sum();
+        self.stage.pool.workers().saturating_sub(lent)
+    }
+
+    /// One worker at least maps.
+    fn feeders_most(&self) -> usize {
+        1 + (self.stage.pool.workers() - 1) / self.feeders.len().max(1)
+    }
+
+    fn feeders_of(&self, device: usize) -> usize {
+        self.feeders[device].load(Ordering::Relaxed).max(1)
+    }
+
+    fn feed_by(&self, device: usize, feeders: usize) {
+        self.feeders[device].store(feeders, Ordering::Relaxed);
+        self.stage.pool.wake();
     }
 
     /// Whether nothing is left that a device took, nor any that none did.
@@ -157,14 +202,6 @@ impl<'s, 'r, J: Job, K: Kind> Crew<'s, 'r, J, K> {
     /// What each device did.
     pub(super) fn figures(self) -> Vec<DeviceFigures> {
         self.state.into_inner().unwrap_or_else(PoisonError::into_inner).figures
-    }
-
-    /// The first of some splits, at most so many and of one tile.
-    fn part_of(&self, splits: &Range<u64>, most: u64) -> Range<u64> {
-        let layout = &self.ranged.layout;
-        let tile = layout.tile_of(splits.start).0;
-        let tile_end = layout.first_split_behind(tile);
-        splits.start..splits.end.min(tile_end).min(splits.start + most)
     }
 
     /// A device's thread.
@@ -188,15 +225,16 @@ impl<'s, 'r, J: Job, K: Kind> Crew<'s, 'r, J, K> {
         let on_host = driver.room().host_bytes(device.caps()) as usize;
         let counted = Reserved::new(blocks, on_host, "the slots of a device");
         let _counted = counted.map_err(|error| error.to_string())?;
-        let mut reader = Reader::new(blocks, READ_BYTES).map_err(|error| error.to_string())?;
+        let feeders = Feeders::new(blocks, format!("device-{number}"));
+        let mut feeders = feeders.map_err(|error| error.to_string())?;
         let index = stage.pool.workers() + number;
         let mut taken = 0;
         let mut turn = Turn::More;
         while !stage.failure.stops() && (turn == Turn::More || self.may_go_on(turn)) {
             let step = stage.step(index, u64::MAX, workers, |worker| {
-                let (reader, taken) = (&mut reader, &mut taken);
+                let (feeders, taken) = (&mut feeders, &mut taken);
                 turn =
-                    driver.step(&mut DeviceWork { crew: self, number, worker, reader, taken })?;
+                    driver.step(&mut DeviceWork { crew: self, number, worker, feeders, taken })?;
                 Ok(())
             });
             if step == Step::Done {
@@ -226,9 +264,7 @@ impl<'s, 'r, J: Job, K: Kind> Crew<'s, 'r, J, K> {
     }
 
     fn keep(&self, number: usize, driver: Driver, device: &Accelerator, offload: &Offload) {
-        if let Some(bytes) = driver.best_bytes() {
-            device.remember(&offload.kernel, bytes);
-        }
+        device.remember(&offload.kernel, &driver);
         self.lock().figures[number] = driver.figures();
         device.end(driver, offload);
     }
@@ -238,6 +274,7 @@ impl<'s, 'r, J: Job, K: Kind> Crew<'s, 'r, J, K> {
         if let Some(fault) = fault {
             self.lock().figures[number].fault = Some(fault);
         }
+        self.feeders[number].store(0, Ordering::Relaxed);
         self.wake();
     }
 
@@ -258,7 +295,7 @@ struct DeviceWork<'w, 's, 'r, J: Job, K: Kind> {
     /// The device's.
     number: usize,
     worker: &'w mut Worker<'r, J, K>,
-    reader: &'w mut Reader,
+    feeders: &'w mut Feeders,
     /// Splits that this device took and did not give back.
     taken: &'w mut u64,
 }
@@ -297,6 +334,14 @@ impl<J: Job, K: Kind> Work for DeviceWork<'_, '_, '_, J, K> {
         self.crew.wake();
     }
 
+    fn feeders_most(&self) -> usize {
+        self.crew.feeders_most()
+    }
+
+    fn feed_by(&mut self, feeders: usize) {
+        self.crew.feed_by(self.number, feeders);
+    }
+
     fn read(
         &mut self,
         splits: &Range<u64>,
@@ -304,50 +349,25 @@ impl<J: Job, K: Kind> Work for DeviceWork<'_, '_, '_, J, K> {
         pieces: &mut Vec<Piece>,
     ) -> Result<Read> {
         let Crew { ranged, stage, before, .. } = *self.crew;
-        let reading = timeline::begin(timeline::Kind::Read);
-        // Where each piece comes from: its file, and its offset there.
-        let mut origins: Vec<(usize, u64)> = Vec::new();
-        let (mut rest, mut used) = (splits.clone(), 0_usize);
-        let at_a_time = (READ_BYTES / ranged.layout.split_bytes()).max(1);
-        while rest.start < rest.end {
-            let part = self.crew.part_of(&rest, at_a_time);
-            rest.start = part.end;
-            self.reader.read_splits(ranged, part, &stage.plan.cut)?;
-            let read = &self.reader.read;
-            for records in &read.pieces {
-                let bytes = &read.buffer.bytes()[records.records.clone()];
-                let last = origins.last().zip(pieces.last());
-                let follows = last.is_some_and(|(&(file, offset), piece)| {
-                    (file, offset + piece.bytes as u64) == (records.file, records.offset)
-                });
-                let start = if follows { used } else { used.next_multiple_of(Piece::ALIGNMENT) };
-                let room = slot.len();
-                let Some(place) = slot.get_mut(start..start + bytes.len()) else {
-                    return self.unfit(splits, records.file, records.offset, room);
-                };
-                place.copy_from_slice(bytes);
-                used = start + bytes.len();
-                match pieces.last_mut().filter(|_| follows) {
-                    Some(piece) => piece.bytes += bytes.len(),
-                    None => {
-                        pieces.push(Piece { start, bytes: bytes.len(), arguments: [0; ARGUMENTS] });
-                        origins.push((records.file, records.offset));
-                    }
-                }
-            }
-            if pieces.len() > PIECES_MOST && self.crew.alone.is_none() {
-                return Ok(Read::Unfit);
-            }
+        let room = slot.len();
+        let feeders = self.crew.feeders_of(self.number);
+        let filled = match self.feeders.fill(ranged, &stage.plan.cut, splits, slot, feeders)? {
+            Filled::Pieces(filled) => filled,
+            Filled::NoRoom { file, offset } => return self.unfit(splits, file, offset, room),
+        };
+        if filled.len() > PIECES_MOST + feeders && self.crew.alone.is_none() {
+            return Ok(Read::Unfit);
         }
-        drop(reading);
-        for (piece, &(file, offset)) in pieces.iter_mut().zip(&origins) {
-            let bytes = &slot[piece.start..piece.start + piece.bytes];
+        let mut used = 0;
+        for Lying { place, file, offset } in filled {
             let number = numbered(before.files, file as u64)?;
             let origin = ranged.origin(file);
-            let Some(arguments) = self.worker.launch(bytes, origin, offset, number) else {
-                return self.unfit(splits, file, offset, slot.len());
+            let launched = self.worker.launch(&slot[place.clone()], origin, offset, number);
+            let Some(arguments) = launched else {
+                return self.unfit(splits, file, offset, room);
             };
-            piece.arguments = arguments;
+            used = place.end;
+            pieces.push(Piece { start: place.start, bytes: place.len(), arguments });
         }
         Ok(Read::Filled(used))
     }
@@ -359,7 +379,7 @@ impl<J: Job, K: Kind> Work for DeviceWork<'_, '_, '_, J, K> {
             count += splits.end - splits.start;
             let mut rest = splits.clone();
             while rest.start < rest.end {
-                let part = self.crew.part_of(&rest, u64::MAX - rest.start);
+                let part = part_of(self.crew.ranged, &rest, u64::MAX - rest.start);
                 rest.start = part.end;
                 let extents = self.crew.ranged.layout.extents(part);
                 bytes += extents.map(|extent| extent.bytes.end - extent.bytes.start).sum::<u64>();
@@ -384,7 +404,8 @@ impl<J: Job, K: Kind> Work for DeviceWork<'_, '_, '_, J, K> {
         let others = all.saturating_sub(splits_left + *self.taken);
         let seconds = self.crew.began.elapsed().as_secs_f64();
         let others_splits_s = if seconds < SECONDS_KNOWN { 0.0 } else { others as f64 / seconds };
-        Outlook { splits_left, others_splits: others, others_splits_s }
+        let others_at_a_time = self.crew.units.now() * self.crew.mapping() as u64;
+        Outlook { splits_left, others_splits: others, others_at_a_time, others_splits_s }
     }
 }
 

@@ -5,6 +5,7 @@
 mod alone;
 mod assignment;
 mod devices;
+mod feeders;
 mod spread;
 mod worker;
 
@@ -244,15 +245,15 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
             false => feed,
         };
         let homecoming = Homecoming::new(count);
-        let crew = Crew::of(self, ranged, &feed, before, assignment);
+        let crew = Crew::of(self, ranged, &feed, &reading.units, before, assignment);
         let own = |index, splits: Range<u64>| {
             self.step(index, splits.start, workers, |worker| {
                 worker.read_and_map(ranged, &feed, splits, before)
             })
         };
-        let step = |index| match feed.next(index) {
+        let map = |index| match feed.next(index) {
             _ if self.failure.stops() => Step::Done,
-            Portion::End => match crew.left(&reading.units) {
+            Portion::End => match crew.left() {
                 Left::Some(splits) => own(index, splits),
                 Left::Perhaps => Step::Idle,
                 Left::Nothing => {
@@ -270,7 +271,10 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
                 step
             }
         };
-        let step = |index| self.settle(index, workers, step(index));
+        let step = |index| match crew.has_core_of(index) && !self.failure.stops() {
+            true => Step::Idle,
+            false => self.settle(index, workers, map(index)),
+        };
         let ahead =
             self.pool.run(step, || crew.beside(workers, || feed.oversee(self.failure, self.pool)));
         let figures = crew.figures();

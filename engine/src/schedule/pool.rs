@@ -70,6 +70,15 @@ impl Pool {
         workers: usize,
         pin: impl Fn(usize) + Send + Clone + 'static,
     ) -> std::io::Result<Pool> {
+        Pool::named(|worker| format!("tegula-{worker}"), workers, pin)
+    }
+
+    /// As [`new`](Pool::new), with threads of other names than the engine's own.
+    pub(crate) fn named(
+        name: impl Fn(usize) -> String,
+        workers: usize,
+        pin: impl Fn(usize) + Send + Clone + 'static,
+    ) -> std::io::Result<Pool> {
         let shared = Arc::new(Shared::new());
         let mut pool = Pool { shared, workers, threads: Vec::with_capacity(workers) };
         for worker in 0..workers {
@@ -78,12 +87,11 @@ impl Pool {
                 pin(worker);
                 shared.serve(worker);
             };
+            let name = name(worker);
             #[cfg(not(loom))]
-            let name = std::thread::Builder::new().name(format!("tegula-{worker}"));
-            #[cfg(not(loom))]
-            pool.threads.push(name.spawn(serve)?);
+            pool.threads.push(std::thread::Builder::new().name(name).spawn(serve)?);
             #[cfg(loom)]
-            pool.threads.push(loom::thread::spawn(serve));
+            pool.threads.push(loom::thread::Builder::new().name(name).spawn(serve)?);
         }
         Ok(pool)
     }

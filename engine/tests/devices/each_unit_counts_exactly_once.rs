@@ -59,6 +59,7 @@ fn drawn(seed: u64) -> Machine {
         cores: 1 + chance.below(4) as usize,
         core_bytes_s: 1e6 * (1 << chance.below(12)) as f64,
         beside: 1.0,
+        feeder_bytes_s: (chance.below(2) == 0).then(|| 1e6 * (1 << chance.below(12)) as f64),
         model: Model {
             faults,
             memory_bytes: (256 << 10) << chance.below(4),
@@ -79,6 +80,7 @@ fn drawn(seed: u64) -> Machine {
 #[test]
 fn no_split_is_lost_or_doubled() {
     let (mut by_device, mut overflows, mut faults, mut given_back) = (0, 0, 0, 0);
+    let (mut by_several, mut several_failed) = (0, 0);
     for seed in 0..RUNS {
         let machine = drawn(seed);
         let outcome = machine.run();
@@ -92,11 +94,15 @@ fn no_split_is_lost_or_doubled() {
         overflows += u64::from(device.overflows > 0);
         faults += u64::from(device.fault.is_some());
         given_back += u64::from(device.given_back_bytes > 0);
+        let is_by_several = outcome.fed.iter().skip(2).any(|&splits| splits > 0);
+        by_several += u64::from(is_by_several);
+        several_failed += u64::from(is_by_several && device.fault.is_some());
     }
     // What was drawn is what was meant.
     let told = (by_device, overflows, faults, given_back);
     assert!(by_device > RUNS / 4 && overflows > RUNS / 20, "{told:?}");
     assert!(faults > RUNS / 10 && given_back > RUNS / 20, "{told:?}");
+    assert!(by_several > RUNS / 50 && several_failed > 10, "{by_several}, {several_failed}");
 }
 
 #[test]

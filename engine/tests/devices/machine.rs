@@ -20,6 +20,8 @@ pub(crate) struct Machine {
     pub(crate) core_bytes_s: f64,
     /// What part of its speed a core has while the device works.
     pub(crate) beside: f64,
+    /// Of one thread that fills slots; each but the first has a core. `None`: slots take no time.
+    pub(crate) feeder_bytes_s: Option<f64>,
     pub(crate) model: Model,
     pub(crate) partial: Shape,
     pub(crate) kernel: EmulatedKernel,
@@ -38,6 +40,8 @@ pub(crate) struct Outcome {
     pub(crate) counted: Vec<u32>,
     /// The sum of all partials, word by word; of tables, of each key's count.
     pub(crate) sums: Vec<u64>,
+    /// How many splits each number of threads read into slots.
+    pub(crate) fed: Vec<u64>,
 }
 
 /// Adds 1 to the place of each number in the unit.
@@ -71,9 +75,21 @@ struct Run<'m> {
     outcome: Outcome,
     others_splits: u64,
     others_splits_s: f64,
+    /// Threads that fill slots, how long the last slot took, and how many splits each number of them read.
+    feeders: usize,
+    filling: Duration,
+    fed: Vec<u64>,
 }
 
 impl Work for Run<'_> {
+    fn feeders_most(&self) -> usize {
+        if self.machine.feeder_bytes_s.is_some() { self.machine.cores.max(1) } else { 1 }
+    }
+
+    fn feed_by(&mut self, feeders: usize) {
+        self.feeders = feeders;
+    }
+
     fn take(&mut self, splits: u64) -> Option<Range<u64>> {
         self.hand_out.take_last(splits)
     }
@@ -96,6 +112,11 @@ impl Work for Run<'_> {
         for (split, place) in splits.clone().zip(slot.chunks_mut(self.machine.shown_bytes)) {
             place.as_chunks_mut().0.fill(split.to_le_bytes());
         }
+        if let Some(bytes_s) = self.machine.feeder_bytes_s {
+            let seconds = bytes as f64 / bytes_s / self.feeders as f64;
+            self.filling += Duration::from_secs_f64(seconds);
+        }
+        self.fed[self.feeders] += splits.end - splits.start;
         // The device is as busy as with all of it, and looks at what is shown.
         let shown = (splits.end - splits.start) as usize * self.machine.shown_bytes;
         pieces.push(Piece { start: 0, bytes: shown, arguments: [0; 6] });
@@ -122,7 +143,9 @@ impl Work for Run<'_> {
     fn outlook(&mut self) -> Outlook {
         let splits_left = self.hand_out.left();
         let (others_splits, others_splits_s) = (self.others_splits, self.others_splits_s);
-        Outlook { splits_left, others_splits, others_splits_s }
+        let mapping = self.machine.cores - self.feeders.saturating_sub(1);
+        let others_at_a_time = mapping as u64 * self.machine.core_splits();
+        Outlook { splits_left, others_splits, others_at_a_time, others_splits_s }
     }
 }
 
@@ -160,6 +183,11 @@ impl Machine {
         Offload { kernel, partial: self.partial, broadcast: Vec::new(), residence: None }
     }
 
+    /// What a core takes at a time.
+    fn core_splits(&self) -> u64 {
+        (CORE_BYTES / self.split_bytes).max(1)
+    }
+
     /// Runs until every split is counted. Where the device cannot be started, the cores do all.
     pub(crate) fn run(&self) -> Outcome {
         let placement = Placement::flat(self.cores.max(1));
@@ -184,6 +212,9 @@ impl Machine {
             outcome,
             others_splits: 0,
             others_splits_s,
+            feeders: 0,
+            filling: Duration::ZERO,
+            fed: vec![0; self.cores.max(1) + 1],
         };
         let accelerator = Accelerator::new(Emulated::new(self.model.clone()));
         let started = accelerator.start(
@@ -197,15 +228,28 @@ impl Machine {
         });
         let mut at_work = driver.is_ok();
         // When each core is free again.
-        let mut free = vec![Duration::ZERO; self.cores];
+        let at_a_time_s = CORE_BYTES as f64 / self.core_bytes_s;
+        let begin =
+            |core: usize| Duration::from_secs_f64(at_a_time_s * core as f64 / self.cores as f64);
+        // Where slots take time, they are not in step: what they take is a measure of what they do.
+        let in_step = self.feeder_bytes_s.is_none();
+        let mut free: Vec<Duration> = (0..self.cores)
+            .map(|core| if in_step { Duration::ZERO } else { begin(core) })
+            .collect();
         let mut end = Duration::ZERO;
+        let mut lent = 0;
         loop {
             let device_now = driver.as_ref().map_or(Duration::MAX, Driver::now);
-            let first = (0..free.len()).min_by_key(|&core| free[core]);
+            let lent_before = lent;
+            lent = if at_work { run.feeders.saturating_sub(1) } else { 0 };
+            // Cores that come back from filling slots do so now.
+            let back = self.cores - lent_before.min(self.cores)..self.cores - lent;
+            free.get_mut(back).into_iter().flatten().for_each(|free| *free = device_now.max(*free));
+            let first = (0..free.len() - lent).min_by_key(|&core| free[core]);
             let core = first.filter(|&core| !at_work || free[core] <= device_now);
             if let Some(core) = core {
-                let most = (CORE_BYTES / self.split_bytes).max(1);
-                let splits = run.given_back.pop().or_else(|| hand_out.take(core, most));
+                let splits = run.given_back.pop();
+                let splits = splits.or_else(|| hand_out.take(core, self.core_splits()));
                 match splits {
                     Some(splits) => {
                         let bytes = (splits.end - splits.start) * self.split_bytes;
@@ -228,7 +272,9 @@ impl Machine {
             if !at_work {
                 break;
             }
-            match driver.step(&mut run).unwrap_or(Turn::Lost) {
+            let turn = driver.step(&mut run).unwrap_or(Turn::Lost);
+            driver.pass(std::mem::take(&mut run.filling));
+            match turn {
                 Turn::More => {}
                 Turn::Idle | Turn::Lost => {
                     at_work = false;
@@ -239,6 +285,7 @@ impl Machine {
             end = end.max(driver.figures().span);
             run.outcome.device = driver.figures();
         }
+        run.outcome.fed = run.fed;
         run.outcome.seconds = end.as_secs_f64();
         run.outcome
     }

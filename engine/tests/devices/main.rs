@@ -3,6 +3,7 @@
 // The lint's exception for tests does not reach what tests share.
 #![allow(clippy::unwrap_used)]
 
+mod as_many_threads_fill_slots_as_pay;
 mod each_unit_counts_exactly_once;
 mod machine;
 #[cfg(feature = "opencl")]

@@ -50,6 +50,7 @@ impl Kind {
             cores: self.cores,
             core_bytes_s: self.core_gb_s * 1e9,
             beside: 1.0,
+            feeder_bytes_s: None,
             model: Model {
                 memory_bytes: self.memory_bytes,
                 link_bytes_s: self.link_gb_s * 1e9,

@@ -1,0 +1,219 @@
+//! The threads that fill a device's slots. Each reads a part of a unit's splits, a mebibyte at a time, and
+//! copies their records into its own part of the slot; one is the device's thread, the others help it from unit to unit.
+//! Takes splits and a slot; hands on where in it records lie. Records belong to the split in which they begin, so
+//! each is in one part.
+
+use crate::device::Piece;
+use crate::error::Result;
+use crate::ingest::Reader;
+use crate::input::Cut;
+use crate::memory::BlockPool;
+use crate::plan::Ranged;
+use crate::schedule::{Pool, Step};
+use crate::timeline;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Read at a time on the way to a slot.
+const READ_BYTES: u64 = 1 << 20;
+/// Alignment of parts, which is that of pieces.
+const ALIGNMENT: usize = Piece::ALIGNMENT;
+
+/// The threads of one device.
+pub(super) struct Feeders {
+    blocks: Arc<BlockPool>,
+    /// The device's name.
+    name: String,
+    own: Reader,
+    helpers: Vec<Helper>,
+}
+
+struct Helper {
+    /// One thread.
+    pool: Pool,
+    reader: Reader,
+}
+
+/// What came of filling a slot.
+pub(super) enum Filled {
+    /// Where records lie, ascending.
+    Pieces(Vec<Lying>),
+    /// These have no room in it, from here on.
+    NoRoom { file: usize, offset: u64 },
+}
+
+/// Records of one file, one behind the other.
+pub(super) struct Lying {
+    /// In the slot.
+    pub(super) place: Range<usize>,
+    pub(super) file: usize,
+    /// Where they begin in the file.
+    pub(super) offset: u64,
+}
+
+/// A part of a slot, and what is to be in it.
+struct Part<'s> {
+    splits: Range<u64>,
+    slot: &'s mut [u8],
+    /// Where it begins in the whole.
+    start: usize,
+    filled: Result<Filled>,
+}
+
+/// Where all comes from.
+#[derive(Clone, Copy)]
+struct From<'r> {
+    ranged: &'r Ranged,
+    cut: &'r Cut,
+}
+
+/// The first of some splits, at most so many and of one tile.
+pub(super) fn part_of(ranged: &Ranged, splits: &Range<u64>, most: u64) -> Range<u64> {
+    let layout = &ranged.layout;
+    let tile = layout.tile_of(splits.start).0;
+    let tile_end = layout.first_split_behind(tile);
+    splits.start..splits.end.min(tile_end).min(splits.start + most)
+}
+
+impl Feeders {
+    /// One thread, the caller's.
+    pub(super) fn new(blocks: &Arc<BlockPool>, name: String) -> Result<Feeders> {
+        let own = Reader::new(blocks, READ_BYTES)?;
+        Ok(Feeders { blocks: Arc::clone(blocks), name, own, helpers: Vec::new() })
+    }
+
+    /// Reads the records of splits into a slot, with so many threads if the system and the budget have them.
+    pub(super) fn fill(
+        &mut self,
+        ranged: &Ranged,
+        cut: &Cut,
+        splits: &Range<u64>,
+        slot: &mut [u8],
+        feeders: usize,
+    ) -> Result<Filled> {
+        while self.helpers.len() + 1 < feeders
+            && let Some(helper) = self.helper()
+        {
+            self.helpers.push(helper);
+        }
+        let (from, count) = (From { ranged, cut }, splits.end - splits.start);
+        let parts = (feeders as u64).min(self.helpers.len() as u64 + 1).min(count).max(1);
+        if parts > 1 {
+            // What one part has no room for may have room in the whole.
+            match self.fill_parts(from, splits, slot, parts)? {
+                Filled::NoRoom { .. } => {}
+                filled @ Filled::Pieces(_) => return Ok(filled),
+            }
+        }
+        from.fill(&mut self.own, splits, slot, 0)
+    }
+
+    fn helper(&self) -> Option<Helper> {
+        // The first is the device's own thread.
+        let name = format!("{} feeder-{}", self.name, self.helpers.len() + 2);
+        let pool = Pool::named(|_| name.clone(), 1, |_| ()).ok()?;
+        Some(Helper { pool, reader: Reader::new(&self.blocks, READ_BYTES).ok()? })
+    }
+
+    fn fill_parts(
+        &mut self,
+        from: From<'_>,
+        splits: &Range<u64>,
+        slot: &mut [u8],
+        count: u64,
+    ) -> Result<Filled> {
+        // Each has room for its splits and an even part of what there is beside them.
+        let split_bytes = from.ranged.layout.split_bytes() as usize;
+        let all = splits.end - splits.start;
+        let Some(spare) = slot.len().checked_sub(all as usize * split_bytes) else {
+            return from.fill(&mut self.own, splits, slot, 0);
+        };
+        let spare = spare / count as usize / ALIGNMENT * ALIGNMENT;
+        let (mut rest, mut start, mut parts) = (slot, 0, Vec::new());
+        for number in 0..count {
+            let [first, end] = [number, number + 1].map(|part| splits.start + all * part / count);
+            let bytes = ((end - first) as usize * split_bytes + spare) / ALIGNMENT * ALIGNMENT;
+            let (slot, behind) = rest.split_at_mut(bytes.min(rest.len()));
+            rest = behind;
+            let filled = Ok(Filled::Pieces(Vec::new()));
+            parts.push(Part { splits: first..end, slot, start, filled });
+            start += bytes;
+        }
+        share(from, &mut self.helpers, &mut self.own, &mut parts);
+        let mut pieces = Vec::new();
+        for part in parts {
+            match part.filled? {
+                Filled::Pieces(more) => pieces.extend(more),
+                no_room @ Filled::NoRoom { .. } => return Ok(no_room),
+            }
+        }
+        Ok(Filled::Pieces(pieces))
+    }
+}
+
+/// Has a helper fill each part but the last, which the caller fills; there are enough of them.
+fn share(from: From<'_>, helpers: &mut [Helper], own: &mut Reader, parts: &mut [Part<'_>]) {
+    match (helpers.split_first_mut(), parts.split_first_mut()) {
+        (Some((Helper { pool, reader }, helpers)), Some((part, rest))) if !rest.is_empty() => {
+            // One thread takes a step, so nobody waits for the lock.
+            let part = Mutex::new((reader, part));
+            let step = |_| {
+                let (reader, part) = &mut *part.lock().unwrap_or_else(PoisonError::into_inner);
+                part.fill(from, reader);
+                Step::Done
+            };
+            pool.run(step, || share(from, helpers, own, rest));
+        }
+        _ => parts.iter_mut().for_each(|part| part.fill(from, own)),
+    }
+}
+
+impl Part<'_> {
+    fn fill(&mut self, from: From<'_>, reader: &mut Reader) {
+        self.filled = from.fill(reader, &self.splits, self.slot, self.start);
+    }
+}
+
+impl From<'_> {
+    /// Reads the records of splits into a slot, which begins at `base` of the whole.
+    fn fill(
+        self,
+        reader: &mut Reader,
+        splits: &Range<u64>,
+        slot: &mut [u8],
+        base: usize,
+    ) -> Result<Filled> {
+        let _reading = timeline::begin(timeline::Kind::Read);
+        let From { ranged, cut } = self;
+        let (mut pieces, mut rest, mut used) = (Vec::<Lying>::new(), splits.clone(), 0_usize);
+        let at_a_time = (READ_BYTES / ranged.layout.split_bytes()).max(1);
+        while rest.start < rest.end {
+            let part = part_of(ranged, &rest, at_a_time);
+            rest.start = part.end;
+            reader.read_splits(ranged, part, cut)?;
+            let read = &reader.read;
+            for records in &read.pieces {
+                let bytes = &read.buffer.bytes()[records.records.clone()];
+                let (file, offset) = (records.file, records.offset);
+                let follows = |last: &&mut Lying| {
+                    (last.file, last.offset + last.place.len() as u64) == (file, offset)
+                };
+                let last = pieces.last_mut().filter(follows);
+                let start = if last.is_some() { used } else { used.next_multiple_of(ALIGNMENT) };
+                let Some(place) = slot.get_mut(start..start + bytes.len()) else {
+                    return Ok(Filled::NoRoom { file, offset });
+                };
+                place.copy_from_slice(bytes);
+                used = start + bytes.len();
+                match last {
+                    Some(last) => last.place.end = base + used,
+                    None => {
+                        let place = base + start..base + used;
+                        pieces.push(Lying { place, file, offset });
+                    }
+                }
+            }
+        }
+        Ok(Filled::Pieces(pieces))
+    }
+}
