@@ -1,4 +1,4 @@
-//! `tegula offload`: a person's own kernel, a line an index.
+//! `tegula offload`: a person's own kernel, a line an index or key.
 
 use crate::flags::{Format, RunFlags};
 use crate::format::Line;
@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tegula::{Error, InputError, Result};
-use tegula_apps::offload::{OwnKernel, Spec};
+use tegula_apps::offload::{Key, OwnKernel, Spec, Value};
 
 #[derive(Args)]
 pub(crate) struct Flags {
@@ -34,7 +34,7 @@ pub(crate) struct Flags {
     )]
     devices: Vec<String>,
 
-    /// tsv: index, tab, value. jsonl: {"index":N,"value":N}.
+    /// tsv: index or key, tab, value. jsonl: {"index":N,"value":N}, or "key" for "index".
     #[arg(long, value_enum, default_value_t = Format::Tsv, help_heading = "Answer")]
     format: Format,
 
@@ -54,14 +54,21 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
         }
         run.use_devices(devices);
         let input = run.input(&flags.paths)?;
-        let values = run.several(|runs| kernel.run(runs, input))?;
+        let answer = run.several(|runs| kernel.run(runs, input))?;
+        let name = if answer.is_table() { "key" } else { "index" };
         let mut lines = Vec::new();
-        for (index, value) in values.pairs() {
+        for (key, value) in answer.pairs() {
             let mut line = Line::begin(flags.format, &mut lines);
-            line.integer("index", index);
-            match values.scale() {
-                Some(scale) => line.float("value", value as f64 / scale as f64),
-                None => line.integer("value", value),
+            match key {
+                Key::Number(number) => line.integer(name, number),
+                Key::Bytes(bytes) => line.bytes(name, &bytes),
+            };
+            match (value, answer.scale()) {
+                (Value::Whole(value), Some(scale)) => {
+                    line.float("value", value as f64 / scale as f64)
+                }
+                (Value::Whole(value), None) => line.integer("value", value),
+                (Value::Float(value), _) => line.float("value", value),
             };
             line.end();
         }

@@ -1,108 +1,113 @@
-//! The job of a kernel of somebody's own: keys are indices, values what it combined there. Behind the
-//! values, its partial has words that no kernel may write to; what is in them fails the job.
+//! The jobs of a kernel of somebody's own. Of an array, keys are indices and values what it combined there; behind
+//! the values, its partial has words that no kernel may write to, and what is in them fails the job. Of a
+//! table, keys are bytes.
 
-use super::OwnKernel;
+use super::{Number, OwnKernel, table};
 use crate::matrix::fault;
 use std::marker::PhantomData;
 use std::ops::RangeInclusive;
 use tegula::device::{ARGUMENTS, Alone, Offload, Shape};
-use tegula::{Combine, Cut, Emit, Error, Job, Max, Result, Split, Sum};
+use tegula::{Combine, Cut, Emit, Error, Job, Result, Split};
 
-/// Words behind the values: how often an index was none of theirs, and words that must stay zeros.
+/// Words behind the values: how often an index was none of theirs, how many values were not finite, and words
+/// that must stay zeros.
 const GUARDS: usize = 64;
 
-/// A combine whose values are words of a partial.
-pub(super) trait Words: for<'v> Combine<Value = Self::Of, Output = Self::Of> {
-    type Of: Copy;
+/// A value that is a word of a partial.
+pub(super) trait Word: Copy {
+    fn of(word: u64) -> Self;
 
-    fn value(word: u64) -> Self::Of;
-
-    fn word(value: Self::Of) -> u64;
+    fn word(self) -> u64;
 }
 
-impl Words for Sum<u64> {
-    type Of = u64;
-
-    fn value(word: u64) -> u64 {
+impl Word for u64 {
+    fn of(word: u64) -> u64 {
         word
     }
 
-    fn word(value: u64) -> u64 {
-        value
+    fn word(self) -> u64 {
+        self
     }
 }
 
-impl Words for Sum<i64> {
-    type Of = i64;
-
-    fn value(word: u64) -> i64 {
+impl Word for i64 {
+    fn of(word: u64) -> i64 {
         word.cast_signed()
     }
 
-    fn word(value: i64) -> u64 {
-        value.cast_unsigned()
+    fn word(self) -> u64 {
+        self.cast_unsigned()
     }
 }
 
-impl Words for Max<u64> {
-    type Of = u64;
+/// A combine whose values are words of a partial.
+pub(super) trait Words: Combine<Value: Word, Output: Word> {}
 
-    fn value(word: u64) -> u64 {
-        word
+impl<C: Combine<Value: Word, Output: Word>> Words for C {}
+
+pub(super) struct ArrayJob<'k, C>(&'k OwnKernel, PhantomData<fn() -> C>);
+
+pub(super) struct TableJob<'k, C>(&'k OwnKernel, PhantomData<fn() -> C>);
+
+impl OwnKernel {
+    pub(super) fn array_job<C>(&self) -> ArrayJob<'_, C> {
+        ArrayJob(self, PhantomData)
     }
 
-    fn word(value: u64) -> u64 {
-        value
-    }
-}
-
-pub(super) struct KernelJob<'k, C> {
-    own: &'k OwnKernel,
-    combine: PhantomData<fn() -> C>,
-}
-
-impl<C> KernelJob<'_, C> {
-    pub(super) fn new(own: &OwnKernel) -> KernelJob<'_, C> {
-        KernelJob { own, combine: PhantomData }
+    pub(super) fn table_job<C>(&self) -> TableJob<'_, C> {
+        TableJob(self, PhantomData)
     }
 
     fn fault(&self, cause: String) -> Error {
-        fault(&self.own.kernel.file, cause)
+        fault(&self.kernel.file, cause)
+    }
+
+    fn offload(&self, partial: Shape) -> Offload {
+        let (kernel, broadcast) = (self.kernel.clone(), Vec::new());
+        Offload { kernel, partial, broadcast, residence: None }
+    }
+
+    fn alone(&self) -> Alone {
+        Alone { longest_bytes: self.spec.longest_bytes }
+    }
+
+    fn no_map(&self) -> Error {
+        self.fault("a kernel has no map that the cores could do".to_owned())
     }
 }
 
-impl<C: Words> Job for KernelJob<'_, C> {
+/// What launches are told.
+fn arguments(split: &Split<'_>) -> [u64; ARGUMENTS] {
+    [split.offset(), split.file().into(), 0, 0, 0, 0]
+}
+
+impl<C: Words> Job for ArrayJob<'_, C> {
     type Key = u64;
     type Combine = C;
 
     fn cut(&self) -> Cut {
-        self.own.spec.cut()
+        self.0.spec.cut()
     }
 
     fn key_range(&self) -> Option<RangeInclusive<u64>> {
-        Some(0..=self.own.spec.values - 1)
+        Some(0..=self.0.spec.values - 1)
     }
 
     fn offload(&self) -> Option<Offload> {
-        let partial = Shape::Dense(self.own.spec.values as usize + GUARDS);
-        Some(Offload {
-            kernel: self.own.kernel.clone(),
-            partial,
-            broadcast: Vec::new(),
-            residence: None,
-        })
+        Some(self.0.offload(Shape::Dense(self.0.spec.values as usize + GUARDS)))
     }
 
     fn alone(&self) -> Option<Alone> {
-        Some(Alone { longest_bytes: self.own.spec.longest_bytes })
+        Some(self.0.alone())
     }
 
     fn launch(&self, split: &Split<'_>) -> Option<[u64; ARGUMENTS]> {
-        Some([split.offset(), split.file().into(), 0, 0, 0, 0])
+        Some(arguments(split))
     }
 
     fn unload<'s>(&self, partial: &[u64], emit: &mut impl Emit<'s, Self>) -> Result<()> {
-        let values = self.own.spec.values as usize;
+        let ArrayJob(own, _) = self;
+        let values = own.spec.values as usize;
         let (words, guards) = partial.split_at(values);
         if guards[0] > 0 {
             let cause = format!(
@@ -111,18 +116,73 @@ impl<C: Words> Job for KernelJob<'_, C> {
                 guards[0],
                 values - 1
             );
-            return Err(self.fault(cause));
+            return Err(own.fault(cause));
+        }
+        if guards[1] > 0 && matches!(own.spec.number, Number::F32 | Number::F64) {
+            let cause = format!(
+                "combined {} values that are infinite or no number; leave them out in the kernel",
+                guards[1]
+            );
+            return Err(own.fault(cause));
         }
         if guards.iter().any(|&guard| guard > 0) {
             let cause = format!("wrote behind the {values} words of its partial; mend the kernel");
-            return Err(self.fault(cause));
+            return Err(own.fault(cause));
         }
         let combined = words.iter().zip(0_u64..).filter(|&(&word, _)| word > 0);
-        combined.for_each(|(&word, index)| emit.emit(index, C::value(word)));
+        combined.for_each(|(&word, index)| emit.emit(index, C::Value::of(word)));
         Ok(())
     }
 
     fn map<'s>(&self, _: Split<'s>, _: &mut impl Emit<'s, Self>) -> Result<()> {
-        Err(self.fault("a kernel has no map that the cores could do".to_owned()))
+        Err(self.0.no_map())
+    }
+}
+
+impl<C: Words> Job for TableJob<'_, C> {
+    type Key = [u8];
+    type Combine = C;
+
+    fn cut(&self) -> Cut {
+        self.0.spec.cut()
+    }
+
+    fn offload(&self) -> Option<Offload> {
+        Some(self.0.offload(Shape::Table((self.0.spec.table_bytes / 8) as usize)))
+    }
+
+    fn alone(&self) -> Option<Alone> {
+        Some(self.0.alone())
+    }
+
+    fn launch(&self, split: &Split<'_>) -> Option<[u64; ARGUMENTS]> {
+        Some(arguments(split))
+    }
+
+    fn unload<'s>(&self, partial: &[u64], emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        let TableJob(own, _) = self;
+        let head = &partial[..table::HEAD];
+        if head[1] > 0 {
+            let cause = format!(
+                "combined {} times with a key of more than {} bytes; give a longest_key in the spec that is \
+                 as long, or leave such keys out in the kernel",
+                head[1],
+                own.spec.key_bytes()
+            );
+            return Err(own.fault(cause));
+        }
+        let mut is_sound = head.iter().all(|&word| word == 0);
+        table::each(&own.spec, partial, |key, word| match key {
+            Some(key) => emit.emit_copied(key, C::Value::of(word)),
+            None => is_sound = false,
+        });
+        if !is_sound {
+            return Err(own.fault("wrote into its table past COMBINE; mend the kernel".to_owned()));
+        }
+        Ok(())
+    }
+
+    fn map<'s>(&self, _: Split<'s>, _: &mut impl Emit<'s, Self>) -> Result<()> {
+        Err(self.0.no_map())
     }
 }

@@ -11,6 +11,14 @@ use toml::Spanned;
 /// Values that a partial may have: a gibibyte of words.
 pub const VALUES_MOST: u64 = 1 << 27;
 
+/// Bytes of a table, if the spec does not say, and the least and most of them.
+const TABLE_BYTES: u64 = 32 << 20;
+const TABLE_BYTES_LEAST: u64 = 64 << 10;
+const TABLE_BYTES_MOST: u64 = 8 << 30;
+/// The longest key of a table, if the spec does not say, and the most that it may say.
+const KEY_BYTES: u64 = 62;
+const KEY_BYTES_MOST: u64 = 4096;
+
 /// The longest record, if the spec does not say: a mebibyte.
 const LONGEST_BYTES: u64 = 1 << 20;
 
@@ -48,16 +56,34 @@ pub enum Number {
     U64,
     /// A whole number from -2^63 to 2^63 - 1.
     I64,
+    /// A finite float of 32 bits; of arrays, by least or greatest, for their sums would depend on the order in
+    /// which a device adds.
+    F32,
+    /// The same of 64 bits, on devices that have double precision.
+    F64,
+}
+
+/// What the keys of a table are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Keys {
+    /// Bytes of the input.
+    Bytes,
+    /// Whole numbers from 0 to 2^64 - 1.
+    U64,
+    /// Whole numbers from -2^63 to 2^63 - 1.
+    I64,
 }
 
 /// In which order the values are given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ByOrder {
-    /// By index, ascending.
+    /// By index, or by key, ascending.
     #[default]
+    #[serde(alias = "key")]
     Index,
-    /// By value, largest first; equal ones by index.
+    /// By value, largest first; equal ones by index or key.
     Value,
 }
 
@@ -74,12 +100,15 @@ pub enum ByOrder {
 /// longest = 1048576     # bytes of the longest record
 ///
 /// [partial]
-/// values = 256          # how many numbers the kernel combines into
-/// type = "u64"          # u64 (default) or i64
+/// values = 256          # how many numbers the kernel combines into, of an array
+/// keys = "bytes"        # or instead of that the keys of a table: bytes, u64 or i64
+/// longest_key = 62      # bytes of the longest of them
+/// bytes = 33554432      # what a table may take of a device
+/// type = "u64"          # u64 (default) or i64; of arrays also f32 and f64, without sums
 /// combine = "sum"       # sum (default), min or max
 ///
 /// [output]
-/// order = "index"       # index (default) or value, largest first
+/// order = "index"       # index (default; key is the same) or value, largest first
 /// skip_empty = false    # true leaves out what nothing, or only zeros, were combined into
 /// scale = 1             # what values are divided by when they are shown, for fixed-point numbers
 ///
@@ -94,8 +123,15 @@ pub struct Spec {
     pub records: Records,
     /// Bytes of the longest record. Longer ones fail the job.
     pub longest_bytes: u64,
-    /// How many numbers the kernel combines into, from 1 to [`VALUES_MOST`].
+    /// How many numbers the kernel combines into, from 1 to [`VALUES_MOST`]. Tables have as many as keys.
     pub values: u64,
+    /// The keys that it combines by; `None`: indices of an array.
+    pub keys: Option<Keys>,
+    /// Bytes of the longest key, if they are bytes; from 1 to 4096. A longer one fails the job.
+    pub longest_key: u64,
+    /// Bytes of a device's memory that a table may take, from 64 KiB to 8 GiB; a quarter of the device's share
+    /// at most. What has no room is sent again in smaller parts.
+    pub table_bytes: u64,
     /// What each of them is.
     pub number: Number,
     /// How values are combined.
@@ -118,6 +154,9 @@ impl Default for Spec {
             records: Records::Lines,
             longest_bytes: LONGEST_BYTES,
             values: 1,
+            keys: None,
+            longest_key: KEY_BYTES,
+            table_bytes: TABLE_BYTES,
             number: Number::U64,
             combine: By::Sum,
             order: ByOrder::Index,
@@ -129,7 +168,23 @@ impl Default for Spec {
 }
 
 /// Names that the texts before the kernel have given already.
-const TAKEN: [&str; 5] = ["VALUES", "SIGNED", "COMBINE_BY", "RANK", "COMBINE"];
+const TAKEN: [&str; 15] = [
+    "VALUES",
+    "SIGNED",
+    "FLOAT",
+    "KEYED",
+    "LONGEST_KEY",
+    "COMBINE_BY",
+    "RANK",
+    "COMBINE",
+    "COMBINE_KEY",
+    "COMBINE_BYTES",
+    "HEAD",
+    "KEY_WORDS",
+    "SLOT_WORDS",
+    "PROBES",
+    "MIX",
+];
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -137,7 +192,7 @@ struct File {
     entry: Option<Spanned<String>>,
     #[serde(default)]
     records: RecordsTable,
-    partial: PartialTable,
+    partial: Spanned<PartialTable>,
     #[serde(default)]
     output: OutputTable,
     #[serde(default)]
@@ -164,11 +219,13 @@ enum Split {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PartialTable {
-    values: Spanned<u64>,
-    #[serde(default, rename = "type")]
-    number: Number,
-    #[serde(default)]
-    combine: By,
+    values: Option<Spanned<u64>>,
+    keys: Option<Spanned<Keys>>,
+    longest_key: Option<Spanned<u64>>,
+    bytes: Option<Spanned<u64>>,
+    #[serde(rename = "type")]
+    number: Option<Spanned<Number>>,
+    combine: Option<Spanned<By>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -220,7 +277,8 @@ impl Spec {
     /// The field that has a value which cannot be meant, and why.
     fn fault(&self) -> Option<(&str, String)> {
         let fields = [
-            ("values", Some(self.values)),
+            ("values", Some(self.values).filter(|_| self.keys.is_none())),
+            ("longest_key", Some(self.longest_key)),
             ("longest", Some(self.longest_bytes)),
             ("bytes", if let Records::Fixed(bytes) = self.records { Some(bytes) } else { None }),
             ("scale", self.scale),
@@ -230,9 +288,43 @@ impl Spec {
                 return Some((field, format!("{field}: 0; give at least 1")));
             }
         }
-        if self.values > VALUES_MOST {
-            let cause = format!("values: {}; give {VALUES_MOST} at most", self.values);
-            return Some(("values", cause));
+        for (field, value, most) in [
+            ("values", self.values, VALUES_MOST),
+            ("longest_key", self.longest_key, KEY_BYTES_MOST),
+            ("table", self.table_bytes, TABLE_BYTES_MOST),
+        ] {
+            if value > most {
+                let told = if field == "table" { "bytes" } else { field };
+                return Some((field, format!("{told}: {value}; give {most} at most")));
+            }
+        }
+        if self.table_bytes < TABLE_BYTES_LEAST {
+            let cause = format!("bytes: {}; give at least {TABLE_BYTES_LEAST}", self.table_bytes);
+            return Some(("table", cause));
+        }
+        let number = match self.number {
+            Number::F32 => "f32",
+            Number::F64 => "f64",
+            Number::U64 | Number::I64 => "",
+        };
+        if !number.is_empty() {
+            if self.keys.is_some() {
+                let cause = format!("type: {number} is for arrays; a table has u64 or i64");
+                return Some(("type", cause));
+            }
+            if self.combine == By::Sum {
+                let cause = format!(
+                    "sums of {number} would depend on the order in which a device adds; take \"min\" or \"max\", \
+                     or have the kernel combine whole numbers (type = \"i64\"): each value times a scale, by which \
+                     output.scale divides the answer"
+                );
+                return Some(("combine", cause));
+            }
+            if self.scale.is_some() {
+                let cause =
+                    format!("scale divides whole numbers; {number} needs none: take it out");
+                return Some(("scale", cause));
+            }
         }
         let entry = self.entry.iter().map(|name| ("entry", name));
         let defines = self.defines.iter().map(|(name, _)| (name.as_str(), name));
@@ -248,11 +340,44 @@ impl Spec {
     fn of(text: &str) -> Result<Spec, Fault> {
         let file: File = toml::from_str(text)
             .map_err(|fault| Fault(fault.span(), fault.message().to_owned()))?;
-        let PartialTable { values, number, combine } = file.partial;
+        let partial = file.partial.span();
+        let PartialTable { values, keys, longest_key, bytes, number, combine } =
+            file.partial.into_inner();
         let OutputTable { order, skip_empty, scale } = file.output;
         let mut spans: BTreeMap<String, Range<usize>> =
             file.defines.keys().map(|name| (name.get_ref().clone(), name.span())).collect();
-        spans.insert("values".to_owned(), values.span());
+        match (&values, &keys) {
+            (None, None) => {
+                let cause = "missing field `values` of an array, or `keys` of a table";
+                return Err(Fault(Some(partial), cause.to_owned()));
+            }
+            (Some(values), Some(_)) => {
+                let cause = "values is for arrays, and keys for tables; take one of them out";
+                return Err(Fault(Some(values.span()), cause.to_owned()));
+            }
+            _ => {}
+        }
+        let is_bytes = keys.as_ref().is_some_and(|keys| *keys.get_ref() == Keys::Bytes);
+        for (name, field, is_misplaced, what) in [
+            ("longest_key", &longest_key, !is_bytes, "keys = \"bytes\""),
+            ("bytes", &bytes, keys.is_none(), "tables, which have keys"),
+        ] {
+            if let Some(field) = field.as_ref().filter(|_| is_misplaced) {
+                let cause = format!("{name} is for {what}; take it out, or say so");
+                return Err(Fault(Some(field.span()), cause));
+            }
+        }
+        spans.extend(values.iter().map(|values| ("values".to_owned(), values.span())));
+        spans.extend(longest_key.iter().map(|bytes| ("longest_key".to_owned(), bytes.span())));
+        spans.extend(bytes.iter().map(|bytes| ("table".to_owned(), bytes.span())));
+        // Where it is not said, what makes it wrong is.
+        let combine_span = combine.as_ref().map(Spanned::span);
+        spans.extend(number.iter().map(|number| ("type".to_owned(), number.span())));
+        spans.extend(
+            combine_span
+                .or_else(|| Some(number.as_ref()?.span()))
+                .map(|span| ("combine".to_owned(), span)),
+        );
         spans.extend(file.records.longest.iter().map(|bytes| ("longest".to_owned(), bytes.span())));
         spans.extend(file.records.bytes.iter().map(|bytes| ("bytes".to_owned(), bytes.span())));
         spans.extend(scale.iter().map(|scale| ("scale".to_owned(), scale.span())));
@@ -261,9 +386,12 @@ impl Spec {
             entry: file.entry.map(Spanned::into_inner),
             records: file.records.records()?,
             longest_bytes: file.records.longest.map_or(LONGEST_BYTES, Spanned::into_inner),
-            values: values.into_inner(),
-            number,
-            combine,
+            values: values.map_or(1, Spanned::into_inner),
+            keys: keys.map(Spanned::into_inner),
+            longest_key: longest_key.map_or(KEY_BYTES, Spanned::into_inner),
+            table_bytes: bytes.map_or(TABLE_BYTES, Spanned::into_inner),
+            number: number.map(Spanned::into_inner).unwrap_or_default(),
+            combine: combine.map(Spanned::into_inner).unwrap_or_default(),
             order,
             skip_empty,
             scale: scale.map(Spanned::into_inner),

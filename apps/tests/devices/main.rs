@@ -7,6 +7,8 @@ mod inputs;
 mod kernels_give_the_bytes_of_the_cores;
 #[cfg(feature = "offload")]
 mod own_kernels_are_done_by_devices_alone;
+#[cfg(feature = "offload")]
+mod own_tables_and_floats;
 mod points_stay_on_devices;
 mod several_threads_fill_slots;
 #[cfg(feature = "offload")]

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use tegula::device::{EmulatedKernel, Fault, FaultAt, Launch, Model};
 use tegula::{Accelerator, Delimiter, Error, Input, Options, Pipeline};
 use tegula_apps::Runs;
-use tegula_apps::offload::{By, ByOrder, Number, OwnKernel, Records, Spec};
+use tegula_apps::offload::{By, ByOrder, Key, Number, OwnKernel, Records, Spec, Value};
 
 /// For each length modulo 16 of records that end with SEP, a figure of the length.
 const LENGTHS: &str = "
@@ -38,7 +38,7 @@ macro_rules! twin {
                 let (word, value) = (&mut partial[(length % 16) as usize], length - $shift);
                 *word = match $combine {
                     By::Sum => word.wrapping_add(value as u64),
-                    _ => (*word).max(spec.rank(value.into())),
+                    _ => (*word).max(spec.rank(Value::Whole(value.into()))),
                 };
             }
         }
@@ -123,7 +123,12 @@ fn values(
     options: &Options,
 ) -> tegula::Result<Vec<(u64, i128)>> {
     let mut runs = Runs::new(engine(), Options { devices, ..options.clone() });
-    Ok(kernel.run(&mut runs, input)?.pairs())
+    let pairs = kernel.run(&mut runs, input)?.pairs().into_iter();
+    let whole = |pair| match pair {
+        (Key::Number(index), Value::Whole(value)) => (index as u64, value),
+        other => panic!("{other:?} of an array of whole numbers"),
+    };
+    Ok(pairs.map(whole).collect())
 }
 
 proptest! {

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 use tegula::{Error, Result};
-use tegula_apps::offload::{By, ByOrder, Number, OwnKernel, Records, Spec};
+use tegula_apps::offload::{By, ByOrder, Keys, Number, OwnKernel, Records, Spec};
 
 fn parse(text: &str) -> Result<Spec> {
     Spec::parse(Path::new("my.toml"), text)
@@ -22,6 +22,14 @@ fn all_that_may_be_said() {
     assert_eq!((spec.number, spec.combine, spec.order), (Number::I64, By::Min, ByOrder::Value));
     assert_eq!((spec.skip_empty, spec.scale), (true, Some(1000)));
     assert_eq!(spec.defines, [("B".to_owned(), 0), ("WIDTH".to_owned(), 12)]);
+    let spec = parse(
+        "[partial]\nkeys = 'bytes'\nlongest_key = 9\nbytes = 65536\n[output]\norder = 'key'\n",
+    );
+    let spec = spec.unwrap();
+    assert_eq!((spec.keys, spec.longest_key), (Some(Keys::Bytes), 9));
+    assert_eq!((spec.table_bytes, spec.order), (65536, ByOrder::Index));
+    let spec = parse("partial.values = 3\npartial.type = 'f32'\npartial.combine = 'max'").unwrap();
+    assert_eq!((spec.number, spec.keys), (Number::F32, None));
     let spec = parse("records.split = 'delimiter'\nrecords.delimiter = '--'\npartial.values = 1");
     assert!(matches!(spec.unwrap().records, Records::Delimiter(end) if end.bytes() == b"--"));
 }
@@ -33,7 +41,31 @@ fn what_cannot_be_meant_is_named() {
         ("\n\n[part]\nvalues = 1\n", ["line 3", "`part`", "`partial`"]),
         ("[records]\nsplit = 'words'\n[partial]\nvalues = 1\n", ["line 2", "`words`", "`lines`"]),
         ("[partial]\ncombine = 'mean'\nvalues = 1\n", ["line 2", "`mean`", "`max`"]),
-        ("[partial]\ntype = 'f64'\nvalues = 1\n", ["line 2", "`f64`", "`i64`"]),
+        ("[partial]\ntype = 'f16'\nvalues = 1\n", ["line 2", "`f16`", "`f64`"]),
+        ("[partial]\ntype = 'f64'\nvalues = 1\n", ["line 2", "sums of f64", "output.scale"]),
+        (
+            "[partial]\ntype = 'f32'\nvalues = 1\ncombine = 'sum'\n",
+            ["line 4", "sums of f32", "whole numbers"],
+        ),
+        (
+            "[partial]\ntype = 'f32'\nvalues = 1\ncombine = 'min'\n[output]\nscale = 2\n",
+            ["line 6", "scale", "take it out"],
+        ),
+        (
+            "[partial]\nkeys = 'u64'\ntype = 'f32'\ncombine = 'min'\n",
+            ["line 3", "f32 is for arrays", "a table has"],
+        ),
+        ("[partial]\nkeys = 'text'\n", ["line 2", "`text`", "`bytes`"]),
+        ("[partial]\nkeys = 'u64'\nvalues = 3\n", ["line 3", "values", "keys"]),
+        ("[partial]\nkeys = 'u64'\nlongest_key = 3\n", ["line 3", "longest_key", "bytes"]),
+        (
+            "[partial]\nkeys = 'bytes'\nlongest_key = 0\n",
+            ["line 3", "longest_key: 0", "at least 1"],
+        ),
+        ("[partial]\nkeys = 'bytes'\nlongest_key = 5000\n", ["line 3", "longest_key", "4096"]),
+        ("[partial]\nkeys = 'bytes'\nbytes = 5000\n", ["line 3", "bytes: 5000", "65536"]),
+        ("[partial]\nvalues = 3\nbytes = 65536\n", ["line 3", "bytes", "tables"]),
+        ("partial.values = 1\n[defines]\nHEAD = 1\n", ["line 3", "HEAD", "another name"]),
         ("[partial]\nvalues = '9'\n", ["line 2", "string", "u64"]),
         ("[partial]\n\nvalues = 0\n", ["line 3", "values: 0", "at least 1"]),
         ("[partial]\nvalues = 1000000000000\n", ["line 2", "values", "at most"]),

@@ -54,6 +54,43 @@ fn the_answer_is_as_the_spec_says() {
     assert!(timeline.contains("device-0 copies") && timeline.contains("\"copy_out\""));
 }
 
+/// Keys that are bytes, in the order of either, and floats.
+#[test]
+fn tables_and_floats_are_as_the_spec_says() {
+    let Some(device) = compiling() else { return };
+    let kernel = "KERNEL void names(OFFLOAD) {
+  for (u64 i = GID; i < bytes; i += GSIZE) {
+    if (UNIT[i] != '\\n') continue;
+    u64 begin = i;
+    while (begin > 0 && UNIT[begin - 1] != '\\n') begin--;
+    COMBINE_BYTES(UNIT + begin, i - begin - 2, UNIT[i - 1]);
+  }
+}
+";
+    let spec = "entry = 'names'\npartial = { keys = 'bytes', longest_key = 7, combine = 'max' }\n";
+    let answer = |format: &str, more: &str, input: &[u8]| {
+        let (folder, mut run) = offload(kernel, &format!("{spec}{more}"), &device);
+        fs::write(folder.path().join("input"), input).unwrap();
+        run.args(["--format", format]).output().unwrap()
+    };
+    let input = b"bees;a\nants;c\n\xff;b\nbees;d\n";
+    let expected = text(answer("jsonl", "output.order = 'value'\n", input));
+    let lines = ["{\"key\":\"bees\",\"value\":100}", "{\"key\":\"ants\",\"value\":99}"];
+    let [first, second] = lines;
+    assert_eq!(expected, format!("{first}\n{second}\n{{\"key_hex\":\"ff\",\"value\":98}}\n"));
+    assert_eq!(text(answer("tsv", "", &input[..14])), "ants\t99\nbees\t97\n");
+    let parts = ["levels.c", "more than 7 bytes", "longest_key"];
+    check_fault(&answer("tsv", "", b"eight by;a\n"), 1, &parts);
+
+    let kernel = "KERNEL void levels(OFFLOAD) {
+  for (u64 i = GID; i < bytes; i += GSIZE) COMBINE(0, (f32)UNIT[i] * 0.5f);
+}
+";
+    let spec = "partial = { values = 2, type = 'f32', combine = 'min' }\n";
+    let (_folder, mut run) = offload(kernel, spec, &device);
+    assert_eq!(text(run.output().unwrap()), "0\t48.5\n");
+}
+
 /// The compiler names the line of the file that the person wrote, and nothing is left behind.
 #[test]
 fn a_kernel_that_does_not_compile_is_shown_with_its_line() {

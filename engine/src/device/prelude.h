@@ -10,7 +10,7 @@
    Functions beside it are FUNCTION type name(...).
    Threads are GID of GSIZE in all, LID of LSIZE in a group, which shares LOCAL memory. Every order of
    threads must come to the same words: add integers, never floats. f64 is there where F64_OF_BITS is;
-   its sums, differences and products are rounded one by one. */
+   sums, differences and products of it and of f32 are rounded one by one. */
 #ifdef __OPENCL_VERSION__
 #pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
 #pragma OPENCL FP_CONTRACT OFF
@@ -21,7 +21,9 @@ typedef double f64;
 #define BITS_OF_F64(value) as_ulong(value)
 #endif
 typedef uchar u8; typedef uint u32; typedef ulong u64; typedef char i8; typedef int i32; typedef long i64;
-typedef uint4 u32x4;
+typedef uint4 u32x4; typedef float f32;
+#define BITS_OF_F32(value) as_uint(value)
+#define F32_OF_BITS(bits) as_float((u32)(bits))
 #define KERNEL __kernel
 #define FUNCTION static inline
 #define GLOBAL __global
@@ -38,7 +40,9 @@ typedef uint4 u32x4;
 #else
 typedef unsigned char u8; typedef unsigned int u32; typedef unsigned long long u64;
 typedef signed char i8; typedef int i32; typedef long long i64;
-typedef uint4 u32x4; typedef double f64;
+typedef uint4 u32x4; typedef float f32; typedef double f64;
+#define BITS_OF_F32(value) ((u32)__float_as_int(value))
+#define F32_OF_BITS(bits) __int_as_float((i32)(bits))
 #define F64_OF_BITS(bits) __longlong_as_double((i64)(bits))
 #define BITS_OF_F64(value) ((u64)__double_as_longlong(value))
 #define KERNEL extern "C" __global__

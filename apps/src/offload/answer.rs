@@ -1,0 +1,163 @@
+//! The answer of a kernel: what its words stand for, in the order of the spec.
+
+use super::{By, ByOrder, Keys, Number, Spec};
+use std::cmp::Ordering;
+
+/// What values were combined by.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Key {
+    /// An index, or a number of a table.
+    Number(i128),
+    /// Bytes of a table.
+    Bytes(Vec<u8>),
+}
+
+/// A value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value {
+    /// A whole number.
+    Whole(i128),
+    /// A float; those of 32 bits are exact in it.
+    Float(f64),
+}
+
+impl Value {
+    /// Greater floats are those of greater number, and 0 is greater than -0.
+    fn order(&self, other: &Value) -> Ordering {
+        match (self, other) {
+            (Value::Whole(a), Value::Whole(b)) => a.cmp(b),
+            (Value::Float(a), Value::Float(b)) => a.total_cmp(b),
+            (Value::Whole(_), Value::Float(_)) => Ordering::Less,
+            (Value::Float(_), Value::Whole(_)) => Ordering::Greater,
+        }
+    }
+}
+
+/// The answer of a kernel.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    spec: Spec,
+    words: Words,
+}
+
+/// The words of an answer.
+#[derive(Clone, Debug)]
+pub(super) enum Words {
+    Array(Vec<u64>),
+    Table(Vec<(Vec<u8>, u64)>),
+}
+
+const SIGN: u64 = 1 << 63;
+
+impl Number {
+    /// Bits of a float; 0 of a whole number.
+    pub(super) fn float_bits(self) -> u32 {
+        match self {
+            Number::U64 | Number::I64 => 0,
+            Number::F32 => 32,
+            Number::F64 => 64,
+        }
+    }
+}
+
+impl Spec {
+    /// The word that stands for a value in the partial of a least or greatest. A float of 32 bits is given as one
+    /// of 64, which must be finite.
+    pub fn rank(&self, value: Value) -> u64 {
+        let word = match (self.number, value) {
+            (Number::U64, Value::Whole(value)) => value as u64,
+            (Number::I64, Value::Whole(value)) => (value as u64) ^ SIGN,
+            (Number::F32, value) => {
+                let bits = (value.float() as f32).to_bits();
+                u64::from(if bits >> 31 == 1 { !bits } else { bits | 1 << 31 })
+            }
+            (Number::F64, value) | (_, value @ Value::Float(_)) => {
+                let bits = value.float().to_bits();
+                if bits & SIGN == 0 { bits | SIGN } else { !bits }
+            }
+        };
+        if self.combine == By::Min { !word } else { word }
+    }
+
+    /// The value that a word stands for.
+    fn value(&self, word: u64) -> Value {
+        let word = if self.combine == By::Min { !word } else { word };
+        match (self.number, self.combine) {
+            (Number::U64, _) => Value::Whole(word.into()),
+            (Number::I64, By::Sum) => Value::Whole(word.cast_signed().into()),
+            (Number::I64, _) => Value::Whole((word ^ SIGN).cast_signed().into()),
+            (Number::F32, _) => {
+                let word = word as u32;
+                let bits = if word >> 31 == 1 { word & !(1 << 31) } else { !word };
+                Value::Float(f32::from_bits(bits).into())
+            }
+            (Number::F64, _) => {
+                let bits = if word & SIGN == 0 { !word } else { word ^ SIGN };
+                Value::Float(f64::from_bits(bits))
+            }
+        }
+    }
+
+    /// The key that the bytes of a table stand for.
+    fn key(&self, bytes: &[u8]) -> Key {
+        match (self.keys, bytes.try_into().map(u64::from_le_bytes)) {
+            (Some(Keys::U64), Ok(number)) => Key::Number(number.into()),
+            (Some(Keys::I64), Ok(number)) => Key::Number(number.cast_signed().into()),
+            _ => Key::Bytes(bytes.to_vec()),
+        }
+    }
+
+    /// Whether an index is left out, into which nothing was combined as far as its word says.
+    fn is_left_out(&self, word: u64) -> bool {
+        // No float stands for nothing.
+        word == 0 && (self.skip_empty || self.number.float_bits() > 0)
+    }
+}
+
+impl Value {
+    fn float(self) -> f64 {
+        match self {
+            Value::Whole(value) => value as f64,
+            Value::Float(value) => value,
+        }
+    }
+}
+
+impl Answer {
+    pub(super) fn new(spec: &Spec, words: Words) -> Answer {
+        Answer { spec: spec.clone(), words }
+    }
+
+    /// Indices or keys with their values, those and in the order that the spec says. Linear in the values, but
+    /// for sorting.
+    pub fn pairs(&self) -> Vec<(Key, Value)> {
+        let Answer { spec, words } = self;
+        let mut pairs: Vec<(Key, Value)> = match words {
+            Words::Array(words) => {
+                let shown = words.iter().zip(0..).filter(|&(&word, _)| !spec.is_left_out(word));
+                shown.map(|(&word, index)| (Key::Number(index), spec.value(word))).collect()
+            }
+            Words::Table(pairs) => {
+                let mut pairs: Vec<_> =
+                    pairs.iter().map(|(key, word)| (spec.key(key), spec.value(*word))).collect();
+                pairs.sort_by(|a, b| a.0.cmp(&b.0));
+                pairs.retain(|(_, value)| !spec.skip_empty || *value != spec.value(0));
+                pairs
+            }
+        };
+        if spec.order == ByOrder::Value {
+            pairs.sort_by(|a, b| b.1.order(&a.1).then_with(|| a.0.cmp(&b.0)));
+        }
+        pairs
+    }
+
+    /// Whether it is of a table.
+    pub fn is_table(&self) -> bool {
+        self.spec.keys.is_some()
+    }
+
+    /// What values are divided by when they are shown.
+    pub fn scale(&self) -> Option<u64> {
+        self.spec.scale
+    }
+}
