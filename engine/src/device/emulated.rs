@@ -242,18 +242,18 @@ impl EmulatedSession {
         self.wait_until(then);
     }
 
-    /// Has the kernel run over a unit, as soon as its copy and the kernel before it have ended.
+    /// Has the kernel run over a unit, as soon as it is there and the kernel before it has ended; its copy took
+    /// so long.
     fn launch(
         &mut self,
         slot: usize,
         kept: Option<usize>,
-        copy: Duration,
+        (copied, copy): (Duration, Duration),
         bytes: usize,
         pieces: &[Piece],
     ) {
         let kernel = if pieces.is_empty() { Duration::ZERO } else { self.kernel_time(bytes) };
-        let begins = if kept.is_some() { self.now() } else { self.link_free };
-        let at = begins.max(self.kernel_free) + kernel;
+        let at = copied.max(self.kernel_free) + kernel;
         self.kernel_free = at;
         if self.faults.strikes(FaultAt::Kernel) {
             self.in_flight.push_back((slot, None));
@@ -273,7 +273,6 @@ impl EmulatedSession {
         }
         let overflowed = self.room.partial.overflowed(&self.partial);
         let outcome = if overflowed { Outcome::Overflow } else { Outcome::Ok };
-        let copied = begins;
         self.in_flight.push_back((slot, Some(Done { outcome, copy, copied, kernel, at })));
     }
 }
@@ -292,35 +291,36 @@ impl Session for EmulatedSession {
         self.free.push(slot.0);
     }
 
-    fn submit(&mut self, slot: Slot, bytes: usize, pieces: &[Piece]) -> Result<(), DeviceError> {
+    fn keep(&mut self, bytes: usize) -> Option<usize> {
+        let kept: usize = self.kept.iter().map(Vec::len).sum();
+        let has_room = (kept + bytes) as u64 <= self.room.resident_bytes;
+        self.kept.extend(has_room.then(|| vec![0; bytes]));
+        has_room.then(|| self.kept.len() - 1)
+    }
+
+    fn submit_to(
+        &mut self,
+        kept: Option<usize>,
+        slot: Slot,
+        bytes: usize,
+        pieces: &[Piece],
+    ) -> Result<(), DeviceError> {
         self.room.check(bytes, pieces);
         self.faults.check(FaultAt::Submit, &self.model, "take a unit")?;
         let copy = self.time(bytes, self.model.link_bytes_s, Duration::ZERO);
         self.link_free = self.now().max(self.link_free) + copy;
-        self.launch(slot.0, None, copy, bytes, pieces);
-        Ok(())
-    }
-
-    fn submit_and_keep(
-        &mut self,
-        slot: Slot,
-        bytes: usize,
-        pieces: &[Piece],
-    ) -> Result<Option<usize>, DeviceError> {
-        let kept: usize = self.kept.iter().map(Vec::len).sum();
-        if (kept + bytes) as u64 > self.room.resident_bytes {
-            return self.submit(slot, bytes, pieces).map(|()| None);
+        if let Some(kept) = kept {
+            self.kept[kept].copy_from_slice(&self.slots[slot.0][..bytes]);
         }
-        let unit = self.slots[slot.0][..bytes].to_vec();
-        self.submit(slot, bytes, pieces)?;
-        self.kept.push(unit);
-        Ok(Some(self.kept.len() - 1))
+        let begins = self.link_free;
+        self.launch(slot.0, kept, (begins, copy), bytes, pieces);
+        Ok(())
     }
 
     fn reuse(&mut self, slot: Slot, kept: usize, pieces: &[Piece]) -> Result<(), DeviceError> {
         self.faults.check(FaultAt::Submit, &self.model, "take a unit")?;
         let bytes = self.kept[kept].len();
-        self.launch(slot.0, Some(kept), Duration::ZERO, bytes, pieces);
+        self.launch(slot.0, Some(kept), (self.now(), Duration::ZERO), bytes, pieces);
         Ok(())
     }
 

@@ -118,12 +118,30 @@ pub trait Session: Send {
     /// Takes a slot back that was not submitted.
     fn put_back(&mut self, slot: Slot);
 
-    /// Has the slot's first bytes copied in and the kernel launched for each of the pieces in them; does
-    /// not wait for either.
+    /// Takes memory of the device beside its slots for a unit of so many bytes that is to stay. Returns its
+    /// number; `None` if there is not as much.
+    fn keep(&mut self, bytes: usize) -> Option<usize>;
+
+    /// Has the slot's first bytes copied to memory that was [kept](Session::keep) for them, or else to the slot's
+    /// own, and the kernel launched for each of the pieces in them; does not wait for either.
     ///
     /// # Errors
     /// [`DeviceError::Failed`].
-    fn submit(&mut self, slot: Slot, bytes: usize, pieces: &[Piece]) -> Result<(), DeviceError>;
+    fn submit_to(
+        &mut self,
+        kept: Option<usize>,
+        slot: Slot,
+        bytes: usize,
+        pieces: &[Piece],
+    ) -> Result<(), DeviceError>;
+
+    /// A unit that does not stay.
+    ///
+    /// # Errors
+    /// [`DeviceError::Failed`].
+    fn submit(&mut self, slot: Slot, bytes: usize, pieces: &[Piece]) -> Result<(), DeviceError> {
+        self.submit_to(None, slot, bytes, pieces)
+    }
 
     /// As [`submit`](Session::submit), and the slot's bytes stay on the device. Returns a number by which
     /// to [`reuse`](Session::reuse) them; `None` if the device has no memory for them beside its slots, so
@@ -136,7 +154,11 @@ pub trait Session: Send {
         slot: Slot,
         bytes: usize,
         pieces: &[Piece],
-    ) -> Result<Option<usize>, DeviceError>;
+    ) -> Result<Option<usize>, DeviceError> {
+        let kept = self.keep(bytes);
+        self.submit_to(kept, slot, bytes, pieces)?;
+        Ok(kept)
+    }
 
     /// Has the kernel launched once more for the pieces, at least one, of a unit that has stayed. Nothing is
     /// copied; the slot stands for the unit while that is in flight.

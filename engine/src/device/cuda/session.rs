@@ -234,33 +234,26 @@ impl Session for CudaSession {
         self.free.push(slot.0);
     }
 
-    fn submit(&mut self, slot: Slot, bytes: usize, pieces: &[Piece]) -> Result<(), DeviceError> {
-        self.room.check(bytes, pieces);
-        let copied = self.copy(slot.0, None, bytes);
-        let launched = copied.and_then(|copy| self.launch(slot.0, None, Some(copy), pieces));
-        launched.map_err(failed(&self.name, "take a unit"))
-    }
-
-    fn submit_and_keep(
-        &mut self,
-        slot: Slot,
-        bytes: usize,
-        pieces: &[Piece],
-    ) -> Result<Option<usize>, DeviceError> {
-        self.room.check(bytes, pieces);
+    fn keep(&mut self, bytes: usize) -> Option<usize> {
         let has_room = self.kept_bytes + bytes as u64 <= self.room.resident_bytes;
         // SAFETY: kernels read it only behind the copy into it.
         let made = has_room.then(|| unsafe { self.copies.alloc::<u8>(bytes.max(1)) });
-        let Some(Ok(unit)) = made else {
-            return self.submit(slot, bytes, pieces).map(|()| None);
-        };
-        let number = self.kept.len();
-        self.kept.push(unit);
+        self.kept.push(made?.ok()?);
         self.kept_bytes += bytes as u64;
-        let copied = self.copy(slot.0, Some(number), bytes);
-        let launched =
-            copied.and_then(|copy| self.launch(slot.0, Some(number), Some(copy), pieces));
-        launched.map(|()| Some(number)).map_err(failed(&self.name, "take a unit"))
+        Some(self.kept.len() - 1)
+    }
+
+    fn submit_to(
+        &mut self,
+        kept: Option<usize>,
+        slot: Slot,
+        bytes: usize,
+        pieces: &[Piece],
+    ) -> Result<(), DeviceError> {
+        self.room.check(bytes, pieces);
+        let copied = self.copy(slot.0, kept, bytes);
+        let launched = copied.and_then(|copy| self.launch(slot.0, kept, Some(copy), pieces));
+        launched.map_err(failed(&self.name, "take a unit"))
     }
 
     fn reuse(&mut self, slot: Slot, kept: usize, pieces: &[Piece]) -> Result<(), DeviceError> {
