@@ -13,6 +13,7 @@ use super::slot::{Entry, SlotKey};
 use crate::error::MemoryError;
 use crate::memory::{Access, Block, BlockPool, prefetch};
 use crate::partial::PairRef;
+use std::cmp::Ordering;
 use std::convert::Infallible;
 use std::hint::select_unpredictable;
 use std::marker::PhantomData;
@@ -31,6 +32,10 @@ const BLOCK: usize = 64;
 const CROWD: usize = 256;
 /// Spreads keys whose hashes are near each other over all slots; odd, so that no two hashes become one.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// So many entries, at most, are sorted by insertion: more stand between two vacant ends of blocks only where
+/// keys are crowded.
+const NEAR_MOST: usize = 4 * BLOCK;
 
 /// log2 of the fewest slots.
 const LEAST_BITS: u32 = 6;
@@ -322,18 +327,20 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
         &mut self,
         mut see: impl FnMut(&Entry<K, V>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut all: Vec<usize> =
-            (0..=self.mask).filter(|&index| !self.key(index).is_vacant()).collect();
-        self.show_sorted(&mut all, &mut see)?;
+        let all = (0..=self.mask).filter(|&index| !self.key(index).is_vacant());
+        let mut all: Vec<Place> = all.map(|index| self.place(index)).collect();
+        all.sort_unstable_by(|a, b| self.order(a, b));
+        self.show_places(&mut all, &mut see)?;
         self.drain(|_| Ok(()))
     }
 
     /// Of slots in hash order.
     ///
     /// An entry stands in the run of occupied slots that its hash leads to, and runs follow each
-    /// other in hash order, so sorting within runs sorts all. Runs are short. The last run may go on
-    /// in the table's first slots, mixed with the first run; an entry there that is before its home
-    /// belongs to the last.
+    /// other in hash order, so sorting within runs sorts all. Runs are short, so whole blocks of them
+    /// are sorted at once, by moving each entry before the few that it is to precede. The last run may
+    /// go on in the table's first slots, mixed with the first run; an entry there that is before its
+    /// home belongs to the last.
     fn drain_runs_sorted<E>(
         &mut self,
         mut see: impl FnMut(&Entry<K, V>) -> Result<(), E>,
@@ -341,31 +348,57 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
         let slots = self.mask + 1;
         let first_vacant = (0..slots).find(|&index| self.key(index).is_vacant()).unwrap_or(slots);
         let went_on = |&index: &usize| self.home(self.key(index).hash()) > index;
-        let mut run: Vec<usize> = (0..first_vacant).filter(|index| !went_on(index)).collect();
-        self.show_sorted(&mut run, &mut see)?;
-        for index in first_vacant..slots {
-            if !self.key(index).is_vacant() {
-                run.push(index);
-            } else if !run.is_empty() {
-                self.show_sorted(&mut run, &mut see)?;
+        let start = (0..first_vacant).filter(|index| !went_on(index));
+        let mut places: Vec<Place> = start.map(|index| self.place(index)).collect();
+        let mut occupied = [0; BLOCK];
+        for first in (first_vacant / BLOCK * BLOCK..slots).step_by(BLOCK) {
+            let of_block = self.occupied(first, &mut occupied).iter();
+            let of_block = of_block.filter(|&&index| index > first_vacant);
+            places.extend(of_block.map(|&index| self.place(index)));
+            if self.key(first + BLOCK - 1).is_vacant() {
+                self.sort_near(&mut places);
+                self.show_places(&mut places, &mut see)?;
             }
         }
-        run.extend((0..first_vacant).filter(went_on));
-        self.show_sorted(&mut run, &mut see)?;
+        places.extend((0..first_vacant).filter(went_on).map(|index| self.place(index)));
+        self.sort_near(&mut places);
+        self.show_places(&mut places, &mut see)?;
         self.drain(|_| Ok(()))
     }
 
-    /// Shows the entries of these slots in the order of hash, then key, and empties the list.
-    fn show_sorted<E>(
+    #[inline(always)]
+    fn place(&self, index: usize) -> Place {
+        Place { hash: self.key(index).hash(), index }
+    }
+
+    /// The order of hash, then key.
+    #[inline(always)]
+    fn order(&self, a: &Place, b: &Place) -> Ordering {
+        let keys = || self.key(a.index).bytes().cmp(self.key(b.index).bytes());
+        a.hash.cmp(&b.hash).then_with(keys)
+    }
+
+    /// Sorts places that are not far from where they are to be, by insertion; others in the general way.
+    fn sort_near(&self, places: &mut [Place]) {
+        if places.len() > NEAR_MOST {
+            return places.sort_unstable_by(|a, b| self.order(a, b));
+        }
+        for next in 1..places.len() {
+            let mut at = next;
+            while at > 0 && self.order(&places[at], &places[at - 1]).is_lt() {
+                places.swap(at, at - 1);
+                at -= 1;
+            }
+        }
+    }
+
+    /// Shows the entries of these places and empties the list.
+    fn show_places<E>(
         &self,
-        run: &mut Vec<usize>,
+        places: &mut Vec<Place>,
         see: &mut impl FnMut(&Entry<K, V>) -> Result<(), E>,
     ) -> Result<(), E> {
-        run.sort_unstable_by(|&a, &b| {
-            let (a, b) = (self.key(a), self.key(b));
-            a.hash().cmp(&b.hash()).then_with(|| a.bytes().cmp(b.bytes()))
-        });
-        run.drain(..).try_for_each(|index| see(self.entry(index)))
+        places.drain(..).try_for_each(|place| see(self.entry(place.index)))
     }
 
     /// Gives an empty table `2^bits` slots, in the memory it has where that suffices.
@@ -404,6 +437,13 @@ fn one_test(a: bool, b: bool) -> bool {
         either
     };
     either != 0
+}
+
+/// An occupied slot, by what it is sorted by.
+#[derive(Clone, Copy)]
+struct Place {
+    hash: u64,
+    index: usize,
 }
 
 /// Where the slots of a table are. A hint may be out of date: it is never followed, only prefetched.
