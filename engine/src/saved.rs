@@ -88,8 +88,8 @@ fn answers_of<J: Job>(
             let make = || Ok(Upkeep::<J::Combine>::new(&chunks));
             workers.with(worker, make, |upkeep| {
                 let mut reader = partials.read(&takings[at], &chunks, shares.block_bytes)?;
-                let (is_taken_out, mut unseen) = (takings[at].is_taken_out, 0);
-                reader.restore::<J::Combine>(is_taken_out, &partial, &chunks, |pairs| {
+                let mut unseen = 0;
+                reader.restore::<J::Combine>(&partial, &chunks, |pairs| {
                     unseen += pairs;
                     if unseen >= PAIRS_PER_LOOK {
                         unseen = 0;

@@ -100,15 +100,17 @@ impl<V: Copy> Partial<V> {
         self.partitions[index].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A way in for pairs that were saved.
-    pub(crate) fn restore(&self) -> Restoring<'_, V> {
-        Restoring { partial: self, current: None }
+    /// A way in for pairs that were saved. If they `are_folded`, all that comes by such ways has each key once, and
+    /// comes before anything else.
+    pub(crate) fn restore(&self, are_folded: bool) -> Restoring<'_, V> {
+        Restoring { partial: self, are_folded, current: None }
     }
 }
 
 /// Puts saved pairs in; it is quick where many of one partition follow each other.
 pub(crate) struct Restoring<'p, V: Copy> {
     partial: &'p Partial<V>,
+    are_folded: bool,
     current: Option<(usize, MutexGuard<'p, Partition<V>>)>,
 }
 
@@ -121,7 +123,10 @@ impl<V: Copy> Restoring<'_, V> {
             _ => {
                 drop(self.current.take());
                 let mut partition = self.partial.partition(wanted);
-                partition.begin_repeating_segment();
+                match self.are_folded {
+                    true => partition.go_on_with_folded(),
+                    false => partition.begin_repeating_segment(),
+                }
                 let pushed = partition.pairs.push(key, value);
                 self.current = Some((wanted, partition));
                 pushed

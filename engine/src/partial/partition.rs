@@ -44,6 +44,12 @@ impl<V: Copy> Partition<V> {
         self.segments += 2;
     }
 
+    /// Says that no key of the pairs that follow came here before, or comes twice among them: all that is here
+    /// came in this way.
+    pub(super) fn go_on_with_folded(&mut self) {
+        self.segments = self.segments.max(1);
+    }
+
     pub(super) fn push<K: SlotKey>(&mut self, entry: &Entry<K, V>) -> Result<(), MemoryError> {
         self.pairs.put(entry)
     }

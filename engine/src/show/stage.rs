@@ -310,7 +310,7 @@ impl<J: Job> Maker<'_, '_, J> {
         };
         self.failures = 0;
         let partial = Partial::new(self.stage.chunks, None);
-        let mut putting = partial.restore();
+        let mut putting = partial.restore(false);
         highest.pairs.iter().try_for_each(|(key, value)| putting.put(key, *value))?;
         drop(putting);
         let sampled: u64 = samples.iter().map(|sample| sample.bytes).sum();

@@ -207,7 +207,7 @@ impl<C: Aggregate> Saving<C> {
                 let partial = Partial::new(chunks, None);
                 takings.iter().try_for_each(|taking| {
                     let mut reader = self.read(taking, chunks)?;
-                    reader.restore::<C>(taking.is_taken_out, &partial, chunks, |_| Ok(()))
+                    reader.restore::<C>(&partial, chunks, |_| Ok(()))
                 })?;
                 let mut pairs = 0;
                 for number in 0..PARTITIONS {

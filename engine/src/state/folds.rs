@@ -50,6 +50,8 @@ pub(crate) struct Taking {
     pub(crate) snapshot: Snapshot,
     /// Whether what they hold is taken out of what the others do.
     pub(crate) is_taken_out: bool,
+    /// Whether no key comes twice in all that is taken in.
+    pub(crate) is_folded: bool,
     /// How far the tile of each piece lies from where it stood.
     pub(crate) relocations: Vec<Relocation>,
 }
@@ -74,7 +76,7 @@ impl Taking {
                 .map_or_else(Relocation::default, |(then, now)| then.relocation(&now))
         };
         let relocations = snapshot.pieces.iter().map(relocation).collect();
-        Taking { snapshot, is_taken_out, relocations }
+        Taking { snapshot, is_taken_out, is_folded: false, relocations }
     }
 }
 
@@ -158,7 +160,7 @@ impl Choice {
             (None, Some(tile)) => self.tiles.contains(&tile),
             (None, None) => false,
         };
-        let mut takings = Vec::new();
+        let (mut takings, is_folded) = (Vec::new(), self.is_one_fold());
         for snapshot in &manifest.snapshots {
             for is_taken_out in [false, true] {
                 let pieces = snapshot.pieces.iter();
@@ -166,7 +168,8 @@ impl Choice {
                 let pieces: Vec<Piece> = pieces.cloned().collect();
                 if !pieces.is_empty() {
                     let snapshot = Snapshot { pieces, ..*snapshot };
-                    takings.push(Taking::of(snapshot, is_taken_out, &standing));
+                    let taking = Taking::of(snapshot, is_taken_out, &standing);
+                    takings.push(Taking { is_folded, ..taking });
                 }
             }
         }

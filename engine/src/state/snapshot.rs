@@ -271,6 +271,8 @@ impl<C> Drop for SnapshotWriter<C> {
 pub(crate) struct SnapshotReader {
     file: Box<dyn StoredFile>,
     snapshot: Snapshot,
+    is_taken_out: bool,
+    is_folded: bool,
     /// Of each of its pieces.
     relocations: Vec<Relocation>,
     reader: BlockReader,
@@ -290,11 +292,13 @@ impl SnapshotReader {
         chunks: &Arc<ChunkPool>,
         block_bytes: usize,
     ) -> Result<SnapshotReader> {
-        let Taking { snapshot, relocations, .. } = taking;
+        let Taking { snapshot, is_taken_out, is_folded, relocations } = taking;
         let file = storage.open(&snapshot_name(snapshot.number))?;
         let mut reader = SnapshotReader {
             file,
             snapshot: snapshot.clone(),
+            is_taken_out: *is_taken_out,
+            is_folded: *is_folded,
             relocations: relocations.clone(),
             reader: BlockReader::new(chunks.blocks(), block_bytes)?,
             piece: 0,
@@ -364,19 +368,18 @@ impl SnapshotReader {
         Ok(Some(pairs))
     }
 
-    /// Puts all pairs into a partial, or takes them out of it if its combine can; `after` each block, with
-    /// the number of its pairs.
+    /// Puts all pairs into a partial, or takes them out of it if they are to be and its combine can; `after`
+    /// each block, with the number of its pairs.
     pub(crate) fn restore<C: Aggregate>(
         &mut self,
-        is_taken_out: bool,
         partial: &Partial<C::Accumulator>,
         chunks: &Arc<ChunkPool>,
         mut after: impl FnMut(u64) -> Result<()>,
     ) -> Result<()> {
         let mut values = ValueStore::new(chunks);
-        let inverse = C::INVERSE.filter(|_| is_taken_out);
+        let inverse = C::INVERSE.filter(|_| self.is_taken_out);
         loop {
-            let mut restoring = partial.restore();
+            let mut restoring = partial.restore(self.is_folded);
             let put = |key: &[u8], value| {
                 let value = inverse.as_ref().map_or(value, |inverse| (inverse.of)(&value));
                 restoring.put(key, value)
