@@ -48,6 +48,8 @@ class Job:
     # Beyond reading and hashing, of a plain run's time; and of a plain run's time in all.
     most_more: float | None
     most: float | None
+    # Of a plain run's time, for the first run: less is asked of jobs with few keys.
+    most_first: float = 1.12
 
 
 JOBS = (
@@ -59,9 +61,16 @@ JOBS = (
         None,
     ),
     # Edits make lines that are none.
-    Job("stations", "stations.txt", ("stations", "--skip-bad"), 0.15, None),
+    Job("stations", "stations.txt", ("stations", "--skip-bad"), 0.15, None, 1.03),
     Job("unicode words", "letters.txt", ("wordcount", "--words", "unicode"), None, 0.2),
-    Job("grep", "source.txt", ("grep", r"\b[a-z]+_init(_[a-z]+)?\("), None, 0.2),
+    Job(
+        "grep",
+        "source.txt",
+        ("grep", r"\b[a-z]+_init(_[a-z]+)?\("),
+        None,
+        0.2,
+        1.03,
+    ),
     Job("index", "source.txt", ("index", "--words", "alpha"), None, 0.2),
 )
 TENFOLD = (
@@ -72,11 +81,19 @@ TENFOLD = (
         0.03,
         None,
     ),
-    Job("stations, tenfold", "stations.txt", ("stations", "--skip-bad"), 0.03, None),
+    Job(
+        "stations, tenfold",
+        "stations.txt",
+        ("stations", "--skip-bad"),
+        0.03,
+        None,
+        1.03,
+    ),
 )
 # Name, the input's form, whether the first run's state is there, and flags.
 WAYS = (
-    ("plain", "edited", False, ()),
+    # Edits make records that are none, whose places a plain run would look for.
+    ("plain", "old", False, ()),
     ("first", "old", False, ("--incremental",)),
     ("unchanged", "old", True, ("--incremental",)),
     ("unchanged, trusted", "old", True, ("--incremental", "--trust-mtime")),
@@ -251,7 +268,7 @@ def report(job: Job, measured: list[Measured]) -> tuple[list[list[str]], list[st
     if job.most is not None:
         say(places, places.cpu_s / full, job.most, "of a plain run's CPU time")
     say(trusted, trusted.cpu_s / full, 0.02, "of a plain run's CPU time")
-    say(first, first.cpu_s / full, 1.12, "of a plain run's CPU time")
+    say(first, first.cpu_s / full, job.most_first, "of a plain run's CPU time")
     saved = first.stats["saved_bytes"] / first.stats["bytes"]
     say(first, saved, 0.35, "of the input's bytes kept")
     reused = places.stats["restored_bytes"] / places.stats["bytes"]

@@ -93,8 +93,8 @@ pub struct Options {
 
 /// The tile that every run starts from: 32 MiB.
 pub const DEFAULT_TILE_BYTES: u64 = 32 << 20;
-/// That of runs whose tiles are found again, about: 4 MiB, for a changed byte costs a tile.
-pub const INCREMENTAL_TILE_BYTES: u64 = 4 << 20;
+/// That of runs whose tiles are found again, about: 2 MiB, for a changed byte costs a tile, and a tile little.
+pub const INCREMENTAL_TILE_BYTES: u64 = 2 << 20;
 
 impl Options {
     pub(crate) fn check(&self) -> Result<()> {
