@@ -51,11 +51,17 @@ impl<'e> Runs<'e> {
         Ok(output)
     }
 
+    /// Whether devices work beside the cores.
+    pub fn has_devices(&self) -> bool {
+        !self.options.devices.is_empty()
+    }
+
     /// Has `work` do runs for which no device has a kernel, such as those that read the input of others.
     pub fn on_cores<R>(&mut self, work: impl FnOnce(&mut Runs<'e>) -> R) -> R {
         let devices = std::mem::take(&mut self.options.devices);
+        let alone = std::mem::take(&mut self.options.devices_alone);
         let result = work(self);
-        self.options.devices = devices;
+        (self.options.devices, self.options.devices_alone) = (devices, alone);
         result
     }
 

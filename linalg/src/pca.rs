@@ -39,7 +39,7 @@ impl Pca {
         if matrix.rows < 2 {
             return Err(fault("fewer than two rows do not spread; give more"));
         }
-        matrix.check_finite()?;
+        matrix.check_finite(runs)?;
         let blocks =
             Blocks { matrix, rows: matrix.rows.div_ceil(16).clamp(BLOCK_ROWS.0, BLOCK_ROWS.1) };
         let means = means(runs, &blocks)?;

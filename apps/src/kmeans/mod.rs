@@ -65,16 +65,20 @@ impl KMeans {
             let cause = format!("{} of {} points; give 1 to as many", self.groups, points.rows);
             return Err(Error::Option { option: "groups", cause });
         }
-        points.check_finite()?;
+        let on_devices = if runs.has_devices() {
+            Some(OnDevices::new(runs, points)?)
+        } else {
+            points.check_finite(runs)?;
+            None
+        };
         let mut groups = Groups {
             means: self.first_means(points),
             counts: vec![0; self.groups],
             rounds: 0,
             settled: false,
         };
-        let on_devices = OnDevices::new(points);
         while !groups.settled && groups.rounds < self.rounds_most {
-            groups.advance(runs, points, &on_devices)?;
+            groups.advance(runs, points, on_devices.as_ref())?;
         }
         Ok(groups)
     }
@@ -87,7 +91,7 @@ impl Groups {
         &mut self,
         runs: &mut Runs<'_>,
         points: &Matrix,
-        on_devices: &OnDevices<'_>,
+        on_devices: Option<&OnDevices<'_>>,
     ) -> Result<()> {
         let (means, centres) = (self.means.clone(), Centres::of(&self.means));
         let round = Round { means, element: points.element, centres, on_devices };
@@ -111,7 +115,7 @@ struct Round<'p> {
     means: Vec<Vec<f64>>,
     element: Element,
     centres: Centres,
-    on_devices: &'p OnDevices<'p>,
+    on_devices: Option<&'p OnDevices<'p>>,
 }
 
 impl Job for Round<'_> {
@@ -130,16 +134,18 @@ impl Job for Round<'_> {
     }
 
     fn offload(&self) -> Option<Offload> {
-        Some(self.on_devices.offload(&self.means))
+        self.on_devices.map(|points| points.offload(&self.means))
     }
 
     fn launch(&self, _: &Split<'_>) -> Option<[u64; ARGUMENTS]> {
-        Some(self.on_devices.arguments(self.means.len()))
+        self.on_devices.map(|points| points.arguments(self.means.len()))
     }
 
     fn unload<'s>(&self, partial: &[u64], emit: &mut impl Emit<'s, Self>) -> Result<()> {
-        let sums = self.on_devices.sums(partial, self.means.len());
-        sums.for_each(|(key, sum)| emit.emit(key, sum));
+        if let Some(points) = self.on_devices {
+            let sums = points.sums(partial, self.means.len());
+            sums.for_each(|(key, sum)| emit.emit(key, sum));
+        }
         Ok(())
     }
 

@@ -3,18 +3,17 @@
 //! all bins that any number of the points has bits in, and the window is cut out of them here.
 
 use super::centres::Centres;
-use crate::Matrix;
 use crate::matrix::{Element, Number};
-use std::sync::{Arc, OnceLock};
-use tegula::Binned;
+use crate::{Matrix, Runs};
+use std::sync::Arc;
 use tegula::device::{ARGUMENTS, Kernel, Launch, Offload, Residence, Shape};
+use tegula::{Binned, Result};
 
 /// Points on devices, where they stay over the rounds.
 pub(super) struct OnDevices<'m> {
     points: &'m Matrix,
     residence: Arc<Residence>,
-    /// Found when a device first asks for it.
-    bins: OnceLock<Bins>,
+    bins: Bins,
 }
 
 /// The bins that numbers have bits in.
@@ -34,15 +33,23 @@ fn mantissa(value: f64) -> (u64, u32) {
 }
 
 impl Bins {
-    /// Those of all numbers of a matrix. Linear, on one processor.
-    fn of(points: &Matrix) -> Bins {
-        match points.element {
-            Element::F32 => Bins::of_numbers::<f32>(&points.bytes),
-            Element::F64 => Bins::of_numbers::<f64>(&points.bytes),
-        }
+    /// Those of all numbers of a matrix, which must be finite. Linear, on all workers: one look for both.
+    fn of(runs: &mut Runs<'_>, points: &Matrix) -> Result<Bins> {
+        let [bad, first, above] = points.least(runs, |place, bytes| {
+            let (first, last) = match points.element {
+                Element::F32 => Bins::of_numbers::<f32>(bytes),
+                Element::F64 => Bins::of_numbers::<f64>(bytes),
+            };
+            [points.first_bad(place, bytes), first.into(), (u32::MAX - last).into()]
+        })?;
+        points.refuse(bad)?;
+        let last = u32::MAX - above as u32;
+        let first = last.min(first as u32);
+        Ok(Bins { first, count: last - first + 1 })
     }
 
-    fn of_numbers<T: Number>(bytes: &[u8]) -> Bins {
+    /// The first and the last; `u32::MAX` and 0 if all numbers are 0.
+    fn of_numbers<T: Number>(bytes: &[u8]) -> (u32, u32) {
         let (mut first, mut last) = (u32::MAX, 0);
         for value in T::read(bytes) {
             let (mantissa, lowest) = mantissa(value.wide());
@@ -51,19 +58,15 @@ impl Bins {
                 last = last.max((lowest + 63 - mantissa.leading_zeros()) / BIN);
             }
         }
-        let first = first.min(last);
-        Bins { first, count: last - first + 1 }
+        (first, last)
     }
 }
 
 impl OnDevices<'_> {
-    pub(super) fn new(points: &Matrix) -> OnDevices<'_> {
-        let residence = Residence::of(points.bytes.clone());
-        OnDevices { points, residence, bins: OnceLock::new() }
-    }
-
-    fn bins(&self) -> Bins {
-        *self.bins.get_or_init(|| Bins::of(self.points))
+    /// Looks through the points, which must be finite.
+    pub(super) fn new<'m>(runs: &mut Runs<'_>, points: &'m Matrix) -> Result<OnDevices<'m>> {
+        let bins = Bins::of(runs, points)?;
+        Ok(OnDevices { points, residence: Residence::of(points.bytes.clone()), bins })
     }
 
     pub(super) fn offload(&self, means: &[Vec<f64>]) -> Offload {
@@ -78,7 +81,7 @@ impl OnDevices<'_> {
             ],
             emulated: Some(emulated),
         };
-        let layout = Layout { means: means.len(), columns, bins: self.bins().count as usize };
+        let layout = Layout { means: means.len(), columns, bins: self.bins.count as usize };
         let broadcast = means.iter().flatten().map(|number| number.to_bits()).collect();
         let residence = Some(Arc::clone(&self.residence));
         Offload { kernel, partial: Shape::Dense(layout.words()), broadcast, residence }
@@ -86,7 +89,7 @@ impl OnDevices<'_> {
 
     /// What launches are told. The twin in Rust has no names for the last two.
     pub(super) fn arguments(&self, means: usize) -> [u64; ARGUMENTS] {
-        let (Bins { first, count }, points) = (self.bins(), self.points);
+        let (Bins { first, count }, points) = (self.bins, self.points);
         let (columns, width) = (points.columns as u64, points.element.bytes() as u64);
         [means as u64, count.into(), first.into(), columns, width, 0]
     }
@@ -98,7 +101,7 @@ impl OnDevices<'_> {
         partial: &[u64],
         means: usize,
     ) -> impl Iterator<Item = (u64, (u64, Binned))> {
-        let (Bins { first, count }, columns) = (self.bins(), self.points.columns);
+        let (Bins { first, count }, columns) = (self.bins, self.points.columns);
         let layout = Layout { means, columns, bins: count as usize };
         let sums = (0..means * columns).map(move |sum| {
             let bins = &partial[layout.bins_of(sum)..][..count as usize];

@@ -4,6 +4,7 @@
 
 mod element;
 mod npy;
+mod sweep;
 mod text;
 
 pub use element::{Element, Number};
@@ -48,22 +49,6 @@ impl Matrix {
         let is_npy = first.bytes().is_some() && npy::is_npy(&first)?;
         drop(first);
         runs.on_cores(|runs| if is_npy { npy::read(runs, &input) } else { text::read(runs, input) })
-    }
-
-    /// Fails where a number is infinite or none.
-    ///
-    /// # Errors
-    /// [`Error::Record`], which names row and column.
-    pub fn check_finite(&self) -> Result<()> {
-        let place = match self.element {
-            Element::F32 => f32::read(&self.bytes).position(|number| !number.is_finite()),
-            Element::F64 => f64::read(&self.bytes).position(|number| !number.is_finite()),
-        };
-        place.map_or(Ok(()), |place| {
-            let (row, column) = (place / self.columns + 1, place % self.columns + 1);
-            let cause = format!("not a finite number in row {row}, column {column}; mend it");
-            Err(fault("the matrix", cause))
-        })
     }
 
     /// Size of a row in bytes.
