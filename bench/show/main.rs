@@ -1,8 +1,9 @@
 //! Word count that shows its top words while it runs: what `compare/show.py` measures. Takes how often to
 //! show (per cent of the input; 0: never), in how many tiers, how many words, a number of workers, and
 //! files, which may be named many times. With two tiers a show is a job of its own over the counts so far,
-//! which finds the top of them, as in Ostrich's figure 25; with one, the first job's selection. Prints how
-//! many shows there were, and a sum over the answer, by which runs are compared.
+//! which finds the top of them, as in Ostrich's figure 25: of all of them, or of the most frequent ones alone,
+//! which this second job can do with. With one, it is the first job's selection. Prints how many shows there
+//! were, and a sum over the answer, by which runs are compared.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -61,7 +62,20 @@ impl Job for TopCounts {
     }
 }
 
-const USAGE: &str = "usage: show EVERY-PERCENT TIERS TOP WORKERS FILE...";
+const USAGE: &str = "usage: show EVERY-PERCENT one|two|two-of-most TOP WORKERS FILE...";
+
+/// What makes a show.
+#[derive(Clone, Copy, PartialEq)]
+enum Tiers {
+    One,
+    /// A second job, over all counts.
+    Two,
+    /// A second job, over the counts of the most frequent words.
+    TwoOfMost,
+}
+
+/// How many words a second job is given then, for each that is wanted.
+const MOST_TIMES: usize = 10;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -69,8 +83,9 @@ fn main() -> ExitCode {
     let numbers = (every.parse::<f64>(), top.parse(), workers.parse());
     let (Ok(every), Ok(top), Ok(workers)) = numbers else { return usage() };
     let tiers = match tiers.as_str() {
-        "1" => 1,
-        "2" => 2,
+        "one" => Tiers::One,
+        "two" => Tiers::Two,
+        "two-of-most" => Tiers::TwoOfMost,
         _ => return usage(),
     };
     let shows = count(every, tiers, top, workers, paths);
@@ -94,7 +109,7 @@ fn usage() -> ExitCode {
 /// Counts words; returns the number of shows and the sum over the answer, which the last show must have.
 fn count(
     every: f64,
-    tiers: u32,
+    tiers: Tiers,
     top: usize,
     workers: usize,
     paths: &[String],
@@ -110,12 +125,16 @@ fn count(
     let show = Show::new(Every::Part(every / 100.0), |shown| {
         shows += 1;
         shown_sum = match tiers {
-            2 => show_two_tiers(&engine, &options, shown)?,
-            _ => shown.answers().iter()?.fold(0, mix),
+            Tiers::One => shown.answers().iter()?.fold(0, mix),
+            Tiers::Two | Tiers::TwoOfMost => show_two_tiers(&engine, &options, shown)?,
         };
         Ok(())
     });
-    let show = if tiers == 2 { show.all().order(Order::None) } else { show };
+    let show = match tiers {
+        Tiers::One => show,
+        Tiers::Two => show.all().order(Order::None),
+        Tiers::TwoOfMost => show.top(top.saturating_mul(MOST_TIMES)),
+    };
     let output = engine.run_showing(&Words, input, &options, show)?;
     let sum = output.iter()?.fold(0, mix);
     assert_eq!(sum, shown_sum, "the last show is not the answer");
@@ -130,9 +149,12 @@ fn show_two_tiers(engine: &Engine, options: &Options, shown: &Shown<'_, Words>) 
     Ok(second.iter()?.fold(0, mix))
 }
 
+/// About so many bytes a line.
+const LINE_BYTES: usize = 16;
+
 /// A word, a tab and its count, a line each.
 fn lines(answers: &Answers<'_, Words>) -> Result<Vec<u8>> {
-    let mut text = Vec::new();
+    let mut text = Vec::with_capacity(answers.len() * LINE_BYTES);
     for (word, mut count) in answers.iter()? {
         let mut digits = [0; 20];
         let mut at = digits.len();
