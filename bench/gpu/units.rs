@@ -141,7 +141,12 @@ impl Work for Run<'_> {
         Ok(Read::Filled(bytes))
     }
 
-    fn merge(&mut self, partial: &[u64], splits: &[Range<u64>]) -> tegula::Result<()> {
+    fn merge(
+        &mut self,
+        partial: &[u64],
+        splits: &[Range<u64>],
+        _idle: Duration,
+    ) -> tegula::Result<()> {
         self.merged += splits.iter().map(|splits| splits.end - splits.start).sum::<u64>();
         self.tally.add(partial)
     }

@@ -45,6 +45,16 @@ impl Failure {
         self.raised.load(Ordering::Relaxed) || self.cancel.is_cancelled()
     }
 
+    /// The number of the step in which a record was refused, if the run stops because of it: in steps before it
+    /// an earlier record may be. 0 if the run stops because of anything else.
+    pub(crate) fn refused_at(&self) -> u64 {
+        let first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+        match *first {
+            Some((at, Error::Record { .. })) if !self.cancel.is_cancelled() => at,
+            _ => 0,
+        }
+    }
+
     /// What the run is to return if it should stop.
     pub(crate) fn check(&self) -> Result<()> {
         if let Some((_, error)) = self.first.lock().unwrap_or_else(PoisonError::into_inner).take() {

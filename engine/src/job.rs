@@ -101,8 +101,9 @@ pub trait Job: Sync {
     }
 
     /// That devices do all of the job, which has no map of use: the run then wants a device, files or
-    /// bytes that are not compressed, the pipeline, and neither a state nor shows; and it fails if the
-    /// devices fail, or if a record has no room on them. The map is never called. Default: not said.
+    /// bytes that are not compressed, the pipeline, and neither tiles that are found again nor shows in the
+    /// order of the input; and it fails if the devices fail, or if a record has no room on them. The map is never
+    /// called. Default: not said.
     fn alone(&self) -> Option<Alone> {
         None
     }

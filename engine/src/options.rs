@@ -78,8 +78,9 @@ pub struct Options {
     /// Live counters, for a progress bar.
     pub progress: Option<Arc<Progress>>,
     /// Devices that work beside the cores on what they can do of the job: input of known length that is
-    /// not compressed, in runs without a state or shows. They change no byte of the answer; what they did
-    /// is in [`Stats::devices`](crate::Stats::devices). One that fails gives its work back to the cores.
+    /// not compressed, in runs that find no tiles again ([`State::incremental`]) and make no shows in the order
+    /// of the input. They change no byte of the answer, and a state may be gone on with by others; what they did is
+    /// in [`Stats::devices`](crate::Stats::devices). One that fails gives its work back to the cores.
     /// Default: none.
     pub devices: Vec<Arc<Accelerator>>,
     /// Leave the cores out of what devices can do: these then do all of the input, as of a job that has no map

@@ -77,7 +77,8 @@ pub(crate) fn run<J: Job, K: Kind>(
         })
     };
     let saving = options.state.as_ref().map(&mut open).transpose()?;
-    let epochs = |show| Epochs::new(show, &plan, core.pool().workers(), partial_of_its_own);
+    let hands = (core.pool().workers(), options.devices.len());
+    let epochs = |show| Epochs::new(show, &plan, hands, partial_of_its_own);
     let epochs = show.as_ref().map(epochs);
     let alone;
     let placement = match &saving {

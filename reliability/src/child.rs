@@ -3,13 +3,16 @@
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::sync::Arc;
+use tegula::device::{Clock, Emulated, Model};
 use tegula::output::AtomicFile;
 use tegula::storage::{Call, Disk, Fault, Faulty, Storage};
 use tegula::{
-    Cancel, Emit, Engine, Identity, Incremental, Input, Job, Key, Max, Options, Order, Output,
-    Result, SaveEvery, Sees, Split, State,
+    Accelerator, Cancel, Emit, Engine, Identity, Incremental, Input, Job, Key, Max, Options, Order,
+    Output, Result, SaveEvery, Sees, Split, State,
 };
 use tegula_apps::{Index, WordCount, Words};
+
+const DEVICE_BYTES_S: f64 = 20e6;
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Flags {
@@ -36,6 +39,9 @@ pub(crate) struct Flags {
     /// Tiles are found again; the input may have changed since the last run.
     #[arg(long)]
     pub(crate) incremental: bool,
+    /// An emulated device works beside the workers.
+    #[arg(long)]
+    pub(crate) device: bool,
     /// Kills itself at a call of the disk: its kind and number, as `rename:3`.
     #[arg(long, value_parser = point)]
     pub(crate) kill_at: Option<(Point, u64)>,
@@ -163,12 +169,19 @@ fn answer<J: Job>(
         order: Order::Key,
         tile_bytes: Some(flags.tile),
         state: flags.state.as_ref().map(|folder| state(flags, folder)),
+        devices: flags.device.then(device).into_iter().collect(),
         ..Options::default()
     };
     let output: Output<J> = engine.run_with(job, Input::paths([&flags.input])?, &options)?;
     let mut file = AtomicFile::create(&flags.output)?;
     output.write(&mut file, &flags.output, &Cancel::new(), line)?;
     Ok(file.commit()?)
+}
+
+/// A device about as fast as a worker, so that both have a part; it keeps to the wall clock.
+fn device() -> Arc<Accelerator> {
+    let model = Model { link_bytes_s: DEVICE_BYTES_S, clock: Clock::Wall, ..Model::default() };
+    Arc::new(Accelerator::new(Emulated::new(model)))
 }
 
 fn state(flags: &Flags, folder: &PathBuf) -> State {

@@ -1,6 +1,6 @@
 //! Kills: at random times and, twice as often, at named calls of the disk; in a first run and while a run
-//! recovers; once, or several in a row; over an input that stays, or, with tiles that are found again,
-//! changes between runs.
+//! recovers; once, or several in a row; with a device or without, now this, now that; over an input that stays, or,
+//! with tiles that are found again, changes between runs.
 
 use crate::child::{self, POINTS, Which};
 use crate::random::Random;
@@ -77,6 +77,7 @@ fn play(seed: u64, round: u64, tally: &mut Tally) -> Result<(), String> {
         every_tiles: None,
         keep_partials: false,
         incremental: false,
+        device: false,
         kill_at: None,
     };
     let plain = flags.clone();
@@ -98,6 +99,7 @@ fn play(seed: u64, round: u64, tally: &mut Tally) -> Result<(), String> {
     };
     for _ in 0..1 + random.below(IN_A_ROW) {
         flags.workers = 1 + random.below(3) as usize;
+        flags.device = random.below(2) == 0;
         flags.every_tiles = random.one_of(&[Some(1), Some(1), Some(4), None]);
         let by_time = random.below(3) == 0;
         let point = random.one_of(&POINTS);
@@ -116,6 +118,7 @@ fn play(seed: u64, round: u64, tally: &mut Tally) -> Result<(), String> {
         }
     }
     flags.kill_at = None;
+    flags.device = random.below(2) == 0;
     change(&mut random)?;
     finish(start(&flags)?)?.then_some(()).ok_or("the run that was left alone failed")?;
     if digest(&flags.output)? != expected()? {
@@ -178,6 +181,9 @@ fn start(flags: &child::Flags) -> Result<Child, String> {
     }
     if flags.incremental {
         command.arg("--incremental");
+    }
+    if flags.device {
+        command.arg("--device");
     }
     if let Some((point, number)) = flags.kill_at {
         command.arg("--kill-at").arg(format!("{}:{number}", point.name()));

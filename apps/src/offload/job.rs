@@ -2,12 +2,12 @@
 //! the values, its partial has words that no kernel may write to, and what is in them fails the job. Of a
 //! table, keys are bytes.
 
-use super::{Number, OwnKernel, table};
+use super::{ByOrder, Number, OwnKernel, Spec, table};
 use crate::matrix::fault;
 use std::marker::PhantomData;
 use std::ops::RangeInclusive;
 use tegula::device::{ARGUMENTS, Alone, Offload, Shape};
-use tegula::{Combine, Cut, Emit, Error, Job, Result, Split};
+use tegula::{Combine, Cut, Emit, Error, Identity, Job, Result, Split};
 
 /// Words behind the values: how often an index was none of theirs, how many values were not finite, and words
 /// that must stay zeros.
@@ -67,6 +67,15 @@ impl OwnKernel {
         Offload { kernel, partial, broadcast, residence: None }
     }
 
+    /// The kernel's text and all of the spec but how the answer is shown.
+    fn identity(&self) -> Identity {
+        let spec = self.spec.clone();
+        let spec = Spec { order: ByOrder::Index, skip_empty: false, scale: None, ..spec };
+        let kernel = self.kernel.text();
+        let identity = Identity::new("offload", 1).with_bytes("kernel", kernel.as_bytes());
+        identity.with_bytes("spec", format!("{spec:?}").as_bytes())
+    }
+
     fn alone(&self) -> Alone {
         Alone { longest_bytes: self.spec.longest_bytes }
     }
@@ -91,6 +100,10 @@ impl<C: Words> Job for ArrayJob<'_, C> {
 
     fn key_range(&self) -> Option<RangeInclusive<u64>> {
         Some(0..=self.0.spec.values - 1)
+    }
+
+    fn identity(&self) -> Option<Identity> {
+        Some(self.0.identity())
     }
 
     fn offload(&self) -> Option<Offload> {
@@ -145,6 +158,10 @@ impl<C: Words> Job for TableJob<'_, C> {
 
     fn cut(&self) -> Cut {
         self.0.spec.cut()
+    }
+
+    fn identity(&self) -> Option<Identity> {
+        Some(self.0.identity())
     }
 
     fn offload(&self) -> Option<Offload> {

@@ -1,6 +1,9 @@
 //! `--device` changes no answer, and `tegula devices` says what is there and what is not.
 
 use super::*;
+use rustix::process::{Pid, Signal, kill_process};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 /// A picture of `pixels` pixels in one row.
 fn picture(folder: &Path, pixels: usize) -> PathBuf {
@@ -121,4 +124,74 @@ fn what_is_there_is_listed_and_why_not_what_is_not() {
     let opencl = listed.lines().find(|line| line.starts_with("not usable\topencl: "));
     let why = if cfg!(feature = "opencl") { "install" } else { "--features opencl" };
     assert!(opencl.is_some_and(|line| line.contains(why)), "{listed}");
+}
+
+/// What devices did and was saved is not done again, with or without them, and the answer is the same.
+#[test]
+fn runs_that_are_killed_go_on_with_and_without_devices() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let words: String = (0..1_500_000).map(|i| format!("word{} {}\n", i % 1000, i % 61)).collect();
+    fs::write(path("text"), &words).unwrap();
+    let count = |device: &str, more: &[&str]| {
+        let mut command = tegula();
+        command.args(["wordcount", "--device", device, "-o"]).arg(path("out")).args(more);
+        command.arg("--stats-json").arg(path("stats")).arg(path("text"));
+        command.env("POCL_CACHE_DIR", path("cache"));
+        command
+    };
+    assert!(count("cpu", &[]).status().unwrap().success());
+    let expected = fs::read(path("out")).unwrap();
+    let stats = || -> serde_json::Value {
+        serde_json::from_slice(&fs::read(path("stats")).unwrap()).unwrap()
+    };
+    let devices = ["emulated".to_owned()].into_iter().chain(compiling());
+    for (number, device) in devices.enumerate() {
+        let state = path(&format!("state{number}"));
+        let saved = ["--tile", "64k", "--save-every", "1tiles", "--job", "words", "--state"];
+        let saved = [&saved[..], &[state.to_str().unwrap()]].concat();
+        // Killed while it has the device, as soon as something was saved, unless it is done before that.
+        let mut child = count(&device, &saved).spawn().unwrap();
+        let begin = Instant::now();
+        let is_saved = || {
+            let Ok(entries) = fs::read_dir(state.join("words")) else { return false };
+            let names = entries.map(|entry| entry.unwrap().file_name());
+            names.into_iter().any(|name| name.to_string_lossy().starts_with("snapshot-"))
+        };
+        while !is_saved() && child.try_wait().unwrap().is_none() {
+            assert!(begin.elapsed() < Duration::from_secs(60), "nothing was saved");
+            sleep(Duration::from_millis(1));
+        }
+        let _ = kill_process(Pid::from_child(&child), Signal::KILL);
+        child.wait().unwrap();
+        for device in ["cpu", &device] {
+            assert!(count(device, &saved).status().unwrap().success());
+            assert!(fs::read(path("out")).unwrap() == expected, "{device}");
+            assert_eq!(stats()["bytes"], words.len());
+        }
+        // By the first that went on, it was done.
+        assert_eq!(stats()["restored_bytes"], words.len());
+        assert_eq!(stats()["devices"][0]["bytes"], 0);
+        // And all of it with the device, undisturbed.
+        let fresh = path(&format!("fresh{number}"));
+        let saved = ["--tile", "256k", "--save-every", "2tiles", "--job", "words", "--state"];
+        let saved = [&saved[..], &[fresh.to_str().unwrap()]].concat();
+        assert!(count(&device, &saved).status().unwrap().success());
+        assert!(fs::read(path("out")).unwrap() == expected, "{device}");
+        assert!(stats()["devices"][0]["fault"].is_null(), "{}", stats());
+    }
+}
+
+/// Where tiles are found again, the cores are alone, and why is said.
+#[test]
+fn tiles_that_are_found_again_are_the_cores_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("text.txt");
+    fs::write(&path, "some words\n".repeat(1000)).unwrap();
+    let mut command = tegula();
+    command.args(["wordcount", "--device", "emulated", "--incremental", "--job", "words"]);
+    let output = command.arg("--state").arg(folder.path().join("state")).arg(&path).output();
+    let said = String::from_utf8(output.unwrap().stderr).unwrap();
+    let why = "tiles that are found again are mapped by the cores alone";
+    assert_eq!(said, format!("tegula: emulated was not used throughout: {why}\n"));
 }

@@ -69,6 +69,18 @@ fn text(output: Output) -> String {
     String::from_utf8(answer(output)).unwrap()
 }
 
+/// The name of a device that compiles kernels, if there is one.
+fn compiling() -> Option<String> {
+    let listed = text(tegula().arg("devices").output().unwrap());
+    let mut fields = listed.lines().map(|line| line.split('\t').collect::<Vec<_>>());
+    let device = fields.find(|fields| matches!(fields[1], "opencl" | "cuda"));
+    let name = device.map(|fields| fields[0].to_owned());
+    if name.is_none() {
+        eprintln!("skipped: no device compiles kernels");
+    }
+    name
+}
+
 /// Checks that a run ended with this code and said one line that holds each of `parts`.
 fn check_fault(output: &Output, code: i32, parts: &[&str]) {
     let said = String::from_utf8_lossy(&output.stderr);

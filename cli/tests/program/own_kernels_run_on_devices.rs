@@ -2,6 +2,9 @@
 //! where a device is there that compiles kernels, the answer is right and a compiler's words are shown.
 
 use super::*;
+use rustix::process::{Pid, Signal, kill_process};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 const LEVELS: &str = "KERNEL void levels(OFFLOAD) {
   for (u64 i = GID; i < bytes; i += GSIZE)
@@ -21,18 +24,6 @@ fn offload(kernel: &str, spec: &str, device: &str) -> (tempfile::TempDir, Comman
     run.args(["offload", "levels.c", "--spec", "levels.toml", "--device", device, "input"]);
     run.current_dir(folder.path()).env("POCL_CACHE_DIR", folder.path().join("cache"));
     (folder, run)
-}
-
-/// The name of a device that compiles kernels, if there is one.
-fn compiling() -> Option<String> {
-    let listed = text(tegula().arg("devices").output().unwrap());
-    let mut fields = listed.lines().map(|line| line.split('\t').collect::<Vec<_>>());
-    let device = fields.find(|fields| matches!(fields[1], "opencl" | "cuda"));
-    let name = device.map(|fields| fields[0].to_owned());
-    if name.is_none() {
-        eprintln!("skipped: no device compiles kernels");
-    }
-    name
 }
 
 #[test]
@@ -141,4 +132,45 @@ fn what_cannot_be_meant_is_one_line() {
     if !output.status.success() {
         check_fault(&output, 2, &["--device", "no GPU", "tegula devices"]);
     }
+}
+
+/// Whatever was saved of what the device did is not done again.
+#[test]
+fn a_run_that_is_killed_goes_on() {
+    let Some(device) = compiling() else { return };
+    let (folder, mut plain) = offload(LEVELS, SPEC, &device);
+    write(folder.path(), "input", "abracadabra".repeat(2_000_000));
+    let expected = text(plain.output().unwrap());
+    let saved = || {
+        let mut run = tegula();
+        run.args(["offload", "levels.c", "--spec", "levels.toml", "--device", &device, "input"]);
+        run.current_dir(folder.path()).env("POCL_CACHE_DIR", folder.path().join("cache"));
+        run.args(["--state", "state", "--job", "levels", "--save-every", "1tiles"]);
+        run.args(["--tile", "256k", "--stats-json", "stats", "-o", "out"]);
+        run
+    };
+    let restored = || {
+        let stats = fs::read(folder.path().join("stats")).unwrap();
+        let stats: serde_json::Value = serde_json::from_slice(&stats).unwrap();
+        (stats["restored_bytes"].as_u64().unwrap(), stats["bytes"].as_u64().unwrap())
+    };
+    let mut child = saved().spawn().unwrap();
+    let begin = Instant::now();
+    let manifest = folder.path().join("state/levels.1/manifest");
+    // Its first has no snapshots yet.
+    let is_saved = || fs::metadata(&manifest).is_ok_and(|manifest| manifest.len() > 1000);
+    while !is_saved() && child.try_wait().unwrap().is_none() {
+        assert!(begin.elapsed() < Duration::from_secs(60), "nothing was saved");
+        sleep(Duration::from_millis(1));
+    }
+    let _ = kill_process(Pid::from_child(&child), Signal::KILL);
+    child.wait().unwrap();
+    for is_first in [true, false] {
+        assert!(saved().status().unwrap().success());
+        assert_eq!(fs::read_to_string(folder.path().join("out")).unwrap(), expected);
+        let (restored, bytes) = restored();
+        assert!(restored > 0 && (is_first || restored == bytes), "{restored} of {bytes}");
+    }
+    write(folder.path(), "levels.toml", SPEC.replace('3', "4"));
+    check_fault(&saved().output().unwrap(), 1, &["another job", "kernel was"]);
 }

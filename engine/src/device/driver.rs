@@ -12,14 +12,10 @@
 //!   not fit are halved again. A single split that does not fit is given back. From then on snapshots
 //!   are as far apart as half of what overflowed, and slowly further.
 //!
-//! # Who fills slots
-//! One thread, or with others that help it as many as bring the most for cores and device together
-//! (`feeders.rs`). Each thread has a part of a unit, so a unit is then as many times as large.
+//! There is a snapshot for so many units and bytes, and whenever the work says that one is due, to be saved or
+//! shown. What is in flight then comes first, so that it is known exactly what a snapshot has.
 //!
-//! # How much is sent
-//! The size of a unit is found by a [`Ramp`] from the time between units that come back while the device
-//! has more to do. Towards the end a unit is at most half of the device's share of what is left, and none is
-//! sent that the others would have done sooner. Whether the device is of use at all is tried once (`trial.rs`).
+//! How large units are, how many threads fill them, and whether any are sent is found on the way (`tuning.rs`).
 //!
 //! # What stays
 //! Where the room has memory for it, units stay on the device when they are done ([`Residence`]). Those that
@@ -27,13 +23,11 @@
 //!
 //! [`Residence`]: super::Residence
 
-use super::feeders::{self, Feeders};
 use super::residence::Kept;
 use super::tracks::Tracks;
-use super::trial::{Standing, Trial, Verdict};
-use super::{
-    DeviceError, DeviceFigures, Done, Outcome, Outlook, Piece, Read, Room, Session, Slot, Work,
-};
+use super::trial::Verdict;
+use super::tuning::{Filled, Tuning};
+use super::{DeviceError, DeviceFigures, Done, Outcome, Piece, Read, Room, Session, Slot, Work};
 use crate::error::{Error, Result};
 use crate::sizing::Ramp;
 use std::collections::VecDeque;
@@ -56,14 +50,8 @@ const UNITS_PER_SNAPSHOT: u64 = 128;
 /// And for so many bytes, one unit more or less: a partial that sums 32 bits of each number needs no more
 /// than 64.
 const SNAPSHOT_BYTES_MOST: u64 = 4 << 30;
-/// Units do not become smaller than this towards the end, unless they are.
-const TAIL_BYTES_LEAST: u64 = 256 << 10;
 /// After so many units in a row that only cores can do, no more are looked at.
 const UNFIT_MOST: u32 = 4;
-/// After so many units in a row before which the device had nothing to do, their size is not what it waits for.
-const STARVED: u32 = 8;
-/// What each of several threads has room for beside its splits, at least.
-const PART_MARGIN_BYTES: u64 = 16 << 10;
 /// How long a device rests before it looks again.
 const REST: Duration = Duration::from_millis(5);
 /// After an overflow the distance of snapshots grows by this part of it each time.
@@ -74,14 +62,7 @@ pub struct Driver {
     session: Box<dyn Session>,
     room: Room,
     split_bytes: u64,
-    /// The most splits that a slot has room for.
-    splits_most: u64,
-    ramp: Ramp,
-    /// Known when the work is.
-    feeders: Option<Feeders>,
-    /// With how many to begin, and how many there are now.
-    feeders_first: usize,
-    feeders_now: usize,
+    tuning: Tuning,
     in_flight: VecDeque<Sent>,
     /// Units in the partial.
     counted: Vec<Range<u64>>,
@@ -98,19 +79,8 @@ pub struct Driver {
     began: Duration,
     /// Units in a row that were no use to the device.
     unfit: u32,
-    /// Units in a row that found nothing in flight.
-    starved: u32,
     /// Splits between snapshots at most, once a table has overflowed.
     interval: Option<u64>,
-    /// When the last unit came back.
-    last: Option<Duration>,
-    /// What one unit took by itself.
-    latency: Duration,
-    trial: Trial,
-    /// Splits and units that the device has done, counted or not.
-    splits_done: u64,
-    units_done: u64,
-    is_resting: bool,
     is_lost: bool,
     /// Whether no core can do what it does not.
     is_alone: bool,
@@ -123,10 +93,7 @@ pub struct Driver {
 /// A unit on the device.
 struct Sent {
     splits: Range<u64>,
-    /// How many threads filled it.
-    feeders: u64,
-    /// Whether another one was in flight when it was sent.
-    follows: bool,
+    filled: Filled,
     /// Whether it was on the device already.
     is_reused: bool,
 }
@@ -172,11 +139,7 @@ impl Driver {
             session,
             room: *room,
             split_bytes,
-            splits_most,
-            ramp,
-            feeders: None,
-            feeders_first: 1,
-            feeders_now: 0,
+            tuning: Tuning::new((split_bytes, splits_most), room.slot_bytes as u64, ramp),
             in_flight: VecDeque::new(),
             counted: Vec::new(),
             spoilt: Vec::new(),
@@ -185,14 +148,7 @@ impl Driver {
             keep_bytes: room.resident_bytes,
             reused: 0,
             unfit: 0,
-            starved: 0,
             interval: None,
-            last: None,
-            latency: Duration::ZERO,
-            trial: Trial::ToCome,
-            splits_done: 0,
-            units_done: 0,
-            is_resting: false,
             is_lost: false,
             is_alone: false,
             partial: Vec::new(),
@@ -205,12 +161,19 @@ impl Driver {
     /// For a job that devices do alone: it takes all that is there, and what does not fit in halves.
     pub(super) fn alone(mut self) -> Driver {
         self.is_alone = true;
+        self.tuning.is_alone = true;
         self
     }
 
     /// Begins with so many threads that fill slots, if there may be as many.
     pub(super) fn fed_by(mut self, feeders: usize) -> Driver {
-        self.feeders_first = feeders;
+        self.tuning.feeders_first = feeders;
+        self
+    }
+
+    /// Sends units of at most so many bytes, or one split.
+    pub fn within(mut self, unit_bytes: u64) -> Driver {
+        self.tuning = self.tuning.within(unit_bytes);
         self
     }
 
@@ -272,25 +235,22 @@ impl Driver {
 
     /// Whether the device has nothing to do for a while, so that work can be timed without it.
     pub fn is_resting(&self) -> bool {
-        self.is_resting
+        self.tuning.is_resting()
     }
 
     /// The size of unit that went best, in bytes, if that was found.
     pub fn best_bytes(&self) -> Option<u64> {
-        self.ramp.is_settled().then(|| self.ramp.best())
+        self.tuning.best_bytes()
     }
 
     /// The number of threads filling slots that went best, if others were compared with it.
     pub fn best_feeders(&self) -> Option<usize> {
-        let seen = self.feeders.as_ref().filter(|feeders| feeders.device_rate().is_some());
-        seen.map(Feeders::best)
+        self.tuning.best_feeders()
     }
 
     /// What the device did.
     pub fn figures(&self) -> DeviceFigures {
-        let feeders = self.feeders.as_ref().map_or(0, |feeders| feeders.best() as u64);
-        let most = self.splits_most * self.split_bytes;
-        let unit_bytes = most.min(self.ramp.best() * feeders.max(1));
+        let (unit_bytes, feeders) = self.tuning.found();
         DeviceFigures { unit_bytes, feeders, ..self.figures.clone() }
     }
 
@@ -306,7 +266,7 @@ impl Driver {
             }
             return Ok(Turn::More);
         }
-        if self.snapshot_is_due() {
+        if self.snapshot_is_due(work)? {
             match is_empty {
                 true => self.snapshot(work)?,
                 false => self.wait()?,
@@ -316,13 +276,13 @@ impl Driver {
         match self.verdict(work) {
             Verdict::Work if self.send(work)? => return Ok(Turn::More),
             Verdict::Rest if is_empty => {
-                self.feed_by(0, work);
+                self.tuning.feed_by(0, work);
                 self.session.rest(REST);
                 return Ok(Turn::More);
             }
             Verdict::Work | Verdict::Rest => {}
             Verdict::GoHome => {
-                self.feed_by(0, work);
+                self.tuning.feed_by(0, work);
                 self.figures.fault = Some("the cores alone were faster".to_owned());
             }
         }
@@ -338,53 +298,10 @@ impl Driver {
 
     /// Whether to send more.
     fn verdict(&mut self, work: &mut dyn Work) -> Verdict {
-        let is_steady = self.ramp.is_settled() || self.starved >= STARVED;
-        if !is_steady || !self.again.is_empty() {
-            self.feeders.iter_mut().for_each(Feeders::disturbed);
-            return Verdict::Work;
-        }
-        let outlook = work.outlook();
-        let is_compared = !self.trial.is_under_way() && self.compare_feeders(&outlook);
-        if self.is_alone || is_compared {
-            return Verdict::Work;
-        }
-        let Outlook { splits_left, others_splits, others_splits_s, .. } = outlook;
-        let own = self.own_splits_s().unwrap_or(0.0);
-        let verdict = self.trial.verdict(&Standing {
-            now: self.session.now(),
-            splits: others_splits + self.splits_done,
-            seconds_left: splits_left as f64 / (own + others_splits_s).max(1e-9),
-            is_empty: self.in_flight.is_empty(),
-        });
-        self.is_resting = verdict == Verdict::Rest;
-        verdict
-    }
-
-    /// Looks at how many threads fill slots; returns whether numbers of them are compared now.
-    fn compare_feeders(&mut self, outlook: &Outlook) -> bool {
-        let Some(feeders) = &mut self.feeders else { return false };
-        feeders.add(&feeders::Done {
-            now: self.session.now(),
-            others_splits: outlook.others_splits,
-            others_at_a_time: if self.is_alone { 0 } else { outlook.others_at_a_time },
-            device_splits: self.splits_done,
-            units: self.units_done,
-            in_flight: self.in_flight.len() as u64,
-        });
-        !feeders.is_settled()
-    }
-
-    /// Splits a second of the device.
-    fn own_splits_s(&self) -> Option<f64> {
-        let seen = self.feeders.as_ref().and_then(Feeders::device_rate);
-        seen.or_else(|| self.ramp.rate().map(|bytes_s| bytes_s / self.split_bytes as f64))
-    }
-
-    /// Has so many threads fill slots.
-    fn feed_by(&mut self, feeders: usize, work: &mut dyn Work) {
-        if self.feeders_now != feeders {
-            self.feeders_now = feeders;
-            work.feed_by(feeders);
+        let (now, in_flight) = (self.session.now(), self.in_flight.len());
+        match self.again.is_empty() {
+            true => self.tuning.verdict(now, in_flight, work),
+            false => self.tuning.goes_on(),
         }
     }
 
@@ -405,12 +322,10 @@ impl Driver {
         }
         let Some(splits) = self.next(work) else {
             self.session.put_back(slot);
-            self.feed_by(0, work);
+            self.tuning.feed_by(0, work);
             return Ok(false);
         };
-        let (first, most) = (self.feeders_first, work.feeders_most());
-        let feeders = self.feeders.get_or_insert_with(|| Feeders::new(first, most)).now();
-        self.feed_by(feeders, work);
+        let feeders = self.tuning.feed(work);
         self.pieces.clear();
         let read = work.read(&splits, self.session.bytes_mut(&slot), &mut self.pieces);
         match read {
@@ -421,11 +336,10 @@ impl Driver {
             }
             Ok(Read::Filled(bytes)) => {
                 let follows = !self.in_flight.is_empty();
-                self.starved = if follows { 0 } else { self.starved + 1 };
-                let feeders = feeders as u64;
-                self.ramp.begun((splits.end - splits.start) * self.split_bytes / feeders);
+                let filled = Filled { feeders: feeders as u64, follows };
+                self.tuning.begun(splits.end - splits.start, filled);
                 // Before it is submitted: if that fails, it is given back.
-                let sent = Sent { splits: splits.clone(), feeders, follows, is_reused: false };
+                let sent = Sent { splits: splits.clone(), filled, is_reused: false };
                 self.in_flight.push_back(sent);
                 if is_fresh && bytes as u64 <= self.keep_bytes {
                     self.submit_and_keep(slot, bytes, splits)?;
@@ -481,7 +395,8 @@ impl Driver {
             self.give_back(splits, work);
             return Ok(());
         };
-        self.in_flight.push_back(Sent { splits, feeders: 1, follows: false, is_reused: true });
+        let filled = Filled { feeders: 1, follows: false };
+        self.in_flight.push_back(Sent { splits, filled, is_reused: true });
         Ok(self.session.reuse(slot, unit.number, &unit.pieces)?)
     }
 
@@ -495,33 +410,9 @@ impl Driver {
         if self.unfit >= UNFIT_MOST {
             return None;
         }
-        let splits = self.worth_sending(work.outlook())?;
+        let ahead = self.in_flight.iter().map(|sent| sent.splits.end - sent.splits.start).sum();
+        let splits = self.tuning.worth_sending(work.outlook(), ahead)?;
         work.take(splits)
-    }
-
-    /// As much for each thread that fills slots as was found good for one, if that leaves room for the records
-    /// at the borders of their parts.
-    fn unit_splits(&self) -> u64 {
-        let feeders = self.feeders.as_ref().map_or(1, |feeders| feeders.now() as u64);
-        let beside = self.room.slot_bytes as u64 - self.splits_most * self.split_bytes;
-        let short = (feeders * PART_MARGIN_BYTES).saturating_sub(beside).div_ceil(self.split_bytes);
-        let short = if feeders > 1 { short } else { 0 };
-        let most = self.splits_most.saturating_sub(short).max(1);
-        (self.ramp.size() / self.split_bytes * feeders).clamp(1, most)
-    }
-
-    /// How many splits to send next; `None` if the others would have done any sooner.
-    fn worth_sending(&self, outlook: Outlook) -> Option<u64> {
-        let unit = self.unit_splits();
-        let (others, left) = (outlook.others_splits_s, outlook.splits_left as f64);
-        let Some(own) = self.own_splits_s().filter(|_| others > 0.0) else { return Some(unit) };
-        let fair = (left * own / (own + others) / 2.0) as u64;
-        let least = (TAIL_BYTES_LEAST / self.split_bytes).max(1);
-        let unit = unit.min(fair.max(least));
-        let ahead = self.in_flight.iter().map(|sent| sent.splits.end - sent.splits.start);
-        let ahead = (ahead.sum::<u64>() + unit) as f64;
-        let done_s = self.latency.as_secs_f64() + ahead / own;
-        (self.is_alone || done_s <= (left - unit as f64) / others).then_some(unit)
     }
 
     /// A unit came back.
@@ -530,41 +421,32 @@ impl Driver {
         self.figures.copy += done.copy;
         self.figures.kernel += done.kernel;
         self.tracks.iter_mut().for_each(|tracks| tracks.unit(&done));
-        self.latency = done.copy + done.kernel;
+        self.tuning.took(&done);
         if done.outcome == Outcome::Overflow || !self.spoilt.is_empty() {
             self.spoilt.push(sent.splits);
             return;
         }
         let splits = sent.splits.end - sent.splits.start;
-        self.splits_done += splits;
-        self.units_done += 1;
-        if let Some(at) = self.last
-            && sent.follows
-        {
-            // Of each thread's part.
-            let (bytes, time) = (splits * self.split_bytes, done.at.saturating_sub(at));
-            self.ramp.add(bytes / sent.feeders, time / sent.feeders as u32);
-        }
-        self.last = Some(done.at);
+        self.tuning.done(splits, sent.filled, done.at);
         self.reused += if sent.is_reused { splits } else { 0 };
         self.counted.push(sent.splits);
         self.figures.span = done.at.saturating_sub(self.began);
     }
 
-    fn snapshot_is_due(&self) -> bool {
-        if let Some(Again::Snapshot) = self.again.front() {
-            return true;
-        }
+    fn snapshot_is_due(&self, work: &mut dyn Work) -> Result<bool> {
         let on_the_way = self.in_flight.iter().map(|sent| sent.splits.end - sent.splits.start);
         let since = count(&self.counted) + on_the_way.sum::<u64>();
-        let interval = (UNITS_PER_SNAPSHOT * self.unit_splits())
+        if work.is_due(since)? || matches!(self.again.front(), Some(Again::Snapshot)) {
+            return Ok(true);
+        }
+        let interval = (UNITS_PER_SNAPSHOT * self.tuning.unit_splits())
             .min((SNAPSHOT_BYTES_MOST / self.split_bytes).max(1));
-        since >= self.interval.map_or(interval, |least| least.min(interval))
+        Ok(since >= self.interval.map_or(interval, |least| least.min(interval)))
     }
 
     fn snapshot(&mut self, work: &mut dyn Work) -> Result<(), Stop> {
         let _ = self.again.pop_front_if(|next| matches!(next, Again::Snapshot));
-        self.last = None;
+        let last = self.tuning.pause();
         if self.counted.is_empty() {
             return Ok(());
         }
@@ -580,7 +462,9 @@ impl Driver {
             return Err(Stop::Device(DeviceError::Failed { device, action, cause }));
         }
         let splits = std::mem::take(&mut self.counted);
-        work.merge(&self.partial, &splits)?;
+        // Nothing has been at work since the last unit, nor will be until the next one is there.
+        let idle = self.session.now().saturating_sub(last.unwrap_or(from)) + self.tuning.latency();
+        work.merge(&self.partial, &splits, idle)?;
         self.figures.units += splits.len() as u64;
         self.figures.bytes += count(&splits) * self.split_bytes;
         self.figures.reused_bytes += std::mem::take(&mut self.reused) * self.split_bytes;
@@ -594,7 +478,7 @@ impl Driver {
     fn recover(&mut self, work: &mut dyn Work) -> Result<(), Stop> {
         self.session.reset()?;
         self.figures.overflows += 1;
-        self.last = None;
+        self.tuning.pause();
         self.reused = 0;
         let mut all = std::mem::take(&mut self.counted);
         all.append(&mut self.spoilt);

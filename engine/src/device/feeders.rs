@@ -3,7 +3,8 @@
 //! with what was best in a run before. The next number has its turn beside the present one, again and again,
 //! so that a change in the data meets both alike; four turns of five must be won, by more than noise
 //! where threads are added, and where one is taken away by no more than that lost. As long as more are better, steps
-//! double; once settled it looks again now and then, ever more seldom.
+//! double; once settled it looks again now and then, ever more seldom. Every other look begins with half as many
+//! again, or with a quarter of all there may be, for where there are many one thread more brings less than noise.
 
 use std::time::Duration;
 
@@ -43,6 +44,8 @@ pub(super) struct Feeders {
     wins: u32,
     /// How many were added when that last paid.
     step: usize,
+    /// Whether the last look began far away.
+    is_far: bool,
     rest: Duration,
     /// When the rest is over, once it has begun.
     until: Option<Duration>,
@@ -87,11 +90,22 @@ impl Feeders {
             turns: 0,
             wins: 0,
             step: 1,
+            is_far: false,
             rest: REST,
             until: None,
         };
         feeders.look_up();
         feeders
+    }
+
+    /// No more than so many fill slots from now on.
+    pub(super) fn limit(&mut self, most: usize) {
+        if most < self.most {
+            self.most = most.max(1);
+            self.best = self.best.min(self.most);
+            (self.on_other, self.other, self.turn, self.step) = (false, None, None, 1);
+            self.look_up();
+        }
     }
 
     /// How many fill slots now.
@@ -126,8 +140,7 @@ impl Feeders {
             let until = *self.until.get_or_insert(now + self.rest);
             if now >= until && self.most > 1 {
                 self.rest = (2 * self.rest).min(REST_MOST);
-                self.step = 1;
-                self.change(in_flight, Feeders::look_up);
+                self.change(in_flight, Feeders::look_about);
             }
             return;
         }
@@ -196,6 +209,13 @@ impl Feeders {
             (false, false) if has_lost => self.settle(),
             (false, _) => {}
         }
+    }
+
+    fn look_about(&mut self) {
+        let far = (self.best / 2).max(self.most / 4).max(1);
+        self.is_far = !self.is_far;
+        self.step = if self.is_far { far } else { 1 };
+        self.look_up();
     }
 
     fn look_up(&mut self) {
@@ -285,6 +305,33 @@ mod tests {
                 work(&mut feeders, 4.0, seed, machine(80_000.0, 160_000.0, 16_000.0, 16));
                 assert_eq!(feeders.best(), 1, "seed {seed} from {start}");
             }
+        }
+    }
+
+    /// One thread more than six brings the sum three hundredths; six more bring a fifth.
+    #[test]
+    fn many_that_bring_little_each_are_found() {
+        for seed in 0..20 {
+            let mut feeders = Feeders::new(6, 20);
+            let rates = machine(700_000.0, 37_000.0, 20_500.0, 20);
+            work(&mut feeders, 20.0, seed, &rates);
+            assert!(feeders.best() >= 15, "seed {seed}: {}", feeders.best());
+        }
+    }
+
+    /// No other thread is to be had, which is seen when one is asked for.
+    #[test]
+    fn a_limit_that_is_found_late_is_kept() {
+        for seed in 0..20 {
+            let mut feeders = Feeders::new(1, 16);
+            let rates = machine(800_000.0, 160_000.0, 16_000.0, 16);
+            work(&mut feeders, 4.0, seed, &rates);
+            feeders.limit(3);
+            work(&mut feeders, 8.0, seed, |threads| {
+                assert!(threads <= 3, "seed {seed}: {threads}");
+                rates(threads)
+            });
+            assert_eq!(feeders.best(), 3, "seed {seed}");
         }
     }
 

@@ -21,6 +21,8 @@ pub struct DeviceFigures {
     pub unit_bytes: u64,
     /// Threads that filled its slots in the end, which was found best; 0 if it was sent nothing.
     pub feeders: u64,
+    /// Why no more threads could, where some were wanted that the system or the budget did not have.
+    pub feeders_refused: Option<String>,
     /// Bytes that were given back to the cores.
     pub given_back_bytes: u64,
     /// How often a table had no room.
@@ -51,6 +53,7 @@ impl DeviceFigures {
             resident_bytes: later.resident_bytes,
             unit_bytes: later.unit_bytes,
             feeders: if later.feeders > 0 { later.feeders } else { self.feeders },
+            feeders_refused: later.feeders_refused.clone().or(self.feeders_refused.take()),
             given_back_bytes: self.given_back_bytes + later.given_back_bytes,
             overflows: self.overflows + later.overflows,
             snapshots: self.snapshots + later.snapshots,

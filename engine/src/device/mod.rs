@@ -16,8 +16,8 @@
 //!
 //! One file or folder per back-end behind these names: `emulated.rs` is a device of pure Rust with a clock
 //! of its own, `opencl/` and `cuda/` what features of these names add. `driver.rs` keeps units in flight
-//! over any of them and sees to it that each counts exactly once, whatever fails. Kernels are one text
-//! each, which the prelude (`prelude.h`) makes valid OpenCL C and CUDA C++; they must add up integers
+//! over any of them and sees to it that each counts exactly once, whatever fails; `tuning.rs` finds how
+//! many there are to be and how large. Kernels are one text each, which the prelude (`prelude.h`) makes valid OpenCL C and CUDA C++; they must add up integers
 //! only, so that every device and every order gives the same bytes.
 
 mod accelerator;
@@ -38,6 +38,7 @@ mod room;
 mod sizes;
 mod tracks;
 mod trial;
+mod tuning;
 mod work;
 
 pub use accelerator::Accelerator;

@@ -4,6 +4,7 @@
 use super::Piece;
 use crate::error::Result;
 use std::ops::Range;
+use std::time::Duration;
 
 /// Where a driver's units come from, and where what becomes of them goes.
 pub trait Work {
@@ -19,7 +20,8 @@ pub trait Work {
     /// Gives splits back that the device will not count.
     fn give_back(&mut self, splits: Range<u64>);
 
-    /// The most threads that may fill slots; each but the first is a core that does nothing else meanwhile.
+    /// The most threads that may fill slots; each but the first is a core that does nothing else meanwhile. It may
+    /// turn out to be fewer.
     fn feeders_most(&self) -> usize {
         1
     }
@@ -38,11 +40,21 @@ pub trait Work {
         pieces: &mut Vec<Piece>,
     ) -> Result<Read>;
 
-    /// Takes in a partial, which has these splits in it and no others.
+    /// Whether the partial is to be fetched as soon as what is in flight has ended; `splits` are in it or in
+    /// flight. Asked before anything else is sent.
     ///
     /// # Errors
     /// Those of the job.
-    fn merge(&mut self, partial: &[u64], splits: &[Range<u64>]) -> Result<()>;
+    fn is_due(&mut self, _splits: u64) -> Result<bool> {
+        Ok(false)
+    }
+
+    /// Takes in a partial, which has these splits in it and no others. Fetching it leaves the device `idle` for
+    /// about so long.
+    ///
+    /// # Errors
+    /// Those of the job.
+    fn merge(&mut self, partial: &[u64], splits: &[Range<u64>], idle: Duration) -> Result<()>;
 
     /// What is left for all, and how fast others are.
     fn outlook(&mut self) -> Outlook;

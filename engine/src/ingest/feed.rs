@@ -249,6 +249,27 @@ impl<'p> Feed<'p> {
         Portion::Wait
     }
 
+    /// As `next`, when nothing new is to be begun: what was read ahead, or is being read, before the record that
+    /// was refused.
+    pub(crate) fn next_before(&self, failure: &Failure) -> Portion {
+        let mut state = self.lock();
+        // Asked under the lock: a reader says that it failed before it takes the lock to wake those that wait.
+        let split = failure.refused_at();
+        let loads = state.ready.iter().enumerate();
+        let first = loads.min_by_key(|(_, load)| load.splits.start);
+        let first = first.filter(|(_, load)| load.splits.start < split).map(|(at, _)| at);
+        if let Some(at) = first {
+            return Portion::Read(state.ready.swap_remove(at));
+        }
+        match state.reading.keys().next().is_some_and(|&start| start < split) {
+            true => {
+                state.starving = true;
+                Portion::Wait
+            }
+            false => Portion::End,
+        }
+    }
+
     /// Where the splits come from, and what it counted.
     pub(crate) fn hand_out(&self) -> &HandOut<'p> {
         &self.hand_out
@@ -320,6 +341,8 @@ impl<'p> Feed<'p> {
                     began = Instant::now();
                 }
                 self.call_for(0, pool);
+                // One that has asked whether the run failed, just before it did, may be about to wait.
+                pool.wake();
             });
         }
         self.lock().totals

@@ -4,14 +4,14 @@
 use super::assignment::Assignment;
 use super::devices::Crew;
 use super::worker::Worker;
-use super::{Before, MapStage, Reading, add_figures};
+use super::{Before, MapStage, Reading, add_figures, hand_out};
 use crate::container::Kind;
 use crate::device::DeviceError;
 use crate::error::{Error, InputError, Result};
 use crate::ingest::Feed;
 use crate::job::Job;
 use crate::plan::{Part, Ranged};
-use crate::schedule::{HandOut, PerWorker};
+use crate::schedule::PerWorker;
 
 impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
     /// Refuses what devices cannot be given, if only they can do the job.
@@ -52,14 +52,13 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
         workers: &PerWorker<Worker<'r, J, K>>,
         reading: &mut Reading,
     ) -> Result<()> {
-        let mut start = 0;
-        let ends = ranged.layout.tile_ends();
-        let tiles = ends.map(|end| std::mem::replace(&mut start, end)..end);
-        let hand_out = HandOut::of(tiles, self.placement);
+        let ends: Vec<u64> = ranged.layout.tile_ends().collect();
+        let assignment = Assignment::of(self, ranged);
+        let done = self.covered(ranged).unwrap_or(&assignment.held);
+        let hand_out = hand_out(&ends, 0, done, self.placement);
         let (blocks, count) = (self.chunks.blocks(), self.pool.workers());
         let feed = Feed::new(ranged, &self.plan.cut, hand_out, 0, &reading.units, blocks, count);
-        let crew =
-            Crew::of(self, ranged, &feed, &reading.units, before, Assignment::of(self, ranged));
+        let crew = Crew::of(self, ranged, &feed, &reading.units, before, assignment);
         crew.beside(workers, || ());
         let is_done = crew.has_done_all();
         let figures = crew.figures();

@@ -7,6 +7,7 @@ use crate::device::Offload;
 use crate::job::Job;
 use crate::options::Pipeline;
 use crate::plan::{Material, Ranged};
+use crate::show::Epochs;
 use crate::state::Ranges;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -27,10 +28,12 @@ impl Assignment {
         let mut assignment = Assignment { offload, queues: Vec::new(), held: Ranges::default() };
         assignment.queues.resize(stage.devices.len(), VecDeque::new());
         let Ok(offload) = &mut assignment.offload else { return assignment };
-        // Only of the same bytes a device has anything; and where no cores stand by, nobody would take from the
-        // queue of a device that is lost.
+        // Only of the same bytes a device has anything; where a part of them is done, not all that it has is to do;
+        // and where no cores stand by, nobody would take from the queue of a device that is lost.
         offload.residence.take_if(|residence| match &ranged.material {
-            Material::Memory(bytes) => stage.alone.is_some() || !residence.is_of(bytes),
+            Material::Memory(bytes) => {
+                stage.alone.is_some() || stage.covered(ranged).is_some() || !residence.is_of(bytes)
+            }
             Material::Files(_) | Material::Ranges(..) => true,
         });
         let Some(residence) = &offload.residence else { return assignment };
@@ -50,12 +53,12 @@ impl<J: Job, K: Kind> MapStage<'_, J, K> {
     pub(super) fn offload(&self) -> Result<Offload, &'static str> {
         if self.devices.is_empty() {
             Err("there are none")
-        } else if self.saving.is_some() {
-            Err("runs with a state use the cores alone")
+        } else if self.keeps_tiles_apart() {
+            Err("tiles that are found again are mapped by the cores alone")
         } else if self.pipeline == Pipeline::Off {
             Err("runs without a pipeline use the cores alone")
-        } else if self.epochs.is_some() {
-            Err("runs with shows use the cores alone")
+        } else if self.epochs.is_some_and(Epochs::in_order) {
+            Err("shows in the order of the input are of what the cores map")
         } else {
             self.job.offload().ok_or("the job has no kernel for devices")
         }

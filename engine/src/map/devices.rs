@@ -19,6 +19,7 @@ use crate::memory::Reserved;
 use crate::plan::Ranged;
 use crate::schedule::{PerWorker, Step};
 use crate::sizing::Units;
+use crate::state::{ALL_FILES, Mapped, Saving};
 use crate::timeline::{self, Context};
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -30,6 +31,8 @@ use std::time::{Duration, Instant};
 const SLOTS_PART: u64 = 16;
 /// Before this, nobody knows how fast the workers are.
 const SECONDS_KNOWN: f64 = 0.002;
+/// Where a worker saves after so many bytes, a device fetches its partial after so many units.
+const UNITS_PER_SAVE: u64 = 4;
 /// More pieces are more launches than a unit is worth.
 const PIECES_MOST: usize = 64;
 /// How often a device that has nothing to do, and may get what another one gives back, looks whether the
@@ -213,6 +216,9 @@ impl<'s, 'r, J: Job, K: Kind> Crew<'s, 'r, J, K> {
         workers: &PerWorker<Worker<'r, J, K>>,
     ) -> Result<(), String> {
         let (stage, layout) = (self.stage, &self.ranged.layout);
+        if self.feed.hand_out().splits() + self.held == 0 {
+            return Ok(());
+        }
         let blocks = stage.chunks.blocks();
         let host_bytes = blocks.budget().limit() / SLOTS_PART;
         let (split_bytes, bytes) = (layout.split_bytes(), layout.bytes());
@@ -221,6 +227,9 @@ impl<'s, 'r, J: Job, K: Kind> Crew<'s, 'r, J, K> {
             Some(alone) => device.start_alone(offload, split_bytes, bytes, host_bytes, alone),
         };
         let mut driver = started.map_err(|error| error.to_string())?;
+        if let Some(bytes) = stage.saving.and_then(Saving::bytes_between) {
+            driver = driver.within(bytes / UNITS_PER_SAVE);
+        }
         driver.record(number);
         let on_host = driver.room().host_bytes(device.caps()) as usize;
         let counted = Reserved::new(blocks, on_host, "the slots of a device");
@@ -233,16 +242,21 @@ impl<'s, 'r, J: Job, K: Kind> Crew<'s, 'r, J, K> {
         while !stage.failure.stops() && (turn == Turn::More || self.may_go_on(turn)) {
             let step = stage.step(index, u64::MAX, workers, |worker| {
                 let (feeders, taken) = (&mut feeders, &mut taken);
-                turn =
-                    driver.step(&mut DeviceWork { crew: self, number, worker, feeders, taken })?;
-                Ok(())
+                let mut work = DeviceWork { crew: self, number, worker, feeders, taken };
+                turn = driver.step(&mut work)?;
+                if turn == Turn::More { Ok(()) } else { worker.hand_over() }
             });
             if step == Step::Done {
                 break;
             }
         }
-        stage.step(index, u64::MAX, workers, Worker::end);
-        self.keep(number, driver, device, offload);
+        // What a failed job has handed over may be more than what is noted of it.
+        if !stage.failure.stops() {
+            let others_go_on = self.feed.hand_out().left() > 0;
+            stage.step(index, u64::MAX, workers, |worker| worker.end_of_device(others_go_on));
+        }
+        let refused = feeders.refused().map(str::to_owned);
+        self.keep(number, driver, refused, device, offload);
         Ok(())
     }
 
@@ -263,9 +277,16 @@ impl<'s, 'r, J: Job, K: Kind> Crew<'s, 'r, J, K> {
         false
     }
 
-    fn keep(&self, number: usize, driver: Driver, device: &Accelerator, offload: &Offload) {
+    fn keep(
+        &self,
+        number: usize,
+        driver: Driver,
+        feeders_refused: Option<String>,
+        device: &Accelerator,
+        offload: &Offload,
+    ) {
         device.remember(&offload.kernel, &driver);
-        self.lock().figures[number] = driver.figures();
+        self.lock().figures[number] = DeviceFigures { feeders_refused, ..driver.figures() };
         device.end(driver, offload);
     }
 
@@ -335,7 +356,7 @@ impl<J: Job, K: Kind> Work for DeviceWork<'_, '_, '_, J, K> {
     }
 
     fn feeders_most(&self) -> usize {
-        self.crew.feeders_most()
+        self.feeders.most().unwrap_or(usize::MAX).min(self.crew.feeders_most())
     }
 
     fn feed_by(&mut self, feeders: usize) {
@@ -372,10 +393,14 @@ impl<J: Job, K: Kind> Work for DeviceWork<'_, '_, '_, J, K> {
         Ok(Read::Filled(used))
     }
 
-    fn merge(&mut self, partial: &[u64], splits: &[Range<u64>]) -> Result<()> {
+    fn is_due(&mut self, splits: u64) -> Result<bool> {
+        self.worker.is_due(splits * self.crew.ranged.layout.split_bytes())
+    }
+
+    fn merge(&mut self, partial: &[u64], ranges: &[Range<u64>], idle: Duration) -> Result<()> {
         let unloading = timeline::begin(timeline::Kind::Combine);
         let (mut bytes, mut count) = (0, 0);
-        for splits in splits {
+        for splits in ranges {
             count += splits.end - splits.start;
             let mut rest = splits.clone();
             while rest.start < rest.end {
@@ -385,7 +410,9 @@ impl<J: Job, K: Kind> Work for DeviceWork<'_, '_, '_, J, K> {
                 bytes += extents.map(|extent| extent.bytes.end - extent.bytes.start).sum::<u64>();
             }
         }
-        self.worker.unload(partial, bytes, count)?;
+        let (part, file) = (self.crew.ranged.number, ALL_FILES);
+        let mapped = Mapped { part, file, ranges, bytes, splits: count };
+        self.worker.unload(partial, &mapped, idle)?;
         drop(unloading);
         self.crew.lock().on_the_way -= count;
         self.crew.wake();

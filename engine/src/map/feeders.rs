@@ -4,7 +4,7 @@
 //! each is in one part.
 
 use crate::device::Piece;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ingest::Reader;
 use crate::input::Cut;
 use crate::memory::BlockPool;
@@ -26,6 +26,8 @@ pub(super) struct Feeders {
     name: String,
     own: Reader,
     helpers: Vec<Helper>,
+    /// Why there cannot be more: the system or the budget had none for another. Nobody asks again.
+    refused: Option<String>,
 }
 
 struct Helper {
@@ -79,7 +81,7 @@ impl Feeders {
     /// One thread, the caller's.
     pub(super) fn new(blocks: &Arc<BlockPool>, name: String) -> Result<Feeders> {
         let own = Reader::new(blocks, READ_BYTES)?;
-        Ok(Feeders { blocks: Arc::clone(blocks), name, own, helpers: Vec::new() })
+        Ok(Feeders { blocks: Arc::clone(blocks), name, own, helpers: Vec::new(), refused: None })
     }
 
     /// Reads the records of splits into a slot, with so many threads if the system and the budget have them.
@@ -91,11 +93,7 @@ impl Feeders {
         slot: &mut [u8],
         feeders: usize,
     ) -> Result<Filled> {
-        while self.helpers.len() + 1 < feeders
-            && let Some(helper) = self.helper()
-        {
-            self.helpers.push(helper);
-        }
+        self.grow(feeders);
         let (from, count) = (From { ranged, cut }, splits.end - splits.start);
         let parts = (feeders as u64).min(self.helpers.len() as u64 + 1).min(count).max(1);
         if parts > 1 {
@@ -108,11 +106,33 @@ impl Feeders {
         from.fill(&mut self.own, splits, slot, 0)
     }
 
-    fn helper(&self) -> Option<Helper> {
+    /// The most threads that there can be; `None` as long as none was refused.
+    pub(super) fn most(&self) -> Option<usize> {
+        self.refused.as_ref().map(|_| self.helpers.len() + 1)
+    }
+
+    /// Why there are no more.
+    pub(super) fn refused(&self) -> Option<&str> {
+        self.refused.as_deref()
+    }
+
+    /// Has so many threads, or as many as there can be.
+    fn grow(&mut self, feeders: usize) {
+        while self.refused.is_none() && self.helpers.len() + 1 < feeders {
+            match self.helper() {
+                Ok(helper) => self.helpers.push(helper),
+                Err(cause) => self.refused = Some(cause.to_string()),
+            }
+        }
+    }
+
+    fn helper(&self) -> Result<Helper> {
+        let reader = Reader::new(&self.blocks, READ_BYTES)?;
         // The first is the device's own thread.
         let name = format!("{} feeder-{}", self.name, self.helpers.len() + 2);
-        let pool = Pool::named(|_| name.clone(), 1, |_| ()).ok()?;
-        Some(Helper { pool, reader: Reader::new(&self.blocks, READ_BYTES).ok()? })
+        let pool = Pool::named(|_| name.clone(), 1, |_| ());
+        let pool = pool.map_err(|cause| Error::System { action: "start a thread", cause })?;
+        Ok(Helper { pool, reader })
     }
 
     fn fill_parts(
@@ -215,5 +235,32 @@ impl From<'_> {
             }
         }
         Ok(Filled::Pieces(pieces))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::Budget;
+
+    #[test]
+    fn a_thread_that_was_refused_is_not_asked_for_again() {
+        // Readers take a little more than they read at a time.
+        let budget = |readers: u64| Budget::new(Some(readers * READ_BYTES * 3 / 2));
+        let feeders_of = |readers| {
+            let blocks = BlockPool::new(budget(readers));
+            let mut feeders = Feeders::new(&blocks, "device-0".to_owned()).unwrap();
+            feeders.grow(4);
+            feeders
+        };
+        let mut few = feeders_of(2);
+        let most = few.most().unwrap();
+        assert!(most < 4 && few.refused().is_some_and(|why| why.contains("memory")));
+        // Though there is room again.
+        few.helpers.clear();
+        few.grow(4);
+        assert_eq!(few.most(), Some(1));
+        let enough = feeders_of(20);
+        assert_eq!((enough.most(), enough.helpers.len()), (None, 3));
     }
 }

@@ -223,19 +223,8 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
         let flat = in_order.then(|| Placement::flat(self.pool.workers()));
         let placement = flat.as_ref().unwrap_or(self.placement);
         let assignment = Assignment::of(self, ranged);
-        let mut start = 0;
-        let tiles = ends.iter().map(|&end| std::mem::replace(&mut start, end)..end);
-        let covered = self.covered(ranged).unwrap_or(&assignment.held);
-        let hand_out = match covered.is_empty() {
-            true => HandOut::of(tiles, placement),
-            false => HandOut::of(
-                tiles.flat_map(|tile| {
-                    let gaps = covered.gaps(first + tile.start..first + tile.end);
-                    gaps.map(|gap| gap.start - first..gap.end - first)
-                }),
-                placement,
-            ),
-        };
+        let done = self.covered(ranged).unwrap_or(&assignment.held);
+        let hand_out = hand_out(ends, first, done, placement);
         let (blocks, count) = (self.chunks.blocks(), self.pool.workers());
         let feed =
             Feed::new(ranged, &self.plan.cut, hand_out, first, &reading.units, blocks, count);
@@ -251,9 +240,15 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
                 worker.read_and_map(ranged, &feed, splits, before)
             })
         };
-        let map = |index| match feed.next(index) {
-            _ if self.failure.stops() => Step::Done,
-            Portion::End => match crew.left() {
+        // Who has failed may have been ahead of others. What was taken is mapped in any case, and what was read
+        // before the record that was refused; so the first of a queue is named.
+        let next = |index| match self.failure.stops() {
+            true => (feed.next_before(self.failure), true),
+            false => (feed.next(index), false),
+        };
+        let map = |index| match next(index) {
+            (Portion::End, true) => Step::Done,
+            (Portion::End, false) => match crew.left() {
                 Left::Some(splits) => own(index, splits),
                 Left::Perhaps => Step::Idle,
                 Left::Nothing => {
@@ -261,9 +256,9 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
                     Step::Done
                 }
             },
-            Portion::Wait => Step::Idle,
-            Portion::Own(splits) => own(index, splits),
-            Portion::Read(mut load) => {
+            (Portion::Wait, _) => Step::Idle,
+            (Portion::Own(splits), _) => own(index, splits),
+            (Portion::Read(mut load), _) => {
                 let step = self.step(index, load.splits.start, workers, |worker| {
                     worker.map_load(ranged, &mut load, before)
                 });
@@ -284,6 +279,7 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
         self.failure.check()
     }
 
+    /// Whether each tile is saved by itself, by one worker.
     fn keeps_tiles_apart(&self) -> bool {
         self.saving.is_some_and(|saving| saving.tiles().is_some())
     }
@@ -326,8 +322,7 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
         let (count, unit_bytes) = (self.pool.workers(), self.plan.unit_bytes);
         let buffers = STREAM_BUFFERS_PER_WORKER * count + 1;
         let queue = StreamQueue::new(self.chunks.blocks(), buffers, unit_bytes)?;
-        let step = |index| match queue.next() {
-            _ if self.failure.stops() => Step::Done,
+        let next = |index| match queue.next() {
             Next::End => Step::Done,
             Next::Wait => Step::Idle,
             Next::Block(mut block) => {
@@ -345,7 +340,11 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
             let wake = || self.pool.wake();
             guard(stage, || read_stream(stream, &plan.cut, &queue, &plan.tally, &stopped, &wake))
         };
-        let step = |index| self.settle(index, workers, step(index));
+        let step = |index| {
+            // A block that was taken is mapped, as its record may be the first that is refused.
+            let step = if self.failure.stops() { Step::Done } else { next(index) };
+            self.settle(index, workers, step)
+        };
         let read = self.pool.run(step, read);
         // A failure of the workers stops the reader; it comes first.
         self.failure.check()?;
@@ -396,6 +395,20 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
         let done = self.failure.attempt(at, STAGE, || workers.with(index, make, work));
         if done.is_some() { Step::More } else { Step::Done }
     }
+}
+
+/// Hands tiles out, whose ends count splits from the `first` on, but for what is done or not to be handed out.
+fn hand_out<'p>(ends: &[u64], first: u64, done: &Ranges, placement: &'p Placement) -> HandOut<'p> {
+    let mut start = 0;
+    let tiles = ends.iter().map(|&end| std::mem::replace(&mut start, end)..end);
+    if done.is_empty() {
+        return HandOut::of(tiles, placement);
+    }
+    let left = tiles.flat_map(|tile| {
+        let gaps = done.gaps(first + tile.start..first + tile.end);
+        gaps.map(|gap| gap.start - first..gap.end - first)
+    });
+    HandOut::of(left, placement)
 }
 
 const STAGE: &str = "the map stage";

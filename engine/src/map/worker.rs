@@ -153,16 +153,41 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
         let extents = ranged.layout.extents(splits.clone());
         let bytes = extents.map(|extent| extent.bytes.end - extent.bytes.start).sum();
         self.count(bytes, count);
-        let (part, file) = (ranged.number, ALL_FILES);
-        self.mapper.save(|| Mapped { part, file, range: splits, bytes, splits: count })?;
+        let (part, file, ranges) = (ranged.number, ALL_FILES, std::slice::from_ref(&splits));
+        let mapped = Mapped { part, file, ranges, bytes, splits: count };
+        self.mapper.save(&mapped, Duration::ZERO)?;
         self.mapper.finish(bytes, count)
     }
 
-    /// Takes in a partial that a device made of so many bytes and splits.
-    pub(super) fn unload(&mut self, partial: &[u64], bytes: u64, splits: u64) -> Result<()> {
+    /// Whether a device's partial is to be taken in as soon as can be, of about so many bytes: it is time to save
+    /// it, or a show waits for it. A device that has anything is in an epoch, as a worker is.
+    pub(super) fn is_due(&mut self, bytes: u64) -> Result<bool> {
+        let Mapper { index, ref seat, stage, .. } = self.mapper;
+        let is_called_out = seat.as_ref().is_some_and(Seat::is_called_out);
+        if bytes == 0 {
+            return if is_called_out { self.hand_over() } else { Ok(()) }.map(|()| false);
+        }
+        self.mapper.take_seat(0, 0)?;
+        let is_shown = stage.epochs.is_some_and(|epochs| epochs.is_due_with(bytes));
+        let is_saved = || stage.saving.is_some_and(|saving| saving.is_due(index, bytes));
+        Ok(is_called_out || is_shown || is_saved())
+    }
+
+    /// Takes in a partial that a device made of what is `mapped`; to fetch it took so long.
+    pub(super) fn unload(
+        &mut self,
+        partial: &[u64],
+        mapped: &Mapped<'_>,
+        took: Duration,
+    ) -> Result<()> {
+        let (bytes, splits) = (mapped.bytes, mapped.splits);
+        self.mapper.take_seat(0, 0)?;
         self.mapper.unload(partial)?;
         self.count(bytes, splits);
-        self.mapper.finish(bytes, splits)
+        self.mapper.save(mapped, took)?;
+        self.mapper.finish(bytes, splits)?;
+        // Nobody else would, before the next partial comes.
+        if self.mapper.seat.is_some() { self.hand_over() } else { Ok(()) }
     }
 
     /// The numbers with which a device is to be sent records of a file; `None` if only a worker can map
@@ -227,7 +252,8 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
             self.totals.bytes += bytes;
             self.totals.splits += 1;
             let (part, file) = (packed.number, block.file as u64);
-            self.mapper.save(|| Mapped { part, file, range, bytes, splits: 1 })?;
+            let mapped = Mapped { part, file, ranges: &[range], bytes, splits: 1 };
+            self.mapper.save(&mapped, Duration::ZERO)?;
         }
         self.mapper.finish(block.compressed, 1)
     }
@@ -246,7 +272,14 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
     /// Hands over, at the end of the stage.
     pub(super) fn end(&mut self) -> Result<()> {
         self.hand_over()?;
-        self.mapper.end()
+        self.mapper.end(false)
+    }
+
+    /// Hands over what a device did, at its end; where others go on, it is saved, for there will be no other turn
+    /// at which it is.
+    pub(super) fn end_of_device(&mut self, others_go_on: bool) -> Result<()> {
+        self.hand_over()?;
+        self.mapper.end(others_go_on)
     }
 
     fn count(&mut self, bytes: u64, splits: u64) {
@@ -399,11 +432,13 @@ impl<'r, J: Job, K: Kind> Mapper<'r, J, K> {
         }
     }
 
-    /// Notes what was mapped, and saves what this worker has if it is time.
-    fn save(&mut self, mapped: impl FnOnce() -> Mapped) -> Result<()> {
+    /// Notes what was mapped, and saves what this worker has if it is time; what there is to save took so long
+    /// already.
+    fn save(&mut self, mapped: &Mapped<'_>, took: Duration) -> Result<()> {
         match self.stage.saving {
-            Some(saving) if saving.mapped(self.index, mapped())? => {
-                let began = Instant::now();
+            Some(saving) if saving.mapped(self.index, mapped)? => {
+                let now = Instant::now();
+                let began = now.checked_sub(took).unwrap_or(now);
                 self.emitter.hand_over()?;
                 self.save_now(saving, (began, false))
             }
@@ -442,9 +477,9 @@ impl<'r, J: Job, K: Kind> Mapper<'r, J, K> {
         saving.save(self.index, self.emitter.emitted(), bad, print, when)
     }
 
-    /// At the stage's end: all was handed over.
-    fn end(&mut self) -> Result<()> {
-        match self.stage.saving.filter(|saving| saving.keeps_partials()) {
+    /// At the stage's end, or that of a device: all was handed over.
+    fn end(&mut self, saves: bool) -> Result<()> {
+        match self.stage.saving.filter(|saving| saves || saving.keeps_partials()) {
             Some(saving) => self.save_now(saving, (Instant::now(), true)),
             None => {
                 self.stage.bad.add(&self.bad.take());
@@ -456,7 +491,7 @@ impl<'r, J: Job, K: Kind> Mapper<'r, J, K> {
     fn restore(&mut self, saving: &Saving<J::Combine>, taking: &Taking) -> Result<()> {
         let (partial, chunks) = (self.stage.partial, self.stage.chunks);
         let mut reader = saving.read(taking, chunks)?;
-        reader.restore::<J::Combine>(taking.is_taken_out, partial, chunks, |pairs| {
+        reader.restore::<J::Combine>(partial, chunks, |pairs| {
             self.restored += pairs;
             self.compress()?;
             self.spill()

@@ -40,7 +40,8 @@ pub(crate) struct Epochs<'r, V: Copy> {
     step_bytes: Option<u64>,
     /// Of the whole input, at which no show is due but the last; `u64::MAX` if nobody knows.
     all_bytes: u64,
-    /// For each worker the epoch it is in; `NOWHERE` if in none.
+    workers: usize,
+    /// For each worker and device the epoch it is in; `NOWHERE` if in none.
     seats: Vec<AtomicU64>,
     /// In the order of the input: where epochs end.
     borders: Option<Vec<Border>>,
@@ -94,7 +95,7 @@ struct Epoch {
     /// The first split behind it, and its splits that are still to be mapped, in the order of the input.
     end: Spot,
     left: u64,
-    /// The worker that left it last, if any did.
+    /// The worker or device that left it last, if any did.
     last: Option<usize>,
 }
 
@@ -115,8 +116,8 @@ pub(super) struct Place {
 pub(super) struct Closed {
     pub(super) number: u64,
     pub(super) bytes: u64,
-    /// The worker that left it last.
-    pub(super) by: usize,
+    /// The worker that left it last; `None` if a device did.
+    pub(super) by: Option<usize>,
     /// Whether it is the last of the run.
     pub(super) is_last: bool,
 }
@@ -135,11 +136,12 @@ pub(super) enum Event<V> {
 }
 
 impl<'r, V: Copy> Epochs<'r, V> {
-    /// The epochs of a run by so many workers; `make` makes their partials.
+    /// The epochs of a run by so many workers and devices, which are numbered behind them; `make` makes their
+    /// partials.
     pub(crate) fn new<J: Job>(
         show: &Show<'_, J>,
         plan: &Plan,
-        workers: usize,
+        (workers, devices): (usize, usize),
         make: impl Fn() -> Partial<V> + Send + Sync + 'r,
     ) -> Epochs<'r, V> {
         let all_bytes = if plan.bytes > 0 { plan.bytes } else { u64::MAX };
@@ -159,10 +161,11 @@ impl<'r, V: Copy> Epochs<'r, V> {
             due_bytes: AtomicU64::new(step_bytes.unwrap_or(u64::MAX)),
             step_bytes,
             all_bytes,
-            seats: (0..workers).map(|_| AtomicU64::new(NOWHERE)).collect(),
+            workers,
+            seats: (0..workers + devices).map(|_| AtomicU64::new(NOWHERE)).collect(),
             borders,
             round: AtomicU64::new(0),
-            given: (0..workers).map(|_| AtomicU64::new(0)).collect(),
+            given: (0..workers + devices).map(|_| AtomicU64::new(0)).collect(),
             kept_pairs: AtomicU64::new(0),
             restored_bytes: AtomicU64::new(0),
             state: Mutex::new(State {
@@ -200,6 +203,13 @@ impl<'r, V: Copy> Epochs<'r, V> {
     pub(crate) fn calls_out(&self, worker: usize) -> bool {
         let epoch = self.seats[worker].load(Ordering::Relaxed);
         epoch != NOWHERE && epoch < self.now.load(Ordering::Relaxed)
+    }
+
+    /// Whether a show would fall due, and could be made, if so many bytes more were mapped.
+    pub(crate) fn is_due_with(&self, bytes: u64) -> bool {
+        let seen = self.seen_bytes.load(Ordering::Relaxed) + bytes;
+        let is_due = seen >= self.due_bytes.load(Ordering::Relaxed) && seen < self.all_bytes;
+        is_due && self.lock().is_ready()
     }
 
     /// Whether a worker is in any epoch.
@@ -290,7 +300,9 @@ impl<'r, V: Copy> Epochs<'r, V> {
     fn begin_next(&self, seen: u64) -> bool {
         let mut state = self.lock();
         let is_due = self.step_bytes.is_none() || seen >= self.due_bytes.load(Ordering::Relaxed);
-        let is_new = seen > state.begun_bytes && seen < self.all_bytes;
+        // What devices have is not seen before they are called out.
+        let has_devices = (self.workers..self.seats.len()).any(|device| self.has(device));
+        let is_new = (seen > state.begun_bytes || has_devices) && seen < self.all_bytes;
         if !is_due || !is_new || !state.is_ready() {
             return false;
         }
@@ -329,7 +341,8 @@ impl<'r, V: Copy> Epochs<'r, V> {
         }
         let round = self.round.load(Ordering::Relaxed) + 1;
         for (worker, given) in self.given.iter().enumerate() {
-            if self.has(worker) {
+            // What devices have is not at hand, and was not counted yet either.
+            if worker < self.workers && self.has(worker) {
                 state.missing += 1;
             } else {
                 given.store(round, Ordering::Relaxed);
@@ -389,7 +402,7 @@ impl<'r, V: Copy> Epochs<'r, V> {
                     return Event::Closed(Closed {
                         number,
                         bytes,
-                        by: last.unwrap_or_default(),
+                        by: last.filter(|&worker| worker < self.workers),
                         is_last,
                     });
                 }

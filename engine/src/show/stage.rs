@@ -178,7 +178,7 @@ impl<J: Job> Maker<'_, '_, J> {
     fn take(&mut self, closed: &Closed) -> Result<()> {
         let ShowStage { core, partial, epochs, .. } = *self.stage;
         let _compressing = timeline::begin(Kind::Compress);
-        core.go_to_group_of(closed.by);
+        closed.by.iter().for_each(|&worker| core.go_to_group_of(worker));
         partial.take_in(epochs.partial(closed.number))?;
         self.bytes += closed.bytes;
         epochs.kept_pairs.store(self.upkeep.fold(partial, 0)?, Ordering::Relaxed);

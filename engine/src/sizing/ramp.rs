@@ -46,6 +46,12 @@ impl Ramp {
         Ramp { least, most, allowance, next, tried, rate: None, weak: 0, search }
     }
 
+    /// Of at most so many bytes. For a ramp of which nothing has begun.
+    pub fn within(self, most: u64) -> Ramp {
+        let most = most.clamp(self.least, self.most);
+        Ramp { most, next: self.next.min(most), ..self }
+    }
+
     /// The size that the next piece is to have.
     pub fn size(&self) -> u64 {
         self.search.as_ref().map_or(self.next, Search::size)

@@ -37,9 +37,22 @@ impl Pace {
     /// Says that so many bytes were mapped; returns whether it is time to save.
     pub(super) fn mapped(&mut self, bytes: u64, now: Instant) -> bool {
         self.bytes += bytes;
+        self.is_due(0, now)
+    }
+
+    /// Whether it would be time to save if so many bytes more were mapped.
+    pub(super) fn is_due(&self, bytes: u64, now: Instant) -> bool {
+        match self.bytes_between() {
+            None => now >= self.next,
+            Some(between) => self.bytes + bytes >= between,
+        }
+    }
+
+    /// Bytes mapped between saves, if it is not a matter of time.
+    pub(super) fn bytes_between(&self) -> Option<u64> {
         match self.every {
-            SaveEvery::Auto | SaveEvery::Time(_) => now >= self.next,
-            SaveEvery::Tiles(tiles) => self.bytes >= tiles.saturating_mul(self.tile_bytes),
+            SaveEvery::Auto | SaveEvery::Time(_) => None,
+            SaveEvery::Tiles(tiles) => Some(tiles.saturating_mul(self.tile_bytes)),
         }
     }
 

@@ -63,14 +63,14 @@ pub(super) struct Covering {
     saving: Duration,
 }
 
-/// A stretch of the input that a worker has mapped.
-pub(crate) struct Mapped {
+/// What of the input a worker has mapped, or a device, all of it together.
+pub(crate) struct Mapped<'a> {
     /// Of the plan.
     pub(crate) part: usize,
     /// Of the part, if it is read in order; else [`ALL_FILES`](super::ALL_FILES).
     pub(crate) file: u64,
     /// Splits, or bytes of the file.
-    pub(crate) range: Range<u64>,
+    pub(crate) ranges: &'a [Range<u64>],
     pub(crate) bytes: u64,
     pub(crate) splits: u64,
 }
@@ -177,7 +177,9 @@ impl<C: Aggregate> Saving<C> {
             FoundState::of(&manifest, tiles.as_ref(), C::INVERSE.is_some()).map_err(|cause| {
                 StorageError::Damaged { path: storage.path().to_path_buf(), offset: 0, cause }
             })?;
-        let workers = means.pool.workers();
+        // Where tiles are found again, devices do nothing.
+        let devices = if tiles.is_some() { 0 } else { options.devices.len() };
+        let workers = means.pool.workers() + devices;
         let saver = Arc::new(Saver::new(storage, manifest.clone(), digest_of(&identity)));
         let keeps = if tiles.is_some() { Keeps::Together } else { Keeps::Apart };
         let writer = |_| Ok(Mutex::new(SnapshotWriter::new(&saver, chunks, block_bytes, keeps)?));
@@ -226,12 +228,26 @@ impl<C: Aggregate> Saving<C> {
         outlet.seen_by(&self.workers[worker])
     }
 
+    /// Whether a worker is to save as soon as it has mapped so many bytes beside what it has noted.
+    pub(crate) fn is_due(&self, worker: usize, bytes: u64) -> bool {
+        let mut covering = lock(&self.covering[worker]);
+        covering.is_due |= covering.pace.is_due(bytes, Instant::now()) && self.saver.has_room();
+        covering.is_due
+    }
+
+    /// The bytes that a worker may map between saves, if it is not a matter of time.
+    pub(crate) fn bytes_between(&self) -> Option<u64> {
+        self.covering.first().and_then(|covering| lock(covering).pace.bytes_between())
+    }
+
     /// Notes what a worker has mapped; returns whether it is to save now.
-    pub(crate) fn mapped(&self, worker: usize, mapped: Mapped) -> Result<bool> {
+    pub(crate) fn mapped(&self, worker: usize, mapped: &Mapped<'_>) -> Result<bool> {
         self.saver.check()?;
         let mut covering = lock(&self.covering[worker]);
-        let Mapped { part, file, range, bytes, splits } = mapped;
-        covering.coverage.add(part, file, range);
+        let &Mapped { part, file, ranges, bytes, splits } = mapped;
+        for range in ranges {
+            covering.coverage.add(part, file, range.clone());
+        }
         covering.figures.add(Figures { bytes, splits, emitted: 0 });
         // What the saver has no time for joins what comes next.
         covering.is_due |= covering.pace.mapped(bytes, Instant::now()) && self.saver.has_room();

@@ -2,42 +2,31 @@
 //! link is faster than one of them copies, one where it is slower, and none where the device brings
 //! less than it costs. Whatever the number, each split counts once, and the sums are the same.
 
-use crate::machine::{Machine, Outcome, dense};
+use crate::machine::{Machine, Outcome, SUMS};
 use std::time::Duration;
-use tegula::device::{Fault, FaultAt, Model, Shape};
+use tegula::device::{Fault, FaultAt, Model};
 
 const SPLIT_BYTES: u64 = 512 << 10;
 
 /// Eight cores that map a gigabyte a second each, beside a device of such a link.
 fn machine(gb: f64, link_gb_s: f64, feeder_gb_s: f64, seed: u64) -> Machine {
-    Machine {
-        splits: (gb * 1e9) as u64 / SPLIT_BYTES,
-        split_bytes: SPLIT_BYTES,
-        tile_splits: 512,
-        cores: 8,
-        core_bytes_s: 1e9,
-        beside: 1.0,
-        feeder_bytes_s: Some(feeder_gb_s * 1e9),
-        model: Model {
-            memory_bytes: 16 << 30,
-            link_bytes_s: link_gb_s * 1e9,
-            kernel_bytes_s: 400e9,
-            noise: 0.05,
-            seed,
-            ..Model::default()
-        },
-        partial: Shape::Dense(768),
-        kernel: dense,
-        unfit: None,
-        shown_bytes: 8,
-    }
+    let model = Model {
+        memory_bytes: 16 << 30,
+        link_bytes_s: link_gb_s * 1e9,
+        kernel_bytes_s: 400e9,
+        noise: 0.05,
+        seed,
+        ..Model::default()
+    };
+    let feeder_bytes_s = Some(feeder_gb_s * 1e9);
+    Machine { feeder_bytes_s, ..Machine::histogram(gb, SPLIT_BYTES, 8, model) }
 }
 
 fn counted(machine: &Machine) -> Outcome {
     let outcome = machine.run();
     assert!(outcome.counted.iter().all(|&times| times == 1), "{:?}", outcome.device);
-    let mut expected = vec![0; 768];
-    (0..machine.splits as usize).for_each(|split| expected[split % 768] += 1);
+    let mut expected = vec![0; SUMS];
+    (0..machine.splits as usize).for_each(|split| expected[split % SUMS] += 1);
     assert!(outcome.sums == expected, "{:?}", outcome.device);
     outcome
 }

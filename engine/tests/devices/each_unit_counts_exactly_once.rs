@@ -2,42 +2,14 @@
 //! draws, with faults at every stage, tables that overflow, splits that only cores can do, and memory of
 //! 256 KB upwards, of which no session takes more than there is.
 
-use crate::machine::{Machine, dense, table};
+use crate::machine::{Chance, Machine, PLACES, dense, table};
 use std::time::Duration;
 use tegula::device::{Fault, FaultAt, Model, Shape};
 
 const RUNS: u64 = 10_000;
 
-/// Draws of one seed (SplitMix64).
-struct Chance(u64);
-
-impl Chance {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut drawn = self.0;
-        drawn = (drawn ^ drawn >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        drawn = (drawn ^ drawn >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        drawn ^ drawn >> 31
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
-    }
-}
-
-const PLACES: [FaultAt; 8] = [
-    FaultAt::Compile,
-    FaultAt::Open,
-    FaultAt::Stage,
-    FaultAt::Submit,
-    FaultAt::Kernel,
-    FaultAt::Snapshot,
-    FaultAt::Reset,
-    FaultAt::Overflow,
-];
-
 fn drawn(seed: u64) -> Machine {
-    let mut chance = Chance(seed);
+    let mut chance = Chance::of(seed);
     let split_bytes = 64 << chance.below(11);
     let splits = 1 + chance.below(400);
     let is_table = chance.below(2) == 0;
@@ -74,6 +46,7 @@ fn drawn(seed: u64) -> Machine {
         kernel: if is_table { table } else { dense },
         unfit: (chance.below(8) == 0).then(|| chance.below(splits)),
         shown_bytes: 16,
+        fetched_every: (chance.below(2) == 0).then(|| 1 + chance.below(splits)),
     }
 }
 

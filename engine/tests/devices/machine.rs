@@ -7,8 +7,42 @@ use tegula::device::{
     Accelerator, Driver, Emulated, Kernel, Launch, Model, Offload, Outlook, Piece, Read, Shape,
     Turn, Work,
 };
-use tegula::device::{DeviceError, DeviceFigures, EmulatedKernel};
+use tegula::device::{DeviceError, DeviceFigures, EmulatedKernel, FaultAt};
 use tegula::schedule::{HandOut, Placement};
+
+/// Draws of one seed (SplitMix64).
+pub(crate) struct Chance(u64);
+
+impl Chance {
+    pub(crate) fn of(seed: u64) -> Chance {
+        Chance(seed)
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut drawn = self.0;
+        drawn = (drawn ^ drawn >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        drawn = (drawn ^ drawn >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        drawn ^ drawn >> 31
+    }
+
+    /// A number below `end`, which is not 0.
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
+        self.next() % end
+    }
+}
+
+/// Where a device may fail while a job runs, or seem to.
+pub(crate) const PLACES: [FaultAt; 8] = [
+    FaultAt::Compile,
+    FaultAt::Open,
+    FaultAt::Stage,
+    FaultAt::Submit,
+    FaultAt::Kernel,
+    FaultAt::Snapshot,
+    FaultAt::Reset,
+    FaultAt::Overflow,
+];
 
 /// What is simulated.
 pub(crate) struct Machine {
@@ -29,6 +63,32 @@ pub(crate) struct Machine {
     pub(crate) unfit: Option<u64>,
     /// Bytes of a split that the device is given: splits are numbers, so a simulation needs few of them.
     pub(crate) shown_bytes: usize,
+    /// Splits after which the device's partial is fetched, at most; `None`: as the driver sees fit.
+    pub(crate) fetched_every: Option<u64>,
+}
+
+/// The sums of a histogram: those of three channels.
+pub(crate) const SUMS: usize = 768;
+
+impl Machine {
+    /// A histogram over so many gigabytes, by cores of a gigabyte a second each beside a device.
+    pub(crate) fn histogram(gb: f64, split_bytes: u64, cores: usize, model: Model) -> Machine {
+        Machine {
+            splits: (gb * 1e9) as u64 / split_bytes,
+            split_bytes,
+            tile_splits: 512,
+            cores,
+            core_bytes_s: 1e9,
+            beside: 1.0,
+            feeder_bytes_s: None,
+            model,
+            partial: Shape::Dense(SUMS),
+            kernel: dense,
+            unfit: None,
+            shown_bytes: 8,
+            fetched_every: None,
+        }
+    }
 }
 
 /// What came of it.
@@ -123,7 +183,20 @@ impl Work for Run<'_> {
         Ok(Read::Filled(bytes as usize))
     }
 
-    fn merge(&mut self, partial: &[u64], splits: &[Range<u64>]) -> tegula::Result<()> {
+    fn is_due(&mut self, splits: u64) -> tegula::Result<bool> {
+        Ok(self.machine.fetched_every.is_some_and(|every| splits >= every))
+    }
+
+    fn merge(
+        &mut self,
+        partial: &[u64],
+        splits: &[Range<u64>],
+        _idle: Duration,
+    ) -> tegula::Result<()> {
+        // What is in flight when it falls due comes too, which is less.
+        let count: u64 = splits.iter().map(|splits| splits.end - splits.start).sum();
+        let most = self.machine.fetched_every.map_or(u64::MAX, |every| 2 * every);
+        assert!(count <= most, "{count} splits of at most {most}");
         splits.iter().cloned().flatten().for_each(|split| self.count(split));
         match self.machine.partial {
             Shape::Dense(_) => {
@@ -168,6 +241,8 @@ impl Run<'_> {
     }
 }
 
+/// As in the engine, so that units are a part of what comes between fetches.
+const UNITS_PER_FETCH: u64 = 4;
 /// What a core takes at a time: the most that the engine lets it.
 const CORE_BYTES: u64 = 4 << 20;
 
@@ -223,6 +298,10 @@ impl Machine {
             self.splits * self.split_bytes,
             u64::MAX,
         );
+        let started = started.map(|driver| match self.fetched_every {
+            Some(every) => driver.within(every * self.split_bytes / UNITS_PER_FETCH),
+            None => driver,
+        });
         let mut driver = started.map_err(|error: DeviceError| {
             run.outcome.device.fault = Some(error.to_string());
         });

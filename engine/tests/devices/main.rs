@@ -6,6 +6,9 @@
 mod as_many_threads_fill_slots_as_pay;
 mod each_unit_counts_exactly_once;
 mod machine;
+mod numbers;
 #[cfg(feature = "opencl")]
 mod opencl_runs_kernels;
+mod runs_go_on_with_devices_and_without;
+mod shows_have_what_devices_did;
 mod units_come_near_the_ideal;

@@ -1,9 +1,9 @@
 //! A device beside cores ends the job about when the best division of the work would: within a tenth, on
 //! devices of very different kinds, though nothing is known of them when the job begins.
 
-use crate::machine::{Machine, dense};
+use crate::machine::Machine;
 use std::time::Duration;
-use tegula::device::{Model, Shape};
+use tegula::device::Model;
 
 /// A kind of device beside cores.
 struct Kind {
@@ -43,30 +43,19 @@ const KINDS: [Kind; 5] = [
 
 impl Kind {
     fn machine(&self, gb: f64, noise: f64, seed: u64) -> Machine {
-        Machine {
-            splits: (gb * 1e9) as u64 / SPLIT_BYTES,
-            split_bytes: SPLIT_BYTES,
-            tile_splits: 512,
-            cores: self.cores,
-            core_bytes_s: self.core_gb_s * 1e9,
-            beside: 1.0,
-            feeder_bytes_s: None,
-            model: Model {
-                memory_bytes: self.memory_bytes,
-                link_bytes_s: self.link_gb_s * 1e9,
-                overhead: Duration::from_micros(self.overhead_us),
-                kernel_least: Duration::from_micros(self.kernel_least_us),
-                kernel_bytes_s: self.kernel_gb_s * 1e9,
-                cliff_bytes: self.cliff_bytes,
-                noise,
-                seed,
-                ..Model::default()
-            },
-            partial: Shape::Dense(768),
-            kernel: dense,
-            unfit: None,
-            shown_bytes: 8,
-        }
+        let model = Model {
+            memory_bytes: self.memory_bytes,
+            link_bytes_s: self.link_gb_s * 1e9,
+            overhead: Duration::from_micros(self.overhead_us),
+            kernel_least: Duration::from_micros(self.kernel_least_us),
+            kernel_bytes_s: self.kernel_gb_s * 1e9,
+            cliff_bytes: self.cliff_bytes,
+            noise,
+            seed,
+            ..Model::default()
+        };
+        let core_bytes_s = self.core_gb_s * 1e9;
+        Machine { core_bytes_s, ..Machine::histogram(gb, SPLIT_BYTES, self.cores, model) }
     }
 
     /// Seconds without anything to find out, nor a tail, and with the best unit size there may be: a 64th

@@ -1,0 +1,248 @@
+//! What a driver finds by timing units: how large they are to be, how many threads fill them, and whether the device
+//! is to have any. Takes when units came back and what is left for all; hands on how much to send.
+//!
+//! # Who fills slots
+//! One thread, or with others that help it as many as bring the most for cores and device together
+//! (`feeders.rs`). Each thread has a part of a unit, so a unit is then as many times as large.
+//!
+//! # How much is sent
+//! The size of a unit is found by a [`Ramp`] from the time between units that come back while the device
+//! has more to do. Towards the end a unit is at most half of the device's share of what is left, and none is
+//! sent that the others would have done sooner. Whether the device is of use at all is tried once (`trial.rs`).
+
+use super::feeders::{self, Feeders};
+use super::trial::{Standing, Trial, Verdict};
+use super::{Done, Outlook, Work};
+use crate::sizing::Ramp;
+use std::time::Duration;
+
+/// Units do not become smaller than this towards the end, unless they are.
+const TAIL_BYTES_LEAST: u64 = 256 << 10;
+/// After so many units in a row before which the device had nothing to do, their size is not what it waits for.
+const STARVED: u32 = 8;
+/// What each of several threads has room for beside its splits, at least.
+const PART_MARGIN_BYTES: u64 = 16 << 10;
+
+/// What is known of a device's units.
+pub(super) struct Tuning {
+    split_bytes: u64,
+    /// The most splits that a slot has room for, and the bytes of a slot.
+    splits_most: u64,
+    slot_bytes: u64,
+    ramp: Ramp,
+    /// Known when the work is.
+    feeders: Option<Feeders>,
+    /// With how many to begin, and how many there are now.
+    pub(super) feeders_first: usize,
+    feeders_now: usize,
+    /// Units in a row that found nothing in flight.
+    starved: u32,
+    /// When the last unit came back, if others were to follow it.
+    last: Option<Duration>,
+    /// What one unit took by itself.
+    latency: Duration,
+    trial: Trial,
+    /// Splits and units that the device has done, counted or not.
+    splits_done: u64,
+    units_done: u64,
+    is_resting: bool,
+    /// Whether no core can do what the device does not.
+    pub(super) is_alone: bool,
+}
+
+/// How a unit was filled.
+#[derive(Clone, Copy)]
+pub(super) struct Filled {
+    /// How many threads did.
+    pub(super) feeders: u64,
+    /// Whether another one was in flight when it was sent.
+    pub(super) follows: bool,
+}
+
+impl Tuning {
+    /// Nothing is known yet of units of at most `splits_most` splits of `split_bytes`.
+    pub(super) fn new(
+        (split_bytes, splits_most): (u64, u64),
+        slot_bytes: u64,
+        ramp: Ramp,
+    ) -> Tuning {
+        Tuning {
+            split_bytes,
+            splits_most,
+            slot_bytes,
+            ramp,
+            feeders: None,
+            feeders_first: 1,
+            feeders_now: 0,
+            starved: 0,
+            last: None,
+            latency: Duration::ZERO,
+            trial: Trial::ToCome,
+            splits_done: 0,
+            units_done: 0,
+            is_resting: false,
+            is_alone: false,
+        }
+    }
+
+    /// Of units of at most so many bytes, or one split.
+    pub(super) fn within(mut self, unit_bytes: u64) -> Tuning {
+        self.splits_most = self.splits_most.min(unit_bytes / self.split_bytes).max(1);
+        self.ramp = self.ramp.within(self.splits_most * self.split_bytes);
+        self
+    }
+
+    /// The size of unit that went best, in bytes, if that was found.
+    pub(super) fn best_bytes(&self) -> Option<u64> {
+        self.ramp.is_settled().then(|| self.ramp.best())
+    }
+
+    /// The number of threads that went best, if others were compared with it.
+    pub(super) fn best_feeders(&self) -> Option<usize> {
+        let seen = self.feeders.as_ref().filter(|feeders| feeders.device_rate().is_some());
+        seen.map(Feeders::best)
+    }
+
+    /// The size of unit and the number of threads that are best as far as is known.
+    pub(super) fn found(&self) -> (u64, u64) {
+        let feeders = self.feeders.as_ref().map_or(0, |feeders| feeders.best() as u64);
+        let most = self.splits_most * self.split_bytes;
+        (most.min(self.ramp.best() * feeders.max(1)), feeders)
+    }
+
+    /// Whether the device has nothing to do for a while, so that work can be timed without it.
+    pub(super) fn is_resting(&self) -> bool {
+        self.is_resting
+    }
+
+    /// What one unit took by itself.
+    pub(super) fn latency(&self) -> Duration {
+        self.latency
+    }
+
+    /// What is sent now is nothing to learn from.
+    pub(super) fn goes_on(&mut self) -> Verdict {
+        self.feeders.iter_mut().for_each(Feeders::disturbed);
+        Verdict::Work
+    }
+
+    /// Whether to send more, so many units being in flight.
+    pub(super) fn verdict(
+        &mut self,
+        now: Duration,
+        in_flight: usize,
+        work: &mut dyn Work,
+    ) -> Verdict {
+        let is_steady = self.ramp.is_settled() || self.starved >= STARVED;
+        if !is_steady {
+            return self.goes_on();
+        }
+        let outlook = work.outlook();
+        let is_compared =
+            !self.trial.is_under_way() && self.compare_feeders(now, in_flight, &outlook);
+        if self.is_alone || is_compared {
+            return Verdict::Work;
+        }
+        let Outlook { splits_left, others_splits, others_splits_s, .. } = outlook;
+        let own = self.own_splits_s().unwrap_or(0.0);
+        let verdict = self.trial.verdict(&Standing {
+            now,
+            splits: others_splits + self.splits_done,
+            seconds_left: splits_left as f64 / (own + others_splits_s).max(1e-9),
+            is_empty: in_flight == 0,
+        });
+        self.is_resting = verdict == Verdict::Rest;
+        verdict
+    }
+
+    /// Looks at how many threads fill slots; returns whether numbers of them are compared now.
+    fn compare_feeders(&mut self, now: Duration, in_flight: usize, outlook: &Outlook) -> bool {
+        let Some(feeders) = &mut self.feeders else { return false };
+        feeders.add(&feeders::Done {
+            now,
+            others_splits: outlook.others_splits,
+            others_at_a_time: if self.is_alone { 0 } else { outlook.others_at_a_time },
+            device_splits: self.splits_done,
+            units: self.units_done,
+            in_flight: in_flight as u64,
+        });
+        !feeders.is_settled()
+    }
+
+    /// Splits a second of the device.
+    fn own_splits_s(&self) -> Option<f64> {
+        let seen = self.feeders.as_ref().and_then(Feeders::device_rate);
+        seen.or_else(|| self.ramp.rate().map(|bytes_s| bytes_s / self.split_bytes as f64))
+    }
+
+    /// Has so many threads fill slots.
+    pub(super) fn feed_by(&mut self, feeders: usize, work: &mut dyn Work) {
+        if self.feeders_now != feeders {
+            self.feeders_now = feeders;
+            work.feed_by(feeders);
+        }
+    }
+
+    /// Has as many threads as are to be tried fill slots; returns how many.
+    pub(super) fn feed(&mut self, work: &mut dyn Work) -> usize {
+        let (first, most) = (self.feeders_first, work.feeders_most());
+        let feeders = self.feeders.get_or_insert_with(|| Feeders::new(first, most));
+        feeders.limit(most);
+        let feeders = feeders.now();
+        self.feed_by(feeders, work);
+        feeders
+    }
+
+    /// As much for each thread that fills slots as was found good for one, if that leaves room for the records
+    /// at the borders of their parts.
+    pub(super) fn unit_splits(&self) -> u64 {
+        let feeders = self.feeders.as_ref().map_or(1, |feeders| feeders.now() as u64);
+        let beside = self.slot_bytes - self.splits_most * self.split_bytes;
+        let short = (feeders * PART_MARGIN_BYTES).saturating_sub(beside).div_ceil(self.split_bytes);
+        let short = if feeders > 1 { short } else { 0 };
+        let most = self.splits_most.saturating_sub(short).max(1);
+        (self.ramp.size() / self.split_bytes * feeders).clamp(1, most)
+    }
+
+    /// How many splits to send next, behind as many in flight; `None` if the others would have done any sooner.
+    pub(super) fn worth_sending(&self, outlook: Outlook, ahead: u64) -> Option<u64> {
+        let unit = self.unit_splits();
+        let (others, left) = (outlook.others_splits_s, outlook.splits_left as f64);
+        let Some(own) = self.own_splits_s().filter(|_| others > 0.0) else { return Some(unit) };
+        let fair = (left * own / (own + others) / 2.0) as u64;
+        let least = (TAIL_BYTES_LEAST / self.split_bytes).max(1);
+        let unit = unit.min(fair.max(least));
+        let done_s = self.latency.as_secs_f64() + (ahead + unit) as f64 / own;
+        (self.is_alone || done_s <= (left - unit as f64) / others).then_some(unit)
+    }
+
+    /// A unit of so many splits is on its way.
+    pub(super) fn begun(&mut self, splits: u64, filled: Filled) {
+        self.starved = if filled.follows { 0 } else { self.starved + 1 };
+        self.ramp.begun(splits * self.split_bytes / filled.feeders);
+    }
+
+    /// A unit came back, whatever became of it.
+    pub(super) fn took(&mut self, done: &Done) {
+        self.latency = done.copy + done.kernel;
+    }
+
+    /// A unit of so many splits was done at that time.
+    pub(super) fn done(&mut self, splits: u64, filled: Filled, at: Duration) {
+        self.splits_done += splits;
+        self.units_done += 1;
+        if let Some(before) = self.last
+            && filled.follows
+        {
+            // Of each thread's part.
+            let (bytes, time) = (splits * self.split_bytes, at.saturating_sub(before));
+            self.ramp.add(bytes / filled.feeders, time / filled.feeders as u32);
+        }
+        self.last = Some(at);
+    }
+
+    /// The device has nothing to do until the next unit comes; returns since when.
+    pub(super) fn pause(&mut self) -> Option<Duration> {
+        self.last.take()
+    }
+}
