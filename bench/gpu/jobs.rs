@@ -17,7 +17,7 @@ use tegula_apps::kmeans::{KMeans, Start};
 use tegula_apps::linreg::{Line, Points};
 use tegula_apps::matrix::Element;
 use tegula_apps::{Matrix, Runs, WordCount, Words};
-use xxhash_rust::xxh3::Xxh3;
+use twox_hash::XxHash3_128;
 
 /// A row of 1024 pixels.
 const ROW_BYTES: u64 = 3072;
@@ -159,14 +159,14 @@ pub(crate) fn all() -> [Job; 5] {
         pattern: text,
         whole: |runs, given| {
             let output = runs.job(&WordCount::default(), given.input()?)?;
-            let (mut hash, mut words) = (Xxh3::new(), 0_u64);
+            let (mut hash, mut words) = (XxHash3_128::new(), 0_u64);
             output.for_each(|word, count| {
                 words += 1;
-                hash.update(&(word.len() as u64).to_le_bytes());
-                hash.update(word);
-                hash.update(&count.to_le_bytes());
+                hash.write(&(word.len() as u64).to_le_bytes());
+                hash.write(word);
+                hash.write(&count.to_le_bytes());
             })?;
-            Ok(format!("{words} words, {:x}", hash.digest()))
+            Ok(format!("{words} words, {:x}", hash.finish_128()))
         },
         offload: |_| match WordCount::default().offload() {
             Some(offload) => offload,

@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::ScopedJoinHandle;
-use xxhash_rust::xxh3::Xxh3;
+use twox_hash::XxHash3_128;
 
 const TILE_BYTES: u64 = 4 << 20;
 /// What is read at a time stays in a cache while it is hashed.
@@ -27,14 +27,14 @@ fn main() -> io::Result<()> {
             if at >= bytes {
                 return Ok(all);
             }
-            let (end, mut state) = (bytes.min(at + TILE_BYTES), Xxh3::new());
+            let (end, mut state) = (bytes.min(at + TILE_BYTES), XxHash3_128::new());
             while at < end {
                 let part = &mut piece[..((end - at) as usize).min(PIECE_BYTES)];
                 file.read_exact_at(part, at)?;
-                state.update(part);
+                state.write(part);
                 at += part.len() as u64;
             }
-            all ^= state.digest128();
+            all ^= state.finish_128();
         }
     };
     let hashes: Vec<u128> = std::thread::scope(|scope| -> io::Result<Vec<u128>> {

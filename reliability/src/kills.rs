@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use xxhash_rust::xxh3::xxh3_128;
+use twox_hash::XxHash3_128;
 
 #[derive(Args)]
 pub(crate) struct Flags {
@@ -211,7 +211,7 @@ fn finish(mut child: Child) -> Result<bool, String> {
 
 fn digest(path: &Path) -> Result<u128, String> {
     fs::read(path)
-        .map(|bytes| xxh3_128(&bytes))
+        .map(|bytes| XxHash3_128::oneshot(&bytes))
         .map_err(|cause| format!("{}: {cause}", path.display()))
 }
 

@@ -9,7 +9,7 @@ use crate::store::{Entry, Store, Wanted};
 use std::io;
 use std::path::Path;
 use tegula::RangeSource;
-use xxhash_rust::xxh3::xxh3_64;
+use twox_hash::XxHash3_64;
 
 /// Files of one store that were listed.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub(crate) struct Source<S> {
 
 impl<S: Store> Source<S> {
     pub(crate) fn new(store: S, address: &Address, files: &[Entry], patience: Patience) -> Self {
-        let hashed = |file: &Entry| (xxh3_64(file.path.as_bytes()), file.version);
+        let hashed = |file: &Entry| (XxHash3_64::oneshot(file.path.as_bytes()), file.version);
         let mut versions: Vec<_> = files.iter().map(hashed).collect();
         versions.sort_unstable();
         Source { store, root: format!("{}/", address.root), versions, patience }
@@ -55,7 +55,7 @@ impl<S: Store> Source<S> {
     /// The version that was listed. Of two paths with one hash, either will do: the store says no to
     /// the wrong one, and such a pair is one in 2^64.
     fn version(&self, path: &str) -> Option<u64> {
-        let hash = xxh3_64(path.as_bytes());
+        let hash = XxHash3_64::oneshot(path.as_bytes());
         let at = self.versions.partition_point(|&(other, _)| other < hash);
         self.versions.get(at).filter(|(other, _)| *other == hash).map(|&(_, version)| version)
     }

@@ -4,7 +4,7 @@
 use crate::fault::Fault;
 use crate::retry::Patience;
 use std::fmt;
-use xxhash_rust::xxh3::xxh3_64;
+use twox_hash::XxHash3_64;
 
 /// A store of files.
 pub(crate) trait Store: fmt::Debug + Send + Sync {
@@ -56,5 +56,5 @@ pub(crate) enum Child {
 
 /// A number for a file's length and the store's own mark of its version.
 pub(crate) fn version(bytes: u64, mark: &str) -> u64 {
-    xxh3_64(format!("{bytes} {mark}").as_bytes())
+    XxHash3_64::oneshot(format!("{bytes} {mark}").as_bytes())
 }

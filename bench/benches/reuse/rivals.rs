@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::time::Duration;
 use tegula::process_cpu;
-use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
+use twox_hash::{XxHash3_64, XxHash3_128};
 
 /// A way to cut.
 #[derive(Clone, Copy)]
@@ -74,7 +74,7 @@ impl Way {
 }
 
 fn hashes(text: &[u8], tiles: &[Range<usize>]) -> impl Iterator<Item = u128> {
-    tiles.iter().map(|tile| xxh3_128(&text[tile.clone()]))
+    tiles.iter().map(|tile| XxHash3_128::oneshot(&text[tile.clone()]))
 }
 
 fn line_behind(text: &[u8], place: usize) -> Option<usize> {
@@ -84,7 +84,9 @@ fn line_behind(text: &[u8], place: usize) -> Option<usize> {
 fn window(text: &[u8], place: usize) -> usize {
     let window = place - WINDOW_BYTES..place;
     let borders = window.filter(|&at| text[at - 1] == b'\n');
-    borders.min_by_key(|&at| xxh3_64(&text[at..text.len().min(at + 32)])).unwrap_or(place)
+    borders
+        .min_by_key(|&at| XxHash3_64::oneshot(&text[at..text.len().min(at + 32)]))
+        .unwrap_or(place)
 }
 
 fn timed<R>(work: impl FnOnce() -> R) -> (R, Duration) {

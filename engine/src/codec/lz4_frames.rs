@@ -7,7 +7,7 @@ use super::FileFeed;
 use super::cutter::{Fault, Unit, read_at};
 use super::sniff::skippable;
 use super::whole::{Part, Seal};
-use xxhash_rust::xxh32::xxh32;
+use twox_hash::XxHash32;
 
 /// The longest header of a frame, with its magic number.
 const HEADER_BYTES: usize = 19;
@@ -71,7 +71,7 @@ impl Header {
         let (size, dictionary) = (field_bytes(SIZE, 8), field_bytes(DICTIONARY, 4));
         let fields = 2 + size + dictionary;
         let sum = *bytes.get(4 + fields)?;
-        let is_sound = (xxh32(&bytes[4..4 + fields], 0) >> 8) as u8 == sum;
+        let is_sound = (XxHash32::oneshot(0, &bytes[4..4 + fields]) >> 8) as u8 == sum;
         let is_known = flags & 0xc2 == 0x40 && sizes & 0x8f == 0 && sizes >> 4 >= 4;
         let content_bytes = rest.first_chunk().filter(|_| size > 0).copied();
         (is_sound && is_known).then_some(Header {
@@ -98,7 +98,7 @@ impl Header {
     /// The header of a frame of some of its blocks, which says nothing of all of them.
     fn of_part(&self) -> Vec<u8> {
         let fields = [self.flags & !(SIZE | SUM), self.sizes];
-        [&MAGIC[..], &fields, &[(xxh32(&fields, 0) >> 8) as u8]].concat()
+        [&MAGIC[..], &fields, &[(XxHash32::oneshot(0, &fields) >> 8) as u8]].concat()
     }
 }
 

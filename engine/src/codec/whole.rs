@@ -1,7 +1,8 @@
 //! What a file says of the whole of some content that several units hold: how long it is, and its
 //! checksum. It goes over their bytes in order, so it is looked at where they are stitched.
 
-use xxhash_rust::xxh32::Xxh32;
+use std::hash::Hasher;
+use twox_hash::XxHash32;
 
 /// What a unit is to such a whole.
 #[derive(Clone, Copy)]
@@ -23,19 +24,19 @@ pub(super) struct Seal {
 
 /// What was seen of a whole.
 pub(super) struct Whole {
-    sum: Xxh32,
+    sum: XxHash32,
     bytes: u64,
 }
 
 impl Whole {
     pub(super) fn new() -> Whole {
-        Whole { sum: Xxh32::new(0), bytes: 0 }
+        Whole { sum: XxHash32::with_seed(0), bytes: 0 }
     }
 
     /// Takes the next bytes; `part` has a seal if they are the last. A fault is a place and a cause.
     pub(super) fn take_in(&mut self, bytes: &[u8], part: Part) -> Result<(), (u64, &'static str)> {
         if part.summed {
-            self.sum.update(bytes);
+            self.sum.write(bytes);
         }
         self.bytes += bytes.len() as u64;
         let Some(Seal { sum, bytes, at }) = part.seal else { return Ok(()) };
@@ -43,7 +44,7 @@ impl Whole {
         if bytes.is_some_and(|bytes| bytes != seen.bytes) {
             return Err((at, "a frame is not as long as its header says"));
         }
-        if sum.is_some_and(|sum| sum != seen.sum.digest()) {
+        if sum.is_some_and(|sum| sum != seen.sum.finish_32()) {
             return Err((at, "the checksum of a frame is not that of its content"));
         }
         Ok(())
@@ -53,7 +54,6 @@ impl Whole {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use xxhash_rust::xxh32::xxh32;
 
     #[test]
     fn a_whole_is_what_its_parts_are_together() {
@@ -63,9 +63,11 @@ mod tests {
             seal: Some(Seal { sum: Some(sum), bytes: Some(bytes), at: 9 }),
         };
         let mut whole = Whole::new();
-        for (sum, bytes, sound) in
-            [(xxh32(b"abcd", 0), 4, true), (xxh32(b"abcd", 0), 5, false), (7, 4, false)]
-        {
+        for (sum, bytes, sound) in [
+            (XxHash32::oneshot(0, b"abcd"), 4, true),
+            (XxHash32::oneshot(0, b"abcd"), 5, false),
+            (7, 4, false),
+        ] {
             whole.take_in(b"ab", inner).unwrap();
             assert_eq!(whole.take_in(b"cd", last(sum, bytes)).is_ok(), sound);
         }

@@ -8,7 +8,7 @@ use crate::output::AtomicFile;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use xxhash_rust::xxh3::xxh3_128;
+use twox_hash::XxHash3_128;
 
 /// Lines that a file has at most; the oldest go.
 const LINES_MOST: usize = 256;
@@ -61,7 +61,7 @@ impl Sizes {
 fn hash_of(caps: &Caps, kernel: &Kernel) -> String {
     let Caps { name, backend, memory_bytes, compute_units, .. } = caps;
     let of = format!("{backend}\0{name}\0{memory_bytes}\0{compute_units}\0{}", kernel.told());
-    format!("{:032x}", xxh3_128(of.as_bytes()))
+    format!("{:032x}", XxHash3_128::oneshot(of.as_bytes()))
 }
 
 #[cfg(test)]

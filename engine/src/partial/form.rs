@@ -11,7 +11,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
-use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+use twox_hash::XxHash3_64;
 
 /// The first bytes of every block; the last one is the version.
 const MAGIC: [u8; 4] = *b"TgB\x01";
@@ -131,7 +131,7 @@ impl Header {
 
 /// XXH3 (64 bits) of the payload as stored, seeded with that of the header's first 32 bytes.
 fn checksum(header: &[u8; HEADER_BYTES], stored: &[u8]) -> u64 {
-    xxh3_64_with_seed(stored, xxh3_64(&header[..32]))
+    XxHash3_64::oneshot_with_seed(XxHash3_64::oneshot(&header[..32]), stored)
 }
 
 /// A block while it is filled.

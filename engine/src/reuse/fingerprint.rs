@@ -1,7 +1,7 @@
 //! By what a tile is known again: a hash of 128 bits over its bytes, taken as they pass, and its first
 //! bytes, by which a later run looks for it.
 
-use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+use twox_hash::{XxHash3_64, XxHash3_128};
 
 /// The hash by which tiles are known again; part of the identity of a job that is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl Anchor {
         let mut padded = [0; START_BYTES];
         let length = bytes.len().min(START_BYTES);
         padded[..length].copy_from_slice(&bytes[..length]);
-        Anchor { start: start(&padded), head: xxh3_64(bytes) }
+        Anchor { start: start(&padded), head: XxHash3_64::oneshot(bytes) }
     }
 
     /// The anchor of a pack whose first file has this hash.
@@ -91,21 +91,21 @@ impl Print {
 pub(super) struct Fingerprint(State);
 
 enum State {
-    Xxh3(Box<Xxh3>),
+    Xxh3(Box<XxHash3_128>),
     Blake3(Box<blake3::Hasher>),
 }
 
 impl Fingerprint {
     pub(super) fn new(hashing: Hashing) -> Fingerprint {
         Fingerprint(match hashing {
-            Hashing::Xxh3 => State::Xxh3(Box::new(Xxh3::new())),
+            Hashing::Xxh3 => State::Xxh3(Box::new(XxHash3_128::new())),
             Hashing::Blake3 => State::Blake3(Box::new(blake3::Hasher::new())),
         })
     }
 
     pub(super) fn update(&mut self, bytes: &[u8]) {
         match &mut self.0 {
-            State::Xxh3(state) => state.update(bytes),
+            State::Xxh3(state) => state.write(bytes),
             State::Blake3(state) => {
                 state.update(bytes);
             }
@@ -116,8 +116,8 @@ impl Fingerprint {
     pub(super) fn finish(&mut self) -> u128 {
         match &mut self.0 {
             State::Xxh3(state) => {
-                let hash = state.digest128();
-                state.reset();
+                let hash = state.finish_128();
+                **state = XxHash3_128::new();
                 hash
             }
             State::Blake3(state) => {

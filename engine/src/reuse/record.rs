@@ -5,7 +5,7 @@
 use super::{Hashing, KeptTile, Place, Print, Sources, Stamps, Tile};
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
-use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+use twox_hash::XxHash3_64;
 
 /// The files and tiles of a run that is over.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -259,7 +259,7 @@ fn take_u64(rest: &mut &[u8]) -> u64 {
 
 /// XXH3 (64 bits) of all that stands behind the header, with that of the header's other bytes as seed.
 fn checksum(bytes: &[u8]) -> u64 {
-    xxh3_64_with_seed(&bytes[HEADER_BYTES..], xxh3_64(&bytes[..40]))
+    XxHash3_64::oneshot_with_seed(XxHash3_64::oneshot(&bytes[..40]), &bytes[HEADER_BYTES..])
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+use twox_hash::{XxHash3_64, XxHash3_128};
 
 /// The name of its file, for messages that name what changed.
 pub(super) const NAME: &str = "input";
@@ -61,7 +61,7 @@ fn each(plan: &Plan, mut see: impl FnMut(Known<'_>) -> Result<(), StorageError>)
                     (found.mtime() as u64).wrapping_mul(1_000_000_000) + found.mtime_nsec() as u64
                 }),
                 Material::Ranges(..) => 0,
-                Material::Memory(bytes) => xxh3_64(bytes),
+                Material::Memory(bytes) => XxHash3_64::oneshot(bytes),
             };
             let (name, bytes) = (path.as_os_str().as_bytes(), material.bytes(file));
             see(Known { name, bytes, stamp })?;
@@ -89,15 +89,15 @@ pub(super) fn files(storage: &dyn Storage) -> Result<FileList> {
 
 impl Fingerprint {
     pub(super) fn of(plan: &Plan) -> Result<Fingerprint> {
-        let (mut files, mut hash, mut bytes) = (0, Xxh3::new(), Vec::new());
+        let (mut files, mut hash, mut bytes) = (0, XxHash3_128::new(), Vec::new());
         each(plan, |known| {
             bytes.clear();
             known.encode(&mut bytes);
-            hash.update(&bytes);
+            hash.write(&bytes);
             files += 1;
             Ok(())
         })?;
-        Ok(Fingerprint { files, digest: hash.digest128() })
+        Ok(Fingerprint { files, digest: hash.finish_128() })
     }
 
     /// Writes what this is the digest of, in the order of the input.

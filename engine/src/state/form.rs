@@ -1,7 +1,7 @@
 //! The byte forms of a state's small files: a frame of magic, length and checksum around numbers
 //! (LEB128) and strings with their length before them. `docs/state-format.md` draws them.
 
-use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+use twox_hash::XxHash3_64;
 
 /// Bytes before a frame's body.
 const FRAME_BYTES: usize = 20;
@@ -24,7 +24,7 @@ pub(super) fn framed(magic: [u8; 4], body: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(FRAME_BYTES + body.len());
     out.extend_from_slice(&magic);
     out.extend_from_slice(&(body.len() as u64).to_le_bytes());
-    let sum = xxh3_64_with_seed(body, xxh3_64(&out));
+    let sum = XxHash3_64::oneshot_with_seed(XxHash3_64::oneshot(&out), body);
     out.extend_from_slice(&sum.to_le_bytes());
     out.extend_from_slice(body);
     out
@@ -45,7 +45,7 @@ pub(super) fn body_of(magic: [u8; 4], bytes: &[u8]) -> Result<&[u8], &'static st
     if word(4) != body.len() as u64 {
         return Err("it is cut short, or has something behind it");
     }
-    if word(12) != xxh3_64_with_seed(body, xxh3_64(&head[..12])) {
+    if word(12) != XxHash3_64::oneshot_with_seed(XxHash3_64::oneshot(&head[..12]), body) {
         return Err("its checksum is another");
     }
     Ok(body)

@@ -2,7 +2,7 @@
 //! same pairs of the same bytes.
 
 use super::form::{Reading, put_bytes, put_number};
-use xxhash_rust::xxh3::xxh3_128;
+use twox_hash::XxHash3_128;
 
 /// The identity of a job: its name, the version of its code, and each parameter that changes what its
 /// map emits or how values combine. The engine adds the options of the run that matter. What is kept of
@@ -33,7 +33,7 @@ impl Identity {
 
     /// Adds a parameter that is large: what is kept of it is the XXH3 (128 bits) of its bytes.
     pub fn with_bytes(self, name: &str, bytes: &[u8]) -> Identity {
-        self.with(name, format_args!("{:032x}", xxh3_128(bytes)))
+        self.with(name, format_args!("{:032x}", XxHash3_128::oneshot(bytes)))
     }
 
     /// What is different in `now`, for a message: the first of it; `None` if nothing is.

@@ -22,7 +22,7 @@ use crate::reuse::Print;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use xxhash_rust::xxh3::xxh3_128;
+use twox_hash::XxHash3_128;
 
 /// The state of one run.
 pub(crate) struct Saving<C: Aggregate> {
@@ -343,7 +343,7 @@ fn identity_of<J: Job>(
 pub(super) fn digest_of(identity: &Identity) -> u128 {
     let mut bytes = Vec::new();
     identity.encode(&mut bytes);
-    xxh3_128(&bytes)
+    XxHash3_128::oneshot(&bytes)
 }
 
 /// Whether what was found is of this job.

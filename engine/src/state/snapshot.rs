@@ -17,7 +17,7 @@ use crate::storage::{Storage, StoredFile};
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Instant;
-use xxhash_rust::xxh3::Xxh3;
+use twox_hash::XxHash3_128;
 
 /// Its first bytes; the last one is the version.
 const MAGIC: [u8; 4] = *b"TgS\x01";
@@ -67,7 +67,7 @@ struct Growing {
     file: Box<dyn StoredFile>,
     number: u64,
     at: u64,
-    digest: Xxh3,
+    digest: XxHash3_128,
     pieces: Vec<Piece>,
     /// Where the piece begins that is being written, and its pairs.
     piece_at: u64,
@@ -132,7 +132,7 @@ impl<C: Aggregate> SnapshotWriter<C> {
         while at < piece.blocks.end {
             let part = &mut bytes[..((piece.blocks.end - at) as usize).min(COPIED_BYTES)];
             from.read_exact_at(part, at)?;
-            open.digest.update(part);
+            open.digest.write(part);
             open.file.write_all_at(part, open.at)?;
             (at, open.at) = (at + part.len() as u64, open.at + part.len() as u64);
         }
@@ -184,8 +184,8 @@ impl<C: Aggregate> SnapshotWriter<C> {
         let file = storage.create(&snapshot_name(number))?;
         let head = head(self.saver.identity_digest(), number);
         file.write_all_at(&head, 0)?;
-        let mut digest = Xxh3::new();
-        digest.update(&head);
+        let mut digest = XxHash3_128::new();
+        digest.write(&head);
         let at = HEAD_BYTES as u64;
         let pieces = Vec::new();
         Ok(Growing { file, number, at, digest, pieces, piece_at: at, piece_pairs: 0 })
@@ -199,7 +199,7 @@ impl<C: Aggregate> SnapshotWriter<C> {
         };
         open.piece_pairs += self.block.pairs();
         let sealed = self.sealer.seal(&mut self.block, MIXED)?;
-        open.digest.update(sealed);
+        open.digest.write(sealed);
         let began = Instant::now();
         open.file.write_all_at(sealed, open.at)?;
         open.at += sealed.len() as u64;
@@ -218,7 +218,7 @@ impl<C: Aggregate> SnapshotWriter<C> {
 
     fn end(&mut self) {
         if let Some(Growing { file, number, at, digest, pieces, .. }) = self.open.take() {
-            let snapshot = Snapshot { number, bytes: at, digest: digest.digest128(), pieces };
+            let snapshot = Snapshot { number, bytes: at, digest: digest.finish_128(), pieces };
             self.full.push(Written { file, snapshot });
         }
     }
@@ -281,7 +281,7 @@ pub(crate) struct SnapshotReader {
     at: u64,
     pairs: u64,
     /// Of all bytes, if all of them count.
-    digest: Option<Xxh3>,
+    digest: Option<XxHash3_128>,
 }
 
 impl SnapshotReader {
@@ -304,7 +304,7 @@ impl SnapshotReader {
             piece: 0,
             at: HEAD_BYTES as u64,
             pairs: 0,
-            digest: snapshot.is_whole().then(Xxh3::new),
+            digest: snapshot.is_whole().then(XxHash3_128::new),
         };
         let found = reader.file.bytes()?;
         if found != snapshot.bytes {
@@ -312,7 +312,7 @@ impl SnapshotReader {
         }
         let mut first = [0; HEAD_BYTES];
         reader.file.read_exact_at(&mut first, 0)?;
-        reader.digest.iter_mut().for_each(|digest| digest.update(&first));
+        reader.digest.iter_mut().for_each(|digest| digest.write(&first));
         if first != head(identity, snapshot.number) {
             return Err(reader.damaged("it is not the snapshot that the manifest names").into());
         }
@@ -342,7 +342,7 @@ impl SnapshotReader {
         let (file, digest, at) = (&self.file, &mut self.digest, self.at);
         let read = |from: u64, into: &mut [u8]| -> Result<()> {
             file.read_exact_at(into, at + from)?;
-            digest.iter_mut().for_each(|digest| digest.update(into));
+            digest.iter_mut().for_each(|digest| digest.write(into));
             Ok(())
         };
         let bytes = match self.reader.open(MIXED, room, read)? {
@@ -394,7 +394,7 @@ impl SnapshotReader {
     /// All was read that counts.
     fn end(&self) -> Result<()> {
         match &self.digest {
-            Some(digest) if digest.digest128() != self.snapshot.digest => {
+            Some(digest) if digest.finish_128() != self.snapshot.digest => {
                 Err(self.damaged("its checksum is another").into())
             }
             _ => Ok(()),

@@ -4,7 +4,8 @@
 //!
 //! What is lost with the power follows file systems that order changes of names among themselves and
 //! nothing else: of the names changed since the folder was last synced a first part stays, of the
-//! writes since a file was last synced any part.
+//! writes since a file was last synced any part. Calls that change anything are made one at a time, so the
+//! power never goes between a change and the note that says how to undo it.
 
 use super::{Storage, StoredFile};
 use crate::error::StorageError;
@@ -150,11 +151,17 @@ impl Faulty {
         lock(&self.state).lose_power(&*self.inner);
     }
 
-    /// Counts a call that moves no bytes, and fails it if that is planned.
-    fn enter(&self, call: Call, action: &'static str, path: &Path) -> Result<(), StorageError> {
+    /// Counts a call that moves no bytes, and fails it if that is planned. No other call is made as long as what this
+    /// returns is held.
+    fn enter(
+        &self,
+        call: Call,
+        action: &'static str,
+        path: &Path,
+    ) -> Result<MutexGuard<'_, State>, StorageError> {
         let mut state = lock(&self.state);
         let cause = match state.count(call) {
-            None | Some(Fault::Interrupted) => return Ok(()),
+            None | Some(Fault::Interrupted) => return Ok(state),
             Some(Fault::Kill) => kill(),
             Some(Fault::Full) => Errno::NOSPC,
             Some(Fault::PowerLoss) => {
@@ -166,8 +173,12 @@ impl Faulty {
         Err(StorageError::from_io(action, path, cause.into()))
     }
 
-    fn wrap(&self, inner: Box<dyn StoredFile>, named: bool) -> Box<dyn StoredFile> {
-        let mut state = lock(&self.state);
+    fn wrap(
+        &self,
+        state: &mut State,
+        inner: Box<dyn StoredFile>,
+        named: bool,
+    ) -> Box<dyn StoredFile> {
         state.next_file += 1;
         let number = state.next_file;
         Box::new(FaultyFile { inner: Arc::from(inner), number, named, faulty: self.clone() })
@@ -269,48 +280,48 @@ impl Storage for Faulty {
     }
 
     fn scratch(&self) -> Result<Box<dyn StoredFile>, StorageError> {
-        self.enter(Call::Scratch, "make a scratch file", self.path())?;
-        Ok(self.wrap(self.inner.scratch()?, false))
+        let mut state = self.enter(Call::Scratch, "make a scratch file", self.path())?;
+        Ok(self.wrap(&mut state, self.inner.scratch()?, false))
     }
 
     fn create(&self, name: &str) -> Result<Box<dyn StoredFile>, StorageError> {
-        self.enter(Call::Create, "make a file", self.path())?;
+        let mut state = self.enter(Call::Create, "make a file", self.path())?;
         let file = self.inner.create(name)?;
-        lock(&self.state).names.push(NameChange::Created(name.to_owned()));
-        Ok(self.wrap(file, true))
+        state.names.push(NameChange::Created(name.to_owned()));
+        Ok(self.wrap(&mut state, file, true))
     }
 
     fn open(&self, name: &str) -> Result<Box<dyn StoredFile>, StorageError> {
-        self.enter(Call::Open, "open a file", self.path())?;
-        Ok(self.wrap(self.inner.open(name)?, true))
+        let mut state = self.enter(Call::Open, "open a file", self.path())?;
+        Ok(self.wrap(&mut state, self.inner.open(name)?, true))
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<(), StorageError> {
-        self.enter(Call::Rename, "rename a file", self.path())?;
+        let mut state = self.enter(Call::Rename, "rename a file", self.path())?;
         let replaced = self.content(to);
         self.inner.rename(from, to)?;
         let (from, to) = (from.to_owned(), to.to_owned());
-        lock(&self.state).names.push(NameChange::Renamed { from, to, replaced });
+        state.names.push(NameChange::Renamed { from, to, replaced });
         Ok(())
     }
 
     fn remove(&self, name: &str) -> Result<(), StorageError> {
-        self.enter(Call::Remove, "remove a file", self.path())?;
+        let mut state = self.enter(Call::Remove, "remove a file", self.path())?;
         let bytes = self.content(name).unwrap_or_default();
         self.inner.remove(name)?;
-        lock(&self.state).names.push(NameChange::Removed(name.to_owned(), bytes));
+        state.names.push(NameChange::Removed(name.to_owned(), bytes));
         Ok(())
     }
 
     fn list(&self) -> Result<Vec<String>, StorageError> {
-        self.enter(Call::List, "be listed", self.path())?;
+        let _one_at_a_time = self.enter(Call::List, "be listed", self.path())?;
         self.inner.list()
     }
 
     fn sync(&self) -> Result<(), StorageError> {
-        self.enter(Call::SyncFolder, "be synced", self.path())?;
+        let mut state = self.enter(Call::SyncFolder, "be synced", self.path())?;
         self.inner.sync()?;
-        lock(&self.state).names.clear();
+        state.names.clear();
         Ok(())
     }
 
@@ -326,13 +337,13 @@ impl StoredFile for FaultyFile {
     }
 
     fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
-        let count = self.part(Call::ReadAt, into.len())?.0;
+        let (_one_at_a_time, count, _) = self.part(Call::ReadAt, into.len())?;
         self.inner.read_at(&mut into[..count], offset)
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
-        let (count, torn) = self.part(Call::WriteAt, bytes.len())?;
-        self.keep(&bytes[..count], offset)?;
+        let (mut state, count, torn) = self.part(Call::WriteAt, bytes.len())?;
+        self.keep(&mut state, &bytes[..count], offset)?;
         match self.inner.write_at(&bytes[..count], offset) {
             Ok(_) if torn => Err(Errno::IO.into()),
             written => written,
@@ -340,58 +351,62 @@ impl StoredFile for FaultyFile {
     }
 
     fn bytes(&self) -> Result<u64, StorageError> {
-        self.enter(Call::Bytes, "be looked at")?;
+        let _one_at_a_time = self.enter(Call::Bytes, "be looked at")?;
         self.inner.bytes()
     }
 
     fn set_bytes(&self, bytes: u64) -> Result<(), StorageError> {
-        self.enter(Call::SetBytes, "change its length")?;
+        let _one_at_a_time = self.enter(Call::SetBytes, "change its length")?;
         self.inner.set_bytes(bytes)
     }
 
     fn punch(&self, range: Range<u64>) -> Result<(), StorageError> {
-        self.enter(Call::Punch, "give space back")?;
+        let _one_at_a_time = self.enter(Call::Punch, "give space back")?;
         self.inner.punch(range)
     }
 
     fn sync(&self) -> Result<(), StorageError> {
-        self.enter(Call::SyncFile, "be synced")?;
+        let mut state = self.enter(Call::SyncFile, "be synced")?;
         self.inner.sync()?;
-        lock(&self.faulty.state).writes.retain(|write| write.number != self.number);
+        state.writes.retain(|write| write.number != self.number);
         Ok(())
     }
 }
 
 impl FaultyFile {
-    fn enter(&self, call: Call, action: &'static str) -> Result<(), StorageError> {
+    fn enter(
+        &self,
+        call: Call,
+        action: &'static str,
+    ) -> Result<MutexGuard<'_, State>, StorageError> {
         self.faulty.enter(call, action, self.path())
     }
 
-    /// How many of `count` bytes a call may move, and whether it is to fail after that.
-    fn part(&self, call: Call, count: usize) -> io::Result<(usize, bool)> {
+    /// How many of `count` bytes a call may move, and whether it is to fail after that. As [`Faulty::enter`], no
+    /// other call is made meanwhile.
+    fn part(&self, call: Call, count: usize) -> io::Result<(MutexGuard<'_, State>, usize, bool)> {
         let mut state = lock(&self.faulty.state);
-        match state.count(call) {
-            None => Ok((count, false)),
-            Some(Fault::Short) if count > 1 => {
-                Ok((1 + state.random() as usize % (count - 1), false))
-            }
-            Some(Fault::Short) => Ok((count, false)),
+        let (count, torn) = match state.count(call) {
+            None => (count, false),
+            Some(Fault::Short) if count > 1 => (1 + state.random() as usize % (count - 1), false),
+            Some(Fault::Short) => (count, false),
             Some(Fault::Torn) if call == Call::WriteAt => {
-                Ok((state.random() as usize % (count + 1), true))
+                (state.random() as usize % (count + 1), true)
             }
-            Some(Fault::Full) => Err(Errno::NOSPC.into()),
+            Some(Fault::Full) => return Err(Errno::NOSPC.into()),
             Some(Fault::Kill) => kill(),
-            Some(Fault::Interrupted) => Err(Errno::INTR.into()),
+            Some(Fault::Interrupted) => return Err(Errno::INTR.into()),
             Some(Fault::PowerLoss) => {
                 state.lose_power(&*self.faulty.inner);
-                Err(Errno::IO.into())
+                return Err(Errno::IO.into());
             }
-            Some(Fault::Io | Fault::Torn) => Err(Errno::IO.into()),
-        }
+            Some(Fault::Io | Fault::Torn) => return Err(Errno::IO.into()),
+        };
+        Ok((state, count, torn))
     }
 
     /// Notes what a write replaces, as long as it is not synced.
-    fn keep(&self, new: &[u8], offset: u64) -> io::Result<()> {
+    fn keep(&self, state: &mut State, new: &[u8], offset: u64) -> io::Result<()> {
         if !self.named {
             return Ok(());
         }
@@ -400,7 +415,7 @@ impl FaultyFile {
         let mut old = vec![0; overlap as usize];
         self.inner.read_exact_at(&mut old, offset).map_err(io::Error::other)?;
         let (number, file, new) = (self.number, Arc::clone(&self.inner), new.to_vec());
-        lock(&self.faulty.state).writes.push(Pending { number, file, offset, new, old, old_bytes });
+        state.writes.push(Pending { number, file, offset, new, old, old_bytes });
         Ok(())
     }
 }

@@ -28,6 +28,9 @@ const TILE_BYTES: u64 = 4000;
 /// list of files, of the empty manifest, and of the first save.
 const SECOND_SAVE: u64 = 4;
 
+/// More runs than a run has calls of one kind: what stops them then is no fault that was planned.
+const RUNS_MOST: u32 = 1000;
+
 /// Words that repeat and words that do not, of all lengths.
 fn words(count: u32) -> String {
     (0..count)
@@ -108,7 +111,7 @@ fn run_through(
     mut fault: impl FnMut(u32, Faulty) -> Option<Faulty>,
 ) -> (Vec<u8>, u32) {
     let disk: Arc<dyn Storage> = Arc::new(Disk::new(folder.path()));
-    for number in 0.. {
+    for number in 0..RUNS_MOST {
         let faulty = Faulty::new(Arc::clone(&disk), u64::from(number));
         let Some(faulty) = fault(number, faulty) else { unreachable!("faults go on for ever") };
         let engine = &engines()[number as usize % engines().len()];
@@ -120,7 +123,7 @@ fn run_through(
             Err(error) => panic!("{error:?}"),
         }
     }
-    unreachable!()
+    panic!("{RUNS_MOST} runs ended before they were done")
 }
 
 proptest! {
