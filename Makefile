@@ -4,6 +4,7 @@ RUST_LEAST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 PYTHON_LEAST := 3.11
 , := ,
 RUFF := 0.17.5
+NVRTC := 12.9.86
 AZURITE := 3.35.0
 FAKE_GCS := v1.56.1
 
@@ -39,7 +40,7 @@ NUMBER_INPUTS := picture.bmp points.bin lines.txt grid.npy square.npy large.npy 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run build test test-rust test-hadoop test-hadoop-compat lint lint-rust lint-python lint-hadoop miri loom campaign \
+.PHONY: help run build test test-rust test-cuda-kernels test-hadoop test-hadoop-compat lint lint-rust lint-python lint-hadoop miri loom campaign \
 	bench bench-own bench-compare bench-reuse \
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
 	bench-show bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline \
@@ -67,6 +68,12 @@ test-rust: need-cargo need-java need-pocl ## Run the tests of the Rust crates
 test-emulators: need-cargo $(EMULATORS)/azurite-$(AZURITE) $(EMULATORS)/fake-gcs-$(FAKE_GCS) ## Test az:// and gs:// against their emulators (Node and Go)
 	AZURITE=$(EMULATORS)/node_modules/.bin/azurite-blob FAKE_GCS=$(EMULATORS)/fake-gcs-server \
 		cargo test -p tegula-remote --test emulators
+
+# The compiler of CUDA needs no GPU.
+test-cuda-kernels: need-cargo $(VENV)/nvrtc-$(NVRTC) ## Compile every kernel with NVRTC, which is fetched (90 MB)
+	export LD_LIBRARY_PATH=$$(echo $(abspath $(VENV))/lib/python3*/site-packages/nvidia/cuda_nvrtc/lib) && \
+		cargo test -p tegula --features cuda --lib -- --nocapture cuda && \
+		cargo test -p tegula-apps --features cuda,offload --test devices -- --nocapture
 
 test-hadoop: need-java ## Build the Hadoop engine and run its tests, with style, Javadoc and coverage
 	cd hadoop && mvn -B -ntp verify
@@ -279,6 +286,10 @@ $(EMULATORS)/fake-gcs-$(FAKE_GCS): | need-emulators
 
 $(VENV)/ruff-$(RUFF): | $(VENV)/bin/python
 	$(VENV)/bin/python -m pip install --quiet ruff==$(RUFF)
+	touch $@
+
+$(VENV)/nvrtc-$(NVRTC): | $(VENV)/bin/python
+	$(VENV)/bin/python -m pip install --quiet nvidia-cuda-nvrtc-cu12==$(NVRTC)
 	touch $@
 
 $(VENV)/compare: bench/compare/requirements.txt | $(VENV)/bin/python

@@ -2,6 +2,8 @@
 //! and whatever goes wrong with it. One file per behaviour.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[cfg(feature = "cuda")]
+mod checked;
 mod devices_that_fail_change_no_answer;
 mod inputs;
 mod kernels_give_the_bytes_of_the_cores;
@@ -41,6 +43,8 @@ fn devices() -> &'static [Arc<Accelerator>] {
         let small = Model { memory_bytes: 256 << 10, ..Model::default() };
         let several = Accelerator::new(Emulated::new(Model::default())).feeders(3);
         let mut devices = vec![emulated(Model::default()), emulated(small), Arc::new(several)];
+        #[cfg(feature = "cuda")]
+        devices.push(accelerator(checked::Checked::new()));
         let Present { devices: present, unusable } = Present::look();
         unusable.iter().for_each(|why| eprintln!("skipped: {why}"));
         let real = present.into_iter().filter(|device| device.caps().backend != "emulated");

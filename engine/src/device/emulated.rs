@@ -132,7 +132,7 @@ impl Device for Emulated {
 
     fn compile(&self, kernel: &Kernel) -> Result<Box<dyn Program>, DeviceError> {
         if Faults::of(&self.model).strikes(FaultAt::Compile) {
-            return Err(kernel.refused(&self.caps, "a fault was asked for"));
+            return Err(kernel.refused(&self.caps.name, "a fault was asked for"));
         }
         let kernel = kernel.emulated.ok_or_else(|| {
             let cause = format!("{} has no twin in Rust, which is what it runs", kernel.file);

@@ -65,8 +65,8 @@ impl Kernel {
     }
 
     /// That it was refused for a device, in the compiler's words.
-    pub(super) fn refused(&self, caps: &Caps, log: &str) -> DeviceError {
-        let (device, file) = (caps.name.clone(), self.file.to_string());
+    pub(super) fn refused(&self, device: &str, log: &str) -> DeviceError {
+        let (device, file) = (device.to_owned(), self.file.to_string());
         DeviceError::Compile { device, file, log: log.trim().to_owned() }
     }
 }

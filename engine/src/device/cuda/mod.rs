@@ -31,20 +31,12 @@ impl Cuda {
     /// # Errors
     /// [`DeviceError::Missing`] if there is no driver, no run-time compiler or no device.
     pub fn list() -> Result<Vec<Result<Cuda, DeviceError>>, DeviceError> {
-        let missing = |cause: &str, advice| {
-            Err(DeviceError::Missing { backend: BACKEND, cause: cause.to_owned(), advice })
-        };
-        // SAFETY: opening these libraries runs their initialisers alone, which expect nothing.
-        let (driver, compiler) = unsafe {
-            (cudarc::driver::sys::is_culib_present(), cudarc::nvrtc::sys::is_culib_present())
-        };
-        if !driver {
+        let missing = |cause: &str, advice| Err(missing(cause, advice));
+        // SAFETY: opening the library runs its initialisers alone, which expect nothing.
+        if !unsafe { cudarc::driver::sys::is_culib_present() } {
             return missing("no driver (libcuda.so)", "install NVIDIA's driver");
         }
-        if !compiler {
-            let advice = "install NVRTC, a part of the CUDA toolkit";
-            return missing("no run-time compiler (libnvrtc.so)", advice);
-        }
+        look_for_compiler()?;
         let count = cudarc::driver::result::init().and_then(|()| CudaContext::device_count());
         match count {
             Ok(0) => missing("the driver knows of no device", "look at what nvidia-smi says"),
@@ -54,6 +46,16 @@ impl Cuda {
                 missing(&cause, "look at what nvidia-smi says")
             }
         }
+    }
+
+    /// Whether NVRTC takes a kernel's text, for an architecture such as `compute_70`. Needs no device.
+    ///
+    /// # Errors
+    /// [`DeviceError::Missing`] if there is no run-time compiler, [`DeviceError::Compile`] with its words.
+    pub fn check(kernel: &Kernel, architecture: &str) -> Result<(), DeviceError> {
+        look_for_compiler()?;
+        compiled(kernel, architecture).map_err(|log| kernel.refused(architecture, &log))?;
+        Ok(())
     }
 
     fn open(ordinal: usize) -> Result<Cuda, DeviceError> {
@@ -82,6 +84,19 @@ impl Cuda {
     }
 }
 
+fn missing(cause: &str, advice: &'static str) -> DeviceError {
+    DeviceError::Missing { backend: BACKEND, cause: cause.to_owned(), advice }
+}
+
+fn look_for_compiler() -> Result<(), DeviceError> {
+    // SAFETY: as in `list`.
+    if unsafe { cudarc::nvrtc::sys::is_culib_present() } {
+        return Ok(());
+    }
+    let advice = "install NVRTC, a part of the CUDA toolkit";
+    Err(missing("no run-time compiler (libnvrtc.so)", advice))
+}
+
 /// Makes an error of what a call of the driver said.
 fn failed(device: &str, action: &'static str) -> impl Fn(DriverError) -> DeviceError + use<> {
     let device = device.to_owned();
@@ -108,7 +123,7 @@ impl Device for Cuda {
     }
 
     fn compile(&self, kernel: &Kernel) -> Result<Box<dyn Program>, DeviceError> {
-        let refused = |log: String| kernel.refused(&self.caps, &log);
+        let refused = |log: String| kernel.refused(&self.caps.name, &log);
         let ptx = compiled(kernel, &self.architecture).map_err(refused)?;
         let module = self.context.load_module(ptx);
         let module = module.map_err(failed(&self.caps.name, "load a kernel"))?;
@@ -137,14 +152,9 @@ impl Program for CudaProgram {
 mod tests {
     use super::*;
 
-    /// NVRTC needs no device. Kernels of jobs are compiled where they are.
+    /// Kernels of jobs are compiled where they are.
     #[test]
     fn the_prelude_is_valid_cuda_and_errors_name_file_and_line() {
-        // SAFETY: as in `list`.
-        if !unsafe { cudarc::nvrtc::sys::is_culib_present() } {
-            eprintln!("skipped: no run-time compiler (libnvrtc.so)");
-            return;
-        }
         let kernel = |source: &'static str| Kernel {
             entry: "sums".into(),
             file: "sums.c".into(),
@@ -156,9 +166,12 @@ mod tests {
                     LOCAL_ADD64(&sum, (u64)UNIT[GID % bytes]);\n  BARRIER;\n  \
                     if (LID == 0) GLOBAL_ADD64(&partial[PLACE], sum);\n  \
                     GLOBAL_SWAP64(&partial[0], (u64)0, broadcast[0] + arg5);\n}\n";
-        assert!(compiled(&kernel(text), "compute_70").is_ok());
-        let log = compiled(&kernel("KERNEL void sums(OFFLOAD) {\n  nothing;\n}\n"), "compute_70");
-        let log = log.err().unwrap();
+        match Cuda::check(&kernel(text), "compute_70") {
+            Err(missing @ DeviceError::Missing { .. }) => return eprintln!("skipped: {missing}"),
+            checked => checked.unwrap(),
+        }
+        let wrong = kernel("KERNEL void sums(OFFLOAD) {\n  nothing;\n}\n");
+        let log = Cuda::check(&wrong, "compute_70").unwrap_err().to_string();
         assert!(log.contains("sums.c(2)") && log.contains("nothing"), "{log}");
     }
 }

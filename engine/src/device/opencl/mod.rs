@@ -105,7 +105,7 @@ impl Device for OpenCl {
     }
 
     fn compile(&self, kernel: &Kernel) -> Result<Box<dyn Program>, DeviceError> {
-        let refused = |log: String| kernel.refused(&self.caps, &log);
+        let refused = |log: String| kernel.refused(&self.caps.name, &log);
         let text = kernel.text();
         let built = Built::create_and_build_from_source(&self.context, &text, "-cl-std=CL1.2");
         let built = built.map_err(refused)?;
