@@ -1,7 +1,7 @@
 //! Kernels: what a device does with a unit. Takes the text and the shape of the partial from the job;
 //! back-ends compile the text, the emulated device calls the Rust function that stands beside it.
 
-use super::{Caps, DeviceError, Residence};
+use super::{DeviceError, Residence};
 use std::borrow::Cow;
 use std::sync::Arc;
 
