@@ -55,12 +55,10 @@ impl DirectReads {
     }
 
     /// Where in a buffer, which begins at such a border and of which so much is `used`, a file's bytes from
-    /// `offset` on are to stand: then all of their disk block may be read there, too.
-    pub(super) fn place(&self, used: usize, file_bytes: u64, offset: u64) -> usize {
-        match self.wanted && file_bytes >= FILE_BYTES_LEAST {
-            true => used.next_multiple_of(BLOCK_BYTES) + (offset % BLOCK_BYTES as u64) as usize,
-            false => used,
-        }
+    /// `offset` on are to stand: then all of their disk block may be read there, too. `None` if it does not matter.
+    pub(super) fn place(&self, used: usize, file_bytes: u64, offset: u64) -> Option<usize> {
+        let place = used.next_multiple_of(BLOCK_BYTES) + (offset % BLOCK_BYTES as u64) as usize;
+        (self.wanted && file_bytes >= FILE_BYTES_LEAST).then_some(place)
     }
 }
 
@@ -204,7 +202,7 @@ mod tests {
         let reads = DirectReads { wanted: true, ..DirectReads::default() };
         let mut seen = 0;
         for offset in [0, 1, 4095, 4096, 777_777, 4_000_000 - 100_000] {
-            let start = reads.place(0, 4_000_000, offset);
+            let start = reads.place(0, 4_000_000, offset).unwrap();
             let wanted = start..start + 100_000;
             if read(&file, &mut mode, buffer.bytes_mut(), wanted.clone(), offset, &reads) {
                 assert_eq!(buffer.bytes()[wanted], text[offset as usize..][..100_000]);

@@ -20,6 +20,10 @@ use std::sync::Arc;
 /// and lines, less than a page.
 const LOOKAHEAD_BYTES: u64 = 1024;
 
+const PAGE_BYTES: u64 = 4096;
+/// A line of the cache: it is enough of a distance.
+const APART_BYTES: u64 = 64;
+
 /// A worker's reader: reads splits, each into the same buffer.
 pub(crate) struct Reader {
     /// What was read last.
@@ -162,7 +166,8 @@ impl SplitBuffer {
     ) -> Result<usize> {
         let want = to.saturating_sub(base) as usize;
         if have == 0 {
-            self.used = ranged.direct.place(self.used, ranged.material.bytes(file), base);
+            let place = ranged.direct.place(self.used, ranged.material.bytes(file), base);
+            self.used = place.unwrap_or_else(|| apart(self.used, base, want));
         }
         let used = self.used;
         let slack = if ranged.direct.wanted { BLOCK_BYTES } else { 0 };
@@ -266,6 +271,21 @@ impl Reader {
     }
 }
 
+/// Where in a buffer, which begins at a page and of which so much is `used`, `want` bytes of a file are to stand that
+/// are copied from the page cache, from `offset` on.
+///
+/// The kernel copies by `rep movsb`, which on AMD's Zen 3 and 4 goes at a quarter of its speed (1.5 instead of 8 GB/s)
+/// if the destination stands 1 to 31 bytes further in its page than the source in its own. That is so at each border
+/// of splits where a byte before it is read, too.
+fn apart(used: usize, offset: u64, want: usize) -> usize {
+    let further = (used as u64).wrapping_sub(offset) % PAGE_BYTES;
+    // Of small files there may be many, for which that room would be much.
+    if further == 0 || further >= APART_BYTES || (want as u64) < PAGE_BYTES {
+        return used;
+    }
+    used + (APART_BYTES - further) as usize
+}
+
 /// Opens a file of the plan; `folder` is kept for the next one.
 fn open_planned(
     material: &Material,
@@ -314,6 +334,16 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn copies_stand_apart_from_what_they_are_copied_from(
+            used in 0..10_000_usize, offset in 0..10_000_u64, want in 0..10_000_usize,
+        ) {
+            let place = apart(used, offset, want);
+            prop_assert!((used..used + APART_BYTES as usize).contains(&place));
+            let further = (place as u64 + PAGE_BYTES * 3 - offset) % PAGE_BYTES;
+            prop_assert!(want < 4096 || further == 0 || further >= 32, "{further}");
+        }
+
         #[test]
         fn pieces_put_together_are_the_text_and_end_at_borders(
             text in bytes_of_few_kinds(),
