@@ -54,6 +54,27 @@ pub(super) fn packs(
     })
 }
 
+/// Of borders with the hashes of what follows them, the one of the least hash that no other has; if each has
+/// another like it, one of the least. Of a window there are up to some thousand, and the one is nearly always
+/// among the first few, so only those are sorted.
+fn least_unlike(borders: &mut [(u64, u64)]) -> Option<u64> {
+    const FEW: usize = 16;
+    let alone = |borders: &[(u64, u64)], most: Option<u64>| {
+        let mut alike = borders.chunk_by(|a, b| a.0 == b.0);
+        let found = alike.find(|alike| alike.len() == 1 && Some(alike[0].0) != most);
+        found.map(|alike| alike[0].1)
+    };
+    if borders.len() > FEW {
+        let (few, next, _) = borders.select_nth_unstable(FEW);
+        few.sort_unstable();
+        if let Some(border) = alone(few, Some(next.0)) {
+            return Some(border);
+        }
+    }
+    borders.sort_unstable();
+    alone(borders, None).or(borders.first().map(|&(_, border)| border))
+}
+
 /// Looks at the bytes around borders.
 pub(super) struct Look<'s> {
     pub(super) reader: Reader<'s>,
@@ -208,10 +229,8 @@ impl<'s> Look<'s> {
             borders.push((behind.first_chunk().map_or(u64::MAX, start), border));
             true
         })?;
-        borders.sort_unstable();
-        let unlike = borders.chunk_by(|a, b| a.0 == b.0).find(|alike| alike.len() == 1);
-        if let Some((_, border)) = unlike.and_then(<[_]>::first).or(borders.first()) {
-            return Ok(Some(*border));
+        if let Some(border) = least_unlike(&mut borders) {
+            return Ok(Some(border));
         }
         let mut first = None;
         let end = stretch.end.min(place + tile_bytes - window);
@@ -220,5 +239,23 @@ impl<'s> Look<'s> {
             false
         })?;
         Ok(first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// The same as with all of them sorted, with many or few that are alike.
+        #[test]
+        fn the_least_that_is_like_no_other(hashes in prop::collection::vec(0..60_u64, 0..120), step in 1..9_u64) {
+            let mut borders: Vec<_> = (0..).zip(&hashes).map(|(at, hash)| (hash / step, at)).collect();
+            let count = |hash| borders.iter().filter(|border| border.0 == hash).count();
+            let unlike = borders.iter().filter(|border| count(border.0) == 1).min();
+            let expected = unlike.or(borders.iter().min()).map(|border| border.1);
+            prop_assert_eq!(least_unlike(&mut borders), expected);
+        }
     }
 }
