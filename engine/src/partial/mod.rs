@@ -136,7 +136,7 @@ impl<V: Copy> Restoring<'_, V> {
 }
 
 /// The hash of a key, which its length decides how to take.
-fn hash_of(key: &[u8]) -> u64 {
+pub(crate) fn hash_of(key: &[u8]) -> u64 {
     if key.len() <= ShortKey::MOST {
         ShortKey::new(key).hash()
     } else if key.len() < LONG_KEY_BYTES {

@@ -25,7 +25,7 @@ pub(crate) struct Partition<V: Copy> {
 }
 
 impl<V: Copy> Partition<V> {
-    pub(super) fn new(pool: &Arc<ChunkPool>) -> Partition<V> {
+    pub(crate) fn new(pool: &Arc<ChunkPool>) -> Partition<V> {
         Partition {
             pairs: Pairs::new(pool),
             segments: 0,

@@ -11,7 +11,7 @@ use crate::aggregate::Aggregate;
 use crate::bad::Found;
 use crate::error::Result;
 use crate::memory::ChunkPool;
-use crate::partial::{Folder as Folding, PARTITIONS, Partial, Spill, Spiller};
+use crate::partial::{Folder as Folding, PARTITIONS, Partial, Partition, Spill, Spiller};
 use crate::plan::Plan;
 use crate::reduce::for_each;
 use crate::schedule::PerWorker;
@@ -24,6 +24,8 @@ const STAGE: &str = "saving the result";
 const FOLD_LEAST: u64 = 4 << 10;
 /// A fold is kept if it has at most this part of the pairs that came together in it.
 const FOLDED_PART: u64 = 2;
+/// A fold of fewer pairs is made without partitions.
+const FEW_FOLDED: u64 = 8 << 10;
 
 /// What a worker writes the result with.
 struct Finisher<C: Aggregate> {
@@ -204,22 +206,21 @@ impl<C: Aggregate> Saving<C> {
             let make = || Ok((Folding::<C>::new(chunks)?, self.writer(Keeps::Together, chunks)?));
             workers.with(index, make, |(folder, writer)| {
                 let (fold, most, takings) = &folds[at];
-                let partial = Partial::new(chunks, None);
+                // Few pairs are folded in the cache as they are.
+                let count = if *most < FEW_FOLDED { 1 } else { PARTITIONS };
+                let mut partitions: Vec<_> = (0..count).map(|_| Partition::new(chunks)).collect();
                 takings.iter().try_for_each(|taking| {
-                    let mut reader = self.read(taking, chunks)?;
-                    reader.restore::<C>(&partial, chunks, |_| Ok(()))
+                    self.read(taking, chunks)?.restore_into::<C>(&mut partitions, chunks)
                 })?;
                 let mut pairs = 0;
-                for number in 0..PARTITIONS {
-                    let mut partition = partial.partition(number);
-                    folder.compress(&mut partition)?;
+                for partition in &mut partitions {
+                    folder.compress(partition)?;
                     pairs += partition.pairs.len() as u64;
                 }
                 if pairs > *most {
                     return Ok(());
                 }
-                for number in 0..PARTITIONS {
-                    let partition = partial.partition(number);
+                for partition in &partitions {
                     partition.pairs.iter().try_for_each(|pair| writer.push(pair))?;
                 }
                 writer.end_piece(Piece { fold: Some(fold.number), ..Piece::default() })

@@ -9,8 +9,8 @@ use crate::container::{Entry, SlotKey};
 use crate::error::{Error, MemoryError, Result, StorageError};
 use crate::memory::{ByteArena, ChunkPool, ValueStore};
 use crate::partial::{
-    Accumulators, BlockReader, HEADER_BYTES, MIXED, OpenBlock, PairRef, Partial, Sealer, Taker,
-    Witness,
+    Accumulators, BlockReader, HEADER_BYTES, MIXED, OpenBlock, PairRef, Partial, Partition, Sealer,
+    Taker, Witness, hash_of, partition_of,
 };
 use crate::relocation::Relocation;
 use crate::storage::{Storage, StoredFile};
@@ -389,6 +389,23 @@ impl SnapshotReader {
             partial.keep_values(&mut values);
             after(pairs)?;
         }
+    }
+
+    /// Puts all pairs into partitions of one's own, of which there are as many as of a partial, or one.
+    pub(super) fn restore_into<C: Aggregate>(
+        &mut self,
+        partitions: &mut [Partition<C::Accumulator>],
+        chunks: &Arc<ChunkPool>,
+    ) -> Result<()> {
+        debug_assert!(!C::KEEPS_VALUES && !self.is_taken_out);
+        let mut values = ValueStore::new(chunks);
+        let count = partitions.len();
+        let mut put = |key: &[u8], value| {
+            let number = if count == 1 { 0 } else { partition_of(hash_of(key)) };
+            partitions[number].pairs.push(key, value)
+        };
+        while self.block::<C>(&mut values, &mut put)?.is_some() {}
+        Ok(())
     }
 
     /// All was read that counts.
