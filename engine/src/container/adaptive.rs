@@ -220,6 +220,11 @@ impl<C: Aggregate> Batched<C> for Choosing<C> {
         self.tables.put_long(batch, outlet)
     }
 
+    fn end_piece(&mut self, outlet: &Outlet<'_, C::Accumulator>) -> Result<(), MemoryError> {
+        self.tables.end_piece(outlet)?;
+        self.lists.hand_over(outlet)
+    }
+
     fn hand_over(&mut self, outlet: &Outlet<'_, C::Accumulator>) -> Result<(), MemoryError> {
         self.tables.hand_over(outlet)?;
         self.lists.hand_over(outlet)
@@ -289,6 +294,11 @@ impl<'p, J: Job> Inlet<'p, J> for AdaptiveEmitter<'p, J> {
     fn abandon_split(&mut self) {
         self.array.iter_mut().for_each(Inlet::abandon_split);
         self.batched.abandon_split();
+    }
+
+    fn end_piece(&mut self) -> Result<(), MemoryError> {
+        self.array.as_mut().map_or(Ok(()), Inlet::end_piece)?;
+        self.batched.end_piece()
     }
 
     fn hand_over(&mut self) -> Result<(), MemoryError> {

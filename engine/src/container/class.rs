@@ -3,7 +3,9 @@
 
 use super::HandedOver;
 use super::slot::{Entry, SlotKey};
+use super::standing::Standing;
 use super::table::Table;
+use crate::aggregate::Aggregate;
 use crate::error::MemoryError;
 use crate::memory::{ChunkPool, ValueStore};
 use crate::partial::Outlet;
@@ -22,6 +24,8 @@ pub(super) struct ClassTable<K, V> {
     pub(super) table: Table<K, V, 0>,
     /// What the table's accumulators point at.
     pub(super) store: ValueStore,
+    /// What pieces that were saved came to, if they brought few keys.
+    standing: Standing<K, V>,
     /// Whether keys were seldom new in the last batch.
     pub(super) is_settled: bool,
     pub(super) limits: TableLimits,
@@ -39,6 +43,7 @@ impl<K: SlotKey, V: Copy> ClassTable<K, V> {
         Ok(ClassTable {
             table: Table::new(pool.blocks(), FIRST_BITS)?,
             store: ValueStore::new(pool),
+            standing: Standing::new(pool, limits.standing),
             is_settled: false,
             is_crowded: false,
             limits,
@@ -118,6 +123,35 @@ impl<K: SlotKey, V: Copy> ClassTable<K, V> {
             self.table.grow(bits)?;
         }
         Ok(may)
+    }
+
+    /// Ends a piece that is saved: the witness has seen all pairs then, and the table is empty. Few stay with the
+    /// worker; many are handed over.
+    pub(super) fn end_piece<C: Aggregate<Accumulator = V>>(
+        &mut self,
+        outlet: &Outlet<'_, V>,
+    ) -> Result<HandedOver, MemoryError> {
+        let combining = timeline::begin(timeline::Kind::Combine);
+        let Some(pairs) = self.standing.take_in::<C>(&mut self.table, outlet)? else {
+            return self.hand_over(outlet);
+        };
+        (self.combined, self.is_crowded) = (0, false);
+        Ok(HandedOver { pairs, busy: combining.end() })
+    }
+
+    /// Hands over what stayed of pieces.
+    pub(super) fn hand_over_standing(
+        &mut self,
+        outlet: &Outlet<'_, V>,
+    ) -> Result<HandedOver, MemoryError> {
+        let handing_over = timeline::begin(timeline::Kind::Combine);
+        let pairs = self.standing.hand_over(outlet)?;
+        Ok(HandedOver { pairs, busy: handing_over.end() })
+    }
+
+    /// Distinct keys, of this piece or, if more, of those before.
+    pub(super) fn held(&self) -> usize {
+        self.table.len().max(self.standing.len())
     }
 
     /// Hands all pairs over; the table is empty then.

@@ -223,6 +223,10 @@ impl<'p, J: Job, B: Batched<J::Combine>> Inlet<'p, J> for BatchEmitter<'p, J, B>
         self.failure = None;
     }
 
+    fn end_piece(&mut self) -> Result<(), MemoryError> {
+        self.container.end_piece(&self.outlet)
+    }
+
     fn hand_over(&mut self) -> Result<(), MemoryError> {
         self.container.hand_over(&self.outlet)
     }

@@ -49,7 +49,8 @@ impl<C: Aggregate> Batched<C> for HashTables<C> {
         Ok(HashTables {
             short: ClassTable::new(pool, limits)?,
             medium: ClassTable::new(pool, limits)?,
-            long: ClassTable::new(pool, limits)?,
+            // Its keys lie in the arena, which is cleared with the table.
+            long: ClassTable::new(pool, TableLimits { standing: 0, ..limits })?,
             arena: ByteArena::new(pool),
             handed_over: HandedOver::default(),
         })
@@ -110,9 +111,19 @@ impl<C: Aggregate> Batched<C> for HashTables<C> {
         Ok(())
     }
 
+    fn end_piece(&mut self, outlet: &Outlet<'_, C::Accumulator>) -> Result<(), MemoryError> {
+        self.handed_over += self.short.end_piece::<C>(outlet)?;
+        self.handed_over += self.medium.end_piece::<C>(outlet)?;
+        self.handed_over += self.long.end_piece::<C>(outlet)?;
+        self.arena.clear();
+        Ok(())
+    }
+
     fn hand_over(&mut self, outlet: &Outlet<'_, C::Accumulator>) -> Result<(), MemoryError> {
         self.handed_over += self.short.hand_over(outlet)?;
+        self.handed_over += self.short.hand_over_standing(outlet)?;
         self.handed_over += self.medium.hand_over(outlet)?;
+        self.handed_over += self.medium.hand_over_standing(outlet)?;
         self.handed_over += self.long.hand_over(outlet)?;
         self.arena.clear();
         Ok(())
@@ -146,7 +157,7 @@ impl<C: Aggregate> Batched<C> for HashTables<C> {
 
     fn held(&self) -> u64 {
         let HashTables { short, medium, long, .. } = self;
-        (short.table.len() + medium.table.len() + long.table.len()) as u64
+        (short.held() + medium.held() + long.held()) as u64
     }
 }
 

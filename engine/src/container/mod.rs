@@ -15,6 +15,7 @@ mod hash;
 mod hash_tree;
 mod range;
 mod slot;
+mod standing;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -147,6 +148,12 @@ pub(crate) trait Inlet<'p, J: Job>: Sized + Send {
     /// Drops what of a failed split was not taken in yet.
     fn abandon_split(&mut self);
 
+    /// Ends a piece that is saved: the outlet's witness has seen all pairs then. They may stay in the container
+    /// until `hand_over`, but not as what `each` and `get` show.
+    fn end_piece(&mut self) -> Result<(), MemoryError> {
+        self.hand_over()
+    }
+
     /// Hands all pairs over.
     fn hand_over(&mut self) -> Result<(), MemoryError>;
 
@@ -219,6 +226,11 @@ pub(crate) trait Batched<C: Aggregate>: Sized {
         batch: &[Hashed<LongKey, C::Held>],
         outlet: &Outlet<'_, C::Accumulator>,
     ) -> Result<(), MemoryError>;
+
+    /// As [`Inlet::end_piece`].
+    fn end_piece(&mut self, outlet: &Outlet<'_, C::Accumulator>) -> Result<(), MemoryError> {
+        self.hand_over(outlet)
+    }
 
     /// Hands everything over.
     fn hand_over(&mut self, outlet: &Outlet<'_, C::Accumulator>) -> Result<(), MemoryError>;

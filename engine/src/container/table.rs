@@ -258,11 +258,14 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
 
     /// Shows every entry, in about the order of their hashes, and leaves the table empty. An error of
     /// `see` ends it early; the table is of no use then.
-    /// Slots are vacated while they are in the cache.
+    /// Slots are vacated while they are in the cache; those of an empty table are not touched.
     pub(crate) fn drain<E>(
         &mut self,
         mut see: impl FnMut(&Entry<K, V>) -> Result<(), E>,
     ) -> Result<(), E> {
+        if self.len == 0 {
+            return Ok(());
+        }
         let mut occupied = [0; BLOCK];
         for first in (0..=self.mask).step_by(BLOCK) {
             self.occupied(first, &mut occupied)

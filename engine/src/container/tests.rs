@@ -12,19 +12,20 @@ use crate::error::Result;
 use crate::job::{Emit, Job};
 use crate::memory::{BlockPool, Budget, ChunkPool};
 use crate::origin::{Origin, OriginKind};
-use crate::partial::{Folder, Outlet, PARTITIONS, Pairs, Partial};
+use crate::partial::{Folder, Outlet, PARTITIONS, Pairs, Partial, Witness};
 use crate::sizing::TableLimits;
 use crate::split::Split;
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex};
 
 /// Tables stay as they begin.
-const NO_GROWTH: TableLimits = TableLimits { cached: 1, most: 1, all: 1, beside: 1 << 30 };
+const NO_GROWTH: TableLimits =
+    TableLimits { cached: 1, most: 1, all: 1, standing: 0, beside: 1 << 30 };
 /// Tables grow as long as they like.
 const GROWTH: TableLimits =
-    TableLimits { cached: 1 << 30, most: 1 << 30, all: 1 << 30, beside: 1 << 30 };
+    TableLimits { cached: 1 << 30, most: 1 << 30, all: 1 << 30, standing: 0, beside: 1 << 30 };
 
 /// A job in name only: these tests emit themselves.
 struct Keyed<K: ?Sized>(PhantomData<K>);
@@ -60,13 +61,16 @@ impl Bench {
         limits: TableLimits,
         range: Option<KeyRange>,
     ) -> C::Inlet<'_, J> {
-        let making = Making {
-            chunks: &self.chunks,
-            outlet: Outlet::new(&self.partial),
-            limits,
-            range,
-            share_bytes: 0,
-        };
+        self.inlet_with::<C, J>(limits, range, Outlet::new(&self.partial))
+    }
+
+    fn inlet_with<'b, C: Kind, J: Job<Combine = Sum<u64>>>(
+        &'b self,
+        limits: TableLimits,
+        range: Option<KeyRange>,
+        outlet: Outlet<'b, u64>,
+    ) -> C::Inlet<'b, J> {
+        let making = Making { chunks: &self.chunks, outlet, limits, range, share_bytes: 0 };
         C::Inlet::new(&making).unwrap()
     }
 
@@ -208,6 +212,57 @@ fn keys_of_all_classes_survive_overflow_and_compression_in_every_container() {
     keys_of_all_classes_survive::<Adaptive>();
 }
 
+/// Counts what it sees.
+#[derive(Default)]
+struct Seen(Counts);
+
+impl Witness<u64> for Seen {
+    fn see(&mut self, key: &[u8], value: &u64) {
+        *self.0.entry(key.to_vec()).or_default() += value;
+    }
+}
+
+/// Pieces of few keys and of many, by turns, with a little room for a table that stands beside.
+fn pieces_are_seen_one_by_one<C: Kind>(stay: bool) {
+    let (bench, mut expected) = (Bench::new(), Counts::new());
+    let seen = Mutex::new(Seen::default());
+    let limits = TableLimits { standing: 36 << 10, ..NO_GROWTH };
+    let outlet = Outlet::new(&bench.partial).seen_by(&seen);
+    let mut emitter = bench.inlet_with::<C, Words>(limits, None, outlet);
+    let few = MANY / 40;
+    for piece in 0..24 {
+        let first = piece * few / 3;
+        let count = if piece % 5 == 4 { SPLIT } else { few };
+        let all = words(first..first + count);
+        let text = Text::new(&all);
+        let mut of_piece: Counts = all.into_iter().map(|word| (word, 111)).collect();
+        of_piece.insert(b"a static key that lies in no split".to_vec(), 1000);
+        text.map_into(&mut emitter);
+        let before = emitter.handed_over().pairs;
+        emitter.end_piece().unwrap();
+        if piece == 0 {
+            let stayed = of_piece.keys().filter(|key| key.len() < 32).count() as u64;
+            let all = of_piece.len() as u64;
+            let left = emitter.handed_over().pairs - before;
+            assert_eq!(left, if stay { all - stayed } else { left });
+        }
+        assert_eq!(std::mem::take(&mut seen.lock().unwrap().0), of_piece, "piece {piece}");
+        of_piece.into_iter().for_each(|(key, count)| *expected.entry(key).or_default() += count);
+    }
+    emitter.hand_over().unwrap();
+    assert_eq!(seen.lock().unwrap().0, Counts::new(), "what stayed was seen before");
+    drop(emitter);
+    assert!(bench.reduce() == expected);
+}
+
+#[test]
+fn pieces_are_seen_one_by_one_though_few_keys_stay() {
+    pieces_are_seen_one_by_one::<Hash>(true);
+    pieces_are_seen_one_by_one::<Adaptive>(true);
+    pieces_are_seen_one_by_one::<Append>(false);
+    pieces_are_seen_one_by_one::<HashTree>(false);
+}
+
 fn an_abandoned_split_is_gone<C: Kind>() {
     let bench = Bench::new();
     let mut emitter = bench.inlet::<C, Words>(NO_GROWTH, None);
@@ -305,7 +360,8 @@ fn a_crowd_is_handed_over<C: Kind>() {
 /// What was handed over of keys of which each stands `repeats` times in a row.
 fn handed_over_by_the_adaptive(bench: &Bench, stretches: &[(u64, u64)]) -> Vec<u64> {
     // The first table is judged when it is full.
-    let limits = TableLimits { cached: 1 << 12, most: 1 << 30, all: 1 << 30, beside: 1 << 30 };
+    let limits =
+        TableLimits { cached: 1 << 12, most: 1 << 30, all: 1 << 30, standing: 0, beside: 1 << 30 };
     let mut inlet = bench.inlet::<Adaptive, Numbers>(limits, None);
     let mut after = Vec::new();
     for &(pairs, keys) in stretches {

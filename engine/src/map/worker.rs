@@ -15,6 +15,7 @@ use crate::partial::{Outlet, PARTITIONS, Partial, Upkeep};
 use crate::plan::{self, Packed, Ranged};
 use crate::reuse::Passing;
 use crate::show::Seat;
+use crate::sizing::TableLimits;
 use crate::split::Split;
 use crate::state::{ALL_FILES, Mapped, Saving, Taking};
 use crate::timeline;
@@ -76,10 +77,14 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
         if let Some(saving) = stage.saving {
             outlet = saving.watch(index, outlet);
         }
+        // Shows look at all that a worker has, and take samples of it.
+        let stands = stage.saving.is_some() && stage.epochs.is_none();
+        let standing = if stands { stage.table_limits.standing } else { 0 };
+        let limits = TableLimits { standing, ..stage.table_limits };
         let making = Making {
             chunks: stage.chunks,
             outlet,
-            limits: stage.table_limits,
+            limits,
             range: stage.key_range,
             share_bytes: stage.plan.likely_bytes() / stage.pool.workers() as u64,
         };
@@ -439,7 +444,7 @@ impl<'r, J: Job, K: Kind> Mapper<'r, J, K> {
             Some(saving) if saving.mapped(self.index, mapped)? => {
                 let now = Instant::now();
                 let began = now.checked_sub(took).unwrap_or(now);
-                self.emitter.hand_over()?;
+                self.emitter.end_piece()?;
                 self.save_now(saving, (began, false))
             }
             _ => Ok(()),
@@ -457,7 +462,7 @@ impl<'r, J: Job, K: Kind> Mapper<'r, J, K> {
         }
         if self.tile.is_some() {
             let began = Instant::now();
-            self.emitter.hand_over()?;
+            self.emitter.end_piece()?;
             self.save_now(saving, (began, false))?;
         }
         self.tile = Some(tile);

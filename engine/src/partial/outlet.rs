@@ -5,6 +5,7 @@ use super::{Partial, Partition, partition_of};
 use crate::container::{Entry, SlotKey, Table};
 use crate::error::MemoryError;
 use crate::memory::ValueStore;
+use std::convert::Infallible;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Who sees what a worker hands over.
@@ -59,7 +60,37 @@ impl<'p, V: Copy> Outlet<'p, V> {
         &self,
         table: &mut Table<K, V, 0>,
     ) -> Result<(), MemoryError> {
+        self.move_in(table, self.seeing())
+    }
+
+    /// As `hand_over`, of pairs that the witness has seen already, as others that came together in them.
+    pub(crate) fn hand_over_seen<K: SlotKey>(
+        &self,
+        table: &mut Table<K, V, 0>,
+    ) -> Result<(), MemoryError> {
+        self.move_in(table, None)
+    }
+
+    /// Shows a table's pairs to the witness and gives them to `take`, in the order of their slots; the table is
+    /// empty then.
+    pub(crate) fn show<K: SlotKey>(
+        &self,
+        table: &mut Table<K, V, 0>,
+        mut take: impl FnMut(&Entry<K, V>),
+    ) {
         let mut seeing = self.seeing();
+        let Ok(()) = table.drain(|entry| {
+            see(&mut seeing, entry);
+            take(entry);
+            Ok::<(), Infallible>(())
+        });
+    }
+
+    fn move_in<K: SlotKey>(
+        &self,
+        table: &mut Table<K, V, 0>,
+        mut seeing: Seeing<'_, V>,
+    ) -> Result<(), MemoryError> {
         let mut current: Option<(usize, MutexGuard<'_, Partition<V>>)> = None;
         table.drain(|entry| {
             see(&mut seeing, entry);

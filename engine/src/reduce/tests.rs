@@ -80,7 +80,7 @@ fn answer(order: Order, top: Option<usize>) -> Vec<Pair> {
 
 /// Shares so small that runs are merged in several rounds and ranges divided more than once.
 const TIGHT: Shares = Shares {
-    tables: TableLimits { cached: 1, most: 1, all: 1, beside: 1 << 30 },
+    tables: TableLimits { cached: 1, most: 1, all: 1, standing: 0, beside: 1 << 30 },
     partial_bytes: 64 << 10,
     block_bytes: 300,
     merge_bytes: 2000,

@@ -16,6 +16,8 @@ const L2S_PER_CACHED_TABLE: usize = 2;
 /// time, and a key that stays is combined instead of handed over.
 const L2S_PER_TABLE: usize = 8;
 const TABLE_BYTES_MOST: usize = 16 << 20;
+/// A table that stands beside another leaves most of that cache to it.
+const STANDING_TABLES_PER_CACHED: usize = 8;
 /// A table that is to hold all keys that are to be expected, so that none is handed over before the end.
 const ALL_KEYS_BYTES_MOST: usize = 64 << 20;
 
@@ -33,6 +35,8 @@ pub(crate) struct TableLimits {
     pub(crate) most: usize,
     /// If it is to hold all keys there are.
     pub(crate) all: usize,
+    /// For what pieces that are saved came to, if they are kept in a table beside; 0 if not.
+    pub(crate) standing: usize,
     /// And what its keys and values may hold elsewhere: long keys, lists.
     pub(crate) beside: usize,
 }
@@ -91,8 +95,9 @@ impl Shares {
         let most = (l2_bytes * L2S_PER_TABLE).min(TABLE_BYTES_MOST).min(each / part::TABLE);
         let all = ALL_KEYS_BYTES_MOST.min(each / part::TABLE);
         let cached = (l2_bytes * L2S_PER_CACHED_TABLE).min(most);
+        let standing = cached / STANDING_TABLES_PER_CACHED;
         Shares {
-            tables: TableLimits { cached, most, all, beside: each / part::BESIDE },
+            tables: TableLimits { cached, most, all, standing, beside: each / part::BESIDE },
             partial_bytes: budget_bytes / part::PARTIAL,
             block_bytes: (each / part::BLOCK).clamp(BLOCK_BYTES_LEAST, BLOCK_BYTES_MOST),
             merge_bytes: each / part::MERGE,
@@ -121,7 +126,8 @@ mod tests {
         for (mib, workers) in [(16, 1), (32, 2), (100, 7), (4096, 2), (1 << 20, 64)] {
             let budget = mib << 20;
             let shares = Shares::new(&topology, budget, workers);
-            let mapping = shares.partial_bytes + workers * shares.tables.most * 9 / 2;
+            let mapping = shares.partial_bytes
+                + workers * (shares.tables.most * 9 / 2 + shares.tables.standing * 3);
             let reducing = shares.partial_bytes
                 + workers * (shares.merge_bytes + shares.scatter_bytes + shares.block_bytes);
             assert!(mapping < budget && reducing < budget, "{mib} MiB: {shares:?}");

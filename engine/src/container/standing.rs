@@ -1,0 +1,70 @@
+//! What pieces that are saved came to together, where each brings few keys. Their pairs are combined here, a
+//! hit in the cache each. Handed over piece by piece, each of them would go to a partition that nobody has
+//! touched since the last: a miss or two a pair, and all of them to be folded at the end.
+
+use super::slot::{Entry, SlotKey};
+use super::table::Table;
+use crate::aggregate::Aggregate;
+use crate::error::MemoryError;
+use crate::memory::{BlockPool, ChunkPool};
+use crate::partial::Outlet;
+use std::sync::Arc;
+
+/// The table of one size class of keys that are stored in it.
+pub(super) struct Standing<K, V> {
+    table: Option<Table<K, V, 0>>,
+    blocks: Arc<BlockPool>,
+    /// Bytes that its slots may take; 0 if nothing is to stay.
+    most_bytes: usize,
+}
+
+impl<K: SlotKey, V: Copy> Standing<K, V> {
+    pub(super) fn new(pool: &Arc<ChunkPool>, most_bytes: usize) -> Standing<K, V> {
+        Standing { table: None, blocks: Arc::clone(pool.blocks()), most_bytes }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.table.as_ref().map_or(0, Table::len)
+    }
+
+    /// Takes in the pairs of a piece, which the witness sees. Returns how many had to be handed over for it; `None`
+    /// if it did nothing, for the piece has too many or its values lie elsewhere.
+    pub(super) fn take_in<C: Aggregate<Accumulator = V>>(
+        &mut self,
+        piece: &mut Table<K, V, 0>,
+        outlet: &Outlet<'_, V>,
+    ) -> Result<Option<u64>, MemoryError> {
+        let bits = Table::<K, V, 0>::bits_for(piece.len());
+        let fits = |bits: u32| size_of::<Entry<K, V>>() << bits <= self.most_bytes;
+        if C::KEEPS_VALUES || !fits(bits) {
+            return Ok(None);
+        }
+        let mut handed_over = 0;
+        let table = match &mut self.table {
+            Some(table) => table,
+            none => none.insert(Table::new(&self.blocks, bits)?),
+        };
+        while !table.has_room(piece.len()) {
+            if fits(table.bits() + 1) {
+                table.grow(table.bits() + 1)?;
+            } else {
+                handed_over += table.len() as u64;
+                outlet.hand_over_seen(table)?;
+            }
+        }
+        outlet.show(piece, |entry| {
+            let hash = entry.key.hash();
+            table.combine_known(entry.key, hash, C::identity(), |total| {
+                C::merge(total, &entry.value);
+            });
+        });
+        Ok(Some(handed_over))
+    }
+
+    /// Hands over what there is; returns how many pairs.
+    pub(super) fn hand_over(&mut self, outlet: &Outlet<'_, V>) -> Result<u64, MemoryError> {
+        let pairs = self.len() as u64;
+        self.table.as_mut().map_or(Ok(()), |table| outlet.hand_over_seen(table))?;
+        Ok(pairs)
+    }
+}
