@@ -4,7 +4,7 @@ little beside a plain one over all of it.
 
 Takes a folder of inputs, tegula's binary and that of `hash`, which reads and hashes the input once; prints a
 Markdown table and writes the raw results. Each run begins with a state as the first run left it, in links
-to its files, whose making is part of the run; it goes back to the same path, with the times of the change.
+to its files, which are made before it; it goes back to the same path, with the times of the change.
 Each answer is compared with that of a plain run, else this ends with exit code 1.
 
     python3 bench/compare/incremental.py --corpus bench/corpus --tegula target/release/tegula --hash target/release/hash
@@ -215,14 +215,14 @@ def programs_of(options: argparse.Namespace, job: Job, folder: Path) -> list[Pro
     for name, form, with_state, flags in ways(options):
         stats = folder / f"{name}.json"
         argv = (*command(options, job, folder, flags), "--stats-json", str(stats))
-        shell = ("sh", "-c", f'{prepared(folder, form, with_state)}; exec "$0" "$@"')
         programs.append(
             Program(
                 f"{job.name}, {name}",
                 WORKERS,
                 folder / form,
-                (*shell, *argv),
+                argv,
                 stats=stats,
+                before=prepared(folder, form, with_state),
             )
         )
     argv = (str(options.hash), str(folder / "old"), str(WORKERS))

@@ -46,6 +46,8 @@ class Program:
     """Reads its standard output; None sends the output to the null device."""
     stats: Path | None = None
     """The file of figures the program leaves, read after each run and then removed."""
+    before: str = ""
+    """What a shell makes ready before each run; no part of it."""
 
 
 @dataclass(frozen=True)
@@ -136,6 +138,8 @@ def run_once(measured: Measured) -> None:
     """Warms the input, runs the program once, and adds what was seen to `measured`."""
     program = measured.program
     measured.input_bytes = program.input.stat().st_size
+    if program.before:
+        subprocess.run(["sh", "-c", program.before], check=True)
     warm(program.input)
     if program.read_answer is None:
         measured.samples.append(

@@ -3,8 +3,7 @@
 and with one that is saved after every tile of 32 MiB.
 
 Takes a folder of inputs and tegula's binary; prints a Markdown table and writes the raw results. Every way
-must write the same bytes, else it ends with exit code 1. Each run begins with an empty state, whose removal
-is part of it, also where there is none.
+must write the same bytes, else it ends with exit code 1. Each run begins with an empty state.
 
     python3 bench/compare/state.py --corpus bench/corpus --tegula target/release/tegula
 """
@@ -71,9 +70,15 @@ def programs_of(options: argparse.Namespace, job: Job, folder: Path) -> list[Pro
         argv += ["-o", str(folder / f"{way}.out"), "--stats-json", str(stats)]
         if flags:
             argv += ["--state", str(state), "--job", "bench", *flags]
-        shell = ("sh", "-c", f'rm -rf "{state}"; exec "$0" "$@"')
         programs.append(
-            Program(f"{job.name}, {way}", WORKERS, path, (*shell, *argv), stats=stats)
+            Program(
+                f"{job.name}, {way}",
+                WORKERS,
+                path,
+                tuple(argv),
+                stats=stats,
+                before=f'rm -rf "{state}"',
+            )
         )
     return programs
 
