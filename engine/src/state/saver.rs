@@ -19,6 +19,8 @@ const WAITING_MOST: usize = 8;
 /// Main Memory Database Systems, 1984, under recovery). So it is busy for a thirtieth of the time at most, however
 /// small the tiles are.
 const REST: u32 = 30;
+/// And for no longer than this: so much more than what was mapped since its last save a kill may cost a worker.
+const REST_MOST: Duration = Duration::from_secs(1);
 
 /// What workers, the saver's thread and the run share.
 pub(crate) struct Saver {
@@ -174,7 +176,7 @@ impl Saver {
             let committed = self.commit(&mut manifest, written);
             queue = self.lock();
             queue.is_busy = false;
-            queue.rests_until = Instant::now() + began.elapsed() * REST;
+            queue.rests_until = Instant::now() + (began.elapsed() * REST).min(REST_MOST);
             match committed {
                 Ok(()) => queue.manifest = manifest,
                 Err(fault) => {
