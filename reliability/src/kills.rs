@@ -26,6 +26,10 @@ pub(crate) struct Flags {
 
 /// The most kills of one round.
 const IN_A_ROW: u64 = 4;
+/// A run is killed at one of so many calls of a kind: some kinds are called once or twice, others often.
+const MOST_CALLS: [u64; 3] = [2, 4, 12];
+/// After so many kills it is said how far this is.
+const KILLS_PER_NOTE: u64 = 100;
 /// A run that takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -39,22 +43,33 @@ struct Tally {
     in_recovery: u64,
 }
 
+impl Tally {
+    fn kills(&self) -> u64 {
+        self.by_time + self.by_point
+    }
+}
+
 pub(crate) fn run(flags: &Flags) -> Result<(), String> {
     let mut tally = Tally::default();
     let mut round = flags.round;
-    while tally.by_time + tally.by_point < flags.kills {
+    let mut noted = 0;
+    while tally.kills() < flags.kills {
         play(flags.seed, round, &mut tally).map_err(|failure| {
             let again =
                 format!("reliability kills --kills 1 --seed {} --round {round}", flags.seed);
             format!("round {round}: {failure}\n  again: {again}")
         })?;
         round += 1;
+        if tally.kills() / KILLS_PER_NOTE > noted {
+            noted = tally.kills() / KILLS_PER_NOTE;
+            eprintln!("{} kills of {}", tally.kills(), flags.kills);
+        }
     }
     let Tally { rounds, by_time, by_point, in_recovery } = tally;
     println!(
         "{} kills in {rounds} rounds: {by_time} at random times, {by_point} at calls of the disk, \
          {in_recovery} of them while a run went on; every answer was that of an undisturbed run",
-        by_time + by_point
+        tally.kills()
     );
     Ok(())
 }
@@ -103,7 +118,8 @@ fn play(seed: u64, round: u64, tally: &mut Tally) -> Result<(), String> {
         flags.every_tiles = random.one_of(&[Some(1), Some(1), Some(4), None]);
         let by_time = random.below(3) == 0;
         let point = random.one_of(&POINTS);
-        flags.kill_at = (!by_time).then(|| (point, 1 + random.below(12)));
+        let most = random.one_of(&MOST_CALLS);
+        flags.kill_at = (!by_time).then(|| (point, 1 + random.below(most)));
         change(&mut random)?;
         let recovers = path("state").join("manifest").exists();
         let mut child = start(&flags)?;
