@@ -34,6 +34,7 @@ COMPARE_TEXTS := letters source256
 CONTAINER_TEXTS := few many both misled
 INDEX_TEXTS := source100 letters100
 INCREMENTAL_TEXTS := source letters stations
+STATE_INPUTS := source.txt stations.txt picture.bmp
 COST_TEXTS := letters letters100 distinct
 REMOTE_INPUTS := source256.txt points.bin
 NUMBER_INPUTS := picture.bmp points.bin lines.txt grid.npy square.npy large.npy rows.npy tall.npy
@@ -128,7 +129,7 @@ bench-compare: build $(VENV)/compare $(COMPARE_TEXTS:%=$(CORPUS)/%.txt) ## Time 
 bench-memory: build need-python $(CORPUS)/distinct400.txt ## Time a word count in a tenth of its memory
 	python3 bench/compare/memory.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
 
-bench-state: build need-python $(CORPUS)/source.txt $(CORPUS)/stations.txt ## Time jobs that are saved beside the same without a state
+bench-state: build need-python $(STATE_INPUTS:%=$(CORPUS)/%) ## Time jobs that are saved beside the same without a state
 	python3 bench/compare/state.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
 
 bench-incremental: build need-python $(INCREMENTAL_TEXTS:%=$(CORPUS)/%.txt) ## Time runs over what has changed a little; TENFOLD=1 for ten times the input

@@ -43,6 +43,7 @@ class Job:
 JOBS = (
     Job("stations", "stations.txt", ("stations",), 1.03),
     Job("stations, 30 times", "stations.txt", ("stations",), 1.03, 30),
+    Job("histogram, 40 times", "picture.bmp", ("histogram",), 1.03, 40),
     Job("word count", "source.txt", ("wordcount", "--words", "alpha"), 1.25),
     Job(
         "word count, 20 times",
