@@ -1,11 +1,15 @@
-//! A file that appears whole or not at all: written under a temporary name beside its place, synced,
-//! renamed. Dropped before that, it leaves nothing behind. What is no regular file (a device, a pipe)
-//! cannot be replaced and is written as it is.
+//! A file that appears whole or not at all: written without a name, synced, and put in its place. Dropped
+//! before that, it leaves nothing behind, and neither does a process that dies. Where the file system has no files
+//! without a name, it has a hidden one beside its place, which only a process that is killed leaves behind. What
+//! is no regular file (a device, a pipe) cannot be replaced and is written as it is.
 
 use crate::error::OutputError;
+use crate::storage::nameless;
+use rustix::fs::{AtFlags, CWD, Mode};
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -14,12 +18,19 @@ use std::path::{Path, PathBuf};
 pub struct AtomicFile {
     file: File,
     path: PathBuf,
-    /// Where the bytes are until the commit; `None` for a device or pipe, and after it.
-    temporary: Option<PathBuf>,
+    /// What the file is called until the commit; `None` for a device or pipe, and after it.
+    pending: Option<Pending>,
+}
+
+/// What a file is called that is not whole yet.
+#[derive(Debug)]
+enum Pending {
+    Nameless,
+    Named(PathBuf),
 }
 
 impl AtomicFile {
-    /// Creates the temporary file in the folder of `path`. A file that stands at `path` stays as it
+    /// Creates a file in the folder of `path`. A file that stands at `path` stays as it
     /// is until [`commit`](AtomicFile::commit), which replaces it and keeps its permissions; a link
     /// is followed. A device or pipe is opened and written directly.
     ///
@@ -29,12 +40,17 @@ impl AtomicFile {
         let (path, standing) = look(path.as_ref())?;
         if standing.as_ref().is_some_and(|standing| !standing.is_file()) {
             return match OpenOptions::new().write(true).open(&path) {
-                Ok(file) => Ok(AtomicFile { file, path, temporary: None }),
+                Ok(file) => Ok(AtomicFile { file, path, pending: None }),
                 Err(cause) => Err(OutputError::Create { path, cause }),
             };
         }
-        let made = make_beside(&path).and_then(|(file, temporary)| {
-            let file = AtomicFile { file, path: path.clone(), temporary: Some(temporary) };
+        let made = match nameless::open(folder_of(&path), Mode::from(0o666)) {
+            Ok(Some(file)) if has_link(&file) => Ok((file, Pending::Nameless)),
+            Ok(_) => make_beside(&path),
+            Err(cause) => Err(cause),
+        };
+        let made = made.and_then(|(file, pending)| {
+            let file = AtomicFile { file, path: path.clone(), pending: Some(pending) };
             standing.map_or(Ok(()), |old| file.file.set_permissions(old.permissions()))?;
             Ok(file)
         });
@@ -60,7 +76,7 @@ impl AtomicFile {
 
     /// Whether bytes can be written at any offset: not to a device or a pipe.
     pub fn is_regular(&self) -> bool {
-        self.temporary.is_some()
+        self.pending.is_some()
     }
 
     /// Writes all of `bytes` at an offset, from any number of threads at once.
@@ -75,19 +91,48 @@ impl AtomicFile {
     /// Syncs the file, gives it its name, and syncs the folder.
     ///
     /// # Errors
-    /// [`OutputError::Write`]; the temporary file is gone then.
+    /// [`OutputError::Write`]; what was written is gone then.
     pub fn commit(mut self) -> Result<(), OutputError> {
-        let fault = |cause| OutputError::Write { path: self.path.clone(), cause };
-        let Some(temporary) = &self.temporary else {
-            return Ok(());
-        };
-        self.file.sync_all().map_err(fault)?;
-        fs::rename(temporary, &self.path).map_err(fault)?;
-        self.temporary = None;
-        // The rename is done; where folders cannot be synced, the file system orders it itself.
+        let put = self.put_in_place();
+        put.map_err(|cause| OutputError::Write { path: self.path.clone(), cause })
+    }
+
+    fn put_in_place(&mut self) -> io::Result<()> {
+        let Some(pending) = &self.pending else { return Ok(()) };
+        self.file.sync_all()?;
+        if let Pending::Nameless = pending {
+            match self.link(&self.path) {
+                // Only what has a name can replace what stands there.
+                Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {
+                    let ((), name) = under_hidden_name(&self.path, |name| self.link(name))?;
+                    self.pending = Some(Pending::Named(name));
+                }
+                linked => linked?,
+            }
+        }
+        if let Some(Pending::Named(name)) = &self.pending {
+            fs::rename(name, &self.path)?;
+        }
+        self.pending = None;
+        // It has its name; where folders cannot be synced, the file system orders it itself.
         let _ = File::open(folder_of(&self.path)).and_then(|folder| folder.sync_all());
         Ok(())
     }
+
+    /// Gives a file without a name one that nothing else has.
+    fn link(&self, name: &Path) -> io::Result<()> {
+        Ok(rustix::fs::linkat(CWD, link_of(&self.file), CWD, name, AtFlags::SYMLINK_FOLLOW)?)
+    }
+}
+
+/// Where a file that is open can be found without its name.
+fn link_of(file: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
+}
+
+/// Whether it can: not where /proc is not there.
+fn has_link(file: &File) -> bool {
+    fs::symlink_metadata(link_of(file)).is_ok()
 }
 
 /// The path with links followed, and what stands there.
@@ -101,8 +146,17 @@ fn look(path: &Path) -> Result<(PathBuf, Option<Metadata>), OutputError> {
     Ok((path, standing))
 }
 
-/// A new file with a name of its own in the folder of `path`.
-fn make_beside(path: &Path) -> io::Result<(File, PathBuf)> {
+/// A new file with a hidden name in the folder of `path`.
+fn make_beside(path: &Path) -> io::Result<(File, Pending)> {
+    let make = |name: &Path| OpenOptions::new().write(true).create_new(true).open(name);
+    under_hidden_name(path, make).map(|(file, name)| (file, Pending::Named(name)))
+}
+
+/// What `make` makes of a name in the folder of `path` that nothing there has.
+fn under_hidden_name<T>(
+    path: &Path,
+    make: impl Fn(&Path) -> io::Result<T>,
+) -> io::Result<(T, PathBuf)> {
     let mut hidden = OsString::from(".");
     hidden.push(path.file_name().unwrap_or_default());
     hidden.push(format!(".tegula-{}", std::process::id()));
@@ -110,9 +164,9 @@ fn make_beside(path: &Path) -> io::Result<(File, PathBuf)> {
     loop {
         let mut unique = hidden.clone();
         unique.push(format!("-{number}"));
-        let temporary = path.with_file_name(unique);
-        match OpenOptions::new().write(true).create_new(true).open(&temporary) {
-            Ok(file) => return Ok((file, temporary)),
+        let name = path.with_file_name(unique);
+        match make(&name) {
+            Ok(made) => return Ok((made, name)),
             Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => number += 1,
             Err(cause) => return Err(cause),
         }
@@ -138,9 +192,9 @@ impl Write for AtomicFile {
 
 impl Drop for AtomicFile {
     fn drop(&mut self) {
-        if let Some(temporary) = &self.temporary {
+        if let Some(Pending::Named(name)) = &self.pending {
             // Nothing better can be done about a file that will not go.
-            let _ = fs::remove_file(temporary);
+            let _ = fs::remove_file(name);
         }
     }
 }
@@ -162,6 +216,42 @@ mod tests {
         drop(abandoned);
         file.commit().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_file_without_a_name_leaves_nothing_to_whoever_is_killed() {
+        let folder = tempfile::tempdir().unwrap();
+        let Some(_) = nameless::open(folder.path(), Mode::RUSR).unwrap() else {
+            return eprintln!("no files without a name here");
+        };
+        for content in ["first", "second"] {
+            let mut file = AtomicFile::create(folder.path().join("counts")).unwrap();
+            let before = fs::read_dir(folder.path()).unwrap().count();
+            file.write_all(content.as_bytes()).unwrap();
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), before);
+            file.commit().unwrap();
+            assert_eq!(fs::read_to_string(folder.path().join("counts")).unwrap(), content);
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        }
+    }
+
+    #[test]
+    fn a_file_with_a_hidden_name_takes_its_place_or_goes() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("counts");
+        let make = || {
+            let (file, pending) = make_beside(&path).unwrap();
+            AtomicFile { file, path: path.clone(), pending: Some(pending) }
+        };
+        let (mut first, mut second, dropped) = (make(), make(), make());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
+        first.write_all(b"first").unwrap();
+        second.write_all(b"second").unwrap();
+        drop(dropped);
+        first.commit().unwrap();
+        second.commit().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"second");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 

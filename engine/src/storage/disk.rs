@@ -1,9 +1,9 @@
 //! Disk: storage in a real folder. Anonymous files have never had a name where the file system can
 //! do that (`O_TMPFILE`), and lose it at once where it cannot.
 
-use super::{Storage, StoredFile};
+use super::{Storage, StoredFile, nameless};
 use crate::error::StorageError;
-use rustix::fs::{FallocateFlags, FlockOperation, Mode, OFlags};
+use rustix::fs::{FallocateFlags, FlockOperation, Mode};
 use rustix::io::Errno;
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -88,14 +88,10 @@ impl Storage for Disk {
     }
 
     fn scratch(&self) -> Result<Box<dyn StoredFile>, StorageError> {
-        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-        let file = match rustix::fs::open(&self.folder, flags, Mode::RUSR | Mode::WUSR) {
-            Ok(file) => Ok(File::from(file)),
-            // How file systems and kernels that have no such files say so.
-            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOENT) => {
-                self.named_then_unlinked()
-            }
-            Err(cause) => Err(cause.into()),
+        let file = match nameless::open(&self.folder, Mode::RUSR | Mode::WUSR) {
+            Ok(Some(file)) => Ok(file),
+            Ok(None) => self.named_then_unlinked(),
+            Err(cause) => Err(cause),
         };
         match file {
             Ok(file) => Ok(Box::new(DiskFile { file, path: self.folder.clone() })),

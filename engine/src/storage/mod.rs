@@ -9,6 +9,7 @@
 
 mod disk;
 mod faulty;
+pub(crate) mod nameless;
 mod scratch;
 #[cfg(test)]
 mod tests;
