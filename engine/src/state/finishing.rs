@@ -2,10 +2,11 @@
 //! tiles are found again they are, and with them what the whole came to, for the next run to begin with.
 
 use super::coverage::Coverage;
-use super::folds::{Choice, Fold, forget, groups, pairs_of, tile_of};
+use super::folds::{Choice, Fold, forget, groups, tile_of};
 use super::manifest::{Figures, Manifest, Piece, Snapshot, snapshot_name};
 use super::saving::{Saving, lock};
 use super::snapshot::{Keeps, SnapshotWriter, Written};
+use super::stock::Stock;
 use super::tiles::{Means, TileTable};
 use crate::aggregate::Aggregate;
 use crate::bad::Found;
@@ -144,21 +145,23 @@ impl<C: Aggregate> Saving<C> {
         let there: HashSet<u64> = in_order.iter().copied().collect();
         let has_inverse = C::INVERSE.is_some();
         let (mut written, mut root) = (Vec::new(), None);
-        let is_known = Choice::of(&found, &there, false).is_one_fold();
+        let stock = Stock::of(&found);
+        let is_known = Choice::of(&stock, &there, false).is_one_fold();
         // A fold of lists would hold all values once more.
         if !is_known && !C::KEEPS_VALUES && there.len() > 1 {
             let number = next_fold(&found);
-            let most = pairs_of(&found, &there) / FOLDED_PART;
+            let most = stock.pairs_of_tiles(&there) / FOLDED_PART;
             written = self.write_result(Keeps::Fold(number), most, partial, chunks, means)?;
             let mut tiles = in_order.clone();
             tiles.sort_unstable();
             root = (!written.is_empty()).then_some(Fold { number, tiles });
         }
         let groups = if has_inverse { Vec::new() } else { groups(&in_order) };
+        let grouped: HashSet<&Vec<u64>> = groups.iter().flatten().collect();
         self.saver.change(written, |manifest| {
             manifest.done = true;
             if !is_known {
-                manifest.folds.retain(|fold| groups.iter().flatten().any(|of| *of == fold.tiles));
+                manifest.folds.retain(|fold| grouped.contains(&fold.tiles));
                 manifest.folds.extend(root);
             }
             forget(manifest, &there, false);
@@ -183,19 +186,14 @@ impl<C: Aggregate> Saving<C> {
         Means { pool, failure, .. }: Means<'_>,
     ) -> Result<()> {
         let manifest = self.saver.manifest();
+        let (stock, next) = (Stock::of(&manifest), next_fold(&manifest));
+        let known: HashSet<&Vec<u64>> = stock.folds().map(|fold| &fold.tiles).collect();
         let mut folds = Vec::new();
-        for tiles in groups.iter().filter(|tiles| tiles.len() > 1) {
-            if manifest.folds.iter().all(|fold| fold.tiles != *tiles) {
-                let choice = Choice::of(&manifest, &tiles.iter().copied().collect(), false);
-                if choice.pairs >= FOLD_LEAST {
-                    let number = next_fold(&manifest) + folds.len() as u64;
-                    let fold = Fold { number, tiles: tiles.clone() };
-                    folds.push((
-                        fold,
-                        choice.pairs / FOLDED_PART,
-                        choice.takings(&manifest, |_| None),
-                    ));
-                }
+        for tiles in groups.iter().filter(|tiles| tiles.len() > 1 && !known.contains(tiles)) {
+            let choice = Choice::of(&stock, &tiles.iter().copied().collect(), false);
+            if choice.pairs >= FOLD_LEAST {
+                let fold = Fold { number: next + folds.len() as u64, tiles: tiles.clone() };
+                folds.push((fold, choice.pairs / FOLDED_PART, choice.takings(&stock, |_| None)));
             }
         }
         if folds.is_empty() {

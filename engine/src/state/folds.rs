@@ -10,9 +10,10 @@
 
 use super::form::{Reading, put_number};
 use super::manifest::{Manifest, Piece, Snapshot};
+use super::stock::Stock;
 use super::tiles::TILES;
 use crate::relocation::{Relocation, Standing};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 /// What some tiles came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,112 +98,66 @@ pub(super) fn tile_of(piece: &Piece) -> Option<u64> {
 
 impl Choice {
     /// What stands for the tiles `wanted`, as far as they are there, in the fewest pairs.
-    pub(super) fn of(manifest: &Manifest, wanted: &HashSet<u64>, has_inverse: bool) -> Choice {
-        let (mut of_tiles, mut of_folds) = (HashMap::new(), HashMap::new());
-        for piece in manifest.pieces() {
-            if let Some(fold) = piece.fold {
-                *of_folds.entry(fold).or_default() += piece.pairs;
-            } else if let Some(tile) = tile_of(piece) {
-                *of_tiles.entry(tile).or_default() += piece.pairs;
-            }
-        }
-        let there: HashSet<u64> =
-            of_tiles.keys().copied().filter(|tile| wanted.contains(tile)).collect();
-        let pairs = Pairs { of_tiles, of_folds };
-        let without = Choice::covering(manifest, &there, &pairs);
+    pub(super) fn of(stock: &Stock<'_>, wanted: &HashSet<u64>, has_inverse: bool) -> Choice {
+        let there = wanted.iter().copied().filter(|&tile| stock.has(tile)).collect();
+        let without = Choice::covering(stock, &there);
         if !has_inverse {
             return without;
         }
-        let with = manifest.folds.iter().filter_map(|fold| Choice::less(fold, &there, &pairs));
+        let with = stock.folds().filter_map(|fold| Choice::less(fold, &there, stock));
         with.chain([without]).min_by_key(|choice| choice.pairs).unwrap_or_default()
     }
 
     /// Folds of which no tile is gone, the largest first, and the tiles that are in none.
-    fn covering(manifest: &Manifest, there: &HashSet<u64>, pairs: &Pairs) -> Choice {
+    fn covering(stock: &Stock<'_>, there: &HashSet<u64>) -> Choice {
         let mut choice = Choice { tiles: there.clone(), ..Choice::default() };
-        let mut folds: Vec<&Fold> = manifest.folds.iter().collect();
-        folds.sort_by_key(|fold| std::cmp::Reverse(fold.tiles.len()));
-        for fold in folds {
-            let is_there = fold.tiles.iter().all(|tile| choice.tiles.contains(tile));
-            let saves = pairs.of_fold(fold.number) <= pairs.of_tiles(&fold.tiles);
-            if is_there && saves {
+        for fold in stock.folds_within(there) {
+            let is_there = || fold.tiles.iter().all(|tile| choice.tiles.contains(tile));
+            let pairs = stock.pairs_of_fold(fold.number);
+            if is_there() && pairs <= stock.pairs_of_tiles(&fold.tiles) {
                 for tile in &fold.tiles {
                     choice.tiles.remove(tile);
                 }
                 choice.folds.insert(fold.number);
-                choice.pairs += pairs.of_fold(fold.number);
+                choice.pairs += pairs;
             }
         }
-        choice.pairs += pairs.of_tiles(&choice.tiles);
+        choice.pairs += stock.pairs_of_tiles(&choice.tiles);
         choice
     }
 
     /// A fold less the tiles that are gone, and with those that are not in it.
-    fn less(fold: &Fold, there: &HashSet<u64>, pairs: &Pairs) -> Option<Choice> {
+    fn less(fold: &Fold, there: &HashSet<u64>, stock: &Stock<'_>) -> Option<Choice> {
         let folded: HashSet<u64> = fold.tiles.iter().copied().collect();
         let taken_out: HashSet<u64> = folded.difference(there).copied().collect();
         let tiles: HashSet<u64> = there.difference(&folded).copied().collect();
-        let is_known = taken_out.iter().all(|tile| pairs.of_tiles.contains_key(tile));
-        let sum = pairs.of_fold(fold.number) + pairs.of_tiles(&taken_out) + pairs.of_tiles(&tiles);
+        let is_known = taken_out.iter().all(|&tile| stock.has(tile));
+        let pairs = stock.pairs_of_fold(fold.number)
+            + stock.pairs_of_tiles(&taken_out)
+            + stock.pairs_of_tiles(&tiles);
         let folds = HashSet::from([fold.number]);
-        is_known.then_some(Choice { folds, tiles, taken_out, pairs: sum })
+        is_known.then_some(Choice { folds, tiles, taken_out, pairs })
     }
 
     /// The pieces, snapshot by snapshot, of tiles that stand now where `standing` says.
     pub(super) fn takings(
         &self,
-        manifest: &Manifest,
+        stock: &Stock<'_>,
         standing: impl Fn(u64) -> Option<Standing>,
     ) -> Vec<Taking> {
-        let is_taken = |piece: &Piece, is_taken_out: bool| match (piece.fold, tile_of(piece)) {
-            (Some(fold), _) => !is_taken_out && self.folds.contains(&fold),
-            (None, Some(tile)) if is_taken_out => self.taken_out.contains(&tile),
-            (None, Some(tile)) => self.tiles.contains(&tile),
-            (None, None) => false,
+        let is_folded = self.is_one_fold();
+        let pieces = stock.pieces(&self.folds, &self.tiles, &self.taken_out).into_iter();
+        let taking = |(snapshot, is_taken_out)| Taking {
+            is_folded,
+            ..Taking::of(snapshot, is_taken_out, &standing)
         };
-        let (mut takings, is_folded) = (Vec::new(), self.is_one_fold());
-        for snapshot in &manifest.snapshots {
-            for is_taken_out in [false, true] {
-                let pieces = snapshot.pieces.iter();
-                let pieces = pieces.filter(|piece| is_taken(piece, is_taken_out));
-                let pieces: Vec<Piece> = pieces.cloned().collect();
-                if !pieces.is_empty() {
-                    let snapshot = Snapshot { pieces, ..*snapshot };
-                    let taking = Taking::of(snapshot, is_taken_out, &standing);
-                    takings.push(Taking { is_folded, ..taking });
-                }
-            }
-        }
-        takings
+        pieces.map(taking).collect()
     }
 
     /// Whether one fold and nothing else stands for all.
     pub(super) fn is_one_fold(&self) -> bool {
         self.folds.len() == 1 && self.tiles.is_empty() && self.taken_out.is_empty()
     }
-}
-
-/// Pairs of each tile and fold.
-struct Pairs {
-    of_tiles: HashMap<u64, u64>,
-    of_folds: HashMap<u64, u64>,
-}
-
-impl Pairs {
-    fn of_tiles<'t>(&self, tiles: impl IntoIterator<Item = &'t u64>) -> u64 {
-        tiles.into_iter().map(|tile| self.of_tiles.get(tile).copied().unwrap_or_default()).sum()
-    }
-
-    fn of_fold(&self, number: u64) -> u64 {
-        self.of_folds.get(&number).copied().unwrap_or_default()
-    }
-}
-
-/// Pairs of these tiles, each for itself.
-pub(super) fn pairs_of(manifest: &Manifest, tiles: &HashSet<u64>) -> u64 {
-    let pieces = manifest.pieces().filter(|piece| piece.fold.is_none());
-    let of = pieces.filter(|piece| tile_of(piece).is_some_and(|tile| tiles.contains(&tile)));
-    of.map(|piece| piece.pairs).sum()
 }
 
 /// What of a manifest is of use to nobody any more if these tiles are there, and goes: folds with tiles that
@@ -299,8 +254,9 @@ mod tests {
     #[test]
     fn the_fewest_pairs_are_chosen_that_stand_for_all() {
         let manifest = manifest();
+        let stock = Stock::of(&manifest);
         let of = |wanted: &[u64], has_inverse| {
-            Choice::of(&manifest, &wanted.iter().copied().collect(), has_inverse)
+            Choice::of(&stock, &wanted.iter().copied().collect(), has_inverse)
         };
         let all: Vec<u64> = (0..10).collect();
         for has_inverse in [false, true] {
@@ -314,7 +270,7 @@ mod tests {
         assert_eq!(of(&most, false), choice(&[1], &[1, 2, 3, 8, 9], &[], 62));
         // So little that taking out costs more.
         assert_eq!(of(&[5], true), choice(&[], &[5], &[], 10));
-        let takings = of(&most, true).takings(&manifest, |_| None);
+        let takings = of(&most, true).takings(&stock, |_| None);
         let pieces: Vec<usize> =
             takings.iter().map(|taking| taking.snapshot.pieces.len()).collect();
         assert_eq!(pieces, [2, 1]);
@@ -330,7 +286,7 @@ mod tests {
         forget(&mut kept, &most, false);
         assert_eq!(kept.folds, manifest().folds[..1]);
         assert_eq!(kept.snapshots[0].pieces.len(), 10);
-        assert_eq!(pairs_of(&kept, &most), 90);
+        assert_eq!(Stock::of(&kept).pairs_of_tiles(&most), 90);
         forget(&mut kept, &HashSet::new(), false);
         assert!(kept.folds.is_empty() && kept.snapshots.is_empty());
     }

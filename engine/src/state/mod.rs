@@ -45,6 +45,7 @@ mod saved;
 mod saver;
 mod saving;
 mod snapshot;
+mod stock;
 mod tiles;
 
 pub(crate) use coverage::{ALL_FILES, Ranges};

@@ -6,6 +6,7 @@ use super::manifest::{Manifest, Piece};
 use super::report::StateReport;
 use super::saving::digest_of;
 use super::snapshot::SnapshotReader;
+use super::stock::Stock;
 use super::{State, fingerprint, tiles};
 use crate::aggregate::Aggregate;
 use crate::error::{Result, StateError};
@@ -61,8 +62,9 @@ impl SavedPartials {
                 // Lists of values need to know the order of splits alone.
                 let split_bytes = tiles::split_bytes_of(&manifest).unwrap_or(u64::MAX);
                 let standings = tiles::standings(tiles, split_bytes);
-                let choice = Choice::of(&manifest, &there, has_inverse);
-                takings = choice.takings(&manifest, |number| standings.get(&number).copied());
+                let stock = Stock::of(&manifest);
+                let choice = Choice::of(&stock, &there, has_inverse);
+                takings = choice.takings(&stock, |number| standings.get(&number).copied());
                 let mut files = FileList::default();
                 for file in 0..remembered.files() {
                     let (path, bytes) = (remembered.path(file), remembered.bytes(file));

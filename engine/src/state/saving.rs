@@ -8,6 +8,7 @@ use super::manifest::{Figures, Manifest, Piece};
 use super::pace::Pace;
 use super::saver::{Saver, SaverThread};
 use super::snapshot::{Keeps, SnapshotReader, SnapshotWriter};
+use super::stock::Stock;
 use super::tiles::{Means, TILES, TileTable};
 use super::{Identity, Incremental, State, tiles};
 use crate::aggregate::Aggregate;
@@ -87,8 +88,9 @@ impl FoundState {
         if let Some(tiles) = tiles {
             coverage = tiles.in_plan(&coverage);
             let there = tiles.in_order().into_iter().collect();
-            let choice = Choice::of(manifest, &there, has_inverse);
-            takings = choice.takings(manifest, |number| tiles.standing(number));
+            let stock = Stock::of(manifest);
+            let choice = Choice::of(&stock, &there, has_inverse);
+            takings = choice.takings(&stock, |number| tiles.standing(number));
         } else {
             takings.extend(manifest.snapshots.iter().map(Taking::whole));
         }
