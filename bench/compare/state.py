@@ -36,7 +36,7 @@ class Job:
     arguments: tuple[str, ...]
     # Of the time without a state, with every tile saved.
     most: float
-    # How often the input is given: `auto` is promised to jobs of ten seconds and more.
+    # How often the input is given.
     times: int = 1
 
 
@@ -58,7 +58,8 @@ WAYS = {
     "auto": ("--save-every", "auto"),
     "every tile": ("--save-every", "1tiles"),
 }
-AUTO_MOST = 1.01
+# Of jobs that take so long without a state.
+AUTO_MOST, AUTO_LEAST_S = 1.01, 10
 
 
 def programs_of(options: argparse.Namespace, job: Job, folder: Path) -> list[Program]:
@@ -105,7 +106,8 @@ def report(job: Job, measured: list[Measured]) -> tuple[list[list[str]], list[st
                 str(figures["saved_bytes"]),
             ]
         )
-        most = {"auto": AUTO_MOST, "every tile": job.most}.get(way)
+        is_long = measured[0].wall_s >= AUTO_LEAST_S
+        most = {"auto": AUTO_MOST if is_long else None, "every tile": job.most}.get(way)
         if most:
             kept = "yes" if cpu <= most else "NO"
             said.append(
