@@ -21,8 +21,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const STAGE: &str = "saving the result";
-/// Pairs below which tiles are as quickly folded again as a fold of them is read.
-const FOLD_LEAST: u64 = 4 << 10;
+/// Pairs below which tiles are as quickly folded again as a fold of them is read. Of few keys there are many groups of
+/// few tiles, and what has no fold is read tile by tile for each larger group that it is in.
+const FOLD_LEAST: u64 = 1 << 10;
 /// A fold is kept if it has at most this part of the pairs that came together in it.
 const FOLDED_PART: u64 = 2;
 /// A fold of fewer pairs is made without partitions.
