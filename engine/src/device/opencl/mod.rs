@@ -20,6 +20,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 const BACKEND: &str = "opencl";
 const ATOMICS: &str = "cl_khr_int64_base_atomics";
 
+/// Held while drivers are asked for their devices. They set themselves up then, and PoCL (3.1) does not wait for a
+/// thread that is at it: another may be told of a device whose name is not there yet, and the driver follows that.
+static LISTING: Mutex<()> = Mutex::new(());
+
 /// A device with an OpenCL driver.
 #[derive(Clone)]
 pub struct OpenCl {
@@ -40,6 +44,7 @@ impl OpenCl {
     /// # Errors
     /// [`DeviceError::Missing`] if there is no loader, no driver or no device.
     pub fn list() -> Result<Vec<Result<OpenCl, DeviceError>>, DeviceError> {
+        let _alone = LISTING.lock().unwrap_or_else(PoisonError::into_inner);
         let missing =
             |cause: String, advice| DeviceError::Missing { backend: BACKEND, cause, advice };
         if !opencl3_loader_is_there() {
