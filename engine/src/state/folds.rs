@@ -213,7 +213,7 @@ fn level_of(tile: u64) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Identity, coverage::Coverage};
+    use super::super::{coverage::Coverage, stock};
     use super::*;
     use proptest::prelude::*;
 
@@ -227,23 +227,11 @@ mod tests {
     fn manifest() -> Manifest {
         let mut pieces: Vec<Piece> = (0..10).map(|tile| piece(Some(tile), None, 10)).collect();
         pieces.extend([piece(None, Some(1), 12), piece(None, Some(2), 8), piece(None, Some(2), 7)]);
-        let snapshot = Snapshot { number: 3, bytes: 99, digest: 0, pieces };
         let folds = vec![
             Fold { number: 1, tiles: (4..8).collect() },
             Fold { number: 2, tiles: (0..10).collect() },
         ];
-        Manifest {
-            identity: Identity::new("job", 1),
-            about: Vec::new(),
-            files: 1,
-            input_bytes: 1,
-            input_digest: 1,
-            next: 4,
-            done: true,
-            tiles: Some(0),
-            folds,
-            snapshots: vec![snapshot],
-        }
+        stock::tests::manifest(vec![pieces], folds)
     }
 
     fn choice(folds: &[u64], tiles: &[u64], taken_out: &[u64], pairs: u64) -> Choice {

@@ -105,7 +105,7 @@ impl<'m> Stock<'m> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::tiles::TILES;
     use super::super::{Identity, coverage::Coverage};
     use super::*;
@@ -120,7 +120,8 @@ mod tests {
         Piece { pairs, coverage, fold: is_fold.then_some(number), ..Piece::default() }
     }
 
-    fn manifest(snapshots: Vec<Vec<Piece>>) -> Manifest {
+    /// A manifest of a run that is done.
+    pub(in crate::state) fn manifest(snapshots: Vec<Vec<Piece>>, folds: Vec<Fold>) -> Manifest {
         let numbered = (0..).zip(snapshots);
         let snapshot = |(number, pieces)| Snapshot { number, bytes: 9, digest: 0, pieces };
         Manifest {
@@ -129,10 +130,10 @@ mod tests {
             files: 1,
             input_bytes: 1,
             input_digest: 1,
-            next: 0,
+            next: 4,
             done: true,
             tiles: Some(0),
-            folds: Vec::new(),
+            folds,
             snapshots: numbered.map(snapshot).collect(),
         }
     }
@@ -146,7 +147,7 @@ mod tests {
             parted in prop::collection::vec(any::<Option<bool>>(), 14),
         ) {
             let made = |of: Vec<_>| of.into_iter().map(|(number, is_fold, pairs)| piece(number, is_fold, pairs)).collect();
-            let manifest = manifest(pieces.into_iter().map(made).collect());
+            let manifest = manifest(pieces.into_iter().map(made).collect(), Vec::new());
             let numbers = |wanted: bool| -> HashSet<u64> {
                 (0..14).filter(|number| parted[*number as usize] == Some(wanted)).collect()
             };
