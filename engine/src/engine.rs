@@ -290,14 +290,14 @@ impl Core {
     ///
     /// # Errors
     /// [`MemoryError::TooSmall`] if the job cannot run with it.
-    pub(crate) fn shares<J: Job>(
+    pub(crate) fn shares<C: Aggregate>(
         &self,
         split_bytes: u64,
         held_bytes: usize,
         threads: usize,
     ) -> Result<Shares, MemoryError> {
         let budget = self.blocks.budget().limit().saturating_sub(held_bytes as u64);
-        let least = self.least_bytes::<J>(split_bytes, threads);
+        let least = self.least_bytes::<C>(split_bytes, threads);
         match self.limit_bytes {
             Some(_) if budget < least => Err(self.too_small(least + held_bytes as u64)),
             _ => Ok(Shares::new(
@@ -309,8 +309,8 @@ impl Core {
     }
 
     /// What a job cannot do without.
-    pub(crate) fn least_bytes<J: Job>(&self, split_bytes: u64, threads: usize) -> u64 {
-        let slot_bytes = size_of::<Entry<MediumKey, <J::Combine as Aggregate>::Accumulator>>();
+    pub(crate) fn least_bytes<C: Aggregate>(&self, split_bytes: u64, threads: usize) -> u64 {
+        let slot_bytes = size_of::<Entry<MediumKey, C::Accumulator>>();
         Shares::least_bytes(slot_bytes, split_bytes, threads) as u64
     }
 

@@ -151,6 +151,15 @@ pub enum Sees {
     Places,
 }
 
+type Reduced<J> = <<J as Job>::Combine as Aggregate>::Reduced;
+
+/// Returns a job's [`compare`](Job::compare) as a function of pairs whose keys are bytes.
+pub(crate) fn comparison<J: Job>(
+    job: &J,
+) -> impl Fn(PairRef<'_, Reduced<J>>, PairRef<'_, Reduced<J>>) -> Ordering + Sync {
+    |a, b| job.compare(Pair::of(a), Pair::of(b))
+}
+
 /// A pair of the answer, on its way into its place.
 pub struct Pair<'a, J: Job + ?Sized> {
     key: &'a [u8],

@@ -17,6 +17,7 @@ pub mod container;
 pub mod device;
 mod engine;
 mod error;
+mod facts;
 mod failure;
 mod ingest;
 mod input;

@@ -6,15 +6,12 @@ use crate::aggregate::Aggregate;
 use crate::container::{Entry, SlotKey};
 use crate::error::{MemoryError, Result};
 use crate::failure::Failure;
-use crate::job::Job;
 use crate::memory::{Access, Block, ChunkList, ChunkPool};
 use crate::options::Order;
 use crate::partial::{Answers, Pairs, Run, RunReader, RunWriter, Spill};
 use crate::reduce::{Range, Ranking, for_each};
 use crate::schedule::{PerWorker, Pool};
 use std::sync::{Arc, Mutex, PoisonError};
-
-type Value<J> = <<J as Job>::Combine as Aggregate>::Reduced;
 
 /// Pairs in the order in which the answer shows them.
 pub(crate) enum Piece<V: Copy> {
@@ -49,8 +46,8 @@ impl<V: Copy> Piece<V> {
 }
 
 /// What the merge stage needs to know of its run.
-pub(crate) struct MergeStage<'r, J: Job> {
-    pub(crate) job: &'r J,
+pub(crate) struct MergeStage<'r, C: Aggregate> {
+    pub(crate) ranking: Ranking<'r, C>,
     pub(crate) pool: &'r Pool,
     pub(crate) chunks: &'r Arc<ChunkPool>,
     pub(crate) failure: &'r Failure,
@@ -58,9 +55,9 @@ pub(crate) struct MergeStage<'r, J: Job> {
     pub(crate) spill: Option<&'r Spill>,
 }
 
-impl<J: Job> MergeStage<'_, J> {
+impl<C: Aggregate> MergeStage<'_, C> {
     /// Sorts the ranges.
-    pub(crate) fn run(&self, ranges: Vec<Range<Value<J>>>) -> Result<Vec<Piece<Value<J>>>> {
+    pub(crate) fn run(&self, ranges: Vec<Range<C::Reduced>>) -> Result<Vec<Piece<C::Reduced>>> {
         let pieces: Vec<_> = ranges.iter().map(|_| Mutex::new(None)).collect();
         let ranges: Vec<_> = ranges.into_iter().map(|range| Mutex::new(Some(range))).collect();
         let sorters = PerWorker::new(self.pool.workers());
@@ -80,11 +77,11 @@ impl<J: Job> MergeStage<'_, J> {
 }
 
 /// What a worker sorts with.
-struct Sorter<'r, J: Job> {
-    stage: &'r MergeStage<'r, J>,
+struct Sorter<'r, C: Aggregate> {
+    stage: &'r MergeStage<'r, C>,
     /// Memory for sort keys.
     keys: Option<Block>,
-    disk: Option<Disk<J::Combine>>,
+    disk: Option<Disk<C>>,
 }
 
 /// A sort key is 12 bytes of the pair's key above the pair's number.
@@ -99,8 +96,8 @@ const SKIP_MOST: usize = 1024;
 /// What a worker brings ranges from disk and back with.
 type Disk<C> = (RunReader<Answers<C>>, RunWriter<Answers<C>>);
 
-impl<J: Job> Sorter<'_, J> {
-    fn sort(&mut self, range: Range<Value<J>>) -> Result<Piece<Value<J>>> {
+impl<C: Aggregate> Sorter<'_, C> {
+    fn sort(&mut self, range: Range<C::Reduced>) -> Result<Piece<C::Reduced>> {
         match (range, self.stage.spill) {
             (Range::Held { pairs, shared_prefix }, _) => {
                 Ok(Piece::Held(Box::new(self.sort_held(*pairs, shared_prefix)?)))
@@ -145,9 +142,9 @@ impl<J: Job> Sorter<'_, J> {
 
     fn sort_held(
         &mut self,
-        pairs: Pairs<Value<J>>,
+        pairs: Pairs<C::Reduced>,
         shared_prefix: usize,
-    ) -> Result<Held<Value<J>>, MemoryError> {
+    ) -> Result<Held<C::Reduced>, MemoryError> {
         let stage = self.stage;
         if stage.order == Order::None || pairs.len() < 2 {
             return Ok(Held { pairs, order: None });
@@ -158,7 +155,7 @@ impl<J: Job> Sorter<'_, J> {
         sort(keys, &pairs, shared_prefix);
         if stage.order == Order::Value {
             // Stable: pairs of equal value stay in the order of their keys.
-            let (ranking, pair) = (Ranking(stage.job), |key: &u128| pairs.get(number(*key)));
+            let (ranking, pair) = (stage.ranking, |key: &u128| pairs.get(number(*key)));
             keys.sort_by(|a, b| ranking.by_value(pair(a), pair(b)));
         }
         let mut numbers = ChunkList::new(stage.chunks);

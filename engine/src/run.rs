@@ -4,30 +4,30 @@
 use crate::aggregate::Aggregate;
 use crate::bad::{BadRecord, BadRecords};
 use crate::codec::recognise;
-use crate::container::{KeyRange, Kind};
+use crate::container::Kind;
 use crate::device::Alone;
 use crate::engine::Core;
 use crate::error::Result;
+use crate::facts::JobFacts;
 use crate::failure::Failure;
 use crate::input::Input;
-use crate::job::Job;
-use crate::map::{MapStage, MapTotals, Spread};
+use crate::job::{Job, comparison};
+use crate::map::{JobMappers, MapStage, MapTotals, Mappers, Spread};
 use crate::memory::{ChunkPool, resident_peak_bytes};
 use crate::merge::{MergeStage, Piece};
 use crate::options::Options;
-use crate::output::{Output, PointedAt, Stored};
+use crate::output::{Finished, Output, PointedAt, Stored};
 use crate::partial::{Partial, Spill};
 use crate::plan::Plan;
 use crate::progress::Stage;
-use crate::reduce::{ReduceStage, ReduceTotals, Reduced};
+use crate::reduce::{Ranking, ReduceStage, ReduceTotals, Reduced};
 use crate::schedule::Placement;
-use crate::show::{Epochs, Show, ShowStage};
+use crate::show::{Epochs, Moment, Show, ShowStage, Showing};
 use crate::sizing;
 use crate::state::{Figures, Means, Saving};
 use crate::stats::{StageClock, Stats};
 use crate::storage::Scratch;
 use crate::tokenize::Simd;
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// Runs a job on an engine, its workers keeping their pairs in containers of kind `K`.
@@ -36,49 +36,80 @@ pub(crate) fn run<J: Job, K: Kind>(
     job: &J,
     input: Input,
     options: &Options,
-    show: Option<Show<'_, J>>,
+    mut show: Option<Show<'_, J>>,
 ) -> Result<Output<J>> {
+    let facts = JobFacts::of(job)?;
+    K::check(facts.key_range)?;
+    let mappers = JobMappers::<J, K>::new(job);
+    let compare = comparison(job);
+    let ranking = Ranking::new((!facts.is_largest_first).then_some(&compare));
+    let mut see;
+    let showing = match &mut show {
+        Some(show) => {
+            let wanted = show.wanted;
+            see = |moment: Moment<'_, J::Combine>| show.see(moment);
+            Some(Showing { wanted, is_largest_first: facts.is_largest_first, see: &mut see })
+        }
+        None => None,
+    };
+    let job = ErasedJob { facts: &facts, mappers: &mappers, ranking };
+    Ok(Output::of(run_erased(core, job, input, options, showing)?))
+}
+
+/// A job whose type is gone: its facts, its map, and its order by value.
+struct ErasedJob<'j, C: Aggregate> {
+    facts: &'j JobFacts,
+    mappers: &'j dyn Mappers<C>,
+    ranking: Ranking<'j, C>,
+}
+
+/// As `run`, compiled once for all jobs with the same aggregate.
+fn run_erased<C: Aggregate>(
+    core: &Arc<Core>,
+    job: ErasedJob<'_, C>,
+    input: Input,
+    options: &Options,
+    show: Option<Showing<'_, C>>,
+) -> Result<Finished<C>> {
+    let ErasedJob { facts, mappers, ranking } = job;
     let progress = options.progress.clone().unwrap_or_default();
     let failure = Failure::new(&options.cancel);
     let timeline = options.timeline.as_ref();
     timeline.iter().for_each(|timeline| timeline.watch(core));
     let mut clock = StageClock::new(&progress, timeline);
     options.check()?;
-    job.cut().check()?;
-    let key_range = KeyRange::of(job)?;
-    K::check(key_range)?;
 
     // Who makes shows holds pairs as a worker does.
     let threads = core.pool().workers() + usize::from(show.is_some());
     let unit_bytes = sizing::unit_bytes(core.topology());
-    let least_bytes = core.least_bytes::<J>(options.split_bytes.unwrap_or(unit_bytes), threads);
+    let least_bytes = core.least_bytes::<C>(options.split_bytes.unwrap_or(unit_bytes), threads);
     let counted = core.count_list(&input, least_bytes)?;
     let mut plan = clock.time(Stage::Plan, || {
         let input = recognise(input, options.plain, core.pool(), &failure)?;
-        Plan::new(input, job.cut(), options, sizing::SPLIT_BYTES, unit_bytes)
+        Plan::new(input, facts.cut.clone(), options, sizing::SPLIT_BYTES, unit_bytes)
     })?;
     progress.plan(plan.files, plan.bytes, core.limit_bytes());
 
     let chunks = ChunkPool::new(Arc::clone(core.blocks()));
-    let shares = core.shares::<J>(plan.unit_bytes, counted.bytes(), threads)?;
+    let shares = core.shares::<C>(plan.unit_bytes, counted.bytes(), threads)?;
     let scratch = Scratch::new(core.storage());
     let partial_of_its_own = || {
         let spill = || Spill::new(Arc::clone(&scratch), shares, core.blocks());
         Partial::new(&chunks, core.is_limited().then(spill))
     };
     let partial = partial_of_its_own();
-    show.iter().try_for_each(|show| show.check(&plan, options.state.is_some()))?;
+    show.iter().try_for_each(|show| show.wanted.check(&plan, options.state.is_some()))?;
     let bad = BadRecords::new(options.skip_bad, plan.cut.is_lines());
     let mut open = |state| {
         let means = Means { pool: core.pool(), blocks: core.blocks(), failure: &failure };
         let block_bytes = shares.block_bytes;
         clock.time(Stage::Plan, || {
-            Saving::open(state, job, &mut plan, options, &chunks, block_bytes, means)
+            Saving::open(state, facts, &mut plan, options, &chunks, block_bytes, means)
         })
     };
     let saving = options.state.as_ref().map(&mut open).transpose()?;
     let hands = (core.pool().workers(), options.devices.len());
-    let epochs = |show| Epochs::new(show, &plan, hands, partial_of_its_own);
+    let epochs = |show: &Showing<'_, C>| Epochs::new(show.wanted, &plan, hands, partial_of_its_own);
     let epochs = show.as_ref().map(epochs);
     let alone;
     let placement = match &saving {
@@ -89,8 +120,9 @@ pub(crate) fn run<J: Job, K: Kind>(
         _ => core.placement(),
     };
     let ((mapped, spread), bad) = clock.time(Stage::Map, || {
-        let stage = MapStage::<J, K> {
-            job,
+        let stage = MapStage {
+            facts,
+            mappers,
             plan: &plan,
             pool: core.pool(),
             placement,
@@ -101,12 +133,10 @@ pub(crate) fn run<J: Job, K: Kind>(
             progress: &progress,
             table_limits: shares.tables,
             pipeline: options.pipeline,
-            key_range,
             saving: saving.as_ref(),
             epochs: epochs.as_ref(),
             devices: &options.devices,
-            alone: job.alone().or_else(|| options.devices_alone.then(Alone::default)),
-            kind: PhantomData,
+            alone: facts.alone.or_else(|| options.devices_alone.then(Alone::default)),
         };
         let mapped = match (show, &epochs) {
             (Some(show), Some(epochs)) => {
@@ -115,7 +145,7 @@ pub(crate) fn run<J: Job, K: Kind>(
                 let (plan, partial, failure) = (&plan, &partial, &failure);
                 let chunks = &stored.chunks.clone();
                 let shows = ShowStage {
-                    job,
+                    ranking,
                     core,
                     plan,
                     chunks,
@@ -138,13 +168,13 @@ pub(crate) fn run<J: Job, K: Kind>(
         Ok((mapped, bad.finish(&plan)))
     })?;
 
-    let answer = answer(core, job, options, (&partial, &chunks), &failure, &mut clock)?;
+    let answer = answer(core, ranking, options, (&partial, &chunks), &failure, &mut clock)?;
     progress.set_keys(answer.totals.keys);
     drop(epochs);
     drop(partial);
 
     core.trim();
-    let mut stats = stats::<J>(core, &plan, &mapped, bad, &answer.totals, clock);
+    let mut stats = stats::<C>(core, &plan, &mapped, bad, &answer.totals, clock);
     stats.spilled_bytes = scratch.bytes();
     if let Some(saving) = &saving {
         stats.restored_bytes = saving.found().figures.bytes;
@@ -157,39 +187,39 @@ pub(crate) fn run<J: Job, K: Kind>(
     let files = plan.into_names(counted);
     let timeline = options.timeline.clone();
     let Answer { pieces, pointed_at, .. } = answer;
-    Ok(Output::new(Arc::clone(core), pieces, pointed_at, stored, files, stats, timeline))
+    Ok(Finished::new(Arc::clone(core), pieces, pointed_at, stored, files, stats, timeline))
 }
 
 /// The pairs of an answer, in its order.
-pub(crate) struct Answer<J: Job> {
-    pub(crate) pieces: Vec<Piece<<J::Combine as Aggregate>::Reduced>>,
+pub(crate) struct Answer<C: Aggregate> {
+    pub(crate) pieces: Vec<Piece<C::Reduced>>,
     pub(crate) pointed_at: PointedAt,
     pub(crate) totals: ReduceTotals,
 }
 
 /// Makes the answer of a partial that holds all pairs: reduce and merge.
-pub(crate) fn answer<J: Job>(
+pub(crate) fn answer<C: Aggregate>(
     core: &Core,
-    job: &J,
+    ranking: Ranking<'_, C>,
     options: &Options,
-    (partial, chunks): (&Partial<<J::Combine as Aggregate>::Accumulator>, &Arc<ChunkPool>),
+    (partial, chunks): (&Partial<C::Accumulator>, &Arc<ChunkPool>),
     failure: &Failure,
     clock: &mut StageClock<'_>,
-) -> Result<Answer<J>> {
+) -> Result<Answer<C>> {
     let (pool, order) = (core.pool(), options.order);
     let Reduced { ranges, long_keys, totals } = clock.time(Stage::Reduce, || {
         let (top, keeps) = (options.top, false);
-        ReduceStage { job, pool, chunks, partial, failure, order, top, keeps }.run()
+        ReduceStage { ranking, pool, chunks, partial, failure, order, top, keeps }.run()
     })?;
     let pieces = clock.time(Stage::Merge, || {
         let spill = partial.spill();
-        MergeStage { job, pool, chunks, failure, order, spill }.run(ranges)
+        MergeStage { ranking, pool, chunks, failure, order, spill }.run(ranges)
     })?;
     let pointed_at = PointedAt { _long_keys: long_keys, _values: partial.take_values() };
     Ok(Answer { pieces, pointed_at, totals })
 }
 
-fn stats<J: Job>(
+fn stats<C: Aggregate>(
     core: &Core,
     plan: &Plan,
     mapped: &MapTotals,
@@ -197,7 +227,7 @@ fn stats<J: Job>(
     reduced: &ReduceTotals,
     clock: StageClock<'_>,
 ) -> Stats {
-    let value_bytes = size_of::<<J::Combine as Aggregate>::Reduced>() as u64;
+    let value_bytes = size_of::<C::Reduced>() as u64;
     Stats {
         stages: clock.finish(),
         ingest_busy: mapped.ingest,

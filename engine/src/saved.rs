@@ -4,15 +4,16 @@
 use crate::aggregate::Aggregate;
 use crate::engine::{Core, Engine};
 use crate::error::{Error, Result, StorageError};
+use crate::facts::JobFacts;
 use crate::failure::Failure;
-use crate::job::Job;
+use crate::job::{Job, comparison};
 use crate::memory::{ChunkPool, Reserved};
 use crate::options::Options;
-use crate::output::{Output, Stored};
+use crate::output::{Finished, Output, Stored};
 use crate::partial::{Partial, Spill, Upkeep};
 use crate::plan::FileNames;
 use crate::progress::Stage;
-use crate::reduce::for_each;
+use crate::reduce::{Ranking, for_each};
 use crate::run::{Answer, answer};
 use crate::schedule::PerWorker;
 use crate::sizing::{self, Shares};
@@ -51,25 +52,31 @@ impl Engine {
             let cause = "name the state whose answers are to be shown".to_owned();
             return Err(Error::Option { option: "state", cause });
         };
+        let facts = JobFacts::of(job)?;
+        let compare = comparison(job);
+        let ranking = Ranking::new((!facts.is_largest_first).then_some(&compare));
         let mut looks = 0;
         loop {
             looks += 1;
-            let partials = SavedPartials::look(state, job)?;
-            match answers_of(self.core(), job, options, partials) {
+            let partials = SavedPartials::look(state, &facts)?;
+            match answers_of::<J::Combine>(self.core(), ranking, options, partials) {
                 // The run has saved more, and removed what that stands for.
                 Err(Error::Storage(StorageError::Missing { .. })) if looks < LOOKS_MOST => {}
-                saved => return saved,
+                saved => {
+                    let (report, output) = saved?;
+                    return Ok(Saved { report, output: Output::of(output) });
+                }
             }
         }
     }
 }
 
-fn answers_of<J: Job>(
+fn answers_of<C: Aggregate>(
     core: &Arc<Core>,
-    job: &J,
+    ranking: Ranking<'_, C>,
     options: &Options,
     partials: SavedPartials,
-) -> Result<Saved<J>> {
+) -> Result<(StateReport, Finished<C>)> {
     let progress = options.progress.clone().unwrap_or_default();
     let failure = Failure::new(&options.cancel);
     let mut clock = StageClock::new(&progress, options.timeline.as_ref());
@@ -77,7 +84,7 @@ fn answers_of<J: Job>(
     let list_bytes = partials.files.memory_bytes();
     let counted = Reserved::new(core.blocks(), list_bytes, "the list of the input's files")?;
     let chunks = ChunkPool::new(Arc::clone(core.blocks()));
-    let shares: Shares = core.shares::<J>(unit_bytes, counted.bytes(), pool.workers())?;
+    let shares: Shares = core.shares::<C>(unit_bytes, counted.bytes(), pool.workers())?;
     let scratch = Scratch::new(core.storage());
     let spill = || Spill::new(Arc::clone(&scratch), shares, core.blocks());
     let partial = Partial::new(&chunks, core.is_limited().then(spill));
@@ -85,11 +92,11 @@ fn answers_of<J: Job>(
     clock.time(Stage::Map, || {
         let takings = &partials.takings;
         for_each(pool, &failure, STAGE, takings.len(), |worker, at| {
-            let make = || Ok(Upkeep::<J::Combine>::new(&chunks));
+            let make = || Ok(Upkeep::<C>::new(&chunks));
             workers.with(worker, make, |upkeep| {
                 let mut reader = partials.read(&takings[at], &chunks, shares.block_bytes)?;
                 let mut unseen = 0;
-                reader.restore::<J::Combine>(&partial, &chunks, |pairs| {
+                reader.restore::<C>(&partial, &chunks, |pairs| {
                     unseen += pairs;
                     if unseen >= PAIRS_PER_LOOK {
                         unseen = 0;
@@ -102,7 +109,7 @@ fn answers_of<J: Job>(
     })?;
     drop(workers);
     let Answer { pieces, pointed_at, totals } =
-        answer(core, job, options, (&partial, &chunks), &failure, &mut clock)?;
+        answer(core, ranking, options, (&partial, &chunks), &failure, &mut clock)?;
     drop(partial);
     core.trim();
     let SavedPartials { files, report, .. } = partials;
@@ -113,8 +120,7 @@ fn answers_of<J: Job>(
         bytes: report.mapped_bytes,
         restored_bytes: report.mapped_bytes,
         keys: totals.keys,
-        key_value_bytes: totals.key_bytes
-            + totals.keys * size_of::<<J::Combine as Aggregate>::Reduced>() as u64,
+        key_value_bytes: totals.key_bytes + totals.keys * size_of::<C::Reduced>() as u64,
         spilled_bytes: scratch.bytes(),
         memory_counted_peak: core.blocks().budget().peak(),
         ..Stats::default()
@@ -123,6 +129,7 @@ fn answers_of<J: Job>(
     let stored = Stored { scratch, chunks, block_bytes: shares.block_bytes };
     let names = FileNames::of(files, counted);
     let timeline = options.timeline.clone();
-    let output = Output::new(Arc::clone(core), pieces, pointed_at, stored, names, stats, timeline);
-    Ok(Saved { report, output })
+    let output =
+        Finished::new(Arc::clone(core), pieces, pointed_at, stored, names, stats, timeline);
+    Ok((report, output))
 }

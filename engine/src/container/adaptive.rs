@@ -265,7 +265,7 @@ impl<'p, J: Job> Inlet<'p, J> for AdaptiveEmitter<'p, J> {
     where
         Self: 'e;
 
-    fn new(making: &Making<'p, J>) -> Result<Self> {
+    fn new(making: &Making<'p, J::Combine>) -> Result<Self> {
         let bytes = making.range.and_then(ArrayEmitter::<J>::bytes);
         let is_small = bytes.is_some_and(|bytes| bytes <= making.limits.cached);
         let array = is_small.then(|| ArrayEmitter::new(making)).transpose()?;

@@ -68,7 +68,7 @@ impl<'p, J: Job> Inlet<'p, J> for ArrayEmitter<'p, J> {
     where
         Self: 'e;
 
-    fn new(making: &Making<'p, J>) -> Result<Self> {
+    fn new(making: &Making<'p, J::Combine>) -> Result<Self> {
         Array::check(making.range)?;
         let range = making.range.unwrap_or(KeyRange::ALL);
         let bytes = Self::bytes(range).unwrap_or(usize::MAX / 2);

@@ -176,7 +176,7 @@ impl<'p, J: Job, B: Batched<J::Combine>> Inlet<'p, J> for BatchEmitter<'p, J, B>
     where
         Self: 'e;
 
-    fn new(making: &Making<'p, J>) -> Result<Self> {
+    fn new(making: &Making<'p, J::Combine>) -> Result<Self> {
         let container = B::new(making.chunks, making.limits, making.share_bytes)?;
         let batch = NonNull::from(Box::leak(Box::<Batch<Held<J>>>::new_uninit())).cast();
         let ahead = container.ahead();

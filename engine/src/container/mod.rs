@@ -107,9 +107,9 @@ macro_rules! named {
 pub(crate) use named;
 
 /// What a worker's container is made from.
-pub(crate) struct Making<'p, J: Job> {
+pub(crate) struct Making<'p, C: Aggregate> {
     pub(crate) chunks: &'p Arc<ChunkPool>,
-    pub(crate) outlet: Outlet<'p, <J::Combine as Aggregate>::Accumulator>,
+    pub(crate) outlet: Outlet<'p, C::Accumulator>,
     pub(crate) limits: TableLimits,
     /// The keys that the job may emit, where that is known.
     pub(crate) range: Option<KeyRange>,
@@ -124,7 +124,7 @@ pub(crate) trait Inlet<'p, J: Job>: Sized + Send {
     where
         Self: 'e;
 
-    fn new(making: &Making<'p, J>) -> Result<Self>;
+    fn new(making: &Making<'p, J::Combine>) -> Result<Self>;
 
     /// Begins a split, whose bytes begin at `start`. Splits are numbered in the order of the input.
     ///

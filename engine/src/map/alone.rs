@@ -5,15 +5,14 @@ use super::assignment::Assignment;
 use super::devices::Crew;
 use super::worker::Worker;
 use super::{Before, MapStage, Reading, add_figures, hand_out};
-use crate::container::Kind;
+use crate::aggregate::Aggregate;
 use crate::device::DeviceError;
 use crate::error::{Error, InputError, Result};
 use crate::ingest::Feed;
-use crate::job::Job;
 use crate::plan::{Part, Ranged};
 use crate::schedule::PerWorker;
 
-impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
+impl<'r, C: Aggregate> MapStage<'r, C> {
     /// Refuses what devices cannot be given, if only they can do the job.
     pub(super) fn check_alone(&self) -> Result<()> {
         if self.alone.is_none() {
@@ -49,7 +48,7 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
         &'r self,
         ranged: &Ranged,
         before: Before,
-        workers: &PerWorker<Worker<'r, J, K>>,
+        workers: &PerWorker<Worker<'r, C>>,
         reading: &mut Reading,
     ) -> Result<()> {
         let ends: Vec<u64> = ranged.layout.tile_ends().collect();

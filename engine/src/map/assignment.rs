@@ -2,9 +2,8 @@
 //! which units each of them has already, from a run before over the same bytes.
 
 use super::MapStage;
-use crate::container::Kind;
+use crate::aggregate::Aggregate;
 use crate::device::Offload;
-use crate::job::Job;
 use crate::options::Pipeline;
 use crate::plan::{Material, Ranged};
 use crate::show::Epochs;
@@ -23,7 +22,7 @@ pub(super) struct Assignment {
 }
 
 impl Assignment {
-    pub(super) fn of<J: Job, K: Kind>(stage: &MapStage<'_, J, K>, ranged: &Ranged) -> Assignment {
+    pub(super) fn of<C: Aggregate>(stage: &MapStage<'_, C>, ranged: &Ranged) -> Assignment {
         let offload = stage.offload();
         let mut assignment = Assignment { offload, queues: Vec::new(), held: Ranges::default() };
         assignment.queues.resize(stage.devices.len(), VecDeque::new());
@@ -48,7 +47,7 @@ impl Assignment {
     }
 }
 
-impl<J: Job, K: Kind> MapStage<'_, J, K> {
+impl<C: Aggregate> MapStage<'_, C> {
     /// What devices are to do with the job's input, or why they do nothing.
     pub(super) fn offload(&self) -> Result<Offload, &'static str> {
         if self.devices.is_empty() {
@@ -60,7 +59,7 @@ impl<J: Job, K: Kind> MapStage<'_, J, K> {
         } else if self.epochs.is_some_and(Epochs::in_order) {
             Err("shows in the order of the input are of what the cores map")
         } else {
-            self.job.offload().ok_or("the job has no kernel for devices")
+            self.facts.offload.clone().ok_or("the job has no kernel for devices")
         }
     }
 }

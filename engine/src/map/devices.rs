@@ -8,13 +8,12 @@ use super::assignment::Assignment;
 use super::feeders::{Feeders, Filled, Lying, part_of};
 use super::worker::Worker;
 use super::{Before, MapStage, STAGE, numbered};
-use crate::container::Kind;
+use crate::aggregate::Aggregate;
 use crate::device::{
     Accelerator, Alone, DeviceFigures, Driver, Offload, Outlook, Piece, Read, Turn, Work,
 };
 use crate::error::{Error, Result};
 use crate::ingest::Feed;
-use crate::job::Job;
 use crate::memory::Reserved;
 use crate::plan::Ranged;
 use crate::schedule::{PerWorker, Step};
@@ -40,8 +39,8 @@ const PIECES_MOST: usize = 64;
 const LOOK: Duration = Duration::from_millis(10);
 
 /// The devices of a run, at one part of its input.
-pub(super) struct Crew<'s, 'r, J: Job, K: Kind> {
-    stage: &'r MapStage<'r, J, K>,
+pub(super) struct Crew<'s, 'r, C: Aggregate> {
+    stage: &'r MapStage<'r, C>,
     ranged: &'s Ranged,
     feed: &'s Feed<'s>,
     /// What workers take at a time.
@@ -81,15 +80,15 @@ pub(super) enum Left {
     Nothing,
 }
 
-impl<'s, 'r, J: Job, K: Kind> Crew<'s, 'r, J, K> {
+impl<'s, 'r, C: Aggregate> Crew<'s, 'r, C> {
     pub(super) fn of(
-        stage: &'r MapStage<'r, J, K>,
+        stage: &'r MapStage<'r, C>,
         ranged: &'s Ranged,
         feed: &'s Feed<'s>,
         units: &'s Units,
         before: Before,
         assignment: Assignment,
-    ) -> Crew<'s, 'r, J, K> {
+    ) -> Crew<'s, 'r, C> {
         let figures = stage.devices.iter().map(|device| device.figures()).collect();
         let Assignment { offload, queues, held } = assignment;
         let state = Mutex::new(State { figures, held: queues, ..State::default() });
@@ -115,7 +114,7 @@ impl<'s, 'r, J: Job, K: Kind> Crew<'s, 'r, J, K> {
     /// Has the devices work while the caller does `meanwhile`.
     pub(super) fn beside<R>(
         &self,
-        workers: &PerWorker<Worker<'r, J, K>>,
+        workers: &PerWorker<Worker<'r, C>>,
         meanwhile: impl FnOnce() -> R,
     ) -> R {
         let Some(offload) = self.usable() else { return meanwhile() };
@@ -213,7 +212,7 @@ impl<'s, 'r, J: Job, K: Kind> Crew<'s, 'r, J, K> {
         number: usize,
         device: &Accelerator,
         offload: &Offload,
-        workers: &PerWorker<Worker<'r, J, K>>,
+        workers: &PerWorker<Worker<'r, C>>,
     ) -> Result<(), String> {
         let (stage, layout) = (self.stage, &self.ranged.layout);
         if self.feed.hand_out().splits() + self.held == 0 {
@@ -311,17 +310,17 @@ impl<'s, 'r, J: Job, K: Kind> Crew<'s, 'r, J, K> {
 }
 
 /// One device's way to the input and to the partial.
-struct DeviceWork<'w, 's, 'r, J: Job, K: Kind> {
-    crew: &'w Crew<'s, 'r, J, K>,
+struct DeviceWork<'w, 's, 'r, C: Aggregate> {
+    crew: &'w Crew<'s, 'r, C>,
     /// The device's.
     number: usize,
-    worker: &'w mut Worker<'r, J, K>,
+    worker: &'w mut Worker<'r, C>,
     feeders: &'w mut Feeders,
     /// Splits that this device took and did not give back.
     taken: &'w mut u64,
 }
 
-impl<J: Job, K: Kind> Work for DeviceWork<'_, '_, '_, J, K> {
+impl<C: Aggregate> Work for DeviceWork<'_, '_, '_, C> {
     fn take(&mut self, splits: u64) -> Option<Range<u64>> {
         let mut state = self.crew.lock();
         if self.crew.alone.is_some()
@@ -436,7 +435,7 @@ impl<J: Job, K: Kind> Work for DeviceWork<'_, '_, '_, J, K> {
     }
 }
 
-impl<J: Job, K: Kind> DeviceWork<'_, '_, '_, J, K> {
+impl<C: Aggregate> DeviceWork<'_, '_, '_, C> {
     /// What is to become of splits that do not fit in a slot of `room` bytes: cores do them, or the device
     /// in parts; of a single split that only devices can do, that is the end.
     fn unfit(&self, splits: &Range<u64>, file: usize, offset: u64, room: usize) -> Result<Read> {

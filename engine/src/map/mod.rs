@@ -6,19 +6,19 @@ mod alone;
 mod assignment;
 mod devices;
 mod feeders;
+mod mapper;
 mod spread;
 mod worker;
 
 use crate::aggregate::Aggregate;
 use crate::bad::BadRecords;
 use crate::codec::Supply;
-use crate::container::{KeyRange, Kind};
 use crate::device::{Accelerator, Alone};
 use crate::error::{Error, Place, Result};
+use crate::facts::JobFacts;
 use crate::failure::{Failure, guard};
 use crate::ingest::{AheadTotals, Feed, Next, Portion, StreamQueue, read_stream};
 use crate::input::StreamSource;
-use crate::job::Job;
 use crate::memory::ChunkPool;
 use crate::options::Pipeline;
 use crate::partial::Partial;
@@ -30,9 +30,9 @@ use crate::sizing::{TableLimits, Units};
 use crate::state::{ALL_FILES, Figures, Ranges, Saving};
 use assignment::Assignment;
 use devices::{Crew, Left};
+pub(crate) use mapper::{JobMappers, Mappers};
 use spread::Homecoming;
 pub(crate) use spread::{Spread, add_figures, add_shares, add_times};
-use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,29 +42,28 @@ use worker::Worker;
 const STREAM_BUFFERS_PER_WORKER: usize = 2;
 
 /// What the map stage needs to know of its run.
-pub(crate) struct MapStage<'r, J: Job, K: Kind> {
-    pub(crate) job: &'r J,
+pub(crate) struct MapStage<'r, C: Aggregate> {
+    pub(crate) facts: &'r JobFacts,
+    /// Makes the workers' mappers: here the job's type ends.
+    pub(crate) mappers: &'r dyn Mappers<C>,
     pub(crate) plan: &'r Plan,
     pub(crate) pool: &'r Pool,
     pub(crate) placement: &'r Placement,
     pub(crate) chunks: &'r Arc<ChunkPool>,
-    pub(crate) partial: &'r Partial<<J::Combine as Aggregate>::Accumulator>,
+    pub(crate) partial: &'r Partial<C::Accumulator>,
     pub(crate) failure: &'r Failure,
     pub(crate) bad: &'r BadRecords,
     pub(crate) progress: &'r Progress,
     pub(crate) table_limits: TableLimits,
     pub(crate) pipeline: Pipeline,
-    pub(crate) key_range: Option<KeyRange>,
     /// Where partials are saved, if they are.
-    pub(crate) saving: Option<&'r Saving<J::Combine>>,
+    pub(crate) saving: Option<&'r Saving<C>>,
     /// Where pairs go while shows are made, instead of the partial.
-    pub(crate) epochs: Option<&'r Epochs<'r, <J::Combine as Aggregate>::Accumulator>>,
+    pub(crate) epochs: Option<&'r Epochs<'r, C::Accumulator>>,
     /// Who works beside the cores.
     pub(crate) devices: &'r [Arc<Accelerator>],
     /// That the cores do nothing.
     pub(crate) alone: Option<Alone>,
-    /// The container that workers use.
-    pub(crate) kind: PhantomData<K>,
 }
 
 /// What of the input comes before a part of it.
@@ -108,7 +107,7 @@ pub(crate) struct MapTotals {
     pub(crate) compress: Duration,
 }
 
-impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
+impl<'r, C: Aggregate> MapStage<'r, C> {
     /// Maps all of the plan's input into the partial.
     pub(crate) fn run(&'r self) -> Result<(MapTotals, Spread)> {
         let workers = PerWorker::new(self.pool.workers() + self.devices.len());
@@ -158,7 +157,7 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
     }
 
     /// Takes in what a run before this one has saved, snapshot by snapshot on all workers.
-    fn restore(&'r self, workers: &PerWorker<Worker<'r, J, K>>) -> Result<()> {
+    fn restore(&'r self, workers: &PerWorker<Worker<'r, C>>) -> Result<()> {
         let Some(saving) = self.saving else { return Ok(()) };
         let found = saving.found();
         let cursor = Cursor::new(found.takings.len() as u64);
@@ -178,7 +177,7 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
         &'r self,
         ranged: &Ranged,
         before: Before,
-        workers: &PerWorker<Worker<'r, J, K>>,
+        workers: &PerWorker<Worker<'r, C>>,
         reading: &mut Reading,
     ) -> Result<()> {
         // Better to find now that there are too many than at the last of them.
@@ -216,7 +215,7 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
         ends: &[u64],
         first: u64,
         before: Before,
-        workers: &PerWorker<Worker<'r, J, K>>,
+        workers: &PerWorker<Worker<'r, C>>,
         reading: &mut Reading,
     ) -> Result<()> {
         let in_order = self.epochs.is_some_and(Epochs::in_order);
@@ -294,7 +293,7 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
         &'r self,
         packed: &Packed,
         before: Before,
-        workers: &PerWorker<Worker<'r, J, K>>,
+        workers: &PerWorker<Worker<'r, C>>,
     ) -> Result<u64> {
         let (plan, wake) = (self.plan, || self.pool.wake());
         let (blocks, count) = (self.chunks.blocks(), self.pool.workers());
@@ -317,7 +316,7 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
         number: usize,
         stream: &StreamSource,
         before: Before,
-        workers: &PerWorker<Worker<'r, J, K>>,
+        workers: &PerWorker<Worker<'r, C>>,
     ) -> Result<(u64, u64)> {
         let (count, unit_bytes) = (self.pool.workers(), self.plan.unit_bytes);
         let buffers = STREAM_BUFFERS_PER_WORKER * count + 1;
@@ -353,8 +352,8 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
 
     fn each_worker(
         &'r self,
-        workers: &PerWorker<Worker<'r, J, K>>,
-        work: impl Fn(&mut Worker<'r, J, K>) -> Result<()> + Sync,
+        workers: &PerWorker<Worker<'r, C>>,
+        work: impl Fn(&mut Worker<'r, C>) -> Result<()> + Sync,
     ) -> Result<()> {
         self.serve(|index| {
             self.step(index, u64::MAX, workers, &work);
@@ -369,7 +368,7 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
 
     /// What a step came to. A worker that has nothing to do leaves its epoch when it is called out of it;
     /// one that will have nothing more leaves it in any case.
-    fn settle(&'r self, index: usize, workers: &PerWorker<Worker<'r, J, K>>, step: Step) -> Step {
+    fn settle(&'r self, index: usize, workers: &PerWorker<Worker<'r, C>>, step: Step) -> Step {
         let leaves = self.epochs.is_some_and(|epochs| match step {
             Step::More => false,
             Step::Idle => epochs.calls_out(index),
@@ -388,8 +387,8 @@ impl<'r, J: Job, K: Kind> MapStage<'r, J, K> {
         &'r self,
         index: usize,
         at: u64,
-        workers: &PerWorker<Worker<'r, J, K>>,
-        work: impl FnOnce(&mut Worker<'r, J, K>) -> Result<()>,
+        workers: &PerWorker<Worker<'r, C>>,
+        work: impl FnOnce(&mut Worker<'r, C>) -> Result<()>,
     ) -> Step {
         let make = || Worker::new(self, index);
         let done = self.failure.attempt(at, STAGE, || workers.with(index, make, work));

@@ -1,15 +1,14 @@
-//! One worker of the map stage: its reader, its emitter with its tables, its folder, and what it did.
+//! One worker of the map stage: its reader, its mapper with its tables, its folder, and what it did.
 
+use super::mapper::{Mapper, Part};
 use super::{Before, MapStage, MapTotals, numbered};
 use crate::aggregate::Aggregate;
 use crate::bad::BadRecords;
 use crate::codec::Unpacked;
-use crate::container::{Inlet, Kind, Making, OVERREAD_BYTES};
+use crate::container::Making;
 use crate::device::ARGUMENTS;
 use crate::error::Result;
-use crate::failure::guard;
 use crate::ingest::{Block, Buffer, Feed, Load, Reader, SplitBuffer, Waits};
-use crate::job::Job;
 use crate::origin::{Origin, OriginKind};
 use crate::partial::{Outlet, PARTITIONS, Partial, Upkeep};
 use crate::plan::{self, Packed, Ranged};
@@ -19,10 +18,8 @@ use crate::sizing::TableLimits;
 use crate::split::Split;
 use crate::state::{ALL_FILES, Mapped, Saving, Taking};
 use crate::timeline;
-use crate::tokenize::fold_ascii;
 use std::ops::Range;
 use std::path::Path;
-use std::ptr::NonNull;
 use std::time::{Duration, Instant};
 
 /// Partitions are looked at after so many pairs: a small part of what they hold before folding pays.
@@ -31,28 +28,19 @@ const PAIRS_PER_LOOK: u64 = 16 << 10;
 /// Where more pairs than this rank high, samples do not pay.
 const SAMPLE_MOST: usize = 64 << 10;
 
-/// Records of one file that lie in a buffer.
-struct Part<'a> {
-    records: Range<usize>,
-    origin: Origin<'a>,
-    /// Where they begin in the file.
-    offset: u64,
-    file: u32,
-}
-
 /// A worker's own things, kept over all splits of the stage.
-pub(super) struct Worker<'r, J: Job, K: Kind> {
+pub(super) struct Worker<'r, C: Aggregate> {
     reader: Option<Reader>,
     waits: Option<Waits>,
-    mapper: Mapper<'r, J, K>,
+    bench: Workbench<'r, C>,
     totals: MapTotals,
 }
 
 /// The part of a worker that maps bytes, wherever they were read.
-struct Mapper<'r, J: Job, K: Kind> {
-    stage: &'r MapStage<'r, J, K>,
+struct Workbench<'r, C: Aggregate> {
+    stage: &'r MapStage<'r, C>,
     index: usize,
-    emitter: K::Inlet<'r, J>,
+    mapper: Box<dyn Mapper<'r, C> + 'r>,
     /// The tile that it maps, if what is saved of tiles is kept apart.
     tile: Option<(usize, usize)>,
     /// Takes its print.
@@ -62,17 +50,17 @@ struct Mapper<'r, J: Job, K: Kind> {
     /// Pairs that went into the partial from snapshots.
     restored: u64,
     /// Its place in the epochs, if shows are made.
-    seat: Option<Seat<'r, <J::Combine as Aggregate>::Accumulator>>,
+    seat: Option<Seat<'r, C::Accumulator>>,
     /// Pairs handed over when it took that place.
     handed_over_before: u64,
     /// Pairs handed over when partitions were last looked at.
     handed_over_seen: u64,
-    upkeep: Upkeep<J::Combine>,
+    upkeep: Upkeep<C>,
     compress: Duration,
 }
 
-impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
-    pub(super) fn new(stage: &'r MapStage<'r, J, K>, index: usize) -> Result<Worker<'r, J, K>> {
+impl<'r, C: Aggregate> Worker<'r, C> {
+    pub(super) fn new(stage: &'r MapStage<'r, C>, index: usize) -> Result<Worker<'r, C>> {
         let mut outlet = Outlet::new(stage.partial);
         if let Some(saving) = stage.saving {
             outlet = saving.watch(index, outlet);
@@ -85,15 +73,15 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
             chunks: stage.chunks,
             outlet,
             limits,
-            range: stage.key_range,
+            range: stage.facts.key_range,
             share_bytes: stage.plan.likely_bytes() / stage.pool.workers() as u64,
         };
-        let emitter = K::Inlet::new(&making)?;
+        let mapper = stage.mappers.mapper(&making)?;
         let compress = Duration::ZERO;
-        let mapper = Mapper {
+        let bench = Workbench {
             stage,
             index,
-            emitter,
+            mapper,
             tile: None,
             passing: None,
             bad: stage.bad.alike(),
@@ -104,16 +92,16 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
             upkeep: Upkeep::new(stage.chunks),
             compress,
         };
-        Ok(Worker { reader: None, waits: None, mapper, totals: MapTotals::default() })
+        Ok(Worker { reader: None, waits: None, bench, totals: MapTotals::default() })
     }
 
     pub(super) fn totals(&self) -> MapTotals {
-        let handed_over = self.mapper.emitter.handed_over();
+        let handed_over = self.bench.mapper.handed_over();
         MapTotals {
-            pairs: self.totals.pairs + self.mapper.emitter.emitted(),
+            pairs: self.totals.pairs + self.bench.mapper.emitted(),
             pairs_handed_over: handed_over.pairs,
             hand_over: handed_over.busy,
-            compress: self.mapper.compress,
+            compress: self.bench.compress,
             ..self.totals
         }
     }
@@ -126,17 +114,17 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
         splits: Range<u64>,
         before: Before,
     ) -> Result<()> {
-        self.mapper.enter_tile(ranged, splits.start)?;
-        self.mapper.take_seat(ranged.number, splits.start)?;
-        let stage = self.mapper.stage;
+        self.bench.enter_tile(ranged, splits.start)?;
+        self.bench.take_seat(ranged.number, splits.start)?;
+        let stage = self.bench.stage;
         let reader = match &mut self.reader {
             Some(reader) => reader,
             none => none.insert(Reader::new(stage.chunks.blocks(), stage.plan.unit_bytes)?),
         };
         let began = Instant::now();
         self.totals.ingest += feed.read_own(splits.clone(), reader, &mut self.waits)?;
-        self.mapper.map_splits(ranged, &splits, &mut reader.read, before)?;
-        feed.units().add(self.mapper.index, splits.end - splits.start, began.elapsed());
+        self.bench.map_splits(ranged, &splits, &mut reader.read, before)?;
+        feed.units().add(self.bench.index, splits.end - splits.start, began.elapsed());
         self.finish_splits(ranged, splits)
     }
 
@@ -147,9 +135,9 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
         load: &mut Load,
         before: Before,
     ) -> Result<()> {
-        self.mapper.enter_tile(ranged, load.splits.start)?;
-        self.mapper.take_seat(ranged.number, load.splits.start)?;
-        self.mapper.map_splits(ranged, &load.splits, &mut load.bytes, before)?;
+        self.bench.enter_tile(ranged, load.splits.start)?;
+        self.bench.take_seat(ranged.number, load.splits.start)?;
+        self.bench.map_splits(ranged, &load.splits, &mut load.bytes, before)?;
         self.finish_splits(ranged, load.splits.clone())
     }
 
@@ -160,19 +148,19 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
         self.count(bytes, count);
         let (part, file, ranges) = (ranged.number, ALL_FILES, std::slice::from_ref(&splits));
         let mapped = Mapped { part, file, ranges, bytes, splits: count };
-        self.mapper.save(&mapped, Duration::ZERO)?;
-        self.mapper.finish(bytes, count)
+        self.bench.save(&mapped, Duration::ZERO)?;
+        self.bench.finish(bytes, count)
     }
 
     /// Whether a device's partial is to be taken in as soon as can be, of about so many bytes: it is time to save
     /// it, or a show waits for it. A device that has anything is in an epoch, as a worker is.
     pub(super) fn is_due(&mut self, bytes: u64) -> Result<bool> {
-        let Mapper { index, ref seat, stage, .. } = self.mapper;
+        let Workbench { index, ref seat, stage, .. } = self.bench;
         let is_called_out = seat.as_ref().is_some_and(Seat::is_called_out);
         if bytes == 0 {
             return if is_called_out { self.hand_over() } else { Ok(()) }.map(|()| false);
         }
-        self.mapper.take_seat(0, 0)?;
+        self.bench.take_seat(0, 0)?;
         let is_shown = stage.epochs.is_some_and(|epochs| epochs.is_due_with(bytes));
         let is_saved = || stage.saving.is_some_and(|saving| saving.is_due(index, bytes));
         Ok(is_called_out || is_shown || is_saved())
@@ -186,13 +174,13 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
         took: Duration,
     ) -> Result<()> {
         let (bytes, splits) = (mapped.bytes, mapped.splits);
-        self.mapper.take_seat(0, 0)?;
-        self.mapper.unload(partial)?;
+        self.bench.take_seat(0, 0)?;
+        self.bench.mapper.unload(partial, &self.bench.bad)?;
         self.count(bytes, splits);
-        self.mapper.save(mapped, took)?;
-        self.mapper.finish(bytes, splits)?;
+        self.bench.save(mapped, took)?;
+        self.bench.finish(bytes, splits)?;
         // Nobody else would, before the next partial comes.
-        if self.mapper.seat.is_some() { self.hand_over() } else { Ok(()) }
+        if self.bench.seat.is_some() { self.hand_over() } else { Ok(()) }
     }
 
     /// The numbers with which a device is to be sent records of a file; `None` if only a worker can map
@@ -204,14 +192,14 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
         offset: u64,
         file: u32,
     ) -> Option<[u64; ARGUMENTS]> {
-        let split = Split::new(bytes, origin, offset, file, &self.mapper.bad);
-        self.mapper.stage.job.launch(&split)
+        let split = Split::new(bytes, origin, offset, file, &self.bench.bad);
+        self.bench.mapper.launch(&split)
     }
 
     /// Takes in the pairs of a snapshot, or takes them out.
-    pub(super) fn restore(&mut self, saving: &Saving<J::Combine>, taking: &Taking) -> Result<()> {
+    pub(super) fn restore(&mut self, saving: &Saving<C>, taking: &Taking) -> Result<()> {
         let _restoring = timeline::begin(timeline::Kind::Read);
-        self.mapper.restore(saving, taking)
+        self.bench.restore(saving, taking)
     }
 
     /// Maps a block of the stream that is that part of the plan.
@@ -225,10 +213,11 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
         let kind = OriginKind::Stream { name, newlines: block.newlines };
         let (origin, file) = (Origin { part, kind }, numbered(before.files, 0)?);
         let records = Part { records: 0..block.len, origin, offset: block.offset, file };
-        self.mapper.take_seat(part, block.number)?;
-        self.mapper.map(&mut block.buffer, records, numbered(before.splits, block.number)?)?;
+        self.bench.take_seat(part, block.number)?;
+        let number = numbered(before.splits, block.number)?;
+        self.bench.map(&mut block.buffer, records, number)?;
         self.count(block.len as u64, 1);
-        self.mapper.finish(block.len as u64, 1)
+        self.bench.finish(block.len as u64, 1)
     }
 
     /// Maps a block of a compressed file, which was waited for or decompressed for so long.
@@ -243,60 +232,60 @@ impl<'r, J: Job, K: Kind> Worker<'r, J, K> {
         let file = numbered(before.files, block.file as u64)?;
         let number = numbered(before.splits, block.number)?;
         let all = block.offset..block.offset + block.records.len() as u64;
-        self.mapper.take_seat(packed.number, block.number)?;
+        self.bench.take_seat(packed.number, block.number)?;
         self.totals.ingest += ingest;
-        self.mapper.stage.progress.add_bytes(block.compressed);
+        self.bench.stage.progress.add_bytes(block.compressed);
         // What was mapped before this run began and ended at records' ends.
-        for range in self.mapper.uncovered(packed, block.file, all.clone()) {
+        for range in self.bench.uncovered(packed, block.file, all.clone()) {
             let skipped = (range.start - all.start) as usize;
             let bytes = range.end - range.start;
             let start = block.records.start + skipped;
             let records = start..start + bytes as usize;
             let part = Part { records, origin, offset: range.start, file };
-            self.mapper.map(&mut block.buffer, part, number)?;
+            self.bench.map(&mut block.buffer, part, number)?;
             self.totals.bytes += bytes;
             self.totals.splits += 1;
             let (part, file) = (packed.number, block.file as u64);
             let mapped = Mapped { part, file, ranges: &[range], bytes, splits: 1 };
-            self.mapper.save(&mapped, Duration::ZERO)?;
+            self.bench.save(&mapped, Duration::ZERO)?;
         }
-        self.mapper.finish(block.compressed, 1)
+        self.bench.finish(block.compressed, 1)
     }
 
     /// Hands over what is left, and leaves the epoch if in one.
     pub(super) fn hand_over(&mut self) -> Result<()> {
-        self.mapper.hand_over()
+        self.bench.hand_over()
     }
 
     /// Gives a show the sample that it asks for.
     pub(super) fn give_sample(&mut self) -> Result<()> {
-        self.mapper.give_sample();
+        self.bench.give_sample();
         Ok(())
     }
 
     /// Hands over, at the end of the stage.
     pub(super) fn end(&mut self) -> Result<()> {
         self.hand_over()?;
-        self.mapper.end(false)
+        self.bench.end(false)
     }
 
     /// Hands over what a device did, at its end; where others go on, it is saved, for there will be no other turn
     /// at which it is.
     pub(super) fn end_of_device(&mut self, others_go_on: bool) -> Result<()> {
         self.hand_over()?;
-        self.mapper.end(others_go_on)
+        self.bench.end(others_go_on)
     }
 
     fn count(&mut self, bytes: u64, splits: u64) {
         self.totals.bytes += bytes;
         self.totals.splits += splits;
-        let progress = self.mapper.stage.progress;
+        let progress = self.bench.stage.progress;
         progress.add_bytes(bytes);
-        progress.see_keys(self.mapper.emitter.held());
+        progress.see_keys(self.bench.mapper.held());
     }
 }
 
-impl<'r, J: Job, K: Kind> Mapper<'r, J, K> {
+impl<'r, C: Aggregate> Workbench<'r, C> {
     /// Maps what was read of splits, which count as the first of them.
     fn map_splits(
         &mut self,
@@ -321,53 +310,8 @@ impl<'r, J: Job, K: Kind> Mapper<'r, J, K> {
         Ok(())
     }
 
-    /// Maps the records in a part of `buffer`, which belong to split `number`, and takes in all of
-    /// their pairs.
     fn map(&mut self, buffer: &mut Buffer, part: Part<'_>, number: u32) -> Result<()> {
-        let Part { records, origin, offset, file } = part;
-        let (job, emitter) = (self.stage.job, &mut self.emitter);
-        if job.folds_ascii() {
-            fold_ascii(&mut buffer.bytes_mut()[records.clone()]);
-        }
-        let bytes = &buffer.bytes()[records.clone()];
-        let split = Split::new(bytes, origin, offset, file, &self.bad);
-        let mapped = guard(
-            || origin.place(None, offset),
-            || {
-                // SAFETY: the records lie in the buffer, which has OVERREAD_BYTES initialised bytes
-                // behind its capacity; it stays borrowed, hence unchanged, until the split is finished
-                // or abandoned below.
-                let mut emit = unsafe {
-                    let start = buffer.start().add(records.start);
-                    emitter.begin_split(start, bytes.len(), number)
-                };
-                job.map(split, &mut emit)?;
-                drop(emit);
-                emitter.finish_split(&split)
-            },
-        );
-        mapped.inspect_err(|_| self.emitter.abandon_split())
-    }
-
-    /// Emits the pairs of a partial that a device made.
-    fn unload(&mut self, partial: &[u64]) -> Result<()> {
-        static NOTHING: [u8; OVERREAD_BYTES] = [0; OVERREAD_BYTES];
-        let (job, emitter) = (self.stage.job, &mut self.emitter);
-        let kind = OriginKind::Stream { name: Path::new("a device's partial"), newlines: None };
-        let origin = Origin { part: 0, kind };
-        let split = Split::new(&NOTHING[..0], origin, 0, 0, &self.bad);
-        let unloaded = guard(
-            || origin.place(None, 0),
-            || {
-                // SAFETY: the split is empty, and behind it lie OVERREAD_BYTES initialised bytes that
-                // nobody ever writes to; what is emitted lives as long as they do, or is copied.
-                let mut emit = unsafe { emitter.begin_split(NonNull::from(&NOTHING).cast(), 0, 0) };
-                job.unload(partial, &mut emit)?;
-                drop(emit);
-                emitter.finish_split(&split)
-            },
-        );
-        unloaded.inspect_err(|_| self.emitter.abandon_split())
+        self.mapper.map(buffer, part, number, &self.bad)
     }
 
     /// What follows work on so many bytes and splits.
@@ -388,27 +332,24 @@ impl<'r, J: Job, K: Kind> Mapper<'r, J, K> {
     /// Gives a sample of what it holds, if a show asks for one.
     fn give_sample(&mut self) {
         let Some(seat) = self.seat.as_ref().filter(|seat| seat.is_asked()) else { return };
-        let Some((least, base)) = seat.asked::<J::Combine>() else {
+        let Some((least, base)) = seat.asked::<C>() else {
             return seat.give(None, Vec::new(), false);
         };
         let _combining = timeline::begin(timeline::Kind::Combine);
-        let reduced = |value: &_| J::Combine::reduce(&[], value);
+        let reduced = |value: &_| C::reduce(&[], value);
         let bar = reduced(&least);
         let mut pairs = Vec::new();
-        let holds_all = self.emitter.handed_over().pairs == self.handed_over_before;
+        let holds_all = self.mapper.handed_over().pairs == self.handed_over_before;
         let is_whole = holds_all
-            && self.emitter.each(
-                |value| J::Combine::rank(&reduced(value), &bar).is_ge(),
-                |pair| {
-                    if pairs.len() < SAMPLE_MOST {
-                        pairs.push((pair.key.into(), *pair.value));
-                    }
-                },
-            );
+            && self.mapper.each(&|value| C::rank(&reduced(value), &bar).is_ge(), &mut |pair| {
+                if pairs.len() < SAMPLE_MOST {
+                    pairs.push((pair.key.into(), *pair.value));
+                }
+            });
         let is_whole = is_whole && pairs.len() < SAMPLE_MOST;
         for (key, _) in &base.pairs {
-            let value = self.emitter.get(key).filter(|_| is_whole);
-            let lower = value.filter(|value| J::Combine::rank(&reduced(value), &bar).is_lt());
+            let value = self.mapper.get(key).filter(|_| is_whole);
+            let lower = value.filter(|value| C::rank(&reduced(value), &bar).is_lt());
             pairs.extend(lower.map(|value| (key.clone(), *value)));
         }
         seat.give(Some(least), pairs, is_whole);
@@ -422,8 +363,8 @@ impl<'r, J: Job, K: Kind> Mapper<'r, J, K> {
         if let Some(seat) = &mut self.seat
             && let Some(partial) = seat.enter((part, split))
         {
-            self.emitter.redirect(partial);
-            self.handed_over_before = self.emitter.handed_over().pairs;
+            self.mapper.redirect(partial);
+            self.handed_over_before = self.mapper.handed_over().pairs;
         }
         Ok(())
     }
@@ -444,7 +385,7 @@ impl<'r, J: Job, K: Kind> Mapper<'r, J, K> {
             Some(saving) if saving.mapped(self.index, mapped)? => {
                 let now = Instant::now();
                 let began = now.checked_sub(took).unwrap_or(now);
-                self.emitter.end_piece()?;
+                self.mapper.end_piece()?;
                 self.save_now(saving, (began, false))
             }
             _ => Ok(()),
@@ -462,7 +403,7 @@ impl<'r, J: Job, K: Kind> Mapper<'r, J, K> {
         }
         if self.tile.is_some() {
             let began = Instant::now();
-            self.emitter.end_piece()?;
+            self.mapper.end_piece()?;
             self.save_now(saving, (began, false))?;
         }
         self.tile = Some(tile);
@@ -472,14 +413,14 @@ impl<'r, J: Job, K: Kind> Mapper<'r, J, K> {
     }
 
     /// Saves what was handed over, which is all there is.
-    fn save_now(&mut self, saving: &Saving<J::Combine>, when: (Instant, bool)) -> Result<()> {
+    fn save_now(&mut self, saving: &Saving<C>, when: (Instant, bool)) -> Result<()> {
         let bad = self.bad.take();
         self.stage.bad.add(&bad);
         let print = self.tile.and_then(|(part, _)| match &self.stage.plan.parts[part] {
             plan::Part::Ranged(ranged) => self.passing.as_mut()?.finish(&ranged.material),
             _ => None,
         });
-        saving.save(self.index, self.emitter.emitted(), bad, print, when)
+        saving.save(self.index, self.mapper.emitted(), bad, print, when)
     }
 
     /// At the stage's end, or that of a device: all was handed over.
@@ -493,10 +434,10 @@ impl<'r, J: Job, K: Kind> Mapper<'r, J, K> {
         }
     }
 
-    fn restore(&mut self, saving: &Saving<J::Combine>, taking: &Taking) -> Result<()> {
+    fn restore(&mut self, saving: &Saving<C>, taking: &Taking) -> Result<()> {
         let (partial, chunks) = (self.stage.partial, self.stage.chunks);
         let mut reader = saving.read(taking, chunks)?;
-        reader.restore::<J::Combine>(partial, chunks, |pairs| {
+        reader.restore::<C>(partial, chunks, |pairs| {
             self.restored += pairs;
             self.compress()?;
             self.spill()
@@ -504,7 +445,7 @@ impl<'r, J: Job, K: Kind> Mapper<'r, J, K> {
     }
 
     /// Where pairs are handed over to.
-    fn partial(&self) -> &'r Partial<<J::Combine as Aggregate>::Accumulator> {
+    fn partial(&self) -> &'r Partial<C::Accumulator> {
         self.seat.as_ref().and_then(Seat::partial).unwrap_or(self.stage.partial)
     }
 
@@ -513,7 +454,7 @@ impl<'r, J: Job, K: Kind> Mapper<'r, J, K> {
         if self.seat.as_ref().is_some_and(|seat| seat.partial().is_none()) {
             return Ok(());
         }
-        self.emitter.hand_over()?;
+        self.mapper.hand_over()?;
         self.spill()?;
         self.seat.iter_mut().for_each(Seat::leave);
         Ok(())
@@ -522,7 +463,7 @@ impl<'r, J: Job, K: Kind> Mapper<'r, J, K> {
     /// Folds the partitions that have doubled since they were last folded, if enough was handed over
     /// since the last look.
     fn compress(&mut self) -> Result<()> {
-        let handed_over = self.emitter.handed_over().pairs + self.restored;
+        let handed_over = self.mapper.handed_over().pairs + self.restored;
         if handed_over - self.handed_over_seen < PAIRS_PER_LOOK {
             return Ok(());
         }

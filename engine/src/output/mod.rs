@@ -7,30 +7,40 @@ mod turns;
 mod write;
 
 pub use answers::Answers;
+pub(crate) use answers::Seen;
 pub use file::AtomicFile;
 pub(crate) use turns::{Turn, Turns};
 
 use crate::aggregate::Aggregate;
+use crate::cancel::Cancel;
 use crate::engine::Core;
 use crate::error::{MemoryError, Result};
 use crate::job::Job;
 use crate::key::Key;
 use crate::memory::{ByteArena, ChunkPool, KeptValues};
 use crate::merge::Piece;
-use crate::partial::{self, PairRef, RunReader};
+use crate::partial::PairRef;
 use crate::plan::FileNames;
 use crate::stats::Stats;
 use crate::storage::Scratch;
 use crate::timeline::Timeline;
-use std::path::PathBuf;
+use std::io::Write;
+use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-type Value<J> = <<J as Job>::Combine as Aggregate>::Reduced;
-type Answer<'a, J> = <<J as Job>::Combine as Aggregate>::Output<'a>;
+type Value<'a, J> = <<J as Job>::Combine as Aggregate>::Output<'a>;
 
 /// The answer of a job, in the order that was asked for.
 pub struct Output<J: Job> {
-    pieces: Vec<Piece<Value<J>>>,
+    written: Finished<J::Combine>,
+    key: PhantomData<fn(&J::Key)>,
+}
+
+/// The answer of a job as the stages see it: keys are bytes, and the job is gone. It is compiled once for
+/// all jobs with the same aggregate.
+pub(crate) struct Finished<C: Aggregate> {
+    pieces: Vec<Piece<C::Reduced>>,
     /// Bytes of keys and values that the pieces point at.
     _pointed_at: PointedAt,
     files: FileNames,
@@ -65,40 +75,50 @@ impl Drop for TrimmedCore {
     }
 }
 
-impl<J: Job> Output<J> {
+impl<C: Aggregate> Finished<C> {
     pub(crate) fn new(
         core: Arc<Core>,
-        pieces: Vec<Piece<Value<J>>>,
+        pieces: Vec<Piece<C::Reduced>>,
         pointed_at: PointedAt,
         stored: Stored,
         files: FileNames,
         stats: Stats,
         timeline: Option<Timeline>,
-    ) -> Self {
+    ) -> Finished<C> {
         let len = pieces.iter().map(Piece::pairs).sum();
         let core = TrimmedCore(core);
-        Output { pieces, _pointed_at: pointed_at, files, stored, len, stats, timeline, core }
+        Finished { pieces, _pointed_at: pointed_at, files, stored, len, stats, timeline, core }
+    }
+
+    fn answers(&self) -> Seen<'_, C> {
+        Seen::new(&self.pieces, &self.stored, &self.files)
+    }
+}
+
+impl<J: Job> Output<J> {
+    pub(crate) fn of(written: Finished<J::Combine>) -> Output<J> {
+        Output { written, key: PhantomData }
     }
 
     /// The path of an input file by its number ([`Split::file`](crate::Split::file)): as given, or
     /// below the folder as given; or `standard input`, or `memory`. `None` if there is no such file.
     pub fn file(&self, number: u32) -> Option<PathBuf> {
-        self.files.get(number)
+        self.written.files.get(number)
     }
 
     /// Number of pairs.
     pub fn len(&self) -> usize {
-        usize::try_from(self.len).unwrap_or(usize::MAX)
+        usize::try_from(self.written.len).unwrap_or(usize::MAX)
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.written.len == 0
     }
 
     /// What the run did.
     pub fn stats(&self) -> &Stats {
-        &self.stats
+        &self.written.stats
     }
 
     /// The pairs, in order, of an answer that is in memory: always so without a limit on memory.
@@ -108,7 +128,7 @@ impl<J: Job> Output<J> {
     /// [`for_each`](Output::for_each).
     pub fn iter(
         &self,
-    ) -> Result<impl Iterator<Item = (<J::Key as Key>::Borrowed<'_>, Answer<'_, J>)>, MemoryError>
+    ) -> Result<impl Iterator<Item = (<J::Key as Key>::Borrowed<'_>, Value<'_, J>)>, MemoryError>
     {
         self.answers().iter()
     }
@@ -119,7 +139,7 @@ impl<J: Job> Output<J> {
     /// [`StorageError`](crate::StorageError) if the disk fails.
     pub fn for_each(
         &self,
-        mut see: impl FnMut(<J::Key as Key>::Borrowed<'_>, Answer<'_, J>),
+        mut see: impl FnMut(<J::Key as Key>::Borrowed<'_>, Value<'_, J>),
     ) -> Result<()> {
         self.answers().for_each(|key, answer| {
             see(key, answer);
@@ -127,19 +147,32 @@ impl<J: Job> Output<J> {
         })
     }
 
-    fn answers(&self) -> Answers<'_, J> {
-        Answers::new(&self.pieces, &self.stored, &self.files)
+    /// Writes the pairs in order. `format` appends a pair's text; it is called side by side on many
+    /// threads. `name` is the sink's in messages.
+    ///
+    /// # Errors
+    /// [`OutputError`](crate::OutputError) if the sink refuses, [`Error::Cancelled`](crate::Error::Cancelled)
+    /// if `cancel` is raised.
+    pub fn write(
+        &self,
+        sink: &mut (dyn Write + Send),
+        name: &Path,
+        cancel: &Cancel,
+        format: impl Fn(<J::Key as Key>::Borrowed<'_>, Value<'_, J>, &mut Vec<u8>) + Sync,
+    ) -> Result<()> {
+        self.written.write(sink, name, cancel, &|pair, text| {
+            let (key, value) = show::<J>(pair);
+            format(key, value, text);
+        })
     }
 
-    /// The reader of pieces on disk, made when it is first needed.
-    fn reader<'r>(
-        &self,
-        reader: &'r mut Option<RunReader<partial::Answers<J::Combine>>>,
-    ) -> Result<&'r mut RunReader<partial::Answers<J::Combine>>> {
-        self.stored.reader::<J>(reader)
+    fn answers(&self) -> Answers<'_, J> {
+        Answers::of(self.written.answers())
     }
 }
 
-fn show<J: Job>(pair: PairRef<'_, Value<J>>) -> (<J::Key as Key>::Borrowed<'_>, Answer<'_, J>) {
+fn show<J: Job>(
+    pair: PairRef<'_, <J::Combine as Aggregate>::Reduced>,
+) -> (<J::Key as Key>::Borrowed<'_>, Value<'_, J>) {
     (J::Key::view(pair.key), J::Combine::finish(pair.value))
 }

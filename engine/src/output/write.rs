@@ -1,14 +1,12 @@
 //! Writing an answer: workers format portions of it side by side and write them in turn, so that a
 //! fast disk waits for no formatter and memory holds a few pieces of text at most.
 
+use super::Finished;
 use super::turns::Turns;
-use super::{Answer, Output, Value, show};
 use crate::aggregate::Aggregate;
 use crate::cancel::Cancel;
 use crate::error::{MemoryError, Result};
 use crate::failure::Failure;
-use crate::job::Job;
-use crate::key::Key;
 use crate::memory::Buffer;
 use crate::merge::{Held, Piece};
 use crate::partial::{Answers, PairRef, RunReader, read_run};
@@ -43,18 +41,17 @@ struct Writer<C: Aggregate> {
     reader: Option<RunReader<Answers<C>>>,
 }
 
-impl<J: Job> Output<J> {
-    /// Writes the pairs in order. `format` appends a pair's text; it is called side by side on many
-    /// threads. `name` stands for the sink in messages.
-    ///
-    /// # Errors
-    /// [`OutputError`](crate::OutputError) if the sink refuses, [`Error::Cancelled`](crate::Error::Cancelled) if `cancel` is raised.
-    pub fn write(
+/// Appends a pair's text.
+pub(super) type Format<'f, V> = dyn Fn(PairRef<'_, V>, &mut Vec<u8>) + Sync + 'f;
+
+impl<C: Aggregate> Finished<C> {
+    /// Writes the pairs in order, as [`Output::write`](crate::Output::write) says.
+    pub(super) fn write(
         &self,
         sink: &mut (dyn Write + Send),
         name: &Path,
         cancel: &Cancel,
-        format: impl Fn(<J::Key as Key>::Borrowed<'_>, Answer<'_, J>, &mut Vec<u8>) + Sync,
+        format: &Format<'_, C::Reduced>,
     ) -> Result<()> {
         let began = Instant::now();
         let _entered = Context::new(self.timeline.as_ref(), Stage::Output).enter();
@@ -75,7 +72,7 @@ impl<J: Job> Output<J> {
                         turn.write(text, &failure)?;
                         Ok(text.clear_for(0)?)
                     };
-                    self.format(&portions[number as usize], &format, writer, &write)?;
+                    self.format(&portions[number as usize], format, writer, &write)?;
                     write(&mut writer.text)
                 })
             });
@@ -94,7 +91,7 @@ impl<J: Job> Output<J> {
         some(TEXT_BYTES).or_else(|_| some(TEXT_BYTES_LEAST))
     }
 
-    fn portions(&self) -> Vec<Portion<'_, Value<J>>> {
+    fn portions(&self) -> Vec<Portion<'_, C::Reduced>> {
         let mut portions = Vec::new();
         for piece in &self.pieces {
             match piece {
@@ -115,16 +112,15 @@ impl<J: Job> Output<J> {
     /// Formats a portion. All text but the last piece is written.
     fn format(
         &self,
-        portion: &Portion<'_, Value<J>>,
-        format: &impl Fn(<J::Key as Key>::Borrowed<'_>, Answer<'_, J>, &mut Vec<u8>),
-        writer: &mut Writer<J::Combine>,
+        portion: &Portion<'_, C::Reduced>,
+        format: &Format<'_, C::Reduced>,
+        writer: &mut Writer<C>,
         write: &impl Fn(&mut Buffer) -> Result<()>,
     ) -> Result<()> {
         let text = &mut writer.text;
         let full_bytes = text.usual() / 8 * 7;
-        let mut add = |pair: PairRef<'_, Value<J>>| {
-            let (key, answer) = show::<J>(pair);
-            format(key, answer, text);
+        let mut add = |pair: PairRef<'_, C::Reduced>| {
+            format(pair, text);
             text.count_growth()?;
             if text.len() >= full_bytes { write(text) } else { Ok(()) }
         };
@@ -137,7 +133,7 @@ impl<J: Job> Output<J> {
                 })
             }
             Portion::Stored { number, extent } => {
-                let reader = self.reader(&mut writer.reader)?;
+                let reader = self.stored.reader::<C>(&mut writer.reader)?;
                 read_run(reader, *number, std::slice::from_ref(*extent), add)
             }
         }

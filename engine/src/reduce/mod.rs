@@ -21,7 +21,6 @@ use crate::aggregate::Aggregate;
 use crate::container::{Entry, SlotKey};
 use crate::error::{Error, MemoryError, Result};
 use crate::failure::Failure;
-use crate::job::Job;
 use crate::memory::{ByteArena, ChunkPool};
 use crate::options::Order;
 use crate::partial::{
@@ -36,15 +35,12 @@ use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, PoisonError};
 use stored::{StoredRanges, StoredScatter, divide};
 
-type Accumulator<J> = <<J as Job>::Combine as Aggregate>::Accumulator;
-type Value<J> = <<J as Job>::Combine as Aggregate>::Reduced;
-
 /// What the reduce stage needs to know of its run.
-pub(crate) struct ReduceStage<'r, J: Job> {
-    pub(crate) job: &'r J,
+pub(crate) struct ReduceStage<'r, C: Aggregate> {
+    pub(crate) ranking: Ranking<'r, C>,
     pub(crate) pool: &'r Pool,
     pub(crate) chunks: &'r Arc<ChunkPool>,
-    pub(crate) partial: &'r Partial<Accumulator<J>>,
+    pub(crate) partial: &'r Partial<C::Accumulator>,
     pub(crate) failure: &'r Failure,
     pub(crate) order: Order,
     pub(crate) top: Option<usize>,
@@ -83,11 +79,11 @@ struct Worker<C, F, T> {
     taker: Finishing<C, T>,
 }
 
-type Folding<J, T> = Worker<<J as Job>::Combine, Folder<<J as Job>::Combine>, T>;
-type Merging<J, T> = Worker<<J as Job>::Combine, Merger<<J as Job>::Combine>, T>;
+type Folding<C, T> = Worker<C, Folder<C>, T>;
+type Merging<C, T> = Worker<C, Merger<C>, T>;
 
-impl<'r, J: Job> ReduceStage<'r, J> {
-    pub(crate) fn run(&self) -> Result<Reduced<Value<J>>> {
+impl<'r, C: Aggregate> ReduceStage<'r, C> {
+    pub(crate) fn run(&self) -> Result<Reduced<C::Reduced>> {
         if let Some(spill) = self.partial.spill().filter(|spill| spill.began()) {
             return self.run_stored(spill);
         }
@@ -102,7 +98,7 @@ impl<'r, J: Job> ReduceStage<'r, J> {
     }
 
     /// As `run`, when the partial is on disk.
-    fn run_stored(&self, spill: &'r Spill) -> Result<Reduced<Value<J>>> {
+    fn run_stored(&self, spill: &'r Spill) -> Result<Reduced<C::Reduced>> {
         self.spill_rest(spill)?;
         // Nothing in memory points there any more.
         drop(self.partial.take_values());
@@ -117,32 +113,28 @@ impl<'r, J: Job> ReduceStage<'r, J> {
         }
     }
 
-    fn ranking(&self) -> Ranking<'r, J> {
-        Ranking(self.job)
-    }
-
-    fn selection(&self, most: usize) -> Selection<'r, J> {
-        Selection::new(self.ranking(), most, self.chunks.blocks())
+    fn selection(&self, most: usize) -> Selection<'r, C> {
+        Selection::new(self.ranking, most, self.chunks.blocks())
     }
 
     fn merge_selections<F>(
         &self,
-        workers: Vec<Worker<J::Combine, F, Selection<'r, J>>>,
+        workers: Vec<Worker<C, F, Selection<'r, C>>>,
         most: usize,
-    ) -> Result<Reduced<Value<J>>> {
+    ) -> Result<Reduced<C::Reduced>> {
         let (selections, totals) = split_totals(workers);
-        let (pairs, store) = Selection::merge(selections, self.ranking(), most, self.chunks)?;
+        let (pairs, store) = Selection::merge(selections, self.ranking, most, self.chunks)?;
         store.into_iter().for_each(|mut store| self.partial.keep_values(&mut store));
         let ranges = vec![Range::Held { pairs: Box::new(pairs), shared_prefix: 0 }];
         Ok(Reduced { ranges, long_keys: Vec::new(), totals })
     }
 
-    fn scatter(&self) -> Result<Reduced<Value<J>>> {
+    fn scatter(&self) -> Result<Reduced<C::Reduced>> {
         if self.order == Order::Value {
             // Splitters by value are only as good as the values in the sample: fold them first.
             self.compress_all(Folder::compress)?;
         }
-        let (ranking, workers) = (self.ranking(), self.pool.workers());
+        let (ranking, workers) = (self.ranking, self.pool.workers());
         let splitters = Splitters::sample(self.partial, ranking, self.order, workers)?;
         let ranges = Ranges::new(splitters, self.chunks);
         let workers = self.fold_all(|| Ok(Scatter::new(&ranges)))?;
@@ -154,7 +146,7 @@ impl<'r, J: Job> ReduceStage<'r, J> {
         Ok(Reduced { ranges: ranges.into_ranges(), long_keys, totals })
     }
 
-    fn fold_in_place(&self) -> Result<Reduced<Value<J>>> {
+    fn fold_in_place(&self) -> Result<Reduced<C::Reduced>> {
         self.compress_all(Folder::compress_canonically)?;
         let mut totals = ReduceTotals::default();
         let pairs = (0..PARTITIONS).map(|number| {
@@ -175,9 +167,9 @@ impl<'r, J: Job> ReduceStage<'r, J> {
     }
 
     /// The answers of pairs that are complete: the pairs themselves, for most aggregates.
-    fn finished(&self, pairs: Pairs<Accumulator<J>>) -> Result<Pairs<Value<J>>, MemoryError> {
+    fn finished(&self, pairs: Pairs<C::Accumulator>) -> Result<Pairs<C::Reduced>, MemoryError> {
         let mut pairs = Some(pairs);
-        if !J::Combine::REDUCES
+        if !C::REDUCES
             && let Some(same) = (&mut pairs as &mut dyn Any).downcast_mut()
         {
             return Ok(Option::take(same).unwrap_or_else(|| Pairs::new(self.chunks)));
@@ -188,12 +180,12 @@ impl<'r, J: Job> ReduceStage<'r, J> {
     /// As `finished`, of pairs that stay.
     fn finished_copies(
         &self,
-        pairs: &Pairs<Accumulator<J>>,
-    ) -> Result<Pairs<Value<J>>, MemoryError> {
+        pairs: &Pairs<C::Accumulator>,
+    ) -> Result<Pairs<C::Reduced>, MemoryError> {
         let mut put = Pairs::new(self.chunks);
-        pairs.short.iter().try_for_each(|entry| put.put(&reduced::<J::Combine, _>(entry)))?;
-        pairs.medium.iter().try_for_each(|entry| put.put(&reduced::<J::Combine, _>(entry)))?;
-        pairs.long.iter().try_for_each(|entry| put.put(&reduced::<J::Combine, _>(entry)))?;
+        pairs.short.iter().try_for_each(|entry| put.put(&reduced::<C, _>(entry)))?;
+        pairs.medium.iter().try_for_each(|entry| put.put(&reduced::<C, _>(entry)))?;
+        pairs.long.iter().try_for_each(|entry| put.put(&reduced::<C, _>(entry)))?;
         Ok(put)
     }
 
@@ -203,14 +195,14 @@ impl<'r, J: Job> ReduceStage<'r, J> {
         for_each(self.pool, self.failure, STAGE, PARTITIONS, |index, number| {
             let make = || Ok((Folder::new(self.chunks)?, spill.spiller(self.chunks)?));
             workers.with(index, make, |(folder, spiller)| {
-                spill.spill::<J::Combine>(number, self.partial, folder, spiller)
+                spill.spill::<C>(number, self.partial, folder, spiller)
             })
         })
     }
 
     /// Scatters over ranges on disk. Hashing has mixed the keys, so the pairs of one partition are a
     /// fair sample of the answer.
-    fn scatter_stored(&self, spill: &'r Spill) -> Result<Reduced<Value<J>>> {
+    fn scatter_stored(&self, spill: &'r Spill) -> Result<Reduced<C::Reduced>> {
         let on_disk = |number: usize| {
             let mut partition = self.partial.partition(number);
             let sizes = partition.runs.runs_mut().iter().map(|run| (run.pairs, run.bytes()));
@@ -220,10 +212,10 @@ impl<'r, J: Job> ReduceStage<'r, J> {
         let (pairs, bytes) =
             sizes.iter().fold((0, 0), |sum, size| (sum.0 + size.0, sum.1 + size.1));
         let largest = (0..PARTITIONS).max_by_key(|&number| sizes[number]).unwrap_or_default();
-        let sample = Sample::new(self.ranking(), self.order, spill.shares().sample_bytes)
-            .copying(self.chunks);
-        let mut sampling = Finishing::<J::Combine, _>::new(sample);
-        let mut merger = spill.merger::<J::Combine>(self.chunks);
+        let sample =
+            Sample::new(self.ranking, self.order, spill.shares().sample_bytes).copying(self.chunks);
+        let mut sampling = Finishing::<C, _>::new(sample);
+        let mut merger = spill.merger::<C>(self.chunks);
         merger.merge(self.partial.partition(largest).runs.runs_mut(), &mut sampling)?;
         drop(merger);
         let sample = sampling.taker;
@@ -237,7 +229,7 @@ impl<'r, J: Job> ReduceStage<'r, J> {
             let mut run = runs[number].lock().unwrap_or_else(PoisonError::into_inner);
             let (run, parts) = &mut *run;
             run.take().map_or(Ok(()), |run| {
-                divide(run, self.ranking(), self.order, spill, self.chunks, parts)
+                divide(run, self.ranking, self.order, spill, self.chunks, parts)
             })
         })?;
         let ranges = runs.into_iter();
@@ -246,7 +238,7 @@ impl<'r, J: Job> ReduceStage<'r, J> {
         Ok(Reduced { ranges: ranges.collect(), long_keys: Vec::new(), totals })
     }
 
-    fn merge_in_place(&self, spill: &'r Spill) -> Result<Reduced<Value<J>>> {
+    fn merge_in_place(&self, spill: &'r Spill) -> Result<Reduced<C::Reduced>> {
         let runs: Vec<_> = (0..PARTITIONS).map(|_| Mutex::new(Run::default())).collect();
         let workers = PerWorker::new(self.pool.workers());
         self.for_each_partition(|index, number, partition| {
@@ -254,7 +246,7 @@ impl<'r, J: Job> ReduceStage<'r, J> {
                 let taker = Finishing::new(spill.writer(self.chunks)?);
                 Ok(Worker { folder: spill.merger(self.chunks), taker })
             };
-            workers.with(index, make, |worker: &mut Merging<J, RunWriter<Answers<J::Combine>>>| {
+            workers.with(index, make, |worker: &mut Merging<C, RunWriter<Answers<C>>>| {
                 worker.taker.taker.begin(number);
                 merge(spill, partition, &mut worker.folder, &mut worker.taker, self.keeps)?;
                 let run = worker.taker.taker.finish()?;
@@ -271,17 +263,17 @@ impl<'r, J: Job> ReduceStage<'r, J> {
     }
 
     /// Folds every partition into the takers that workers make.
-    fn fold_all<T: Taker<Value<J>, Error: Into<Error>> + Send>(
+    fn fold_all<T: Taker<C::Reduced, Error: Into<Error>> + Send>(
         &self,
         taker: impl Fn() -> Result<T> + Sync,
-    ) -> Result<Vec<Folding<J, T>>> {
+    ) -> Result<Vec<Folding<C, T>>> {
         let workers = PerWorker::new(self.pool.workers());
         self.for_each_partition(|index, _, partition| {
             let make = || {
                 let taker = Finishing::new(taker()?);
                 Ok(Worker { folder: Folder::new(self.chunks)?, taker })
             };
-            workers.with(index, make, |worker: &mut Folding<J, T>| {
+            workers.with(index, make, |worker: &mut Folding<C, T>| {
                 let Worker { folder, taker } = worker;
                 let reduced = match self.keeps {
                     true => folder.show(partition, taker),
@@ -294,18 +286,18 @@ impl<'r, J: Job> ReduceStage<'r, J> {
     }
 
     /// Merges every partition's runs into the takers that workers make.
-    fn merge_all<T: Taker<Value<J>, Error = Error> + Send>(
+    fn merge_all<T: Taker<C::Reduced, Error = Error> + Send>(
         &self,
         spill: &Spill,
         taker: impl Fn() -> Result<T> + Sync,
-    ) -> Result<Vec<Merging<J, T>>> {
+    ) -> Result<Vec<Merging<C, T>>> {
         let workers = PerWorker::new(self.pool.workers());
         self.for_each_partition(|index, _, partition| {
             let make = || {
                 let taker = Finishing::new(taker()?);
                 Ok(Worker { folder: spill.merger(self.chunks), taker })
             };
-            workers.with(index, make, |worker: &mut Merging<J, T>| {
+            workers.with(index, make, |worker: &mut Merging<C, T>| {
                 merge(spill, partition, &mut worker.folder, &mut worker.taker, self.keeps)
             })
         })?;
@@ -314,22 +306,19 @@ impl<'r, J: Job> ReduceStage<'r, J> {
 
     fn compress_all(
         &self,
-        compress: impl Fn(
-            &mut Folder<J::Combine>,
-            &mut Partition<Accumulator<J>>,
-        ) -> Result<(), MemoryError>
+        compress: impl Fn(&mut Folder<C>, &mut Partition<C::Accumulator>) -> Result<(), MemoryError>
         + Sync,
     ) -> Result<()> {
         let folders = PerWorker::new(self.pool.workers());
         self.for_each_partition(|index, _, partition| {
-            let make = || Ok(Folder::<J::Combine>::new(self.chunks)?);
+            let make = || Ok(Folder::<C>::new(self.chunks)?);
             folders.with(index, make, |folder| Ok(compress(folder, partition)?))
         })
     }
 
     fn for_each_partition(
         &self,
-        work: impl Fn(usize, usize, &mut Partition<Accumulator<J>>) -> Result<()> + Sync,
+        work: impl Fn(usize, usize, &mut Partition<C::Accumulator>) -> Result<()> + Sync,
     ) -> Result<()> {
         for_each(self.pool, self.failure, STAGE, PARTITIONS, |index, number| {
             work(index, number, &mut self.partial.partition(number))

@@ -7,7 +7,6 @@ use super::splitters::Splitters;
 use crate::aggregate::Aggregate;
 use crate::container::{ClassEntry, Entry, LongKey, MediumKey, ShortKey, SlotKey};
 use crate::error::MemoryError;
-use crate::job::Job;
 use crate::memory::{ByteArena, ChunkList, ChunkPool};
 use crate::partial::{Pairs, Taker};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,21 +14,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Pairs that a worker gathers before it copies them to their range.
 const GATHERED: usize = 32;
 
-type Value<J> = <<J as Job>::Combine as Aggregate>::Reduced;
-
 /// The ranges of an answer while they are filled.
-pub(super) struct Ranges<'r, J: Job> {
-    splitters: Splitters<'r, J>,
-    ranges: Vec<Mutex<Pairs<Value<J>>>>,
+pub(super) struct Ranges<'r, C: Aggregate> {
+    splitters: Splitters<'r, C>,
+    ranges: Vec<Mutex<Pairs<C::Reduced>>>,
 }
 
-impl<'r, J: Job> Ranges<'r, J> {
-    pub(super) fn new(splitters: Splitters<'r, J>, chunks: &Arc<ChunkPool>) -> Ranges<'r, J> {
+impl<'r, C: Aggregate> Ranges<'r, C> {
+    pub(super) fn new(splitters: Splitters<'r, C>, chunks: &Arc<ChunkPool>) -> Ranges<'r, C> {
         let ranges = (0..splitters.ranges()).map(|_| Mutex::new(Pairs::new(chunks))).collect();
         Ranges { splitters, ranges }
     }
 
-    pub(super) fn into_ranges(self) -> Vec<Range<Value<J>>> {
+    pub(super) fn into_ranges(self) -> Vec<Range<C::Reduced>> {
         let shared: Vec<usize> =
             (0..self.ranges.len()).map(|range| self.splitters.shared_prefix(range)).collect();
         let pairs = self.ranges.into_iter();
@@ -40,15 +37,15 @@ impl<'r, J: Job> Ranges<'r, J> {
             .collect()
     }
 
-    fn lock(&self, range: usize) -> MutexGuard<'_, Pairs<Value<J>>> {
+    fn lock(&self, range: usize) -> MutexGuard<'_, Pairs<C::Reduced>> {
         self.ranges[range].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// One worker's way into the ranges. Whoever drops it has finished it.
-pub(super) struct Scatter<'r, J: Job> {
-    ranges: &'r Ranges<'r, J>,
-    gathered: Vec<Gathered<Value<J>>>,
+pub(super) struct Scatter<'r, C: Aggregate> {
+    ranges: &'r Ranges<'r, C>,
+    gathered: Vec<Gathered<C::Reduced>>,
     arenas: Vec<ByteArena>,
 }
 
@@ -59,8 +56,8 @@ struct Gathered<V> {
     long: Vec<Entry<LongKey, V>>,
 }
 
-impl<'r, J: Job> Scatter<'r, J> {
-    pub(super) fn new(ranges: &'r Ranges<'r, J>) -> Scatter<'r, J> {
+impl<'r, C: Aggregate> Scatter<'r, C> {
+    pub(super) fn new(ranges: &'r Ranges<'r, C>) -> Scatter<'r, C> {
         let gathered = ranges.ranges.iter().map(|_| Gathered {
             short: Vec::with_capacity(GATHERED),
             medium: Vec::with_capacity(GATHERED),
@@ -82,10 +79,10 @@ impl<'r, J: Job> Scatter<'r, J> {
     }
 }
 
-impl<J: Job> Taker<Value<J>> for Scatter<'_, J> {
+impl<C: Aggregate> Taker<C::Reduced> for Scatter<'_, C> {
     type Error = MemoryError;
 
-    fn take<K: SlotKey>(&mut self, entry: &Entry<K, Value<J>>) -> Result<(), MemoryError> {
+    fn take<K: SlotKey>(&mut self, entry: &Entry<K, C::Reduced>) -> Result<(), MemoryError> {
         let range = self.ranges.splitters.range_of(entry);
         let gathered = &mut self.gathered[range];
         match K::class(entry) {

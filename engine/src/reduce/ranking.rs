@@ -1,34 +1,52 @@
-//! The order of an answer by value: what the job says, and then the key, so that no two pairs are
-//! equal.
+//! The order of an answer by value: that of the job, or the largest value first; then the key, so that no
+//! two pairs are equal.
 
 use crate::aggregate::Aggregate;
-use crate::job::{Job, Pair};
 use crate::partial::PairRef;
 use std::cmp::Ordering;
 
-/// A job's order.
-pub(crate) struct Ranking<'j, J: Job>(pub(crate) &'j J);
+/// How a job compares two pairs of its answer.
+pub(crate) type Compare<'j, V> = dyn Fn(PairRef<'_, V>, PairRef<'_, V>) -> Ordering + Sync + 'j;
 
-impl<J: Job> Clone for Ranking<'_, J> {
+/// An order of answers by value.
+pub(crate) struct Ranking<'j, C: Aggregate> {
+    compare: Option<&'j Compare<'j, C::Reduced>>,
+}
+
+impl<C: Aggregate> Clone for Ranking<'_, C> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<J: Job> Copy for Ranking<'_, J> {}
+impl<C: Aggregate> Copy for Ranking<'_, C> {}
 
-type Value<J> = <<J as Job>::Combine as Aggregate>::Reduced;
-
-impl<J: Job> Ranking<'_, J> {
-    /// By value, as the job compares.
-    #[inline]
-    pub(crate) fn by_value(&self, a: PairRef<'_, Value<J>>, b: PairRef<'_, Value<J>>) -> Ordering {
-        self.0.compare(Pair::of(a), Pair::of(b))
+impl<'j, C: Aggregate> Ranking<'j, C> {
+    /// The order of a job's own, or the largest value first if it has none.
+    pub(crate) fn new(compare: Option<&'j Compare<'j, C::Reduced>>) -> Ranking<'j, C> {
+        Ranking { compare }
     }
 
-    /// By value, ties by key.
+    /// Compares by value alone.
     #[inline]
-    pub(crate) fn compare(&self, a: PairRef<'_, Value<J>>, b: PairRef<'_, Value<J>>) -> Ordering {
+    pub(crate) fn by_value(
+        &self,
+        a: PairRef<'_, C::Reduced>,
+        b: PairRef<'_, C::Reduced>,
+    ) -> Ordering {
+        match self.compare {
+            Some(compare) => compare(a, b),
+            None => C::rank(b.value, a.value),
+        }
+    }
+
+    /// Compares by value, and ties by key.
+    #[inline]
+    pub(crate) fn compare(
+        &self,
+        a: PairRef<'_, C::Reduced>,
+        b: PairRef<'_, C::Reduced>,
+    ) -> Ordering {
         self.by_value(a, b).then_with(|| a.key.cmp(b.key))
     }
 }

@@ -6,18 +6,15 @@ use super::ranking::Ranking;
 use crate::aggregate::Aggregate;
 use crate::container::{Entry, SlotKey};
 use crate::error::{Error, MemoryError};
-use crate::job::Job;
 use crate::memory::{BlockPool, ByteArena, ChunkPool, Reserved, ValueStore};
 use crate::partial::{PairRef, Pairs, Taker};
 use std::sync::Arc;
 
-type Value<J> = <<J as Job>::Combine as Aggregate>::Reduced;
-
 /// The N best pairs seen, and some more that were not yet thrown out.
-pub(super) struct Selection<'j, J: Job> {
-    ranking: Ranking<'j, J>,
+pub(super) struct Selection<'j, C: Aggregate> {
+    ranking: Ranking<'j, C>,
     most: usize,
-    kept: Vec<Kept<J>>,
+    kept: Vec<Kept<C>>,
     /// Whether the worst of the best N is known and stands at `kept[most - 1]`.
     has_bar: bool,
     key_bytes: usize,
@@ -26,34 +23,34 @@ pub(super) struct Selection<'j, J: Job> {
     copies: Option<Copies>,
 }
 
-struct Kept<J: Job> {
-    value: Value<J>,
+struct Kept<C: Aggregate> {
+    value: C::Reduced,
     key: Box<[u8]>,
 }
 
-impl<'j, J: Job> Selection<'j, J> {
+impl<'j, C: Aggregate> Selection<'j, C> {
     pub(super) fn new(
-        ranking: Ranking<'j, J>,
+        ranking: Ranking<'j, C>,
         most: usize,
         blocks: &Arc<BlockPool>,
-    ) -> Selection<'j, J> {
+    ) -> Selection<'j, C> {
         let memory = Reserved::none(blocks, "the pairs of the top N");
         let (kept, copies) = (Vec::new(), None);
         Selection { ranking, most, kept, has_bar: false, key_bytes: 0, memory, copies }
     }
 
     /// Such that what values point at is copied: it need not live longer than a call.
-    pub(super) fn copying(self, chunks: &Arc<ChunkPool>) -> Selection<'j, J> {
-        Selection { copies: Copies::if_needed::<J::Combine>(chunks), ..self }
+    pub(super) fn copying(self, chunks: &Arc<ChunkPool>) -> Selection<'j, C> {
+        Selection { copies: Copies::if_needed::<C>(chunks), ..self }
     }
 
     /// The best of several selections, and the store that they point at, if they were copied.
     pub(super) fn merge(
-        selections: Vec<Selection<'j, J>>,
-        ranking: Ranking<'j, J>,
+        selections: Vec<Selection<'j, C>>,
+        ranking: Ranking<'j, C>,
         most: usize,
         chunks: &Arc<ChunkPool>,
-    ) -> Result<(Pairs<Value<J>>, Option<ValueStore>), MemoryError> {
+    ) -> Result<(Pairs<C::Reduced>, Option<ValueStore>), MemoryError> {
         let mut all = Selection::new(ranking, most, chunks.blocks());
         for mut selection in selections {
             selection.throw_out()?;
@@ -63,7 +60,7 @@ impl<'j, J: Job> Selection<'j, J> {
                     none => none.insert(Copies::new(chunks)),
                 };
                 for kept in &mut selection.kept {
-                    kept.value = copies.copy::<J::Combine>(&kept.value)?;
+                    kept.value = copies.copy::<C>(&kept.value)?;
                 }
             }
             all.kept.append(&mut selection.kept);
@@ -81,7 +78,7 @@ impl<'j, J: Job> Selection<'j, J> {
     fn throw_out(&mut self) -> Result<(), MemoryError> {
         let ranking = self.ranking;
         if self.kept.len() >= self.most && self.most > 0 {
-            let compare = |a: &Kept<J>, b: &Kept<J>| ranking.compare(a.pair(), b.pair());
+            let compare = |a: &Kept<C>, b: &Kept<C>| ranking.compare(a.pair(), b.pair());
             self.kept.select_nth_unstable_by(self.most - 1, compare);
             self.has_bar = true;
         }
@@ -89,12 +86,12 @@ impl<'j, J: Job> Selection<'j, J> {
         self.key_bytes = self.kept.iter().map(|kept| kept.key.len()).sum();
         if let Some(copies) = &mut self.copies {
             // What was thrown out lies between what is kept.
-            copies.thin::<J::Combine>(self.kept.iter_mut().map(|kept| &mut kept.value))?;
+            copies.thin::<C>(self.kept.iter_mut().map(|kept| &mut kept.value))?;
         }
         Ok(())
     }
 
-    fn passes(&self, pair: PairRef<'_, Value<J>>) -> bool {
+    fn passes(&self, pair: PairRef<'_, C::Reduced>) -> bool {
         match self.kept.get(self.most.wrapping_sub(1)) {
             _ if self.most == 0 => false,
             Some(bar) if self.has_bar => self.ranking.compare(pair, bar.pair()).is_lt(),
@@ -106,26 +103,26 @@ impl<'j, J: Job> Selection<'j, J> {
     fn count(&mut self) -> Result<(), MemoryError> {
         // A small allocation costs a few words beside its bytes.
         const BESIDE: usize = 24;
-        let pairs = self.kept.capacity() * size_of::<Kept<J>>() + self.kept.len() * BESIDE;
+        let pairs = self.kept.capacity() * size_of::<Kept<C>>() + self.kept.len() * BESIDE;
         self.memory.cover(pairs + self.key_bytes)
     }
 }
 
-impl<J: Job> Kept<J> {
-    fn pair(&self) -> PairRef<'_, Value<J>> {
+impl<C: Aggregate> Kept<C> {
+    fn pair(&self) -> PairRef<'_, C::Reduced> {
         PairRef { key: &self.key, value: &self.value }
     }
 }
 
-impl<J: Job> Taker<Value<J>> for Selection<'_, J> {
+impl<C: Aggregate> Taker<C::Reduced> for Selection<'_, C> {
     type Error = Error;
 
-    fn take<K: SlotKey>(&mut self, entry: &Entry<K, Value<J>>) -> Result<(), Error> {
+    fn take<K: SlotKey>(&mut self, entry: &Entry<K, C::Reduced>) -> Result<(), Error> {
         if self.passes(PairRef::of(entry)) {
             let key: Box<[u8]> = entry.key.bytes().into();
             self.key_bytes += key.len();
             let value = match &mut self.copies {
-                Some(copies) => copies.copy::<J::Combine>(&entry.value)?,
+                Some(copies) => copies.copy::<C>(&entry.value)?,
                 None => entry.value,
             };
             self.kept.push(Kept { value, key });

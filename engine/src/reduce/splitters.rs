@@ -8,7 +8,6 @@ use super::ranking::Ranking;
 use crate::aggregate::Aggregate;
 use crate::container::{Entry, SlotKey, head};
 use crate::error::MemoryError;
-use crate::job::Job;
 use crate::memory::{ByteArena, ChunkPool, KeptValues};
 use crate::options::Order;
 use crate::partial::{PARTITIONS, PairRef, Partial, Taker};
@@ -30,14 +29,13 @@ const SAMPLE_BYTES_MOST: usize = 4 << 20;
 /// What a sampled key costs beside its bytes: a small allocation of its own.
 const KEY_BESIDE_BYTES: usize = 32;
 
-type Value<J> = <<J as Job>::Combine as Aggregate>::Reduced;
-type Sampled<J> = (Value<J>, Box<[u8]>);
+type Sampled<C> = (<C as Aggregate>::Reduced, Box<[u8]>);
 
 /// Pairs of an answer (or of the partial that becomes it), of all parts of it alike.
-pub(super) struct Sample<'j, J: Job> {
-    ranking: Ranking<'j, J>,
+pub(super) struct Sample<'j, C: Aggregate> {
+    ranking: Ranking<'j, C>,
     order: Order,
-    pairs: Vec<Sampled<J>>,
+    pairs: Vec<Sampled<C>>,
     bytes: usize,
     bytes_most: usize,
     seen: u64,
@@ -47,34 +45,34 @@ pub(super) struct Sample<'j, J: Job> {
     copies: Option<Copies>,
 }
 
-impl<'j, J: Job> Sample<'j, J> {
+impl<'j, C: Aggregate> Sample<'j, C> {
     /// A sample that holds about so many bytes at most.
-    pub(super) fn new(ranking: Ranking<'j, J>, order: Order, bytes_most: usize) -> Sample<'j, J> {
+    pub(super) fn new(ranking: Ranking<'j, C>, order: Order, bytes_most: usize) -> Sample<'j, C> {
         let bytes_most = bytes_most.min(SAMPLE_BYTES_MOST);
         let (pairs, copies) = (Vec::new(), None);
         Sample { ranking, order, pairs, bytes: 0, bytes_most, seen: 0, one_of: 1, copies }
     }
 
     /// Such that what values point at is copied, if the order looks at values.
-    pub(super) fn copying(self, chunks: &Arc<ChunkPool>) -> Sample<'j, J> {
+    pub(super) fn copying(self, chunks: &Arc<ChunkPool>) -> Sample<'j, C> {
         let looks = self.order == Order::Value;
-        let copies = looks.then(|| Copies::if_needed::<J::Combine>(chunks)).flatten();
+        let copies = looks.then(|| Copies::if_needed::<C>(chunks)).flatten();
         Sample { copies, ..self }
     }
 
     /// Adds a pair. A sample that has grown too large is thinned.
-    pub(super) fn add(&mut self, pair: PairRef<'_, Value<J>>) -> Result<(), MemoryError> {
+    pub(super) fn add(&mut self, pair: PairRef<'_, C::Reduced>) -> Result<(), MemoryError> {
         self.seen += 1;
         if !self.seen.is_multiple_of(self.one_of) {
             return Ok(());
         }
         let value = match &mut self.copies {
-            Some(copies) => copies.copy::<J::Combine>(pair.value)?,
+            Some(copies) => copies.copy::<C>(pair.value)?,
             None => *pair.value,
         };
         self.pairs.push((value, pair.key.into()));
         // Twice its place, for lists grow by doubling.
-        self.bytes += 2 * size_of::<Sampled<J>>() + KEY_BESIDE_BYTES + pair.key.len();
+        self.bytes += 2 * size_of::<Sampled<C>>() + KEY_BESIDE_BYTES + pair.key.len();
         while self.pairs.len() > SAMPLE_PAIRS_MOST
             || (self.bytes > self.bytes_most && self.pairs.len() > 2)
         {
@@ -86,14 +84,14 @@ impl<'j, J: Job> Sample<'j, J> {
             self.bytes /= 2;
             self.one_of *= 2;
             if let Some(copies) = &mut self.copies {
-                copies.thin::<J::Combine>(self.pairs.iter_mut().map(|pair| &mut pair.0))?;
+                copies.thin::<C>(self.pairs.iter_mut().map(|pair| &mut pair.0))?;
             }
         }
         Ok(())
     }
 
     /// Divides the answer into about `ranges` ranges.
-    pub(super) fn splitters(mut self, ranges: usize) -> Splitters<'j, J> {
+    pub(super) fn splitters(mut self, ranges: usize) -> Splitters<'j, C> {
         match self.order {
             Order::Value => {
                 let ranking = self.ranking;
@@ -113,10 +111,10 @@ impl<'j, J: Job> Sample<'j, J> {
 }
 
 /// A sample of what a partition folds to.
-impl<J: Job> Taker<Value<J>> for Sample<'_, J> {
+impl<C: Aggregate> Taker<C::Reduced> for Sample<'_, C> {
     type Error = crate::error::Error;
 
-    fn take<K: SlotKey>(&mut self, entry: &Entry<K, Value<J>>) -> Result<(), Self::Error> {
+    fn take<K: SlotKey>(&mut self, entry: &Entry<K, C::Reduced>) -> Result<(), Self::Error> {
         Ok(self.add(PairRef::of(entry))?)
     }
 
@@ -127,12 +125,12 @@ impl<J: Job> Taker<Value<J>> for Sample<'_, J> {
 }
 
 /// Where ranges begin. There is one range more than there are splitters.
-pub(super) enum Splitters<'j, J: Job> {
+pub(super) enum Splitters<'j, C: Aggregate> {
     Keys(KeySplitters),
     /// In the answer's order.
     Values {
-        ranking: Ranking<'j, J>,
-        splitters: Vec<Sampled<J>>,
+        ranking: Ranking<'j, C>,
+        splitters: Vec<Sampled<C>>,
         _pointed_at: Option<KeptValues>,
     },
 }
@@ -144,14 +142,14 @@ pub(super) struct KeySplitters {
     shared: Box<[u8]>,
 }
 
-impl<'j, J: Job> Splitters<'j, J> {
+impl<'j, C: Aggregate> Splitters<'j, C> {
     /// Samples the partial. The ranges differ with the sample, the answer does not.
     pub(super) fn sample(
-        partial: &Partial<<J::Combine as Aggregate>::Accumulator>,
-        ranking: Ranking<'j, J>,
+        partial: &Partial<C::Accumulator>,
+        ranking: Ranking<'j, C>,
         order: Order,
         workers: usize,
-    ) -> Result<Splitters<'j, J>, MemoryError> {
+    ) -> Result<Splitters<'j, C>, MemoryError> {
         let pairs: usize = (0..PARTITIONS).map(|p| partial.partition(p).pairs.len()).sum();
         let wanted = (pairs / RANGE_PAIRS).max(RANGES_PER_WORKER * workers);
         let ranges = wanted.min(pairs / RANGE_PAIRS_LEAST).clamp(1, RANGES_MOST);
@@ -159,7 +157,7 @@ impl<'j, J: Job> Splitters<'j, J> {
         let mut sample = Sample::new(ranking, order, SAMPLE_BYTES_MOST);
         if ranges > 1 {
             visit(partial, stride, |pair| {
-                let value = &J::Combine::reduce(pair.key, pair.value);
+                let value = &C::reduce(pair.key, pair.value);
                 sample.add(PairRef { key: pair.key, value })
             })?;
         }
@@ -175,7 +173,7 @@ impl<'j, J: Job> Splitters<'j, J> {
 
     /// The range of a pair: the number of splitters at or before it.
     #[inline]
-    pub(super) fn range_of<K: SlotKey>(&self, entry: &Entry<K, Value<J>>) -> usize {
+    pub(super) fn range_of<K: SlotKey>(&self, entry: &Entry<K, C::Reduced>) -> usize {
         match self {
             Splitters::Keys(splitters) => splitters.range_of(&entry.key),
             Splitters::Values { .. } => self.range_of_pair(PairRef::of(entry)),
@@ -183,7 +181,7 @@ impl<'j, J: Job> Splitters<'j, J> {
     }
 
     /// As `range_of`, for a pair that is in no slot.
-    pub(super) fn range_of_pair(&self, pair: PairRef<'_, Value<J>>) -> usize {
+    pub(super) fn range_of_pair(&self, pair: PairRef<'_, C::Reduced>) -> usize {
         match self {
             Splitters::Keys(KeySplitters { keys, .. }) => {
                 keys.partition_point(|splitter| **splitter <= *pair.key)

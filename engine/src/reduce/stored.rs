@@ -8,7 +8,6 @@ use super::splitters::{Sample, Splitters};
 use crate::aggregate::Aggregate;
 use crate::container::{Entry, ShortKey, SlotKey};
 use crate::error::{Error, MemoryError, Result};
-use crate::job::Job;
 use crate::memory::{ByteArena, ChunkPool, Reserved};
 use crate::options::Order;
 use crate::partial::{
@@ -17,34 +16,32 @@ use crate::partial::{
 use crate::storage::Region;
 use std::sync::{Arc, Mutex, PoisonError};
 
-type Value<J> = <<J as Job>::Combine as Aggregate>::Reduced;
-
 /// Memory that the places of a range's blocks take: a few, for they lie in regions.
 const PLACES_BYTES: usize = 512;
 
 /// Ranges while they are filled.
-pub(super) struct StoredRanges<'r, J: Job> {
-    splitters: Splitters<'r, J>,
+pub(super) struct StoredRanges<'r, C: Aggregate> {
+    splitters: Splitters<'r, C>,
     runs: Vec<Mutex<(Run, Region)>>,
     _memory: Reserved,
     spill: &'r Spill,
     chunks: Arc<ChunkPool>,
 }
 
-impl<'r, J: Job> StoredRanges<'r, J> {
+impl<'r, C: Aggregate> StoredRanges<'r, C> {
     /// The ranges that a sample of the answer suggests, which has at most so many pairs and bytes on
     /// disk.
     pub(super) fn new(
-        sample: Sample<'r, J>,
+        sample: Sample<'r, C>,
         pairs: u64,
         bytes: u64,
         spill: &'r Spill,
         chunks: &Arc<ChunkPool>,
-    ) -> Result<StoredRanges<'r, J>, MemoryError> {
+    ) -> Result<StoredRanges<'r, C>, MemoryError> {
         let shares = spill.shares();
         // Half of what a range may have, for sampled ranges differ.
         let half = (shares.range_bytes as u64 / 2).max(1);
-        let wanted = sorting_bytes::<J>(pairs, bytes) / half + 1;
+        let wanted = sorting_bytes::<C>(pairs, bytes) / half + 1;
         let most = (shares.scatter_bytes / shares.block_bytes).max(2);
         let splitters = sample.splitters((wanted as usize).clamp(2, most));
         let runs = (0..splitters.ranges()).map(|range| (Run::new(range), Region::default()));
@@ -62,24 +59,24 @@ impl<'r, J: Job> StoredRanges<'r, J> {
 }
 
 /// What it takes to sort so many pairs in memory that have so many bytes on disk.
-fn sorting_bytes<J: Job>(pairs: u64, bytes: u64) -> u64 {
+fn sorting_bytes<C: Aggregate>(pairs: u64, bytes: u64) -> u64 {
     // A sort key, half of one while values are sorted, and a number.
     const BESIDE: usize = 16 + 8 + 4;
-    let copies = if Answers::<J::Combine>::POINTS { 2 } else { 1 };
-    copies * bytes + pairs * (size_of::<Entry<ShortKey, Value<J>>>() + BESIDE) as u64
+    let copies = if Answers::<C>::POINTS { 2 } else { 1 };
+    copies * bytes + pairs * (size_of::<Entry<ShortKey, C::Reduced>>() + BESIDE) as u64
 }
 
 /// One worker's way into the ranges.
-pub(super) struct StoredScatter<'r, J: Job> {
-    ranges: &'r StoredRanges<'r, J>,
+pub(super) struct StoredScatter<'r, C: Aggregate> {
+    ranges: &'r StoredRanges<'r, C>,
     open: Vec<OpenBlock>,
     sealer: Sealer,
 }
 
-impl<'r, J: Job> StoredScatter<'r, J> {
+impl<'r, C: Aggregate> StoredScatter<'r, C> {
     pub(super) fn new(
-        ranges: &'r StoredRanges<'r, J>,
-    ) -> Result<StoredScatter<'r, J>, MemoryError> {
+        ranges: &'r StoredRanges<'r, C>,
+    ) -> Result<StoredScatter<'r, C>, MemoryError> {
         let (blocks, block_bytes) = (ranges.chunks.blocks(), ranges.spill.shares().block_bytes);
         let open = ranges.runs.iter().map(|_| OpenBlock::new(blocks, block_bytes));
         Ok(StoredScatter {
@@ -89,8 +86,8 @@ impl<'r, J: Job> StoredScatter<'r, J> {
         })
     }
 
-    fn put(&mut self, range: usize, pair: PairRef<'_, Value<J>>) -> Result<()> {
-        if self.open[range].push::<Answers<J::Combine>>(pair)? { self.store(range) } else { Ok(()) }
+    fn put(&mut self, range: usize, pair: PairRef<'_, C::Reduced>) -> Result<()> {
+        if self.open[range].push::<Answers<C>>(pair)? { self.store(range) } else { Ok(()) }
     }
 
     fn store(&mut self, range: usize) -> Result<()> {
@@ -115,10 +112,10 @@ impl<'r, J: Job> StoredScatter<'r, J> {
     }
 }
 
-impl<J: Job> Taker<Value<J>> for StoredScatter<'_, J> {
+impl<C: Aggregate> Taker<C::Reduced> for StoredScatter<'_, C> {
     type Error = Error;
 
-    fn take<K: SlotKey>(&mut self, entry: &Entry<K, Value<J>>) -> Result<()> {
+    fn take<K: SlotKey>(&mut self, entry: &Entry<K, C::Reduced>) -> Result<()> {
         let range = self.ranges.splitters.range_of(entry);
         self.put(range, PairRef::of(entry))
     }
@@ -131,20 +128,19 @@ impl<J: Job> Taker<Value<J>> for StoredScatter<'_, J> {
 
 /// Divides a run whose pairs cannot be sorted in memory, until its parts can. The parts come in the
 /// order of the answer.
-pub(super) fn divide<J: Job>(
+pub(super) fn divide<C: Aggregate>(
     run: Run,
-    ranking: Ranking<'_, J>,
+    ranking: Ranking<'_, C>,
     order: Order,
     spill: &Spill,
     chunks: &Arc<ChunkPool>,
-    into: &mut Vec<Range<Value<J>>>,
+    into: &mut Vec<Range<C::Reduced>>,
 ) -> Result<()> {
     let shares = spill.shares();
-    if sorting_bytes::<J>(run.pairs, run.bytes()) <= shares.range_bytes as u64 || run.pairs < 2 {
+    if sorting_bytes::<C>(run.pairs, run.bytes()) <= shares.range_bytes as u64 || run.pairs < 2 {
         return push(run, spill, into);
     }
-    let mut reader =
-        RunReader::<Answers<J::Combine>>::new(spill.scratch(), chunks, shares.block_bytes)?;
+    let mut reader = RunReader::<Answers<C>>::new(spill.scratch(), chunks, shares.block_bytes)?;
     let mut sample = Sample::new(ranking, order, shares.sample_bytes).copying(chunks);
     read_run(&mut reader, run.number, &run.extents, |pair| Ok(sample.add(pair)?))?;
     let pairs = run.pairs;

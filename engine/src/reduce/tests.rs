@@ -1,20 +1,18 @@
 //! From a partial to an answer, in every order, against a sorted `BTreeMap`. It is here, and not only
 //! among the engine's tests, for Miri to see that no key is read that is gone.
 
-use super::ReduceStage;
+use super::{Ranking, ReduceStage};
 use crate::cancel::Cancel;
 use crate::combine::Sum;
 use crate::container::{Entry, LongKey, ShortKey, SlotKey, Table, hash_bytes};
 use crate::error::{Error, Result};
 use crate::failure::Failure;
-use crate::job::{Emit, Job};
 use crate::memory::{BlockPool, Budget, ByteArena, ChunkPool};
 use crate::merge::{MergeStage, Piece};
 use crate::options::Order;
 use crate::partial::{Answers, Folder, Outlet, PairRef, Partial, RunReader, Spill, read_run};
 use crate::schedule::Pool;
 use crate::sizing::{Shares, TableLimits};
-use crate::split::Split;
 use crate::storage::{Call, Disk, Fault, Faulty, Scratch, Storage};
 use std::cmp::Reverse;
 use std::ptr::NonNull;
@@ -62,18 +60,6 @@ fn fill(chunks: &Arc<ChunkPool>, partial: &Partial<u64>, pairs: &[Pair]) {
     }
 }
 
-/// A job in name only: these tests fill partials themselves.
-struct Sums;
-
-impl Job for Sums {
-    type Key = [u8];
-    type Combine = Sum<u64>;
-
-    fn map<'s>(&self, _: Split<'s>, _: &mut impl Emit<'s, Self>) -> Result<()> {
-        Ok(())
-    }
-}
-
 fn answer(order: Order, top: Option<usize>) -> Vec<Pair> {
     try_answer(order, top, None).unwrap()
 }
@@ -112,12 +98,12 @@ fn try_answer(
         }
     }
     let (failure, pool, chunks) = (Failure::new(&Cancel::new()), &pool, &chunks);
-    let (job, failure) = (&Sums, &failure);
+    let (ranking, failure) = (Ranking::<Sum<u64>>::new(None), &failure);
     let stage =
-        ReduceStage { job, pool, chunks, partial: &partial, failure, order, top, keeps: false };
+        ReduceStage { ranking, pool, chunks, partial: &partial, failure, order, top, keeps: false };
     let reduced = stage.run()?;
     assert_eq!(reduced.totals.keys, WORDS);
-    let stage = MergeStage { job, pool, chunks, failure, order, spill: partial.spill() };
+    let stage = MergeStage { ranking, pool, chunks, failure, order, spill: partial.spill() };
     let pieces = stage.run(reduced.ranges)?;
     let mut answer = Vec::new();
     for piece in &pieces {

@@ -11,8 +11,7 @@
 //! epoch is begun: the last one goes on, and a show is left out.
 
 use super::sample::{Asked, Sample};
-use super::{Every, Show};
-use crate::job::Job;
+use super::{Every, Wanted};
 use crate::partial::Partial;
 use crate::plan::{Part, Plan};
 use std::collections::VecDeque;
@@ -138,8 +137,8 @@ pub(super) enum Event<V> {
 impl<'r, V: Copy> Epochs<'r, V> {
     /// The epochs of a run by so many workers and devices, which are numbered behind them; `make` makes their
     /// partials.
-    pub(crate) fn new<J: Job>(
-        show: &Show<'_, J>,
+    pub(crate) fn new(
+        show: Wanted,
         plan: &Plan,
         (workers, devices): (usize, usize),
         make: impl Fn() -> Partial<V> + Send + Sync + 'r,

@@ -43,10 +43,12 @@ mod stage;
 pub(crate) use epochs::Epochs;
 pub use estimates::{Estimate, Estimates};
 pub(crate) use seat::Seat;
+pub(crate) use shown::Moment;
 pub use shown::Shown;
 pub use stability::STABLE_KEYS_MOST;
 pub(crate) use stage::ShowStage;
 
+use crate::aggregate::Aggregate;
 use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::options::{Options, Order};
@@ -99,20 +101,34 @@ pub enum Every {
 /// # }
 /// ```
 pub struct Show<'s, J: Job> {
+    pub(crate) wanted: Wanted,
+    see: Box<See<'s, J>>,
+}
+
+/// How often shows are made, and of which pairs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted {
     every: Every,
     /// `None`: as the answer.
     top: Option<Option<usize>>,
     order: Option<Order>,
     in_order: bool,
-    see: Box<See<'s, J>>,
 }
 
-/// What is shown a show.
+/// Shows as the stages make them: the job is gone.
+pub(crate) struct Showing<'s, C: Aggregate> {
+    pub(crate) wanted: Wanted,
+    /// Whether the largest value comes first, so that samples may do.
+    pub(crate) is_largest_first: bool,
+    pub(crate) see: &'s mut (dyn FnMut(Moment<'_, C>) -> Result<()> + Send + 's),
+}
+
+/// Sees each show.
 type See<'s, J> = dyn FnMut(&Shown<'_, J>) -> Result<()> + Send + 's;
 
 impl<J: Job> fmt::Debug for Show<'_, J> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Show { every, top, order, in_order, .. } = self;
+        let Wanted { every, top, order, in_order } = &self.wanted;
         let mut out = f.debug_struct("Show");
         out.field("every", every).field("top", top).field("order", order);
         out.field("in_order", in_order).finish_non_exhaustive()
@@ -128,24 +144,25 @@ impl<'s, J: Job> Show<'s, J> {
         every: Every,
         see: impl FnMut(&Shown<'_, J>) -> Result<()> + Send + 's,
     ) -> Show<'s, J> {
-        Show { every, top: None, order: None, in_order: false, see: Box::new(see) }
+        let wanted = Wanted { every, top: None, order: None, in_order: false };
+        Show { wanted, see: Box::new(see) }
     }
 
     /// Shows only the N pairs that come first by value. Default: as [`Options::top`].
     pub fn top(mut self, most: usize) -> Show<'s, J> {
-        self.top = Some(Some(most));
+        self.wanted.top = Some(Some(most));
         self
     }
 
     /// Shows all pairs, however many the answer will have.
     pub fn all(mut self) -> Show<'s, J> {
-        self.top = Some(None);
+        self.wanted.top = Some(None);
         self
     }
 
     /// The order of pairs in a show. Default: as [`Options::order`].
     pub fn order(mut self, order: impl Into<Option<Order>>) -> Show<'s, J> {
-        self.order = order.into();
+        self.wanted.order = order.into();
         self
     }
 
@@ -153,10 +170,17 @@ impl<'s, J: Job> Show<'s, J> {
     /// [`Shown::bytes`] bytes, where tiles end ([`Options::tile_bytes`]), and of no others. Not for
     /// streams and compressed files, of which nobody knows beforehand where tiles end.
     pub fn in_order(mut self, in_order: bool) -> Show<'s, J> {
-        self.in_order = in_order;
+        self.wanted.in_order = in_order;
         self
     }
 
+    /// Gives one show to the caller's function.
+    pub(crate) fn see(&mut self, moment: Moment<'_, J::Combine>) -> Result<()> {
+        (self.see)(&Shown::of(moment))
+    }
+}
+
+impl Wanted {
     pub(crate) fn is_in_order(&self) -> bool {
         self.in_order
     }

@@ -14,11 +14,8 @@
 //! together, whatever each has mapped, so that is seldom in doubt.
 
 use crate::aggregate::Aggregate;
-use crate::job::Job;
 use std::collections::HashMap;
 use std::sync::Arc;
-
-type Accumulator<J> = <<J as Job>::Combine as Aggregate>::Accumulator;
 
 /// Workers give pairs from this part on of their part of the N-th total.
 const MARGIN: u64 = 4;
@@ -88,24 +85,24 @@ fn rank<C: Aggregate>(a: &C::Accumulator, b: &C::Accumulator) -> std::cmp::Order
 
 /// The pairs that are among the first `top`, and those that rank as high as the last of them; `None` if that
 /// is not certain.
-pub(super) fn highest<J: Job>(
-    base: &Base<Accumulator<J>>,
-    samples: &[Sample<Accumulator<J>>],
+pub(super) fn highest<C: Aggregate>(
+    base: &Base<C::Accumulator>,
+    samples: &[Sample<C::Accumulator>],
     top: usize,
-) -> Option<Highest<Accumulator<J>>> {
-    let share = J::Combine::SHARE?;
-    let totals = totals::<J>(base, samples);
-    let is_known = |total: &Total<Accumulator<J>>| {
+) -> Option<Highest<C::Accumulator>> {
+    let share = C::SHARE?;
+    let totals = totals::<C>(base, samples);
+    let is_known = |total: &Total<C::Accumulator>| {
         total.is_in_base || base.bound.is_none() && total.given.len() == samples.len()
     };
     let known = totals.values().filter(|total| is_known(total));
-    let mut known: Vec<Accumulator<J>> = known.map(|total| total.value).collect();
+    let mut known: Vec<C::Accumulator> = known.map(|total| total.value).collect();
     if top == 0 || known.len() < top {
         return None;
     }
-    let (_, &mut nth, _) = known.select_nth_unstable_by(top - 1, |a, b| rank::<J::Combine>(b, a));
+    let (_, &mut nth, _) = known.select_nth_unstable_by(top - 1, |a, b| rank::<C>(b, a));
     // What a key comes to at most that is not wholly known.
-    let most = |total: &Total<Accumulator<J>>| {
+    let most = |total: &Total<C::Accumulator>| {
         let mut most = total.value;
         let mut given = total.given.iter().peekable();
         for (number, sample) in samples.iter().enumerate() {
@@ -115,31 +112,31 @@ pub(super) fn highest<J: Job>(
         }
         base.bound.iter().fold(most, |most, bound| (share.most)(&most, bound))
     };
-    let nowhere = Total { value: J::Combine::identity(), given: Vec::new(), is_in_base: false };
+    let nowhere = Total { value: C::identity(), given: Vec::new(), is_in_base: false };
     let mut doubtful = totals.values().filter(|total| !is_known(total)).chain([&nowhere]);
-    if doubtful.any(|total| rank::<J::Combine>(&most(total), &nth).is_ge()) {
+    if doubtful.any(|total| rank::<C>(&most(total), &nth).is_ge()) {
         return None;
     }
     let known = totals.iter().filter(|(_, total)| is_known(total));
-    let first = known.filter(|(_, total)| rank::<J::Combine>(&total.value, &nth).is_ge());
+    let first = known.filter(|(_, total)| rank::<C>(&total.value, &nth).is_ge());
     let pairs = first.map(|(key, total)| ((*key).into(), total.value)).collect();
     Some(Highest { pairs, nth })
 }
 
 /// What is known of each key.
-fn totals<'s, J: Job>(
-    base: &'s Base<Accumulator<J>>,
-    samples: &'s [Sample<Accumulator<J>>],
-) -> HashMap<&'s [u8], Total<Accumulator<J>>> {
-    let mut totals: HashMap<&[u8], Total<Accumulator<J>>> = HashMap::new();
+fn totals<'s, C: Aggregate>(
+    base: &'s Base<C::Accumulator>,
+    samples: &'s [Sample<C::Accumulator>],
+) -> HashMap<&'s [u8], Total<C::Accumulator>> {
+    let mut totals: HashMap<&[u8], Total<C::Accumulator>> = HashMap::new();
     let sources = samples.iter().map(|sample| &sample.pairs).chain([&base.pairs]);
     for (number, pairs) in sources.enumerate() {
         for (key, value) in pairs {
             let total = totals.entry(key).or_insert_with(|| {
                 let given = Vec::new();
-                Total { value: J::Combine::identity(), given, is_in_base: false }
+                Total { value: C::identity(), given, is_in_base: false }
             });
-            J::Combine::merge(&mut total.value, value);
+            C::merge(&mut total.value, value);
             match number < samples.len() {
                 true => total.given.push(number),
                 false => total.is_in_base = true,
@@ -153,20 +150,6 @@ fn totals<'s, J: Job>(
 mod tests {
     use super::*;
     use crate::combine::Count;
-    use crate::error::Result;
-    use crate::job::Emit;
-    use crate::split::Split;
-
-    struct Words;
-
-    impl Job for Words {
-        type Key = [u8];
-        type Combine = Count;
-
-        fn map<'s>(&self, _: Split<'s>, _: &mut impl Emit<'s, Self>) -> Result<()> {
-            Ok(())
-        }
-    }
 
     fn pairs(of: &[(&str, u64)]) -> Vec<(Box<[u8]>, u64)> {
         of.iter().map(|&(key, count)| (key.as_bytes().into(), count)).collect()
@@ -177,7 +160,7 @@ mod tests {
     }
 
     fn first(base: &Base<u64>, samples: &[Sample<u64>], top: usize) -> Option<Vec<String>> {
-        let Highest { pairs, nth } = highest::<Words>(base, samples, top)?;
+        let Highest { pairs, nth } = highest::<Count>(base, samples, top)?;
         let mut found: Vec<(u64, String)> = pairs
             .iter()
             .map(|(key, count)| (*count, String::from_utf8_lossy(key).into_owned()))

@@ -1,8 +1,9 @@
 //! One show, as the caller's function sees it.
 
 use super::stability::Stability;
+use crate::aggregate::Aggregate;
 use crate::job::Job;
-use crate::output::Answers;
+use crate::output::{Answers, Seen};
 use std::time::Duration;
 
 /// A job's answers so far, and how far that is.
@@ -22,8 +23,28 @@ pub struct Shown<'a, J: Job> {
     pub elapsed: Duration,
     /// Whether all of the input is in it: these are the job's answers.
     pub is_last: bool,
-    pub(super) answers: Answers<'a, J>,
+    answers: Answers<'a, J>,
+    stability: &'a Stability,
+}
+
+/// One show as the stages make it: see the fields of [`Shown`].
+pub(crate) struct Moment<'a, C: Aggregate> {
+    pub(super) number: u64,
+    pub(super) bytes: u64,
+    pub(super) bytes_planned: Option<u64>,
+    pub(super) keys: Option<u64>,
+    pub(super) elapsed: Duration,
+    pub(super) is_last: bool,
+    pub(super) answers: Seen<'a, C>,
     pub(super) stability: &'a Stability,
+}
+
+impl<'a, J: Job> Shown<'a, J> {
+    pub(super) fn of(moment: Moment<'a, J::Combine>) -> Shown<'a, J> {
+        let Moment { number, bytes, bytes_planned, keys, elapsed, is_last, stability, .. } = moment;
+        let answers = Answers::of(moment.answers);
+        Shown { number, bytes, bytes_planned, keys, elapsed, is_last, answers, stability }
+    }
 }
 
 impl<J: Job> Shown<'_, J> {

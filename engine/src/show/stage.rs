@@ -4,19 +4,18 @@
 use super::epochs::{Closed, Epochs, Event};
 use super::sample::{Asked, Base, Sample, highest};
 use super::stability::{STABLE_KEYS_MOST, Stability};
-use super::{Every, Show, Shown};
+use super::{Every, Moment, Showing};
 use crate::aggregate::Aggregate;
 use crate::engine::Core;
 use crate::error::{Error, Result};
 use crate::failure::Failure;
-use crate::job::Job;
 use crate::memory::ChunkPool;
 use crate::merge::{MergeStage, Piece};
 use crate::options::{Options, Order};
-use crate::output::{Answers, Stored};
+use crate::output::{Seen, Stored};
 use crate::partial::{Partial, Upkeep};
 use crate::plan::Plan;
-use crate::reduce::{Range, ReduceStage, Reduced};
+use crate::reduce::{Range, Ranking, ReduceStage, Reduced};
 use crate::schedule::Pool;
 use crate::timeline::{self, Context, Kind};
 use std::sync::Arc;
@@ -33,18 +32,15 @@ const BASE_BESIDE: usize = 256;
 /// part of their share.
 const HELD_DIVISOR: usize = 4;
 
-type Accumulator<J> = <<J as Job>::Combine as Aggregate>::Accumulator;
-type Value<J> = <<J as Job>::Combine as Aggregate>::Reduced;
-
 /// What shows need to know of their run.
-pub(crate) struct ShowStage<'r, J: Job> {
-    pub(crate) job: &'r J,
+pub(crate) struct ShowStage<'r, C: Aggregate> {
+    pub(crate) ranking: Ranking<'r, C>,
     pub(crate) core: &'r Core,
     pub(crate) plan: &'r Plan,
     pub(crate) chunks: &'r Arc<ChunkPool>,
     /// The run's own partial, to which nobody else adds while maps run.
-    pub(crate) partial: &'r Partial<Accumulator<J>>,
-    pub(crate) epochs: &'r Epochs<'r, Accumulator<J>>,
+    pub(crate) partial: &'r Partial<C::Accumulator>,
+    pub(crate) epochs: &'r Epochs<'r, C::Accumulator>,
     pub(crate) failure: &'r Failure,
     pub(crate) stored: Stored,
     pub(crate) options: &'r Options,
@@ -62,11 +58,11 @@ impl<V: Copy> Drop for Ending<'_, V> {
     }
 }
 
-impl<J: Job> ShowStage<'_, J> {
+impl<C: Aggregate> ShowStage<'_, C> {
     /// Makes shows while `map` maps, and the last one when it has.
     pub(crate) fn during<R>(
         &self,
-        show: Show<'_, J>,
+        showing: Showing<'_, C>,
         map: impl FnOnce() -> Result<R>,
     ) -> Result<R> {
         let context = Context::here();
@@ -74,7 +70,7 @@ impl<J: Job> ShowStage<'_, J> {
             let serve = || {
                 let _entered = context.enter();
                 let _waiting = timeline::begin(Kind::Idle);
-                if self.failure.attempt(u64::MAX, STAGE, || self.serve(show)).is_none() {
+                if self.failure.attempt(u64::MAX, STAGE, || self.serve(showing)).is_none() {
                     // Those that wait shall see it.
                     self.core.pool().wake();
                 }
@@ -95,9 +91,9 @@ impl<J: Job> ShowStage<'_, J> {
         })
     }
 
-    fn serve(&self, show: Show<'_, J>) -> Result<()> {
-        let (top, order) = show.cut(self.options);
-        let every = match show.every {
+    fn serve(&self, showing: Showing<'_, C>) -> Result<()> {
+        let (top, order) = showing.wanted.cut(self.options);
+        let every = match showing.wanted.every {
             Every::Time(time) => Some(time),
             Every::Part(_) | Every::Bytes(_) => None,
         };
@@ -113,7 +109,7 @@ impl<J: Job> ShowStage<'_, J> {
             base: Arc::new(Base { pairs: Vec::new(), bound: None }),
             failures: 0,
             rests: 0,
-            show,
+            showing,
             top,
             order,
         };
@@ -151,11 +147,11 @@ impl<J: Job> ShowStage<'_, J> {
 }
 
 /// What the thread makes shows with.
-struct Maker<'r, 's, J: Job> {
-    stage: &'r ShowStage<'r, J>,
+struct Maker<'r, 's, C: Aggregate> {
+    stage: &'r ShowStage<'r, C>,
     /// The stages of a show are run by this thread alone.
     pool: Pool,
-    upkeep: Upkeep<J::Combine>,
+    upkeep: Upkeep<C>,
     began: Instant,
     /// What was mapped of closed epochs.
     bytes: u64,
@@ -164,16 +160,16 @@ struct Maker<'r, 's, J: Job> {
     number: u64,
     stability: Stability,
     /// Of the run's own partial, while shows may be made of samples.
-    base: Arc<Base<Accumulator<J>>>,
+    base: Arc<Base<C::Accumulator>>,
     /// How often that has failed since it went well last, and for how many shows it is not tried therefore.
     failures: u32,
     rests: u32,
-    show: Show<'s, J>,
+    showing: Showing<'s, C>,
     top: Option<usize>,
     order: Order,
 }
 
-impl<J: Job> Maker<'_, '_, J> {
+impl<C: Aggregate> Maker<'_, '_, C> {
     /// Moves a closed epoch's pairs to the run's own partial.
     fn take(&mut self, closed: &Closed) -> Result<()> {
         let ShowStage { core, partial, epochs, .. } = *self.stage;
@@ -205,28 +201,28 @@ impl<J: Job> Maker<'_, '_, J> {
     /// it `has_all`.
     fn present(
         &mut self,
-        partial: &Partial<Accumulator<J>>,
+        partial: &Partial<C::Accumulator>,
         bytes: u64,
         has_all: bool,
         is_last: bool,
     ) -> Result<()> {
-        let ShowStage { job, plan, chunks, ref stored, .. } = *self.stage;
+        let ShowStage { ranking, plan, chunks, ref stored, .. } = *self.stage;
         let reducing = timeline::begin(Kind::Reduce);
         let failure = Failure::new(&self.stage.options.cancel);
         let (pool, order) = (&self.pool, self.order);
         let reduced = self.reduced(partial, &failure, order, self.top)?;
         let spill = partial.spill();
-        let stage = MergeStage { job, pool, chunks, failure: &failure, order, spill };
+        let stage = MergeStage { ranking, pool, chunks, failure: &failure, order, spill };
         let pieces = stage.run(reduced.ranges)?;
         reducing.end();
         self.number += 1;
         self.shown_bytes = bytes;
-        let answers = Answers::new(&pieces, stored, plan);
+        let answers = Seen::new(&pieces, stored, plan);
         if order == Order::Value {
             let first = answers.first_keys(STABLE_KEYS_MOST)?;
             self.stability.see(first.iter().map(|key| &**key), bytes);
         }
-        let shown = Shown {
+        (self.showing.see)(Moment {
             number: self.number,
             bytes,
             bytes_planned: Some(plan.bytes).filter(|_| plan.is_of_known_length()),
@@ -235,32 +231,31 @@ impl<J: Job> Maker<'_, '_, J> {
             is_last,
             answers,
             stability: &self.stability,
-        };
-        (self.show.see)(&shown)?;
+        })?;
         self.let_go(&pieces)
     }
 
     /// A partial's pairs, one per key, by this thread alone.
     fn reduced(
         &self,
-        partial: &Partial<Accumulator<J>>,
+        partial: &Partial<C::Accumulator>,
         failure: &Failure,
         order: Order,
         top: Option<usize>,
-    ) -> Result<Reduced<Value<J>>> {
-        let ShowStage { job, chunks, .. } = *self.stage;
+    ) -> Result<Reduced<C::Reduced>> {
+        let ShowStage { ranking, chunks, .. } = *self.stage;
         let (pool, keeps) = (&self.pool, true);
-        ReduceStage { job, pool, chunks, partial, failure, order, top, keeps }.run()
+        ReduceStage { ranking, pool, chunks, partial, failure, order, top, keeps }.run()
     }
 }
 
 /// Shows that are made of samples.
-impl<J: Job> Maker<'_, '_, J> {
+impl<C: Aggregate> Maker<'_, '_, C> {
     /// Whether shows of this job and these options may be.
     fn may_sample(&self) -> bool {
         let is_saved = self.stage.options.state.is_some();
-        let share = J::Combine::SHARE.is_some();
-        J::LARGEST_FIRST && share && self.top.is_some() && !self.show.in_order && !is_saved
+        let share = C::SHARE.is_some() && self.showing.is_largest_first;
+        share && self.top.is_some() && !self.showing.wanted.in_order && !is_saved
     }
 
     /// After a show of all that was seen: has the next ones made of samples, unless those failed of late.
@@ -276,13 +271,12 @@ impl<J: Job> Maker<'_, '_, J> {
         let most = top.saturating_mul(BASE_TIMES).saturating_add(BASE_BESIDE);
         let failure = Failure::new(&self.stage.options.cancel);
         let reduced = self.reduced(self.stage.partial, &failure, Order::Value, Some(most))?;
-        let mut pairs: Vec<(Box<[u8]>, Accumulator<J>)> = Vec::new();
+        let mut pairs: Vec<(Box<[u8]>, C::Accumulator)> = Vec::new();
         for range in &reduced.ranges {
             let Range::Held { pairs: held, .. } = range else { return Ok(()) };
             let held = held.iter();
-            pairs.extend(
-                held.filter_map(|pair| Some((pair.key.into(), J::Combine::unreduced(pair.value)?))),
-            );
+            pairs
+                .extend(held.filter_map(|pair| Some((pair.key.into(), C::unreduced(pair.value)?))));
         }
         let is_cut = reduced.totals.keys > pairs.len() as u64;
         let bound = pairs.last().filter(|_| is_cut).map(|pair| pair.1);
@@ -295,10 +289,10 @@ impl<J: Job> Maker<'_, '_, J> {
 
     /// Makes a show of samples; where that is not certain, all that workers hold is asked for. Returns whether
     /// there was a show.
-    fn show_samples(&mut self, samples: &[Sample<Accumulator<J>>]) -> Result<bool> {
+    fn show_samples(&mut self, samples: &[Sample<C::Accumulator>]) -> Result<bool> {
         let top = self.top.unwrap_or_default();
         let are_whole = samples.iter().all(|sample| sample.is_whole);
-        let highest = are_whole.then(|| highest::<J>(&self.base, samples, top)).flatten();
+        let highest = are_whole.then(|| highest::<C>(&self.base, samples, top)).flatten();
         let Some(highest) = highest else {
             self.failures = (self.failures + 1).min(FAILURES_MOST);
             self.rests = (1 << self.failures) - 1;
@@ -321,7 +315,7 @@ impl<J: Job> Maker<'_, '_, J> {
     }
 }
 
-impl<J: Job> Maker<'_, '_, J> {
+impl<C: Aggregate> Maker<'_, '_, C> {
     /// With a limit on memory, answers that may have no room beside the pairs they are made of are made on
     /// disk.
     fn make_room(&mut self) -> Result<()> {
@@ -334,7 +328,7 @@ impl<J: Job> Maker<'_, '_, J> {
     }
 
     /// Gives the space of answers on disk back.
-    fn let_go(&self, pieces: &[Piece<Value<J>>]) -> Result<()> {
+    fn let_go(&self, pieces: &[Piece<C::Reduced>]) -> Result<()> {
         let Some(spill) = self.stage.partial.spill() else { return Ok(()) };
         for piece in pieces {
             if let Piece::Stored(run) = piece {

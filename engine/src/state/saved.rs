@@ -8,10 +8,9 @@ use super::saving::digest_of;
 use super::snapshot::SnapshotReader;
 use super::stock::Stock;
 use super::{State, fingerprint, tiles};
-use crate::aggregate::Aggregate;
 use crate::error::{Result, StateError};
+use crate::facts::JobFacts;
 use crate::input::FileList;
-use crate::job::Job;
 use crate::memory::ChunkPool;
 use crate::storage::Storage;
 use std::collections::HashSet;
@@ -35,14 +34,14 @@ impl SavedPartials {
     ///
     /// # Errors
     /// [`StateError::Missing`] if nothing was saved there, [`StateError::OtherJob`], and those of the disk.
-    pub(crate) fn look<J: Job>(state: &State, job: &J) -> Result<SavedPartials> {
+    pub(crate) fn look(state: &State, facts: &JobFacts) -> Result<SavedPartials> {
         let storage = state.storage()?;
         let path = || storage.path().to_path_buf();
-        let identity = job.identity().ok_or(StateError::NoIdentity)?;
+        let identity = facts.identity.as_ref().ok_or(StateError::NoIdentity)?;
         let Some(manifest) = Manifest::read(&*storage)? else {
             return Err(StateError::Missing { path: path() }.into());
         };
-        if let Some(difference) = manifest.identity.difference_of_job(&identity) {
+        if let Some(difference) = manifest.identity.difference_of_job(identity) {
             return Err(StateError::OtherJob { path: path(), difference }.into());
         }
         let identity = digest_of(&manifest.identity);
@@ -57,7 +56,7 @@ impl SavedPartials {
                 let remembered = tiles::read(&*storage, number, hashing)?;
                 let there: HashSet<u64> =
                     remembered.tiles().iter().map(|tile| tile.number).collect();
-                let has_inverse = J::Combine::INVERSE.is_some();
+                let has_inverse = facts.has_inverse;
                 let tiles = remembered.tiles().iter().map(|tile| (tile.number, &tile.place));
                 // Lists of values need to know the order of splits alone.
                 let split_bytes = tiles::split_bytes_of(&manifest).unwrap_or(u64::MAX);

@@ -14,7 +14,7 @@ use super::{Identity, Incremental, State, tiles};
 use crate::aggregate::Aggregate;
 use crate::bad::Found;
 use crate::error::{Error, Result, StateError, StorageError};
-use crate::job::Job;
+use crate::facts::JobFacts;
 use crate::memory::ChunkPool;
 use crate::options::Options;
 use crate::partial::Outlet;
@@ -112,16 +112,16 @@ impl<C: Aggregate> Saving<C> {
     ///
     /// # Errors
     /// [`StateError`] if the state is in use or of something else, [`StorageError`].
-    pub(crate) fn open<J: Job<Combine = C>>(
+    pub(crate) fn open(
         state: &State,
-        job: &J,
+        facts: &JobFacts,
         plan: &mut Plan,
         options: &Options,
         chunks: &Arc<ChunkPool>,
         block_bytes: usize,
         means: Means<'_>,
     ) -> Result<Saving<C>> {
-        let identity = identity_of(job, plan, options, state.incremental)?;
+        let identity = identity_of(facts, plan, options, state.incremental)?;
         if C::KEEPS_VALUES && plan.parts.iter().any(|part| matches!(part, Part::Packed(_))) {
             return Err(StateError::InOrder.into());
         }
@@ -169,7 +169,7 @@ impl<C: Aggregate> Saving<C> {
         };
         let mut tiles = None;
         if let Some(incremental) = state.incremental {
-            let found = TileTable::find(job, plan, incremental, &mut manifest, &*storage, means)?;
+            let found = TileTable::find(facts, plan, incremental, &mut manifest, &*storage, means)?;
             manifest.done = false;
             manifest.write(&*storage)?;
             folder.tidy(Some(&manifest))?;
@@ -321,14 +321,15 @@ pub(super) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// The job's identity, and what of the options and the plan decides which splits there are.
-fn identity_of<J: Job>(
-    job: &J,
+fn identity_of(
+    facts: &JobFacts,
     plan: &Plan,
     options: &Options,
     incremental: Option<Incremental>,
 ) -> Result<Identity, Error> {
-    let Some(identity) = job.identity() else { return Err(StateError::NoIdentity.into()) };
+    let Some(identity) = &facts.identity else { return Err(StateError::NoIdentity.into()) };
     Ok(identity
+        .clone()
         .with("tile bytes", plan.tile_bytes)
         .with(tiles::SPLIT_BYTES, plan.split_bytes)
         .with("bad records", if options.skip_bad { "skipped" } else { "refused" })

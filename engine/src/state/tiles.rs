@@ -5,10 +5,10 @@
 use super::coverage::{ALL_FILES, Coverage, Ranges};
 use super::folds::{forget, tile_of};
 use super::manifest::{Manifest, tiles_name};
-use crate::aggregate::Aggregate;
 use crate::error::{Result, StateError, StorageError};
+use crate::facts::JobFacts;
 use crate::failure::Failure;
-use crate::job::{Job, Sees};
+use crate::job::Sees;
 use crate::memory::BlockPool;
 use crate::plan::{Part, Plan};
 use crate::reduce::for_each;
@@ -79,8 +79,8 @@ pub(crate) struct Means<'r> {
 impl TileTable {
     /// Finds the tiles of a plan, which is cut into them then, and writes their list. Of `manifest` only
     /// what is of these tiles is left.
-    pub(super) fn find<J: Job>(
-        job: &J,
+    pub(super) fn find(
+        facts: &JobFacts,
         plan: &mut Plan,
         incremental: Incremental,
         manifest: &mut Manifest,
@@ -118,7 +118,7 @@ impl TileTable {
         let old = manifest.pieces().filter_map(tile_of);
         let folded = manifest.folds.iter().flat_map(|fold| fold.tiles.iter().copied());
         let next = old.chain(folded).map(|number| number + 1).max().unwrap_or_default();
-        let numbered = number(job, &sources, (&remembered, next), &tiling.tiles);
+        let numbered = number(facts.sees, &sources, (&remembered, next), &tiling.tiles);
 
         let mut tiles_of: Vec<Vec<(u64, Place, Range<u64>)>> =
             plan.parts.iter().map(|_| Vec::new()).collect();
@@ -149,7 +149,7 @@ impl TileTable {
 
         let kept = numbered.iter().filter(|(_, is_old)| *is_old);
         let kept: HashSet<u64> = kept.map(|(number, _)| *number).collect();
-        forget(manifest, &kept, J::Combine::INVERSE.is_some());
+        forget(manifest, &kept, facts.has_inverse);
 
         let mut table = TileTable { hashing, parts: Vec::new(), places: HashMap::new(), stamps };
         let mut splits_before = 0;
@@ -275,8 +275,8 @@ impl TileTable {
 
 /// The number of each tile, and whether it is one of the last run's, whose pieces count. A tile is only taken
 /// for an old one if the job cannot see the difference. New ones are numbered from `next` on at least.
-fn number<J: Job>(
-    job: &J,
+fn number(
+    sees: Sees,
     sources: &Sources<'_>,
     (remembered, next): (&Remembered, u64),
     tiles: &[Tile],
@@ -284,10 +284,6 @@ fn number<J: Job>(
     let old = remembered.tiles().iter().map(|tile| tile.number + 1);
     let mut next = old.max().unwrap_or_default().max(next);
     let mut taken = HashSet::new();
-    let sees = match job.sees() {
-        Sees::Relocatable if !J::Combine::RELOCATES => Sees::Places,
-        sees => sees,
-    };
     tiles
         .iter()
         .map(|tile| {
