@@ -3,8 +3,9 @@
 //! by which runs are compared. The array is not among them: its keys are integers.
 
 use std::process::ExitCode;
-use tegula::container::{Adaptive, Append, Container, Hash, HashTree};
-use tegula::{Count, Cut, Emit, Engine, Input, Job, Options, Output, Result, Split, WordClass};
+use tegula::{
+    Container, Count, Cut, Emit, Engine, Input, Job, Options, Output, Result, Split, WordClass,
+};
 
 /// How often each word stands between white space.
 struct Words;
@@ -32,10 +33,10 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let counted = match (container.as_str(), workers.parse()) {
-        ("adaptive", Ok(workers)) => count::<Adaptive>(workers, path),
-        ("hash", Ok(workers)) => count::<Hash>(workers, path),
-        ("append", Ok(workers)) => count::<Append>(workers, path),
-        ("hash-tree", Ok(workers)) => count::<HashTree>(workers, path),
+        ("adaptive", Ok(workers)) => count(Container::Adaptive, workers, path),
+        ("hash", Ok(workers)) => count(Container::Hash, workers, path),
+        ("append", Ok(workers)) => count(Container::Append, workers, path),
+        ("hash-tree", Ok(workers)) => count(Container::HashTree, workers, path),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);
@@ -50,9 +51,10 @@ fn main() -> ExitCode {
     }
 }
 
-fn count<C: Container>(workers: usize, path: &str) -> Result<Output<Words>> {
+fn count(container: Container, workers: usize, path: &str) -> Result<Output<Words>> {
     let engine = Engine::builder().workers(workers).build()?;
-    engine.run_in::<C, _>(&Words, Input::paths([path])?, &Options::default())
+    let options = Options { container, ..Options::default() };
+    engine.run_with(&Words, Input::paths([path])?, &options)
 }
 
 /// The answer's figures: the sum depends on the place of every pair.

@@ -2,7 +2,7 @@
 //! takes a job through its stages; `run.rs` shows them on one screen.
 
 use crate::aggregate::Aggregate;
-use crate::container::{Adaptive, Container, Entry, MediumKey};
+use crate::container::{Entry, MediumKey};
 use crate::error::{Error, MemoryError, Result};
 use crate::input::Input;
 use crate::job::Job;
@@ -101,22 +101,7 @@ impl Engine {
     /// # Errors
     /// See [`Error`]; the job leaves nothing behind.
     pub fn run_with<J: Job>(&self, job: &J, input: Input, options: &Options) -> Result<Output<J>> {
-        self.run_in::<Adaptive, J>(job, input, options)
-    }
-
-    /// As [`run_with`](Engine::run_with), with a container of the caller's choice instead of
-    /// [`Adaptive`]: `engine.run_in::<container::Append, _>(&job, input, &options)`. The choice cannot
-    /// change the answer, only its cost.
-    ///
-    /// # Errors
-    /// See [`Error`]; the job leaves nothing behind.
-    pub fn run_in<C: Container, J: Job>(
-        &self,
-        job: &J,
-        input: Input,
-        options: &Options,
-    ) -> Result<Output<J>> {
-        C::run(self, job, input, options)
+        run(&self.core, job, input, options, None)
     }
 
     pub(crate) fn core(&self) -> &Arc<Core> {
@@ -139,7 +124,7 @@ impl Engine {
         options: &Options,
         show: Show<'_, J>,
     ) -> Result<Output<J>> {
-        run::<J, Adaptive>(&self.core, job, input, options, Some(show))
+        run(&self.core, job, input, options, Some(show))
     }
 
     /// Where the engine keeps what does not fit in memory.

@@ -75,7 +75,7 @@ pub trait Job: Sync {
     }
 
     /// The keys that the map may emit, if they are integers of a small range: they are then kept in an
-    /// array ([`Array`](crate::container::Array)), where a pair costs an indexed operation. Keys of 8
+    /// array ([`Container::Array`](crate::Container::Array)), where a pair costs an indexed operation. Keys of 8
     /// and 16 bits need not say so. A key outside the range fails the job. Default: not known.
     fn key_range(&self) -> Option<RangeInclusive<<Self::Key as Key>::Borrowed<'static>>> {
         None

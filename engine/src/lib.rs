@@ -13,7 +13,8 @@ mod bad;
 mod cancel;
 mod codec;
 pub mod combine;
-pub mod container;
+mod compiled;
+mod container;
 pub mod device;
 mod engine;
 mod error;
@@ -54,6 +55,9 @@ pub use bad::{BAD_RECORDS_SHOWN, BadRecord};
 pub use cancel::Cancel;
 pub use codec::FormatFigures;
 pub use combine::*;
+#[doc(hidden)]
+pub use compiled::Compiled;
+pub use container::Container;
 pub use device::{Accelerator, DeviceError};
 pub use engine::{Engine, EngineBuilder, Grouping};
 pub use error::{

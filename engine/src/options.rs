@@ -1,6 +1,7 @@
 //! How a job is to be run: the choices that a caller may make, each with a default that suits most.
 
 use crate::cancel::Cancel;
+use crate::container::Container;
 use crate::device::Accelerator;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
@@ -62,6 +63,8 @@ pub struct Options {
     /// Size of a split in bytes, at least 1; a worker then takes one at a time. Default: small ones, of
     /// which a worker takes as many as are seen to go best.
     pub split_bytes: Option<u64>,
+    /// Where workers keep their pairs. Default: [`Container::Adaptive`].
+    pub container: Container,
     /// Whether workers map the next tile while pairs of the last one are still combined.
     pub pipeline: Pipeline,
     /// Count the records that the map refuses ([`Split::bad`](crate::Split::bad)) and go on, instead of

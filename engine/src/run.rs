@@ -4,7 +4,6 @@
 use crate::aggregate::Aggregate;
 use crate::bad::{BadRecord, BadRecords};
 use crate::codec::recognise;
-use crate::container::Kind;
 use crate::device::Alone;
 use crate::engine::Core;
 use crate::error::Result;
@@ -30,8 +29,8 @@ use crate::storage::Scratch;
 use crate::tokenize::Simd;
 use std::sync::Arc;
 
-/// Runs a job on an engine, its workers keeping their pairs in containers of kind `K`.
-pub(crate) fn run<J: Job, K: Kind>(
+/// Runs a job on an engine.
+pub(crate) fn run<J: Job>(
     core: &Arc<Core>,
     job: &J,
     input: Input,
@@ -39,8 +38,8 @@ pub(crate) fn run<J: Job, K: Kind>(
     mut show: Option<Show<'_, J>>,
 ) -> Result<Output<J>> {
     let facts = JobFacts::of(job)?;
-    K::check(facts.key_range)?;
-    let mappers = JobMappers::<J, K>::new(job);
+    options.container.check(facts.key_range)?;
+    let mappers = JobMappers(job);
     let compare = comparison(job);
     let ranking = Ranking::new((!facts.is_largest_first).then_some(&compare));
     let mut see;
@@ -53,18 +52,18 @@ pub(crate) fn run<J: Job, K: Kind>(
         None => None,
     };
     let job = ErasedJob { facts: &facts, mappers: &mappers, ranking };
-    Ok(Output::of(run_erased(core, job, input, options, showing)?))
+    Ok(Output::of((J::Combine::compiled().run)(core, job, input, options, showing)?))
 }
 
 /// A job whose type is gone: its facts, its map, and its order by value.
-struct ErasedJob<'j, C: Aggregate> {
+pub(crate) struct ErasedJob<'j, C: Aggregate> {
     facts: &'j JobFacts,
     mappers: &'j dyn Mappers<C>,
     ranking: Ranking<'j, C>,
 }
 
 /// As `run`, compiled once for all jobs with the same aggregate.
-fn run_erased<C: Aggregate>(
+pub(crate) fn run_erased<C: Aggregate>(
     core: &Arc<Core>,
     job: ErasedJob<'_, C>,
     input: Input,
@@ -133,6 +132,7 @@ fn run_erased<C: Aggregate>(
             progress: &progress,
             table_limits: shares.tables,
             pipeline: options.pipeline,
+            container: options.container,
             saving: saving.as_ref(),
             epochs: epochs.as_ref(),
             devices: &options.devices,

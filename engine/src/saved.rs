@@ -59,7 +59,7 @@ impl Engine {
         loop {
             looks += 1;
             let partials = SavedPartials::look(state, &facts)?;
-            match answers_of::<J::Combine>(self.core(), ranking, options, partials) {
+            match (J::Combine::compiled().saved)(self.core(), ranking, options, partials) {
                 // The run has saved more, and removed what that stands for.
                 Err(Error::Storage(StorageError::Missing { .. })) if looks < LOOKS_MOST => {}
                 saved => {
@@ -71,7 +71,7 @@ impl Engine {
     }
 }
 
-fn answers_of<C: Aggregate>(
+pub(crate) fn answers_of<C: Aggregate>(
     core: &Arc<Core>,
     ranking: Ranking<'_, C>,
     options: &Options,

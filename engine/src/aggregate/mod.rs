@@ -20,6 +20,7 @@ pub use list::List;
 pub use values::Values;
 
 use crate::combine::{Combine, Inverse, Share};
+use crate::compiled::Compiled;
 use crate::memory::ValueStore;
 use std::cmp::Ordering;
 
@@ -115,6 +116,11 @@ pub trait Aggregate: Sized + 'static {
     /// Reads an answer's byte form back.
     #[doc(hidden)]
     fn decode_reduced(bytes: &mut &[u8], store: &mut ValueStore) -> Option<Self::Reduced>;
+    /// See [`Combine::compiled`].
+    #[doc(hidden)]
+    fn compiled() -> &'static Compiled<Self> {
+        &Compiled::HERE
+    }
 }
 
 impl<C: Combine> Aggregate for C {
@@ -198,5 +204,9 @@ impl<C: Combine> Aggregate for C {
 
     fn decode_reduced(bytes: &mut &[u8], _: &mut ValueStore) -> Option<C::Accumulator> {
         C::decode(bytes)
+    }
+
+    fn compiled() -> &'static Compiled<C> {
+        <C as Combine>::compiled()
     }
 }

@@ -1,6 +1,7 @@
 //! Count: how often a key was emitted.
 
 use super::{Combine, Inverse, Share, Sum};
+use crate::compiled::compiled_here;
 use std::cmp::Ordering;
 
 /// How often a key was emitted; the emitted value is `()`. It is the sum of ones, but says so.
@@ -56,6 +57,8 @@ impl Combine for Count {
     fn decode(bytes: &mut &[u8]) -> Option<u64> {
         Sum::<u64>::decode(bytes)
     }
+
+    compiled_here!(Count);
 }
 
 #[cfg(test)]

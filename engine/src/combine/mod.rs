@@ -19,6 +19,7 @@ pub use mean::{Mean, MeanAccumulator};
 pub use min_max::{Max, Min};
 pub use sum::Sum;
 
+use crate::compiled::Compiled;
 use std::cmp::Ordering;
 
 /// How values of one key are combined. Implement it for a type of your own to add a combiner:
@@ -60,6 +61,12 @@ pub trait Combine: Sized + 'static {
     fn encode(accumulator: &Self::Accumulator, out: &mut Vec<u8>);
     /// Reads a byte form back, taking its bytes off the front; `None` if they are not one.
     fn decode(bytes: &mut &[u8]) -> Option<Self::Accumulator>;
+    /// The engine, compiled for this combine: by the crate that runs a job with it, unless it is one of
+    /// the engine's own.
+    #[doc(hidden)]
+    fn compiled() -> &'static Compiled<Self> {
+        &Compiled::HERE
+    }
 }
 
 /// How accumulators are taken out of others that they were merged into: [`Combine::INVERSE`].

@@ -1,6 +1,7 @@
 //! Sum: the sum of a key's values. Integers never wrap; floats do not depend on order.
 
 use super::{Binned, Combine, Share, take};
+use crate::compiled::compiled_here;
 use std::cmp::Ordering;
 use std::marker::PhantomData;
 
@@ -58,6 +59,8 @@ impl Combine for Sum<u64> {
     fn decode(bytes: &mut &[u8]) -> Option<u64> {
         take(bytes).map(u64::from_le_bytes)
     }
+
+    compiled_here!(Sum<u64>);
 }
 
 impl Combine for Sum<i64> {

@@ -1,39 +1,18 @@
-//! The adaptive container: an array where the job's keys are a small range of integers, and otherwise,
-//! for each size class of keys by itself, either hash tables or appending, by what full tables show of
-//! how keys repeat. It goes on asking, so a misleading start misleads it for one stretch only.
+//! The adaptive container: for each size class of keys by itself, either hash tables or appending. Full
+//! tables show how keys repeat, and each of them decides anew, so a misleading start costs one stretch only.
 
 use super::append::Appender;
-use super::array::{ArrayEmitter, ArraySplit};
 use super::class::ClassTable;
-use super::emitter::{BatchEmitter, BatchSplit};
 use super::hash::HashTables;
 use super::slot::{LongKey, MediumKey, ShortKey, SlotKey};
 use super::table::Hint;
-use super::{Batched, HandedOver, Hashed, Inlet, Making, named};
+use super::{Batched, HandedOver, Hashed};
 use crate::aggregate::Aggregate;
-use crate::error::{MemoryError, Result};
-use crate::job::{Emit, Job};
-use crate::key::Key;
+use crate::error::MemoryError;
 use crate::memory::ChunkPool;
-use crate::partial::{Outlet, PairRef, Partial};
+use crate::partial::{Outlet, PairRef};
 use crate::sizing::TableLimits;
-use crate::split::Split;
-use std::ptr::NonNull;
 use std::sync::Arc;
-
-/// Chooses by itself, and changes its mind: the default.
-///
-/// Integer keys of a small range go to an [`Array`](super::Array). For other keys it begins with
-/// [`Hash`](super::Hash) tables, each a sample of its stretch of the input: where one is about to
-/// outgrow the second-level cache and its keys hardly repeat, the next pairs are appended
-/// ([`Append`](super::Append)), thirty-two times as many as the table took; then the next table is filled,
-/// and decides anew. If the input is likely to be long for the keys that such a table lets expect, a
-/// table that holds all of them takes over. Metis (section 3.4) predicts once, from the first 7 % of the
-/// input, and cannot go back.
-#[derive(Clone, Copy, Debug)]
-pub struct Adaptive;
-
-named!(Adaptive, AdaptiveEmitter<'p, J>);
 
 /// Below so many pairs per key of a table that is about to leave the second-level cache, combining
 /// pairs in a larger one costs more than folding them by partition, inside the cache: 1.26 where 108
@@ -152,28 +131,28 @@ impl<C: Aggregate> Choosing<C> {
     }
 }
 
-impl<C: Aggregate> Batched<C> for Choosing<C> {
-    type Ahead = Hint<ShortKey, C::Accumulator, 0>;
-
-    fn new(
+impl<C: Aggregate> Choosing<C> {
+    pub(super) fn new(
         pool: &Arc<ChunkPool>,
         limits: TableLimits,
         share_bytes: u64,
     ) -> Result<Choosing<C>, MemoryError> {
-        let tables = HashTables::new(pool, limits, share_bytes)?;
-        let lists = Appender::new(pool, limits, share_bytes)?;
+        let tables = HashTables::new(pool, limits)?;
+        let lists = Appender::new(pool, limits);
         let share = Share { bytes: 0, likely_bytes: share_bytes };
         let mind = Mind::default();
         Ok(Choosing { tables, lists, short: mind, medium: mind, long: mind, share })
     }
+}
 
+impl<C: Aggregate> Batched<C> for Choosing<C> {
     fn begin_split(&mut self, number: u32, bytes: usize) {
         self.share.bytes += bytes as u64;
         self.tables.begin_split(number, bytes);
         self.lists.begin_split(number, bytes);
     }
 
-    fn ahead(&self) -> Self::Ahead {
+    fn ahead(&self) -> Hint<ShortKey, C::Accumulator, 0> {
         let ahead = self.tables.ahead();
         if self.short.left > 0 { ahead.idle() } else { ahead }
     }
@@ -242,162 +221,14 @@ impl<C: Aggregate> Batched<C> for Choosing<C> {
 
     fn each(
         &self,
-        wants: impl Fn(&C::Accumulator) -> bool,
-        see: impl FnMut(PairRef<'_, C::Accumulator>),
+        wants: &dyn Fn(&C::Accumulator) -> bool,
+        see: &mut dyn FnMut(PairRef<'_, C::Accumulator>),
     ) -> bool {
         self.lists.is_empty() && self.tables.each(wants, see)
     }
 
     fn get(&self, key: &[u8]) -> Option<&C::Accumulator> {
         self.tables.get(key)
-    }
-}
-
-/// A worker's array, or else its tables and lists.
-pub(crate) struct AdaptiveEmitter<'p, J: Job> {
-    batched: BatchEmitter<'p, J, Choosing<J::Combine>>,
-    array: Option<ArrayEmitter<'p, J>>,
-}
-
-impl<'p, J: Job> Inlet<'p, J> for AdaptiveEmitter<'p, J> {
-    type Split<'e, 's>
-        = AdaptiveSplit<'e, 'p, 's, J>
-    where
-        Self: 'e;
-
-    fn new(making: &Making<'p, J::Combine>) -> Result<Self> {
-        let bytes = making.range.and_then(ArrayEmitter::<J>::bytes);
-        let is_small = bytes.is_some_and(|bytes| bytes <= making.limits.cached);
-        let array = is_small.then(|| ArrayEmitter::new(making)).transpose()?;
-        Ok(AdaptiveEmitter { batched: BatchEmitter::new(making)?, array })
-    }
-
-    unsafe fn begin_split<'e, 's>(
-        &'e mut self,
-        start: NonNull<u8>,
-        len: usize,
-        number: u32,
-    ) -> AdaptiveSplit<'e, 'p, 's, J> {
-        // SAFETY: the caller's promises are the same.
-        let (batched, array) = unsafe {
-            let array = self.array.as_mut().map(|array| array.begin_split(start, len, number));
-            (self.batched.begin_split(start, len, number), array)
-        };
-        AdaptiveSplit { batched, array }
-    }
-
-    fn finish_split(&mut self, split: &Split<'_>) -> Result<()> {
-        self.array.as_mut().map_or(Ok(()), |array| array.finish_split(split))?;
-        self.batched.finish_split(split)
-    }
-
-    fn abandon_split(&mut self) {
-        self.array.iter_mut().for_each(Inlet::abandon_split);
-        self.batched.abandon_split();
-    }
-
-    fn end_piece(&mut self) -> Result<(), MemoryError> {
-        self.array.as_mut().map_or(Ok(()), Inlet::end_piece)?;
-        self.batched.end_piece()
-    }
-
-    fn hand_over(&mut self) -> Result<(), MemoryError> {
-        self.array.as_mut().map_or(Ok(()), Inlet::hand_over)?;
-        self.batched.hand_over()
-    }
-
-    fn redirect(&mut self, partial: &'p Partial<<J::Combine as Aggregate>::Accumulator>) {
-        self.array.iter_mut().for_each(|array| array.redirect(partial));
-        self.batched.redirect(partial);
-    }
-
-    fn emitted(&self) -> u64 {
-        self.batched.emitted() + self.array.as_ref().map_or(0, Inlet::emitted)
-    }
-
-    fn handed_over(&self) -> HandedOver {
-        let mut all = self.batched.handed_over();
-        all += self.array.as_ref().map_or(HandedOver::default(), Inlet::handed_over);
-        all
-    }
-
-    fn held(&self) -> u64 {
-        self.batched.held()
-    }
-
-    fn each(
-        &self,
-        wants: impl Fn(&<J::Combine as Aggregate>::Accumulator) -> bool,
-        see: impl FnMut(PairRef<'_, <J::Combine as Aggregate>::Accumulator>),
-    ) -> bool {
-        match &self.array {
-            Some(array) => array.each(wants, see),
-            None => self.batched.each(wants, see),
-        }
-    }
-
-    fn get(&self, key: &[u8]) -> Option<&<J::Combine as Aggregate>::Accumulator> {
-        match &self.array {
-            Some(array) => array.get(key),
-            None => self.batched.get(key),
-        }
-    }
-}
-
-/// What a map emits into, for the time of one split.
-pub(crate) struct AdaptiveSplit<'e, 'p, 's, J: Job> {
-    batched: BatchSplit<'e, 'p, 's, J, Choosing<J::Combine>>,
-    array: Option<ArraySplit<'e, J>>,
-}
-
-type Value<'s, J> = <<J as Job>::Combine as Aggregate>::Value<'s>;
-
-impl<'e, J: Job> AdaptiveSplit<'e, '_, '_, J> {
-    /// The array, if there is one; for keys that are no integers this is known beforehand.
-    #[inline(always)]
-    fn array(&mut self) -> Option<&mut ArraySplit<'e, J>> {
-        if J::Key::IS_INTEGER { self.array.as_mut() } else { None }
-    }
-}
-
-impl<'s, J: Job> Emit<'s, J> for AdaptiveSplit<'_, '_, 's, J> {
-    #[inline(always)]
-    fn emit(&mut self, key: <J::Key as Key>::Borrowed<'s>, value: Value<'s, J>) {
-        match self.array() {
-            Some(array) => array.add(key, value),
-            None => self.batched.emit(key, value),
-        }
-    }
-
-    #[inline(always)]
-    fn emit_each(
-        &mut self,
-        keys: impl Iterator<Item = <J::Key as Key>::Borrowed<'s>>,
-        value: Value<'s, J>,
-    ) {
-        match self.array() {
-            Some(array) => array.emit_each(keys, value),
-            None => self.batched.emit_each(keys, value),
-        }
-    }
-
-    #[inline(always)]
-    fn emit_copied(&mut self, key: <J::Key as Key>::Borrowed<'_>, value: Value<'_, J>) {
-        match self.array() {
-            Some(array) => array.add(key, value),
-            None => self.batched.emit_copied(key, value),
-        }
-    }
-
-    fn emit_total(
-        &mut self,
-        key: <J::Key as Key>::Borrowed<'_>,
-        total: <J::Combine as Aggregate>::Accumulator,
-    ) {
-        match self.array() {
-            Some(array) => array.emit_total(key, total),
-            None => self.batched.emit_total(key, total),
-        }
     }
 }
 

@@ -3,7 +3,8 @@
 //! touched once for all of them. It holds nothing else.
 
 use super::slot::{Entry, LongKey, MediumKey, ShortKey, SlotKey};
-use super::{Batched, HandedOver, Hashed, named};
+use super::table::Hint;
+use super::{Batched, HandedOver, Hashed};
 use crate::aggregate::Aggregate;
 use crate::error::MemoryError;
 use crate::memory::{ChunkPool, ValueStore};
@@ -11,14 +12,6 @@ use crate::partial::{Outlet, PARTITIONS, partition_of};
 use crate::sizing::TableLimits;
 use crate::timeline;
 use std::sync::Arc;
-
-/// Pairs go straight to the partial's partitions and are combined there later, when a partition has
-/// doubled and at the end. Best for keys that hardly repeat: there is no table to miss in, and each
-/// pair is written once before its partition is folded inside the cache.
-#[derive(Clone, Copy, Debug)]
-pub struct Append;
-
-named!(Append, super::emitter::BatchEmitter<'p, J, Appender<J::Combine>>);
 
 /// Pairs that are gathered for one partition: a few cache lines, for all partitions less than a
 /// second-level cache.
@@ -93,6 +86,16 @@ impl<K: SlotKey, V: Copy> Gathered<K, V> {
 }
 
 impl<C: Aggregate> Appender<C> {
+    pub(super) fn new(pool: &Arc<ChunkPool>, limits: TableLimits) -> Appender<C> {
+        Appender {
+            short: Gathered { lists: Vec::new(), store: ValueStore::new(pool) },
+            medium: Gathered { lists: Vec::new(), store: ValueStore::new(pool) },
+            long_store: ValueStore::new(pool),
+            values_bytes: VALUES_BYTES.min(limits.beside),
+            handed_over: HandedOver::default(),
+        }
+    }
+
     /// Whether it holds nothing.
     pub(super) fn is_empty(&self) -> bool {
         self.short.is_empty() && self.medium.is_empty()
@@ -100,25 +103,15 @@ impl<C: Aggregate> Appender<C> {
 }
 
 impl<C: Aggregate> Batched<C> for Appender<C> {
-    type Ahead = ();
-
-    fn new(pool: &Arc<ChunkPool>, limits: TableLimits, _: u64) -> Result<Appender<C>, MemoryError> {
-        Ok(Appender {
-            short: Gathered { lists: Vec::new(), store: ValueStore::new(pool) },
-            medium: Gathered { lists: Vec::new(), store: ValueStore::new(pool) },
-            long_store: ValueStore::new(pool),
-            values_bytes: VALUES_BYTES.min(limits.beside),
-            handed_over: HandedOver::default(),
-        })
-    }
-
     fn begin_split(&mut self, number: u32, _: usize) {
         self.short.store.set_split(number);
         self.medium.store.set_split(number);
         self.long_store.set_split(number);
     }
 
-    fn ahead(&self) {}
+    fn ahead(&self) -> Hint<ShortKey, C::Accumulator, 0> {
+        Hint::nowhere(self)
+    }
 
     fn put_short(
         &mut self,

@@ -4,32 +4,16 @@
 use super::range::{KeyRange, OutOfRange};
 use super::slot::{ShortKey, SlotKey};
 use super::table::Table;
-use super::{HandedOver, Inlet, Kind, Making, named};
+use super::{HandedOver, Making};
 use crate::aggregate::Aggregate;
-use crate::error::{Error, MemoryError, Result};
+use crate::error::{MemoryError, Result};
 use crate::job::{Emit, Job};
 use crate::key::Key;
 use crate::memory::{BlockPool, ValueStore};
 use crate::partial::{Outlet, PairRef, Partial};
 use crate::split::Split;
 use crate::timeline;
-use std::ptr::NonNull;
 use std::sync::Arc;
-
-/// An array with a place for every key of the job's range: that of its type for keys of 8 and 16 bits,
-/// that of [`Job::key_range`] for wider ones (a job without one is refused, as is a key outside it).
-/// Memory is linear in the range, per worker. Best for keys of a small range, most of which occur.
-#[derive(Clone, Copy, Debug)]
-pub struct Array;
-
-named!(Array, ArrayEmitter<'p, J>, |range: Option<KeyRange>| match range {
-    Some(_) => Ok(()),
-    None => {
-        let cause = "container::Array needs the range of the job's keys: let the job's key_range \
-                     give it, or choose another container";
-        Err(Error::Option { option: "container", cause: cause.to_owned() })
-    }
-});
 
 type Value<'s, J> = <<J as Job>::Combine as Aggregate>::Value<'s>;
 type Accumulator<J> = <<J as Job>::Combine as Aggregate>::Accumulator;
@@ -55,21 +39,13 @@ pub(crate) struct ArrayEmitter<'p, J: Job> {
     handed_over: HandedOver,
 }
 
-impl<J: Job> ArrayEmitter<'_, J> {
+impl<'p, J: Job> ArrayEmitter<'p, J> {
     /// Bytes of an array for a range; `None` if that is no number.
     pub(super) fn bytes(range: KeyRange) -> Option<usize> {
         range.keys()?.checked_mul(size_of::<Place<Accumulator<J>>>())
     }
-}
 
-impl<'p, J: Job> Inlet<'p, J> for ArrayEmitter<'p, J> {
-    type Split<'e, 's>
-        = ArraySplit<'e, J>
-    where
-        Self: 'e;
-
-    fn new(making: &Making<'p, J::Combine>) -> Result<Self> {
-        Array::check(making.range)?;
+    pub(super) fn new(making: &Making<'p, J::Combine>) -> Result<Self, MemoryError> {
         let range = making.range.unwrap_or(KeyRange::ALL);
         let bytes = Self::bytes(range).unwrap_or(usize::MAX / 2);
         let purpose = "an array with a place for each key of the range";
@@ -79,7 +55,7 @@ impl<'p, J: Job> Inlet<'p, J> for ArrayEmitter<'p, J> {
         if places.try_reserve_exact(range.keys().unwrap_or(usize::MAX)).is_err() {
             blocks.budget().give(bytes);
             let cause = std::io::ErrorKind::OutOfMemory.into();
-            return Err(MemoryError::System { purpose, bytes: bytes as u64, cause }.into());
+            return Err(MemoryError::System { purpose, bytes: bytes as u64, cause });
         }
         let place = Place { value: J::Combine::identity(), is_used: false };
         places.resize(range.keys().unwrap_or(0), place);
@@ -96,12 +72,7 @@ impl<'p, J: Job> Inlet<'p, J> for ArrayEmitter<'p, J> {
         })
     }
 
-    unsafe fn begin_split<'e, 's>(
-        &'e mut self,
-        _: NonNull<u8>,
-        _: usize,
-        number: u32,
-    ) -> Self::Split<'e, 's> {
+    pub(super) fn begin_split(&mut self, number: u32) -> ArraySplit<'_, J> {
         self.store.set_split(number);
         ArraySplit {
             places: &mut self.places,
@@ -113,7 +84,7 @@ impl<'p, J: Job> Inlet<'p, J> for ArrayEmitter<'p, J> {
         }
     }
 
-    fn finish_split(&mut self, split: &Split<'_>) -> Result<()> {
+    pub(super) fn finish_split(&mut self, split: &Split<'_>) -> Result<()> {
         self.store.check()?;
         if self.store.bytes() > self.most_value_bytes {
             self.hand_over()?;
@@ -121,11 +92,11 @@ impl<'p, J: Job> Inlet<'p, J> for ArrayEmitter<'p, J> {
         self.out_of_range.take().map_or(Ok(()), |out_of_range| Err(out_of_range.at(split)))
     }
 
-    fn abandon_split(&mut self) {
+    pub(super) fn abandon_split(&mut self) {
         self.out_of_range = None;
     }
 
-    fn hand_over(&mut self) -> Result<(), MemoryError> {
+    pub(super) fn hand_over(&mut self) -> Result<(), MemoryError> {
         let handing_over = timeline::begin(timeline::Kind::Combine);
         let used = self.places.iter().filter(|place| place.is_used).count();
         let bits = Table::<ShortKey, Accumulator<J>, 0>::bits_for(used);
@@ -144,14 +115,14 @@ impl<'p, J: Job> Inlet<'p, J> for ArrayEmitter<'p, J> {
         Ok(())
     }
 
-    fn redirect(&mut self, partial: &'p Partial<Accumulator<J>>) {
+    pub(super) fn redirect(&mut self, partial: &'p Partial<Accumulator<J>>) {
         self.outlet = self.outlet.to(partial);
     }
 
-    fn each(
+    pub(super) fn each(
         &self,
-        wants: impl Fn(&Accumulator<J>) -> bool,
-        mut see: impl FnMut(PairRef<'_, Accumulator<J>>),
+        wants: &dyn Fn(&Accumulator<J>) -> bool,
+        see: &mut dyn FnMut(PairRef<'_, Accumulator<J>>),
     ) -> bool {
         for (place, number) in self.places.iter().zip(self.range.first..=u64::MAX) {
             if place.is_used && wants(&place.value) {
@@ -162,17 +133,17 @@ impl<'p, J: Job> Inlet<'p, J> for ArrayEmitter<'p, J> {
         true
     }
 
-    fn get(&self, key: &[u8]) -> Option<&Accumulator<J>> {
+    pub(super) fn get(&self, key: &[u8]) -> Option<&Accumulator<J>> {
         let number = J::Key::number(J::Key::view(key))?;
         let place = self.places.get(usize::try_from(self.range.place_of(number)?).ok()?)?;
         place.is_used.then_some(&place.value)
     }
 
-    fn emitted(&self) -> u64 {
+    pub(super) fn emitted(&self) -> u64 {
         self.emitted
     }
 
-    fn handed_over(&self) -> HandedOver {
+    pub(super) fn handed_over(&self) -> HandedOver {
         self.handed_over
     }
 }

@@ -3,11 +3,12 @@
 //! a batch on at a time. Longer keys wait in a list of their own, so that the loop over short ones has
 //! no branch to miss.
 //!
-//! It never keeps a borrowed key past [`Inlet::finish_split`].
+//! It never keeps a borrowed key past [`BatchEmitter::finish_split`].
 
 use super::range::{KeyRange, OutOfRange};
 use super::slot::{Entry, LONG_KEY_BYTES, LongKey, MediumKey, ShortKey, SlotKey, hash_bytes};
-use super::{Ahead, Batched, HandedOver, Hashed, Inlet, Making};
+use super::table::Hint;
+use super::{Batched, HandedOver, Hashed, Making};
 use crate::aggregate::Aggregate;
 use crate::error::{MemoryError, Result};
 use crate::job::{Emit, Job};
@@ -31,11 +32,11 @@ type Held<J> = <<J as Job>::Combine as Aggregate>::Held;
 type Accumulator<J> = <<J as Job>::Combine as Aggregate>::Accumulator;
 
 /// A worker's way into a container that takes batches.
-pub(crate) struct BatchEmitter<'p, J: Job, B: Batched<J::Combine>> {
-    container: B,
+pub(crate) struct BatchEmitter<'p, J: Job> {
+    container: Box<dyn Batched<J::Combine>>,
     outlet: Outlet<'p, Accumulator<J>>,
     batch: NonNull<Batch<Held<J>>>,
-    lane: Lane<J::Combine, B::Ahead>,
+    lane: Lane<J::Combine>,
     range: KeyRange,
     out_of_range: Option<OutOfRange>,
     copied: Vec<u8>,
@@ -61,21 +62,21 @@ struct Borrowed<T> {
 }
 
 /// All that adding a pair to the batch touches, small enough for a loop to keep in registers.
-struct Lane<C: Aggregate, A> {
+struct Lane<C: Aggregate> {
     batch: NonNull<Batch<C::Held>>,
     short_len: usize,
     other_len: usize,
     window: Window,
-    ahead: A,
+    ahead: Hint<ShortKey, C::Accumulator, 0>,
 }
 
-impl<C: Aggregate, A: Copy> Clone for Lane<C, A> {
+impl<C: Aggregate> Clone for Lane<C> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<C: Aggregate, A: Copy> Copy for Lane<C, A> {}
+impl<C: Aggregate> Copy for Lane<C> {}
 
 /// The split's buffer: `len` bytes from `start`, and OVERREAD_BYTES readable bytes behind them.
 #[derive(Clone, Copy)]
@@ -100,7 +101,7 @@ impl Window {
     }
 }
 
-impl<C: Aggregate, A: Ahead> Lane<C, A> {
+impl<C: Aggregate> Lane<C> {
     fn is_full(&self) -> bool {
         self.short_len == BATCH || self.other_len == BATCH
     }
@@ -168,16 +169,12 @@ impl<C: Aggregate, A: Ahead> Lane<C, A> {
 
 // SAFETY: between splits, when an emitter may go to another thread, the batch is empty; the batch and
 // what the container's pointers lead to are the emitter's own.
-unsafe impl<J: Job, B: Batched<J::Combine>> Send for BatchEmitter<'_, J, B> {}
+unsafe impl<J: Job> Send for BatchEmitter<'_, J> {}
 
-impl<'p, J: Job, B: Batched<J::Combine>> Inlet<'p, J> for BatchEmitter<'p, J, B> {
-    type Split<'e, 's>
-        = BatchSplit<'e, 'p, 's, J, B>
-    where
-        Self: 'e;
-
-    fn new(making: &Making<'p, J::Combine>) -> Result<Self> {
-        let container = B::new(making.chunks, making.limits, making.share_bytes)?;
+impl<'p, J: Job> BatchEmitter<'p, J> {
+    pub(super) fn new(making: &Making<'p, J::Combine>) -> Result<Self, MemoryError> {
+        let Making { container, chunks, limits, share_bytes, .. } = *making;
+        let container = (J::Combine::compiled().tables)(container, chunks, limits, share_bytes)?;
         let batch = NonNull::from(Box::leak(Box::<Batch<Held<J>>>::new_uninit())).cast();
         let ahead = container.ahead();
         let lane = Lane { batch, short_len: 0, other_len: 0, window: Window::NONE, ahead };
@@ -195,18 +192,20 @@ impl<'p, J: Job, B: Batched<J::Combine>> Inlet<'p, J> for BatchEmitter<'p, J, B>
         })
     }
 
-    unsafe fn begin_split<'e, 's>(
+    /// # Safety
+    /// As [`Inlet::begin_split`](super::Inlet::begin_split).
+    pub(super) unsafe fn begin_split<'e, 's>(
         &'e mut self,
         start: NonNull<u8>,
         len: usize,
         number: u32,
-    ) -> BatchSplit<'e, 'p, 's, J, B> {
+    ) -> BatchSplit<'e, 'p, 's, J> {
         self.container.begin_split(number, len);
         self.lane.window = Window { start, len };
         BatchSplit { emitter: self, split: PhantomData }
     }
 
-    fn finish_split(&mut self, split: &Split<'_>) -> Result<()> {
+    pub(super) fn finish_split(&mut self, split: &Split<'_>) -> Result<()> {
         self.flush();
         self.lane.window = Window::NONE;
         if let Some(out_of_range) = self.out_of_range.take() {
@@ -215,7 +214,7 @@ impl<'p, J: Job, B: Batched<J::Combine>> Inlet<'p, J> for BatchEmitter<'p, J, B>
         self.failure.take().map_or(Ok(()), |failure| Err(failure.into()))
     }
 
-    fn abandon_split(&mut self) {
+    pub(super) fn abandon_split(&mut self) {
         (self.lane.short_len, self.lane.other_len) = (0, 0);
         self.lane.window = Window::NONE;
         self.copied.clear();
@@ -223,45 +222,45 @@ impl<'p, J: Job, B: Batched<J::Combine>> Inlet<'p, J> for BatchEmitter<'p, J, B>
         self.failure = None;
     }
 
-    fn end_piece(&mut self) -> Result<(), MemoryError> {
+    pub(super) fn end_piece(&mut self) -> Result<(), MemoryError> {
         self.container.end_piece(&self.outlet)
     }
 
-    fn hand_over(&mut self) -> Result<(), MemoryError> {
+    pub(super) fn hand_over(&mut self) -> Result<(), MemoryError> {
         self.container.hand_over(&self.outlet)
     }
 
-    fn redirect(&mut self, partial: &'p Partial<Accumulator<J>>) {
+    pub(super) fn redirect(&mut self, partial: &'p Partial<Accumulator<J>>) {
         self.outlet = self.outlet.to(partial);
     }
 
-    fn emitted(&self) -> u64 {
+    pub(super) fn emitted(&self) -> u64 {
         self.emitted
     }
 
-    fn handed_over(&self) -> HandedOver {
+    pub(super) fn handed_over(&self) -> HandedOver {
         let HandedOver { pairs, busy } = self.container.handed_over();
         HandedOver { pairs: pairs + self.totals, busy }
     }
 
-    fn held(&self) -> u64 {
+    pub(super) fn held(&self) -> u64 {
         self.container.held()
     }
 
-    fn each(
+    pub(super) fn each(
         &self,
-        wants: impl Fn(&Accumulator<J>) -> bool,
-        see: impl FnMut(PairRef<'_, Accumulator<J>>),
+        wants: &dyn Fn(&Accumulator<J>) -> bool,
+        see: &mut dyn FnMut(PairRef<'_, Accumulator<J>>),
     ) -> bool {
         self.container.each(wants, see)
     }
 
-    fn get(&self, key: &[u8]) -> Option<&Accumulator<J>> {
+    pub(super) fn get(&self, key: &[u8]) -> Option<&Accumulator<J>> {
         self.container.get(key)
     }
 }
 
-impl<J: Job, B: Batched<J::Combine>> BatchEmitter<'_, J, B> {
+impl<J: Job> BatchEmitter<'_, J> {
     /// Whether a key may be emitted; one that may not is kept for the message.
     #[inline(always)]
     fn allows(&mut self, key: <J::Key as Key>::Borrowed<'_>) -> bool {
@@ -368,7 +367,7 @@ impl<J: Job, B: Batched<J::Combine>> BatchEmitter<'_, J, B> {
     }
 }
 
-impl<J: Job, B: Batched<J::Combine>> Drop for BatchEmitter<'_, J, B> {
+impl<J: Job> Drop for BatchEmitter<'_, J> {
     fn drop(&mut self) {
         // SAFETY: leaked by `new` as a box of this type (uninitialised, which all its fields may be).
         drop(unsafe { Box::from_raw(self.batch.as_ptr()) });
@@ -376,12 +375,12 @@ impl<J: Job, B: Batched<J::Combine>> Drop for BatchEmitter<'_, J, B> {
 }
 
 /// What a map emits into, for the time of one split.
-pub(crate) struct BatchSplit<'e, 'p, 's, J: Job, B: Batched<J::Combine>> {
-    emitter: &'e mut BatchEmitter<'p, J, B>,
+pub(crate) struct BatchSplit<'e, 'p, 's, J: Job> {
+    emitter: &'e mut BatchEmitter<'p, J>,
     split: PhantomData<&'s [u8]>,
 }
 
-impl<'s, J: Job, B: Batched<J::Combine>> Emit<'s, J> for BatchSplit<'_, '_, 's, J, B> {
+impl<'s, J: Job> Emit<'s, J> for BatchSplit<'_, '_, 's, J> {
     #[inline(always)]
     fn emit(&mut self, key: <J::Key as Key>::Borrowed<'s>, value: Value<'s, J>) {
         if !self.emitter.allows(key) {

@@ -4,7 +4,7 @@
 use super::class::ClassTable;
 use super::slot::{Entry, LONG_KEY_BYTES, LongKey, MediumKey, ShortKey, SlotKey, hash_bytes};
 use super::table::Hint;
-use super::{Ahead, Batched, HandedOver, Hashed, named};
+use super::{Batched, HandedOver, Hashed};
 use crate::aggregate::Aggregate;
 use crate::error::MemoryError;
 use crate::memory::{ByteArena, ChunkPool};
@@ -12,14 +12,6 @@ use crate::partial::{Outlet, PairRef};
 use crate::sizing::TableLimits;
 use std::ptr::NonNull;
 use std::sync::Arc;
-
-/// Open hash tables, one for each size class of keys (up to 15 bytes, up to 31, longer). A pair costs
-/// O(1), a cache miss at most. Best where keys repeat; where they hardly do, [`Append`](super::Append)
-/// spares the probing.
-#[derive(Clone, Copy, Debug)]
-pub struct Hash;
-
-named!(Hash, super::emitter::BatchEmitter<'p, J, HashTables<J::Combine>>);
 
 /// Tables of one worker.
 pub(crate) struct HashTables<C: Aggregate> {
@@ -31,20 +23,10 @@ pub(crate) struct HashTables<C: Aggregate> {
     pub(super) handed_over: HandedOver,
 }
 
-impl<K: SlotKey, V: Copy> Ahead for Hint<K, V, 0> {
-    #[inline(always)]
-    fn prefetch(&self, hash: u64) {
-        Hint::prefetch(self, hash);
-    }
-}
-
-impl<C: Aggregate> Batched<C> for HashTables<C> {
-    type Ahead = Hint<ShortKey, C::Accumulator, 0>;
-
-    fn new(
+impl<C: Aggregate> HashTables<C> {
+    pub(super) fn new(
         pool: &Arc<ChunkPool>,
         limits: TableLimits,
-        _: u64,
     ) -> Result<HashTables<C>, MemoryError> {
         Ok(HashTables {
             short: ClassTable::new(pool, limits)?,
@@ -55,14 +37,16 @@ impl<C: Aggregate> Batched<C> for HashTables<C> {
             handed_over: HandedOver::default(),
         })
     }
+}
 
+impl<C: Aggregate> Batched<C> for HashTables<C> {
     fn begin_split(&mut self, number: u32, _: usize) {
         self.short.store.set_split(number);
         self.medium.store.set_split(number);
         self.long.store.set_split(number);
     }
 
-    fn ahead(&self) -> Self::Ahead {
+    fn ahead(&self) -> Hint<ShortKey, C::Accumulator, 0> {
         self.short.table.hint()
     }
 
@@ -135,12 +119,12 @@ impl<C: Aggregate> Batched<C> for HashTables<C> {
 
     fn each(
         &self,
-        wants: impl Fn(&C::Accumulator) -> bool,
-        mut see: impl FnMut(PairRef<'_, C::Accumulator>),
+        wants: &dyn Fn(&C::Accumulator) -> bool,
+        see: &mut dyn FnMut(PairRef<'_, C::Accumulator>),
     ) -> bool {
-        self.short.table.each(&wants, &mut see);
-        self.medium.table.each(&wants, &mut see);
-        self.long.table.each(&wants, &mut see);
+        self.short.table.each(wants, &mut *see);
+        self.medium.table.each(wants, &mut *see);
+        self.long.table.each(wants, &mut *see);
         true
     }
 

@@ -2,7 +2,8 @@
 //! entry. Its entries are the partitions, so that a tree is handed over as it stands.
 
 use super::slot::{Entry, LongKey, MediumKey, ShortKey, SlotKey};
-use super::{Batched, HandedOver, Hashed, named};
+use super::table::Hint;
+use super::{Batched, HandedOver, Hashed};
 use crate::aggregate::Aggregate;
 use crate::error::MemoryError;
 use crate::memory::{ByteArena, ChunkPool, ValueStore};
@@ -12,19 +13,12 @@ use crate::timeline;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// 256 ordered trees (`BTreeMap`), one for each partition: the hash+tree of Metis, section 3.3. A pair
-/// costs O(log(k / 256)) comparisons for k keys. Its promise is a bound that no distribution of keys
-/// can break; [`Hash`](super::Hash) keeps its own by handing full tables over. It is here to be
-/// compared with: on none of the four workloads of Metis (section 5.4) does it win. Few keys with many
-/// repeats take it 3.9 times the time of [`Hash`](super::Hash), many keys with few repeats 3.6 times
-/// that of [`Append`](super::Append): a comparison waits for the one before, where a batch of probes
-/// overlaps its misses.
-#[derive(Clone, Copy, Debug)]
-pub struct HashTree;
-
-named!(HashTree, super::emitter::BatchEmitter<'p, J, ForestOf<J::Combine>>);
-
-/// The trees of one worker.
+/// The trees of one worker: 256 ordered trees (`BTreeMap`), one for each partition. A pair costs
+/// O(log(k / 256)) comparisons for k keys. It is here to be compared with: on none of the four workloads of
+/// Metis (section 5.4) does it win. Few keys with many repeats take 3.9 times the time of
+/// [`Container::Hash`](super::Container::Hash), many keys with few repeats 3.6 times that of
+/// [`Container::Append`](super::Container::Append): a comparison waits for the one before it, where a batch
+/// of probes overlaps its misses.
 pub(crate) struct ForestOf<C: Aggregate> {
     short: Forest<ShortKey, C::Accumulator>,
     medium: Forest<MediumKey, C::Accumulator>,
@@ -110,27 +104,29 @@ impl<K, V> Drop for Forest<K, V> {
     }
 }
 
-impl<C: Aggregate> Batched<C> for ForestOf<C> {
-    type Ahead = ();
-
-    fn new(pool: &Arc<ChunkPool>, limits: TableLimits, _: u64) -> Result<ForestOf<C>, MemoryError> {
-        Ok(ForestOf {
+impl<C: Aggregate> ForestOf<C> {
+    pub(super) fn new(pool: &Arc<ChunkPool>, limits: TableLimits) -> ForestOf<C> {
+        ForestOf {
             short: Forest::new(pool),
             medium: Forest::new(pool),
             long: Forest::new(pool),
             arena: ByteArena::new(pool),
             limits,
             handed_over: HandedOver::default(),
-        })
+        }
     }
+}
 
+impl<C: Aggregate> Batched<C> for ForestOf<C> {
     fn begin_split(&mut self, number: u32, _: usize) {
         self.short.store.set_split(number);
         self.medium.store.set_split(number);
         self.long.store.set_split(number);
     }
 
-    fn ahead(&self) {}
+    fn ahead(&self) -> Hint<ShortKey, C::Accumulator, 0> {
+        Hint::nowhere(self)
+    }
 
     fn put_short(
         &mut self,

@@ -1,10 +1,10 @@
 //! Containers: where a worker keeps what its maps emit, without locks, until it hands the pairs over
-//! to a partial. Each is a named type in a file of its own; the map loop is generic over them, and all
-//! give the same answer to the byte. [`Adaptive`] chooses among the others.
+//! to a partial. Each is a type in a file of its own, and all give the same answer to the byte.
+//! [`Container`] names them.
 //!
-//! Most take batches: a map emits into the `BatchEmitter`, which loads and
-//! hashes keys and asks for their slots ahead of time, then probes them together, so that the misses
-//! of a batch overlap, and no job needs to know. The array takes pairs one by one.
+//! A map emits into an [`Inlet`]. Its batch emitter loads and hashes keys, prefetches their slots, and
+//! probes them together, so that the misses of a batch overlap; the containers take whole batches
+//! ([`Batched`]). The array takes pairs one by one.
 
 mod adaptive;
 mod append;
@@ -13,6 +13,7 @@ mod class;
 mod emitter;
 mod hash;
 mod hash_tree;
+mod inlet;
 mod range;
 mod slot;
 mod standing;
@@ -20,13 +21,8 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use adaptive::Adaptive;
-pub use append::Append;
-pub use array::Array;
-pub use hash::Hash;
-pub use hash_tree::HashTree;
-
 pub(crate) use emitter::OVERREAD_BYTES;
+pub(crate) use inlet::Inlet;
 pub(crate) use range::KeyRange;
 pub(crate) use slot::{
     ClassEntry, Entry, LONG_KEY_BYTES, LongKey, MediumKey, ShortKey, SlotKey, hash_bytes, head,
@@ -34,77 +30,82 @@ pub(crate) use slot::{
 pub(crate) use table::Table;
 
 use crate::aggregate::Aggregate;
-use crate::error::{MemoryError, Result};
-use crate::job::{Emit, Job};
+use crate::error::{Error, MemoryError, Result};
 use crate::memory::ChunkPool;
-use crate::partial::{Outlet, PairRef, Partial};
+use crate::partial::{Outlet, PairRef};
 use crate::sizing::TableLimits;
-use crate::split::Split;
+use adaptive::Choosing;
+use append::Appender;
+use hash::HashTables;
+use hash_tree::ForestOf;
 use std::ops::AddAssign;
-use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::Duration;
+use table::Hint;
 
-/// A named type of container, for [`Engine::run_in`](crate::Engine::run_in). Sealed: the containers
-/// are those of this module.
-pub trait Container: sealed::Run {}
-
-pub(crate) mod sealed {
-    use crate::engine::Engine;
-    use crate::error::Result;
-    use crate::input::Input;
-    use crate::job::Job;
-    use crate::options::Options;
-    use crate::output::Output;
-
-    pub trait Run {
-        #[doc(hidden)]
-        fn run<J: Job>(
-            engine: &Engine,
-            job: &J,
-            input: Input,
-            options: &Options,
-        ) -> Result<Output<J>>;
-    }
+/// The containers that workers can keep their pairs in, for [`Options::container`](crate::Options::container).
+/// The choice cannot change the answer, only its cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Container {
+    /// Chooses by itself, and changes its mind.
+    ///
+    /// Integer keys of a small range go to an [`Array`](Container::Array). For other keys it begins with
+    /// [`Hash`](Container::Hash) tables, each a sample of its stretch of the input: where one is about to
+    /// outgrow the second-level cache and its keys hardly repeat, the next pairs are appended
+    /// ([`Append`](Container::Append)), thirty-two times as many as the table took; then the next table is
+    /// filled, and decides anew. If the input is likely to be long for the keys that such a table lets
+    /// expect, a table that holds all of them takes over. Metis (section 3.4) predicts once, from the first
+    /// 7 % of the input, and cannot go back.
+    #[default]
+    Adaptive,
+    /// Open hash tables, one for each size class of keys (up to 15 bytes, up to 31, longer). A pair costs
+    /// O(1), at most one cache miss. Best where keys repeat.
+    Hash,
+    /// Pairs go straight to the partial's partitions and are combined there later, when a partition has
+    /// doubled and at the end. Best for keys that hardly repeat: there is no table to miss in, and each
+    /// pair is written once before its partition is folded inside the cache.
+    Append,
+    /// One accumulator for every key of the job's range: that of its type for keys of 8 and 16 bits, that
+    /// of [`Job::key_range`] for wider ones (a job without one is refused, as is a key outside it). Memory
+    /// is linear in the range, per worker. Best for keys of a small range, most of which occur.
+    Array,
+    /// 256 trees by the hash of the key, as in Metis before prediction (section 3.3): kept to be compared
+    /// with.
+    #[doc(hidden)]
+    HashTree,
 }
 
-/// What stands behind a named type: the container that a worker makes.
-pub(crate) trait Kind: Send + Sync + 'static {
-    type Inlet<'p, J: Job + 'p>: Inlet<'p, J>;
-
-    /// Whether it can hold the keys of a job with this range.
-    fn check(range: Option<KeyRange>) -> Result<()> {
-        let _ = range;
-        Ok(())
-    }
-}
-
-/// Makes a type a [`Container`] whose workers hold an inlet.
-macro_rules! named {
-    ($name:ident, $inlet:ty $(, $check:expr)?) => {
-        impl $crate::container::Kind for $name {
-            type Inlet<'p, J: $crate::job::Job + 'p> = $inlet;
-
-            $(fn check(range: Option<$crate::container::KeyRange>) -> $crate::error::Result<()> {
-                $check(range)
-            })?
-        }
-
-        impl $crate::container::sealed::Run for $name {
-            fn run<J: $crate::job::Job>(
-                engine: &$crate::engine::Engine,
-                job: &J,
-                input: $crate::input::Input,
-                options: &$crate::options::Options,
-            ) -> $crate::error::Result<$crate::output::Output<J>> {
-                $crate::run::run::<J, $name>(engine.core(), job, input, options, None)
+impl Container {
+    /// Refuses a container that cannot hold the keys of a job with this range.
+    pub(crate) fn check(self, range: Option<KeyRange>) -> Result<()> {
+        match (self, range) {
+            (Container::Array, None) => {
+                let cause = "Container::Array needs the range of the job's keys: let the job's key_range \
+                             give it, or choose another container";
+                Err(Error::Option { option: "container", cause: cause.to_owned() })
             }
+            _ => Ok(()),
         }
+    }
 
-        impl $crate::container::Container for $name {}
-    };
+    /// Makes the tables of a worker, which take the pairs of about `share_bytes` of the input, if that is
+    /// not 0.
+    pub(crate) fn tables<C: Aggregate>(
+        self,
+        pool: &Arc<ChunkPool>,
+        limits: TableLimits,
+        share_bytes: u64,
+    ) -> Result<Box<dyn Batched<C>>, MemoryError> {
+        Ok(match self {
+            Container::Adaptive | Container::Array => {
+                Box::new(Choosing::<C>::new(pool, limits, share_bytes)?)
+            }
+            Container::Hash => Box::new(HashTables::<C>::new(pool, limits)?),
+            Container::Append => Box::new(Appender::<C>::new(pool, limits)),
+            Container::HashTree => Box::new(ForestOf::<C>::new(pool, limits)),
+        })
+    }
 }
-pub(crate) use named;
 
 /// What a worker's container is made from.
 pub(crate) struct Making<'p, C: Aggregate> {
@@ -115,96 +116,17 @@ pub(crate) struct Making<'p, C: Aggregate> {
     pub(crate) range: Option<KeyRange>,
     /// Bytes of the input that the worker is likely to map in all; 0 where nobody knows.
     pub(crate) share_bytes: u64,
+    pub(crate) container: Container,
 }
 
-/// A worker's container, with its way in.
-pub(crate) trait Inlet<'p, J: Job>: Sized + Send {
-    /// The face that a map sees while it works on one split.
-    type Split<'e, 's>: Emit<'s, J>
-    where
-        Self: 'e;
-
-    fn new(making: &Making<'p, J::Combine>) -> Result<Self>;
-
-    /// Begins a split, whose bytes begin at `start`. Splits are numbered in the order of the input.
-    ///
-    /// # Safety
-    /// From `start` on, `len + OVERREAD_BYTES` initialised bytes are readable and nobody writes to
-    /// them before `finish_split` or `abandon_split`; keys and values that are emitted live as
-    /// long.
-    unsafe fn begin_split<'e, 's>(
-        &'e mut self,
-        start: NonNull<u8>,
-        len: usize,
-        number: u32,
-    ) -> Self::Split<'e, 's>;
-
-    /// Takes in what was emitted to the last pair; the split's buffer is free then.
-    ///
-    /// # Errors
-    /// The first refusal of memory, or of a key, since the split began.
-    fn finish_split(&mut self, split: &Split<'_>) -> Result<()>;
-
-    /// Drops what of a failed split was not taken in yet.
-    fn abandon_split(&mut self);
-
-    /// Ends a piece that is saved: the outlet's witness has seen all pairs then. They may stay in the container
-    /// until `hand_over`, but not as what `each` and `get` show.
-    fn end_piece(&mut self) -> Result<(), MemoryError> {
-        self.hand_over()
-    }
-
-    /// Hands all pairs over.
-    fn hand_over(&mut self) -> Result<(), MemoryError>;
-
-    /// Hands over to another partial from now on. The container is empty.
-    fn redirect(&mut self, partial: &'p Partial<<J::Combine as Aggregate>::Accumulator>);
-
-    /// Pairs emitted so far.
-    fn emitted(&self) -> u64;
-
-    /// What left the container so far.
-    fn handed_over(&self) -> HandedOver;
-
-    /// Distinct keys in the container now; 0 where that would have to be counted.
-    fn held(&self) -> u64 {
-        0
-    }
-
-    /// Shows the pairs in the container that `wants` says; each key comes once, whole. Returns whether it can:
-    /// not if keys may be there several times.
-    fn each(
-        &self,
-        wants: impl Fn(&<J::Combine as Aggregate>::Accumulator) -> bool,
-        see: impl FnMut(PairRef<'_, <J::Combine as Aggregate>::Accumulator>),
-    ) -> bool {
-        let _ = (wants, see);
-        false
-    }
-
-    /// The accumulator of a key by its bytes, if it is in the container and that can be told.
-    fn get(&self, key: &[u8]) -> Option<&<J::Combine as Aggregate>::Accumulator> {
-        let _ = key;
-        None
-    }
-}
-
-/// A container that takes its pairs in batches.
-pub(crate) trait Batched<C: Aggregate>: Sized {
-    type Ahead: Ahead;
-
-    /// Makes one that takes the pairs of about `share_bytes` of the input, if not 0.
-    fn new(
-        pool: &Arc<ChunkPool>,
-        limits: TableLimits,
-        share_bytes: u64,
-    ) -> Result<Self, MemoryError>;
-
+/// A container that takes its pairs in batches. Each call takes hundreds of pairs, so a call through a
+/// pointer costs nothing, and the tables are compiled once for all jobs with the same aggregate.
+pub(crate) trait Batched<C: Aggregate> {
     /// Says which split the pairs that follow come from, and its length.
     fn begin_split(&mut self, number: u32, bytes: usize);
 
     /// Where short keys are found, as of now.
-    fn ahead(&self) -> Self::Ahead;
+    fn ahead(&self) -> Hint<ShortKey, C::Accumulator, 0>;
 
     /// Takes keys of up to 15 bytes, whose places were asked for.
     fn put_short(
@@ -227,7 +149,8 @@ pub(crate) trait Batched<C: Aggregate>: Sized {
         outlet: &Outlet<'_, C::Accumulator>,
     ) -> Result<(), MemoryError>;
 
-    /// As [`Inlet::end_piece`].
+    /// Ends a piece that is saved: the outlet's witness has seen all pairs then. They may stay in the
+    /// container until `hand_over`, but not as what `each` and `get` show.
     fn end_piece(&mut self, outlet: &Outlet<'_, C::Accumulator>) -> Result<(), MemoryError> {
         self.hand_over(outlet)
     }
@@ -242,32 +165,22 @@ pub(crate) trait Batched<C: Aggregate>: Sized {
         0
     }
 
-    /// As [`Inlet::each`].
+    /// Shows the pairs in the container that `wants` says; each key comes once, whole. Returns whether it
+    /// can: not if keys may be there several times.
     fn each(
         &self,
-        wants: impl Fn(&C::Accumulator) -> bool,
-        see: impl FnMut(PairRef<'_, C::Accumulator>),
+        wants: &dyn Fn(&C::Accumulator) -> bool,
+        see: &mut dyn FnMut(PairRef<'_, C::Accumulator>),
     ) -> bool {
         let _ = (wants, see);
         false
     }
 
-    /// As [`Inlet::get`].
+    /// Returns the accumulator of a key by its bytes, if it is in the container and that can be told.
     fn get(&self, key: &[u8]) -> Option<&C::Accumulator> {
         let _ = key;
         None
     }
-}
-
-/// Asks the processor for the place of a key before the key's batch is full.
-pub(crate) trait Ahead: Copy {
-    fn prefetch(&self, hash: u64);
-}
-
-/// A container whose places cannot be known ahead.
-impl Ahead for () {
-    #[inline(always)]
-    fn prefetch(&self, _: u64) {}
 }
 
 /// A pair that was emitted and is to be taken in.

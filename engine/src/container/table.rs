@@ -465,6 +465,12 @@ impl<K, V, const SKIP: u32> Clone for Hint<K, V, SKIP> {
 impl<K, V, const SKIP: u32> Copy for Hint<K, V, SKIP> {}
 
 impl<K, V, const SKIP: u32> Hint<K, V, SKIP> {
+    /// The hint of a container that has no slots: it asks for a line of the container itself, which costs
+    /// nothing.
+    pub(crate) fn nowhere<T>(container: &T) -> Self {
+        Hint { slots: NonNull::from(container).cast(), shift: 63, factor: 0 }
+    }
+
     /// The hint for when no slot will be looked at: it asks for the table's first line, again and
     /// again, which costs nothing.
     pub(crate) fn idle(self) -> Self {

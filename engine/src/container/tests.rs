@@ -2,10 +2,9 @@
 //! container, which overflows and is handed over, into a partial that is compressed and reduced, against
 //! a `BTreeMap`.
 
+use super::Container::{self, Adaptive, Append, Array, Hash, HashTree};
 use super::slot::{ShortKey, SlotKey, hash_bytes};
-use super::{
-    Adaptive, Append, Array, Hash, HashTree, Inlet, KeyRange, Kind, Making, OVERREAD_BYTES,
-};
+use super::{Inlet, KeyRange, Making, OVERREAD_BYTES};
 use crate::bad::BadRecords;
 use crate::combine::Sum;
 use crate::error::Result;
@@ -55,23 +54,26 @@ impl Bench {
         Bench { partial: Partial::new(&chunks, None), chunks }
     }
 
-    /// What a worker emits into, whose container is of kind `C`.
-    fn inlet<C: Kind, J: Job<Combine = Sum<u64>>>(
+    /// What a worker emits into, whose container is the one given.
+    fn inlet<J: Job<Combine = Sum<u64>>>(
         &self,
+        container: Container,
         limits: TableLimits,
         range: Option<KeyRange>,
-    ) -> C::Inlet<'_, J> {
-        self.inlet_with::<C, J>(limits, range, Outlet::new(&self.partial))
+    ) -> Inlet<'_, J> {
+        self.inlet_with::<J>(container, limits, range, Outlet::new(&self.partial))
     }
 
-    fn inlet_with<'b, C: Kind, J: Job<Combine = Sum<u64>>>(
+    fn inlet_with<'b, J: Job<Combine = Sum<u64>>>(
         &'b self,
+        container: Container,
         limits: TableLimits,
         range: Option<KeyRange>,
         outlet: Outlet<'b, u64>,
-    ) -> C::Inlet<'b, J> {
-        let making = Making { chunks: &self.chunks, outlet, limits, range, share_bytes: 0 };
-        C::Inlet::new(&making).unwrap()
+    ) -> Inlet<'b, J> {
+        let chunks = &self.chunks;
+        let making = Making { chunks, outlet, limits, range, share_bytes: 0, container };
+        Inlet::new(&making).unwrap()
     }
 
     /// Folds what can repeat, as workers do between splits when there is more of it.
@@ -129,7 +131,7 @@ impl Text {
     }
 
     /// Emits each word three times: alone, as a copy that is gone at once, and with all others.
-    fn emit_into<'p>(&self, emitter: &mut impl Inlet<'p, Words>) {
+    fn emit_into<'p>(&self, emitter: &mut Inlet<'p, Words>) {
         let start = NonNull::from(&self.bytes[..]).cast();
         // SAFETY: OVERREAD_BYTES follow the text, which stays unchanged and alive to the end of the
         // test.
@@ -145,7 +147,7 @@ impl Text {
     }
 
     /// Emits the words, and takes them in.
-    fn map_into<'p>(&self, emitter: &mut impl Inlet<'p, Words>) {
+    fn map_into<'p>(&self, emitter: &mut Inlet<'p, Words>) {
         self.emit_into(emitter);
         emitter.finish_split(&empty_split()).unwrap();
     }
@@ -175,10 +177,10 @@ const MANY: usize = if cfg!(miri) { 180 } else { 9000 };
 /// Words in a split.
 const SPLIT: usize = MANY / 6;
 
-fn keys_of_all_classes_survive<C: Kind>() {
+fn keys_of_all_classes_survive(container: Container) {
     let (bench, mut expected) = (Bench::new(), Counts::new());
     let mut folder = bench.folder();
-    let mut emitter = bench.inlet::<C, Words>(NO_GROWTH, None);
+    let mut emitter = bench.inlet::<Words>(container, NO_GROWTH, None);
     let chunk = vec![b'c'; 20_000];
     for round in 0..2 {
         let mut all = words(round * SPLIT / 2..MANY);
@@ -206,10 +208,10 @@ fn keys_of_all_classes_survive<C: Kind>() {
 
 #[test]
 fn keys_of_all_classes_survive_overflow_and_compression_in_every_container() {
-    keys_of_all_classes_survive::<Hash>();
-    keys_of_all_classes_survive::<Append>();
-    keys_of_all_classes_survive::<HashTree>();
-    keys_of_all_classes_survive::<Adaptive>();
+    keys_of_all_classes_survive(Hash);
+    keys_of_all_classes_survive(Append);
+    keys_of_all_classes_survive(HashTree);
+    keys_of_all_classes_survive(Adaptive);
 }
 
 /// Counts what it sees.
@@ -223,12 +225,12 @@ impl Witness<u64> for Seen {
 }
 
 /// Pieces of few keys and of many, by turns, with a little room for a table that stands beside.
-fn pieces_are_seen_one_by_one<C: Kind>(stay: bool) {
+fn pieces_are_seen_one_by_one(container: Container, stay: bool) {
     let (bench, mut expected) = (Bench::new(), Counts::new());
     let seen = Mutex::new(Seen::default());
     let limits = TableLimits { standing: 36 << 10, ..NO_GROWTH };
     let outlet = Outlet::new(&bench.partial).seen_by(&seen);
-    let mut emitter = bench.inlet_with::<C, Words>(limits, None, outlet);
+    let mut emitter = bench.inlet_with::<Words>(container, limits, None, outlet);
     let few = MANY / 40;
     for piece in 0..24 {
         let first = piece * few / 3;
@@ -257,15 +259,15 @@ fn pieces_are_seen_one_by_one<C: Kind>(stay: bool) {
 
 #[test]
 fn pieces_are_seen_one_by_one_though_few_keys_stay() {
-    pieces_are_seen_one_by_one::<Hash>(true);
-    pieces_are_seen_one_by_one::<Adaptive>(true);
-    pieces_are_seen_one_by_one::<Append>(false);
-    pieces_are_seen_one_by_one::<HashTree>(false);
+    pieces_are_seen_one_by_one(Hash, true);
+    pieces_are_seen_one_by_one(Adaptive, true);
+    pieces_are_seen_one_by_one(Append, false);
+    pieces_are_seen_one_by_one(HashTree, false);
 }
 
-fn an_abandoned_split_is_gone<C: Kind>() {
+fn an_abandoned_split_is_gone(container: Container) {
     let bench = Bench::new();
-    let mut emitter = bench.inlet::<C, Words>(NO_GROWTH, None);
+    let mut emitter = bench.inlet::<Words>(container, NO_GROWTH, None);
     Text::new(&words(50..60)).map_into(&mut emitter);
     // Few enough that all of them are still in the batch, and gone with their text.
     Text::new(&words(0..5)).emit_into(&mut emitter);
@@ -278,15 +280,16 @@ fn an_abandoned_split_is_gone<C: Kind>() {
 
 #[test]
 fn an_abandoned_split_leaves_no_borrowed_key_behind() {
-    an_abandoned_split_is_gone::<Hash>();
-    an_abandoned_split_is_gone::<Append>();
-    an_abandoned_split_is_gone::<HashTree>();
-    an_abandoned_split_is_gone::<Adaptive>();
+    an_abandoned_split_is_gone(Hash);
+    an_abandoned_split_is_gone(Append);
+    an_abandoned_split_is_gone(HashTree);
+    an_abandoned_split_is_gone(Adaptive);
 }
 
-fn two_workers_share_a_partial<C: Kind>(range: Option<KeyRange>) {
+fn two_workers_share_a_partial(container: Container, range: Option<KeyRange>) {
     let (bench, mut expected) = (Bench::new(), Counts::new());
-    let mut emitters = [NO_GROWTH, GROWTH].map(|limits| bench.inlet::<C, Numbers>(limits, range));
+    let mut emitters =
+        [NO_GROWTH, GROWTH].map(|limits| bench.inlet::<Numbers>(container, limits, range));
     let many = if cfg!(miri) { 400 } else { 6000_u64 };
     for number in 0..many {
         let key = number % (many / 2 + 100) * 0x13;
@@ -315,12 +318,12 @@ fn two_workers_share_a_partial<C: Kind>(range: Option<KeyRange>) {
 #[test]
 fn integers_are_inline_keys_and_two_workers_share_a_partial() {
     let range = KeyRange::new(0, 60_000);
-    two_workers_share_a_partial::<Hash>(None);
-    two_workers_share_a_partial::<Append>(range);
-    two_workers_share_a_partial::<HashTree>(range);
-    two_workers_share_a_partial::<Adaptive>(None);
-    two_workers_share_a_partial::<Adaptive>(range);
-    two_workers_share_a_partial::<Array>(range);
+    two_workers_share_a_partial(Hash, None);
+    two_workers_share_a_partial(Append, range);
+    two_workers_share_a_partial(HashTree, range);
+    two_workers_share_a_partial(Adaptive, None);
+    two_workers_share_a_partial(Adaptive, range);
+    two_workers_share_a_partial(Array, range);
 }
 
 /// Keys of which all hashes begin alike, in the order of their hashes, short and long ones by turns.
@@ -341,10 +344,10 @@ fn crowd(count: usize) -> Vec<Vec<u8>> {
 }
 
 /// To probe for each would take as long as there are keys.
-fn a_crowd_is_handed_over<C: Kind>() {
+fn a_crowd_is_handed_over(container: Container) {
     let count = if cfg!(miri) { 700 } else { 8000 };
     let (bench, keys) = (Bench::new(), crowd(count));
-    let mut inlet = bench.inlet::<C, Words>(GROWTH, None);
+    let mut inlet = bench.inlet::<Words>(container, GROWTH, None);
     for some in keys.chunks(100) {
         Text::new(some).map_into(&mut inlet);
     }
@@ -362,7 +365,7 @@ fn handed_over_by_the_adaptive(bench: &Bench, stretches: &[(u64, u64)]) -> Vec<u
     // The first table is judged when it is full.
     let limits =
         TableLimits { cached: 1 << 12, most: 1 << 30, all: 1 << 30, standing: 0, beside: 1 << 30 };
-    let mut inlet = bench.inlet::<Adaptive, Numbers>(limits, None);
+    let mut inlet = bench.inlet::<Numbers>(Adaptive, limits, None);
     let mut after = Vec::new();
     for &(pairs, keys) in stretches {
         // SAFETY: an empty split; its keys are numbers.
@@ -393,8 +396,8 @@ fn the_adaptive_container_appends_where_keys_do_not_repeat_and_changes_its_mind(
 
 #[test]
 fn keys_in_the_order_of_their_hashes_crowd_no_table() {
-    a_crowd_is_handed_over::<Hash>();
-    a_crowd_is_handed_over::<Adaptive>();
+    a_crowd_is_handed_over(Hash);
+    a_crowd_is_handed_over(Adaptive);
 }
 
 /// The order must not show how large a table was, nor when it was handed over.
@@ -407,7 +410,7 @@ fn the_canonical_order_is_that_of_the_pairs_alone() {
     all.extend(words(short..short + short / 6));
     let [forward, backward, parts] = [Bench::new(), Bench::new(), Bench::new()];
     let fill = |bench: &Bench, words: &[Vec<u8>], limits| {
-        let mut emitter = bench.inlet::<Hash, Words>(limits, None);
+        let mut emitter = bench.inlet::<Words>(Hash, limits, None);
         Text::new(words).map_into(&mut emitter);
         emitter.hand_over().unwrap();
     };

@@ -4,7 +4,7 @@
 
 use crate::aggregate::Aggregate;
 use crate::bad::BadRecords;
-use crate::container::{HandedOver, Inlet, Kind, Making, OVERREAD_BYTES};
+use crate::container::{HandedOver, Inlet, Making, OVERREAD_BYTES};
 use crate::device::ARGUMENTS;
 use crate::error::{MemoryError, Result};
 use crate::failure::guard;
@@ -14,7 +14,6 @@ use crate::origin::{Origin, OriginKind};
 use crate::partial::{PairRef, Partial};
 use crate::split::Split;
 use crate::tokenize::fold_ascii;
-use std::marker::PhantomData;
 use std::ops::Range;
 use std::path::Path;
 use std::ptr::NonNull;
@@ -81,34 +80,24 @@ pub(crate) trait Mappers<C: Aggregate>: Sync {
     fn mapper<'p>(&'p self, making: &Making<'p, C>) -> Result<Box<dyn Mapper<'p, C> + 'p>>;
 }
 
-/// The mappers of a job whose workers keep pairs in containers of kind `K`.
-pub(crate) struct JobMappers<'j, J, K> {
-    job: &'j J,
-    kind: PhantomData<K>,
-}
+/// The mappers of a job.
+pub(crate) struct JobMappers<'j, J>(pub(crate) &'j J);
 
-impl<'j, J: Job, K: Kind> JobMappers<'j, J, K> {
-    pub(crate) fn new(job: &'j J) -> JobMappers<'j, J, K> {
-        JobMappers { job, kind: PhantomData }
-    }
-}
-
-impl<J: Job, K: Kind> Mappers<J::Combine> for JobMappers<'_, J, K> {
+impl<J: Job> Mappers<J::Combine> for JobMappers<'_, J> {
     fn mapper<'p>(
         &'p self,
         making: &Making<'p, J::Combine>,
     ) -> Result<Box<dyn Mapper<'p, J::Combine> + 'p>> {
-        let inlet = K::Inlet::<'p, J>::new(making)?;
-        Ok(Box::new(JobMapper::<'p, J, K> { job: self.job, inlet }))
+        Ok(Box::new(JobMapper { job: self.0, inlet: Inlet::new(making)? }))
     }
 }
 
-struct JobMapper<'p, J: Job, K: Kind> {
+struct JobMapper<'p, J: Job> {
     job: &'p J,
-    inlet: K::Inlet<'p, J>,
+    inlet: Inlet<'p, J>,
 }
 
-impl<'p, J: Job, K: Kind> Mapper<'p, J::Combine> for JobMapper<'p, J, K> {
+impl<'p, J: Job> Mapper<'p, J::Combine> for JobMapper<'p, J> {
     fn map(
         &mut self,
         buffer: &mut Buffer,

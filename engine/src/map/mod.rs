@@ -13,6 +13,7 @@ mod worker;
 use crate::aggregate::Aggregate;
 use crate::bad::BadRecords;
 use crate::codec::Supply;
+use crate::container::Container;
 use crate::device::{Accelerator, Alone};
 use crate::error::{Error, Place, Result};
 use crate::facts::JobFacts;
@@ -56,6 +57,7 @@ pub(crate) struct MapStage<'r, C: Aggregate> {
     pub(crate) progress: &'r Progress,
     pub(crate) table_limits: TableLimits,
     pub(crate) pipeline: Pipeline,
+    pub(crate) container: Container,
     /// Where partials are saved, if they are.
     pub(crate) saving: Option<&'r Saving<C>>,
     /// Where pairs go while shows are made, instead of the partial.

@@ -75,6 +75,7 @@ impl<'r, C: Aggregate> Worker<'r, C> {
             limits,
             range: stage.facts.key_range,
             share_bytes: stage.plan.likely_bytes() / stage.pool.workers() as u64,
+            container: stage.container,
         };
         let mapper = stage.mappers.mapper(&making)?;
         let compress = Duration::ZERO;

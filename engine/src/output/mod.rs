@@ -10,6 +10,7 @@ pub use answers::Answers;
 pub(crate) use answers::Seen;
 pub use file::AtomicFile;
 pub(crate) use turns::{Turn, Turns};
+pub(crate) use write::Format;
 
 use crate::aggregate::Aggregate;
 use crate::cancel::Cancel;
@@ -160,7 +161,7 @@ impl<J: Job> Output<J> {
         cancel: &Cancel,
         format: impl Fn(<J::Key as Key>::Borrowed<'_>, Value<'_, J>, &mut Vec<u8>) + Sync,
     ) -> Result<()> {
-        self.written.write(sink, name, cancel, &|pair, text| {
+        (J::Combine::compiled().write)(&self.written, sink, name, cancel, &|pair, text| {
             let (key, value) = show::<J>(pair);
             format(key, value, text);
         })

@@ -42,11 +42,11 @@ struct Writer<C: Aggregate> {
 }
 
 /// Appends a pair's text.
-pub(super) type Format<'f, V> = dyn Fn(PairRef<'_, V>, &mut Vec<u8>) + Sync + 'f;
+pub(crate) type Format<'f, V> = dyn Fn(PairRef<'_, V>, &mut Vec<u8>) + Sync + 'f;
 
 impl<C: Aggregate> Finished<C> {
     /// Writes the pairs in order, as [`Output::write`](crate::Output::write) says.
-    pub(super) fn write(
+    pub(crate) fn write(
         &self,
         sink: &mut (dyn Write + Send),
         name: &Path,

@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::marker::PhantomData;
 use std::ops::RangeInclusive;
-use tegula::container::{Adaptive, Append, Array, Container, Hash, HashTree};
+use tegula::Container::{Adaptive, Append, Array, Hash, HashTree};
 use tegula::{
-    Count, Cut, Emit, Engine, Input, Job, Key, Mean, Options, Order, Result, Split, WordClass,
+    Container, Count, Cut, Emit, Engine, Input, Job, Key, Mean, Options, Order, Result, Split,
+    WordClass,
 };
 
 #[expect(clippy::needless_pass_by_value, reason = "outputs are written so")]
@@ -22,7 +23,8 @@ where
     text.extend_from_slice(format!("{key:?}\t{answer:?}\n").as_bytes());
 }
 
-fn text_in<C: Container, J: Job>(
+fn text_in<J: Job>(
+    container: Container,
     engine: &Engine,
     job: &J,
     input: &[u8],
@@ -32,7 +34,8 @@ where
     for<'s> <J::Key as Key>::Borrowed<'s>: Debug,
     for<'a> Answer<'a, J>: Debug,
 {
-    let output = engine.run_in::<C, J>(job, Input::bytes(input), options).unwrap();
+    let options = Options { container, ..options.clone() };
+    let output = engine.run_with(job, Input::bytes(input), &options).unwrap();
     String::from_utf8(text_of(&output, line::<J>)).unwrap()
 }
 
@@ -41,12 +44,12 @@ fn check_bytes<J: Job<Key = [u8]>>(job: &J, input: &[u8], options: &Options)
 where
     for<'a> Answer<'a, J>: Debug,
 {
-    let expected = text_in::<Hash, J>(&engines()[0], job, input, options);
+    let expected = text_in(Hash, &engines()[0], job, input, options);
     for engine in engines() {
-        assert_eq!(text_in::<Hash, J>(engine, job, input, options), expected);
-        assert_eq!(text_in::<Append, J>(engine, job, input, options), expected);
-        assert_eq!(text_in::<HashTree, J>(engine, job, input, options), expected);
-        assert_eq!(text_in::<Adaptive, J>(engine, job, input, options), expected);
+        assert_eq!(text_in(Hash, engine, job, input, options), expected);
+        assert_eq!(text_in(Append, engine, job, input, options), expected);
+        assert_eq!(text_in(HashTree, engine, job, input, options), expected);
+        assert_eq!(text_in(Adaptive, engine, job, input, options), expected);
     }
 }
 
@@ -92,12 +95,12 @@ where
     for<'s> <J::Key as Key>::Borrowed<'s>: Debug,
     for<'a> Answer<'a, J>: Debug,
 {
-    let expected = text_in::<Hash, J>(&engines()[0], job, input, options);
+    let expected = text_in(Hash, &engines()[0], job, input, options);
     for engine in engines() {
-        assert_eq!(text_in::<Array, J>(engine, job, input, options), expected);
-        assert_eq!(text_in::<Append, J>(engine, job, input, options), expected);
-        assert_eq!(text_in::<HashTree, J>(engine, job, input, options), expected);
-        assert_eq!(text_in::<Adaptive, J>(engine, job, input, options), expected);
+        assert_eq!(text_in(Array, engine, job, input, options), expected);
+        assert_eq!(text_in(Append, engine, job, input, options), expected);
+        assert_eq!(text_in(HashTree, engine, job, input, options), expected);
+        assert_eq!(text_in(Adaptive, engine, job, input, options), expected);
     }
 }
 
@@ -135,16 +138,19 @@ fn keys_that_hardly_repeat_and_then_do_are_counted_by_every_container() {
     check_bytes(&Words(WordClass::Whitespace), text.as_bytes(), &Options::default());
 }
 
+fn within(container: Container) -> Options {
+    Options { container, ..Options::default() }
+}
+
 #[test]
 fn a_key_outside_the_declared_range_fails_the_job_and_is_named() {
     let engine = engine(2);
     let job = pairs::<i32, _, _>(|key| i32::from(key) - 10, Some(-10..=100));
     let words = ["memory, byte 0", "key 190", "keys are -10 to 100", "key_range"];
-    let options = Options::default();
     let input = || Input::bytes(vec![1, 1, 200, 1, 2, 2]);
-    error_saying(&engine, engine.run_in::<Array, _>(&job, input(), &options), &words);
-    error_saying(&engine, engine.run_in::<Hash, _>(&job, input(), &options), &words);
-    error_saying(&engine, engine.run_in::<Adaptive, _>(&job, input(), &options), &words);
+    error_saying(&engine, engine.run_with(&job, input(), &within(Array)), &words);
+    error_saying(&engine, engine.run_with(&job, input(), &within(Hash)), &words);
+    error_saying(&engine, engine.run_with(&job, input(), &within(Adaptive)), &words);
 }
 
 #[test]
@@ -152,15 +158,15 @@ fn ranges_and_arrays_that_cannot_be_meant_are_refused() {
     let engine = engine(1);
     let (options, input) = (Options::default(), || Input::bytes(vec![1, 1]));
     let job = pairs::<u32, _, _>(u32::from, None);
-    let words = ["container::Array", "key_range"];
-    error_saying(&engine, engine.run_in::<Array, _>(&job, input(), &options), &words);
+    let words = ["Container::Array", "key_range"];
+    error_saying(&engine, engine.run_with(&job, input(), &within(Array)), &words);
     let words_job = Words(WordClass::Whitespace);
-    error_saying(&engine, engine.run_in::<Array, _>(&words_job, input(), &options), &words);
+    error_saying(&engine, engine.run_with(&words_job, input(), &within(Array)), &words);
     let backwards = pairs::<u32, _, _>(u32::from, Some(RangeInclusive::new(9, 3)));
     error_saying(&engine, engine.run_with(&backwards, input(), &options), &["key_range", "least"]);
     // Too large for any memory.
     let huge = pairs::<u64, _, _>(u64::from, Some(0..=u64::MAX));
-    error_saying(&engine, engine.run_in::<Array, _>(&huge, input(), &options), &["array"]);
+    error_saying(&engine, engine.run_with(&huge, input(), &within(Array)), &["array"]);
     assert_works(&engine);
 }
 
@@ -213,25 +219,26 @@ fn totals_count_as_the_values_that_they_were_made_of() {
     let expected: Vec<(Vec<u8>, u64)> = expected.into_iter().collect();
     let engine = engine(2);
     let options = Options { split_bytes: Some(100), ..Options::default() };
-    fn counts<C: Container>(engine: &Engine, text: &str, options: &Options) -> Vec<(Vec<u8>, u64)> {
-        let output = engine.run_in::<C, _>(&ByTotals, Input::bytes(text), options).unwrap();
+    let counts = |container| -> Vec<(Vec<u8>, u64)> {
+        let options = Options { container, ..options.clone() };
+        let output = engine.run_with(&ByTotals, Input::bytes(&*text), &options).unwrap();
         output.iter().unwrap().map(|(key, count)| (key.to_vec(), count)).collect()
-    }
-    assert_eq!(counts::<Hash>(&engine, &text, &options), expected);
-    assert_eq!(counts::<HashTree>(&engine, &text, &options), expected);
-    assert_eq!(counts::<Append>(&engine, &text, &options), expected);
-    assert_eq!(counts::<Adaptive>(&engine, &text, &options), expected);
-    fn bytes<C: Container>(engine: &Engine, text: &str) -> Vec<(u8, u64)> {
-        let input = Input::bytes(text);
-        let output = engine.run_in::<C, _>(&BytesByTotals, input, &Options::default()).unwrap();
+    };
+    assert_eq!(counts(Hash), expected);
+    assert_eq!(counts(HashTree), expected);
+    assert_eq!(counts(Append), expected);
+    assert_eq!(counts(Adaptive), expected);
+    let bytes = |container| -> Vec<(u8, u64)> {
+        let input = Input::bytes(&*text);
+        let output = engine.run_with(&BytesByTotals, input, &within(container)).unwrap();
         output.iter().unwrap().collect()
-    }
+    };
     let expected = (0..=u8::MAX).filter_map(|byte| {
         let count = text.bytes().filter(|&one| one == byte).count() as u64;
         (count > 0).then_some((byte, 6 * count))
     });
     let expected: Vec<(u8, u64)> = expected.collect();
-    assert_eq!(bytes::<Array>(&engine, &text), expected);
-    assert_eq!(bytes::<Hash>(&engine, &text), expected);
-    assert_eq!(bytes::<Adaptive>(&engine, &text), expected);
+    assert_eq!(bytes(Array), expected);
+    assert_eq!(bytes(Hash), expected);
+    assert_eq!(bytes(Adaptive), expected);
 }

@@ -1,0 +1,182 @@
+//! The inlet: a worker's way into its container, generic over the job because a map emits into it record by
+//! record. Jobs with integer keys of a small range have an array, which takes pairs one by one; all others
+//! emit in batches.
+
+use super::array::{ArrayEmitter, ArraySplit};
+use super::emitter::{BatchEmitter, BatchSplit};
+use super::{Container, HandedOver, Making};
+use crate::aggregate::Aggregate;
+use crate::error::{MemoryError, Result};
+use crate::job::{Emit, Job};
+use crate::key::Key;
+use crate::partial::{PairRef, Partial};
+use crate::split::Split;
+use std::ptr::NonNull;
+
+/// A worker's container, with its way in: an array of the job's keys where there is one, else batches.
+pub(crate) struct Inlet<'p, J: Job> {
+    batched: BatchEmitter<'p, J>,
+    array: Option<ArrayEmitter<'p, J>>,
+}
+
+impl<'p, J: Job> Inlet<'p, J> {
+    pub(crate) fn new(making: &Making<'p, J::Combine>) -> Result<Self, MemoryError> {
+        let bytes = making.range.and_then(ArrayEmitter::<J>::bytes);
+        let is_small = bytes.is_some_and(|bytes| bytes <= making.limits.cached);
+        let has_array = match making.container {
+            Container::Array => true,
+            Container::Adaptive => is_small,
+            _ => false,
+        };
+        let array = has_array.then(|| ArrayEmitter::new(making)).transpose()?;
+        Ok(Inlet { batched: BatchEmitter::new(making)?, array })
+    }
+
+    /// Begins a split, whose bytes begin at `start`. Splits are numbered in the order of the input.
+    ///
+    /// # Safety
+    /// From `start` on, `len + OVERREAD_BYTES` initialised bytes are readable and nobody writes to
+    /// them before `finish_split` or `abandon_split`; keys and values that are emitted live as
+    /// long.
+    pub(crate) unsafe fn begin_split<'e, 's>(
+        &'e mut self,
+        start: NonNull<u8>,
+        len: usize,
+        number: u32,
+    ) -> InletSplit<'e, 'p, 's, J> {
+        let array = self.array.as_mut().map(|array| array.begin_split(number));
+        // SAFETY: the caller's promises are the same.
+        let batched = unsafe { self.batched.begin_split(start, len, number) };
+        InletSplit { batched, array }
+    }
+
+    /// Takes in what was emitted to the last pair; the split's buffer is free then.
+    ///
+    /// # Errors
+    /// The first refusal of memory, or of a key, since the split began.
+    pub(crate) fn finish_split(&mut self, split: &Split<'_>) -> Result<()> {
+        self.array.as_mut().map_or(Ok(()), |array| array.finish_split(split))?;
+        self.batched.finish_split(split)
+    }
+
+    /// Drops what of a failed split was not taken in yet.
+    pub(crate) fn abandon_split(&mut self) {
+        self.array.iter_mut().for_each(ArrayEmitter::abandon_split);
+        self.batched.abandon_split();
+    }
+
+    /// Ends a piece that is saved, as [`Batched::end_piece`](super::Batched::end_piece).
+    pub(crate) fn end_piece(&mut self) -> Result<(), MemoryError> {
+        self.array.as_mut().map_or(Ok(()), ArrayEmitter::hand_over)?;
+        self.batched.end_piece()
+    }
+
+    /// Hands all pairs over.
+    pub(crate) fn hand_over(&mut self) -> Result<(), MemoryError> {
+        self.array.as_mut().map_or(Ok(()), ArrayEmitter::hand_over)?;
+        self.batched.hand_over()
+    }
+
+    /// Hands over to another partial from now on. The container is empty.
+    pub(crate) fn redirect(
+        &mut self,
+        partial: &'p Partial<<J::Combine as Aggregate>::Accumulator>,
+    ) {
+        self.array.iter_mut().for_each(|array| array.redirect(partial));
+        self.batched.redirect(partial);
+    }
+
+    /// Pairs emitted so far.
+    pub(crate) fn emitted(&self) -> u64 {
+        self.batched.emitted() + self.array.as_ref().map_or(0, ArrayEmitter::emitted)
+    }
+
+    /// What left the container so far.
+    pub(crate) fn handed_over(&self) -> HandedOver {
+        let mut all = self.batched.handed_over();
+        all += self.array.as_ref().map_or(HandedOver::default(), ArrayEmitter::handed_over);
+        all
+    }
+
+    /// Distinct keys in the container now; 0 where that would have to be counted.
+    pub(crate) fn held(&self) -> u64 {
+        self.batched.held()
+    }
+
+    /// Shows pairs, as [`Batched::each`](super::Batched::each).
+    pub(crate) fn each(
+        &self,
+        wants: &dyn Fn(&<J::Combine as Aggregate>::Accumulator) -> bool,
+        see: &mut dyn FnMut(PairRef<'_, <J::Combine as Aggregate>::Accumulator>),
+    ) -> bool {
+        match &self.array {
+            Some(array) => array.each(wants, see),
+            None => self.batched.each(wants, see),
+        }
+    }
+
+    /// Returns the accumulator of a key, as [`Batched::get`](super::Batched::get).
+    pub(crate) fn get(&self, key: &[u8]) -> Option<&<J::Combine as Aggregate>::Accumulator> {
+        match &self.array {
+            Some(array) => array.get(key),
+            None => self.batched.get(key),
+        }
+    }
+}
+
+/// What a map emits into, for the time of one split.
+pub(crate) struct InletSplit<'e, 'p, 's, J: Job> {
+    batched: BatchSplit<'e, 'p, 's, J>,
+    array: Option<ArraySplit<'e, J>>,
+}
+
+type Value<'s, J> = <<J as Job>::Combine as Aggregate>::Value<'s>;
+
+impl<'e, J: Job> InletSplit<'e, '_, '_, J> {
+    /// The array, if there is one; for keys that are no integers this is known beforehand.
+    #[inline(always)]
+    fn array(&mut self) -> Option<&mut ArraySplit<'e, J>> {
+        if J::Key::IS_INTEGER { self.array.as_mut() } else { None }
+    }
+}
+
+impl<'s, J: Job> Emit<'s, J> for InletSplit<'_, '_, 's, J> {
+    #[inline(always)]
+    fn emit(&mut self, key: <J::Key as Key>::Borrowed<'s>, value: Value<'s, J>) {
+        match self.array() {
+            Some(array) => array.add(key, value),
+            None => self.batched.emit(key, value),
+        }
+    }
+
+    #[inline(always)]
+    fn emit_each(
+        &mut self,
+        keys: impl Iterator<Item = <J::Key as Key>::Borrowed<'s>>,
+        value: Value<'s, J>,
+    ) {
+        match self.array() {
+            Some(array) => array.emit_each(keys, value),
+            None => self.batched.emit_each(keys, value),
+        }
+    }
+
+    #[inline(always)]
+    fn emit_copied(&mut self, key: <J::Key as Key>::Borrowed<'_>, value: Value<'_, J>) {
+        match self.array() {
+            Some(array) => array.add(key, value),
+            None => self.batched.emit_copied(key, value),
+        }
+    }
+
+    fn emit_total(
+        &mut self,
+        key: <J::Key as Key>::Borrowed<'_>,
+        total: <J::Combine as Aggregate>::Accumulator,
+    ) {
+        match self.array() {
+            Some(array) => array.emit_total(key, total),
+            None => self.batched.emit_total(key, total),
+        }
+    }
+}
