@@ -1,6 +1,6 @@
-//! Reading ahead of a decoder: of a file that is kept elsewhere, the next ranges are asked for while one
-//! is decompressed. Each request has a thread of its own, whose start costs little beside it. What is
-//! under way is bounded, counted in the budget, and waited for at the end, so that no thread is left.
+//! Reads ahead of a decoder: requests the next ranges of a remote file while one range is decompressed.
+//! Each request has its own thread, whose start is cheap beside the request. Outstanding requests are
+//! bounded, counted in the budget, and joined at the end, so that no thread remains.
 
 use crate::error::{Error, InputError, Result};
 use crate::input::{RangeSource, read_range};
@@ -11,11 +11,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-/// Asked for at a time: each request may go far.
+/// Bytes per request: a request may travel far.
 pub(super) const RANGE_BYTES: usize = 1 << 20;
-/// Requests under way for one file, beside the range that is decompressed.
+/// Outstanding requests for one file, in addition to the range that is decompressed.
 const RANGES_AHEAD: usize = 3;
-/// Part of the budget that one file may take, and of which nothing is taken: blocks need room, too.
+/// A file may take this fraction of the budget for reading ahead. The rest stays free, because blocks need
+/// memory, too.
 const BUDGET_PART: u64 = 32;
 const BUDGET_KEPT_PART: u64 = 2;
 
@@ -36,7 +37,7 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
-    /// For a file of `bytes` bytes; `None` where the budget has no room for what is read ahead.
+    /// Opens a file of `bytes` bytes. Returns `None` if the budget has no room for reading ahead.
     pub(super) fn new(
         source: &Arc<dyn RangeSource>,
         name: PathBuf,
@@ -64,13 +65,14 @@ impl Ahead {
         })
     }
 
-    /// Puts some of the bytes from `offset` on into `into`; none at the end. Offsets follow each other.
+    /// Copies bytes from `offset` on into `into` and returns their number; 0 at the end. Offsets must
+    /// follow each other.
     pub(super) fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<usize> {
         if offset == self.start + self.range.len() as u64 {
             if self.asked.is_empty() {
                 self.next = offset;
             }
-            // Given back before more is asked for.
+            // Freed before more is requested.
             self.range = Vec::new();
             self.ask()?;
             let Some(range) = self.asked.pop_front() else { return Ok(0) };
@@ -84,7 +86,7 @@ impl Ahead {
         Ok(count)
     }
 
-    /// Asks for as many ranges as may be under way.
+    /// Requests as many ranges as may be outstanding.
     fn ask(&mut self) -> Result<()> {
         while self.asked.len() < self.ranges && self.next < self.end {
             let (source, name, offset) = (Arc::clone(&self.source), self.name.clone(), self.next);
@@ -105,7 +107,7 @@ impl Ahead {
 
 impl Drop for Ahead {
     fn drop(&mut self) {
-        // What they ran into is no matter any more.
+        // Their errors do not matter any more.
         self.asked.drain(..).for_each(|asked| drop(asked.join()));
     }
 }

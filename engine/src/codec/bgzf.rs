@@ -1,11 +1,11 @@
-//! Members of gzip whose headers say how long they are, as `bgzip` writes them (SAM/BAM format
-//! specification, section 4.1): at most 64 KiB of data each. Where the header of one does not say so,
-//! the rest of the file is one unit.
+//! Members of gzip whose headers contain their length, as `bgzip` writes them (SAM/BAM format
+//! specification, section 4.1): at most 64 KiB of data each. From the first member without a length on, the
+//! rest of the file is one unit.
 
 use super::FileFeed;
 use super::cutter::{Fault, Unit, read_at};
 
-/// Members that make a unit: at most 512 KiB decompressed.
+/// Members per unit: at most 512 KiB decompressed.
 const MEMBERS_PER_UNIT: usize = 8;
 /// A header whose only extra field is the length.
 const HEADER_BYTES: usize = 18;
@@ -33,7 +33,7 @@ impl<'p> Members<'p> {
             let have = read_at(&mut self.feed, self.at, self.end, &mut header)?;
             match member_bytes(&header[..have]) {
                 Some(bytes) if self.at + bytes <= self.end => self.at += bytes,
-                // What it is, the decoder will see.
+                // The decoder will report what it is.
                 _ => self.at = self.end,
             }
             if self.at == self.end {
@@ -44,7 +44,7 @@ impl<'p> Members<'p> {
     }
 }
 
-/// The length of the member that begins so, if its header says it.
+/// Returns the length of the member that starts with `header`, if the header contains it.
 fn member_bytes(header: &[u8]) -> Option<u64> {
     match header {
         [0x1f, 0x8b, 8, 4, _, _, _, _, _, _, 6, 0, b'B', b'C', 2, 0, low, high] => {

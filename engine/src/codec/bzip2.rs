@@ -1,4 +1,4 @@
-//! Bzip2: one stream after the other, each of blocks with checksums.
+//! Bzip2: a sequence of streams, each of blocks with checksums.
 
 use super::{Decoder, Source};
 use crate::error::MemoryError;
@@ -7,11 +7,11 @@ use bzip2::bufread::MultiBzDecoder;
 use std::io::{self, Read};
 use std::sync::Arc;
 
-/// What begins a block, and what ends a stream: 48 bits each, not at a byte's border.
+/// Magic numbers of a block's start and of a stream's end: 48 bits each, not aligned to bytes.
 pub(super) const BLOCK_MAGIC: u64 = 0x3141_5926_5359;
 pub(super) const END_MAGIC: u64 = 0x1772_4538_5090;
 
-/// Four bytes for each of a block's 900,000, tables, and a compressed block.
+/// Four bytes for each of a block's 900,000, plus tables and a compressed block.
 const DECODER_BYTES: usize = 4700 << 10;
 
 /// Decompresses streams.

@@ -1,10 +1,11 @@
-//! Blocks of bzip2. Nothing says where a block ends, and it may begin at any bit; but each begins with
-//! 48 bits that hardly stand anywhere else, so they are looked for, as bzip2recover and lbzip2 do. Of
-//! each block a stream is made that holds it alone. That the checksums of a stream's blocks make the
-//! stream's own is checked here; that each is its block's, by the decoder.
+//! Finds the blocks of bzip2. The format does not record where a block ends, and a block may begin at any
+//! bit. But each begins with 48 bits that hardly occur anywhere else, so these are searched for, as
+//! bzip2recover and lbzip2 do. Each block is turned into a stream of its own. The decoder checks each
+//! block's checksum; this module checks that they combine to the checksum of the stream.
 //!
-//! The 48 bits may stand inside a block by chance; with what else a block begins with that is once in a
-//! million files of a gigabyte. Such a file is said to be damaged, and can be read as a stream.
+//! The 48 bits may occur inside a block by chance. Together with the other fixed bits of a block's start,
+//! that happens once in a million files of a gigabyte. Such a file is reported as damaged; it can still be
+//! read as a stream.
 
 use super::FileFeed;
 use super::bzip2::{BLOCK_MAGIC, END_MAGIC};
@@ -12,9 +13,9 @@ use super::cutter::{Fault, Unit, read_at};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Read at a time.
+/// Bytes per read.
 const READ_BYTES: usize = 128 << 10;
-/// The longest compressed block, a little more than what it holds, and as much again for safety.
+/// The longest compressed block: a little more than its decompressed size, doubled for safety.
 const BLOCK_BYTES_MOST: usize = 2 << 20;
 const MAGIC_MASK: u64 = (1 << 48) - 1;
 
@@ -28,15 +29,15 @@ pub(super) struct Blocks<'p> {
     state: State,
 }
 
-/// What stands at a bit of `bytes`.
+/// The structure at a bit of `bytes`.
 #[derive(Clone, Copy)]
 enum State {
-    /// A stream's header, at a byte's border; `first` is that of the file.
+    /// A stream's header, aligned to a byte; `first` if it is the file's first.
     Header {
         bit: usize,
         first: bool,
     },
-    /// A block, or the stream's end. `sum` is that of the blocks before it.
+    /// A block or the stream's end. `sum` is the combined checksum of the blocks before it.
     Inside {
         bit: usize,
         level: u8,
@@ -75,7 +76,7 @@ impl<'p> Blocks<'p> {
         }
     }
 
-    /// Passes over a stream's header, or sees the end.
+    /// Skips a stream's header, or recognises the end of the file.
     fn header(&mut self, bit: usize, first: bool) -> Result<(), Fault> {
         let at = bit / 8;
         while self.bytes.len() < at + 4 && self.read_more()? {}
@@ -92,7 +93,7 @@ impl<'p> Blocks<'p> {
         Ok(())
     }
 
-    /// The block that begins at a bit, as a stream of its own.
+    /// Returns the block that begins at a bit, as a stream of its own.
     fn block(&mut self, bit: usize, level: u8, sum: u32) -> Result<Unit, Fault> {
         let mut from = bit + 48;
         let behind = loop {
@@ -100,13 +101,13 @@ impl<'p> Blocks<'p> {
             if let Some(behind) = self.find_border(from, known) {
                 break behind;
             }
-            // The last bits were too few to hold what is looked for.
+            // The last bits were too few for a border.
             from = from.max(known.saturating_sub(BORDER_BITS - 1));
             if self.bytes.len() - bit / 8 > BLOCK_BYTES_MOST {
                 return Err(Fault::Damaged(self.place(bit), "a block without an end"));
             }
             if !self.read_more()? {
-                // The end of the last stream may stand nearer to the file's than a border is long.
+                // The end of the last stream may be nearer to the end of the file than a border is long.
                 match self.find_end(from) {
                     Some(behind) => break behind,
                     None => return Err(Fault::Truncated(self.end)),
@@ -122,7 +123,7 @@ impl<'p> Blocks<'p> {
         Ok(Unit::Made { bytes, at })
     }
 
-    /// A stream that holds one block: its header, the block's bits from a byte's border on, its end.
+    /// Builds a stream with one block: a header, the block's bits from a byte border on, and an end.
     fn stream(&self, bits: Range<usize>, level: u8, sum: u32) -> Vec<u8> {
         let mut stream = Vec::with_capacity(bits.len() / 8 + 16);
         stream.extend([b'B', b'Z', b'h', level]);
@@ -138,24 +139,24 @@ impl<'p> Blocks<'p> {
         let last = if rest > 0 { self.bits(bits.end - rest, rest) } else { 0 };
         let mut tail = u128::from(last) << 48 | u128::from(END_MAGIC);
         tail = tail << 32 | u128::from(sum);
-        // To a byte's border, from `rest` bits and 80.
+        // Pads the last byte: `rest` bits and 80 are used.
         tail <<= (8 - rest) % 8;
         let tail_bytes = (rest + 80).div_ceil(8);
         stream.extend_from_slice(&tail.to_be_bytes()[16 - tail_bytes..]);
         stream
     }
 
-    /// The first bit from `from` on at which a block begins, or a stream ends, before `known`.
+    /// Returns the first bit from `from` on, before `known`, at which a block begins or a stream ends.
     fn find_border(&self, from: usize, known: usize) -> Option<usize> {
         let last = known.checked_sub(BORDER_BITS)?;
         self.find(from, last, |bit| {
-            // Behind the checksum: no randomising, which no program has done for decades, and an
-            // origin inside the largest block.
+            // After the checksum: the obsolete bit for randomising is 0, and the origin is inside the
+            // largest block.
             self.bits(bit + 80, 1) == 0 && self.bits(bit + 81, 24) < 900_000
         })
     }
 
-    /// The end of the last stream of a file that is all in memory.
+    /// Returns the end of the last stream, if the rest of the file is in memory.
     fn find_end(&self, from: usize) -> Option<usize> {
         let last = (self.bytes.len() * 8).checked_sub(80)?;
         self.find(from, last, |_| false)
@@ -163,7 +164,7 @@ impl<'p> Blocks<'p> {
 
     fn find(&self, from: usize, last: usize, is_block: impl Fn(usize) -> bool) -> Option<usize> {
         for byte in from / 8..=last / 8 {
-            // The second byte rules most places out.
+            // The second byte excludes most places.
             if !self.bytes.get(byte + 1).is_some_and(|&second| SECOND[usize::from(second)]) {
                 continue;
             }
@@ -183,7 +184,7 @@ impl<'p> Blocks<'p> {
         None
     }
 
-    /// `count` bits, at most 56, from a bit on; zeros behind the last byte.
+    /// Returns `count` bits, at most 56, from a bit on, with zeros after the last byte.
     fn bits(&self, bit: usize, count: usize) -> u64 {
         let mut word = [0; 8];
         let from = (bit / 8).min(self.bytes.len());
@@ -192,7 +193,7 @@ impl<'p> Blocks<'p> {
         u64::from_be_bytes(word) << (bit % 8) >> (64 - count)
     }
 
-    /// Sees to it that so many bits are known.
+    /// Reads until `count` bits from `bit` on are in memory.
     fn need(&mut self, bit: usize, count: usize) -> Result<(), Fault> {
         while self.bytes.len() * 8 < bit + count {
             if !self.read_more()? {
@@ -202,7 +203,7 @@ impl<'p> Blocks<'p> {
         Ok(())
     }
 
-    /// Whether there was more.
+    /// Reads more bytes; returns whether there were any.
     fn read_more(&mut self) -> Result<bool, Fault> {
         let have = self.bytes.len();
         self.bytes.resize(have + READ_BYTES, 0);
@@ -212,7 +213,7 @@ impl<'p> Blocks<'p> {
         Ok(count > 0)
     }
 
-    /// Forgets the first bytes.
+    /// Drops the first `bytes` bytes.
     fn forget(&mut self, bytes: usize) {
         self.bytes.drain(..bytes);
         self.start += bytes as u64;
@@ -221,16 +222,17 @@ impl<'p> Blocks<'p> {
         }
     }
 
-    /// Where a bit stands in the file, in bytes.
+    /// Returns the offset in the file, in bytes, of a bit.
     fn place(&self, bit: usize) -> u64 {
         self.start + bit as u64 / 8
     }
 }
 
-/// Looked at of a border: the magic number, a checksum, and what follows it in a block.
+/// Bits that are compared to recognise a border: the magic number, a checksum, and the first fields of a
+/// block.
 const BORDER_BITS: usize = 48 + 32 + 1 + 24;
 
-/// Which values the second byte has of 8 in which, at any bit, a magic number begins.
+/// The possible values of the second byte of the 8 in which a magic number begins at any bit.
 const SECOND: [bool; 256] = {
     let mut may = [false; 256];
     let mut shift = 0;

@@ -1,4 +1,5 @@
-//! The bytes of a planned file, in order: from the file system, or from a source of the caller's.
+//! Feeds a decoder with the bytes of a planned file in order: from the file system or from the caller's
+//! source.
 
 use super::ahead::{Ahead, RANGE_BYTES};
 use super::source::Feed;
@@ -20,13 +21,13 @@ pub(crate) struct FileFeed<'p> {
 }
 
 impl<'p> FileFeed<'p> {
-    /// It is opened when it is first read.
+    /// The file is opened at the first read.
     pub(crate) fn new(material: &'p Material, file: usize) -> FileFeed<'p> {
         FileFeed { material, file, handle: None, ahead: None }
     }
 
-    /// Lets it read ahead where that pays, as far as memory has room: for who reads on to the file's
-    /// end.
+    /// Enables reading ahead if the file is remote and memory has room. Only for callers that read to the
+    /// file's end.
     pub(super) fn read_ahead(mut self, blocks: &Arc<BlockPool>) -> FileFeed<'p> {
         if let Material::Ranges(source, files) = self.material {
             let (name, bytes) = (files.path(self.file), files.bytes(self.file));
@@ -35,7 +36,7 @@ impl<'p> FileFeed<'p> {
         self
     }
 
-    /// Whether small reads cost little.
+    /// Returns whether small reads are cheap.
     pub(super) fn is_near(&self) -> bool {
         !matches!(self.material, Material::Ranges(..))
     }

@@ -1,5 +1,5 @@
-//! Gzip: one member after the other, each with its checksum. Zeros behind the last one are padding,
-//! as they are to `gzip`; anything else there is damage.
+//! Gzip: a sequence of members, each with its checksum. Zeros after the last member are padding, as in
+//! `gzip` itself; any other bytes there are damage.
 
 use super::{Decoder, Source, damaged};
 use crate::error::MemoryError;
@@ -22,7 +22,7 @@ pub(super) struct Gzip<'p> {
 enum State<'p> {
     Between(Source<'p>),
     Member(GzDecoder<Source<'p>>),
-    /// For the moment in which one becomes the other.
+    /// Placeholder while one state replaces the other.
     Changing,
 }
 
@@ -32,12 +32,12 @@ impl<'p> Gzip<'p> {
         blocks: &Arc<BlockPool>,
     ) -> Result<Gzip<'p>, MemoryError> {
         let memory = Reserved::new(blocks, DECODER_BYTES, "the decoder of a gzip file")?;
-        // A part that is not the file's first may be padding alone.
+        // A part that is not the file's first may be padding only.
         let members = u64::from(source.position() > 0);
         Ok(Gzip { state: State::Between(source), members, _memory: memory })
     }
 
-    /// Between members: whether another one begins.
+    /// Returns whether another member begins. Called between members.
     fn begins(&self, source: &mut Source<'p>) -> io::Result<bool> {
         if self.members == 0 {
             return Ok(true);
@@ -48,7 +48,7 @@ impl<'p> Gzip<'p> {
             match rest.get(zeros) {
                 None if rest.is_empty() => return Ok(false),
                 None => source.consume(zeros),
-                // Where only its first byte is there, the member is cut short.
+                // If only the first byte of the magic number exists, the member is cut short.
                 Some(0x1f) if zeros == 0 => match source.peek(2)? {
                     [0x1f] | [0x1f, 0x8b] => return Ok(true),
                     _ => return Err(damaged("bytes that are no gzip member follow the last one")),

@@ -1,6 +1,6 @@
-//! A lane: one compressed file on its way to the workers. It is divided into units, each of which can be
-//! decompressed by itself; several are under way at once, each by one worker at a time, and what they
-//! give is stitched in their order.
+//! A lane: one compressed file on its way to the workers. The file is divided into units that can be
+//! decompressed independently. Several units are in progress at once, each on one worker at a time, and
+//! their output is stitched in the order of the file.
 
 use super::Reading;
 use super::cutter::{self, Cutter};
@@ -12,16 +12,16 @@ use std::ops::Range;
 /// One file.
 pub(super) struct Lane<'p> {
     pub(super) file: usize,
-    /// In the order of the file; only the first is stitched.
+    /// In file order; only the first unit is stitched.
     units: VecDeque<Unit<'p>>,
     next_id: u64,
-    /// Away while a worker cuts, and gone when all units are known.
+    /// `None` while a worker cuts, and after all units are known.
     cutter: Option<Cutter<'p>>,
-    /// A unit that memory had no room for when it was cut.
+    /// A unit that did not fit in memory when it was cut.
     pub(super) postponed: Option<cutter::Unit>,
     /// Whether all units are known.
     whole: bool,
-    /// Away while a worker stitches.
+    /// `None` while a worker stitches.
     stitch: Option<Stitch<'p>>,
 }
 
@@ -35,28 +35,29 @@ struct Unit<'p> {
 
 enum State<'p> {
     Idle(Reading<'p>),
-    /// A worker has it.
+    /// A worker decompresses it.
     Busy,
     Done,
 }
 
-/// What is to be stitched next.
+/// The next step of stitching.
 pub(super) enum Stitching<'p> {
     Bytes {
         stitch: Stitch<'p>,
         decoded: Decoded,
-        /// What they are to content of which the file says more; the seal is with its last bytes.
+        /// The share of these bytes in a content checksum. The seal accompanies the last bytes of the
+        /// content.
         part: Option<Part>,
         last: bool,
     },
-    /// All bytes of the file were stitched.
+    /// All bytes of the file are stitched.
     End(Stitch<'p>),
-    /// Nothing now, or another worker does it.
+    /// No bytes are ready, or another worker stitches.
     Nothing,
 }
 
 impl<'p> Lane<'p> {
-    /// For a file of which nothing was read yet.
+    /// Creates the lane of a file of which nothing was read yet.
     pub(super) fn new(file: usize, cutter: Cutter<'p>, stitch: Stitch<'p>) -> Lane<'p> {
         Lane {
             file,
@@ -69,22 +70,22 @@ impl<'p> Lane<'p> {
         }
     }
 
-    /// Takes what cuts the file, to cut its `first` unit or any.
+    /// Takes the cutter: only if the file has no unit yet when `first`, otherwise always.
     pub(super) fn take_cutter(&mut self, first: bool) -> Option<Cutter<'p>> {
         if !first || self.units.is_empty() { self.cutter.take() } else { None }
     }
 
-    /// Takes back what cuts the file.
+    /// Returns the cutter after cutting.
     pub(super) fn put_cutter(&mut self, cutter: Cutter<'p>) {
         self.cutter = Some(cutter);
     }
 
-    /// Says that there are no more units.
+    /// Records that there are no more units.
     pub(super) fn end(&mut self) {
         self.whole = true;
     }
 
-    /// Units that are under way.
+    /// Returns the number of units in progress.
     pub(super) fn units(&self) -> usize {
         self.units.len()
     }
@@ -96,13 +97,13 @@ impl<'p> Lane<'p> {
         self.next_id += 1;
     }
 
-    /// Whether nobody decompresses one of these units.
+    /// Returns whether one of these units is not being decompressed.
     pub(super) fn is_idle(&self, units: Range<usize>) -> bool {
         let mut units = self.units.iter().take(units.end).skip(units.start);
         units.any(|unit| matches!(unit.state, State::Idle(_)))
     }
 
-    /// Takes the first of these units that nobody decompresses.
+    /// Takes the first of these units that is not being decompressed.
     pub(super) fn take(&mut self, units: Range<usize>) -> Option<(u64, Reading<'p>)> {
         let units = self.units.iter_mut().take(units.end).skip(units.start);
         for unit in units {
@@ -114,7 +115,7 @@ impl<'p> Lane<'p> {
         None
     }
 
-    /// Takes a unit back, with what it gave; without a reading it has given all.
+    /// Returns a unit with its output. Without a reading, the unit is complete.
     pub(super) fn put(&mut self, id: u64, reading: Option<Reading<'p>>, decoded: Decoded) {
         if let Some(unit) = self.units.iter_mut().find(|unit| unit.id == id) {
             unit.state = reading.map_or(State::Done, State::Idle);
@@ -122,7 +123,7 @@ impl<'p> Lane<'p> {
         }
     }
 
-    /// What to stitch now.
+    /// Takes the next output to stitch.
     pub(super) fn begin_stitching(&mut self) -> Stitching<'p> {
         let Some(stitch) = self.stitch.take() else { return Stitching::Nothing };
         loop {
@@ -149,7 +150,7 @@ impl<'p> Lane<'p> {
         Stitching::Nothing
     }
 
-    /// Gives back what [`begin_stitching`](Lane::begin_stitching) gave.
+    /// Returns the stitch that [`begin_stitching`](Lane::begin_stitching) handed out.
     pub(super) fn end_stitching(&mut self, stitch: Stitch<'p>) {
         self.stitch = Some(stitch);
     }

@@ -1,5 +1,5 @@
-//! LZ4: one frame after the other. The library's decoder takes a frame that is cut off behind a block
-//! for a whole one; here it is noticed by what the decoder asked for last.
+//! LZ4: a sequence of frames. The library's decoder accepts a frame that is cut off after a block. Here
+//! such a frame is detected by the last bytes that the decoder requested.
 
 use super::{Decoder, Source, ended_early};
 use crate::error::{Error, Result};
@@ -8,9 +8,9 @@ use lz4_flex::frame::FrameDecoder;
 use std::io::{self, BufRead, Read};
 use std::sync::Arc;
 
-/// What a linked block may look back to.
+/// The distance to which a linked block may refer back.
 const WINDOW_BYTES: usize = 64 << 10;
-/// Frames that hold no data, which any format in this family passes over.
+/// Frames without data, which all formats of this family skip.
 const SKIPPABLE: std::ops::RangeInclusive<u32> = 0x184d_2a50..=0x184d_2a5f;
 const LEGACY: u32 = 0x184c_2102;
 
@@ -18,7 +18,7 @@ const LEGACY: u32 = 0x184c_2102;
 pub(super) struct Lz4<'p> {
     decoder: FrameDecoder<Source<'p>>,
     open: bool,
-    /// Whether the frame is of the form before the frame format, which has no mark at its end.
+    /// Whether the frame has the legacy form, which has no end mark.
     legacy: bool,
     frames: u64,
     memory: Reserved,
@@ -35,7 +35,7 @@ impl<'p> Lz4<'p> {
         Ok(Lz4 { decoder, open: false, legacy: false, frames: 0, memory })
     }
 
-    /// Between frames: whether another one begins. Passes over what holds no data.
+    /// Returns whether another frame begins. Called between frames; skips frames without data.
     fn begins(&mut self) -> io::Result<bool> {
         loop {
             let source = self.decoder.get_mut();
@@ -99,8 +99,8 @@ impl<'p> Decoder<'p> for Lz4<'p> {
     }
 }
 
-/// The memory for a frame's blocks: one compressed, and one decompressed or, where blocks are linked,
-/// two and a window. By the frame format's description, section "Frame Descriptor".
+/// Returns the memory for a frame's blocks: a compressed and a decompressed block, or two and a window if
+/// blocks are linked. From the frame format's description, section "Frame Descriptor".
 fn buffer_bytes(header: &[u8]) -> usize {
     match header.first_chunk().map(|magic| u32::from_le_bytes(*magic)) {
         Some(LEGACY) => 2 * (8 << 20),

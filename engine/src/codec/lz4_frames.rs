@@ -1,7 +1,6 @@
-//! Frames of LZ4, found by the lengths of their blocks (LZ4 frame format description, version 1.6). Of a
-//! long frame whose blocks do not look back at each other, stretches of blocks are units: each is read
-//! as a frame of its own, behind a header that is made for it. What the frame says of its whole content,
-//! its length and checksum, is handed on with the last of them.
+//! Finds LZ4 frames by the lengths of their blocks (LZ4 frame format description, version 1.6). In a long
+//! frame with independent blocks, runs of blocks are units; each is read as a frame of its own with a
+//! generated header. The length and checksum of the whole content are handed on with the frame's last unit.
 
 use super::FileFeed;
 use super::cutter::{Fault, Unit, read_at};
@@ -12,9 +11,9 @@ use twox_hash::XxHash32;
 /// The longest header of a frame, with its magic number.
 const HEADER_BYTES: usize = 19;
 const MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
-/// Blocks of a frame that are looked at for its end, if it cannot be cut.
+/// In a frame that cannot be cut, the number of blocks that are examined to find its end.
 const BLOCKS_PER_FRAME: usize = 256;
-/// What ends a frame; and what of a block's length says that it is not compressed.
+/// The end mark of a frame, and the bit of a block's length that marks an uncompressed block.
 const END_MARK: [u8; 4] = [0; 4];
 const STORED: u32 = 1 << 31;
 
@@ -35,7 +34,7 @@ pub(super) struct Lz4Frames<'p> {
     inside: Option<Header>,
 }
 
-/// What a frame's header says.
+/// The fields of a frame's header.
 #[derive(Clone, Copy)]
 pub(super) struct Header {
     bytes: u64,
@@ -44,27 +43,27 @@ pub(super) struct Header {
     content_bytes: Option<u64>,
 }
 
-/// Blocks that follow each other.
+/// Consecutive blocks.
 struct Stretch {
     end: u64,
-    /// The most that they hold.
+    /// The most bytes that they can decompress to.
     bytes: u64,
-    /// Behind the frame, if these are its last.
+    /// The offset after the frame, if these are its last blocks.
     frame_end: Option<u64>,
 }
 
-/// What begins at an offset.
+/// The structure at an offset.
 enum Frame {
-    /// A frame to its end, and the most that it holds.
+    /// A whole frame: its end, and the most bytes that it can decompress to.
     Whole { end: u64, bytes: u64 },
-    /// One that goes on behind a unit, and can be cut.
+    /// A frame that continues after this unit and can be cut.
     Long(Header),
-    /// Nothing that is known, or that ends soon.
+    /// Not recognised, or without a near end.
     Unknown,
 }
 
 impl Header {
-    /// The header that bytes begin with, if they do.
+    /// Parses the header at the start of `bytes`, if there is one.
     pub(super) fn of(bytes: &[u8]) -> Option<Header> {
         let [flags, sizes, rest @ ..] = bytes.strip_prefix(&MAGIC)? else { return None };
         let field_bytes = |flag, bytes| if flags & flag == 0 { 0 } else { bytes };
@@ -90,12 +89,12 @@ impl Header {
         self.has(INDEPENDENT) && !self.has(DICTIONARY)
     }
 
-    /// The most that a block holds.
+    /// Returns the most bytes that a block can decompress to.
     fn block_bytes(&self) -> u64 {
         1 << (8 + 2 * (self.sizes >> 4))
     }
 
-    /// The header of a frame of some of its blocks, which says nothing of all of them.
+    /// Returns the header of a frame for some of the blocks, without the fields about the whole content.
     fn of_part(&self) -> Vec<u8> {
         let fields = [self.flags & !(SIZE | SUM), self.sizes];
         [&MAGIC[..], &fields, &[(XxHash32::oneshot(0, &fields) >> 8) as u8]].concat()
@@ -127,7 +126,7 @@ impl<'p> Lz4Frames<'p> {
                     self.inside = Some(header);
                     return self.part(header).map(Some);
                 }
-                // What it is, the decoder will see.
+                // The decoder will report what it is.
                 Frame::Unknown if start == self.at => self.at = self.end,
                 Frame::Long(_) | Frame::Unknown => break,
             }
@@ -135,12 +134,12 @@ impl<'p> Lz4Frames<'p> {
         Ok((start < self.at).then_some(Unit::Range(start..self.at)))
     }
 
-    /// The next blocks of a frame that is being cut.
+    /// Returns the next blocks of the frame that is being cut.
     fn part(&mut self, header: Header) -> Result<Unit, Fault> {
         let (start, summed) = (self.at, header.has(SUM));
         let before = header.of_part();
         let Some(stretch) = self.stretch(start, &header, usize::MAX)? else {
-            // The decoder will find that it is cut short, or where it makes no sense.
+            // The decoder will report that the frame is cut short, or where it is damaged.
             (self.at, self.inside) = (self.end, None);
             let part = Part { summed, seal: None };
             return Ok(Unit::Framed { before, range: start..self.end, after: &[], part });
@@ -155,7 +154,7 @@ impl<'p> Lz4Frames<'p> {
         Ok(Unit::Framed { before, range, after: &END_MARK, part })
     }
 
-    /// What the frame says of its content behind its end mark, which stands at an offset.
+    /// Reads the length and checksum of the frame's content after its end mark at offset `mark`.
     fn seal(&mut self, mark: u64, header: &Header) -> Result<Seal, Fault> {
         let mut sum = [0; 4];
         let has_sum = header.has(SUM);
@@ -186,8 +185,8 @@ impl<'p> Lz4Frames<'p> {
         })
     }
 
-    /// The blocks from an offset on, as many as make a unit or, of a frame that cannot be cut, all of
-    /// them; `None` if the file ends before they do, or one is longer than blocks are.
+    /// Returns the blocks from an offset on: enough for a unit, or all of a frame that cannot be cut.
+    /// Returns `None` if the file ends first, or a block is longer than allowed.
     fn stretch(
         &mut self,
         start: u64,

@@ -1,9 +1,9 @@
-//! Compressed files: how they are recognised, decompressed and cut at records.
+//! Compressed files: recognition, decompression, and cutting at records.
 //!
-//! `sniff` and `recognise` say which files of an input are compressed; one file per format gives their
-//! bytes in order; `supply` hands those to workers as blocks of whole records. Decompression is done
-//! by the workers themselves, between the blocks they map, so nothing runs ahead of them by more than
-//! a fixed set of buffers, however far a file expands.
+//! `sniff` and `recognise` find the compressed files of an input. One file per format decompresses its
+//! bytes in order. `supply` hands them to workers as blocks of whole records. The workers themselves
+//! decompress between the blocks that they map. So the decompressed bytes never exceed a fixed set of
+//! buffers, however far a file expands.
 
 mod ahead;
 mod bgzf;
@@ -45,7 +45,7 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum Format {
-    /// As they are.
+    /// Not compressed.
     Plain,
     /// RFC 1952, of any number of members.
     Gzip,
@@ -61,7 +61,7 @@ impl Format {
     pub(crate) const ALL: [Format; 5] =
         [Format::Plain, Format::Gzip, Format::Zstd, Format::Bzip2, Format::Lz4];
 
-    /// What messages and figures call it.
+    /// Returns the name of the format in messages and figures.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Format::Plain => "plain",
@@ -72,7 +72,7 @@ impl Format {
         }
     }
 
-    /// What the end of a file's name says, letters of any case.
+    /// Returns the format for the end of a file's name, in any case.
     pub(crate) fn of_name(path: &Path) -> Option<Format> {
         let ending = path.extension()?.to_ascii_lowercase();
         match ending.as_encoded_bytes() {
@@ -85,30 +85,31 @@ impl Format {
     }
 }
 
-/// Gives the decompressed bytes of a file, or of a part of one, in order. Its memory is counted.
+/// Decompresses a file, or a part of one, in order. Its memory is counted.
 pub(crate) trait Decoder<'p>: Send {
-    /// Puts some bytes, at least one, into `into`, which is not empty; none at the end.
+    /// Writes at least one byte into `into`, which is not empty, and returns the number; 0 at the end.
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize>;
 
-    /// What it reads from.
+    /// Returns the source of compressed bytes.
     fn source(&mut self) -> &mut Source<'p>;
 }
 
-/// A decoder of a file, and what its messages call the file.
+/// A decoder of a file, with the file's name in messages.
 pub(crate) struct Reading<'p> {
     decoder: Box<dyn Decoder<'p> + 'p>,
     format: Format,
-    /// Where the decoder's source begins in the file, if it does not say.
+    /// The offset of the decoder's source in the file, if the source does not know it.
     base: u64,
-    /// Whether the source's end is that of the file.
+    /// Whether the source ends at the end of the file.
     to_end: bool,
 }
 
 impl<'p> Reading<'p> {
-    /// Begins to decompress what `source` gives.
+    /// Starts to decompress the bytes of `source`.
     ///
     /// # Errors
-    /// Of the source, and [`MemoryError`](crate::MemoryError) if the decoder's memory is refused.
+    /// Fails if the source fails, and with [`MemoryError`](crate::MemoryError) if the decoder's memory is
+    /// refused.
     pub(crate) fn new(
         format: Format,
         source: Source<'p>,
@@ -117,8 +118,8 @@ impl<'p> Reading<'p> {
         Reading::of_part(format, source, blocks, 0, true)
     }
 
-    /// As [`Reading::new`], for a source that gives a part of the file that stands `base` bytes behind
-    /// where it says it does, and is the last one if it goes `to_end`.
+    /// Like [`Reading::new`], for a source of a part of the file. The part is `base` bytes further in the
+    /// file than the source's offsets, and it is the last one if `to_end` is set.
     fn of_part(
         format: Format,
         source: Source<'p>,
@@ -136,7 +137,7 @@ impl<'p> Reading<'p> {
         Ok(Reading { decoder, format, base, to_end })
     }
 
-    /// Puts some bytes into `into`; none at the end. `path` is for messages.
+    /// Writes bytes into `into` and returns the number; 0 at the end. `path` is for messages.
     pub(crate) fn read(&mut self, into: &mut [u8], path: impl Fn() -> PathBuf) -> Result<usize> {
         self.decoder.read(into).map_err(|cause| {
             let source = self.decoder.source();
@@ -155,18 +156,18 @@ impl<'p> Reading<'p> {
         })
     }
 
-    /// Compressed bytes used so far, counted from anywhere.
+    /// Returns the number of compressed bytes used so far, from an arbitrary start.
     pub(crate) fn position(&mut self) -> u64 {
         self.decoder.source().position()
     }
 }
 
-/// Says that bytes are missing.
+/// The error for missing bytes.
 fn ended_early() -> io::Error {
     io::Error::from(io::ErrorKind::UnexpectedEof)
 }
 
-/// Says what is wrong with bytes that are there.
+/// The error for damaged bytes.
 fn damaged(cause: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, cause)
 }

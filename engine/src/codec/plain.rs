@@ -1,9 +1,9 @@
-//! No compression: for a plain file that stands among compressed ones.
+//! No compression: a plain file among compressed ones.
 
 use super::{Decoder, Source};
 use std::io::{self, Read};
 
-/// Gives bytes as they are.
+/// Returns the bytes unchanged.
 pub(super) struct Plain<'p>(Source<'p>);
 
 impl<'p> Plain<'p> {

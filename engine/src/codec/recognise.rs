@@ -1,6 +1,6 @@
-//! Which files of an input are compressed. Each worker looks at the first bytes of some of them; then
-//! the list is divided: stretches that hold compressed files are decompressed in order, and all else
-//! is read at any offset, as it ever was.
+//! Finds the compressed files of an input. Each worker examines the first bytes of some files. Then the
+//! list is divided: stretches with compressed files are decompressed in order, and all other files are read
+//! at any offset.
 
 use super::Format;
 use super::sniff::{FILE_BYTES_LEAST, HEAD_BYTES, Head, sniff};
@@ -17,18 +17,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Files looked at by a worker at a time.
+/// Files that a worker examines at a time.
 const FILES_PER_STEP: usize = 128;
-/// Fewer files are looked at by the caller, which is done before a worker wakes up.
+/// Up to this number of files, the caller examines them alone: it is done before a worker wakes up.
 const FILES_ALONE: usize = 16;
-/// Plain files among compressed ones are read as those are, unless together they are larger: so an
+/// Plain files among compressed ones are read like those, unless together they are larger than this. So an
 /// input has few parts, however the two alternate.
 const PLAIN_STRETCH_BYTES: u64 = 32 << 20;
-/// Looking at a file that is elsewhere costs a request, which this much of it is worth.
+/// Remote files below this size are not examined, because that costs a request.
 const RANGES_BYTES_LEAST: u64 = 1 << 20;
 
-/// Divides the input's files into those that are compressed, with their neighbours, and the rest; or,
-/// where all is said to be `plain`, notes that.
+/// Divides the input's files into compressed ones, with their neighbours, and the rest. With `plain`, no
+/// file is examined.
 pub(crate) fn recognise(
     mut input: Input,
     plain: bool,
@@ -53,7 +53,7 @@ pub(crate) fn recognise(
     Ok(input)
 }
 
-/// Of files from this size on, only the head itself is read.
+/// From this file size on, only the head itself is read.
 const READ_ALONE_BYTES_LEAST: u64 = 1 << 20;
 
 type Elsewhere = Option<Arc<dyn RangeSource>>;
@@ -86,7 +86,7 @@ fn divide(
     Ok(())
 }
 
-/// The format of each file.
+/// Returns the format of each file.
 fn formats(
     from: Option<&dyn RangeSource>,
     files: &FileList,
@@ -133,7 +133,7 @@ fn format_of_file(
     let length = HEAD_BYTES.min(usize::try_from(bytes).unwrap_or(HEAD_BYTES));
     let have = files.open(file, folder).and_then(|file| {
         if bytes >= READ_ALONE_BYTES_LEAST {
-            // Else the system may read megabytes behind the head, which are not wanted in its cache yet.
+            // Otherwise the system may read megabytes after the head into its cache.
             let _ = fadvise(&file, 0, None, Advice::Random);
         }
         read_head(&file, &mut head[..length])
@@ -151,7 +151,7 @@ fn format_elsewhere(from: &dyn RangeSource, path: &Path, bytes: u64) -> Result<F
     let length = HEAD_BYTES.min(usize::try_from(bytes).unwrap_or(HEAD_BYTES));
     match from.read_at(path, 0, &mut head[..length]) {
         Ok(()) => decide(&head[..length], named, || path.to_path_buf()),
-        // Whoever reads the file will say what is wrong with it.
+        // The reader of the file will report the error.
         Err(_) => Ok(named.unwrap_or(Format::Plain)),
     }
 }
@@ -180,8 +180,8 @@ fn read_head(file: &File, into: &mut [u8]) -> io::Result<usize> {
     Ok(have)
 }
 
-/// Stretches of files, and whether all of each are plain: then they are the first or the last, or have
-/// [`PLAIN_STRETCH_BYTES`].
+/// Returns stretches of files, and whether each is all plain. A plain stretch is the first or the last, or
+/// has at least [`PLAIN_STRETCH_BYTES`].
 fn stretches(formats: &[Format], bytes: impl Fn(usize) -> u64) -> Vec<(Range<usize>, bool)> {
     let mut stretches: Vec<(Range<usize>, bool)> = Vec::new();
     for run in formats.chunk_by(|a, b| (*a == Format::Plain) == (*b == Format::Plain)) {

@@ -1,23 +1,23 @@
-//! What the first bytes of a file say of its format. Without a name that says so too, more than a magic
-//! number must fit: all that the header fixes. So of files of random bytes fewer than one in 2^32 is
-//! mistaken, and that one fails as damaged.
+//! Recognises the format of a file from its first bytes. If the file's name does not suggest the format,
+//! not only the magic number but all fixed bits of the header must match. So fewer than one in 2^32 files
+//! of random bytes are mistaken, and such a file fails as damaged.
 
 use super::Format;
 
-/// So many first bytes are enough, as long as frames without data before the first real one are short.
+/// Number of first bytes that suffice, if frames without data before the first real frame are short.
 pub(crate) const HEAD_BYTES: usize = 512;
-/// The shortest file of any format.
+/// The size of the shortest compressed file of any format.
 pub(crate) const FILE_BYTES_LEAST: u64 = 9;
 
-/// What is known of a file before it is read.
+/// The facts about a file before it is read.
 pub(crate) struct Head<'h> {
-    /// Its first bytes: [`HEAD_BYTES`] of them, or all.
+    /// Its first [`HEAD_BYTES`] bytes, or all.
     pub(crate) bytes: &'h [u8],
-    /// What its name says.
+    /// The format that its name suggests.
     pub(crate) named: Option<Format>,
 }
 
-/// The format of a file; `None` if its name says a format that its bytes are not of.
+/// Returns the format of a file, or `None` if its bytes do not match the format that its name suggests.
 pub(crate) fn sniff(head: &Head<'_>) -> Option<Format> {
     let compressed = &Format::ALL[1..];
     match head.named {
@@ -28,7 +28,7 @@ pub(crate) fn sniff(head: &Head<'_>) -> Option<Format> {
     }
 }
 
-/// Whether more bytes could still show a format.
+/// Returns whether more bytes could still reveal a format.
 pub(crate) fn may_become(bytes: &[u8]) -> bool {
     const FIRST: [&[u8]; 5] = [GZIP, ZSTD, BZIP2, LZ4, LZ4_LEGACY];
     let begins = |magic: &&[u8]| magic.iter().zip(bytes).all(|(a, b)| a == b);
@@ -44,7 +44,7 @@ const BZIP2: &[u8] = b"BZh";
 const LZ4: &[u8] = b"\x04\x22\x4d\x18";
 const LZ4_LEGACY: &[u8] = b"\x02\x21\x4c\x18";
 
-/// What is enough where the name says the same.
+/// Tests the magic number only, which is enough if the name suggests the same format.
 fn has_magic(format: Format, bytes: &[u8]) -> bool {
     match format {
         Format::Plain => true,
@@ -57,7 +57,7 @@ fn has_magic(format: Format, bytes: &[u8]) -> bool {
     }
 }
 
-/// Whether all that a header of the format fixes is there.
+/// Tests all fixed bits of the format's header.
 fn fits(format: Format, bytes: &[u8]) -> bool {
     match format {
         Format::Plain => true,
@@ -68,7 +68,7 @@ fn fits(format: Format, bytes: &[u8]) -> bool {
     }
 }
 
-/// RFC 1952, section 2.3.1: no reserved flag, and the extra flags and systems that are defined.
+/// RFC 1952, section 2.3.1: no reserved flag, and only defined extra flags and systems.
 fn fits_gzip(bytes: &[u8]) -> bool {
     match bytes {
         [0x1f, 0x8b, 0x08, flags, _, _, _, _, extra, system, ..] => {
@@ -78,7 +78,7 @@ fn fits_gzip(bytes: &[u8]) -> bool {
     }
 }
 
-/// RFC 8878, section 3.1.1: no reserved bit, and a first block of a type and size that there are.
+/// RFC 8878, section 3.1.1: no reserved bit, and a first block of a valid type and size.
 fn fits_zstd(bytes: &[u8]) -> bool {
     let [0x28, 0xb5, 0x2f, 0xfd, descriptor, rest @ ..] = bytes else { return false };
     let single = descriptor & 0x20 != 0;
@@ -91,11 +91,11 @@ fn fits_zstd(bytes: &[u8]) -> bool {
         rest.get(usize::from(!single) + id_bytes + size_bytes..).and_then(<[u8]>::first_chunk);
     let Some(&[a, b, c]) = block else { return false };
     let block = u32::from_le_bytes([a, b, c, 0]);
-    // A run says how often its byte stands, which may be as much as a block holds.
+    // The size of a run is the number of its repeated bytes, up to the size of a block.
     descriptor & 8 == 0 && block >> 1 & 3 != 3 && block >> 3 <= 128 << 10
 }
 
-/// A size, and then the magic number of a block or of the end.
+/// A block size, then the magic number of a block or of the end.
 fn fits_bzip2(bytes: &[u8]) -> bool {
     match bytes {
         [b'B', b'Z', b'h', b'1'..=b'9', rest @ ..] => {
@@ -106,7 +106,7 @@ fn fits_bzip2(bytes: &[u8]) -> bool {
     }
 }
 
-/// All that a header fixes; of the legacy form, the size of the first block.
+/// All fixed bits of the header; for the legacy form, the size of the first block.
 fn fits_lz4(bytes: &[u8]) -> bool {
     if let Some([a, b, c, d]) = bytes.strip_prefix(LZ4_LEGACY).and_then(<[u8]>::first_chunk) {
         return u32::from_le_bytes([*a, *b, *c, *d]) <= 9 << 20;
@@ -114,7 +114,7 @@ fn fits_lz4(bytes: &[u8]) -> bool {
     super::lz4_frames::Header::of(bytes).is_some()
 }
 
-/// The length of a frame that holds no data, of zstd or lz4, if the bytes begin with one.
+/// Returns the length of a zstd or LZ4 frame without data, if the bytes begin with one.
 pub(super) fn skippable(bytes: &[u8]) -> Option<usize> {
     let [0x50..=0x5f, 0x2a, 0x4d, 0x18, a, b, c, d, ..] = *bytes else { return None };
     Some(8 + u32::from_le_bytes([a, b, c, d]) as usize)

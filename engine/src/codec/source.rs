@@ -1,20 +1,20 @@
-//! The compressed bytes of one file, in order, through a small buffer; and how far they were used, so
-//! that a fault can be named by its place. What reading itself runs into is kept here, while the
-//! decoder in between sees an error of no kind.
+//! Buffers the compressed bytes of one file, in order, and counts the used ones, so that an error can name
+//! its offset. Errors of the reads themselves are kept here, because the decoder in between only returns an
+//! error without details.
 
 use crate::error::{Error, Result};
 use std::io::{self, BufRead, Read};
 use std::ops::Range;
 
-/// Read at a time: large enough that a call costs little, small beside a decoder's own memory.
+/// Bytes per read: enough to make calls cheap, small beside a decoder's own memory.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// Something that gives a file's bytes by offset, each asked for once and in order.
+/// A reader of a file by offset. Each byte is requested once and in order.
 pub(crate) trait Feed: Send {
-    /// Puts some bytes, those from `offset` on, into `into`; none at the end.
+    /// Copies bytes from `offset` on into `into` and returns their number; 0 at the end.
     fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<usize>;
 
-    /// How many bytes to ask for at a time, if not as many as usual.
+    /// Returns the number of bytes to request at a time, or `None` for the default.
     fn bytes_at_once(&self) -> Option<usize> {
         None
     }
@@ -24,21 +24,21 @@ pub(crate) trait Feed: Send {
 pub(crate) struct Source<'p> {
     feed: Box<dyn Feed + 'p>,
     buffer: Vec<u8>,
-    /// What of the buffer is not used yet.
+    /// The unused part of the buffer.
     unused: Range<usize>,
-    /// Where the buffer's last byte ends in the file.
+    /// The file offset after the buffer's last byte.
     offset: u64,
-    /// Nothing is read from here on.
+    /// The offset at which reading stops.
     end: u64,
-    /// The feed has no more.
+    /// The feed has no more bytes.
     ended: bool,
-    /// Bytes were asked for, and there were none.
+    /// Bytes were requested, and there were none.
     starved: bool,
     fault: Option<Error>,
 }
 
 impl<'p> Source<'p> {
-    /// The bytes of `range`, as far as there are.
+    /// Creates a source of the bytes of `range`, as far as they exist.
     pub(crate) fn new(feed: impl Feed + 'p, range: Range<u64>) -> Source<'p> {
         let bytes = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
         let at_once = feed.bytes_at_once().unwrap_or(BUFFER_BYTES);
@@ -54,8 +54,7 @@ impl<'p> Source<'p> {
         }
     }
 
-    /// The first `count` bytes not used yet, without using them: fewer only at the end. `count` is at
-    /// most 512.
+    /// Returns the first `count` unused bytes without using them: fewer only at the end. `count` is at most 512.
     pub(crate) fn peek(&mut self, count: usize) -> io::Result<&[u8]> {
         if self.buffer.len() < count {
             self.buffer.resize(count, 0);
@@ -69,28 +68,28 @@ impl<'p> Source<'p> {
         Ok(&self.buffer[shown])
     }
 
-    /// Where the first byte not used yet stands in the file.
+    /// Returns the file offset of the first unused byte.
     pub(crate) fn position(&self) -> u64 {
         self.offset - self.unused.len() as u64
     }
 
-    /// Whether a decoder asked for bytes when there were none.
+    /// Returns whether a decoder requested bytes when there were none.
     pub(crate) fn is_starved(&self) -> bool {
         self.starved
     }
 
-    /// Makes `fault` what the read that is under way fails with.
+    /// Makes the current read fail with `fault`.
     pub(crate) fn fail(&mut self, fault: impl Into<Error>) -> io::Error {
         self.fault = Some(fault.into());
         io::Error::other("the source failed")
     }
 
-    /// What reading ran into.
+    /// Takes the error of a read.
     pub(crate) fn take_fault(&mut self) -> Option<Error> {
         self.fault.take()
     }
 
-    /// Reads behind what is in the buffer, which has room.
+    /// Reads more bytes to the end of the buffer, which has room.
     fn read_more(&mut self) -> io::Result<()> {
         let room = self.buffer.len() - self.unused.end;
         let left = usize::try_from(self.end - self.offset).unwrap_or(usize::MAX);

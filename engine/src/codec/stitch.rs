@@ -1,6 +1,6 @@
-//! Stitches what was decompressed of one file into blocks of whole records. Buffers come in the order
-//! of the file; what stands behind the last border of one goes in front of the next. A record that is
-//! longer than that has room for is put together in a buffer that grows.
+//! Stitches the decompressed bytes of one file into blocks of whole records. Buffers arrive in file order.
+//! The bytes after the last border of a buffer are put in front of the next one. A record that is longer
+//! than the headroom is assembled in a growing buffer.
 
 use super::cutter::Fault;
 use super::whole::{Part, Whole};
@@ -13,14 +13,14 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Room in front of what is decompressed into a buffer, for the begin of a record.
+/// Room in front of the decompressed bytes of a buffer, for the beginning of a record.
 pub(super) const HEADROOM: usize = 4 << 10;
 
-/// Bytes that were decompressed, from [`HEADROOM`] on in their buffer.
+/// Decompressed bytes, from [`HEADROOM`] on in their buffer.
 pub(super) struct Decoded {
     pub(super) buffer: Buffer,
     pub(super) len: usize,
-    /// Compressed bytes that they were made of.
+    /// The number of compressed bytes from which they were made.
     pub(super) compressed: u64,
 }
 
@@ -30,41 +30,41 @@ pub(crate) struct Unpacked {
     /// Whether the buffer was made for this block alone.
     pub(super) extra: bool,
     pub(crate) records: Range<usize>,
-    /// Number of the file in its part of the plan.
+    /// The file's number in its part of the plan.
     pub(crate) file: usize,
-    /// Where the records begin in the decompressed file.
+    /// The offset of the records in the decompressed file.
     pub(crate) offset: u64,
-    /// Newlines of the file before them, if its records are lines.
+    /// Newlines of the file before the records, if records are lines.
     pub(crate) newlines: Option<u64>,
-    /// Ascends through the part: by file, and in a file by block.
+    /// Ascends throughout the part: by file, and within a file by block.
     pub(crate) number: u64,
-    /// Compressed bytes that were read for it.
+    /// Compressed bytes that were read for this block.
     pub(crate) compressed: u64,
 }
 
-/// What is kept of one file between its buffers.
+/// The state of one file between its buffers.
 pub(super) struct Stitch<'p> {
     cut: &'p Cut,
     blocks: &'p Arc<BlockPool>,
     file: usize,
     carry: Carry,
-    /// Where the carry begins in the decompressed file.
+    /// The offset of the carry in the decompressed file.
     offset: u64,
     newlines: Option<u64>,
     compressed: u64,
-    /// Content of which the file says more behind its last unit.
+    /// The content whose length and checksum come after its last unit.
     whole: Whole,
-    /// Numbers of the file's blocks that are left.
+    /// Numbers that are left for the file's blocks.
     numbers: Range<u64>,
 }
 
-/// The begin of a record. No border is in it.
+/// The beginning of a record, without a border.
 enum Carry {
     Short(Vec<u8>),
     Long(Buffer, usize),
 }
 
-/// What a buffer came to: perhaps a block, perhaps the buffer itself again.
+/// The result of a buffer: perhaps a block, perhaps the buffer itself.
 #[derive(Default)]
 pub(super) struct Stitched {
     pub(super) block: Option<Unpacked>,
@@ -72,7 +72,7 @@ pub(super) struct Stitched {
 }
 
 impl<'p> Stitch<'p> {
-    /// For the file `file`, whose blocks get `numbers`.
+    /// Creates the stitch of file `file`, whose blocks get `numbers`.
     pub(super) fn new(
         cut: &'p Cut,
         blocks: &'p Arc<BlockPool>,
@@ -92,13 +92,13 @@ impl<'p> Stitch<'p> {
         }
     }
 
-    /// Looks whether bytes, the next to be taken in, are what the file says of them.
+    /// Verifies the next bytes against the file's length and checksum of their content.
     pub(super) fn check(&mut self, decoded: &Decoded, part: Part) -> Result<(), Fault> {
         let bytes = &decoded.buffer.bytes()[HEADROOM..HEADROOM + decoded.len];
         self.whole.take_in(bytes, part).map_err(|(at, cause)| Fault::Damaged(at, cause))
     }
 
-    /// Takes the next bytes of the file; `last` says that none follow.
+    /// Takes the next bytes of the file; `last` if none follow.
     pub(super) fn take_in(&mut self, decoded: Decoded, last: bool) -> Result<Stitched> {
         let Decoded { mut buffer, len, compressed } = decoded;
         self.compressed += compressed;
@@ -182,7 +182,7 @@ impl<'p> Stitch<'p> {
         })
     }
 
-    /// What is left when the file ended without anyone knowing that its last bytes were the last.
+    /// Returns the rest after the file has ended, if it was not known that its last bytes were the last.
     pub(super) fn finish(&mut self) -> Result<Option<Unpacked>> {
         match std::mem::replace(&mut self.carry, Carry::Short(Vec::new())) {
             Carry::Short(carry) if carry.is_empty() => Ok(None),
@@ -195,8 +195,8 @@ impl<'p> Stitch<'p> {
         }
     }
 
-    /// The length of the decompressed file, when all of it was handed on; checks that it is whole
-    /// records.
+    /// Returns the length of the decompressed file after all of it was handed on. Fails if the file does
+    /// not consist of whole records.
     pub(super) fn length(&self, path: impl FnOnce() -> PathBuf) -> Result<u64, InputError> {
         match *self.cut {
             Cut::Fixed(record) if !self.offset.is_multiple_of(record) => {

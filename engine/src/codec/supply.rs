@@ -1,10 +1,10 @@
-//! The supply of blocks from a part of the plan that holds compressed files. There is no thread behind
-//! it: a worker that asks for a block and finds none decompresses some bytes of a file that nobody
-//! else is at, and stitches them to those before.
+//! Supplies blocks from a part of the plan with compressed files. It has no thread of its own. A worker
+//! that asks for a block and finds none decompresses some bytes of a file that no other worker is at, and
+//! stitches them to the bytes before.
 //!
-//! Buffers are few, and all that is decompressed lies in them, so a file that expands without end only
-//! streams. Nobody waits for a buffer in vain: what is decompressed of a file's first unit becomes
-//! blocks, which come back; and what is decompressed ahead of it leaves a buffer for each file.
+//! Buffers are few, and contain all decompressed bytes, so a file that expands without end only streams. No
+//! worker waits for a buffer forever: the output of a file's first unit becomes blocks, whose buffers
+//! return; and output that is decompressed ahead of it leaves one buffer for each file.
 
 use super::cutter::{self, Cutter};
 use super::lane::{Lane, Stitching};
@@ -25,24 +25,24 @@ use std::time::{Duration, Instant};
 
 /// Buffers per worker: one that is mapped, one that is filled, and one between them.
 const BUFFERS_PER_WORKER: usize = 3;
-/// And so much for units that are decompressed ahead of a file's first one, which waits for no other:
-/// two blocks of bzip2; a part of the memory there is.
+/// Additional buffers per worker for units that are decompressed ahead of a file's first unit: two blocks
+/// of bzip2. `AHEAD_PART` bounds them by the budget.
 const AHEAD_BYTES_PER_WORKER: usize = 2 << 20;
 const AHEAD_PART: u64 = 16;
 /// Smaller or larger ones gain nothing.
 const BUFFER_BYTES_LEAST: u64 = 4 << 10;
 const BUFFER_BYTES_MOST: u64 = 4 << 20;
 
-/// What a worker finds.
+/// The result of a worker's request.
 enum Next {
     Block(Unpacked),
-    /// Nothing yet; `wake` says when to ask again.
+    /// Nothing yet; `wake` announces when to ask again.
     Wait,
-    /// Nothing any more.
+    /// There are no more blocks.
     End,
 }
 
-/// A fault, and the number of its file, by which the earliest of several is found.
+/// A fault with the number of its file, by which the earliest of several is chosen.
 type Fault = (u64, Error);
 
 /// The compressed files of one part of the plan, as blocks.
@@ -53,7 +53,7 @@ pub(crate) struct Supply<'p> {
     tally: &'p Tally,
     buffer_bytes: usize,
     buffers_most: usize,
-    /// Decompressed bytes that a unit is worth.
+    /// Decompressed bytes per unit.
     unit_bytes: u64,
     wake: &'p (dyn Fn() + Sync),
     state: Mutex<State<'p>>,
@@ -63,22 +63,22 @@ struct State<'p> {
     lanes: Vec<Lane<'p>>,
     /// Files that are being opened.
     opening: usize,
-    /// Files that may be under way at once.
+    /// The most files in progress at once.
     lanes_most: usize,
-    /// Units that may be under way at once, for memory had no room for more.
+    /// The most units in progress at once, reduced when memory has no room for more.
     units_most: usize,
-    /// Units that may be, if not each file has but one.
+    /// The most units in progress when a file has several.
     ahead_most: usize,
     next: usize,
-    /// Of the files before the next one.
+    /// The weight of the files before the next one.
     weight: u64,
     ready: VecDeque<Unpacked>,
     free: Vec<Buffer>,
-    /// Buffers that were made.
+    /// The number of buffers created.
     made: usize,
-    /// Somebody was told to wait.
+    /// A worker was told to wait.
     waiting: bool,
-    /// Of all files that ended.
+    /// Decompressed bytes of all files that ended.
     bytes: u64,
 }
 
@@ -87,12 +87,12 @@ impl<'p> State<'p> {
         self.lanes.iter_mut().find(|lane| lane.file == file)
     }
 
-    /// Units of all files that are under way.
+    /// Returns the number of units in progress, of all files.
     fn units(&self) -> usize {
         self.lanes.iter().map(Lane::units).sum()
     }
 
-    /// A unit of any file to cut: the first of a file that has none, or any.
+    /// Takes a unit to cut: the first of a file without units if `first`, otherwise any.
     fn cut_one(&mut self, first: bool) -> Option<Task<'p>> {
         let units = self.units();
         if units >= self.units_most || !first && units >= self.ahead_most {
@@ -105,13 +105,13 @@ impl<'p> State<'p> {
     }
 }
 
-/// A file, and the numbers of its blocks.
+/// A file and the numbers of its blocks.
 struct File {
     number: usize,
     blocks: Range<u64>,
 }
 
-/// What a worker is to do before it may ask again.
+/// The work of a worker before it may ask again.
 enum Task<'p> {
     Map(Unpacked),
     Open(File),
@@ -122,7 +122,7 @@ enum Task<'p> {
 }
 
 impl<'p> Supply<'p> {
-    /// A supply for so many workers; `wake` tells those that wait.
+    /// Creates a supply for `workers` workers; `wake` wakes those that wait.
     pub(crate) fn new(
         packed: &'p Packed,
         cut: &'p Cut,
@@ -141,7 +141,7 @@ impl<'p> Supply<'p> {
             opening: 0,
             lanes_most: workers,
             units_most: usize::MAX,
-            // One worker has nobody to be ahead of.
+            // A single worker has nobody to run ahead of.
             ahead_most: if workers > 1 { 2 * workers } else { 1 },
             next: 0,
             weight: 0,
@@ -164,8 +164,8 @@ impl<'p> Supply<'p> {
         }
     }
 
-    /// A worker's step: takes or makes the next block and has `put` use it, who is told how long the
-    /// block took. Faults and panics are the run's.
+    /// Does one step of a worker: takes or makes the next block and passes it to `put`, with the time that
+    /// the block took. Records faults and panics as those of the run.
     pub(crate) fn step(
         &self,
         failure: &Failure,
@@ -188,13 +188,13 @@ impl<'p> Supply<'p> {
             }
         };
         if step == Step::Done {
-            // Those that wait shall see that all is done, or that the run failed.
+            // Waiting workers must see that the work is done or that the run failed.
             (self.wake)();
         }
         step
     }
 
-    /// The next block, for which the caller may have to decompress some bytes.
+    /// Returns the next block. The caller may decompress bytes for it.
     fn next(&self) -> Result<Next, Fault> {
         loop {
             let task = self.choose(&mut self.lock()).map_err(|fault| (0, fault))?;
@@ -214,7 +214,7 @@ impl<'p> Supply<'p> {
         }
     }
 
-    /// Gives a mapped block's buffer back.
+    /// Returns the buffer of a mapped block.
     fn give_back(&self, block: Unpacked) {
         if !block.extra {
             let mut state = self.lock();
@@ -223,7 +223,7 @@ impl<'p> Supply<'p> {
         }
     }
 
-    /// Decompressed bytes of all files that ended.
+    /// Returns the decompressed bytes of all files that ended.
     pub(crate) fn bytes(&self) -> u64 {
         self.lock().bytes
     }
@@ -260,7 +260,7 @@ impl<'p> Supply<'p> {
         Ok(Task::Wait)
     }
 
-    /// One of these units of any file, with a buffer to decompress into.
+    /// Takes one of these units of any file, and a buffer for its output.
     fn decode_one(&self, state: &mut State<'p>, units: Range<usize>) -> Result<Option<Task<'p>>> {
         if let Some(at) = state.lanes.iter().position(|lane| lane.is_idle(units.clone()))
             && let Some(buffer) = self.buffer(state)?
@@ -282,7 +282,7 @@ impl<'p> Supply<'p> {
         Some(File { number, blocks: self.packed.numbers(first..first + weight) })
     }
 
-    /// A buffer to decompress into, if one may be taken.
+    /// Returns a buffer for output, if one may be taken.
     fn buffer(&self, state: &mut State<'p>) -> Result<Option<Buffer>> {
         if let Some(buffer) = state.free.pop() {
             return Ok(Some(buffer));
@@ -295,13 +295,13 @@ impl<'p> Supply<'p> {
                 state.made += 1;
                 Ok(Some(buffer))
             }
-            // Those there are must do.
+            // The existing buffers must suffice.
             Err(_) if state.made > 1 => Ok(None),
             Err(refused) => Err(refused.into()),
         }
     }
 
-    /// Begins a file.
+    /// Opens a file.
     fn open(&self, file: File) {
         let File { number, blocks } = file;
         let cutter = Cutter::new(self.packed, number, self.unit_bytes);
@@ -312,7 +312,7 @@ impl<'p> Supply<'p> {
         self.changed(state);
     }
 
-    /// Cuts a file's next unit, and begins to decompress it.
+    /// Cuts a file's next unit and starts to decompress it.
     fn cut(&self, file: usize, mut cutter: Cutter<'p>) -> Result<()> {
         let postponed = self.lock().lane(file).and_then(|lane| lane.postponed.take());
         let unit = match postponed {
@@ -330,7 +330,7 @@ impl<'p> Supply<'p> {
                 lane.add(reading, part);
                 if cutter.is_done() { lane.end() } else { lane.put_cutter(cutter) }
             }
-            // Another time, when one of those that are under way has ended.
+            // Tried again after a unit in progress has ended.
             Some(Err(Error::Memory(_))) if others > 0 => {
                 lane.postponed = unit;
                 lane.put_cutter(cutter);
@@ -339,11 +339,11 @@ impl<'p> Supply<'p> {
             Some(Err(fault)) => return Err(fault),
         }
         self.changed(state);
-        // If there are no more, what was stitched may have been all.
+        // Without more units, the stitched bytes may have been the last.
         self.stitch(file)
     }
 
-    /// Decompresses a buffer full of a unit.
+    /// Decompresses one buffer of a unit.
     fn decode(
         &self,
         file: usize,
@@ -370,7 +370,7 @@ impl<'p> Supply<'p> {
         self.stitch(file)
     }
 
-    /// Stitches what there is of a file, unless another worker does.
+    /// Stitches the available output of a file, unless another worker does.
     fn stitch(&self, file: usize) -> Result<()> {
         loop {
             let mut state = self.lock();
@@ -399,7 +399,7 @@ impl<'p> Supply<'p> {
         }
     }
 
-    /// Hands on what a stitch gave; `ended` is the length of a file of which nothing is left.
+    /// Hands on the result of a stitch; `ended` is the length of a completed file.
     fn stitched(
         &self,
         file: usize,
@@ -423,14 +423,14 @@ impl<'p> Supply<'p> {
         self.changed(state);
     }
 
-    /// The decompressed length of a file that ended well.
+    /// Returns the decompressed length of a file that ended without an error.
     fn ended(&self, file: usize, stitch: &Stitch<'p>) -> Result<u64> {
         let bytes = stitch.length(|| self.packed.path(file))?;
         self.tally.add(self.packed.format(file), self.packed.bytes(file), bytes);
         Ok(bytes)
     }
 
-    /// Tells those that wait that there may be something for them.
+    /// Wakes waiting workers, because the state has changed.
     fn changed(&self, mut state: MutexGuard<'_, State<'p>>) {
         let waiting = std::mem::take(&mut state.waiting);
         drop(state);

@@ -1,4 +1,4 @@
-//! What was decompressed: files and bytes of each format, for the figures of a run.
+//! Counts decompressed files and bytes by format, for the figures of a run.
 
 use super::Format;
 use std::sync::{Mutex, PoisonError};
@@ -11,9 +11,9 @@ pub struct FormatFigures {
     pub format: &'static str,
     /// Files.
     pub files: u64,
-    /// Bytes they hold as they are.
+    /// Their compressed size in bytes.
     pub compressed_bytes: u64,
-    /// Bytes they hold decompressed.
+    /// Their decompressed size in bytes.
     pub bytes: u64,
 }
 
@@ -31,7 +31,7 @@ impl FormatFigures {
     }
 }
 
-/// Figures that workers add to, a file at a time.
+/// Counters that workers increment per file.
 #[derive(Debug, Default)]
 pub(crate) struct Tally(Mutex<Vec<FormatFigures>>);
 
@@ -44,7 +44,7 @@ impl Tally {
         }
     }
 
-    /// The formats there were, by name.
+    /// Returns the figures of each format that occurred, by name.
     pub(crate) fn figures(&self) -> Vec<FormatFigures> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         all.sort_unstable_by_key(|figures| figures.format);

@@ -1,28 +1,28 @@
-//! What a file says of the whole of some content that several units hold: how long it is, and its
-//! checksum. It goes over their bytes in order, so it is looked at where they are stitched.
+//! The length and checksum that a file records for content that several units hold together. The checksum
+//! covers their bytes in order, so it is verified where they are stitched.
 
 use std::hash::Hasher;
 use twox_hash::XxHash32;
 
-/// What a unit is to such a whole.
+/// The share of a unit in such content.
 #[derive(Clone, Copy)]
 pub(super) struct Part {
-    /// Whether the whole has a checksum.
+    /// Whether the content has a checksum.
     pub(super) summed: bool,
-    /// What the file says, if the unit is the last.
+    /// The recorded length and checksum, if the unit is the last.
     pub(super) seal: Option<Seal>,
 }
 
-/// What a file says of a whole.
+/// The recorded length and checksum of the content.
 #[derive(Clone, Copy)]
 pub(super) struct Seal {
     pub(super) sum: Option<u32>,
     pub(super) bytes: Option<u64>,
-    /// Where it says so.
+    /// The offset of the record in the file.
     pub(super) at: u64,
 }
 
-/// What was seen of a whole.
+/// The length and checksum of the bytes so far.
 pub(super) struct Whole {
     sum: XxHash32,
     bytes: u64,
@@ -33,7 +33,8 @@ impl Whole {
         Whole { sum: XxHash32::with_seed(0), bytes: 0 }
     }
 
-    /// Takes the next bytes; `part` has a seal if they are the last. A fault is a place and a cause.
+    /// Takes the next bytes; `part` has a seal if they are the last. Returns the offset and cause of a
+    /// fault.
     pub(super) fn take_in(&mut self, bytes: &[u8], part: Part) -> Result<(), (u64, &'static str)> {
         if part.summed {
             self.sum.write(bytes);

@@ -1,5 +1,5 @@
-//! Zstandard: one frame after the other. A frame says how far back it looks; that window is counted
-//! before it is made, so that no file can ask for memory that nobody granted.
+//! Zstandard: a sequence of frames. A frame declares its window. The window is counted in the budget before
+//! it is allocated, so no file can request memory that was not granted.
 
 use super::{Decoder, Source, ended_early};
 use crate::error::{Error, Result};
@@ -8,9 +8,9 @@ use std::io::{self, BufRead};
 use std::sync::Arc;
 use zstd::zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer, get_error_name};
 
-/// The decoder's tables, and a block of 128 KiB on either side of it.
+/// The decoder's tables, and a block of 128 KiB for input and output each.
 const CONTEXT_BYTES: u64 = 512 << 10;
-/// The largest window there is: the limit is on memory, not on this.
+/// The largest possible window. Memory is limited by the budget, not by this.
 const WINDOW_LOG_MOST: u32 = 31;
 /// The longest header of a frame, with its magic number.
 const HEADER_BYTES: usize = 18;
@@ -34,7 +34,7 @@ impl<'p> Zstd<'p> {
             Err(_) => return Err(source.take_fault().unwrap_or(Error::Cancelled)),
         }
         let mut context = DCtx::create();
-        // Every version that has the parameter takes this value.
+        // Every version that has the parameter accepts this value.
         let _ = context.set_parameter(DParameter::WindowLogMax(WINDOW_LOG_MOST));
         Ok(Zstd { context, source, open: false, frames: 0, memory })
     }
@@ -80,7 +80,7 @@ impl<'p> Decoder<'p> for Zstd<'p> {
     }
 }
 
-/// The memory that a frame's window takes, by RFC 8878, section 3.1.1.1; 0 where there is no frame.
+/// Returns the memory of a frame's window, by RFC 8878, section 3.1.1.1; 0 if there is no frame.
 fn window_bytes(header: &[u8]) -> u64 {
     let [0x28, 0xb5, 0x2f, 0xfd, descriptor, rest @ ..] = header else { return 0 };
     if descriptor & 0x20 == 0 {
@@ -88,7 +88,7 @@ fn window_bytes(header: &[u8]) -> u64 {
         let base = 1_u64 << (10 + (window >> 3));
         return base + base / 8 * u64::from(window & 7);
     }
-    // A single segment: its whole content is the window.
+    // A single segment: the window is the whole content.
     let id_bytes = [0, 1, 2, 4][usize::from(descriptor & 3)];
     let size_bytes = [1, 2, 4, 8][usize::from(descriptor >> 6)];
     let field = rest.iter().skip(id_bytes).take(size_bytes);

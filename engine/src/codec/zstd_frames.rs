@@ -1,13 +1,13 @@
-//! Frames of zstd, found by the lengths of their blocks (RFC 8878, section 3.1.1), as `pzstd` and
-//! seekable archives have many. A frame that is very long is one unit with all behind it: nothing is
-//! gained by looking for its end, and most files are one such frame.
+//! Finds zstd frames by the lengths of their blocks (RFC 8878, section 3.1.1). `pzstd` and seekable
+//! archives write many frames. A very long frame forms one unit with everything after it: a search for its
+//! end would gain nothing, because most files are one such frame.
 
 use super::FileFeed;
 use super::cutter::{Fault, Unit, read_at};
 
-/// Blocks hold 128 KiB at most.
+/// The most bytes of a block.
 const BLOCK_BYTES: u64 = 128 << 10;
-/// Blocks of a frame that are looked at for its end: 32 MiB.
+/// The number of blocks that are examined to find a frame's end: 32 MiB.
 const BLOCKS_PER_FRAME: usize = 256;
 const HEADER_BYTES: usize = 18;
 
@@ -19,7 +19,7 @@ pub(super) struct Frames<'p> {
     unit_bytes: u64,
 }
 
-/// Where a frame ends, and the most that it holds.
+/// The end of a frame, and the most bytes that it can decompress to.
 struct Frame {
     end: u64,
     bytes: u64,
@@ -42,7 +42,7 @@ impl<'p> Frames<'p> {
                     self.at = frame.end;
                     bytes += frame.bytes;
                 }
-                // What it is, the decoder will see.
+                // The decoder will report what it is.
                 _ if start == self.at => self.at = self.end,
                 _ => break,
             }
@@ -50,7 +50,7 @@ impl<'p> Frames<'p> {
         Ok((start < self.at).then_some(Unit::Range(start..self.at)))
     }
 
-    /// The frame that begins at an offset; `None` if that is none, or too long.
+    /// Returns the frame at an offset, or `None` if there is none or it is too long.
     fn frame(&mut self, start: u64) -> Result<Option<Frame>, Fault> {
         let mut header = [0; HEADER_BYTES];
         let have = read_at(&mut self.feed, start, self.end, &mut header)?;
@@ -69,7 +69,7 @@ impl<'p> Frames<'p> {
                 return Ok(None);
             }
             let header = u32::from_le_bytes([header[0], header[1], header[2], 0]);
-            // A run is one byte, however long it becomes.
+            // A run is stored as one byte, whatever its length.
             let length = if header >> 1 & 3 == 1 { 1 } else { header >> 3 };
             at += 3 + u64::from(length);
             if header & 1 == 1 {
@@ -81,7 +81,7 @@ impl<'p> Frames<'p> {
     }
 }
 
-/// The length of a frame's header, by its descriptor.
+/// Returns the length of a frame's header from its descriptor.
 fn header_bytes(descriptor: u8) -> u64 {
     let single = descriptor & 0x20 != 0;
     let size_bytes = match descriptor >> 6 {
