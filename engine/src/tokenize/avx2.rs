@@ -6,17 +6,17 @@ use super::flatten;
 use super::positions::{BLOCK, Positions};
 use std::arch::x86_64::*;
 
-/// As [`Positions::scan`], which checks all that is asked for here.
+/// Like [`Positions::scan`], which checks the conditions below.
 ///
 /// # Safety
 /// The machine has the features; `positions` holds at most a start, `text[from..]` is within a window.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn scan<const ALPHA: bool>(text: &[u8], from: usize, positions: &mut Positions) {
-    // SAFETY: passed on as promised.
+    // SAFETY: the caller's promise is passed on.
     unsafe { flatten::scan::<true>(text, from, positions, |block| word_bytes::<ALPHA>(block)) }
 }
 
-/// As [`Positions::find`], which checks all that is asked for here.
+/// Like [`Positions::find`], which checks the conditions below.
 ///
 /// # Safety
 /// The machine has the features; `positions` is empty, `text` is within a window.
@@ -24,11 +24,11 @@ pub(super) unsafe fn scan<const ALPHA: bool>(text: &[u8], from: usize, positions
 pub(super) unsafe fn find(bytes: [u8; 2], text: &[u8], positions: &mut Positions) {
     let [a, b] = bytes.map(|byte| _mm256_set1_epi8(byte.cast_signed()));
     let found = |bytes| _mm256_or_si256(_mm256_cmpeq_epi8(bytes, a), _mm256_cmpeq_epi8(bytes, b));
-    // SAFETY: passed on as promised.
+    // SAFETY: the caller's promise is passed on.
     unsafe { flatten::scan::<false>(text, 0, positions, |block| gather(block, found)) }
 }
 
-/// A bit for each word byte.
+/// Returns one bit per byte, set for word bytes.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn word_bytes<const ALPHA: bool>(block: &[u8; BLOCK]) -> u64 {
@@ -36,7 +36,7 @@ fn word_bytes<const ALPHA: bool>(block: &[u8; BLOCK]) -> u64 {
     if ALPHA { set } else { !set }
 }
 
-/// The bytes that `marks` turns into all ones, as one bit each.
+/// Returns one bit per byte, set where `marks` makes all ones of the byte.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn gather(block: &[u8; BLOCK], marks: impl Fn(__m256i) -> __m256i) -> u64 {
@@ -49,19 +49,19 @@ fn gather(block: &[u8; BLOCK], marks: impl Fn(__m256i) -> __m256i) -> u64 {
     half(1) << 32 | half(0)
 }
 
-/// All ones for each letter; or, unless `ALPHA`, for each white space byte.
+/// Returns all ones for each letter; without `ALPHA`, for each white space byte.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn marks<const ALPHA: bool>(bytes: __m256i) -> __m256i {
     if ALPHA {
         let lower = _mm256_or_si256(bytes, _mm256_set1_epi8(0x20));
-        // Moved so that the letters are the least of the signed bytes.
+        // Shifted so that the letters are the lowest of the signed bytes.
         let rank = _mm256_add_epi8(lower, _mm256_set1_epi8((0x80 - b'a') as i8));
         _mm256_cmpgt_epi8(_mm256_set1_epi8(-128 + 26), rank)
     } else {
         // SAFETY: the table is as long as the load.
         let table = unsafe { _mm_loadu_si128(SPACE_OF_LOW_HALF.as_ptr().cast()) };
-        // A byte from 0x80 looks up 0, which it is not.
+        // A byte from 0x80 looks up 0, so it never equals its entry.
         let space = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), bytes);
         _mm256_cmpeq_epi8(bytes, space)
     }

@@ -1,11 +1,11 @@
-//! AVX-512: a block is one register; the positions of its changes are compressed out in one go and
+//! AVX-512: a block is one register; the positions of its changes are compressed in one instruction and
 //! stored 32 at a time. The end of the text is read with a masked load, never past it.
 
 use super::class::SPACE_OF_LOW_HALF;
 use super::positions::{BLOCK, Positions};
 use std::arch::x86_64::*;
 
-/// The numbers 0 to 63: where each byte of a block is.
+/// The numbers 0 to 63: the index of each byte of a block.
 const IOTA: [u8; BLOCK] = {
     let mut iota = [0; BLOCK];
     let mut i = 0;
@@ -16,18 +16,18 @@ const IOTA: [u8; BLOCK] = {
     iota
 };
 
-/// As [`Positions::scan`], which checks all that is asked for here.
+/// Like [`Positions::scan`], which checks the conditions below.
 ///
 /// # Safety
 /// The machine has the features; `positions` holds at most a start, `text[from..]` is within a window.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 #[target_feature(enable = "bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn scan<const ALPHA: bool>(text: &[u8], from: usize, positions: &mut Positions) {
-    // SAFETY: passed on as promised.
+    // SAFETY: the caller's promise is passed on.
     unsafe { each_block::<true>(text, from, positions, |bytes| word_bytes::<ALPHA>(bytes)) }
 }
 
-/// As [`Positions::find`], which checks all that is asked for here.
+/// Like [`Positions::find`], which checks the conditions below.
 ///
 /// # Safety
 /// The machine has the features; `positions` is empty, `text` is within a window.
@@ -36,15 +36,15 @@ pub(super) unsafe fn scan<const ALPHA: bool>(text: &[u8], from: usize, positions
 pub(super) unsafe fn find(bytes: [u8; 2], text: &[u8], positions: &mut Positions) {
     let [a, b] = bytes.map(|byte| _mm512_set1_epi8(byte.cast_signed()));
     let found = |bytes| _mm512_cmpeq_epi8_mask(bytes, a) | _mm512_cmpeq_epi8_mask(bytes, b);
-    // SAFETY: passed on as promised.
+    // SAFETY: the caller's promise is passed on.
     unsafe { each_block::<false>(text, 0, positions, found) }
 }
 
-/// Adds the places of the bytes that `marks` marks; or, if `EDGES`, of where runs of them begin and
-/// end.
+/// Adds the positions of the bytes that `marks` selects, or with `EDGES` the positions where runs of them
+/// begin and end.
 ///
 /// # Safety
-/// As `scan`.
+/// As for `scan`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 #[target_feature(enable = "bmi1,bmi2,popcnt,lzcnt")]
@@ -71,16 +71,16 @@ unsafe fn each_block<const EDGES: bool>(
     }
     if !tail.is_empty() {
         let held = _bzhi_u64(u64::MAX, tail.len() as u32);
-        // SAFETY: only the bytes in `held`, which are those of `tail`, are read.
+        // SAFETY: only the bytes in `held`, the bytes of `tail`, are read.
         let bytes = unsafe { _mm512_maskz_loadu_epi8(held, tail.as_ptr().cast()) };
         let marks = marks(bytes);
         let bits = if EDGES { marks ^ (marks << 1 | carry) } else { marks };
-        // SAFETY: as above; the tail gives at most its bytes in positions, for `held` cuts the rest.
+        // SAFETY: as above; the tail gives at most its bytes in positions, because `held` cuts the rest.
         unsafe { unpack(bits & held, base, iota, positions) };
     }
 }
 
-/// A bit for each word byte.
+/// Returns one bit per byte, set for word bytes.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn word_bytes<const ALPHA: bool>(bytes: __m512i) -> u64 {
@@ -91,16 +91,16 @@ fn word_bytes<const ALPHA: bool>(bytes: __m512i) -> u64 {
     } else {
         // SAFETY: the table is as long as the load.
         let table = unsafe { _mm_loadu_si128(SPACE_OF_LOW_HALF.as_ptr().cast()) };
-        // A byte from 0x80 looks up 0, which it is not.
+        // A byte from 0x80 looks up 0, so it never equals its entry.
         let space = _mm512_shuffle_epi8(_mm512_broadcast_i32x4(table), bytes);
         _mm512_cmpneq_epi8_mask(bytes, space)
     }
 }
 
-/// Adds the positions of `bits`, the first of which is at `base`.
+/// Adds the positions of `bits`; the first bit is at `base`.
 ///
 /// # Safety
-/// There is room in `positions` for a block, as [`Positions::tail`] asks.
+/// There is room in `positions` for a block, as [`Positions::tail`] requires.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt")]
 unsafe fn unpack(bits: u64, base: usize, iota: __m512i, positions: &mut Positions) {

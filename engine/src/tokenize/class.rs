@@ -1,18 +1,17 @@
-//! Word class: which bytes make up words. It says nothing of upper and lower case.
+//! Word classes: the bytes that make up words. They do not change upper or lower case.
 
-/// Which bytes belong to words; all others separate them. Words are as long as they can be and
-/// never empty.
+/// The bytes that belong to words; all others separate them. Words are as long as possible and never empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WordClass {
     /// All bytes but the six of ASCII white space: space, `\t`, `\n`, `\v`, `\f` and `\r`.
     /// NUL and bytes from 0x80 (so all of UTF-8 beyond ASCII) are word bytes.
     Whitespace,
-    /// The ASCII letters `A-Z` and `a-z`; case is kept as it is.
+    /// The ASCII letters `A-Z` and `a-z`; case is kept.
     Alpha,
 }
 
 impl WordClass {
-    /// Whether `byte` is a word byte.
+    /// Returns whether `byte` is a word byte.
     #[must_use]
     pub const fn contains(self, byte: u8) -> bool {
         match self {
@@ -22,8 +21,8 @@ impl WordClass {
     }
 }
 
-/// For each low half of a byte, the white space byte with that low half; or, where there is none, a
-/// byte with another low half. A byte is white space just if it equals what its low half looks up.
+/// For each low half of a byte: the white space byte with that low half, or if there is none, a byte with
+/// another low half. So a byte is white space exactly if it equals the entry of its low half.
 #[cfg(target_arch = "x86_64")]
 pub(super) const SPACE_OF_LOW_HALF: [u8; 16] =
     [b' ', 0, 0, 0, 0, 0, 0, 0, 0, b'\t', b'\n', 0x0b, 0x0c, b'\r', 0, 0];

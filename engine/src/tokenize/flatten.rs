@@ -1,10 +1,10 @@
-//! Flatten: from masks of bytes to positions, for the levels that have no instruction for it. The end
-//! of the text is read from a padded copy of its last block.
+//! Turns masks of bytes into positions, for the levels without an instruction for it. The end of the text
+//! is read from a padded copy of its last block.
 
 use super::positions::{BLOCK, Positions};
 
-/// As [`Positions::scan`] if `EDGES`, else as [`Positions::find`], given how the bytes of a block are
-/// told: those of words, or those looked for.
+/// Like [`Positions::scan`] with `EDGES`, otherwise like [`Positions::find`]. `marks` marks the bytes of a
+/// block: word bytes, or the searched bytes.
 ///
 /// # Safety
 /// `positions` holds at most a start, `text[from..]` is within a window.
@@ -32,13 +32,13 @@ pub(super) unsafe fn scan<const EDGES: bool>(
         let marks = marks(&block);
         let bits = if EDGES { marks ^ (marks << 1 | carry) } else { marks };
         let held = !(u64::MAX << tail.len());
-        // SAFETY: as above; the tail gives at most its bytes in positions, for `held` cuts the rest.
+        // SAFETY: as above; the tail gives at most its bytes in positions, because `held` cuts the rest.
         unsafe { unpack(bits & held, base, positions) };
     }
 }
 
-/// For each byte of a mask, the places of its bits, lowest first. Cheaper than counting trailing
-/// zeros bit by bit: no branch depends on the text.
+/// For each byte of a mask, the indices of its bits, lowest first. A lookup is cheaper than counting
+/// trailing zeros bit by bit, because no branch depends on the text.
 static PLACES: [[u8; 8]; 256] = {
     let mut places = [[0; 8]; 256];
     let mut mask = 0;
@@ -56,13 +56,13 @@ static PLACES: [[u8; 8]; 256] = {
     places
 };
 
-/// Adds the positions of `bits`, the first of which is at `base`.
+/// Adds the positions of `bits`; the first bit is at `base`.
 ///
 /// # Safety
-/// There is room in `positions` for a block, as [`Positions::tail`] asks.
+/// There is room in `positions` for a block, as [`Positions::tail`] requires.
 #[inline(always)]
 unsafe fn unpack(bits: u64, base: usize, positions: &mut Positions) {
-    // SAFETY: passed on as promised.
+    // SAFETY: the caller's promise is passed on.
     let to = unsafe { positions.tail() };
     let mut count = 0;
     for i in 0..8 {
@@ -72,10 +72,10 @@ unsafe fn unpack(bits: u64, base: usize, positions: &mut Positions) {
         for (place, bit) in places.iter_mut().zip(&PLACES[usize::from(mask)]) {
             *place = u16::from(*bit) + base;
         }
-        // SAFETY: `count` is at most 8 * i, so these 8 lie within a block's room of 64.
+        // SAFETY: `count` is at most 8 * i, so these 8 are within a block's room of 64.
         unsafe { to.add(count).cast::<[u16; 8]>().write_unaligned(places) };
         count += mask.count_ones() as usize;
     }
-    // SAFETY: each step's places began where those kept before it ended.
+    // SAFETY: each step's positions began where the kept ones before it ended.
     unsafe { positions.keep(count) };
 }

@@ -1,16 +1,16 @@
-//! Fold: upper case to lower case, in place. The loop is left to the compiler, once per level.
+//! Folds upper case to lower case in place. The compiler vectorises the loop, once per level.
 
 use super::Simd;
 
-/// Turns `A-Z` into `a-z`, in place; all other bytes, those from 0x80 among them, stay.
+/// Turns `A-Z` into `a-z` in place; all other bytes, also those from 0x80, stay.
 pub fn fold_ascii(text: &mut [u8]) {
     fold_with(Simd::detect(), text);
 }
 
-/// As [`fold_ascii`], at a level that the machine is known to have.
+/// Like [`fold_ascii`], at a level that the machine is known to have.
 pub(super) fn fold_with(simd: Simd, text: &mut [u8]) {
     match simd.or_portable() {
-        // SAFETY: `or_portable` gives only levels of this machine.
+        // SAFETY: `or_portable` returns only levels of this machine.
         #[cfg(target_arch = "x86_64")]
         Simd::Avx512 => unsafe { avx512(text) },
         // SAFETY: as above.

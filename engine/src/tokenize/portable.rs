@@ -6,66 +6,66 @@ use super::positions::{BLOCK, Positions};
 const ONES: u64 = u64::from_ne_bytes([0x01; 8]);
 const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
 
-/// As [`Positions::scan`], which checks all that is asked for here.
+/// Like [`Positions::scan`], which checks the conditions below.
 ///
 /// # Safety
 /// `positions` holds at most a start, `text[from..]` is within a window.
 pub(super) unsafe fn scan<const ALPHA: bool>(text: &[u8], from: usize, positions: &mut Positions) {
-    // SAFETY: passed on as promised.
+    // SAFETY: the caller's promise is passed on.
     unsafe { flatten::scan::<true>(text, from, positions, word_bytes::<ALPHA>) }
 }
 
-/// As [`Positions::find`], which checks all that is asked for here.
+/// Like [`Positions::find`], which checks the conditions below.
 ///
 /// # Safety
 /// `positions` is empty, `text` is within a window.
 pub(super) unsafe fn find(bytes: [u8; 2], text: &[u8], positions: &mut Positions) {
     let [a, b] = bytes.map(|byte| ONES * u64::from(byte));
     let found = |lane: u64| !(at_least_one(lane ^ a) & at_least_one(lane ^ b)) & HIGH;
-    // SAFETY: passed on as promised.
+    // SAFETY: the caller's promise is passed on.
     unsafe { flatten::scan::<false>(text, 0, positions, |block| gather(block, found)) }
 }
 
-/// A bit for each word byte.
+/// Returns one bit per byte, set for word bytes.
 #[inline(always)]
 fn word_bytes<const ALPHA: bool>(block: &[u8; BLOCK]) -> u64 {
     gather(block, |lane| if ALPHA { letters(lane) } else { !spaces(lane) & HIGH })
 }
 
-/// The high bits that `marks` leaves in each eight bytes, as one bit a byte.
+/// Returns one bit per byte: the high bits that `marks` leaves in each group of eight bytes.
 #[inline(always)]
 fn gather(block: &[u8; BLOCK], marks: impl Fn(u64) -> u64) -> u64 {
     let (lanes, _) = block.as_chunks::<8>();
     let mut gathered = 0;
     for (i, lane) in lanes.iter().enumerate() {
         let marks = marks(u64::from_le_bytes(*lane));
-        // Each high bit is moved to its own place in the top byte; no two sums meet.
+        // Each high bit moves to its own place in the top byte; no two sums collide.
         let bits = (marks >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56;
         gathered |= bits << (8 * i);
     }
     gathered
 }
 
-/// The high bit of each byte that is at least `least`, all bytes being below 0x80.
+/// Sets the high bit of each byte that is at least `least`; all bytes are below 0x80.
 #[inline(always)]
 const fn at_least(bytes: u64, least: u8) -> u64 {
     bytes + ONES * (0x80 - least) as u64
 }
 
-/// The high bit of each byte that is not 0; the other bits mean nothing.
+/// Sets the high bit of each byte that is not 0; the other bits are undefined.
 #[inline(always)]
 const fn at_least_one(bytes: u64) -> u64 {
     at_least(bytes & !HIGH, 1) | bytes
 }
 
-/// The high bit of each byte that is an ASCII letter.
+/// Sets the high bit of each byte that is an ASCII letter.
 #[inline(always)]
 const fn letters(bytes: u64) -> u64 {
     let lower = (bytes | (ONES * 0x20)) & !HIGH;
     at_least(lower, b'a') & !at_least(lower, b'z' + 1) & !bytes & HIGH
 }
 
-/// The high bit of each byte that is ASCII white space.
+/// Sets the high bit of each byte that is ASCII white space.
 #[inline(always)]
 const fn spaces(bytes: u64) -> u64 {
     let low = bytes & !HIGH;

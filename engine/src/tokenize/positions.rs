@@ -1,24 +1,24 @@
-//! Positions: where words begin and end within one window of text, start and end by turns, or where
-//! certain bytes are; relative to the window's base. Filled by one `scan` or `find`, read by the
-//! iterators; a fixed array, never the heap.
+//! Positions of words in one window of text, start and end alternating, or positions of certain bytes,
+//! relative to the window's base. One `scan` or `find` fills them, the iterators read them. A fixed array,
+//! never the heap.
 
 use super::{Simd, WordClass, portable};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2, avx512};
 use std::mem::MaybeUninit;
 
-/// Bytes looked at by one scan, at most: the positions of a window then stay in the first-level
-/// cache together with its text. From 1 to 4 KiB, speed hardly depends on it.
-/// Miri is slow: there a window is small, so that short texts have many.
+/// The most bytes of one scan: the positions of a window then stay in the first-level cache together with
+/// its text. From 1 to 4 KiB, speed hardly depends on it. Miri is slow: there a window is small, so that
+/// short texts have many.
 pub(super) const WINDOW: usize = if cfg!(miri) { 128 } else { 2048 };
 
-/// Positions that one block of 64 bytes may write, of which it need not keep all.
+/// Positions that one block of 64 bytes may write, including ones that are not kept.
 pub(super) const BLOCK: usize = 64;
 
 /// A carried start, a change at every byte of a window, and room for a last block's whole store.
 const CAPACITY: usize = 1 + WINDOW + BLOCK;
 
-/// The places where words begin (even indices) and end (odd indices), or of bytes; ascending.
+/// The positions where words begin (even indices) and end (odd indices), or of bytes; ascending.
 pub(super) struct Positions {
     /// The first `len` are initialised.
     at: [MaybeUninit<u16>; CAPACITY],
@@ -33,19 +33,19 @@ impl Positions {
         Self { at: [const { MaybeUninit::uninit() }; CAPACITY], len: 0 }
     }
 
-    /// Forgets all; if `open`, a word has begun at the base and not ended yet.
+    /// Removes all positions; with `open`, a word has begun at the base and not ended yet.
     pub(super) fn restart(&mut self, open: bool) {
         self.at[0].write(0);
         self.len = usize::from(open);
     }
 
-    /// All positions.
+    /// Returns the number of positions.
     #[inline(always)]
     pub(super) fn len(&self) -> usize {
         self.len
     }
 
-    /// One of them.
+    /// Returns one position.
     ///
     /// # Safety
     /// `index` is less than [`len`](Self::len).
@@ -56,18 +56,18 @@ impl Positions {
         usize::from(unsafe { self.at.get_unchecked(index).assume_init() })
     }
 
-    /// Words that have both begun and ended.
+    /// Returns the number of words that have both begun and ended.
     pub(super) fn words(&self) -> usize {
         self.len / 2
     }
 
-    /// Where the word begins that has not ended, if there is one.
+    /// Returns the start of the word that has not ended, if there is one.
     pub(super) fn open(&self) -> Option<usize> {
         // SAFETY: an odd `len` is at least 1, and all below `len` is initialised.
         (self.len % 2 == 1).then(|| usize::from(unsafe { self.at[self.len - 1].assume_init() }))
     }
 
-    /// Start and end of a word.
+    /// Returns start and end of a word.
     ///
     /// # Safety
     /// `word` is less than [`words`](Self::words).
@@ -81,18 +81,18 @@ impl Positions {
         }
     }
 
-    /// Adds the begins and ends of words in `text[from..]`, relative to the start of `text`. An end is
-    /// where the first byte after the word is, so a word that reaches the end of `text` stays open.
-    /// All are ascending and less than `text.len()`.
+    /// Adds the starts and ends of words in `text[from..]`, relative to the start of `text`. An end is the
+    /// position of the first byte after the word, so a word that reaches the end of `text` stays open. All
+    /// are ascending and less than `text.len()`.
     ///
     /// # Safety
     /// The machine has the level `simd`.
     ///
     /// # Panics
-    /// If more than a carried start is held, or `text` is larger than the positions can take.
+    /// Panics if more than a carried start is held, or `text` is larger than the positions can represent.
     pub(super) unsafe fn scan(&mut self, simd: Simd, class: WordClass, text: &[u8], from: usize) {
         assert!(self.len <= 1 && from <= WINDOW && text.len() - from <= WINDOW);
-        // SAFETY: the caller vouches for the level; the assertion is what `scan` asks for.
+        // SAFETY: the caller promises the level; the assertion covers the other condition of `scan`.
         unsafe {
             match (simd, class) {
                 #[cfg(target_arch = "x86_64")]
@@ -109,16 +109,16 @@ impl Positions {
         }
     }
 
-    /// Adds the places of all bytes of `text` that are one of two, ascending.
+    /// Adds the positions of all bytes of `text` that equal one of two, ascending.
     ///
     /// # Safety
     /// The machine has the level `simd`.
     ///
     /// # Panics
-    /// If any position is held, or `text` is larger than a window.
+    /// Panics if any position is held, or `text` is larger than a window.
     pub(super) unsafe fn find(&mut self, simd: Simd, bytes: [u8; 2], text: &[u8]) {
         assert!(self.len == 0 && text.len() <= WINDOW);
-        // SAFETY: the caller vouches for the level; the assertion is what `find` asks for.
+        // SAFETY: the caller promises the level; the assertion covers the other conditions of `find`.
         unsafe {
             match simd {
                 #[cfg(target_arch = "x86_64")]
@@ -130,10 +130,10 @@ impl Positions {
         }
     }
 
-    /// Where the next positions are to be written: room for [`BLOCK`] of them.
+    /// Returns where to write the next positions: room for [`BLOCK`] of them.
     ///
     /// # Safety
-    /// Less than [`WINDOW`] positions were written since [`restart`](Self::restart).
+    /// Fewer than [`WINDOW`] positions were written since [`restart`](Self::restart).
     #[inline(always)]
     pub(super) unsafe fn tail(&mut self) -> *mut u16 {
         debug_assert!(self.len + BLOCK <= CAPACITY);

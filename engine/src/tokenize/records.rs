@@ -1,16 +1,16 @@
-//! Records: lines of a fixed number of fields between separators, one by one. Finds the places of a
-//! window's separators and newlines at once, then hands out records; one of any length, and one that
-//! is no record, costs no more than its bytes.
+//! Iterates lines of a fixed number of fields between separators. Finds the positions of a window's
+//! separators and newlines at once, then returns records. A record of any length, and a line that is no
+//! record, costs only its bytes.
 
 use super::Simd;
 use super::positions::{Positions, WINDOW};
 use std::array;
 use std::iter::FusedIterator;
 
-/// The lines of a text as records of `N` fields: an iterator of the fields, or of the whole line where
-/// it has fewer or more. A last line without a newline counts; an empty rest does not.
+/// Iterates the lines of a text as records of `N` fields. An item is the fields, or the whole line if it
+/// has fewer or more. A last line without a newline counts; an empty rest does not.
 ///
-/// Making one costs nothing to speak of, and it holds some 4 KiB. Time is linear in the text.
+/// Creation is cheap, and takes about 4 KiB without heap memory. Time is linear in the text.
 ///
 /// ```
 /// use tegula::tokenize::Records;
@@ -20,9 +20,9 @@ use std::iter::FusedIterator;
 /// assert_eq!(records[2], Ok([&b"Accra"[..], b"26.4"]));
 /// ```
 pub struct Records<'s, const N: usize> {
-    /// From the base of the positions to the end of the text.
+    /// The text from the base of the positions to its end.
     rest: &'s [u8],
-    /// Where in `rest` the next record begins.
+    /// The start of the next record in `rest`.
     start: usize,
     /// The position of its first separator or newline.
     next: usize,
@@ -35,14 +35,17 @@ pub struct Records<'s, const N: usize> {
 impl<'s, const N: usize> Records<'s, N> {
     const FIELDS: () = assert!(N > 0 && N <= WINDOW / 2, "a record has at least one field");
 
-    /// The records of `text`, found at the best level of the machine. `separator` is no newline.
+    /// Iterates the records of `text` at the best level of the machine.
+    ///
+    /// # Panics
+    /// Panics if `separator` is a newline.
     #[must_use]
     #[inline]
     pub fn new(separator: u8, text: &'s [u8]) -> Self {
         Self::at(Simd::detect(), separator, text)
     }
 
-    /// The records of `text`, found at the level `simd`; at [`Simd::Portable`] if the machine lacks
+    /// Iterates the records of `text` at the level `simd`, or at [`Simd::Portable`] if the machine lacks
     /// it. The records are the same at every level.
     #[must_use]
     pub fn with(simd: Simd, separator: u8, text: &'s [u8]) -> Self {
@@ -57,14 +60,14 @@ impl<'s, const N: usize> Records<'s, N> {
         Self { rest: text, start: 0, next: 0, separator, simd, positions: Positions::new() }
     }
 
-    /// The next record, if all of its ends are among the positions.
+    /// Returns the next record, if all of its ends are among the positions.
     #[inline(always)]
     fn found(&mut self) -> Option<Result<[&'s [u8]; N], &'s [u8]>> {
         if self.next + N > self.positions.len() {
             return None;
         }
-        // SAFETY: just compared. Positions are ascending and inside `rest`, and `start` is 0 or right
-        // behind the position before `next`.
+        // SAFETY: just compared. Positions are ascending and inside `rest`, and `start` is 0 or directly
+        // after the position before `next`.
         let (fields, is_record) = unsafe {
             let (mut from, mut is_record) = (self.start, true);
             let fields = array::from_fn(|field| {
@@ -86,7 +89,7 @@ impl<'s, const N: usize> Records<'s, N> {
         Some(Ok(fields))
     }
 
-    /// A line that is no record, though the positions hold as many ends from its start on.
+    /// A line that is no record, although the positions contain enough ends after its start.
     #[cold]
     #[inline(never)]
     fn odd(&mut self) -> Result<[&'s [u8]; N], &'s [u8]> {
@@ -99,7 +102,7 @@ impl<'s, const N: usize> Records<'s, N> {
         Err(line)
     }
 
-    /// The line that begins at `start`, and its length with its newline.
+    /// Returns the line that begins at `start`, and its length with its newline.
     fn line(&self) -> (&'s [u8], usize) {
         let rest = &self.rest[self.start..];
         match memchr::memchr(b'\n', rest) {
@@ -108,8 +111,8 @@ impl<'s, const N: usize> Records<'s, N> {
         }
     }
 
-    /// Moves the window to the next record and looks for that; one whose ends are not all in the
-    /// window is taken apart alone.
+    /// Moves the window to the next record and searches it. A record whose ends are not all in the window
+    /// is split alone.
     #[inline(never)]
     fn refill(&mut self) -> Option<Result<[&'s [u8]; N], &'s [u8]>> {
         self.rest = &self.rest[self.start..];
@@ -131,7 +134,7 @@ impl<'s, const N: usize> Records<'s, N> {
     }
 }
 
-/// The fields of one line, if they are `N`.
+/// Returns the fields of one line, if there are `N`.
 fn fields<const N: usize>(separator: u8, line: &[u8]) -> Option<[&[u8]; N]> {
     let mut all = line.split(|byte| *byte == separator);
     let mut fields = [&[][..]; N];

@@ -1,9 +1,9 @@
-//! SIMD level: which of the machine's instructions to use, found out once at run time. A level that
-//! the machine lacks is never used, whatever a caller asks for.
+//! SIMD levels: the machine's instructions that the tokenizer uses, detected once at run time. A level that
+//! the machine lacks is never used, whatever a caller requests.
 
 use std::sync::OnceLock;
 
-/// A set of instructions that the tokenizer is written for, best first.
+/// A set of instructions that the tokenizer supports, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Simd {
     /// x86-64 with AVX-512 F, BW, VL, VBMI and VBMI2 (Ice Lake, Zen 4 and later).
@@ -17,8 +17,8 @@ pub enum Simd {
 impl Simd {
     const ALL: [Self; 3] = [Self::Avx512, Self::Avx2, Self::Portable];
 
-    /// The best level of this machine, or the one that the environment variable `TEGULA_SIMD` names
-    /// (`avx512`, `avx2` or `portable`), if the machine has it. Found once per process.
+    /// Returns the best level of this machine, or the one that the environment variable `TEGULA_SIMD` names
+    /// (`avx512`, `avx2` or `portable`), if the machine has it. Detected once per process.
     #[must_use]
     pub fn detect() -> Self {
         static DETECTED: OnceLock<Simd> = OnceLock::new();
@@ -30,13 +30,13 @@ impl Simd {
         })
     }
 
-    /// All levels that this machine has, best first; the last is [`Simd::Portable`].
+    /// Returns all levels that this machine has, best first; the last is [`Simd::Portable`].
     #[must_use]
     pub fn available() -> Vec<Self> {
         Self::ALL.into_iter().filter(|level| level.is_available()).collect()
     }
 
-    /// `avx512`, `avx2` or `portable`.
+    /// Returns `avx512`, `avx2` or `portable`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -46,13 +46,13 @@ impl Simd {
         }
     }
 
-    /// This level, or [`Simd::Portable`] if the machine lacks it.
+    /// Returns this level, or [`Simd::Portable`] if the machine lacks it.
     pub(super) fn or_portable(self) -> Self {
         if self.is_available() { self } else { Self::Portable }
     }
 
-    /// Whether this machine has the level. The features asked for here are those that the functions
-    /// of the level's file are compiled with.
+    /// Returns whether this machine has the level. The features tested here are those that the functions of
+    /// the level's file are compiled with.
     #[cfg(target_arch = "x86_64")]
     fn is_available(self) -> bool {
         match self {
@@ -78,7 +78,7 @@ impl Simd {
         }
     }
 
-    /// Whether this machine has the level.
+    /// Returns whether this machine has the level.
     #[cfg(not(target_arch = "x86_64"))]
     fn is_available(self) -> bool {
         self == Self::Portable

@@ -1,6 +1,6 @@
-//! Every level finds the words and records that a byte-by-byte walk finds, in whatever text, and folds like the
-//! standard library. Texts are boxed to their length, so that Miri sees a read past the end.
-//! Under Miri windows are small, so few cases reach all paths.
+//! Every level finds the words and records that a byte-by-byte walk finds, in any text, and folds like the
+//! standard library. Texts are boxed to their length, so that Miri sees a read past the end. Under Miri
+//! windows are small, so few cases reach all paths.
 
 use super::fold::fold_with;
 use super::positions::WINDOW;
@@ -11,12 +11,12 @@ const CLASSES: [WordClass; 2] = [WordClass::Whitespace, WordClass::Alpha];
 const CASES: u32 = if cfg!(miri) { 4 } else { 100 };
 const LENGTH: usize = if cfg!(miri) { 300 } else { 10_000 };
 
-/// The words by the definition alone.
+/// Returns the words by the definition alone.
 fn naive(class: WordClass, text: &[u8]) -> Vec<&[u8]> {
     text.split(|byte| !class.contains(*byte)).filter(|word| !word.is_empty()).collect()
 }
 
-/// Both ways of iterating, at every level.
+/// Checks both ways of iterating, at every level.
 fn check(text: &[u8]) {
     let text: Box<[u8]> = text.into();
     for class in CLASSES {
@@ -38,7 +38,7 @@ fn check(text: &[u8]) {
     }
 }
 
-/// Bytes drawn with a bias that makes words of a given usual length out of a small alphabet.
+/// Draws bytes with a bias that makes words of a given usual length out of a small alphabet.
 fn text() -> impl Strategy<Value = Vec<u8>> {
     let byte = |separators: u32| {
         prop_oneof![
@@ -55,7 +55,7 @@ fn text() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// Runs of one byte each, up to several windows long.
+/// Draws runs of one byte each, up to several windows long.
 fn runs() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop::sample::select(b"a \0\xff\n~".to_vec());
     let near = |bytes: usize| bytes - 2..bytes + 3;
@@ -66,7 +66,7 @@ fn runs() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// The records by the definition alone.
+/// Returns the records by the definition alone.
 fn naive_records<const N: usize>(separator: u8, text: &[u8]) -> Vec<Result<[&[u8]; N], &[u8]>> {
     let lines = text.split_inclusive(|byte| *byte == b'\n');
     let lines = lines.map(|line| line.strip_suffix(b"\n").unwrap_or(line));
@@ -86,7 +86,7 @@ fn check_records<const N: usize>(text: &[u8]) {
     }
 }
 
-/// Lines that are mostly of two fields, some of them longer than a window.
+/// Draws lines that mostly have two fields, some of them longer than a window.
 fn lines() -> impl Strategy<Value = Vec<u8>> {
     let length = prop_oneof![20 => 0..9_usize, 1 => 0..2 * WINDOW];
     let field = (length, any::<u8>()).prop_map(|(length, byte)| {
@@ -152,7 +152,7 @@ proptest! {
     }
 }
 
-/// All lengths around blocks and windows of all-word, all-separator and alternating text.
+/// Tests all lengths around blocks and windows of all-word, all-separator and alternating text.
 #[test]
 fn plain_texts_of_every_length() {
     let step = if cfg!(miri) { 61 } else { 1 };
@@ -165,8 +165,8 @@ fn plain_texts_of_every_length() {
     }
 }
 
-/// A word that crosses one, two or three windows, with words on both sides, begun at every place of
-/// a block.
+/// Tests a word that crosses one, two or three windows, with words on both sides, at every offset of a
+/// block.
 #[test]
 fn words_longer_than_windows() {
     let starts = if cfg!(miri) { 31..33 } else { 20..90 };

@@ -1,14 +1,14 @@
-//! Tokens: the words of a text, one by one. Finds the positions of a window's words at once, then
-//! hands them out; a word may be of any length.
+//! Iterates the words of a text. Finds the positions of a window's words at once, then returns them. A word
+//! may have any length.
 
 use super::positions::{Positions, WINDOW};
 use super::{Simd, WordClass};
 use std::iter::FusedIterator;
 
-/// The words of a text, in order: an iterator of slices of it.
+/// Iterates the words of a text, in order, as slices of it.
 ///
-/// Making one costs nothing to speak of, and it holds some 4 KiB, so it serves lines as well as
-/// splits. Time is linear in the text, words of many gigabytes included; there is no heap memory.
+/// Creation is cheap, and takes about 4 KiB without heap memory, so it serves lines as well as splits. Time
+/// is linear in the text, also for words of many gigabytes.
 ///
 /// ```
 /// use tegula::tokenize::{Tokens, WordClass};
@@ -16,11 +16,11 @@ use std::iter::FusedIterator;
 /// assert_eq!(words, [b"To".as_slice(), b"be", b"or"]);
 /// ```
 pub struct Tokens<'s> {
-    /// From the base of the positions to the end of the text.
+    /// The text from the base of the positions to its end.
     rest: &'s [u8],
-    /// Bytes of `rest` that were looked at.
+    /// Bytes of `rest` that were scanned.
     scanned: usize,
-    /// Words in `positions`, and those of them that were handed out.
+    /// The number of words in `positions`, and the number of those that were returned.
     words: usize,
     next: usize,
     class: WordClass,
@@ -30,14 +30,14 @@ pub struct Tokens<'s> {
 }
 
 impl<'s> Tokens<'s> {
-    /// The words of `text`, found at the best level of the machine.
+    /// Iterates the words of `text` at the best level of the machine.
     #[must_use]
     #[inline]
     pub fn new(class: WordClass, text: &'s [u8]) -> Self {
         Self::at(Simd::detect(), class, text)
     }
 
-    /// The words of `text`, found at the level `simd`; at [`Simd::Portable`] if the machine lacks it.
+    /// Iterates the words of `text` at the level `simd`, or at [`Simd::Portable`] if the machine lacks it.
     /// The words are the same at every level.
     #[must_use]
     pub fn with(simd: Simd, class: WordClass, text: &'s [u8]) -> Self {
@@ -50,21 +50,21 @@ impl<'s> Tokens<'s> {
         Self { rest: text, scanned: 0, words: 0, next: 0, class, simd, positions: Positions::new() }
     }
 
-    /// A word of the window.
+    /// Returns a word of the window.
     ///
     /// # Safety
     /// `word` is less than `self.words`.
     #[inline(always)]
     unsafe fn word(&self, word: usize) -> &'s [u8] {
-        // SAFETY: the positions are those of a scan of a part of `rest`: ascending, and less than its
-        // length; `self.words` is how many they are.
+        // SAFETY: the positions come from a scan of a part of `rest`: they are ascending and less than its
+        // length, and `self.words` is their number.
         unsafe {
             let (start, end) = self.positions.word(word);
             self.rest.get_unchecked(start..end)
         }
     }
 
-    /// Scans on until there is a word, and hands it out.
+    /// Scans until there is a word, and returns it.
     #[inline(never)]
     fn refill(&mut self) -> Option<&'s [u8]> {
         loop {
@@ -95,7 +95,7 @@ impl<'s> Tokens<'s> {
         }
     }
 
-    /// At the end of the text: the word that reaches it, which is all that is left, if there is one.
+    /// Returns the word that reaches the end of the text, which is the only one left, if there is one.
     fn last(&mut self) -> Option<&'s [u8]> {
         self.positions.restart(false);
         self.scanned = 0;
@@ -103,8 +103,8 @@ impl<'s> Tokens<'s> {
         (!word.is_empty()).then_some(word)
     }
 
-    /// A word that began at the base and has no end yet after a whole window: looks for its end alone,
-    /// window by window, for positions this far from the base would not fit.
+    /// Finds the end of a word that began at the base and has no end after a whole window. Searches the end
+    /// alone, window by window, because positions this far from the base would not fit.
     #[cold]
     fn long(&mut self) -> &'s [u8] {
         let mut end = self.rest.len();

@@ -1,5 +1,5 @@
-//! Topologies that are told instead of read: a machine described in a few lines of text, and this
-//! machine with its processors divided into as many groups as one likes.
+//! Topologies that are given instead of read: a machine described in a few lines of text, and this machine
+//! with its processors divided into any number of groups.
 
 use super::{Cache, Group, Node, Processor, Topology};
 use crate::error::{Error, Result};
@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// The most processors that can be described.
 const PROCESSORS_MOST: usize = 4096;
-/// The most groups, for each knows its way to all others.
+/// The most groups, because each group stores its way to all others.
 const GROUPS_MOST: usize = 1024;
 const LINE_BYTES: u64 = 64;
 
@@ -27,7 +27,7 @@ impl Topology {
     /// Reads the description of a machine from a file; `docs/groups.md` has its form.
     ///
     /// # Errors
-    /// [`Error::Option`] that names file, line and cause.
+    /// Returns [`Error::Option`] with file, line and cause.
     pub fn from_file(path: &Path) -> Result<Topology> {
         match std::fs::read_to_string(path) {
             Ok(text) => Topology::from_text(&text, path),
@@ -35,11 +35,11 @@ impl Topology {
         }
     }
 
-    /// The machine that a text describes. `name` stands for the text in errors. What the text does not
-    /// say of second-level caches is taken from this machine.
+    /// Returns the machine that a text describes. `name` is the name of the text in errors. A second-level
+    /// cache that the text omits is that of this machine.
     ///
     /// # Errors
-    /// [`Error::Option`] that names line and cause.
+    /// Returns [`Error::Option`] with line and cause.
     pub fn from_text(text: &str, name: &Path) -> Result<Topology> {
         let this_l2_bytes = Topology::detect().l2_bytes();
         let (processors, caches, nodes, groups) = Default::default();
@@ -62,11 +62,11 @@ impl Topology {
         Ok(topology)
     }
 
-    /// This topology with its processors divided into `count` groups of the same size, give or take
-    /// one. Groups that were near each other, and threads of one core, stay together.
+    /// Returns this topology with its processors divided into `count` groups, equal in size to within one.
+    /// Groups that were near each other, and threads of one core, stay together.
     ///
     /// # Errors
-    /// [`Error::Option`] if there are not as many processors.
+    /// Returns [`Error::Option`] if there are fewer processors than groups.
     pub fn divided(&self, count: usize) -> Result<Topology> {
         let of_group = |group: &Group| {
             let of_group = |id: &u32| self.processors.iter().find(|one| one.id == *id);
@@ -92,7 +92,7 @@ impl Topology {
         Ok(Topology { groups: (0..count).map(group).collect(), ..self.clone() })
     }
 
-    /// Adds the groups of a line; each has a memory node of its own, unless the line names one.
+    /// Adds the groups of a line. Each has its own memory node, unless the line names one.
     fn add(&mut self, alike: &Alike, this_l2_bytes: u64) -> Result<(), String> {
         let cores = alike.cores.ok_or("it does not say how many cores a group has: `cores 12`")?;
         let (groups, threads) = (alike.groups.unwrap_or(1), alike.threads.unwrap_or(1));
@@ -147,7 +147,7 @@ fn refused(cause: String) -> Error {
     Error::Option { option: "groups", cause }
 }
 
-/// A line: names and their numbers, with commas between.
+/// Parses a line: names and their numbers, separated by commas.
 fn alike(line: &str) -> Result<Alike, String> {
     const NAMES: &str = "groups, cores, threads, l2, cache, memory, node";
     let mut alike = Alike::default();
@@ -165,7 +165,7 @@ fn alike(line: &str) -> Result<Alike, String> {
         };
         let number = number.trim();
         let value = if is_size { bytes(number) } else { number.parse().ok() };
-        // No machine has more of anything but bytes, and node numbers must fit theirs.
+        // No machine has more of anything except bytes, and node numbers must fit their type.
         let most = if is_size { u64::MAX } else { PROCESSORS_MOST as u64 };
         let value = value.filter(|value| (least..=most).contains(value)).ok_or_else(|| {
             let right = if is_size {
@@ -182,7 +182,7 @@ fn alike(line: &str) -> Result<Alike, String> {
     Ok(alike)
 }
 
-/// `512K`, `36MiB`, `128G` or plain bytes.
+/// Parses `512K`, `36MiB`, `128G` or plain bytes.
 fn bytes(text: &str) -> Option<u64> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);

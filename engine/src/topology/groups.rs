@@ -1,13 +1,13 @@
-//! Which processors belong together: those that share a last-level cache and a memory node.
+//! Groups of processors that share a last-level cache and a memory node.
 
 use super::{Cache, Group, Processor};
 use std::collections::BTreeSet;
 
-/// What a group has in common: its node, and its cache by index.
+/// The identity of a group: its node, and its cache by index.
 type Name = (u32, Option<usize>);
 
-/// Processors by (node, last-level cache). Only a cache that several cores could share makes a group:
-/// any third-level cache, or a lower one seen to be shared. Otherwise the node is the group.
+/// Groups processors by (node, last-level cache). Only a cache that several cores could share makes a
+/// group: any third-level cache, or a lower one that is shared. Otherwise the node is the group.
 pub(super) fn groups(processors: &[Processor], caches: &[Cache]) -> Vec<Group> {
     let mut members: Vec<(Name, Vec<&Processor>)> = Vec::new();
     for processor in processors {

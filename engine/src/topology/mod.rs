@@ -1,7 +1,7 @@
-//! The machine as the scheduler sees it: processors that this process may use, their cores, caches
-//! and memory nodes, and the groups these make. Read once from the operating system's own tables
-//! (`/sys`), handed to sizing (second-level cache) and scheduling (groups). It never fails and never
-//! guesses in silence: what the system does not say is assumed and named in [`Topology::unknown`].
+//! The machine as the scheduler sees it: the processors that this process may use, their cores, caches,
+//! memory nodes and groups. Read once from the operating system's tables (`/sys`) and used by sizing
+//! (second-level cache) and scheduling (groups). Reading never fails: a fact that the system does not
+//! report is assumed and named in [`Topology::unknown`].
 
 mod described;
 mod groups;
@@ -14,10 +14,10 @@ mod tests;
 
 use std::path::Path;
 
-/// Second-level cache that is assumed where the system names none: 1 MiB.
+/// The second-level cache that is assumed if the system reports none: 1 MiB.
 pub const ASSUMED_L2_BYTES: u64 = 1 << 20;
 
-/// Processors, caches, memory nodes and groups of this machine, as far as this process may use them.
+/// Processors, caches, memory nodes and groups of this machine that this process may use.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Topology {
     /// The processors this process may run on, by number. Never empty.
@@ -32,7 +32,7 @@ pub struct Topology {
     /// Processor time per wall time that the control group allows (2.5 is two and a half processors);
     /// `None` if it sets no limit.
     pub quota: Option<f64>,
-    /// What the system did not say, and what is assumed in its place.
+    /// The facts that the system did not report, and the assumptions made instead.
     pub unknown: Vec<&'static str>,
 }
 
@@ -43,7 +43,7 @@ pub struct Processor {
     pub id: u32,
     /// Number of its package (socket).
     pub package: u32,
-    /// Its core, named by the core's lowest processor (which may be one this process may not use).
+    /// Its core, named by the core's lowest processor (which this process may not be allowed to use).
     pub core: u32,
     /// The processors of its core that this process may use, itself included.
     pub siblings: Vec<u32>,
@@ -69,49 +69,50 @@ pub struct Cache {
 pub struct Node {
     /// Its number in the operating system.
     pub id: u32,
-    /// Its memory in bytes; 0 where the system does not say.
+    /// Its memory in bytes; 0 if the system does not report it.
     pub bytes: u64,
     /// The usable processors nearest to it.
     pub processors: Vec<u32>,
-    /// How far memory is from it to each node, in the order of the nodes (10 is its own); empty where
-    /// the system does not say.
+    /// The distance of its memory to each node, in the order of the nodes (10 is its own); empty if the
+    /// system does not report it.
     pub distances: Vec<u32>,
 }
 
-/// Processors that share a last-level cache and a memory node: within a group data stays near.
+/// Processors that share a last-level cache and a memory node, so that data stays near within a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     /// Number of its memory node.
     pub node: u32,
     /// Its usable processors.
     pub processors: Vec<u32>,
-    /// How many cores these are.
+    /// The number of cores of these processors.
     pub cores: usize,
-    /// Size of the cache they share, in bytes; `None` where no cache is known to be shared.
+    /// Size of the cache that they share, in bytes; `None` if no cache is known to be shared.
     pub cache_bytes: Option<u64>,
 }
 
 impl Topology {
-    /// Reads the topology of this machine: a few small files per processor.
+    /// Reads the topology of this machine: a few small files per processor. Never fails; see
+    /// [`Topology::unknown`].
     pub fn detect() -> Topology {
         read::topology(Path::new("/"), read::affinity().as_deref())
     }
 
-    /// How many workers keep the usable processors busy: one for each, but no more than the quota
-    /// allows, rounded up. At least 1.
+    /// Returns the number of workers that keep the usable processors busy: one for each, but no more than
+    /// the quota allows, rounded up. At least 1.
     pub fn workers(&self) -> usize {
         let allowed = self.quota.map_or(usize::MAX, |quota| quota.ceil() as usize);
         self.processors.len().min(allowed).max(1)
     }
 
-    /// The smallest second-level cache of the usable processors, in bytes
-    /// ([`ASSUMED_L2_BYTES`] where none is known).
+    /// Returns the smallest second-level cache of the usable processors in bytes, or [`ASSUMED_L2_BYTES`]
+    /// if none is known.
     pub fn l2_bytes(&self) -> u64 {
         let sizes = self.caches.iter().filter(|cache| cache.level == 2).map(|cache| cache.bytes);
         sizes.min().unwrap_or(ASSUMED_L2_BYTES)
     }
 
-    /// How far the memory of one node is from another: 10 for its own, and more for others.
+    /// Returns the distance of one node's memory from another: 10 for its own, more for others.
     pub fn distance(&self, from: u32, to: u32) -> u32 {
         let place = |id| self.nodes.iter().position(|node| node.id == id);
         let known = place(from).zip(place(to));
@@ -119,7 +120,7 @@ impl Topology {
         known.unwrap_or(if from == to { 10 } else { 20 })
     }
 
-    /// How many cores the usable processors are.
+    /// Returns the number of cores of the usable processors.
     pub fn cores(&self) -> usize {
         let mut cores: Vec<u32> = self.processors.iter().map(|processor| processor.core).collect();
         cores.sort_unstable();

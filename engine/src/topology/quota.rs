@@ -1,16 +1,16 @@
-//! How much processor time the control group allows: a container with 48 processors and a quota of 4
+//! Reads the processor time that the control group allows. A container with 48 processors and a quota of 4
 //! would run 48 workers in stutters, so it gets 4.
 
 use std::fs;
 use std::path::Path;
 
-/// The smallest quota on the way from this process's group up to the root, in processors, by either
-/// version of control groups. The path in `proc/self/cgroup` may lie outside what a container sees;
-/// the part of it that exists counts.
+/// Returns the smallest quota from this process's group up to the root, in processors, of either version of
+/// control groups. The path in `proc/self/cgroup` may be partly outside the part that a container sees; the
+/// existing part counts.
 pub(super) fn quota(root: &Path) -> Option<f64> {
     let groups = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
     let root = root.join("sys/fs/cgroup");
-    // number:controllers:path; of version 2, number 0 and no controllers.
+    // number:controllers:path; version 2 has number 0 and no controllers.
     let quotas = groups.lines().flat_map(|line| {
         let mut parts = line.splitn(3, ':').skip(1);
         let (controllers, path) = (parts.next().unwrap_or_default(), parts.next());
@@ -33,7 +33,7 @@ fn second(group: &Path) -> Option<f64> {
     processors(quota, period)
 }
 
-/// Version 1: the two in files of their own; -1 for no limit.
+/// Version 1: quota and period in files of their own; -1 for no limit.
 fn first(group: &Path) -> Option<f64> {
     let text = |name| fs::read_to_string(group.join(name)).ok();
     processors(text("cpu.cfs_quota_us")?.trim(), text("cpu.cfs_period_us")?.trim())

@@ -1,12 +1,12 @@
 //! The kernel's list notation, `0-3,8`: read from its files and written for people.
 
-/// The numbers of a list, ascending; `None` if it is not one. An empty list is no numbers.
+/// Parses a list into ascending numbers, or returns `None`. An empty list has no numbers.
 pub(super) fn parse(text: &str) -> Option<Vec<u32>> {
     let mut numbers = Vec::new();
     for part in text.trim().split(',').map(str::trim).filter(|part| !part.is_empty()) {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last) = (first.parse::<u32>().ok()?, last.parse::<u32>().ok()?);
-        // A range beyond any machine is a broken file, not a reason to fill the memory.
+        // A range beyond any machine means a broken file; it must not fill the memory.
         if last < first || last - first > 1 << 20 {
             return None;
         }
@@ -17,7 +17,7 @@ pub(super) fn parse(text: &str) -> Option<Vec<u32>> {
     Some(numbers)
 }
 
-/// Writes ascending numbers as a list.
+/// Formats ascending numbers as a list.
 pub(super) fn show(numbers: &[u32]) -> String {
     let runs = numbers.chunk_by(|a, b| a + 1 == *b).filter_map(|run| match run {
         [] => None,

@@ -1,5 +1,5 @@
-//! Reads the kernel's tables under a root folder (`/`, or a made tree in tests) into a [`Topology`].
-//! A missing or malformed file is never an error here: it is a fact unknown.
+//! Reads the kernel's tables under a root folder (`/`, or a generated tree in tests) into a [`Topology`]. A
+//! missing or malformed file is not an error here: it makes a fact unknown.
 
 use super::groups::groups;
 use super::{Cache, Node, Processor, Topology, quota, ranges};
@@ -8,14 +8,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// The processors the affinity mask of this thread allows; `None` where the system does not say.
+/// Returns the processors that the affinity mask of this thread allows, or `None` if the system does not
+/// report it.
 pub(super) fn affinity() -> Option<Vec<u32>> {
     let mask = rustix::thread::sched_getaffinity(None).ok()?;
     let numbers = 0..u32::try_from(rustix::thread::CpuSet::MAX_CPU).unwrap_or(u32::MAX);
     Some(numbers.filter(|&number| mask.is_set(number as usize)).collect())
 }
 
-/// The topology that the tree under `root` describes, for processors in `affinity` (`None`: all).
+/// Returns the topology that the tree under `root` describes, for processors in `affinity` (`None`: all).
 pub(super) fn topology(root: &Path, affinity: Option<&[u32]>) -> Topology {
     let mut reader = Reader { root, unknown: BTreeSet::new() };
     let allowed = reader.allowed(affinity);
@@ -49,7 +50,8 @@ impl Reader<'_> {
         self.root.join(format!("sys/devices/system/cpu/cpu{id}"))
     }
 
-    /// Allowed and online. A mask that contradicts the tree (a tree of another machine) yields to it.
+    /// Returns the processors that are allowed and online. If the mask contradicts the tree (of another
+    /// machine), the tree wins.
     fn allowed(&mut self, affinity: Option<&[u32]>) -> Vec<u32> {
         let online =
             list(self.root.join("sys/devices/system/cpu/online")).filter(|ids| !ids.is_empty());
@@ -71,7 +73,7 @@ impl Reader<'_> {
 
     fn processor(&mut self, id: u32, allowed: &[u32], nodes: &[Node]) -> Processor {
         let topology = self.cpu(id).join("topology");
-        // `thread_siblings_list` is the name before Linux 5.3.
+        // Before Linux 5.3 the name is `thread_siblings_list`.
         let core = list(topology.join("core_cpus_list"))
             .or_else(|| list(topology.join("thread_siblings_list")));
         let core = core.filter(|siblings| siblings.contains(&id)).unwrap_or_else(|| {
@@ -81,7 +83,7 @@ impl Reader<'_> {
         let node = nodes.iter().find(|node| node.processors.contains(&id));
         Processor {
             id,
-            // Virtual machines and some boards say -1 or nothing: one package.
+            // Virtual machines and some boards report -1 or nothing: one package.
             package: number(topology.join("physical_package_id")).unwrap_or(0),
             core: core.first().copied().unwrap_or(id),
             siblings: core.into_iter().filter(|sibling| allowed.contains(sibling)).collect(),
@@ -132,11 +134,11 @@ impl Reader<'_> {
         })
     }
 
-    /// The distinct data caches of all allowed processors.
+    /// Returns the distinct data caches of all allowed processors.
     fn caches(&mut self, allowed: &[u32]) -> Vec<Cache> {
         let mut found: BTreeMap<(u8, u32), Cache> = BTreeMap::new();
         for &id in allowed {
-            // A processor has a handful of caches, numbered without gaps.
+            // A processor has a few caches, numbered without gaps.
             for index in 0..16 {
                 let folder = self.cpu(id).join(format!("cache/index{index}"));
                 if !folder.is_dir() {
@@ -184,7 +186,7 @@ fn list(path: PathBuf) -> Option<Vec<u32>> {
     ranges::parse(&text(path)?)
 }
 
-/// The kernel's cache sizes: `32K`, `2M` or plain bytes.
+/// Parses the kernel's cache sizes: `32K`, `2M` or plain bytes.
 fn bytes(size: &str) -> Option<u64> {
     let digits = size.trim_end_matches(['K', 'M', 'G']);
     let unit = match &size[digits.len()..] {

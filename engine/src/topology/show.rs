@@ -1,4 +1,4 @@
-//! The text of `tegula topology`: one fact a line, names in one column.
+//! Formats the output of `tegula topology`: one fact per line, with the names in one column.
 
 use super::{Topology, ranges};
 use std::fmt;
@@ -74,7 +74,7 @@ fn processors(ids: &[u32]) -> String {
     }
 }
 
-/// Bytes in the largest binary unit that they fill, with one decimal where it is not 0.
+/// Formats bytes in the largest binary unit that they reach, with one decimal unless it is 0.
 fn size(bytes: u64) -> String {
     let units = [("GiB", 1u64 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
     let Some((name, unit)) = units.into_iter().find(|(_, unit)| bytes >= *unit) else {

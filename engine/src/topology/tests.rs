@@ -37,7 +37,7 @@ fn node(root: &Path, id: u32, processors: &str, kib: u64) {
     );
 }
 
-/// 2 sockets of 12 cores with 2 threads each, numbered as Linux does: 0-11, 12-23, then siblings.
+/// Makes 2 sockets of 12 cores with 2 threads each, numbered as Linux does: 0-11, 12-23, then siblings.
 fn two_sockets() -> TempDir {
     let tree = tempfile::tempdir().unwrap();
     let root = tree.path();
