@@ -1,4 +1,4 @@
-//! Collect: all values of a key, in the order of the input.
+//! Collects all values of a key, in the order of the input.
 
 use super::Aggregate;
 use super::element::Element;
@@ -8,14 +8,13 @@ use crate::memory::ValueStore;
 use std::cmp::Ordering;
 use std::marker::PhantomData;
 
-/// All values of a key, in the order of the input (files in their order, then as the map emitted
+/// Keeps all values of a key, in the order of the input (files in their order, then as the map emitted
 /// them), for any number of workers. `T` is [`Fixed`](super::Fixed), or `[u8]` for bytes of any length,
 /// which are copied. A key ranks by the number of its values.
 ///
-/// A value takes its own bytes and 4 more in memory, and at most as much again in blocks that are not
-/// full. Nothing is combined, so memory is linear in the values; where a [`Combine`](crate::Combine)
-/// can do the job, it is the better choice.
-///
+/// A value takes its own bytes and 4 more in memory, and at most as much again in partly filled blocks.
+/// Nothing is combined, so memory is linear in the values. Prefer a [`Combine`](crate::Combine) if one can
+/// do the job.
 /// ```
 /// use tegula::{Collect, Emit, Engine, Input, Job, Result, Split};
 ///

@@ -1,18 +1,18 @@
-//! Elements: the types whose values a list can keep. Either a value of a fixed byte form, or bytes of
-//! any length, which are borrowed from the split until the list copies them.
+//! The types whose values a list can keep: values of a fixed byte form, or bytes of any length, which are
+//! borrowed from the split until the list copies them.
 
 use super::fixed::{ByteArray, Fixed};
 use crate::relocation::Relocation;
 use std::ptr::NonNull;
 
-/// What can be collected: a [`Fixed`] value, or `[u8]`. Sealed.
+/// A type that can be collected: a [`Fixed`] value, or `[u8]`. Sealed.
 pub trait Element: sealed::Sealed + 'static {
-    /// What a map emits and an answer shows.
+    /// The type that a map emits and an answer shows.
     type Value<'s>: Copy;
-    /// The same without its lifetime.
+    /// The same type without its lifetime.
     #[doc(hidden)]
     type Held: Copy;
-    /// Bytes of each value in a list and in the byte form, if all take as many.
+    /// Bytes of each value in a list and in the byte form, if all values have the same length.
     #[doc(hidden)]
     const BYTES: Option<usize>;
     /// See [`Fixed::RELOCATES`].
@@ -25,16 +25,16 @@ pub trait Element: sealed::Sealed + 'static {
     fn held_bytes(held: &Self::Held) -> usize;
     #[doc(hidden)]
     fn copy_held(held: Self::Held, copied: &mut Vec<u8>) -> Self::Held;
-    /// Bytes that `held` takes in a list.
+    /// Returns the bytes that `held` takes in a list.
     #[doc(hidden)]
     fn len(held: &Self::Held) -> usize;
     /// Writes `held` to `to`.
     ///
     /// # Safety
-    /// `len` bytes can be written there, and what `held` borrows still lives.
+    /// `len` bytes can be written there, and the bytes that `held` borrows are still alive.
     #[doc(hidden)]
     unsafe fn write(held: Self::Held, to: NonNull<u8>);
-    /// Reads what was written at `from`, and says how many bytes it took.
+    /// Reads the value that was written at `from`, and returns it with its length in bytes.
     ///
     /// # Safety
     /// `write` wrote there, and the bytes stay for `'a`.
@@ -43,10 +43,10 @@ pub trait Element: sealed::Sealed + 'static {
     /// Appends the byte form.
     #[doc(hidden)]
     fn encode(value: Self::Value<'_>, out: &mut Vec<u8>);
-    /// Takes a byte form off the front.
+    /// Takes a byte form off the front. Returns `None` if the bytes are not one.
     #[doc(hidden)]
     fn decode<'b>(bytes: &mut &'b [u8]) -> Option<Self::Value<'b>>;
-    /// Relocates a value whose byte form this is, and has [`BYTES`](Element::BYTES).
+    /// Relocates a value in its byte form of [`BYTES`](Element::BYTES) bytes.
     #[doc(hidden)]
     fn relocate(bytes: &mut [u8], by: Relocation);
 }
@@ -85,7 +85,7 @@ impl<T: Fixed> Element for T {
 
     #[inline(always)]
     unsafe fn write(held: T, to: NonNull<u8>) {
-        // SAFETY: the caller has that many bytes for us.
+        // SAFETY: the caller provides that many bytes.
         unsafe { to.cast::<T::Bytes>().write_unaligned(held.to_bytes()) };
     }
 
@@ -116,7 +116,7 @@ impl<T: Fixed> Element for T {
     }
 }
 
-/// Bytes of a split, or of the emitter's copies.
+/// Bytes of a split or of the emitter's copies.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct HeldBytes {
@@ -126,7 +126,7 @@ pub struct HeldBytes {
 
 impl sealed::Sealed for [u8] {}
 
-/// In a list, and in the byte form: the length as 4 bytes, then the bytes.
+/// In a list and in the byte form: the length as 4 bytes, then the bytes.
 impl Element for [u8] {
     type Value<'s> = &'s [u8];
     type Held = HeldBytes;
@@ -147,7 +147,7 @@ impl Element for [u8] {
     fn copy_held(held: HeldBytes, copied: &mut Vec<u8>) -> HeldBytes {
         let start = copied.len();
         debug_assert!(copied.capacity() - start >= held.len);
-        // SAFETY: `held` was made a moment ago of bytes that its maker still borrows.
+        // SAFETY: `held` was just made of bytes that its maker still borrows.
         copied.extend_from_slice(unsafe {
             std::slice::from_raw_parts(held.start.as_ptr(), held.len)
         });
@@ -161,8 +161,8 @@ impl Element for [u8] {
 
     #[inline]
     unsafe fn write(held: HeldBytes, to: NonNull<u8>) {
-        // SAFETY: the caller has room for both, and vouches for the borrowed bytes; `hold` has checked
-        // that the length fits.
+        // SAFETY: the caller has room for both, and promises the borrowed bytes; `hold` has checked that
+        // the length fits.
         unsafe {
             to.cast::<[u8; 4]>().write_unaligned((held.len as u32).to_le_bytes());
             to.add(4).copy_from_nonoverlapping(held.start, held.len);
@@ -171,7 +171,7 @@ impl Element for [u8] {
 
     #[inline]
     unsafe fn read<'a>(from: NonNull<u8>) -> (&'a [u8], usize) {
-        // SAFETY: `write` wrote a length and so many bytes, which stay for as long.
+        // SAFETY: `write` wrote a length and that many bytes, which stay for `'a`.
         unsafe {
             let len = u32::from_le_bytes(from.cast::<[u8; 4]>().read_unaligned()) as usize;
             (std::slice::from_raw_parts(from.add(4).as_ptr(), len), 4 + len)

@@ -1,32 +1,34 @@
-//! Values of a fixed byte form: what a list keeps of them, and what is written down.
+//! Values of a fixed byte form, as lists keep them and files store them.
 
 use crate::relocation::Relocation;
 
-/// A value whose byte form has one length: the same bytes on every machine. Implemented for the
-/// integers and floats (little-endian), for arrays of bytes and for some pairs; implement it for a
-/// small type of your own to collect it.
+/// A value whose byte form has one length and is the same on every machine. Implemented for the integers
+/// and floats (little-endian), for arrays of bytes and for some pairs. Implement it for a small type of
+/// your own to collect it.
 pub trait Fixed: Copy + Send + Sync + 'static {
     /// The byte form: an array of bytes.
     type Bytes: ByteArray;
 
-    /// Whether a value says where its record lies, and [`relocate`](Fixed::relocate) tells where that is after
-    /// the record has moved. Then a job that [sees](crate::Job::sees) [`Sees::Relocatable`](crate::Sees::Relocatable)
-    /// maps what lies elsewhere in its input as little again as what does not. Default: not.
+    /// Whether values contain the place of their record, so that [`relocate`](Fixed::relocate) must adjust
+    /// them after the record has moved. A job that [sees](crate::Job::sees)
+    /// [`Sees::Relocatable`](crate::Sees::Relocatable) then does not map a moved tile again. Default:
+    /// `false`.
     const RELOCATES: bool = false;
 
-    /// The value's byte form.
+    /// Returns the value's byte form.
     fn to_bytes(self) -> Self::Bytes;
     /// Reads a byte form back.
     fn from_bytes(bytes: Self::Bytes) -> Self;
 
-    /// What the map would have emitted had the record been where it lies now. Default: the same.
+    /// Returns the value that the map would have emitted if the record had been at its present place.
+    /// Default: the value itself.
     fn relocate(self, by: Relocation) -> Self {
         let _ = by;
         self
     }
 }
 
-/// An array of bytes, of any length. Sealed: any bytes are one.
+/// An array of bytes, of any length. Sealed, because any bytes must be valid.
 pub trait ByteArray: sealed::Sealed + Copy + AsRef<[u8]> + AsMut<[u8]> + 'static {
     #[doc(hidden)]
     const ZERO: Self;
@@ -76,8 +78,8 @@ macro_rules! numbers {
 
 numbers! { u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64 }
 
-/// The first one's bytes, then the second's. They are moved as arrays, which is a load or a store each;
-/// copies between slices stay calls.
+/// The first value's bytes, then the second's. They are moved as arrays, which is a load or a store each;
+/// copies between slices remain calls.
 macro_rules! pairs {
     ($($first:ty, $second:ty;)*) => {$(
         impl Fixed for ($first, $second) {

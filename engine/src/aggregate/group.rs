@@ -1,4 +1,4 @@
-//! Group: a function of all values of a key, for what cannot be combined on the way.
+//! Calls a function with all values of a key, for results that cannot be combined on the way.
 
 use super::Aggregate;
 use super::element::Element;
@@ -9,26 +9,26 @@ use crate::memory::ValueStore;
 use std::cmp::Ordering;
 use std::marker::PhantomData;
 
-/// A general reduce: what a user makes of all values of a key at once, a median for example. Where a
-/// [`Combine`](crate::Combine) can do it, that is the better choice: it keeps one accumulator a key
-/// instead of all values.
+/// A general reduce: a user's function of all values of a key at once, such as a median. Prefer a
+/// [`Combine`](crate::Combine) if one can do the job: it keeps one accumulator per key instead of all
+/// values.
 pub trait Reduce: 'static {
-    /// What a map emits: a [`Fixed`](super::Fixed) value, or `[u8]`.
+    /// The type that a map emits: a [`Fixed`](super::Fixed) value, or `[u8]`.
     type Value: Element + ?Sized;
-    /// What the answer shows per key.
+    /// The type that the answer shows per key.
     type Output: Fixed;
 
-    /// Makes the answer of one key. `key` is its bytes (an integer's: big-endian, the sign flipped);
-    /// `values` come in the order of the input. It runs in the reduce stage, side by side for many
-    /// keys, and for the same key more than once where the answer is ordered by value; it must depend
-    /// on its arguments alone.
+    /// Computes the answer of one key. `key` is its bytes (an integer's: big-endian, the sign flipped);
+    /// `values` come in the order of the input. Runs in the reduce stage, in parallel for many keys, and
+    /// more than once for the same key if the answer is ordered by value. The result must depend on the
+    /// arguments alone.
     fn reduce(key: &[u8], values: Values<'_, Self::Value>) -> Self::Output;
 
-    /// Ranks two answers: the order of `Order::Value` (which shows the greatest first) and of top N.
+    /// Compares two answers for `Order::Value` (which shows the greatest first) and for the top N.
     fn rank(a: &Self::Output, b: &Self::Output) -> Ordering;
 }
 
-/// Makes an aggregate of a [`Reduce`]: `type Combine = Group<Median>`.
+/// Turns a [`Reduce`] into an aggregate: `type Combine = Group<Median>`.
 #[derive(Clone, Copy, Debug)]
 pub struct Group<R: Reduce>(PhantomData<fn(R)>);
 

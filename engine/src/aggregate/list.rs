@@ -1,13 +1,13 @@
-//! Lists of the values of one key. A list is plain data, so that tables and partials hold it like any
-//! accumulator; its values lie in blocks of a [`ValueStore`], which lives as long as the list is used.
+//! Lists of the values of one key. A list is plain data, so tables and partials hold it like any
+//! accumulator. Its values are in blocks of a [`ValueStore`], which lives as long as the list is used.
 //!
-//! A block is a run of records: 4 bytes of a split's number (little-endian, so that a record in memory is
-//! what is written down of it) and the value's bytes; or [`LINK`] and the address of the next block. Behind every record there is room for a link. So adding a value writes
-//! one record and reads nothing, and putting two lists together writes one link. Blocks double, from
-//! 32 bytes to 4 KiB.
+//! A block is a run of records: the split's number in 4 bytes (little-endian, so that a record in memory
+//! equals its byte form), then the value's bytes; or [`LINK`] and the address of the next block. After
+//! every record there is room for a link. So adding a value writes one record and reads nothing, and
+//! joining two lists writes one link. Blocks double, from 32 bytes to 4 KiB.
 //!
-//! Values of one split come from one worker, in order. Splits are numbered in the order of the input,
-//! so a list that was put together in any order has one order of the input: by number, stable.
+//! Values of one split come from one worker, in order. Splits are numbered in the order of the input. So a
+//! list has the same input order however it was joined: by number, stable.
 
 use super::element::Element;
 use crate::memory::ValueStore;
@@ -15,7 +15,7 @@ use crate::relocation::Relocation;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-/// In place of a split's number: what follows is the address of the next block.
+/// In place of a split's number: the address of the next block follows.
 const LINK: u32 = u32::MAX;
 const NUMBER_BYTES: usize = 4;
 const LINK_BYTES: usize = NUMBER_BYTES + size_of::<NonNull<u8>>();
@@ -25,11 +25,11 @@ const BLOCK_BYTES_MOST: usize = 4 << 10;
 /// Values, or none.
 #[derive(Debug)]
 pub struct List<T: Element + ?Sized> {
-    /// The first record; of no meaning while the list is empty.
+    /// The first record; undefined while the list is empty.
     head: NonNull<u8>,
     /// Where the next record goes.
     tail: NonNull<u8>,
-    /// Bytes for records from `tail` on; there is room for a link behind them if the list holds any.
+    /// Bytes for records from `tail` on; if the list has any records, there is room for a link after them.
     room: u32,
     len: u32,
     element: PhantomData<fn(&T)>,
@@ -43,8 +43,8 @@ impl<T: Element + ?Sized> Clone for List<T> {
 
 impl<T: Element + ?Sized> Copy for List<T> {}
 
-// SAFETY: a list points at memory of a store, which belongs to no thread. Values are added by a list's
-// one owner; lists that are shared are only read.
+// SAFETY: a list points to memory of a store, which belongs to no thread. Only the list's one owner adds
+// values; shared lists are only read.
 unsafe impl<T: Element + ?Sized> Send for List<T> {}
 // SAFETY: as above.
 unsafe impl<T: Element + ?Sized> Sync for List<T> {}
@@ -58,21 +58,21 @@ impl<T: Element + ?Sized> List<T> {
         element: PhantomData,
     };
 
-    /// Number of values.
+    /// Returns the number of values.
     pub(super) fn len(&self) -> usize {
         self.len as usize
     }
 
-    /// Adds a value of the split that the store knows of. Where memory is refused the value is dropped,
-    /// and the store keeps the refusal.
+    /// Adds a value of the store's present split. If memory is refused, the value is dropped and the store
+    /// keeps the refusal.
     #[inline(always)]
     pub(super) fn push(&mut self, held: T::Held, store: &mut ValueStore) {
         let bytes = NUMBER_BYTES + T::len(&held);
         if (self.room as usize) < bytes && !self.grow(bytes, store) {
             return;
         }
-        // SAFETY: `room` bytes from `tail` on are the list's alone. The value's borrowed bytes live:
-        // it was emitted in the split that is being mapped.
+        // SAFETY: `room` bytes from `tail` on belong to this list alone. The value's borrowed bytes are
+        // alive: it was emitted in the split that is being mapped.
         unsafe {
             self.tail.cast::<u32>().write_unaligned(store.split().to_le());
             T::write(held, self.tail.add(NUMBER_BYTES));
@@ -82,7 +82,7 @@ impl<T: Element + ?Sized> List<T> {
         self.count(1);
     }
 
-    /// Makes room for a record of `bytes`, and for more.
+    /// Makes room for a record of `bytes` bytes, and for more.
     #[inline(never)]
     fn grow(&mut self, bytes: usize, store: &mut ValueStore) -> bool {
         let least = bytes + LINK_BYTES;
@@ -98,21 +98,21 @@ impl<T: Element + ?Sized> List<T> {
         true
     }
 
-    /// Lets what is at `to` follow what the list holds.
+    /// Makes the memory at `to` follow the list's records.
     #[inline]
     fn link(&mut self, to: NonNull<u8>) {
         if self.len == 0 {
             self.head = to;
             return;
         }
-        // SAFETY: behind the records there is room for a link, which is the list's alone.
+        // SAFETY: after the records there is room for a link, which belongs to this list alone.
         unsafe {
             self.tail.cast::<u32>().write_unaligned(LINK);
             self.tail.add(NUMBER_BYTES).cast::<NonNull<u8>>().write_unaligned(to);
         }
     }
 
-    /// Takes another list in, which must not be used any more: it is part of this one.
+    /// Appends another list, which must not be used any more, because it becomes part of this one.
     #[inline]
     pub(super) fn append(&mut self, other: &List<T>) {
         if other.len > 0 {
@@ -122,7 +122,7 @@ impl<T: Element + ?Sized> List<T> {
         }
     }
 
-    /// Adds the values of another list, of which nothing is kept.
+    /// Copies the values of another list, which need not live any longer.
     pub(super) fn copy_in(&mut self, other: &List<T>, store: &mut ValueStore) {
         for (split, value) in other.records() {
             store.set_split(split);
@@ -138,12 +138,12 @@ impl<T: Element + ?Sized> List<T> {
         self.len = len;
     }
 
-    /// The records as they stand.
+    /// Returns the records in the order in which they are stored.
     pub(super) fn records(&self) -> Records<'_, T> {
         Records { at: self.head, left: self.len, list: PhantomData }
     }
 
-    /// Bytes of the byte form, which are at most those of the records and its own head.
+    /// Returns the bytes of the byte form: at most those of the records and its own head.
     pub(super) fn form_bytes(&self) -> usize {
         const HEAD_BYTES: usize = 8;
         let records = match T::BYTES {
@@ -153,8 +153,8 @@ impl<T: Element + ?Sized> List<T> {
         HEAD_BYTES + records
     }
 
-    /// Appends the byte form: the number of values as 8 bytes, then in the order of the input each
-    /// one's split as 4 bytes and its own byte form.
+    /// Appends the byte form: the number of values as 8 bytes, then in input order each value's split as 4
+    /// bytes and its own byte form.
     pub(super) fn encode(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&u64::from(self.len).to_le_bytes());
         let put = |(split, value): (u32, T::Value<'_>)| {
@@ -164,7 +164,8 @@ impl<T: Element + ?Sized> List<T> {
         self.in_order().for_each(put);
     }
 
-    /// Reads a byte form back into a store, which knows how far its records have moved since.
+    /// Reads a byte form back into a store, which knows the distance by which its records have moved.
+    /// Returns `None` if the bytes are not a byte form.
     pub(super) fn decode(bytes: &mut &[u8], store: &mut ValueStore) -> Option<List<T>> {
         let (len, mut rest) = bytes.split_first_chunk::<8>()?;
         let len = u64::from_le_bytes(*len);
@@ -187,12 +188,12 @@ impl<T: Element + ?Sized> List<T> {
         Some(list)
     }
 
-    /// Adds records of `record_bytes` each from their byte form, a block at a time. Where memory is refused
-    /// the rest is dropped, and the store keeps the refusal.
+    /// Adds records of `record_bytes` bytes each from their byte form, one block at a time. If memory is
+    /// refused, the rest is dropped and the store keeps the refusal.
     fn extend(&mut self, mut records: &[u8], record_bytes: usize, store: &mut ValueStore) {
         let by = store.relocation();
         while !records.is_empty() {
-            // What is left of a chunk is taken as it is, if it has room for a record.
+            // The rest of a chunk is used if it has room for a record.
             let least = record_bytes + LINK_BYTES;
             let wanted = (records.len() + LINK_BYTES).min(BLOCK_BYTES_MOST).max(least);
             if (self.room as usize) < record_bytes && !self.add_block(least, wanted, store) {
@@ -201,8 +202,8 @@ impl<T: Element + ?Sized> List<T> {
             let fitting = self.room as usize / record_bytes * record_bytes;
             let (now, rest) = records.split_at(fitting.min(records.len()));
             records = rest;
-            // SAFETY: `room` bytes from `tail` on are the list's alone, and these are no more; they were
-            // written before they are borrowed.
+            // SAFETY: `room` bytes from `tail` on belong to this list alone, and these are no more; they
+            // were written before they are borrowed.
             let added = unsafe {
                 self.tail.copy_from_nonoverlapping(NonNull::from(now).cast(), now.len());
                 NonNull::slice_from_raw_parts(self.tail, now.len()).as_mut()
@@ -218,7 +219,7 @@ impl<T: Element + ?Sized> List<T> {
     }
 }
 
-/// Lets a record say where it lies now.
+/// Relocates the value of a record.
 #[inline(always)]
 fn relocate<T: Element + ?Sized>(record: &mut [u8], by: Relocation) {
     if let Some((split, value)) = record.split_first_chunk_mut::<NUMBER_BYTES>() {
@@ -229,7 +230,7 @@ fn relocate<T: Element + ?Sized>(record: &mut [u8], by: Relocation) {
     }
 }
 
-/// Records in the order in which they stand.
+/// Records in the order in which they are stored.
 pub(super) struct Records<'a, T: Element + ?Sized> {
     at: NonNull<u8>,
     left: u32,
@@ -243,24 +244,24 @@ impl<T: Element + ?Sized> Clone for Records<'_, T> {
 }
 
 impl<T: Element + ?Sized> Records<'_, T> {
-    /// Those of them that stand before the last `left`.
+    /// Returns the records before the last `left` ones.
     pub(super) fn without_last(&self, left: u32) -> Self {
         Records { left: self.left - left, ..*self }
     }
 
-    /// How many are left.
+    /// Returns the number of remaining records.
     pub(super) fn left(&self) -> u32 {
         self.left
     }
 
-    /// The split of the next record.
+    /// Returns the split of the next record.
     #[inline(always)]
     pub(super) fn split(&mut self) -> Option<u32> {
         if self.left == 0 {
             return None;
         }
-        // SAFETY: `left` is not 0, so a record or a link to one stands here; the store that holds
-        // them outlives whoever borrows the list.
+        // SAFETY: `left` is not 0, so a record or a link to one is here; the store that holds them outlives
+        // every borrower of the list.
         unsafe {
             let mut split = self.at.cast::<u32>().read_unaligned();
             while split == LINK {
@@ -279,7 +280,7 @@ impl<'a, T: Element + ?Sized> Iterator for Records<'a, T> {
     fn next(&mut self) -> Option<(u32, T::Value<'a>)> {
         let split = self.split()?;
         self.left -= 1;
-        // SAFETY: a record stands here, as its split did, and the store outlives the borrow.
+        // SAFETY: a record is here, because its split was, and the store outlives the borrow.
         unsafe {
             let (value, bytes) = T::read(self.at.add(NUMBER_BYTES));
             self.at = self.at.add(NUMBER_BYTES + bytes);

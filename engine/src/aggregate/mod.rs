@@ -1,7 +1,7 @@
-//! Aggregates: what becomes of the values of one key. It is one of three: a [`Combine`], which makes
-//! one value of them on the way; a [`Collect`], which keeps them all, in the order of the input; or a
-//! [`Group`], which keeps them all until a function of the user's makes something of them. The engine
-//! knows only this trait; that every `Combine` is an `Aggregate` is said once, here.
+//! Aggregates: the treatment of the values of one key. There are three: a [`Combine`] merges them into one
+//! value on the way, a [`Collect`] keeps them all in the order of the input, and a [`Group`] keeps them all
+//! for a function of the user's. The engine knows only this trait. This file makes every `Combine` an
+//! `Aggregate`.
 
 mod collect;
 mod element;
@@ -24,32 +24,32 @@ use crate::compiled::Compiled;
 use crate::memory::ValueStore;
 use std::cmp::Ordering;
 
-/// What a job does with the values of one key: every [`Combine`] is one, and so are [`Collect`] and
-/// [`Group`]. There is nothing to implement here: its functions are the engine's own.
+/// The treatment of the values of one key: a [`Combine`], [`Collect`] or [`Group`]. There is nothing to
+/// implement here, because its functions belong to the engine.
 pub trait Aggregate: Sized + 'static {
-    /// What a map emits; it may borrow from the split.
+    /// The type that a map emits; it may borrow from the split.
     type Value<'s>: Copy;
-    /// What the answer shows per key.
+    /// The type that the answer shows per key.
     type Output<'a>;
 
-    /// A value on its way into an accumulator, without its lifetime: it is absorbed, or dropped,
-    /// before the split's bytes go.
+    /// A value on its way into an accumulator, without its lifetime: it is absorbed or dropped before the
+    /// split's bytes are.
     #[doc(hidden)]
     type Held: Copy;
-    /// What is kept per key while the job runs.
+    /// The data per key while the job runs.
     #[doc(hidden)]
     type Accumulator: Copy + Send + Sync + 'static;
-    /// What is kept per key of the answer.
+    /// The data per key of the answer.
     #[doc(hidden)]
     type Reduced: Copy + Send + Sync + 'static;
 
-    /// Whether accumulators are lists of values, which lie in a store.
+    /// Whether accumulators are lists of values in a store.
     #[doc(hidden)]
     const KEEPS_VALUES: bool;
-    /// Whether what it keeps can be [relocated](Fixed::RELOCATES).
+    /// Whether its values can be [relocated](Fixed::RELOCATES).
     #[doc(hidden)]
     const RELOCATES: bool = false;
-    /// Whether `reduce` makes another type of accumulators.
+    /// Whether `reduce` changes the type of accumulators.
     #[doc(hidden)]
     const REDUCES: bool;
     /// See [`Combine::INVERSE`].
@@ -62,44 +62,45 @@ pub trait Aggregate: Sized + 'static {
 
     #[doc(hidden)]
     fn hold(value: Self::Value<'_>) -> Self::Held;
-    /// Bytes that `held` borrows.
+    /// Returns the number of bytes that `held` borrows.
     #[doc(hidden)]
     fn held_bytes(held: &Self::Held) -> usize;
-    /// Copies what `held` borrows behind `copied`, which has room for it, and borrows it from there.
+    /// Copies the bytes that `held` borrows to the end of `copied`, which has room for them, and borrows
+    /// them from there.
     #[doc(hidden)]
     fn copy_held(held: Self::Held, copied: &mut Vec<u8>) -> Self::Held;
-    /// The accumulator that has seen nothing.
+    /// Returns the accumulator without values.
     #[doc(hidden)]
     fn identity() -> Self::Accumulator;
-    /// Takes one emitted value in. What it needs beyond the accumulator is the store's.
+    /// Adds one emitted value. Memory beyond the accumulator comes from the store.
     #[doc(hidden)]
     fn absorb(into: &mut Self::Accumulator, held: Self::Held, store: &mut ValueStore);
-    /// Takes another accumulator in, which is of no use then.
+    /// Merges another accumulator, which must not be used afterwards.
     #[doc(hidden)]
     fn merge(into: &mut Self::Accumulator, other: &Self::Accumulator);
-    /// As `merge`, but what the other points at is copied, so that it need not live any longer.
+    /// Like `merge`, but copies the memory to which the other points, so that it need not live any longer.
     #[doc(hidden)]
     fn copy_in(into: &mut Self::Accumulator, other: &Self::Accumulator, store: &mut ValueStore);
-    /// Makes the answer of a key that is complete.
+    /// Computes the answer of a complete key.
     #[doc(hidden)]
     fn reduce(key: &[u8], accumulator: &Self::Accumulator) -> Self::Reduced;
-    /// The accumulator of an answer, if it is one.
+    /// Returns the accumulator of an answer, if the answer is one.
     #[doc(hidden)]
     fn unreduced(_: &Self::Reduced) -> Option<Self::Accumulator> {
         None
     }
-    /// The answer for the key.
+    /// Returns the answer for the key.
     #[doc(hidden)]
     fn finish(reduced: &Self::Reduced) -> Self::Output<'_>;
-    /// Ranks two answers.
+    /// Compares two answers by rank.
     #[doc(hidden)]
     fn rank(a: &Self::Reduced, b: &Self::Reduced) -> Ordering;
-    /// Bytes of the accumulator's byte form, where they may be many.
+    /// Returns the bytes of the accumulator's byte form, if they may be many.
     #[doc(hidden)]
     fn form_bytes(_: &Self::Accumulator) -> usize {
         0
     }
-    /// Bytes of an answer's byte form, where they may be many.
+    /// Returns the bytes of an answer's byte form, if they may be many.
     #[doc(hidden)]
     fn reduced_form_bytes(_: &Self::Reduced) -> usize {
         0
@@ -107,13 +108,13 @@ pub trait Aggregate: Sized + 'static {
     /// Appends the accumulator's byte form.
     #[doc(hidden)]
     fn encode(accumulator: &Self::Accumulator, out: &mut Vec<u8>);
-    /// Reads a byte form back, taking its bytes off the front; `None` if they are not one.
+    /// Reads a byte form back and takes its bytes off the front. Returns `None` if they are not one.
     #[doc(hidden)]
     fn decode(bytes: &mut &[u8], store: &mut ValueStore) -> Option<Self::Accumulator>;
     /// Appends the byte form of an answer.
     #[doc(hidden)]
     fn encode_reduced(reduced: &Self::Reduced, out: &mut Vec<u8>);
-    /// Reads an answer's byte form back.
+    /// Reads an answer's byte form back. Returns `None` if the bytes are not one.
     #[doc(hidden)]
     fn decode_reduced(bytes: &mut &[u8], store: &mut ValueStore) -> Option<Self::Reduced>;
     /// See [`Combine::compiled`].

@@ -1,5 +1,5 @@
-//! Lists of values, small enough for Miri: added by several stores, put together in any order, written
-//! down and read back, against vectors.
+//! Lists of values, small enough for Miri: added by several stores, joined in any order, encoded and
+//! decoded, compared with vectors.
 
 use super::{Aggregate, Collect, Fixed, Group, List, Reduce, Values};
 use crate::memory::{BlockPool, Budget, ChunkPool, ValueStore};
@@ -14,7 +14,7 @@ fn pool() -> Arc<ChunkPool> {
 /// Values by the split they come from, on their way into one list a worker.
 type Splits<V> = Vec<(u32, Vec<V>)>;
 
-/// The list of each worker: split `i` goes to worker `i % stores.len()`.
+/// Makes the list of each worker: split `i` goes to worker `i % stores.len()`.
 fn lists<'v, A: Aggregate>(
     splits: &Splits<A::Value<'v>>,
     stores: &mut [ValueStore],
@@ -30,7 +30,7 @@ fn lists<'v, A: Aggregate>(
     lists
 }
 
-/// Sizes of splits that give lists of one block and of many.
+/// Returns sizes of splits that make lists of one block and of many.
 fn sizes() -> Vec<usize> {
     let many = if cfg!(miri) { 40 } else { 5000 };
     vec![1, 0, 3, many, 2, 1, many / 2, 7]
@@ -58,7 +58,7 @@ fn values_come_in_the_order_of_their_splits_however_lists_are_put_together() {
         for worker in order {
             Collect::<u64>::merge(&mut all, &lists[worker]);
         }
-        // Lists are good for as long as what their stores gave out is kept.
+        // Lists are valid as long as the memory of their stores is kept.
         let kept = stores.map(|mut store| store.seal());
         assert_eq!(all.values().len(), expected.len());
         assert!(all.values().eq(expected.iter().copied()), "{order:?}");
@@ -116,7 +116,7 @@ fn what_is_read_back_is_relocated() {
         let [list] = lists::<Collect<Place>>(&splits(at), &mut stores)[..] else { panic!() };
         written.clear();
         Collect::<Place>::encode(&list, &mut written);
-        // The first of the two parts comes behind the other.
+        // The first of the two parts comes after the other.
         let [mut store] = stores;
         store.set_relocation(if at == 3 { by(3, 70) } else { by(40, 2) });
         let mut rest = &written[..];
@@ -124,7 +124,7 @@ fn what_is_read_back_is_relocated() {
         assert!(
             rest.is_empty() && Collect::<Place>::decode(&mut &written[1..], &mut store).is_none()
         );
-        // Values that come later lie behind those that were read.
+        // Values that come later are after those that were read.
         store.set_split(if at == 3 { 90 } else { 20 });
         let mut read = read;
         Collect::<Place>::absorb(&mut read, Place(at, 0), &mut store);
@@ -138,7 +138,7 @@ fn what_is_read_back_is_relocated() {
     assert!(early.0.values().eq([of(2, 40), of(70, 3)].concat()));
 }
 
-/// A place that knows where it went.
+/// A place that knows its new position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Place(u32, u64);
 

@@ -1,5 +1,5 @@
-//! The values of one key in the order of the input. A list was put together as workers came, each of whose
-//! values stand in order; so it is a few stretches whose splits ascend, which are merged.
+//! Iterates the values of one key in the order of the input. A list was joined as workers came, and each
+//! worker's values are in order. So it is a few stretches with ascending splits, which are merged.
 
 use super::element::Element;
 use super::list::{List, Records};
@@ -8,13 +8,13 @@ use std::collections::BinaryHeap;
 use std::iter::FusedIterator;
 
 impl<T: Element + ?Sized> List<T> {
-    /// The values in the order of the input: `n` of them in `k` stretches that are in order take O(n log k),
-    /// of which one worker makes one and several a few.
+    /// Returns the values in the order of the input. `n` values in `k` ordered stretches take O(n log k);
+    /// one worker makes one stretch, several workers a few.
     pub(super) fn values(&self) -> Values<'_, T> {
         Values { records: self.in_order() }
     }
 
-    /// The records in the order of the input.
+    /// Returns the records in the order of the input.
     pub(super) fn in_order(&self) -> InOrder<'_, T> {
         let mut stretches = Vec::new();
         let (mut stretch, mut rest, mut before) = (self.records(), self.records(), 0);
@@ -37,17 +37,17 @@ impl<T: Element + ?Sized> List<T> {
 /// Stretches, merged by split.
 pub(super) struct Merged<'a, T: Element + ?Sized> {
     current: Stretch<'a, T>,
-    /// The others, the one whose records come next first.
+    /// The other stretches, the one with the next records first.
     others: BinaryHeap<Reverse<Stretch<'a, T>>>,
-    /// Up to which the current one goes on.
+    /// The position up to which the current stretch continues.
     until: (u32, u32),
     left: usize,
 }
 
 /// Neighbouring records whose splits ascend.
 struct Stretch<'a, T: Element + ?Sized> {
-    /// The split of its next record when it began to wait, and which of the list's stretches it is: records of
-    /// one split that are in two come in that order.
+    /// The split of its next record when it began to wait, and the number of the stretch in the list:
+    /// records of one split in two stretches come in that order.
     next: (u32, u32),
     records: Records<'a, T>,
 }
@@ -73,7 +73,7 @@ impl<T: Element + ?Sized> PartialEq for Stretch<'_, T> {
 impl<T: Element + ?Sized> Eq for Stretch<'_, T> {}
 
 impl<'a, T: Element + ?Sized> Merged<'a, T> {
-    /// `left` records in all, in stretches that are not empty.
+    /// Merges stretches that are not empty, with `left` records in all.
     fn of(stretches: Vec<Records<'a, T>>, left: usize) -> Merged<'a, T> {
         let stretch = |(place, mut records): (u32, Records<'a, T>)| {
             let next = (records.split().unwrap_or_default(), place);
@@ -85,7 +85,7 @@ impl<'a, T: Element + ?Sized> Merged<'a, T> {
         Merged { current, others, until, left }
     }
 
-    /// Goes on with the stretch whose records come next; says whether there is one.
+    /// Continues with the stretch of the next records. Returns `false` if there is none.
     fn advance(&mut self) -> bool {
         let Some(Reverse(other)) = self.others.pop() else { return false };
         let mut before = std::mem::replace(&mut self.current, other);
@@ -143,7 +143,7 @@ impl<'a, T: Element + ?Sized> Iterator for InOrder<'a, T> {
         }
     }
 
-    /// Asks but once which they are.
+    /// Tests the variant only once.
     #[inline]
     fn fold<B, F: FnMut(B, Self::Item) -> B>(self, first: B, fold: F) -> B {
         match self {

@@ -16,7 +16,8 @@ const SEEN_NAN: u8 = 1;
 const SEEN_INFINITY: u8 = 2;
 const SEEN_NEGATIVE_INFINITY: u8 = 4;
 
-/// A reproducible sum of `f64`s: 64 bytes that stand for a set of values, however it was put together.
+/// A reproducible sum of `f64`s: 64 bytes that represent a set of values, in whatever order they were
+/// added.
 ///
 /// # Method
 /// The axis of bits, from that of the least `f64` (2^-1074) up, is cut into bins of 32 bits at fixed
@@ -70,12 +71,12 @@ impl Binned {
     /// The sum of no values.
     pub const ZERO: Self = Self { bins: [0; 3], top: LEAST_TOP, seen: 0 };
 
-    /// A sum of finite values that was made elsewhere, such as on a device, by the same method. The axis
-    /// is cut into bins numbered from 0; `top` is the bin of the highest bit of the largest magnitude, and
-    /// `bin` says what all values have in the bin of a number, each part with its value's sign.
+    /// Builds a sum of finite values that was computed elsewhere by the same method, such as on a device.
+    /// The axis is cut into bins numbered from 0; `top` is the bin of the highest bit of the largest
+    /// magnitude, and `bin` returns the sum of all values' bits in a bin, each part with its value's sign.
     ///
     /// # Panics
-    /// If `top` is above 65, where no value has bits.
+    /// Panics if `top` is above 65, where no value has bits.
     #[must_use]
     pub fn of_bins(top: u32, bin: impl Fn(u32) -> i64) -> Self {
         assert!(top <= GREATEST_TOP, "a bin of some value");
@@ -84,7 +85,7 @@ impl Binned {
         Self { bins, top, seen: 0 }
     }
 
-    /// Takes a value in.
+    /// Adds a value.
     #[inline]
     pub fn add(&mut self, value: f64) {
         let bits = value.to_bits();
@@ -94,7 +95,7 @@ impl Binned {
         }
         let fraction = bits & ((1 << 52) - 1);
         let mantissa = fraction | u64::from(field != 0) << 52;
-        // Bits are counted from that of 2^-1074: where the mantissa's lowest and highest bits are.
+        // Bits are counted from that of 2^-1074: the positions of the mantissa's lowest and highest bits.
         let lowest = field.max(1) - 1;
         let top = (lowest + 52) / BIN;
         if top > self.top {
@@ -113,7 +114,7 @@ impl Binned {
         }
     }
 
-    /// Takes another sum in.
+    /// Adds another sum.
     pub fn merge(&mut self, other: &Self) {
         if other.top > self.top {
             self.raise(other.top);
@@ -125,14 +126,14 @@ impl Binned {
         self.seen |= other.seen;
     }
 
-    /// The nearest `f64` to what is held, ties to even.
+    /// Returns the nearest `f64` to the held sum, ties to even.
     #[must_use]
     pub fn sum(&self) -> f64 {
         self.over(1)
     }
 
-    /// The nearest `f64` to what is held divided by `count`, rounded but once: a mean does not
-    /// overflow though its sum may. NaN if `count` is 0.
+    /// Returns the nearest `f64` to the held sum divided by `count`, rounded only once: a mean does not
+    /// overflow even if its sum would. NaN if `count` is 0.
     #[must_use]
     pub fn over(&self, count: u64) -> f64 {
         if self.seen != 0 {
@@ -165,13 +166,13 @@ impl Binned {
         out.extend_from_slice(&[self.top as u8, self.seen]);
     }
 
-    /// Takes a byte form off the front; `None` if the bytes are not one.
+    /// Takes a byte form off the front. Returns `None` if the bytes are not one.
     #[must_use]
     pub fn decode(bytes: &mut &[u8]) -> Option<Self> {
         let mut bins = [0; 3];
         for bin in &mut bins {
             *bin = take(bytes).map(i128::from_le_bytes)?;
-            // No 2^64 values sum to more.
+            // The sum of 2^64 values never exceeds this.
             if bin.unsigned_abs() >> 96 != 0 {
                 return None;
             }
@@ -201,7 +202,7 @@ impl Binned {
         self.top = top;
     }
 
-    /// What is held, in units of its lowest bit: whether it is negative, and its magnitude as
+    /// Returns the held sum in units of its lowest bit: whether it is negative, and its magnitude as
     /// `high * 2^64 + low`.
     fn carried(&self) -> (bool, u128, u64) {
         let [first, second, third] = self.bins;

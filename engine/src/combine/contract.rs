@@ -1,16 +1,15 @@
-//! Contract: the test that every combiner must pass, those of users included. It stands on the trait
-//! alone, so it takes any combiner and any values.
+//! The test that every combine must pass, also those of users. It uses only the trait, so it accepts any
+//! combine and any values.
 
 use super::{Combine, Inverse, Share};
 use std::cmp::Ordering;
 
-/// Checks the contract of [`Combine`] on some values: they are split over accumulators and merged in
-/// orders and nestings drawn from `seed`, which must all give the same bytes; the byte form must
-/// survive a round trip, take no more than its own bytes, and be refused when cut short; `rank` must
-/// be an order.
+/// Checks the contract of [`Combine`] on some values. They are split over accumulators and merged in orders
+/// and nestings drawn from `seed`, which must all give the same bytes. The byte form must survive a round
+/// trip, consume exactly its own bytes, and be refused when cut short. `rank` must be an order.
 ///
 /// # Panics
-/// If the contract is broken.
+/// Panics if the contract is broken.
 pub(crate) fn obey_contract<C: Combine>(values: &[C::Value], seed: u64) {
     let mut random = Random(seed);
     let mut whole = C::identity();
@@ -131,7 +130,7 @@ impl Random {
     }
 }
 
-/// A combiner of a user's own: the second-best of a key, kept as the best two.
+/// A user's own combine: the second-best value of a key, kept as the best two.
 struct SecondBest;
 
 impl Combine for SecondBest {

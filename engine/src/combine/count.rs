@@ -1,15 +1,15 @@
-//! Count: how often a key was emitted.
+//! Counts how often a key was emitted.
 
 use super::{Combine, Inverse, Share, Sum};
 use crate::compiled::compiled_here;
 use std::cmp::Ordering;
 
-/// How often a key was emitted; the emitted value is `()`. It is the sum of ones, but says so.
+/// Counts how often a key was emitted; the emitted value is `()`. The result equals a sum of ones.
 ///
 /// Byte form: the count as 8 bytes, little-endian.
 ///
 /// # Panics
-/// If a count exceeds 2^63 - 1.
+/// Panics if a count exceeds 2^63 - 1.
 #[derive(Clone, Copy, Debug)]
 pub struct Count;
 

@@ -1,35 +1,35 @@
-//! Mean: the arithmetic mean of a key's values, rounded once, at the end.
+//! The arithmetic mean of a key's values, rounded once, at the end.
 
 use super::rounding::quotient;
 use super::{Binned, Combine, Count, Inverse, Sum};
 use std::cmp::Ordering;
 use std::marker::PhantomData;
 
-/// The mean of a key's values, for `T` of `u64`, `i64` and `f64`; the answer is an `f64`.
+/// Computes the mean of a key's values, for `T` of `u64`, `i64` and `f64`; the answer is an `f64`.
 ///
-/// - Integers: the sum is held exactly, so the mean is the nearest `f64` to the true one.
-/// - Floats: the sum is held as [`Binned`], so the mean is the same bits for any order and nesting, and
-///   as near to the true one as the sum is. It does not overflow where the sum would.
+/// - Integers: the sum is exact, so the mean is the nearest `f64` to the true one.
+/// - Floats: the sum is [`Binned`], so the mean has the same bits for any order and nesting, and the
+///   precision of that sum. It does not overflow even if the sum would.
 ///
-/// The mean of no values is NaN. Means rank as [`f64::total_cmp`] does.
+/// The mean of no values is NaN. Means rank by [`f64::total_cmp`].
 ///
-/// Byte form: the sum (16 bytes, little-endian, for integers; that of [`Binned`] for floats), then
-/// the count as 8 bytes, little-endian.
+/// Byte form: the sum (16 bytes, little-endian, for integers; that of [`Binned`] for floats), then the
+/// count as 8 bytes, little-endian.
 ///
 /// # Panics
-/// If a key has 2^63 values or more.
+/// Panics if a key has 2^63 values or more.
 #[derive(Clone, Copy, Debug)]
 pub struct Mean<T>(PhantomData<T>);
 
-/// What [`Mean`] keeps per key: the sum of the values and their count.
+/// The data of [`Mean`] per key: the sum of the values and their count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeanAccumulator<S> {
     sum: S,
     count: u64,
 }
 
-/// The mean of one type: `$sum` is the combine that sums, `$add` and `$over` are how its accumulator
-/// takes a value in and is divided, `$inverse` how it is taken out.
+/// Implements the mean for one type. `$sum` is the combine that sums; `$add` and `$over` add a value to its
+/// accumulator and divide it; `$inverse` takes an accumulator out.
 macro_rules! mean {
     ($type:ty, $sum:ty, $add:expr, $over:expr, $inverse:expr) => {
         impl Combine for Mean<$type> {
@@ -78,7 +78,7 @@ macro_rules! mean {
 
 mean!(u64, Sum<i64>, add_integer, integers_over, INTEGERS_OUT);
 mean!(i64, Sum<i64>, add_integer, integers_over, INTEGERS_OUT);
-// What a sum of floats held before it met a large value cannot be had back.
+// The small values that a sum of floats dropped when it met a large value cannot be restored.
 mean!(f64, Sum<f64>, Binned::add, Binned::over, None);
 
 const INTEGERS_OUT: Option<Inverse<MeanAccumulator<i128>>> = Some(Inverse {

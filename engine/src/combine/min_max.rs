@@ -1,14 +1,14 @@
-//! Min and Max: the least and the greatest value of a key.
+//! The least and the greatest value of a key.
 
 use super::{Combine, take};
 use std::cmp::Ordering;
 use std::marker::PhantomData;
 
-/// The least value of a key, for `T` of `u64`, `i64` and `f64`.
+/// Keeps the least value of a key, for `T` of `u64`, `i64` and `f64`.
 ///
-/// Floats are ordered as [`f64::total_cmp`] does: negative NaN, -inf, …, -0.0, 0.0, …, inf, positive
-/// NaN. So a positive NaN, which is what arithmetic mostly gives on ARM, and a negative one, which is
-/// what it gives on x86, stand at opposite ends: filter NaN out before emitting, if it may occur.
+/// Floats are ordered by [`f64::total_cmp`]: negative NaN, -inf, …, -0.0, 0.0, …, inf, positive NaN. A
+/// positive NaN, the usual result of arithmetic on ARM, and a negative one, the usual result on x86, are at
+/// opposite ends. Filter NaN out before emitting if it may occur.
 ///
 /// The identity is the last value of the order: `u64::MAX`, `i64::MAX`, the positive NaN of all ones.
 ///
@@ -16,13 +16,14 @@ use std::marker::PhantomData;
 #[derive(Clone, Copy, Debug)]
 pub struct Min<T>(PhantomData<T>);
 
-/// The greatest value of a key, for `T` of `u64`, `i64` and `f64`; order and byte form as in [`Min`].
+/// Keeps the greatest value of a key, for `T` of `u64`, `i64` and `f64`; order and byte form as in [`Min`].
 ///
 /// The identity is the first value of the order: 0, `i64::MIN`, the negative NaN of all ones.
 #[derive(Clone, Copy, Debug)]
 pub struct Max<T>(PhantomData<T>);
 
-/// One of the two for one type: `$keeps` is how a value that is kept compares with one that is not.
+/// Implements one of the two for one type: `$keeps` is the comparison of a kept value with one that is not
+/// kept.
 macro_rules! extreme {
     ($name:ident, $type:ty, $identity:expr, $order:expr, $keeps:expr) => {
         impl Combine for $name<$type> {
@@ -66,7 +67,7 @@ macro_rules! extreme {
     };
 }
 
-/// All bits but the sign: the last float of the total order.
+/// All bits except the sign: the last float of the total order.
 const LAST: f64 = f64::from_bits(u64::MAX >> 1);
 /// All bits: the first float of the total order.
 const FIRST: f64 = f64::from_bits(u64::MAX);

@@ -1,13 +1,13 @@
-//! Rounding: the `f64` nearest to a quotient of big integers, the one place where sums and means are
-//! rounded, and only once.
+//! Rounds a quotient of big integers to the nearest `f64`. This is the only place where sums and means are
+//! rounded, once.
 
 /// The exponent of the least positive `f64`, negated: it is 2^-1074.
 pub(super) const LEAST: i32 = 1074;
 
-/// The `f64` nearest to `magnitude * 2^exponent / count`, ties to even; infinity beyond the largest.
-/// A `count` of 0 gives NaN.
+/// Returns the `f64` nearest to `magnitude * 2^exponent / count`, ties to even; infinity beyond the
+/// largest. NaN if `count` is 0.
 ///
-/// With `more`, the magnitude is larger than it says by less than 1; its highest bit is then set.
+/// With `more`, the true magnitude is larger by less than 1; its highest bit is then set.
 pub(super) fn quotient(magnitude: u128, more: bool, exponent: i32, count: u64) -> f64 {
     if count == 0 {
         return f64::NAN;
@@ -15,15 +15,15 @@ pub(super) fn quotient(magnitude: u128, more: bool, exponent: i32, count: u64) -
     if magnitude == 0 {
         return 0.0;
     }
-    // With its highest bit set, the magnitude is at least 2^127, so the quotient has 64 bits or more:
-    // its lowest stands for all that is cut off, for it is below the bit that decides the rounding.
+    // With its highest bit set, the magnitude is at least 2^127, so the quotient has 64 bits or more. Its
+    // lowest bit represents all cut bits, because it is below the bit that decides the rounding.
     let zeros = magnitude.leading_zeros();
     let (whole, count) = (magnitude << zeros, u128::from(count));
     let rest = more || whole % count != 0;
     round((whole / count) | u128::from(rest), exponent - zeros.cast_signed())
 }
 
-/// The `f64` nearest to `magnitude * 2^exponent`, the magnitude having 64 bits or more.
+/// Returns the `f64` nearest to `magnitude * 2^exponent`, for a magnitude of 64 bits or more.
 fn round(magnitude: u128, exponent: i32) -> f64 {
     let width = (u128::BITS - magnitude.leading_zeros()).cast_signed();
     // An f64 holds 53 bits, or fewer where the lowest would be less than the least f64.

@@ -1,20 +1,19 @@
-//! Sum: the sum of a key's values. Integers never wrap; floats do not depend on order.
+//! The sum of a key's values. Integers never wrap; sums of floats do not depend on order.
 
 use super::{Binned, Combine, Share, take};
 use crate::compiled::compiled_here;
 use std::cmp::Ordering;
 use std::marker::PhantomData;
 
-/// The sum of a key's values, for `T` of `u64`, `i64` and `f64`.
+/// Sums a key's values, for `T` of `u64`, `i64` and `f64`.
 ///
 /// - `u64`: the accumulator is the sum. Byte form: 8 bytes, little-endian.
-/// - `i64`: the accumulator is an `i128`, so that a sum that leaves `i64` on its way and comes back is
-///   right whatever the order; the answer is checked. Byte form: 16 bytes, little-endian.
-/// - `f64`: see [`Binned`], which is the accumulator: the same bits for any order and nesting.
+/// - `i64`: the accumulator is an `i128`, so that a sum that leaves `i64` on its way and returns is right
+///   in any order; the answer is checked. Byte form: 16 bytes, little-endian.
+/// - `f64`: the accumulator is [`Binned`], with the same bits for any order and nesting.
 ///
 /// # Panics
-/// If the sum of integers exceeds the range of `T`. An order of values that panics is no different
-/// from any other: it is the whole sum that counts.
+/// Panics if the total of integers exceeds the range of `T`, whatever the order of the values.
 #[derive(Clone, Copy, Debug)]
 pub struct Sum<T>(PhantomData<T>);
 
@@ -80,7 +79,7 @@ impl Combine for Sum<i64> {
 
     #[inline]
     fn merge(into: &mut i128, other: &i128) {
-        // Beyond i128 only after 2^64 values, or from bytes that no sum ever wrote.
+        // Beyond i128 only after 2^64 values, or from bytes that no sum wrote.
         let Some(sum) = into.checked_add(*other) else {
             panic!("the sum of a key exceeds i128");
         };

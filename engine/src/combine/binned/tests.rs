@@ -1,5 +1,5 @@
-//! Sums are exact or within the bound that is promised, and special values are as documented. That
-//! order and nesting do not show is tested with the other combiners' contract.
+//! Sums are exact or within the promised bound, and special values are as documented. Independence of order
+//! and nesting is tested with the other combines' contract.
 
 use super::*;
 use proptest::prelude::*;
@@ -67,7 +67,7 @@ proptest! {
             0..50,
         ),
     ) {
-        // By whole bins, and all of them, as no sum here holds them.
+        // By whole bins, all of them at once, which no sum here holds.
         let (mut bins, mut top) = ([0_i64; 68], 0);
         for value in &values {
             let bits = value.to_bits();
@@ -134,7 +134,7 @@ fn nan_and_infinities() {
     assert!(of(&[]).over(0).is_nan());
 }
 
-/// 2^64 values at once, by doubling: the sizes that bins are made for.
+/// Sums 2^64 values at once, by doubling: the size for which bins are made.
 #[test]
 fn as_many_values_as_can_be() {
     let value = -1.999_999_999_999_999_8;
