@@ -1,14 +1,14 @@
-//! Epochs: the stretches of the input between shows, each with a partial of its own while workers are in
-//! it. Takes what workers have mapped; hands epochs on, in order, to which nobody adds any more.
+//! Epochs: the stretches of the input between shows. Each has a partial of its own while workers are in it.
+//! Takes the work that workers have mapped; hands on, in order, epochs that nobody can add to any more.
 //!
-//! A worker enters an epoch before its first piece of work there and leaves it when it has handed over
-//! all it holds. An epoch is closed when it may not be entered any more and all have left. It may not be
-//! entered when a later one was begun, or, in the order of the input, when all of its splits are
-//! mapped. Everything here but two numbers, which are read and added to once a piece of work, is changed
-//! under one lock, a few times per worker and show (in the order of the input, once a piece of work).
+//! A worker enters an epoch before its first piece of work there, and leaves it when it has handed over all
+//! of its pairs. An epoch is closed when no worker may enter it any more and all have left. No worker may
+//! enter it once a later one was begun, or in the order of the input, once all of its splits are mapped.
+//! Two numbers are read and incremented once per piece of work. All other state changes under one lock, a
+//! few times per worker and show (in the order of the input, once per piece of work).
 //!
-//! Partials are few and used in turn. Where closed epochs are taken so slowly that none is left, no
-//! epoch is begun: the last one goes on, and a show is left out.
+//! Partials are few and used in turn. If closed epochs are taken so slowly that none is free, no epoch is
+//! begun: the last one continues, and a show is left out.
 
 use super::sample::{Asked, Sample};
 use super::{Every, Wanted};
@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
-/// Epochs that may be open, or closed and not yet taken.
+/// The most epochs that may be open, or closed and not yet taken.
 const EPOCHS_MOST: usize = 8;
 
 /// A split: the number of its part of the plan, and its number there.
@@ -27,29 +27,29 @@ pub(super) type Spot = (usize, u64);
 
 /// The epochs of a run.
 pub(crate) struct Epochs<'r, V: Copy> {
-    /// A partial for each epoch that there may be at once.
+    /// One partial for each epoch that may exist at once.
     partials: Vec<OnceLock<Partial<V>>>,
     make: Box<dyn Fn() -> Partial<V> + Send + Sync + 'r>,
-    /// Epochs before this one are to be left.
+    /// Epochs before this one must be left.
     now: AtomicU64,
-    /// Bytes mapped, and how many there are to be when the next show is due.
+    /// Bytes mapped, and the number of bytes at which the next show is due.
     seen_bytes: AtomicU64,
     due_bytes: AtomicU64,
     /// Bytes between shows; `None` if they are made by time or in the order of the input.
     step_bytes: Option<u64>,
-    /// Of the whole input, at which no show is due but the last; `u64::MAX` if nobody knows.
+    /// Bytes of the whole input, where only the last show is due; `u64::MAX` if the length is not known.
     all_bytes: u64,
     workers: usize,
-    /// For each worker and device the epoch it is in; `NOWHERE` if in none.
+    /// The epoch of each worker and device; `NOWHERE` if it is in none.
     seats: Vec<AtomicU64>,
-    /// In the order of the input: where epochs end.
+    /// In the order of the input: the ends of epochs.
     borders: Option<Vec<Border>>,
-    /// The number of the last round of samples, and for each worker the last one that it has given its part
-    /// of, or had none in.
+    /// The number of the last round of samples, and for each worker the last round to which it contributed
+    /// or in which it held no pairs.
     round: AtomicU64,
     given: Vec<AtomicU64>,
-    /// Pairs that the run's own partial holds, and bytes that it stands for although nobody mapped them
-    /// in this run.
+    /// Pairs that the run's own partial holds, and the bytes that it represents although they were not
+    /// mapped in this run.
     pub(super) kept_pairs: AtomicU64,
     pub(super) restored_bytes: AtomicU64,
     state: Mutex<State<V>>,
@@ -58,10 +58,10 @@ pub(crate) struct Epochs<'r, V: Copy> {
 
 const NOWHERE: u64 = u64::MAX;
 
-/// Where an epoch ends that keeps the order of the input.
+/// The end of an epoch in the order of the input.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Border {
-    /// The first split behind it.
+    /// The first split after it.
     end: Spot,
     /// Splits since the border before.
     splits: u64,
@@ -71,30 +71,31 @@ struct State<V> {
     epochs: VecDeque<Epoch>,
     /// Number of the first of them.
     first: u64,
-    /// Borders that epochs were begun for.
+    /// The number of borders for which epochs were begun.
     borders: usize,
-    /// Whether an epoch that was taken still uses its partial.
+    /// Whether a taken epoch still uses its partial.
     taking: bool,
     /// Bytes seen when the last epoch was begun.
     begun_bytes: u64,
-    /// Whether maps have ended, and well.
+    /// Whether maps have ended, and if so, whether without an error.
     ended: Option<bool>,
-    /// If the next show may be made of samples.
+    /// Set if the next show may be made of samples.
     asked: Option<Asked<V>>,
-    /// Those of the round that is being made, and how many are missing.
+    /// The samples of the present round, and the number of missing ones.
     samples: Vec<Sample<V>>,
     missing: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
-    /// Workers in it.
+    /// The number of workers in it.
     present: usize,
     bytes: u64,
-    /// The first split behind it, and its splits that are still to be mapped, in the order of the input.
+    /// The first split after it, and in the order of the input the number of its splits that are not mapped
+    /// yet.
     end: Spot,
     left: u64,
-    /// The worker or device that left it last, if any did.
+    /// The last worker or device that left it.
     last: Option<usize>,
 }
 
@@ -102,41 +103,41 @@ impl Epoch {
     const NEW: Epoch = Epoch { present: 0, bytes: 0, end: (usize::MAX, 0), left: 0, last: None };
 }
 
-/// A worker's place in an epoch.
+/// A worker's position in an epoch.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     pub(super) epoch: u64,
-    /// The first split behind the epoch, as far as is known.
+    /// The first split after the epoch, as far as it is known.
     pub(super) end: Spot,
 }
 
-/// An epoch to which nobody adds any more.
+/// An epoch that nobody can add to any more.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Closed {
     pub(super) number: u64,
     pub(super) bytes: u64,
-    /// The worker that left it last; `None` if a device did.
+    /// The last worker that left it; `None` if it was a device.
     pub(super) by: Option<usize>,
     /// Whether it is the last of the run.
     pub(super) is_last: bool,
 }
 
-/// What happened.
+/// The event that ended a wait.
 pub(super) enum Event<V> {
     Closed(Closed),
-    /// All workers have given what they were asked for.
+    /// All workers have given their samples.
     Sampled(Vec<Sample<V>>),
-    /// The time has come that was waited for.
+    /// The deadline was reached.
     Time,
-    /// All epochs were taken and none will be any more: maps have ended, well or not.
+    /// All epochs were taken and no more will come: maps have ended, with or without an error.
     End {
         well: bool,
     },
 }
 
 impl<'r, V: Copy> Epochs<'r, V> {
-    /// The epochs of a run by so many workers and devices, which are numbered behind them; `make` makes their
-    /// partials.
+    /// Creates the epochs of a run by `workers` workers and `devices` devices, which are numbered after the
+    /// workers. `make` makes their partials.
     pub(crate) fn new(
         show: Wanted,
         plan: &Plan,
@@ -182,13 +183,13 @@ impl<'r, V: Copy> Epochs<'r, V> {
         }
     }
 
-    /// Whether they keep the order of the input.
+    /// Returns whether shows keep the order of the input.
     pub(crate) fn in_order(&self) -> bool {
         self.borders.is_some()
     }
 
-    /// Before anything is mapped, the run's own partial has the pairs of so many bytes that an earlier run
-    /// has mapped.
+    /// Records, before anything is mapped, that the run's own partial already has the pairs of `bytes`
+    /// bytes that an earlier run has mapped.
     pub(crate) fn restored(&self, bytes: u64) {
         self.restored_bytes.store(bytes, Ordering::Relaxed);
         self.seen_bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -198,36 +199,36 @@ impl<'r, V: Copy> Epochs<'r, V> {
         self.partials[epoch as usize % EPOCHS_MOST].get_or_init(|| (self.make)())
     }
 
-    /// Whether a worker is to leave the epoch it is in, if it is in any.
+    /// Returns whether a worker must leave the epoch that it is in.
     pub(crate) fn calls_out(&self, worker: usize) -> bool {
         let epoch = self.seats[worker].load(Ordering::Relaxed);
         epoch != NOWHERE && epoch < self.now.load(Ordering::Relaxed)
     }
 
-    /// Whether a show would fall due, and could be made, if so many bytes more were mapped.
+    /// Returns whether a show would be due, and could be made, after `bytes` more mapped bytes.
     pub(crate) fn is_due_with(&self, bytes: u64) -> bool {
         let seen = self.seen_bytes.load(Ordering::Relaxed) + bytes;
         let is_due = seen >= self.due_bytes.load(Ordering::Relaxed) && seen < self.all_bytes;
         is_due && self.lock().is_ready()
     }
 
-    /// Whether a worker is in any epoch.
+    /// Returns whether a worker is in an epoch.
     pub(crate) fn has(&self, worker: usize) -> bool {
         self.seats[worker].load(Ordering::Relaxed) != NOWHERE
     }
 
-    /// Whether a worker is to give a sample of what it holds.
+    /// Returns whether a worker must give a sample of its pairs.
     pub(crate) fn asks(&self, worker: usize) -> bool {
         let round = self.round.load(Ordering::Relaxed);
         self.given[worker].load(Ordering::Relaxed) < round && self.has(worker)
     }
 
-    /// What samples are to have, and the bytes that were seen since the run began.
+    /// Returns the request for samples, and the bytes that were seen since the run began.
     pub(super) fn asked(&self) -> (Option<Asked<V>>, u64) {
         (self.lock().asked.clone(), self.seen_bytes.load(Ordering::Relaxed))
     }
 
-    /// A worker gives what it was asked for.
+    /// Takes the sample of a worker.
     pub(super) fn give(&self, worker: usize, sample: Sample<V>) {
         let mut state = self.lock();
         self.take_sample(&mut state, worker, sample);
@@ -243,12 +244,12 @@ impl<'r, V: Copy> Epochs<'r, V> {
         }
     }
 
-    /// The next shows may be made of samples, or may not.
+    /// Sets the request for samples of the next shows; `None` if they may not be made of samples.
     pub(super) fn ask(&self, asked: Option<Asked<V>>) {
         self.lock().asked = asked;
     }
 
-    /// A worker is about to map splits from one on.
+    /// Records that a worker will map splits from `spot` on.
     pub(super) fn enter(&self, worker: usize, spot: Spot) -> Place {
         let mut state = self.lock();
         let at = match &self.borders {
@@ -260,7 +261,7 @@ impl<'r, V: Copy> Epochs<'r, V> {
         let end = epoch.end;
         let epoch = state.first + at as u64;
         self.seats[worker].store(epoch, Ordering::Relaxed);
-        // It holds nothing of what a round that has begun is of.
+        // The worker holds no pairs of the bytes that a started round covers.
         self.given[worker].store(self.round.load(Ordering::Relaxed), Ordering::Relaxed);
         if self.borders.is_some() {
             self.call_out(&state);
@@ -268,7 +269,8 @@ impl<'r, V: Copy> Epochs<'r, V> {
         Place { epoch, end }
     }
 
-    /// A worker has handed over all that it held of an epoch, of which it has mapped so many bytes.
+    /// Records that a worker has handed over all of its pairs of an epoch, of which it has mapped `bytes`
+    /// bytes.
     pub(super) fn leave(&self, worker: usize, epoch: u64, bytes: u64) {
         let mut state = self.lock();
         self.take_sample(&mut state, worker, Sample::NOTHING);
@@ -282,8 +284,8 @@ impl<'r, V: Copy> Epochs<'r, V> {
         self.changed.notify_one();
     }
 
-    /// A worker has mapped so many bytes and splits of an epoch. Says whether workers that wait are to be
-    /// woken, for they may have to leave.
+    /// Records that a worker has mapped `bytes` bytes and `splits` splits of an epoch. Returns whether
+    /// waiting workers must be woken, because they may have to leave.
     pub(super) fn mapped(&self, epoch: u64, bytes: u64, splits: u64) -> bool {
         if self.borders.is_some() {
             let mut state = self.lock();
@@ -295,11 +297,11 @@ impl<'r, V: Copy> Epochs<'r, V> {
         seen >= self.due_bytes.load(Ordering::Relaxed) && self.begin_next(seen)
     }
 
-    /// Begins the next epoch, if those before were taken and there is anything new; says whether.
+    /// Begins the next epoch, if those before were taken and there are new bytes. Returns whether it did.
     fn begin_next(&self, seen: u64) -> bool {
         let mut state = self.lock();
         let is_due = self.step_bytes.is_none() || seen >= self.due_bytes.load(Ordering::Relaxed);
-        // What devices have is not seen before they are called out.
+        // The work of devices is not visible before they are called out.
         let has_devices = (self.workers..self.seats.len()).any(|device| self.has(device));
         let is_new = (seen > state.begun_bytes || has_devices) && seen < self.all_bytes;
         if !is_due || !is_new || !state.is_ready() {
@@ -322,7 +324,7 @@ impl<'r, V: Copy> Epochs<'r, V> {
         self.now.store(state.first + 1, Ordering::Relaxed);
     }
 
-    /// Begins the next epoch, although no show is due; says whether workers that wait are to be woken.
+    /// Begins the next epoch although no show is due. Returns whether waiting workers must be woken.
     pub(super) fn close(&self) -> bool {
         let mut state = self.lock();
         let is_ready = state.is_ready();
@@ -332,7 +334,7 @@ impl<'r, V: Copy> Epochs<'r, V> {
         is_ready
     }
 
-    /// Begins a round of samples, if that is of use: not where pairs of the epoch were handed over.
+    /// Begins a round of samples, if that is of use: not if pairs of the epoch were handed over.
     fn begin_round(&self, state: &mut State<V>) -> bool {
         let is_held = state.epochs.back().is_some_and(|epoch| epoch.last.is_none());
         if state.asked.is_none() || !is_held {
@@ -340,7 +342,7 @@ impl<'r, V: Copy> Epochs<'r, V> {
         }
         let round = self.round.load(Ordering::Relaxed) + 1;
         for (worker, given) in self.given.iter().enumerate() {
-            // What devices have is not at hand, and was not counted yet either.
+            // The pairs of devices are not available, and were not counted yet either.
             if worker < self.workers && self.has(worker) {
                 state.missing += 1;
             } else {
@@ -351,13 +353,13 @@ impl<'r, V: Copy> Epochs<'r, V> {
         state.missing > 0
     }
 
-    /// The time for a show has come; says whether workers that wait are to be woken.
+    /// Records that the time for a show has come. Returns whether waiting workers must be woken.
     pub(super) fn time(&self) -> bool {
         self.borders.is_none() && self.begin_next(self.seen_bytes.load(Ordering::Relaxed))
     }
 
-    /// Says which epochs are to be left, in the order of the input: those before the first that lacks
-    /// splits. Says whether they are more than before.
+    /// In the order of the input, calls workers out of the epochs before the first that lacks splits.
+    /// Returns whether there are more such epochs than before.
     fn call_out(&self, state: &State<V>) -> bool {
         let complete = state.epochs.iter().take_while(|epoch| epoch.left == 0).count();
         let now = state.first + complete as u64;
@@ -368,14 +370,14 @@ impl<'r, V: Copy> Epochs<'r, V> {
         now > before
     }
 
-    /// Maps have ended, well or not; if well, all workers have left.
+    /// Records that maps have ended. If `well`, all workers have left.
     pub(super) fn end(&self, well: bool) {
         self.lock().ended = Some(well);
         self.changed.notify_one();
     }
 
-    /// Waits for what comes next, at most until a deadline. What is closed comes in order; its partial is
-    /// the caller's until [`taken`](Epochs::taken).
+    /// Waits for the next event, at most until a deadline. Closed epochs come in order; a partial belongs
+    /// to the caller until [`taken`](Epochs::taken).
     pub(super) fn next(&self, deadline: Option<Instant>) -> Event<V> {
         let mut state = self.lock();
         loop {
@@ -420,7 +422,7 @@ impl<'r, V: Copy> Epochs<'r, V> {
         }
     }
 
-    /// The partial of what was taken last is empty again.
+    /// Records that the partial of the last taken epoch is empty again.
     pub(super) fn taken(&self) {
         self.lock().taking = false;
     }
@@ -431,19 +433,19 @@ impl<'r, V: Copy> Epochs<'r, V> {
 }
 
 impl<V> State<V> {
-    /// Whether there is room for the next epoch, or the next round.
+    /// Returns whether there is room for the next epoch or the next round.
     fn is_ready(&self) -> bool {
         let is_sampled = self.missing == 0 && self.samples.is_empty();
         self.epochs.len() <= 1 && is_sampled && self.ended.is_none()
     }
 
-    /// The epoch of a split, in the order of the input; those up to it are begun.
+    /// Returns the epoch of a split in the order of the input, and begins all epochs up to it.
     fn find(&mut self, spot: Spot, borders: &[Border]) -> usize {
         loop {
             if let Some(at) = self.epochs.iter().position(|epoch| spot < epoch.end) {
                 return at;
             }
-            // Splits lie before the last border.
+            // Splits are before the last border.
             let Border { end, splits } = borders[self.borders];
             self.borders += 1;
             let in_use = self.epochs.len() + usize::from(self.taking);
@@ -455,7 +457,7 @@ impl<V> State<V> {
     }
 }
 
-/// The ends of the tiles that are the first behind each so many bytes, and the input's end.
+/// Returns the first tile end after each multiple of `step_bytes`, and the end of the input.
 fn borders(plan: &Plan, step_bytes: u64) -> Vec<Border> {
     let mut borders = Vec::new();
     let (mut bytes, mut splits, mut due) = (0, 0, step_bytes);

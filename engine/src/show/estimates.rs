@@ -1,40 +1,40 @@
-//! What counts and sums will come to: each show's figures scaled to the whole input, with a confidence
-//! interval.
+//! Estimates the final counts and sums: each show's figures are scaled to the whole input, with a
+//! confidence interval.
 //!
 //! # Method
-//! The ratio estimator for a sample of clusters, with the finite population correction (Cochran,
-//! Sampling Techniques, 3rd edition, 1977, sections 2.11, 6.3 and 6.4). A cluster is the input between two shows of
-//! a key: `x` its bytes, `y` what the key gained in it. With `R = sum y / sum x` over the `n` clusters
-//! seen, `X` the bytes of the whole input and `f` the part of it that was seen, the estimate is `R X`,
-//! and its variance about
+//! The ratio estimator for a sample of clusters, with the finite population correction (Cochran, Sampling
+//! Techniques, 3rd edition, 1977, sections 2.11, 6.3 and 6.4). A cluster is the input between two shows of
+//! a key: `x` is its bytes, `y` the gain of the key in it. With `R = sum y / sum x` over the `n` seen
+//! clusters, `X` the bytes of the whole input and `f` its seen part, the estimate is `R X`, and its
+//! variance is about
 //!
 //! ```text
 //! X^2 (1 - f) / (n m^2) * sum (y - R x)^2 / (n - 1),   m = sum x / n
 //! ```
 //!
-//! The interval is as wide on either side as the quantile of Student's t with `n - 1` degrees of freedom says.
-//! So it takes two shows of a key to have one. It holds as far as the clusters are like a random draw of the
-//! input: not where the input is sorted by what is counted.
+//! The interval extends on either side by the quantile of Student's t with `n - 1` degrees of freedom, so a
+//! key needs two shows to have one. It is valid as far as the clusters resemble a random draw of the input:
+//! not if the input is sorted by the counted figure.
 
 use std::collections::HashMap;
 
-/// A key that was not shown for so many shows is forgotten.
+/// A key that was not shown in this number of shows is forgotten.
 const SHOWS_KEPT: u64 = 16;
 /// The normal distribution's quantile for 95 % inside.
 const NORMAL: f64 = 1.959_964;
 
-/// What the figure of a key is likely to come to.
+/// The estimated final value of a key's figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// The figure so far, scaled to the whole input.
     pub total: f64,
-    /// The true figure lies so far from it at most, with 95 % confidence: 0 when all was seen; `None`
+    /// The largest distance of the true figure from it with 95 % confidence: 0 when all was seen; `None`
     /// until a key was shown twice.
     pub within: Option<f64>,
 }
 
-/// Estimates of figures that add up over the input (counts, sums), from show to show. Memory is linear in
-/// the keys that are shown.
+/// Estimates figures that add up over the input (counts, sums), from show to show. Memory is linear in the
+/// shown keys.
 #[derive(Debug, Default)]
 pub struct Estimates {
     keys: HashMap<Box<[u8]>, Clusters>,
@@ -57,12 +57,12 @@ struct Clusters {
 }
 
 impl Estimates {
-    /// None yet.
+    /// Creates estimates without any show.
     pub fn new() -> Estimates {
         Estimates::default()
     }
 
-    /// Begins a show that has seen so many `bytes` (more than the show before) of `planned`.
+    /// Begins a show that has seen `bytes` bytes (more than the show before) of `planned`.
     pub fn begin(&mut self, bytes: u64, planned: u64) {
         self.shows += 1;
         (self.bytes, self.planned) = (bytes as f64, planned as f64);
@@ -70,8 +70,8 @@ impl Estimates {
         self.keys.retain(|_, clusters| clusters.last_shown >= oldest);
     }
 
-    /// Takes a key's figure in the present show. Once a show for each figure; give figures of the same
-    /// answer keys of their own.
+    /// Adds a key's figure in the present show and returns its estimate. Call it once per show and figure;
+    /// use different keys for different figures of one answer.
     pub fn estimate(&mut self, key: &[u8], figure: f64) -> Estimate {
         let clusters = match self.keys.get_mut(key) {
             Some(clusters) => clusters,
@@ -115,8 +115,8 @@ impl Clusters {
     }
 }
 
-/// The quantile of Student's t for 95 % inside: a series in 1 / freedom (Abramowitz and Stegun, 26.7.5),
-/// which is not for the first two.
+/// Returns the quantile of Student's t for 95 % inside: a series in 1 / freedom (Abramowitz and Stegun,
+/// 26.7.5), with exact values for the first two.
 fn student(freedom: f64) -> f64 {
     if freedom < 2.0 {
         return 12.7062;
@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(estimates.estimate(b"a", 60.0), Estimate { total: 60.0, within: Some(0.0) });
     }
 
-    /// Of populations drawn at random, about 95 % lie within what half of them says.
+    /// About 95 % of random populations are within the interval that half of them gives.
     #[test]
     fn intervals_hold_as_often_as_they_say() {
         let mut state = 7_u64;

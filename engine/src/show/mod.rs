@@ -1,36 +1,35 @@
 //! Shows: a job's answers so far, while it runs (online aggregation: Ostrich, section 6.1; Hellerstein,
-//! Haas and Wang, "Online Aggregation", 1997). A show takes the pairs of the input that was mapped until
-//! now, reduces and orders them as the answer will be, and gives them to a function of the caller's.
+//! Haas and Wang, "Online Aggregation", 1997). A show takes the pairs of the input that is mapped so far,
+//! reduces and orders them like the answer, and passes them to a function of the caller's.
 //!
-//! # How the others are not stopped
-//! What maps leave behind goes to the partial of an **epoch** (`epochs.rs`), the stretch of the input
-//! between two shows. When a show falls due, each worker hands its tables over at the end of what it
-//! has in hand, and takes its next work in the next epoch; one that waits for input is woken to do so.
-//! The last of them closes the epoch. Nobody adds to it any more, so a thread beside the workers
-//! (`stage.rs`) moves its pairs to the run's own partial, to which nobody else adds while maps run,
-//! and shows what that holds by the same stages that make the answer, run by that thread alone and
-//! leaving the partial as it is. It runs on the processors of the group whose worker closed the epoch, and
-//! is no worker itself, so the caller's function may take its time, and run jobs on the same engine.
+//! # How workers keep running
+//! Pairs go to the partial of an **epoch** (`epochs.rs`), the stretch of the input between two shows. When
+//! a show is due, each worker hands its tables over at the end of its present work, and takes its next work
+//! in the next epoch. A worker that waits for input is woken to do so. The last worker closes the epoch.
 //!
-//! A show is of whole pieces of work: what it says it has seen is what it has counted, to the byte.
-//! If shows fall due faster than they are made, some are left out; nothing waits for them.
+//! Nobody can add to a closed epoch. A thread beside the workers (`stage.rs`) moves its pairs to the run's
+//! own partial, to which nobody else adds while maps run. It then shows the contents of that partial by the
+//! same stages that make the answer, run by that thread alone, and leaves the partial unchanged. The thread
+//! runs on the processors of the group whose worker closed the epoch. It is not a worker, so the caller's
+//! function may take any time, and run jobs on the same engine.
 //!
-//! # What it costs
-//! Each show costs every worker the handing over of one table, which starts again empty, and the
-//! show's thread a fold of those tables with the distinct pairs so far, and a pass over these; only the
-//! top N, if no more are wanted, are sorted.
+//! A show covers whole pieces of work: the bytes that it reports are exactly the bytes that it has counted.
+//! If shows are due faster than they are made, some are left out; nothing waits for them.
 //!
-//! Where only the top N is wanted and the job and its combine say that they can
-//! ([`Job::LARGEST_FIRST`], [`Combine::SHARE`](crate::Combine::SHARE)), most shows are made of samples
-//! (`sample.rs`): workers keep what they hold, and give only what of it may come first. Then a show costs each
-//! worker one pass over its table.
+//! # Cost
+//! For each show, every worker hands over one table and starts again with an empty one. The show's thread
+//! folds those tables with the distinct pairs so far, and passes over these. With a top N, only the N pairs
+//! are sorted.
+//!
+//! Most shows of a top N are made of samples (`sample.rs`), if the job and its combine allow it
+//! ([`Job::LARGEST_FIRST`], [`Combine::SHARE`](crate::Combine::SHARE)). Workers then keep their tables and
+//! give only the pairs that may come first. Such a show costs each worker one pass over its table.
 //!
 //! # In the order of the input
-//! Tiles end in any order, but a show in order is of a prefix of the input (the online bitmap). Splits
-//! are then handed out ascending, to all groups from one queue, and epochs end where tiles do. An epoch
-//! counts the splits that it still lacks; what comes of later ones is kept apart in epochs of their own
-//! until those before are closed. A worker hands over whenever it goes to the next epoch, so that is all
-//! it costs beside what groups would have saved.
+//! Tiles end in any order, but a show in order covers a prefix of the input (the online bitmap). Splits are
+//! then handed out ascending, to all groups from one queue, and epochs end where tiles do. An epoch counts
+//! its missing splits. Pairs of later splits are kept in epochs of their own until those before are closed.
+//! The cost is a hand-over per worker and epoch, and the gain of groups.
 
 mod epochs;
 mod estimates;
@@ -56,20 +55,20 @@ use crate::plan::{Part, Plan};
 use std::fmt;
 use std::time::Duration;
 
-/// How often a show is to be made.
+/// How often a show is made.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Every {
-    /// Each time so large a part of the input was mapped, above 0 and at most 1. The input's length must
-    /// be known: a stream's is not.
+    /// After each such part of the input, above 0 and at most 1. The input's length must be known, which
+    /// excludes streams.
     Part(f64),
-    /// Each time so many bytes of the input were mapped, at least 1; of compressed files those that they
-    /// hold, not those that come of them.
+    /// After each such number of mapped bytes, at least 1. Compressed files count with their compressed
+    /// bytes.
     Bytes(u64),
-    /// Each time so long has passed, more than none. Nothing is shown when nothing was mapped meanwhile.
+    /// After each such time, more than zero. No show is made if nothing was mapped meanwhile.
     Time(Duration),
 }
 
-/// What makes shows of a job: how often, how much of its answers, and who is shown them.
+/// The shows of a job: how often, which part of its answers, and the function that gets them.
 ///
 /// ```
 /// use tegula::{Emit, Engine, Every, Input, Job, Options, Order, Result, Show, Split, Sum};
@@ -109,7 +108,7 @@ pub struct Show<'s, J: Job> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted {
     every: Every,
-    /// `None`: as the answer.
+    /// `None`: like the answer.
     top: Option<Option<usize>>,
     order: Option<Order>,
     in_order: bool,
@@ -136,10 +135,10 @@ impl<J: Job> fmt::Debug for Show<'_, J> {
 }
 
 impl<'s, J: Job> Show<'s, J> {
-    /// Shows made so often, of what the answer will have (its order, its top N), seen by a function. Shows
-    /// come one after the other, in the order of the input seen; the last, of all of it, when the map
-    /// stage has ended. The function runs on a thread of its own, beside the workers, which map on
-    /// meanwhile; it may run jobs on the same engine. An error that it returns, and a panic, fail the job.
+    /// Makes shows as often as `every` says, in the order of the answer and with its top N, and passes them
+    /// to `see`. Shows come one after the other, with ascending input; the last, of all of it, when the map
+    /// stage has ended. The function runs on a thread of its own while workers map; it may run jobs on the
+    /// same engine. An error that it returns, or a panic, fails the job.
     pub fn new(
         every: Every,
         see: impl FnMut(&Shown<'_, J>) -> Result<()> + Send + 's,
@@ -148,27 +147,27 @@ impl<'s, J: Job> Show<'s, J> {
         Show { wanted, see: Box::new(see) }
     }
 
-    /// Shows only the N pairs that come first by value. Default: as [`Options::top`].
+    /// Shows only the N pairs that come first by value. Default: [`Options::top`].
     pub fn top(mut self, most: usize) -> Show<'s, J> {
         self.wanted.top = Some(Some(most));
         self
     }
 
-    /// Shows all pairs, however many the answer will have.
+    /// Shows all pairs, also if the answer will have fewer.
     pub fn all(mut self) -> Show<'s, J> {
         self.wanted.top = Some(None);
         self
     }
 
-    /// The order of pairs in a show. Default: as [`Options::order`].
+    /// Sets the order of pairs in a show. Default: [`Options::order`].
     pub fn order(mut self, order: impl Into<Option<Order>>) -> Show<'s, J> {
         self.wanted.order = order.into();
         self
     }
 
-    /// Each show is of a prefix of the input: of all records that begin in its first
-    /// [`Shown::bytes`] bytes, where tiles end ([`Options::tile_bytes`]), and of no others. Not for
-    /// streams and compressed files, of which nobody knows beforehand where tiles end.
+    /// Makes each show of a prefix of the input: of exactly the records that begin in its first
+    /// [`Shown::bytes`] bytes, up to the end of a tile ([`Options::tile_bytes`]). Not for streams and
+    /// compressed files, whose tile ends are not known beforehand.
     pub fn in_order(mut self, in_order: bool) -> Show<'s, J> {
         self.wanted.in_order = in_order;
         self
@@ -185,12 +184,12 @@ impl Wanted {
         self.in_order
     }
 
-    /// What shows are made of.
+    /// Returns the number of pairs in a show, and their order.
     fn cut(&self, options: &Options) -> (Option<usize>, Order) {
         (self.top.unwrap_or(options.top), self.order.unwrap_or(options.order))
     }
 
-    /// Whether there can be such shows of an input.
+    /// Checks that an input allows such shows.
     pub(crate) fn check(&self, plan: &Plan, is_saved: bool) -> Result<()> {
         let refuse = |cause: &str| Err(Error::Option { option: "show", cause: cause.to_owned() });
         let streams = plan.parts.iter().any(|part| matches!(part, Part::Stream(_)));

@@ -1,67 +1,71 @@
-//! Samples: shows of the top N for which workers keep what they hold. Each worker gives, at the end of what
-//! it has in hand, the pairs that rank high among its own; nothing is handed over, and nothing is merged but
-//! those. It is the first phase of TPUT (Cao and Wang, "Efficient Top-K Query Calculation in Distributed
-//! Networks", 2004); the second, in which all are asked for what only some have given, would find other
-//! values, for workers have mapped on. So they give more than that bound asks for, and beside it all they have
-//! of the keys that were high before; and what remains doubtful is made by a full show instead.
+//! Samples: shows of the top N for which workers keep their tables. At the end of its present work, each
+//! worker gives those of its own pairs that rank high. Nothing is handed over, and only these pairs are
+//! merged.
+//!
+//! This is the first phase of TPUT (Cao and Wang, "Efficient Top-K Query Calculation in Distributed
+//! Networks", 2004). TPUT's second phase asks all nodes for the keys that only some have given. Here it
+//! would find other values, because workers have mapped on. So workers give more than TPUT's bound
+//! requires, and also all their pairs of the keys that were high before. If a doubt remains, a full show is
+//! made instead.
 //!
 //! # Why it is exact
-//! What is merged into an accumulator never lowers its rank ([`Share`](crate::Share)), so the N-th total that
-//! was shown last is no more than the next. Of a quarter of that total, the part that a worker's bytes are of
-//! all is what it gives pairs from. So a key that it has not given came to less than that there, and what
-//! such a key comes to at most in all is known; if that is less than the N-th of those that are wholly
-//! known, it is not among the first N. The thresholds of all workers come to a quarter of the N-th total
-//! together, whatever each has mapped, so that is seldom in doubt.
+//! Merging never lowers the rank of an accumulator ([`Share`](crate::Share)), so the N-th total of the last
+//! show is at most the next one. A quarter of that total is divided among the workers in proportion to
+//! their bytes; this is a worker's threshold, and it gives all its pairs from the threshold on. So a key
+//! that a worker has not given has less than the threshold there, which bounds the key's total. If the
+//! bound is less than the N-th of the fully known totals, the key is not among the first N. The thresholds
+//! of all workers add up to a quarter of the N-th total, whatever each has mapped, so there is seldom a
+//! doubt.
 
 use crate::aggregate::Aggregate;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Workers give pairs from this part on of their part of the N-th total.
+/// A worker's threshold is its share of the N-th total, divided by this.
 const MARGIN: u64 = 4;
 
-/// What one worker gives.
+/// The contribution of one worker.
 pub(crate) struct Sample<V> {
-    /// Bytes that it has mapped since its pairs were last handed over.
+    /// Bytes that it has mapped since it last handed its pairs over.
     pub(crate) bytes: u64,
-    /// Its pairs that rank as high as this, or higher, and those of keys that were asked for.
+    /// The threshold: the sample has all its pairs that rank at least as high, and those of requested keys.
     pub(crate) least: Option<V>,
     pub(crate) pairs: Vec<(Box<[u8]>, V)>,
-    /// Whether it holds all pairs of those bytes, and has given all that were asked for.
+    /// Whether the worker holds all pairs of those bytes, and has given all requested ones.
     pub(crate) is_whole: bool,
 }
 
 impl<V> Sample<V> {
-    /// What is given by a worker whose pairs were handed over.
+    /// The sample of a worker whose pairs were handed over.
     pub(super) const NOTHING: Sample<V> =
         Sample { bytes: 0, least: None, pairs: Vec::new(), is_whole: false };
 }
 
-/// The highest pairs of the run's own partial, to which nobody adds meanwhile; all workers are asked for their
-/// keys.
+/// The highest pairs of the run's own partial, to which nobody adds meanwhile. All workers are asked for
+/// their keys.
 pub(crate) struct Base<V> {
     pub(crate) pairs: Vec<(Box<[u8]>, V)>,
-    /// What no other key's value there ranks above; `None` if there is no other key.
+    /// No other key's value in the partial ranks above this; `None` if there is no other key.
     pub(super) bound: Option<V>,
 }
 
-/// What a sample is to have.
+/// The request for a sample.
 #[derive(Clone)]
 pub(crate) struct Asked<V> {
-    /// The N-th total that was shown last.
+    /// The N-th total of the last show.
     pub(crate) nth: V,
-    /// Its keys are those that are wanted whatever they came to.
+    /// Pairs of its keys are requested whatever their values.
     pub(crate) base: Arc<Base<V>>,
 }
 
-/// Pairs among which the first N are, and all that rank as high.
+/// Pairs that include the first N and all of equal rank.
 pub(super) struct Highest<V> {
     pub(super) pairs: Vec<(Box<[u8]>, V)>,
     /// The N-th of them.
     pub(super) nth: V,
 }
 
-/// A key, as far as it is known.
+/// A key with the known part of its value.
 struct Total<V> {
     value: V,
     /// The workers that have given it, ascending.
@@ -69,7 +73,8 @@ struct Total<V> {
     is_in_base: bool,
 }
 
-/// What a worker gives pairs from that has mapped `own` of `all` bytes, if the N-th total was `nth`.
+/// Returns the threshold of a worker that has mapped `own` of `all` bytes, if the N-th total was `nth`.
+/// `None` if the combine has no [`Share`](crate::Share).
 pub(super) fn least<C: Aggregate>(
     nth: &C::Accumulator,
     own: u64,
@@ -83,8 +88,8 @@ fn rank<C: Aggregate>(a: &C::Accumulator, b: &C::Accumulator) -> std::cmp::Order
     C::rank(&C::reduce(&[], a), &C::reduce(&[], b))
 }
 
-/// The pairs that are among the first `top`, and those that rank as high as the last of them; `None` if that
-/// is not certain.
+/// Returns the pairs among the first `top`, and those of the same rank as the last of them. Returns `None`
+/// if that is not certain.
 pub(super) fn highest<C: Aggregate>(
     base: &Base<C::Accumulator>,
     samples: &[Sample<C::Accumulator>],
@@ -101,7 +106,7 @@ pub(super) fn highest<C: Aggregate>(
         return None;
     }
     let (_, &mut nth, _) = known.select_nth_unstable_by(top - 1, |a, b| rank::<C>(b, a));
-    // What a key comes to at most that is not wholly known.
+    // The most to which a key that is not fully known can amount.
     let most = |total: &Total<C::Accumulator>| {
         let mut most = total.value;
         let mut given = total.given.iter().peekable();
@@ -123,7 +128,7 @@ pub(super) fn highest<C: Aggregate>(
     Some(Highest { pairs, nth })
 }
 
-/// What is known of each key.
+/// Collects the known values of each key.
 fn totals<'s, C: Aggregate>(
     base: &'s Base<C::Accumulator>,
     samples: &'s [Sample<C::Accumulator>],
@@ -177,13 +182,13 @@ mod tests {
         // b was not given by the second worker because it is not there.
         let samples = [sample(5, &[("a", 7), ("b", 2)]), sample(5, &[("a", 1), ("x", 9)])];
         assert_eq!(first(&base, &samples, 2), text(&["b 42", "a 58"]));
-        // x comes to 9 and at most 5 and 10 more, c to 10: which of them is third?
+        // x has 9, plus at most 5 and 10 more; c has 10. The third key is not certain.
         assert_eq!(first(&base, &samples, 3), None);
-        // What nobody has given may come to 10 in the base, and to 16 and 17 beside.
+        // A key that nobody has given has at most 10 in the base, plus at most 16 and 17.
         let samples = [sample(16, &[("a", 70)]), sample(17, &[("a", 70)])];
         assert_eq!(first(&base, &samples, 2), None);
         assert_eq!(first(&base, &samples, 1), text(&["a 190"]));
-        // Of equals all are given.
+        // All keys of equal rank are given.
         let all = Base { pairs: pairs(&[("a", 5), ("b", 5), ("c", 3)]), bound: None };
         assert_eq!(first(&all, &[sample(1, &[])], 1), text(&["a 5", "b 5"]));
         assert_eq!(first(&all, &[], 4), None);

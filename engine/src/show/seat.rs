@@ -1,4 +1,4 @@
-//! A worker's way through the epochs: which it is in, and when it goes on to the next.
+//! A worker's way through the epochs: its present epoch, and when it moves to the next.
 
 use super::Epochs;
 use super::epochs::{Place, Spot};
@@ -7,7 +7,7 @@ use crate::aggregate::Aggregate;
 use crate::partial::Partial;
 use std::sync::Arc;
 
-/// What a worker keeps of the epochs of its run.
+/// The state that a worker keeps about the epochs of its run.
 pub(crate) struct Seat<'r, V: Copy> {
     epochs: &'r Epochs<'r, V>,
     worker: usize,
@@ -21,12 +21,13 @@ impl<'r, V: Copy> Seat<'r, V> {
         Seat { epochs, worker, place: None, bytes: 0 }
     }
 
-    /// Whether the epoch is to be left before splits from one on are mapped.
+    /// Returns whether the epoch must be left before splits from `spot` on are mapped.
     pub(crate) fn ends_before(&self, spot: Spot) -> bool {
         self.place.as_ref().is_some_and(|place| spot >= place.end)
     }
 
-    /// Enters the epoch of splits from one on, if in none; returns the partial to hand over to then.
+    /// Enters the epoch of splits from `spot` on, if the worker is in none. Then returns the partial for
+    /// handing over.
     pub(crate) fn enter(&mut self, spot: Spot) -> Option<&'r Partial<V>> {
         if self.place.is_some() {
             return None;
@@ -35,47 +36,47 @@ impl<'r, V: Copy> Seat<'r, V> {
         Some(self.epochs.partial(place.epoch))
     }
 
-    /// Splits of the epoch were mapped. Says whether those that wait are to be woken.
+    /// Records mapped splits of the epoch. Returns whether waiting workers must be woken.
     pub(crate) fn mapped(&mut self, bytes: u64, splits: u64) -> bool {
         self.bytes += bytes;
         self.place.as_ref().is_some_and(|place| self.epochs.mapped(place.epoch, bytes, splits))
     }
 
-    /// Whether the epoch is to be left now.
+    /// Returns whether the epoch must be left now.
     pub(crate) fn is_called_out(&self) -> bool {
         self.epochs.calls_out(self.worker)
     }
 
-    /// Whether a sample of what is held is asked for.
+    /// Returns whether a sample is requested.
     pub(crate) fn is_asked(&self) -> bool {
         self.epochs.asks(self.worker)
     }
 
-    /// What the pairs of a sample rank at least, and which others are wanted.
+    /// Returns the threshold of the sample, and the requested keys.
     pub(crate) fn asked<C: Aggregate<Accumulator = V>>(&self) -> Option<(V, Arc<Base<V>>)> {
         let (asked, all) = self.epochs.asked();
         let Asked { nth, base } = asked?;
         Some((sample::least::<C>(&nth, self.bytes, all)?, base))
     }
 
-    /// Gives the pairs from `least` on, all of them if it `is_whole`.
+    /// Gives the pairs from `least` on; all of them if `is_whole`.
     pub(crate) fn give(&self, least: Option<V>, pairs: Vec<(Box<[u8]>, V)>, is_whole: bool) {
         self.epochs.give(self.worker, Sample { bytes: self.bytes, least, pairs, is_whole });
     }
 
-    /// The partial of the epoch.
+    /// Returns the partial of the epoch.
     pub(crate) fn partial(&self) -> Option<&'r Partial<V>> {
         self.place.as_ref().map(|place| self.epochs.partial(place.epoch))
     }
 
-    /// Leaves the epoch, of which nothing is held any more.
+    /// Leaves the epoch, after all its pairs were handed over.
     pub(crate) fn leave(&mut self) {
         if let Some(place) = self.place.take() {
             self.epochs.leave(self.worker, place.epoch, std::mem::take(&mut self.bytes));
         }
     }
 
-    /// Pairs that the run's own partial holds.
+    /// Returns the number of pairs that the run's own partial holds.
     pub(crate) fn kept_pairs(&self) -> u64 {
         self.epochs.kept_pairs.load(std::sync::atomic::Ordering::Relaxed)
     }

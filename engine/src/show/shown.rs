@@ -6,22 +6,22 @@ use crate::job::Job;
 use crate::output::{Answers, Seen};
 use std::time::Duration;
 
-/// A job's answers so far, and how far that is.
+/// A job's answers so far, and the part of the input that they cover.
 #[non_exhaustive]
 pub struct Shown<'a, J: Job> {
     /// The show's number, from 1.
     pub number: u64,
-    /// Bytes of the input whose records are in the answers: those that
-    /// [`Progress`](crate::Progress) counts. Files that were compressed count as they are.
+    /// Bytes of the input whose records are in the answers, as in [`Progress`](crate::Progress). Compressed
+    /// files count with their compressed bytes.
     pub bytes: u64,
-    /// Bytes of the whole input; `None` if nobody knows (streams).
+    /// Bytes of the whole input; `None` if the length is not known (streams).
     pub bytes_planned: Option<u64>,
-    /// Distinct keys so far, shown or not; `None` where a show of the top was made without counting them
-    /// ([`Job::LARGEST_FIRST`]), but for the last one.
+    /// Distinct keys so far, shown or not. `None` if a show of the top N was made without counting them
+    /// ([`Job::LARGEST_FIRST`]), except in the last one.
     pub keys: Option<u64>,
     /// Time since the map stage began.
     pub elapsed: Duration,
-    /// Whether all of the input is in it: these are the job's answers.
+    /// Whether it covers all of the input: these are the job's answers.
     pub is_last: bool,
     answers: Answers<'a, J>,
     stability: &'a Stability,
@@ -48,13 +48,13 @@ impl<'a, J: Job> Shown<'a, J> {
 }
 
 impl<J: Job> Shown<'_, J> {
-    /// The answers, in the order that was asked for: what a run over this part of the input would give.
+    /// Returns the answers of a run over this part of the input, in the requested order.
     pub fn answers(&self) -> &Answers<'_, J> {
         &self.answers
     }
 
-    /// The part of the input that was seen, from 0 to 1; `None` if its length is not known, before the
-    /// last show.
+    /// Returns the part of the input that was seen, from 0 to 1. Before the last show, returns `None` if
+    /// the length is not known.
     pub fn part(&self) -> Option<f64> {
         if self.is_last {
             return Some(1.0);
@@ -62,10 +62,10 @@ impl<J: Job> Shown<'_, J> {
         self.bytes_planned.map(|planned| (self.bytes as f64 / planned.max(1) as f64).min(1.0))
     }
 
-    /// Since when the first `count` keys have been the same ones, whatever their order among
-    /// themselves: the number of bytes that the first of those shows had seen. `None` if there are not so many
-    /// keys in the show, if they are more than [`STABLE_KEYS_MOST`](crate::STABLE_KEYS_MOST), or if
-    /// the order is not by value.
+    /// Returns since when the first `count` keys are the same ones, in whatever order among themselves: the
+    /// number of bytes that the first show with these keys had seen. Returns `None` if the show has fewer
+    /// keys, if `count` is more than [`STABLE_KEYS_MOST`](crate::STABLE_KEYS_MOST), or if the order is not
+    /// by value.
     pub fn stable_since(&self, count: usize) -> Option<u64> {
         self.stability.since(count)
     }

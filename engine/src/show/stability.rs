@@ -1,26 +1,26 @@
-//! Since when the first keys of shows have been the same ones. For each N the set of the first N keys is
-//! compared with that of the show before, all N together in one pass: a key that is in one of the two
-//! prefixes only is one that differs, and it differs no more when the other prefix reaches it.
+//! Tracks since when the first keys of shows are the same ones. For each N the set of the first N keys is
+//! compared with that of the show before, for all N in one pass: a key that is in only one of the two
+//! prefixes is a difference, until the other prefix reaches it.
 
 use std::collections::HashMap;
 
-/// Of so many first keys it is known since when they have been the same.
+/// The largest N for which it is known since when the first N keys are the same.
 pub const STABLE_KEYS_MOST: usize = 1000;
 
 /// The first keys of the last show.
 #[derive(Debug, Default)]
 pub(super) struct Stability {
     keys: Vec<Box<[u8]>>,
-    /// For each number of first keys, the bytes seen by the first show that had the same ones.
+    /// For each N, the bytes seen by the first show with the same first N keys.
     since: Vec<u64>,
 }
 
 impl Stability {
-    /// Takes the first keys of a show that has seen so many bytes.
+    /// Takes the first keys of a show that has seen `bytes` bytes.
     pub(super) fn see<'k>(&mut self, keys: impl Iterator<Item = &'k [u8]>, bytes: u64) {
         let keys: Vec<Box<[u8]>> = keys.take(STABLE_KEYS_MOST).map(Box::from).collect();
         let mut since = Vec::with_capacity(keys.len());
-        // 1 for a key of this show's prefix alone, -1 for one of the last show's alone.
+        // 1 for a key in this show's prefix alone, -1 for one in the last show's alone.
         let mut sides: HashMap<&[u8], i8> = HashMap::with_capacity(2 * keys.len());
         let mut differ = 0_usize;
         for (place, key) in keys.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! The thread that makes shows: it takes closed epochs into the run's own partial, reduces and sorts what
-//! that holds, and gives it to the caller's function.
+//! The thread that makes shows. It merges closed epochs into the run's own partial, reduces and sorts its
+//! contents, and passes them to the caller's function.
 
 use super::epochs::{Closed, Epochs, Event};
 use super::sample::{Asked, Base, Sample, highest};
@@ -23,16 +23,16 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 const STAGE: &str = "a show";
-/// Samples that failed again and again are tried after so many shows (a power of two), at the latest.
+/// After repeated failures, samples are tried again after at most 2 to this power shows.
 const FAILURES_MOST: u32 = 6;
-/// How many of the highest pairs of the run's own partial are kept in mind, for each that is shown.
+/// The number of the highest pairs of the run's own partial that are kept, per shown pair.
 const BASE_TIMES: usize = 4;
 const BASE_BESIDE: usize = 256;
-/// With a limit on memory, answers are made beside the pairs they are made of if these are so small a
-/// part of their share.
+/// With a limit on memory, answers are made in memory beside their pairs if the pairs take at most this
+/// fraction of their share.
 const HELD_DIVISOR: usize = 4;
 
-/// What shows need to know of their run.
+/// The parts of a run that shows need.
 pub(crate) struct ShowStage<'r, C: Aggregate> {
     pub(crate) ranking: Ranking<'r, C>,
     pub(crate) core: &'r Core,
@@ -46,7 +46,7 @@ pub(crate) struct ShowStage<'r, C: Aggregate> {
     pub(crate) options: &'r Options,
 }
 
-/// Tells the thread that no more comes, even when maps unwind.
+/// Tells the thread that no more epochs come, even if maps unwind.
 struct Ending<'r, V: Copy> {
     epochs: &'r Epochs<'r, V>,
     well: bool,
@@ -59,7 +59,7 @@ impl<V: Copy> Drop for Ending<'_, V> {
 }
 
 impl<C: Aggregate> ShowStage<'_, C> {
-    /// Makes shows while `map` maps, and the last one when it has.
+    /// Makes shows while `map` maps, and the last one afterwards.
     pub(crate) fn during<R>(
         &self,
         showing: Showing<'_, C>,
@@ -71,7 +71,7 @@ impl<C: Aggregate> ShowStage<'_, C> {
                 let _entered = context.enter();
                 let _waiting = timeline::begin(Kind::Idle);
                 if self.failure.attempt(u64::MAX, STAGE, || self.serve(showing)).is_none() {
-                    // Those that wait shall see it.
+                    // Waiting workers must see it.
                     self.core.pool().wake();
                 }
             };
@@ -118,7 +118,7 @@ impl<C: Aggregate> ShowStage<'_, C> {
         loop {
             match self.epochs.next(deadline) {
                 Event::Time => {
-                    // Never two shows for one that was late.
+                    // Never makes two shows after a late one.
                     deadline = every.map(|time| Instant::now() + time);
                     is_due = true;
                     if self.epochs.time() {
@@ -146,22 +146,23 @@ impl<C: Aggregate> ShowStage<'_, C> {
     }
 }
 
-/// What the thread makes shows with.
+/// The state of the thread that makes shows.
 struct Maker<'r, 's, C: Aggregate> {
     stage: &'r ShowStage<'r, C>,
-    /// The stages of a show are run by this thread alone.
+    /// This thread alone runs the stages of a show.
     pool: Pool,
     upkeep: Upkeep<C>,
     began: Instant,
-    /// What was mapped of closed epochs.
+    /// Mapped bytes of closed epochs.
     bytes: u64,
-    /// What the last show had seen.
+    /// Bytes seen by the last show.
     shown_bytes: u64,
     number: u64,
     stability: Stability,
-    /// Of the run's own partial, while shows may be made of samples.
+    /// The highest pairs of the run's own partial, while shows may be made of samples.
     base: Arc<Base<C::Accumulator>>,
-    /// How often that has failed since it went well last, and for how many shows it is not tried therefore.
+    /// The number of failures since the last success, and the number of shows for which samples are not
+    /// tried.
     failures: u32,
     rests: u32,
     showing: Showing<'s, C>,
@@ -181,24 +182,24 @@ impl<C: Aggregate> Maker<'_, '_, C> {
         self.upkeep.relieve(partial)
     }
 
-    /// Bytes whose pairs the run's own partial holds.
+    /// Returns the bytes whose pairs the run's own partial holds.
     fn seen_bytes(&self) -> u64 {
         self.bytes + self.stage.epochs.restored_bytes.load(Ordering::Relaxed)
     }
 
-    /// Whether anything was seen since the last show.
+    /// Returns whether new bytes were seen since the last show.
     fn has_news(&self) -> bool {
         self.seen_bytes() > self.shown_bytes
     }
 
-    /// Reduces and sorts what was seen so far, and shows it.
+    /// Reduces and sorts the pairs so far, and shows them.
     fn show(&mut self, is_last: bool) -> Result<()> {
         self.make_room()?;
         self.present(self.stage.partial, self.seen_bytes(), true, is_last)
     }
 
-    /// Shows the answers of a partial that stands for the first `bytes` mapped, with the number of its keys if
-    /// it `has_all`.
+    /// Shows the answers of a partial that represents the first `bytes` mapped bytes. Includes the number
+    /// of keys if the partial `has_all` of them.
     fn present(
         &mut self,
         partial: &Partial<C::Accumulator>,
@@ -235,7 +236,7 @@ impl<C: Aggregate> Maker<'_, '_, C> {
         self.let_go(&pieces)
     }
 
-    /// A partial's pairs, one per key, by this thread alone.
+    /// Reduces a partial to one pair per key, on this thread alone.
     fn reduced(
         &self,
         partial: &Partial<C::Accumulator>,
@@ -249,16 +250,16 @@ impl<C: Aggregate> Maker<'_, '_, C> {
     }
 }
 
-/// Shows that are made of samples.
+/// Shows from samples.
 impl<C: Aggregate> Maker<'_, '_, C> {
-    /// Whether shows of this job and these options may be.
+    /// Returns whether this job and these options allow samples.
     fn may_sample(&self) -> bool {
         let is_saved = self.stage.options.state.is_some();
         let share = C::SHARE.is_some() && self.showing.is_largest_first;
         share && self.top.is_some() && !self.showing.wanted.in_order && !is_saved
     }
 
-    /// After a show of all that was seen: has the next ones made of samples, unless those failed of late.
+    /// After a full show: requests samples for the next ones, unless samples failed recently.
     fn sample_next(&mut self) -> Result<()> {
         if !self.may_sample() {
             return Ok(());
@@ -287,8 +288,8 @@ impl<C: Aggregate> Maker<'_, '_, C> {
         Ok(())
     }
 
-    /// Makes a show of samples; where that is not certain, all that workers hold is asked for. Returns whether
-    /// there was a show.
+    /// Makes a show from samples. If the result is not certain, requests all pairs of the workers. Returns
+    /// whether there was a show.
     fn show_samples(&mut self, samples: &[Sample<C::Accumulator>]) -> Result<bool> {
         let top = self.top.unwrap_or_default();
         let are_whole = samples.iter().all(|sample| sample.is_whole);
@@ -316,8 +317,8 @@ impl<C: Aggregate> Maker<'_, '_, C> {
 }
 
 impl<C: Aggregate> Maker<'_, '_, C> {
-    /// With a limit on memory, answers that may have no room beside the pairs they are made of are made on
-    /// disk.
+    /// With a limit on memory, spills the partial if the answers may not fit beside their pairs. The
+    /// answers are then made on disk.
     fn make_room(&mut self) -> Result<()> {
         let ShowStage { chunks, partial, .. } = *self.stage;
         let Some(spill) = partial.spill().filter(|_| self.top.is_none()) else { return Ok(()) };
@@ -327,7 +328,7 @@ impl<C: Aggregate> Maker<'_, '_, C> {
         self.upkeep.empty(partial)
     }
 
-    /// Gives the space of answers on disk back.
+    /// Frees the disk space of answers.
     fn let_go(&self, pieces: &[Piece<C::Reduced>]) -> Result<()> {
         let Some(spill) = self.stage.partial.spill() else { return Ok(()) };
         for piece in pieces {
