@@ -1,5 +1,5 @@
-//! An accelerator: a device with what is remembered of it from job to job, which is all that a caller
-//! holds. Takes a job's offload; hands on a driver.
+//! An accelerator: a device with the knowledge that is kept from job to job. This is the only type that a
+//! caller holds. Takes a job's offload; hands on a driver.
 
 use super::residence::Parked;
 use super::sizes::Sizes;
@@ -12,11 +12,11 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A device, to be given to runs ([`Options::devices`](crate::Options::devices)). Kernels that were compiled
-/// and sizes that were found stay with it.
+/// A device for runs ([`Options::devices`](crate::Options::devices)). It keeps compiled kernels and the
+/// sizes that were found.
 #[derive(Debug)]
 pub struct Accelerator {
-    /// Unlike any other's.
+    /// Unique in the process.
     number: u64,
     device: Box<dyn Device>,
     memory_bytes: Option<u64>,
@@ -25,13 +25,13 @@ pub struct Accelerator {
     known: Mutex<HashMap<String, Known>>,
 }
 
-/// What is known of a kernel.
+/// The facts known about a kernel.
 #[derive(Clone)]
 struct Known {
     program: Arc<dyn Program>,
-    /// The size of unit that went best.
+    /// The best size of unit so far.
     unit_bytes: Option<u64>,
-    /// The number of threads filling slots that did.
+    /// The best number of threads that fill slots so far.
     feeders: Option<usize>,
 }
 
@@ -43,23 +43,23 @@ impl std::fmt::Debug for Known {
     }
 }
 
-/// Units begin with this.
+/// The first size of unit.
 const UNIT_BYTES_FIRST: u64 = 64 << 10;
-/// More in one unit was never faster on a link of 50 GB a second, and would be slots of pinned memory.
+/// Larger units were never faster on a link of 50 GB a second, and would take more pinned memory.
 const UNIT_BYTES_MOST: u64 = 64 << 20;
 /// A unit is at most this part of the input.
 const UNITS_PER_INPUT: u64 = 64;
-/// One in so many bytes may be spent on finding the size.
+/// One in this number of bytes may be spent on finding the size.
 const PROBING_PART: u64 = 16;
-/// What a slot has beside its splits: the rest of the last record, and what aligns pieces.
+/// Bytes of a slot beside its splits: the rest of the last record, and the alignment of pieces.
 const MARGIN_BYTES: u64 = 16 << 10;
-/// The part of the device's memory that is taken where the caller says nothing: others use it, too.
+/// Default fraction of the device's memory, because others use it, too.
 const MEMORY_PART: u64 = 4;
-/// Memory that is less than this is taken whole.
+/// A memory smaller than this is taken as a whole.
 const MEMORY_SMALL_BYTES: u64 = 64 << 20;
 
 impl Accelerator {
-    /// A device of which nothing is known yet.
+    /// Wraps a device about which nothing is known yet.
     pub fn new(device: impl Device + 'static) -> Accelerator {
         static MADE: AtomicU64 = AtomicU64::new(0);
         let (number, device) = (MADE.fetch_add(1, Ordering::Relaxed), Box::new(device));
@@ -67,21 +67,22 @@ impl Accelerator {
         Accelerator { number, device, memory_bytes: None, feeders, sizes: None, known }
     }
 
-    /// Begins with so many threads that fill slots, if the job has as many to spare, until it is seen what is
-    /// best. Default: one. Later jobs of the same kernel begin with what was best.
+    /// Sets the number of threads that fill slots at first, if the job has that many to spare, until the
+    /// best is found. Default: one. Later jobs of the same kernel begin with the best number.
     pub fn feeders(mut self, first: usize) -> Accelerator {
         self.feeders = first;
         self
     }
 
-    /// Takes at most so many bytes of its memory. Default: a quarter, or all of less than 64 MiB.
+    /// Limits the bytes of its memory that are used. Default: a quarter, or all if it has less than 64 MiB.
     pub fn memory_bytes(mut self, bytes: u64) -> Accelerator {
         self.memory_bytes = Some(bytes);
         self
     }
 
-    /// Keeps the sizes of unit that it finds in this file, for later processes, and begins near those that are
-    /// there. The file's folder is made. A file that cannot be read or written is as none. Default: none.
+    /// Keeps the best sizes of unit in this file for later processes, and begins near the sizes in it.
+    /// Creates the file's folder. A file that cannot be read or written is treated as missing. Default:
+    /// none.
     pub fn sizes_in(mut self, file: impl AsRef<Path>) -> Accelerator {
         self.sizes = Some(Sizes::in_file(file.as_ref()));
         self
@@ -95,22 +96,22 @@ impl Accelerator {
         &*self.device
     }
 
-    /// What the device says of itself.
+    /// Returns the device's properties.
     pub fn caps(&self) -> &Caps {
         self.device.caps()
     }
 
-    /// Its name, and nothing done.
+    /// Returns figures with its name and no work.
     pub fn figures(&self) -> DeviceFigures {
         let Caps { name, backend, .. } = self.caps();
         DeviceFigures { name: name.clone(), backend, ..DeviceFigures::default() }
     }
 
-    /// Makes the device ready for a job whose input is so long and is cut into splits of `split_bytes`, and
-    /// which has `host_bytes` for slots at most.
+    /// Prepares the device for a job with an input of `input_bytes`, cut into splits of `split_bytes`.
+    /// Slots take at most `host_bytes`.
     ///
     /// # Errors
-    /// [`DeviceError`]: it has too little memory, or does not run the kernel.
+    /// Returns [`DeviceError`] if the device has too little memory or does not run the kernel.
     pub fn start(
         &self,
         offload: &Offload,
@@ -121,10 +122,10 @@ impl Accelerator {
         self.open(offload, split_bytes, input_bytes, host_bytes, MARGIN_BYTES)
     }
 
-    /// As [`start`](Accelerator::start), for a job that devices do alone.
+    /// Like [`start`](Accelerator::start), for a job that runs on devices alone.
     ///
     /// # Errors
-    /// As there.
+    /// As for `start`.
     pub fn start_alone(
         &self,
         offload: &Offload,
@@ -157,7 +158,7 @@ impl Accelerator {
         let room = match &offload.residence {
             None => within(budget)?,
             Some(_) => {
-                // Half for what stays, if slots can do with the other.
+                // Half for resident units, if slots fit in the other half.
                 let room = within(budget / 2).or_else(|_| within(budget))?;
                 room.with_residents(if caps.is_processor { budget } else { share })
             }
@@ -174,7 +175,7 @@ impl Accelerator {
             session.broadcast(&offload.broadcast)?;
         }
         let splits_most = (room.slot_bytes as u64 - margin_bytes) / split_bytes;
-        // What was found before is a good place to begin, a little below.
+        // The size that was found before is a good start, slightly reduced.
         let first = unit_bytes.map_or(UNIT_BYTES_FIRST, |bytes| bytes / 2).max(split_bytes);
         let first = first / split_bytes * split_bytes;
         let (most, allowance) = (splits_most * split_bytes, input_bytes / PROBING_PART);
@@ -183,7 +184,7 @@ impl Accelerator {
         Ok(driver.with_kept(units).fed_by(feeders.unwrap_or(self.feeders)))
     }
 
-    /// A driver's work is done: what it has on the device stays there if the job has others after it.
+    /// Ends a driver's work. Its units stay on the device if other jobs follow.
     pub fn end(&self, driver: Driver, offload: &Offload) {
         let Some(residence) = &offload.residence else { return };
         if let Some((session, room, units)) = driver.into_kept() {
@@ -192,12 +193,12 @@ impl Accelerator {
         }
     }
 
-    /// Keeps what a driver found best with a kernel: the size of unit, and for this process how many threads
-    /// fill slots.
+    /// Keeps the best size of unit for a kernel, and for this process the best number of threads that fill
+    /// slots.
     pub fn remember(&self, kernel: &Kernel, driver: &Driver) {
         let (unit_bytes, feeders) = (driver.best_bytes(), driver.best_feeders());
         let known = self.lock().get_mut(&kernel.told()).map(|known| {
-            // Of several jobs, the last one's.
+            // Of several jobs, the last one counts.
             known.feeders = feeders.or(known.feeders);
             let unit_bytes = unit_bytes.or(known.unit_bytes);
             (std::mem::replace(&mut known.unit_bytes, unit_bytes), unit_bytes)
@@ -214,7 +215,7 @@ impl Accelerator {
         if let Some(known) = self.lock().get(&name) {
             return Ok(known.clone());
         }
-        // Not under the lock: a compiler takes seconds.
+        // Not under the lock, because a compiler takes seconds.
         let program = Arc::from(self.device.compile(kernel)?);
         let unit_bytes = self.sizes.as_ref().and_then(|sizes| sizes.find(self.caps(), kernel));
         let known = Known { program, unit_bytes, feeders: None };

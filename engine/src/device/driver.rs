@@ -1,25 +1,28 @@
-//! The driver: keeps units in flight on one device and sees to it that each counts exactly once. Takes
-//! stretches of splits from a [`Work`]; hands on partials, each with the splits that are in it, and gives
-//! back what the device could not do.
+//! The driver: keeps units in flight on one device and counts each exactly once. Takes stretches of splits
+//! from a [`Work`]; hands on partials, each with its splits, and gives back the work that the device could
+//! not do.
 //!
 //! # What counts
-//! A split is on its way from when it is taken until a snapshot that has it is merged. Only the merge
-//! counts; so whatever becomes of a device, what is on its way is known, and nothing of it was counted:
+//! A split is outstanding from the moment it is taken until a snapshot with it is merged. Only the merge
+//! counts. So in every failure the outstanding splits are known, and none of them was counted:
 //!
-//! - **Lost**: any error of the session. All that is on its way is given back, and the device is done with.
-//! - **Overflow**: a table had no room, and what is in it cannot be told apart any more. It is dropped, and
-//!   all since the last snapshot is sent again in two halves with a snapshot behind each; halves that do
-//!   not fit are halved again. A single split that does not fit is given back. From then on snapshots
-//!   are as far apart as half of what overflowed, and slowly further.
+//! - **Lost**: any error of the session. All outstanding splits are given back, and the device is not used
+//!   any more.
+//! - **Overflow**: a table had no room, and its contents can no longer be separated. It is dropped, and
+//!   everything since the last snapshot is sent again in two halves with a snapshot after each; halves that
+//!   do not fit are halved again. A single split that does not fit is given back. From then on the distance
+//!   between snapshots is half of what overflowed, and grows slowly.
 //!
-//! There is a snapshot for so many units and bytes, and whenever the work says that one is due, to be saved or
-//! shown. What is in flight then comes first, so that it is known exactly what a snapshot has.
+//! A snapshot is made after a number of units and bytes, and whenever the work asks for one to be saved or
+//! shown. Units in flight end first, so the contents of a snapshot are known exactly.
 //!
-//! How large units are, how many threads fill them, and whether any are sent is found on the way (`tuning.rs`).
+//! The size of units, the number of threads that fill them, and whether to send any are found during the
+//! run (`tuning.rs`).
 //!
-//! # What stays
-//! Where the room has memory for it, units stay on the device when they are done ([`Residence`]). Those that
-//! did in a run before come first, and are not copied again; what becomes of them is as of any other.
+//! # Resident units
+//! If the room has memory for them, units stay on the device after they are done ([`Residence`]). Units
+//! that stayed from an earlier run come first and are not copied again; otherwise they are treated like any
+//! others.
 //!
 //! [`Residence`]: super::Residence
 
@@ -34,30 +37,30 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::time::Duration;
 
-/// What a step came to.
+/// The result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// Something was done; there may be more.
+    /// A step was made; there may be more.
     More,
-    /// Nothing is on its way, and nothing is left that is worth sending.
+    /// Nothing is outstanding, and nothing worth sending is left.
     Idle,
-    /// The device is lost; all that was on its way is given back.
+    /// The device is lost; all outstanding splits were given back.
     Lost,
 }
 
-/// A snapshot drains the pipeline, so there is one for so many units.
+/// A snapshot drains the pipeline, so there is one per this number of units.
 const UNITS_PER_SNAPSHOT: u64 = 128;
-/// And for so many bytes, one unit more or less: a partial that sums 32 bits of each number needs no more
-/// than 64.
+/// The bytes between snapshots, to within one unit: a partial that sums 32 bits of each number then needs
+/// no more than 64.
 const SNAPSHOT_BYTES_MOST: u64 = 4 << 30;
-/// After so many units in a row that only cores can do, no more are looked at.
+/// After this number of consecutive units that only cores can do, no more are tried.
 const UNFIT_MOST: u32 = 4;
-/// How long a device rests before it looks again.
+/// The time for which a device rests before it tries again.
 const REST: Duration = Duration::from_millis(5);
-/// After an overflow the distance of snapshots grows by this part of it each time.
+/// After an overflow the distance of snapshots grows by one part in this number each time.
 const INTERVAL_GROWTH: u64 = 8;
 
-/// A device at work on a job.
+/// A device that works on a job.
 pub struct Driver {
     session: Box<dyn Session>,
     room: Room,
@@ -68,21 +71,21 @@ pub struct Driver {
     counted: Vec<Range<u64>>,
     /// Units that came back after the partial overflowed.
     spoilt: Vec<Range<u64>>,
-    /// What is to be sent again before anything new.
+    /// Splits to send again before any new ones.
     again: VecDeque<Again>,
-    /// Units that are on the device, and the bytes that more may have.
+    /// Units that stay on the device, and the bytes left for more.
     kept: Vec<Kept>,
     keep_bytes: u64,
-    /// Splits of such units in the partial that were not copied in this run.
+    /// Splits of resident units in the partial that were not copied in this run.
     reused: u64,
-    /// When the driver began, by the device's clock.
+    /// The device's time when the driver began.
     began: Duration,
-    /// Units in a row that were no use to the device.
+    /// Consecutive units that the device could not use.
     unfit: u32,
-    /// Splits between snapshots at most, once a table has overflowed.
+    /// The most splits between snapshots after a table has overflowed.
     interval: Option<u64>,
     is_lost: bool,
-    /// Whether no core can do what it does not.
+    /// Whether no core can do the remaining work.
     is_alone: bool,
     partial: Vec<u64>,
     pieces: Vec<Piece>,
@@ -90,7 +93,7 @@ pub struct Driver {
     tracks: Option<Tracks>,
 }
 
-/// A unit on the device.
+/// A unit in flight.
 struct Sent {
     splits: Range<u64>,
     filled: Filled,
@@ -103,7 +106,7 @@ enum Again {
     Snapshot,
 }
 
-/// Why a step ends early.
+/// The reason why a step ends early.
 enum Stop {
     Job(Error),
     Device(DeviceError),
@@ -126,7 +129,7 @@ fn count(splits: &[Range<u64>]) -> u64 {
 }
 
 impl Driver {
-    /// A driver of a session, whose slots have room for `splits_most` splits of `split_bytes`.
+    /// Creates the driver of a session whose slots have room for `splits_most` splits of `split_bytes`.
     pub fn new(
         session: Box<dyn Session>,
         room: &Room,
@@ -158,31 +161,31 @@ impl Driver {
         }
     }
 
-    /// For a job that devices do alone: it takes all that is there, and what does not fit in halves.
+    /// For a job on devices alone: takes all work, and sends units that do not fit in halves.
     pub(super) fn alone(mut self) -> Driver {
         self.is_alone = true;
         self.tuning.is_alone = true;
         self
     }
 
-    /// Begins with so many threads that fill slots, if there may be as many.
+    /// Sets the number of threads that fill slots at first, if there may be that many.
     pub(super) fn fed_by(mut self, feeders: usize) -> Driver {
         self.tuning.feeders_first = feeders;
         self
     }
 
-    /// Sends units of at most so many bytes, or one split.
+    /// Limits units to this number of bytes, or to one split.
     pub fn within(mut self, unit_bytes: u64) -> Driver {
         self.tuning = self.tuning.within(unit_bytes);
         self
     }
 
-    /// Has what the device does recorded in the timeline of the calling thread, if it has one.
+    /// Records the device's work in the timeline of the calling thread, if it has one.
     pub(crate) fn record(&mut self, number: usize) {
         self.tracks = Tracks::of(number, self.session.now());
     }
 
-    /// With units that the session has.
+    /// Adds units that the session has already.
     pub(super) fn with_kept(mut self, units: Vec<Kept>) -> Driver {
         let bytes: usize = units.iter().map(|unit| unit.bytes).sum();
         self.keep_bytes = self.keep_bytes.saturating_sub(bytes as u64);
@@ -191,7 +194,8 @@ impl Driver {
         self
     }
 
-    /// The session and the units that it has, for another run; `None` if it cannot be used any more.
+    /// Returns the session and its resident units for another run; `None` if the session cannot be used any
+    /// more.
     pub(super) fn into_kept(self) -> Option<(Box<dyn Session>, Room, Vec<Kept>)> {
         let is_over =
             self.in_flight.is_empty() && self.counted.is_empty() && self.spoilt.is_empty();
@@ -199,11 +203,12 @@ impl Driver {
         is_of_use.then_some((self.session, self.room, self.kept))
     }
 
-    /// Does the next thing: sends a unit, or waits for one, or has the partial merged. It waits for the
-    /// device alone, and only if there is nothing to send.
+    /// Does the next step: sends a unit, waits for one, or has the partial merged. Waits only for the
+    /// device, and only if there is nothing to send.
     ///
     /// # Errors
-    /// Those of [`Work`], which fail the job. What fails on the device does not; it is in the figures.
+    /// Returns the errors of [`Work`], which fail the job. Errors of the device do not; they are in the
+    /// figures.
     pub fn step(&mut self, work: &mut dyn Work) -> Result<Turn> {
         if self.is_lost {
             return Ok(Turn::Lost);
@@ -218,37 +223,37 @@ impl Driver {
         }
     }
 
-    /// What it takes of the device and of the host.
+    /// Returns the memory that it takes on the device and the host.
     pub fn room(&self) -> &Room {
         &self.room
     }
 
-    /// Time since the session began, by the device's clock.
+    /// Returns the time since the session began, by the device's clock.
     pub fn now(&self) -> Duration {
         self.session.now()
     }
 
-    /// Lets time pass by the device's clock: for simulations, whose work takes no time of its own.
+    /// Advances the device's clock, for simulations whose work takes no time of its own.
     pub fn pass(&mut self, time: Duration) {
         self.session.rest(time);
     }
 
-    /// Whether the device has nothing to do for a while, so that work can be timed without it.
+    /// Returns whether the device rests, so that work can be timed without it.
     pub fn is_resting(&self) -> bool {
         self.tuning.is_resting()
     }
 
-    /// The size of unit that went best, in bytes, if that was found.
+    /// Returns the best size of unit in bytes, if it was found.
     pub fn best_bytes(&self) -> Option<u64> {
         self.tuning.best_bytes()
     }
 
-    /// The number of threads filling slots that went best, if others were compared with it.
+    /// Returns the best number of threads that fill slots, if others were compared with it.
     pub fn best_feeders(&self) -> Option<usize> {
         self.tuning.best_feeders()
     }
 
-    /// What the device did.
+    /// Returns the figures of the device's work.
     pub fn figures(&self) -> DeviceFigures {
         let (unit_bytes, feeders) = self.tuning.found();
         DeviceFigures { unit_bytes, feeders, ..self.figures.clone() }
@@ -296,7 +301,7 @@ impl Driver {
         Ok(Turn::More)
     }
 
-    /// Whether to send more.
+    /// Decides whether to send more.
     fn verdict(&mut self, work: &mut dyn Work) -> Verdict {
         let (now, in_flight) = (self.session.now(), self.in_flight.len());
         match self.again.is_empty() {
@@ -312,7 +317,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Fills a slot and submits it; returns whether anything came of it.
+    /// Fills a slot and submits it. Returns whether a unit was sent.
     fn send(&mut self, work: &mut dyn Work) -> Result<bool, Stop> {
         let Some(slot) = self.session.stage()? else { return Ok(false) };
         let is_fresh = self.again.is_empty();
@@ -338,7 +343,7 @@ impl Driver {
                 let follows = !self.in_flight.is_empty();
                 let filled = Filled { feeders: feeders as u64, follows };
                 self.tuning.begun(splits.end - splits.start, filled);
-                // Before it is submitted: if that fails, it is given back.
+                // Recorded before it is submitted: if that fails, it is given back.
                 let sent = Sent { splits: splits.clone(), filled, is_reused: false };
                 self.in_flight.push_back(sent);
                 if is_fresh && bytes as u64 <= self.keep_bytes {
@@ -381,16 +386,16 @@ impl Driver {
                 self.figures.resident_bytes += bytes as u64;
                 self.kept.push(Kept { splits, number, bytes, pieces: self.pieces.clone() });
             }
-            // It has less than was thought.
+            // The device has less memory than expected.
             None => self.keep_bytes = 0,
         }
         Ok(())
     }
 
-    /// Has the kernel launched for a unit that is on the device already.
+    /// Launches the kernel for a unit that is on the device already.
     fn reuse(&mut self, slot: Slot, splits: Range<u64>, work: &mut dyn Work) -> Result<(), Stop> {
         let Some(unit) = self.kept.iter().find(|unit| unit.splits == splits) else {
-            // Its session was not as it had to be for this run.
+            // Its session was not in the state that this run needs.
             self.session.put_back(slot);
             self.give_back(splits, work);
             return Ok(());
@@ -400,7 +405,7 @@ impl Driver {
         Ok(self.session.reuse(slot, unit.number, &unit.pieces)?)
     }
 
-    /// What to send next.
+    /// Returns the splits to send next.
     fn next(&mut self, work: &mut dyn Work) -> Option<Range<u64>> {
         if let Some(Again::Send(splits)) =
             self.again.pop_front_if(|next| matches!(next, Again::Send(_)))
@@ -415,7 +420,7 @@ impl Driver {
         work.take(splits)
     }
 
-    /// A unit came back.
+    /// Takes a unit that came back.
     fn take_in(&mut self, done: Done) {
         let Some(sent) = self.in_flight.pop_front() else { return };
         self.figures.copy += done.copy;
@@ -456,13 +461,13 @@ impl Driver {
         self.figures.copy_out += took;
         self.tracks.iter().for_each(|tracks| tracks.copied_out(from, took));
         if self.room.partial.overflowed(&self.partial) {
-            // The device said that there was room: it cannot be trusted.
+            // The device had reported room, so it cannot be trusted.
             let cause = "a table that overflowed was given as whole".to_owned();
             let (device, action) = (self.figures.name.clone(), "count");
             return Err(Stop::Device(DeviceError::Failed { device, action, cause }));
         }
         let splits = std::mem::take(&mut self.counted);
-        // Nothing has been at work since the last unit, nor will be until the next one is there.
+        // No unit was running since the last one came back, nor will be until the next one arrives.
         let idle = self.session.now().saturating_sub(last.unwrap_or(from)) + self.tuning.latency();
         work.merge(&self.partial, &splits, idle)?;
         self.figures.units += splits.len() as u64;
@@ -474,7 +479,7 @@ impl Driver {
         Ok(())
     }
 
-    /// The partial overflowed, and nothing is in flight.
+    /// Handles an overflow of the partial, with nothing in flight.
     fn recover(&mut self, work: &mut dyn Work) -> Result<(), Stop> {
         self.session.reset()?;
         self.figures.overflows += 1;
@@ -514,7 +519,7 @@ impl Driver {
         work.give_back(splits);
     }
 
-    /// The device is gone, and with it its partial.
+    /// Handles the loss of the device and its partial.
     fn lose(&mut self, error: &DeviceError, work: &mut dyn Work) {
         self.is_lost = true;
         self.figures.fault = Some(error.to_string());

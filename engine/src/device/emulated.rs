@@ -1,10 +1,9 @@
-//! The emulated device: pure Rust, with the memory, link and speed that it is told, and with faults where
-//! they are told. Its clock is its own, so that what a scheduler does with it is the same on every run and
-//! every machine; or it keeps to the wall clock, to be used beside real cores. Kernels are the Rust
-//! functions that stand beside their texts.
+//! The emulated device: pure Rust, with configurable memory, link, speed and faults. It has a clock of its
+//! own, so a scheduler's behaviour on it is the same on every run and machine; or it uses the wall clock,
+//! to work beside real cores. Kernels are the Rust twins of their texts.
 //!
 //! A unit is copied over the link while the one before it is at the kernel, one at a time each. So in the
-//! long run a unit takes as long as the longer of both.
+//! long run the time of a unit is the longer of both.
 
 use super::{
     Caps, Device, DeviceError, Done, EmulatedKernel, Kernel, Launch, Outcome, Piece, Program, Room,
@@ -14,57 +13,57 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What an emulated device is like.
+/// The properties of an emulated device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
     /// Its name.
     pub name: String,
     /// Its memory, in bytes.
     pub memory_bytes: u64,
-    /// Bytes a second over its link, either way.
+    /// Bytes per second over its link, in either direction.
     pub link_bytes_s: f64,
-    /// Time that each copy and each kernel takes beside its bytes.
+    /// Fixed time of each copy and each kernel, in addition to that of its bytes.
     pub overhead: Duration,
-    /// Time that a kernel takes at least.
+    /// Least time of a kernel.
     pub kernel_least: Duration,
-    /// Bytes a second of a kernel.
+    /// Bytes per second of a kernel.
     pub kernel_bytes_s: f64,
-    /// Units larger than this take longer, at twice the size by six tenths.
+    /// Larger units take longer: six tenths more at twice the size.
     pub cliff_bytes: Option<u64>,
-    /// By how much times vary, one way or the other: 0.1 is a tenth.
+    /// Relative variation of times in either direction: 0.1 is a tenth.
     pub noise: f64,
-    /// Where chance begins.
+    /// Seed of the variation.
     pub seed: u64,
     /// Which clock it keeps.
     pub clock: Clock,
-    /// What goes wrong.
+    /// The planned faults.
     pub faults: Vec<Fault>,
 }
 
 /// The clock of an emulated device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
-    /// Its own: time passes only when somebody waits for the device.
+    /// Its own: time passes only while somebody waits for the device.
     Own,
-    /// The wall's: whoever waits for the device sleeps.
+    /// The wall clock: whoever waits for the device sleeps.
     Wall,
 }
 
-/// Something that goes wrong.
+/// A planned fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Where.
+    /// The operation that fails.
     pub at: FaultAt,
-    /// How often that goes well before.
+    /// The number of times that it succeeds before.
     pub after: u64,
 }
 
-/// Where something goes wrong.
+/// An operation that can fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultAt {
     /// Compiling.
     Compile,
-    /// Taking memory.
+    /// Allocating memory.
     Open,
     /// Getting a slot.
     Stage,
@@ -72,13 +71,13 @@ pub enum FaultAt {
     Submit,
     /// A unit's kernel.
     Kernel,
-    /// A unit's kernel finds no room in the partial though there is; only tables can.
+    /// A unit's kernel reports an overflow although there is room; only for tables.
     Overflow,
     /// Copying the partial out.
     Snapshot,
-    /// Making it zeros.
+    /// Clearing the partial.
     Reset,
-    /// Copying in what all launches see.
+    /// Copying the words that all launches see.
     Broadcast,
 }
 
@@ -101,7 +100,7 @@ impl Default for Model {
     }
 }
 
-/// A device that is not there.
+/// A device that exists only in software.
 #[derive(Clone, Debug)]
 pub struct Emulated {
     model: Arc<Model>,
@@ -109,7 +108,7 @@ pub struct Emulated {
 }
 
 impl Emulated {
-    /// A device like this.
+    /// Creates a device with these properties.
     pub fn new(model: Model) -> Emulated {
         let caps = Caps {
             name: model.name.clone(),
@@ -186,11 +185,11 @@ struct EmulatedSession {
     free: Vec<usize>,
     partial: Vec<u64>,
     broadcast: Vec<u64>,
-    /// What comes of each unit in flight; `None` if its kernel fails.
+    /// The result of each unit in flight; `None` if its kernel fails.
     in_flight: VecDeque<(usize, Option<Done>)>,
     now: Duration,
     began: Instant,
-    /// When the link and the kernels are free again.
+    /// The times at which the link and the kernels are free again.
     link_free: Duration,
     kernel_free: Duration,
     chance: u64,
@@ -198,7 +197,7 @@ struct EmulatedSession {
 }
 
 impl EmulatedSession {
-    /// How long so many bytes take at a rate, beside the overhead.
+    /// Returns the time of `bytes` at a rate, with the overhead.
     fn time(&mut self, bytes: usize, bytes_s: f64, least: Duration) -> Duration {
         let seconds = least.as_secs_f64() + bytes as f64 / bytes_s;
         let seconds = (self.model.overhead.as_secs_f64() + seconds) * self.noise();
@@ -217,7 +216,7 @@ impl EmulatedSession {
         }
     }
 
-    /// A factor around 1, of an even distribution.
+    /// Returns a factor around 1, uniformly distributed.
     fn noise(&mut self) -> f64 {
         // SplitMix64.
         self.chance = self.chance.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -228,7 +227,7 @@ impl EmulatedSession {
         1.0 + self.model.noise * (2.0 * unit - 1.0)
     }
 
-    /// Lets time pass until then.
+    /// Advances the clock to `then`.
     fn wait_until(&mut self, then: Duration) {
         match self.model.clock {
             Clock::Own => self.now = self.now.max(then),
@@ -242,8 +241,8 @@ impl EmulatedSession {
         self.wait_until(then);
     }
 
-    /// Has the kernel run over a unit, as soon as it is there and the kernel before it has ended; its copy took
-    /// so long.
+    /// Runs the kernel over a unit, as soon as the unit has arrived and the kernel before it has ended.
+    /// `copied` and `copy` are the end and the duration of its copy.
     fn launch(
         &mut self,
         slot: usize,
@@ -382,8 +381,8 @@ impl Faults {
         Faults(model.faults.clone())
     }
 
-    /// Whether this time something goes wrong there. What has once gone wrong there goes on doing so,
-    /// as with a device that is gone, but for tables that overflow.
+    /// Returns whether the operation fails this time. After the first failure it keeps failing, as on a
+    /// lost device, except that a table's overflow is reported once.
     fn strikes(&mut self, at: FaultAt) -> bool {
         let mut strikes = false;
         for fault in self.0.iter_mut().filter(|fault| fault.at == at) {

@@ -1,25 +1,25 @@
-//! What can go wrong with devices.
+//! Errors of devices.
 
-/// Faults of devices. None of them fails a job: the cores do what a device cannot.
+/// Errors of devices. None of them fails a job, because the cores do the work instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeviceError {
-    /// A back-end finds nothing to work with.
+    /// A back-end has no usable device.
     #[error("{backend}: {cause}; {advice}")]
     Missing {
         /// The back-end.
         backend: &'static str,
-        /// What is not there.
+        /// The missing part.
         cause: String,
-        /// What to do.
+        /// Advice to the user.
         advice: &'static str,
     },
-    /// The device cannot do what kernels need.
+    /// The device lacks an ability that kernels need.
     #[error("{device}: {cause}")]
     Unfit {
         /// Its name.
         device: String,
-        /// What it cannot do.
+        /// The missing ability.
         cause: String,
     },
     /// A kernel does not compile.
@@ -29,10 +29,10 @@ pub enum DeviceError {
         device: String,
         /// The name of the kernel's file.
         file: String,
-        /// What the compiler says, with file and line.
+        /// The compiler's message, with file and line.
         log: String,
     },
-    /// The device has not enough memory.
+    /// The device has too little memory.
     #[error(
         "{device}: {memory_bytes} bytes of memory, and the job needs at least {least_bytes}; \
          give smaller splits, or a job whose partial is smaller"
@@ -40,25 +40,25 @@ pub enum DeviceError {
     TooSmall {
         /// Its name.
         device: String,
-        /// What it has, or may use.
+        /// The memory that it has or may use, in bytes.
         memory_bytes: u64,
-        /// What two units and the partial need.
+        /// The memory that two units and the partial need, in bytes.
         least_bytes: u64,
     },
-    /// A job of devices alone was not done by them.
+    /// Devices did not do a job that runs on devices alone.
     #[error("only devices may do this job, and they did not do all of it: {faults}")]
     Alone {
-        /// Each device with what went wrong.
+        /// Each device with its error.
         faults: String,
     },
-    /// The device failed, or is gone.
+    /// The device failed or disappeared.
     #[error("{device}: cannot {action}: {cause}")]
     Failed {
         /// Its name.
         device: String,
-        /// What it was to do.
+        /// The operation that failed.
         action: &'static str,
-        /// What it said.
+        /// The driver's message.
         cause: String,
     },
 }

@@ -1,57 +1,60 @@
-//! How many threads fill a device's slots: found by what cores and device do together, for each but the first
-//! is a core that maps less. Takes how many splits were done when; hands on the number. Begins with one thread, or
-//! with what was best in a run before. The next number has its turn beside the present one, again and again,
-//! so that a change in the data meets both alike; four turns of five must be won, by more than noise
-//! where threads are added, and where one is taken away by no more than that lost. As long as more are better, steps
-//! double; once settled it looks again now and then, ever more seldom. Every other look begins with half as many
-//! again, or with a quarter of all there may be, for where there are many one thread more brings less than noise.
+//! The number of threads that fill a device's slots. It is found by the total rate of cores and device,
+//! because each thread but the first is a core that maps less. Takes counts of done splits over time; hands
+//! on the number.
+//!
+//! The search begins with one thread, or with the best number of an earlier run. The next number and the
+//! present one take turns, so that a change in the data meets both alike. The next number must win four
+//! turns of five: by more than noise if it is larger; if it is smaller, it may lose no more than that.
+//! Steps double as long as more threads are better. After it has settled, the search tries other numbers
+//! now and then, ever more seldom. Every other trial begins with half as many again, or with a quarter of
+//! the most, because with many threads the gain of one more is less than noise.
 
 use std::time::Duration;
 
-/// A turn lasts as long, and until so many units have come back, and until the others have taken something so
-/// many times, if they do anything: what they have taken is all that is known of them.
+/// The least length of a turn. It also lasts until [`UNITS`] units have come back, and until the others
+/// have taken splits [`TIMES_TAKEN`] times, if they take any: their takes are all that is known of them.
 const TURN: Duration = Duration::from_millis(4);
 const UNITS: u64 = 4;
 const TIMES_TAKEN: u64 = 4;
-/// But not longer than this for the others.
+/// The longest time to wait for the others.
 const TURN_MOST: Duration = Duration::from_millis(100);
-/// Turns of each number in a comparison, and how many the other must win.
+/// Turns of each number in a comparison, and the number of them that the other must win.
 const TURNS: u32 = 5;
 const WINS: u32 = 4;
-/// What a thread more must bring at least, and a thread less may cost.
+/// The least gain of an additional thread, and the largest loss of one thread less.
 const GAIN: f64 = 0.03;
 const LOSS: f64 = 0.01;
-/// How long a settled search rests; each look that changes nothing doubles it.
+/// The rest of a settled search; each trial without a change doubles it.
 const REST: Duration = Duration::from_millis(400);
 const REST_MOST: Duration = Duration::from_secs(30);
 
-/// A number of threads that is looked for.
+/// A search for the number of threads.
 #[derive(Clone, Debug)]
 pub(super) struct Feeders {
     most: usize,
     best: usize,
-    /// What the best is compared with; `None` while it is at rest.
+    /// The number that the best one is compared with; `None` during a rest.
     other: Option<usize>,
     on_other: bool,
-    /// Units that were filled before this turn and are still to come back.
+    /// Units that were filled before this turn and have not come back yet.
     stale: u64,
     turn: Option<Turn>,
-    /// Splits a second of all, with the best number in this round.
+    /// Splits per second of all, with the best number in this round.
     rate: f64,
-    /// Of the device alone, in the last turn of the best number.
+    /// Splits per second of the device alone, in the last turn of the best number.
     device_rate: Option<f64>,
     turns: u32,
     wins: u32,
-    /// How many were added when that last paid.
+    /// The number of threads added when that last paid.
     step: usize,
-    /// Whether the last look began far away.
+    /// Whether the last trial began far away.
     is_far: bool,
     rest: Duration,
-    /// When the rest is over, once it has begun.
+    /// The end of the rest, once it has begun.
     until: Option<Duration>,
 }
 
-/// When a turn began, and what was done by then.
+/// The start of a turn, with the counts at that time.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
     since: Duration,
@@ -60,22 +63,22 @@ struct Turn {
     units: u64,
 }
 
-/// How things stand.
+/// The counts at one time.
 pub(super) struct Done {
     pub(super) now: Duration,
-    /// Splits that others have done until now.
+    /// Splits that the others have done so far.
     pub(super) others_splits: u64,
-    /// Splits that they take at a time, together.
+    /// Splits that the others take at a time, in total.
     pub(super) others_at_a_time: u64,
-    /// Splits and units that the device has done until now.
+    /// Splits and units that the device has done so far.
     pub(super) device_splits: u64,
     pub(super) units: u64,
-    /// Units that it has not done yet.
+    /// Units that the device has not done yet.
     pub(super) in_flight: u64,
 }
 
 impl Feeders {
-    /// A search between one and `most` that begins with `start`.
+    /// Creates a search between one and `most` that begins with `start`.
     pub(super) fn new(start: usize, most: usize) -> Feeders {
         let most = most.max(1);
         let mut feeders = Feeders {
@@ -98,7 +101,7 @@ impl Feeders {
         feeders
     }
 
-    /// No more than so many fill slots from now on.
+    /// Limits the number of threads from now on.
     pub(super) fn limit(&mut self, most: usize) {
         if most < self.most {
             self.most = most.max(1);
@@ -108,32 +111,32 @@ impl Feeders {
         }
     }
 
-    /// How many fill slots now.
+    /// Returns the present number of threads.
     pub(super) fn now(&self) -> usize {
         self.other.filter(|_| self.on_other).unwrap_or(self.best)
     }
 
-    /// The best number so far.
+    /// Returns the best number so far.
     pub(super) fn best(&self) -> usize {
         self.best
     }
 
-    /// Whether nothing is compared now.
+    /// Returns whether no comparison is in progress.
     pub(super) fn is_settled(&self) -> bool {
         self.other.is_none()
     }
 
-    /// Splits a second of the device with the best number, if that was seen.
+    /// Returns the device's splits per second with the best number, if it was measured.
     pub(super) fn device_rate(&self) -> Option<f64> {
         self.device_rate
     }
 
-    /// What has come back says nothing of this turn: it begins anew.
+    /// Restarts the turn, because units came back that tell nothing about it.
     pub(super) fn disturbed(&mut self) {
         self.turn = None;
     }
 
-    /// Takes in how things stand.
+    /// Takes the present counts.
     pub(super) fn add(&mut self, done: &Done) {
         let Done { now, others_splits, others_at_a_time, device_splits, units, in_flight } = *done;
         if self.other.is_none() {
@@ -150,7 +153,7 @@ impl Feeders {
             return;
         };
         if self.stale > 0 {
-            // What is on its way was filled by another number of threads.
+            // The units in flight were filled by another number of threads.
             if units >= turn.units + self.stale {
                 self.stale = 0;
                 self.turn = Some(from_now);
@@ -174,7 +177,7 @@ impl Feeders {
         }
     }
 
-    /// Another number fills slots from now on, but for what is on its way.
+    /// Changes the number of threads; units in flight are still from the old number.
     fn change(&mut self, in_flight: u64, to: impl FnOnce(&mut Feeders)) {
         let before = self.now();
         to(self);
@@ -248,8 +251,8 @@ mod tests {
 
     const UNIT_SPLITS: u64 = 64;
 
-    /// Works for so many seconds; each number of threads has a rate of the device and one of the others, in
-    /// splits a second, and up to a tenth of noise. Returns what was lost against the best all along.
+    /// Simulates work for a number of seconds. Each number of threads has a rate of the device and of the
+    /// others, in splits per second, with up to a tenth of noise. Returns the loss against the best number.
     fn work(
         feeders: &mut Feeders,
         seconds: f64,
@@ -278,7 +281,8 @@ mod tests {
         done / now
     }
 
-    /// A link of so many splits a second, threads that copy as many each, and cores that map as many each.
+    /// A link with a rate in splits per second, threads that each copy at one rate, and cores that each map
+    /// at another.
     fn machine(link: f64, copy: f64, map: f64, cores: usize) -> impl Fn(usize) -> (f64, f64) {
         move |feeders| (link.min(copy * feeders as f64), map * (cores + 1 - feeders) as f64)
     }
@@ -290,7 +294,7 @@ mod tests {
             let rates = machine(800_000.0, 160_000.0, 16_000.0, 16);
             work(&mut feeders, 4.0, seed, &rates);
             assert_eq!(feeders.best(), 5, "seed {seed}");
-            // Looking about costs little.
+            // Trials cost little.
             let reached = work(&mut feeders, 8.0, seed, &rates);
             let (device, cores) = rates(5);
             assert!(reached > 0.95 * (device + cores), "{reached}");
@@ -308,7 +312,7 @@ mod tests {
         }
     }
 
-    /// One thread more than six brings the sum three hundredths; six more bring a fifth.
+    /// One thread more than six adds three hundredths to the sum; six more add a fifth.
     #[test]
     fn many_that_bring_little_each_are_found() {
         for seed in 0..20 {
@@ -319,7 +323,7 @@ mod tests {
         }
     }
 
-    /// No other thread is to be had, which is seen when one is asked for.
+    /// No other thread is available, which shows when one is requested.
     #[test]
     fn a_limit_that_is_found_late_is_kept() {
         for seed in 0..20 {
@@ -336,7 +340,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the rates, the number ends near what is best for all together.
+        /// For any rates, the number ends near the best for all together.
         #[test]
         fn the_sum_of_all_is_near_the_best(
             link in 10_000.0..1e6_f64,

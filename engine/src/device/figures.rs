@@ -1,8 +1,8 @@
-//! The figures of a device: what it did in a run. They never influence one.
+//! The figures of a device in a run. They never influence a run.
 
 use std::time::Duration;
 
-/// What a device did in a run.
+/// The work of a device in a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DeviceFigures {
     /// Its name.
@@ -11,23 +11,23 @@ pub struct DeviceFigures {
     pub backend: &'static str,
     /// Units that were counted.
     pub units: u64,
-    /// Input bytes in them, about: splits are counted whole.
+    /// Input bytes in them, approximately: splits are counted as a whole.
     pub bytes: u64,
-    /// Bytes of these that were on the device already, from a run before this one.
+    /// Those of the bytes that stayed on the device from an earlier run.
     pub reused_bytes: u64,
-    /// Bytes that stayed on the device, for a run after this one.
+    /// Bytes that stay on the device for a later run.
     pub resident_bytes: u64,
-    /// The size of unit that went best, in bytes.
+    /// The best size of unit, in bytes.
     pub unit_bytes: u64,
-    /// Threads that filled its slots in the end, which was found best; 0 if it was sent nothing.
+    /// Threads that filled its slots at the end, the best number; 0 if it got no units.
     pub feeders: u64,
-    /// Why no more threads could, where some were wanted that the system or the budget did not have.
+    /// The reason if the system or the budget refused more threads.
     pub feeders_refused: Option<String>,
     /// Bytes that were given back to the cores.
     pub given_back_bytes: u64,
-    /// How often a table had no room.
+    /// The number of overflows of a table.
     pub overflows: u64,
-    /// How often a partial came back.
+    /// The number of partials that were fetched.
     pub snapshots: u64,
     /// Time of copies to the device, and of its kernels. They overlap.
     pub copy: Duration,
@@ -37,12 +37,12 @@ pub struct DeviceFigures {
     pub copy_out: Duration,
     /// From the first unit to the last partial.
     pub span: Duration,
-    /// Why it was not used, or not to the end.
+    /// The reason why it was not used, or not to the end.
     pub fault: Option<String>,
 }
 
 impl DeviceFigures {
-    /// Adds what the same device did later.
+    /// Adds the later work of the same device.
     pub fn add(&mut self, later: &DeviceFigures) {
         *self = DeviceFigures {
             name: later.name.clone(),

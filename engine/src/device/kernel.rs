@@ -1,24 +1,25 @@
-//! Kernels: what a device does with a unit. Takes the text and the shape of the partial from the job;
-//! back-ends compile the text, the emulated device calls the Rust function that stands beside it.
+//! Kernels: the code that a device runs over a unit. Takes the text and the shape of the partial from the
+//! job. Back-ends compile the text; the emulated device calls its twin in Rust.
 
 use super::{DeviceError, Residence};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Numbers that come with each launch.
+/// The number of arguments of each launch.
 pub const ARGUMENTS: usize = 6;
 
-/// What a job lets a device do instead of its map ([`Job::offload`](crate::Job::offload)).
+/// The work of a device in place of the job's map ([`Job::offload`](crate::Job::offload)).
 #[derive(Clone, Debug)]
 pub struct Offload {
-    /// What is launched for each piece of a unit.
+    /// The kernel that is launched for each piece of a unit.
     pub kernel: Kernel,
-    /// What it adds to. It comes back before 2^33 bytes of the input are in it, of splits up to 2^32.
+    /// The partial to which it adds. It is fetched before it has 2^33 bytes of the input, for splits up to
+    /// 2^32.
     pub partial: Shape,
-    /// What every launch sees.
+    /// Words that every launch sees.
     pub broadcast: Vec<u64>,
-    /// The job's input, if other jobs of this kernel run over the same bytes: what devices have of it
-    /// stays with them in between. `None`: each run sends it.
+    /// The job's input, if other jobs of this kernel run over the same bytes. Its units then stay on
+    /// devices between jobs. `None`: each run sends them.
     pub residence: Option<Arc<Residence>>,
 }
 
@@ -33,16 +34,16 @@ pub struct Kernel {
     pub source: Cow<'static, str>,
     /// Numbers that the text uses by name.
     pub defines: Vec<(Cow<'static, str>, u64)>,
-    /// The same in Rust, for the emulated device. `None`: that one cannot run it.
+    /// Its twin in Rust for the emulated device. `None`: that device cannot run it.
     pub emulated: Option<EmulatedKernel>,
 }
 
-/// What makes a kernel's text valid OpenCL C and CUDA C++.
+/// Makes a kernel's text valid OpenCL C and CUDA C++.
 const PRELUDE: &str = include_str!("prelude.h");
 
 impl Kernel {
-    /// All that a compiler is given: the prelude, the numbers by name, the text. Messages name the
-    /// kernel's file and its lines.
+    /// Returns the compiler's input: the prelude, the numbers by name, the text. Messages name the kernel's
+    /// file and its lines.
     pub fn text(&self) -> String {
         let mut text = format!("#line 1 \"prelude.h\"\n{PRELUDE}");
         for (name, value) in &self.defines {
@@ -53,18 +54,19 @@ impl Kernel {
         text
     }
 
-    /// The line by which a compiler's messages name a file, and count its lines from the next one on.
+    /// Returns the line that makes a compiler's messages name a file, and count its lines from the next one
+    /// on.
     pub fn line_mark(file: &str) -> String {
         let name = file.replace('\\', "\\\\").replace('"', "\\\"").replace(['\n', '\r'], " ");
         format!("#line 1 \"{name}\"\n")
     }
 
-    /// What tells it from others: all that the compiler sees.
+    /// Returns the kernel's identity: all that the compiler sees.
     pub(super) fn told(&self) -> String {
         format!("{} {:?} {}", self.entry, self.defines, self.source)
     }
 
-    /// That it was refused for a device, in the compiler's words.
+    /// Returns the error that a device's compiler refused it, with the compiler's message.
     pub(super) fn refused(&self, device: &str, log: &str) -> DeviceError {
         let (device, file) = (device.to_owned(), self.file.to_string());
         DeviceError::Compile { device, file, log: log.trim().to_owned() }
@@ -74,36 +76,37 @@ impl Kernel {
 /// A kernel of the emulated device: adds a piece to the partial.
 pub type EmulatedKernel = fn(&Launch<'_>, &mut [u64]);
 
-/// What a launch sees.
+/// The input of a launch.
 #[derive(Clone, Copy, Debug)]
 pub struct Launch<'a> {
     /// The piece.
     pub bytes: &'a [u8],
-    /// The numbers that came with it.
+    /// The arguments of the piece.
     pub arguments: [u64; ARGUMENTS],
-    /// What all launches see.
+    /// Words that all launches see.
     pub broadcast: &'a [u64],
 }
 
 /// The shape of a device's partial: 64-bit words, all zeros at first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// So many words, each a sum or a maximum of its own. There is always room.
+    /// This number of words, each a sum or a maximum of its own. There is always room.
     Dense(usize),
-    /// So many words that are a table, or fewer where memory is small: a quarter of it at most. Its first word is 0 as long as there was room for all that was to
-    /// be put in; a kernel that finds no room, or the first word other than 0, makes it other than 0.
+    /// A table of this number of words, or of fewer if memory is small: a quarter of it at most. Its first
+    /// word is 0 as long as all entries had room; a kernel that finds no room, or a first word other than
+    /// 0, sets it to another value.
     Table(usize),
 }
 
 impl Shape {
-    /// Its words.
+    /// Returns the number of words.
     pub fn words(self) -> usize {
         match self {
             Shape::Dense(words) | Shape::Table(words) => words,
         }
     }
 
-    /// Whether a partial had no room for what was to be put in.
+    /// Returns whether a partial has overflowed.
     pub fn overflowed(self, partial: &[u64]) -> bool {
         matches!(self, Shape::Table(_)) && partial.first().is_some_and(|&word| word != 0)
     }
@@ -112,15 +115,15 @@ impl Shape {
 /// A piece of a unit, for which the kernel is launched: records of one file, in the unit's slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// Where it begins in the slot, a multiple of [`Piece::ALIGNMENT`].
+    /// Its offset in the slot, a multiple of [`Piece::ALIGNMENT`].
     pub start: usize,
-    /// Its bytes.
+    /// Its length in bytes.
     pub bytes: usize,
-    /// Numbers that the job has for it ([`Job::launch`](crate::Job::launch)).
+    /// The job's arguments for it ([`Job::launch`](crate::Job::launch)).
     pub arguments: [u64; ARGUMENTS],
 }
 
 impl Piece {
-    /// Where pieces may begin, so that a kernel can load words.
+    /// The alignment of pieces, so that a kernel can load words.
     pub const ALIGNMENT: usize = 64;
 }

@@ -1,24 +1,24 @@
 //! Devices: accelerators beside the cores. A device takes a **work unit**, a stretch of the input that is
-//! cut at records, and adds it to a partial that it keeps; the partial comes back when it is asked for,
-//! as words that the job makes pairs of. From there on it is merged as any other, so no stage behind the
-//! map knows of devices.
+//! cut at records, and adds it to a partial that it keeps. On request the partial comes back as words, of
+//! which the job makes pairs. From there on it is merged like any other, so no stage after the map knows of
+//! devices.
 //!
 //! ```text
 //! Device (caps) -- compile(kernel) -> Program -- open(room) -> Session
 //!
-//! Session   stage     a slot of pinned memory, or none: back-pressure
-//!           submit    copy it in and launch the kernel, without waiting; the copy may stay for later
-//!           poll      units that are done, in order: Ok | Overflow | Lost, with the time of each stage
-//!           snapshot  the partial so far, which begins anew
-//!           reset     the partial begins anew and what was in it is dropped
-//!           broadcast what all launches see, such as the means of k-means
+//! Session   stage     returns a slot of pinned memory, or none: backpressure
+//!           submit    copies it in and launches the kernel, without waiting; the copy may stay for later
+//!           poll      returns done units, in order: Ok | Overflow | Lost, with the time of each stage
+//!           snapshot  fetches the partial, which begins anew
+//!           reset     drops the partial, which begins anew
+//!           broadcast copies words that all launches see, such as the means of k-means
 //! ```
 //!
-//! One file or folder per back-end behind these names: `emulated.rs` is a device of pure Rust with a clock
-//! of its own, `opencl/` and `cuda/` what features of these names add. `driver.rs` keeps units in flight
-//! over any of them and sees to it that each counts exactly once, whatever fails; `tuning.rs` finds how
-//! many there are to be and how large. Kernels are one text each, which the prelude (`prelude.h`) makes valid OpenCL C and CUDA C++; they must add up integers
-//! only, so that every device and every order gives the same bytes.
+//! There is one file or folder per back-end: `emulated.rs` is a device of pure Rust with a clock of its
+//! own; `opencl/` and `cuda/` belong to the features of these names. `driver.rs` keeps units in flight on
+//! any of them and counts each exactly once, whatever fails. `tuning.rs` finds the number and size of
+//! units. Each kernel is one text that the prelude (`prelude.h`) makes valid OpenCL C and CUDA C++. Kernels
+//! only add integers, so that every device and every order gives the same bytes.
 
 mod accelerator;
 mod alone;
@@ -60,14 +60,14 @@ pub use work::{Outlook, Read, Work};
 use std::fmt::Debug;
 use std::time::Duration;
 
-/// What a device says of itself.
+/// The properties of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caps {
-    /// Its name, as people know it.
+    /// Its name, as shown to people.
     pub name: String,
     /// The back-end that drives it: `emulated`, `opencl`, `cuda`.
     pub backend: &'static str,
-    /// Whether it is the machine's own processor, of which the cores make better use.
+    /// Whether it is the machine's own processor, which is better used by the cores.
     pub is_processor: bool,
     /// Its memory, in bytes.
     pub memory_bytes: u64,
@@ -75,59 +75,60 @@ pub struct Caps {
     pub allocation_bytes: u64,
     /// Memory that a group of its threads shares, in bytes.
     pub local_bytes: u64,
-    /// Its cores, by whatever name its maker calls them.
+    /// Its cores, which vendors name differently.
     pub compute_units: u32,
-    /// Whether it adds 64-bit integers in one step. Without, no kernel here runs.
+    /// Whether it adds 64-bit integers atomically. Without that, no kernel here runs.
     pub adds_64_bits: bool,
 }
 
-/// A device that is there.
+/// A usable device.
 pub trait Device: Debug + Send + Sync {
-    /// What it is.
+    /// Returns its properties.
     fn caps(&self) -> &Caps;
 
-    /// Makes a kernel ready.
+    /// Compiles a kernel.
     ///
     /// # Errors
-    /// [`DeviceError::Compile`], with the compiler's own words; [`DeviceError::Unfit`] if the device
-    /// cannot run it.
+    /// Returns [`DeviceError::Compile`] with the compiler's message, or [`DeviceError::Unfit`] if the
+    /// device cannot run the kernel.
     fn compile(&self, kernel: &Kernel) -> Result<Box<dyn Program>, DeviceError>;
 }
 
-/// A kernel that is ready to run on its device.
+/// A compiled kernel on its device.
 pub trait Program: Send + Sync {
-    /// Takes memory for slots and a partial, which is all zeros.
+    /// Allocates slots and a partial of zeros.
     ///
     /// # Errors
-    /// [`DeviceError::TooSmall`] if the device has not so much, [`DeviceError::Failed`] if it fails.
+    /// Returns [`DeviceError::TooSmall`] if the device has too little memory, [`DeviceError::Failed`] if it
+    /// fails.
     fn open(&self, room: &Room) -> Result<Box<dyn Session>, DeviceError>;
 }
 
-/// A device at work on one job: its slots, what is in flight, and its partial. An error of any call means
-/// that the device is not to be used any more, and that all since the last snapshot is lost.
+/// A device that works on one job: its slots, its units in flight, and its partial. After an error of any
+/// call the device must not be used any more, and everything since the last snapshot is lost.
 pub trait Session: Send {
-    /// A free slot, to be filled by [`bytes_mut`](Session::bytes_mut) and then submitted or put back.
-    /// `None` while all are in flight.
+    /// Returns a free slot, to be filled through [`bytes_mut`](Session::bytes_mut) and then submitted or
+    /// put back. Returns `None` while all are in flight.
     ///
     /// # Errors
-    /// [`DeviceError::Failed`].
+    /// Returns [`DeviceError::Failed`] if the device fails.
     fn stage(&mut self) -> Result<Option<Slot>, DeviceError>;
 
-    /// The memory of a slot, as many bytes as the room says.
+    /// Returns the memory of a slot, [`Room::slot_bytes`] long.
     fn bytes_mut(&mut self, slot: &Slot) -> &mut [u8];
 
-    /// Takes a slot back that was not submitted.
+    /// Takes back a slot that was not submitted.
     fn put_back(&mut self, slot: Slot);
 
-    /// Takes memory of the device beside its slots for a unit of so many bytes that is to stay. Returns its
-    /// number; `None` if there is not as much.
+    /// Allocates memory of the device beside its slots for a resident unit of `bytes` bytes. Returns the
+    /// unit's number, or `None` if there is too little memory.
     fn keep(&mut self, bytes: usize) -> Option<usize>;
 
-    /// Has the slot's first bytes copied to memory that was [kept](Session::keep) for them, or else to the slot's
-    /// own, and the kernel launched for each of the pieces in them; does not wait for either.
+    /// Copies the slot's first `bytes` bytes to [kept](Session::keep) memory, or without it to the slot's
+    /// own, and launches the kernel for each of their pieces. Waits for neither.
     ///
     /// # Errors
-    /// [`DeviceError::Failed`].
+    /// Returns [`DeviceError::Failed`] if the device fails.
     fn submit_to(
         &mut self,
         kept: Option<usize>,
@@ -136,20 +137,20 @@ pub trait Session: Send {
         pieces: &[Piece],
     ) -> Result<(), DeviceError>;
 
-    /// A unit that does not stay.
+    /// Submits a unit that does not stay.
     ///
     /// # Errors
-    /// [`DeviceError::Failed`].
+    /// Returns [`DeviceError::Failed`] if the device fails.
     fn submit(&mut self, slot: Slot, bytes: usize, pieces: &[Piece]) -> Result<(), DeviceError> {
         self.submit_to(None, slot, bytes, pieces)
     }
 
-    /// As [`submit`](Session::submit), and the slot's bytes stay on the device. Returns a number by which
-    /// to [`reuse`](Session::reuse) them; `None` if the device has no memory for them beside its slots, so
-    /// that they did not stay.
+    /// Like [`submit`](Session::submit), but the slot's bytes stay on the device. Returns a number by which
+    /// to [`reuse`](Session::reuse) them, or `None` if the device has no memory for them beside its slots,
+    /// so that they do not stay.
     ///
     /// # Errors
-    /// [`DeviceError::Failed`].
+    /// Returns [`DeviceError::Failed`] if the device fails.
     fn submit_and_keep(
         &mut self,
         slot: Slot,
@@ -161,42 +162,42 @@ pub trait Session: Send {
         Ok(kept)
     }
 
-    /// Has the kernel launched once more for the pieces, at least one, of a unit that has stayed. Nothing is
-    /// copied; the slot stands for the unit while that is in flight.
+    /// Launches the kernel again for the pieces, at least one, of a resident unit. Copies nothing; the slot
+    /// represents the unit while it is in flight.
     ///
     /// # Errors
-    /// [`DeviceError::Failed`].
+    /// Returns [`DeviceError::Failed`] if the device fails.
     fn reuse(&mut self, slot: Slot, kept: usize, pieces: &[Piece]) -> Result<(), DeviceError>;
 
-    /// The oldest unit in flight, if it is done, or as soon as it is if told to wait. `None` if it is not,
-    /// or none is in flight.
+    /// Returns the oldest unit in flight if it is done; with `wait`, waits for it. Returns `None` if it is
+    /// not done, or none is in flight.
     ///
     /// # Errors
-    /// [`DeviceError::Failed`].
+    /// Returns [`DeviceError::Failed`] if the device fails.
     fn poll(&mut self, wait: bool) -> Result<Option<Done>, DeviceError>;
 
-    /// Copies the partial out, which then is all zeros again. Nothing may be in flight.
+    /// Copies the partial out and clears it. Nothing may be in flight.
     ///
     /// # Errors
-    /// [`DeviceError::Failed`].
+    /// Returns [`DeviceError::Failed`] if the device fails.
     fn snapshot(&mut self, into: &mut Vec<u64>) -> Result<(), DeviceError>;
 
-    /// Drops what is in the partial, which then is all zeros. Nothing may be in flight.
+    /// Clears the partial. Nothing may be in flight.
     ///
     /// # Errors
-    /// [`DeviceError::Failed`].
+    /// Returns [`DeviceError::Failed`] if the device fails.
     fn reset(&mut self) -> Result<(), DeviceError>;
 
-    /// Copies in what all later launches see, as many words as the room says at most.
+    /// Copies words that all later launches see: at most [`Room::broadcast_words`].
     ///
     /// # Errors
-    /// [`DeviceError::Failed`].
+    /// Returns [`DeviceError::Failed`] if the device fails.
     fn broadcast(&mut self, words: &[u64]) -> Result<(), DeviceError>;
 
-    /// Time since the session began, by the device's clock.
+    /// Returns the time since the session began, by the device's clock.
     fn now(&self) -> Duration;
 
-    /// Lets time pass.
+    /// Waits for a time.
     fn rest(&mut self, time: Duration) {
         std::thread::sleep(time);
     }
@@ -209,23 +210,23 @@ pub struct Slot(pub(crate) usize);
 /// A unit that came back.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Done {
-    /// What became of it.
+    /// Its result.
     pub outcome: Outcome,
-    /// How long its copy took.
+    /// The duration of its copy.
     pub copy: Duration,
-    /// When that ended.
+    /// The end of its copy.
     pub copied: Duration,
-    /// How long its kernel took.
+    /// The duration of its kernel.
     pub kernel: Duration,
-    /// When it was done.
+    /// The end of its kernel.
     pub at: Duration,
 }
 
-/// What became of a unit.
+/// The result of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It is in the partial.
     Ok,
-    /// The partial had no room for all of it: no unit since the last snapshot can be told from it.
+    /// The partial had no room for all of it. The units since the last snapshot can no longer be separated.
     Overflow,
 }

@@ -1,16 +1,16 @@
 /* The dialect of kernels: one text that is OpenCL C 1.2 with 64-bit atomics, and CUDA C++.
 
-   KERNEL void name(OFFLOAD) { ... } is launched for each piece of a work unit. It sees
+   KERNEL void name(OFFLOAD) { ... } is launched for each piece of a work unit. It can use
      UNIT       the piece, bytes that begin at a multiple of 64
-     bytes      how many there are
-     arg0..5    numbers that the job has for the piece
+     bytes      the number of these bytes
+     arg0..5    the job's numbers for the piece
      broadcast  words that are the same for all pieces
-     partial    words to add to, zeros at first; launches follow each other, so what one adds the next finds
-     partial_words  how many these are
-   Functions beside it are FUNCTION type name(...).
-   Threads are GID of GSIZE in all, LID of LSIZE in a group, which shares LOCAL memory. Every order of
-   threads must come to the same words: add integers, never floats. f64 is there where F64_OF_BITS is;
-   sums, differences and products of it and of f32 are rounded one by one. */
+     partial    words to add to, zeros at first; launches follow each other, and each finds the sums of those before
+     partial_words  the number of these words
+   Functions beside the kernel are FUNCTION type name(...).
+   Threads are GID of GSIZE in all, LID of LSIZE in a group, which shares LOCAL memory. Every order of threads
+   must give the same words: add integers, never floats. f64 exists if F64_OF_BITS is defined; sums,
+   differences and products of f64 and f32 are rounded one by one. */
 #ifdef __OPENCL_VERSION__
 #pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
 #pragma OPENCL FP_CONTRACT OFF
@@ -62,7 +62,7 @@ typedef uint4 u32x4; typedef float f32; typedef double f64;
 #define OFFLOAD GLOBAL const u8 *slot, u64 start, u64 bytes, u64 arg0, u64 arg1, u64 arg2, u64 arg3, \
   u64 arg4, u64 arg5, GLOBAL const u64 *broadcast, GLOBAL u64 *partial, u64 partial_words
 #define UNIT (slot + start)
-/* The greater of what is there and value, in one step for all others. */
+/* Atomically replaces the word at place by the greater of itself and value. */
 FUNCTION void global_max64(GLOBAL u64 *place, u64 value) {
   u64 known = *(volatile GLOBAL u64 *)place;
   while (known < value) {

@@ -1,22 +1,22 @@
-//! The devices that are there: what each back-end of this build finds, and how fast bytes come to one.
+//! Finds the devices of each back-end in this build, and measures their transfer rates.
 
 use super::{Accelerator, Clock, DeviceError, Emulated, Kernel, Launch, Model, Room, Shape};
 use std::time::Duration;
 
-/// What was found.
+/// The devices that were found.
 #[derive(Debug, Default)]
 pub struct Present {
     /// Devices that can be used, real ones first; the last is the emulated one.
     pub devices: Vec<Accelerator>,
-    /// Why others cannot.
+    /// The reasons why others are unusable.
     pub unusable: Vec<DeviceError>,
 }
 
 impl Present {
-    /// Looks for devices. Opens the loaders of the back-ends, which may take some tenths of a second.
+    /// Searches for devices. Opens the loaders of the back-ends, which may take some tenths of a second.
     pub fn look() -> Present {
         let mut present = Present::default();
-        // First, for where both drivers know a device, its maker's own is the better one.
+        // First, because the maker's own driver is better where both know a device.
         #[cfg(feature = "cuda")]
         present.add(super::Cuda::list());
         #[cfg(feature = "opencl")]
@@ -26,7 +26,7 @@ impl Present {
         present
     }
 
-    /// Takes in what a back-end found, but for devices of names that another has found already.
+    /// Adds the devices of a back-end, except those whose names another back-end has found.
     #[cfg(any(feature = "cuda", feature = "opencl"))]
     fn add<D: super::Device + 'static>(
         &mut self,
@@ -44,17 +44,18 @@ impl Present {
     }
 }
 
-/// What is copied to measure the rate: some tens of units, of a size that is large for any device.
+/// The size of a copied unit, which is large for any device; some tens of them are copied to measure the
+/// rate.
 const UNIT_BYTES: usize = 8 << 20;
 const UNITS: usize = 24;
 const SLOTS: usize = 3;
 
 impl Accelerator {
-    /// Bytes a second from pinned memory of the host to the device, several copies being in flight.
-    /// Takes some hundredths of a second, and 24 MiB of either memory, or less of a small device.
+    /// Measures the bytes per second from pinned host memory to the device, with several copies in flight.
+    /// Takes some hundredths of a second, and 24 MiB of either memory, or less on a small device.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Returns the device's errors.
     pub fn copy_bytes_s(&self) -> Result<f64, DeviceError> {
         fn nothing(_: &Launch<'_>, _: &mut [u64]) {}
         let kernel = Kernel {
@@ -85,7 +86,7 @@ impl Accelerator {
                 None => done.extend(session.poll(true)?.map(|done| done.at)),
             }
         }
-        // The first copies find memory that nobody has touched.
+        // The first copies touch fresh memory.
         let (first, last) = (done[SLOTS - 1], done[UNITS - 1]);
         let took = last.saturating_sub(first).max(Duration::from_nanos(1));
         Ok((slot_bytes * (UNITS - SLOTS)) as f64 / took.as_secs_f64())

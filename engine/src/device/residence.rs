@@ -1,16 +1,16 @@
-//! Where units stay between runs: an input that several jobs run over, such as the rounds of k-means, and
-//! the sessions that have units of it on their devices. A run's devices take their sessions out of it and
-//! put them back at the end; what they have is then not handed out to anybody else, but is theirs at once.
-//! It goes, and the devices' memory with it, when the last job that has it goes.
+//! Resident units: an input that several jobs run over, such as the rounds of k-means, with the sessions
+//! that keep units of it on their devices. A run's devices take their sessions out and put them back at the
+//! end. Resident units are not handed out to others; they belong to their device at once. When the last job
+//! drops the residence, the devices' memory is freed.
 
 use super::{Accelerator, Piece, Room, Session};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// An input in memory of which devices keep what they were sent, from one job to the next. Jobs that share
-/// it must have the same kernel, the same shape of partial, and for the same records the same numbers
-/// ([`Job::launch`](crate::Job::launch)): what changes from job to job is the broadcast. Runs over other bytes
-/// than these, or in other splits, find nothing in it.
+/// An input in memory whose units stay on devices from one job to the next. Jobs that share it must have
+/// the same kernel, the same shape of partial, and the same arguments for the same records
+/// ([`Job::launch`](crate::Job::launch)); only the broadcast may change from job to job. Runs over other
+/// bytes, or with other splits, find nothing in it.
 #[derive(Debug)]
 pub struct Residence {
     bytes: Arc<Vec<u8>>,
@@ -19,14 +19,15 @@ pub struct Residence {
 
 #[derive(Debug, Default)]
 struct State {
-    /// How the input is cut: the bytes of each tile and the first split behind it, and those of a split.
+    /// The cut of the input: for each tile its bytes and the first split after it; then the bytes of a
+    /// split.
     cut: (Vec<(u64, u64)>, u64),
     parked: Vec<Parked>,
 }
 
 /// A session between two runs.
 pub(super) struct Parked {
-    /// Whose it is.
+    /// The accelerator that it belongs to.
     pub(super) accelerator: u64,
     /// The name of its kernel.
     pub(super) kernel: String,
@@ -41,28 +42,28 @@ impl std::fmt::Debug for Parked {
     }
 }
 
-/// A unit that is on a device.
+/// A unit on a device.
 #[derive(Clone, Debug)]
 pub(super) struct Kept {
     pub(super) splits: Range<u64>,
-    /// What its session calls it.
+    /// Its number in the session.
     pub(super) number: usize,
     pub(super) bytes: usize,
     pub(super) pieces: Vec<Piece>,
 }
 
 impl Residence {
-    /// An input of which no device has anything yet.
+    /// Creates a residence for an input that is on no device yet.
     pub fn of(bytes: Arc<Vec<u8>>) -> Arc<Residence> {
         Arc::new(Residence { bytes, state: Mutex::default() })
     }
 
-    /// Whether these are the bytes.
+    /// Returns whether it is for these bytes.
     pub(crate) fn is_of(&self, bytes: &Arc<Vec<u8>>) -> bool {
         Arc::ptr_eq(&self.bytes, bytes)
     }
 
-    /// A run begins in which the input is cut like this: what was cut otherwise is dropped.
+    /// Begins a run with this cut of the input; drops units that were cut otherwise.
     pub(crate) fn begin(&self, tiles: impl Iterator<Item = (u64, u64)>, split_bytes: u64) {
         let mut state = self.lock();
         let cut = (tiles.collect(), split_bytes);
@@ -71,7 +72,7 @@ impl Residence {
         }
     }
 
-    /// The splits of the units that a device has, in the order in which they came.
+    /// Returns the splits of a device's resident units, in the order in which they came.
     pub(crate) fn held_by(&self, accelerator: &Accelerator) -> Vec<Range<u64>> {
         let state = self.lock();
         let parked = state.parked.iter().find(|parked| parked.accelerator == accelerator.number());
@@ -79,7 +80,7 @@ impl Residence {
         units.map(|unit| unit.splits.clone()).collect()
     }
 
-    /// The session of a device. One of another kernel or room is dropped, and what it has with it.
+    /// Takes the session of a device. A session of another kernel or room is dropped with its units.
     pub(super) fn take_out(&self, accelerator: u64, kernel: &str, room: &Room) -> Option<Parked> {
         let mut state = self.lock();
         let at = state.parked.iter().position(|parked| parked.accelerator == accelerator)?;
@@ -87,7 +88,7 @@ impl Residence {
         (parked.kernel == kernel && parked.room == *room).then_some(parked)
     }
 
-    /// A session rests here until the next run.
+    /// Keeps a session until the next run.
     pub(super) fn park(&self, parked: Parked) {
         self.lock().parked.push(parked);
     }

@@ -1,12 +1,12 @@
-//! The room of a session: how a budget of device memory is divided. Takes the budget and what the job
-//! needs; hands on how many slots of which size there are.
+//! The room of a session: the division of a device's memory. Takes the budget and the job's needs; hands on
+//! the number and size of slots.
 
 use super::{Caps, DeviceError, Piece, Shape};
 
-/// What a session takes of its device's memory.
+/// The memory that a session takes on its device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
-    /// Units that can be in flight or be filled at once.
+    /// Units that can be in flight or being filled at once.
     pub slots: usize,
     /// Bytes of each, a multiple of [`Piece::ALIGNMENT`].
     pub slot_bytes: usize,
@@ -14,23 +14,24 @@ pub struct Room {
     pub partial: Shape,
     /// Words that every launch sees.
     pub broadcast_words: usize,
-    /// Bytes of units that may stay ([`Session::submit_and_keep`](super::Session::submit_and_keep)).
+    /// Bytes for resident units ([`Session::submit_and_keep`](super::Session::submit_and_keep)).
     pub resident_bytes: u64,
 }
 
-/// Slots, and how many of the smallest units each must have room for. A unit is filled, copied or mapped
-/// while others are: three stages that overlap, and one slot more, so that the longest of them never
-/// waits. Where memory is small, larger units are worth more than that, and two still overlap.
+/// Numbers of slots, each with the number of smallest units that a slot must have room for. A unit is
+/// filled, copied or mapped while others are: these three stages overlap, and one more slot keeps the
+/// longest of them from waiting. If memory is small, larger units are worth more than that, and two slots
+/// still overlap.
 const SLOTS: [(usize, u64); 3] = [(4, 8), (3, 4), (SLOTS_LEAST, 1)];
 const SLOTS_LEAST: usize = 2;
-/// The part of the budget that a table may take.
+/// A table may take this fraction of the budget.
 const TABLE_PART: u64 = 4;
 
 impl Room {
-    /// The room within `budget_bytes` of a device for units of `unit_least` to `unit_most` bytes.
+    /// Divides `budget_bytes` of a device for units of `unit_least` to `unit_most` bytes.
     ///
     /// # Errors
-    /// [`DeviceError::TooSmall`] if two of the smallest units and the partial do not fit.
+    /// Returns [`DeviceError::TooSmall`] if two of the smallest units and the partial do not fit.
     pub fn within(
         caps: &Caps,
         budget_bytes: u64,
@@ -39,7 +40,7 @@ impl Room {
         broadcast_words: usize,
     ) -> Result<Room, DeviceError> {
         let budget = budget_bytes.min(caps.memory_bytes);
-        // What is no multiple would never have room in slots, which are.
+        // Slots are multiples of the alignment, so the largest unit must be one, too.
         let unit_most = unit_most.next_multiple_of(Piece::ALIGNMENT as u64);
         let unit_least = unit_least.next_multiple_of(Piece::ALIGNMENT as u64);
         let partial = match partial {
@@ -66,29 +67,30 @@ impl Room {
         Ok(Room { slots, slot_bytes, partial, broadcast_words, resident_bytes: 0 })
     }
 
-    /// As much room beside it for units that stay as a budget has left.
+    /// Adds the rest of a budget as room for resident units.
     #[must_use]
     pub(super) fn with_residents(self, budget_bytes: u64) -> Room {
         Room { resident_bytes: budget_bytes.saturating_sub(self.passing_bytes()), ..self }
     }
 
-    /// Panics unless a unit of so many bytes has room in a slot, and its pieces lie inside of it.
+    /// Panics unless a unit of `bytes` bytes has room in a slot and its pieces are inside of it.
     pub(super) fn check(&self, bytes: usize, pieces: &[Piece]) {
         let inside = |piece: &Piece| piece.start + piece.bytes <= bytes;
         assert!(bytes <= self.slot_bytes && pieces.iter().all(inside), "pieces in their slot");
     }
 
-    /// What it comes to, in bytes.
+    /// Returns its size in bytes.
     pub fn bytes(&self) -> u64 {
         self.passing_bytes() + self.resident_bytes
     }
 
-    /// What it takes of the host's memory, at most: where that is the device's too, all.
+    /// Returns the most host memory that it takes, in bytes: all of it if the device's memory is the
+    /// host's.
     pub fn host_bytes(&self, caps: &Caps) -> u64 {
         if caps.is_processor { self.bytes() } else { self.passing_bytes() }
     }
 
-    /// All but the units that stay.
+    /// Returns the bytes without resident units.
     fn passing_bytes(&self) -> u64 {
         let words = self.partial.words() + self.broadcast_words;
         (self.slots * self.slot_bytes + 8 * words) as u64
@@ -111,7 +113,7 @@ mod tests {
             assert!(room.bytes() <= budget.min(256 << 10), "{room:?} in {budget}");
             assert!(room.slots == slots && room.slot_bytes as u64 >= least, "{room:?}");
         }
-        // Odd sizes of units have room where these are all that is asked for.
+        // Odd sizes of units fit even if only these are requested.
         let room = Room::within(caps, 256 << 10, (1001, 1001), Shape::Dense(1), 0).unwrap();
         assert_eq!((room.slots, room.slot_bytes), (4, 1024));
         let room = Room::within(caps, 150 << 10, (least, 1 << 30), Shape::Dense(768), 0).unwrap();

@@ -1,7 +1,7 @@
-//! Sizes of units that went best, kept in a file from process to process, so that the next one begins near
-//! them. A line a device and kernel: bytes, a tab, what tells them from others as a hash, a tab, the
-//! device's name for people. A cache: what cannot be read or written is as if nothing were known, and what a
-//! file says only moves where a ramp begins.
+//! The best sizes of units, kept in a file from process to process, so that the next process begins near
+//! them. One line per device and kernel: bytes, a tab, a hash of their identity, a tab, the device's name
+//! for people. The file is a cache: if it cannot be read or written, nothing is known, and its contents
+//! only move the start of a ramp.
 
 use super::{Caps, Kernel};
 use crate::output::AtomicFile;
@@ -10,9 +10,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use twox_hash::XxHash3_128;
 
-/// Lines that a file has at most; the oldest go.
+/// The most lines of a file; the oldest are dropped.
 const LINES_MOST: usize = 256;
-/// A file that is longer was not written here.
+/// A longer file was not written here.
 const BYTES_MOST: u64 = 1 << 20;
 
 /// The file.
@@ -26,7 +26,7 @@ impl Sizes {
         Sizes { path: path.to_path_buf() }
     }
 
-    /// The size that went best for a kernel on a device, if one is known.
+    /// Returns the best size for a kernel on a device, if one is known.
     pub(super) fn find(&self, caps: &Caps, kernel: &Kernel) -> Option<u64> {
         let hash = hash_of(caps, kernel);
         let text = self.text();
@@ -42,7 +42,7 @@ impl Sizes {
         let others = before.lines().filter(|line| line.split('\t').nth(1) != Some(&hash));
         let mut lines: Vec<&str> = others.chain([ours.as_str()]).collect();
         lines.drain(..lines.len().saturating_sub(LINES_MOST));
-        // Whoever cannot write there finds sizes anew each time.
+        // If it cannot be written, sizes are found anew each time.
         let _ = self.path.parent().map(fs::create_dir_all);
         if let Ok(mut file) = AtomicFile::create(&self.path)
             && file.write_all((lines.join("\n") + "\n").as_bytes()).is_ok()
@@ -57,7 +57,7 @@ impl Sizes {
     }
 }
 
-/// What tells a kernel on a device from others.
+/// Returns the identity of a kernel on a device as a hash.
 fn hash_of(caps: &Caps, kernel: &Kernel) -> String {
     let Caps { name, backend, memory_bytes, compute_units, .. } = caps;
     let of = format!("{backend}\0{name}\0{memory_bytes}\0{compute_units}\0{}", kernel.told());
@@ -96,12 +96,12 @@ mod tests {
         }
         assert_eq!(again.find(a.caps(), &kernel("1")), None);
         assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), LINES_MOST);
-        // What is no such file is as none, and is replaced.
+        // Any other file is treated as missing, and is replaced.
         fs::write(&path, b"\xff\n9").unwrap();
         assert_eq!(again.find(b.caps(), &kernel("1")), None);
         sizes.keep(b.caps(), &kernel("1"), 3);
         assert_eq!(again.find(b.caps(), &kernel("1")), Some(3));
-        // Where nothing can be written, nothing is kept, and nothing fails.
+        // If nothing can be written, nothing is kept, and nothing fails.
         let nowhere = Sizes::in_file(Path::new("/proc/none/units"));
         nowhere.keep(b.caps(), &kernel("1"), 3);
         assert_eq!(nowhere.find(b.caps(), &kernel("1")), None);

@@ -1,18 +1,18 @@
-//! The trial of whether a device is of use at all: its feeder takes time of the cores, its copies take
-//! bandwidth of their memory, and its driver may use cores itself. So once, of a job that is long enough,
-//! all work is timed with the device and then for as long without. Takes how many splits were done when;
-//! hands on what the device is to do.
+//! A trial of whether the device is of use. Its feeder takes time of the cores, its copies take bandwidth
+//! of their memory, and its driver may use cores itself. So once in a sufficiently long job, all work is
+//! timed with the device and then for the same time without. Takes counts of done splits over time; hands
+//! on a verdict for the device.
 
 use std::time::Duration;
 
-/// How long each half lasts.
+/// The duration of each half.
 const HALF: Duration = Duration::from_millis(200);
-/// What is left of the job must last so many times as long, so that a rest costs little.
+/// The rest of the job must last at least this number of halves, so that resting costs little.
 const HALVES_LEFT: f64 = 20.0;
-/// Without the device it must be better by this.
+/// The cores alone must be faster by this factor to win.
 const BETTER: f64 = 1.05;
 
-/// What the device is to do.
+/// The instruction to the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Work,
@@ -27,7 +27,7 @@ pub(super) enum Trial {
         since: Duration,
         splits: u64,
     },
-    /// The device is to end what it has, all having done so many splits a second with it.
+    /// The device finishes its units; with it, all did `splits_s` splits per second.
     Ending {
         splits_s: f64,
     },
@@ -39,24 +39,24 @@ pub(super) enum Trial {
     Over(Verdict),
 }
 
-/// How things stand.
+/// The state of the run at one moment.
 pub(super) struct Standing {
     pub(super) now: Duration,
-    /// Splits that all have done until now.
+    /// Splits done so far, by all.
     pub(super) splits: u64,
-    /// How long what is left will take, about.
+    /// Estimated time until the end of the job.
     pub(super) seconds_left: f64,
     /// Whether the device has nothing in flight.
     pub(super) is_empty: bool,
 }
 
 impl Trial {
-    /// Whether work is being timed, so that nothing else may change.
+    /// Returns whether work is being timed, so that nothing else may change.
     pub(super) fn is_under_way(&self) -> bool {
         !matches!(self, Trial::ToCome | Trial::Over(_))
     }
 
-    /// What the device is to do now.
+    /// Decides what the device does now.
     pub(super) fn verdict(&mut self, standing: &Standing) -> Verdict {
         let Standing { now, splits, seconds_left, is_empty } = *standing;
         let splits_s = |since: Duration, before: u64| {

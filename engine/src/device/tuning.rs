@@ -1,14 +1,16 @@
-//! What a driver finds by timing units: how large they are to be, how many threads fill them, and whether the device
-//! is to have any. Takes when units came back and what is left for all; hands on how much to send.
+//! The figures that a driver finds by timing units: their size, the number of threads that fill them, and
+//! whether the device gets any. Takes the times at which units came back, and the remaining work; hands on
+//! the number of splits to send.
 //!
-//! # Who fills slots
-//! One thread, or with others that help it as many as bring the most for cores and device together
-//! (`feeders.rs`). Each thread has a part of a unit, so a unit is then as many times as large.
+//! # Number of threads
+//! One thread, or more if that increases the total rate of cores and device (`feeders.rs`). Each thread
+//! fills a part of a unit, so the size of a unit is proportional to their number.
 //!
-//! # How much is sent
-//! The size of a unit is found by a [`Ramp`] from the time between units that come back while the device
-//! has more to do. Towards the end a unit is at most half of the device's share of what is left, and none is
-//! sent that the others would have done sooner. Whether the device is of use at all is tried once (`trial.rs`).
+//! # Size of units
+//! A [`Ramp`] finds the size of a unit from the time between units that come back while the device has more
+//! to do. Towards the end a unit is at most half of the device's share of the remaining work, and none is
+//! sent that the others would finish sooner. Whether the device is of use at all is tried once
+//! (`trial.rs`).
 
 use super::feeders::{self, Feeders};
 use super::trial::{Standing, Trial, Verdict};
@@ -16,51 +18,52 @@ use super::{Done, Outlook, Work};
 use crate::sizing::Ramp;
 use std::time::Duration;
 
-/// Units do not become smaller than this towards the end, unless they are.
+/// Units do not shrink below this towards the end, unless they are smaller anyway.
 const TAIL_BYTES_LEAST: u64 = 256 << 10;
-/// After so many units in a row before which the device had nothing to do, their size is not what it waits for.
+/// After this number of consecutive units for which the device was idle, it does not wait because of their
+/// size.
 const STARVED: u32 = 8;
-/// What each of several threads has room for beside its splits, at least.
+/// The least room of each of several threads beside its splits.
 const PART_MARGIN_BYTES: u64 = 16 << 10;
 
-/// What is known of a device's units.
+/// The facts known about a device's units.
 pub(super) struct Tuning {
     split_bytes: u64,
-    /// The most splits that a slot has room for, and the bytes of a slot.
+    /// The most splits that fit in a slot, and the bytes of a slot.
     splits_most: u64,
     slot_bytes: u64,
     ramp: Ramp,
     /// Known when the work is.
     feeders: Option<Feeders>,
-    /// With how many to begin, and how many there are now.
+    /// The first and the present number of threads.
     pub(super) feeders_first: usize,
     feeders_now: usize,
-    /// Units in a row that found nothing in flight.
+    /// Consecutive units that found nothing in flight.
     starved: u32,
-    /// When the last unit came back, if others were to follow it.
+    /// The time at which the last unit came back, if others were to follow it.
     last: Option<Duration>,
-    /// What one unit took by itself.
+    /// The time of one unit alone.
     latency: Duration,
     trial: Trial,
     /// Splits and units that the device has done, counted or not.
     splits_done: u64,
     units_done: u64,
     is_resting: bool,
-    /// Whether no core can do what the device does not.
+    /// Whether no core can do the remaining work.
     pub(super) is_alone: bool,
 }
 
-/// How a unit was filled.
+/// The conditions under which a unit was filled.
 #[derive(Clone, Copy)]
 pub(super) struct Filled {
-    /// How many threads did.
+    /// The number of threads that filled it.
     pub(super) feeders: u64,
-    /// Whether another one was in flight when it was sent.
+    /// Whether another unit was in flight when it was sent.
     pub(super) follows: bool,
 }
 
 impl Tuning {
-    /// Nothing is known yet of units of at most `splits_most` splits of `split_bytes`.
+    /// Creates a tuning without knowledge, for units of at most `splits_most` splits of `split_bytes`.
     pub(super) fn new(
         (split_bytes, splits_most): (u64, u64),
         slot_bytes: u64,
@@ -85,48 +88,48 @@ impl Tuning {
         }
     }
 
-    /// Of units of at most so many bytes, or one split.
+    /// Limits units to this number of bytes, or to one split.
     pub(super) fn within(mut self, unit_bytes: u64) -> Tuning {
         self.splits_most = self.splits_most.min(unit_bytes / self.split_bytes).max(1);
         self.ramp = self.ramp.within(self.splits_most * self.split_bytes);
         self
     }
 
-    /// The size of unit that went best, in bytes, if that was found.
+    /// Returns the best size of unit in bytes, if it was found.
     pub(super) fn best_bytes(&self) -> Option<u64> {
         self.ramp.is_settled().then(|| self.ramp.best())
     }
 
-    /// The number of threads that went best, if others were compared with it.
+    /// Returns the best number of threads, if others were compared with it.
     pub(super) fn best_feeders(&self) -> Option<usize> {
         let seen = self.feeders.as_ref().filter(|feeders| feeders.device_rate().is_some());
         seen.map(Feeders::best)
     }
 
-    /// The size of unit and the number of threads that are best as far as is known.
+    /// Returns the best size of unit and number of threads known so far.
     pub(super) fn found(&self) -> (u64, u64) {
         let feeders = self.feeders.as_ref().map_or(0, |feeders| feeders.best() as u64);
         let most = self.splits_most * self.split_bytes;
         (most.min(self.ramp.best() * feeders.max(1)), feeders)
     }
 
-    /// Whether the device has nothing to do for a while, so that work can be timed without it.
+    /// Returns whether the device rests, so that work can be timed without it.
     pub(super) fn is_resting(&self) -> bool {
         self.is_resting
     }
 
-    /// What one unit took by itself.
+    /// Returns the time of one unit alone.
     pub(super) fn latency(&self) -> Duration {
         self.latency
     }
 
-    /// What is sent now is nothing to learn from.
+    /// Marks the units that are sent now as unsuitable for measurements.
     pub(super) fn goes_on(&mut self) -> Verdict {
         self.feeders.iter_mut().for_each(Feeders::disturbed);
         Verdict::Work
     }
 
-    /// Whether to send more, so many units being in flight.
+    /// Decides whether to send more, with `in_flight` units in flight.
     pub(super) fn verdict(
         &mut self,
         now: Duration,
@@ -155,7 +158,7 @@ impl Tuning {
         verdict
     }
 
-    /// Looks at how many threads fill slots; returns whether numbers of them are compared now.
+    /// Updates the number of threads. Returns whether numbers are being compared.
     fn compare_feeders(&mut self, now: Duration, in_flight: usize, outlook: &Outlook) -> bool {
         let Some(feeders) = &mut self.feeders else { return false };
         feeders.add(&feeders::Done {
@@ -169,13 +172,13 @@ impl Tuning {
         !feeders.is_settled()
     }
 
-    /// Splits a second of the device.
+    /// Returns the device's splits per second.
     fn own_splits_s(&self) -> Option<f64> {
         let seen = self.feeders.as_ref().and_then(Feeders::device_rate);
         seen.or_else(|| self.ramp.rate().map(|bytes_s| bytes_s / self.split_bytes as f64))
     }
 
-    /// Has so many threads fill slots.
+    /// Sets the number of threads that fill slots.
     pub(super) fn feed_by(&mut self, feeders: usize, work: &mut dyn Work) {
         if self.feeders_now != feeders {
             self.feeders_now = feeders;
@@ -183,7 +186,7 @@ impl Tuning {
         }
     }
 
-    /// Has as many threads as are to be tried fill slots; returns how many.
+    /// Applies the number of threads that is to be tried, and returns it.
     pub(super) fn feed(&mut self, work: &mut dyn Work) -> usize {
         let (first, most) = (self.feeders_first, work.feeders_most());
         let feeders = self.feeders.get_or_insert_with(|| Feeders::new(first, most));
@@ -193,8 +196,8 @@ impl Tuning {
         feeders
     }
 
-    /// As much for each thread that fills slots as was found good for one, if that leaves room for the records
-    /// at the borders of their parts.
+    /// Returns the best number of splits for one thread times the number of threads, if that leaves room
+    /// for the records at the borders of their parts.
     pub(super) fn unit_splits(&self) -> u64 {
         let feeders = self.feeders.as_ref().map_or(1, |feeders| feeders.now() as u64);
         let beside = self.slot_bytes - self.splits_most * self.split_bytes;
@@ -204,7 +207,8 @@ impl Tuning {
         (self.ramp.size() / self.split_bytes * feeders).clamp(1, most)
     }
 
-    /// How many splits to send next, behind as many in flight; `None` if the others would have done any sooner.
+    /// Returns the number of splits to send next after `ahead` in flight, or `None` if the others would
+    /// finish them sooner.
     pub(super) fn worth_sending(&self, outlook: Outlook, ahead: u64) -> Option<u64> {
         let unit = self.unit_splits();
         let (others, left) = (outlook.others_splits_s, outlook.splits_left as f64);
@@ -216,32 +220,32 @@ impl Tuning {
         (self.is_alone || done_s <= (left - unit as f64) / others).then_some(unit)
     }
 
-    /// A unit of so many splits is on its way.
+    /// Records that a unit of `splits` splits was sent.
     pub(super) fn begun(&mut self, splits: u64, filled: Filled) {
         self.starved = if filled.follows { 0 } else { self.starved + 1 };
         self.ramp.begun(splits * self.split_bytes / filled.feeders);
     }
 
-    /// A unit came back, whatever became of it.
+    /// Records that a unit came back, with any result.
     pub(super) fn took(&mut self, done: &Done) {
         self.latency = done.copy + done.kernel;
     }
 
-    /// A unit of so many splits was done at that time.
+    /// Records that a unit of `splits` splits was done at time `at`.
     pub(super) fn done(&mut self, splits: u64, filled: Filled, at: Duration) {
         self.splits_done += splits;
         self.units_done += 1;
         if let Some(before) = self.last
             && filled.follows
         {
-            // Of each thread's part.
+            // Per part of a thread.
             let (bytes, time) = (splits * self.split_bytes, at.saturating_sub(before));
             self.ramp.add(bytes / filled.feeders, time / filled.feeders as u32);
         }
         self.last = Some(at);
     }
 
-    /// The device has nothing to do until the next unit comes; returns since when.
+    /// Records that the device is idle until the next unit comes. Returns since when.
     pub(super) fn pause(&mut self) -> Option<Duration> {
         self.last.take()
     }

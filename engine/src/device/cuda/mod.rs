@@ -1,8 +1,8 @@
 //! The CUDA back-end: NVIDIA's devices by their own driver, kernels compiled by NVRTC. Both libraries are
-//! opened when devices are first asked for, so the program runs as well where there are none.
+//! opened when devices are first requested, so the program also runs where there are none.
 //!
-//! What is unsafe here and in `session.rs` is calls of the driver's interface, by the crate `cudarc`: each
-//! passes handles that the values beside it own, and memory that a session keeps until its streams are
+//! The unsafe code here and in `session.rs` calls the driver's interface through the crate `cudarc`. Each
+//! call passes handles that the values beside it own, and memory that a session keeps until its streams are
 //! done.
 
 mod session;
@@ -16,23 +16,23 @@ use std::sync::Arc;
 
 const BACKEND: &str = "cuda";
 
-/// A device of NVIDIA's.
+/// A device by NVIDIA.
 #[derive(Clone, Debug)]
 pub struct Cuda {
     context: Arc<CudaContext>,
-    /// What NVRTC is to compile for.
+    /// The architecture for NVRTC.
     architecture: String,
     caps: Caps,
 }
 
 impl Cuda {
-    /// All devices that the driver knows of, and for each that cannot be used why not.
+    /// Returns all devices that the driver knows, with the reason for each unusable one.
     ///
     /// # Errors
-    /// [`DeviceError::Missing`] if there is no driver, no run-time compiler or no device.
+    /// Returns [`DeviceError::Missing`] if there is no driver, no run-time compiler or no device.
     pub fn list() -> Result<Vec<Result<Cuda, DeviceError>>, DeviceError> {
         let missing = |cause: &str, advice| Err(missing(cause, advice));
-        // SAFETY: opening the library runs its initialisers alone, which expect nothing.
+        // SAFETY: opening the library only runs its initialisers, which have no preconditions.
         if !unsafe { cudarc::driver::sys::is_culib_present() } {
             return missing("no driver (libcuda.so)", "install NVIDIA's driver");
         }
@@ -48,10 +48,11 @@ impl Cuda {
         }
     }
 
-    /// Whether NVRTC takes a kernel's text, for an architecture such as `compute_70`. Needs no device.
+    /// Checks that NVRTC accepts a kernel's text for an architecture such as `compute_70`. Needs no device.
     ///
     /// # Errors
-    /// [`DeviceError::Missing`] if there is no run-time compiler, [`DeviceError::Compile`] with its words.
+    /// Returns [`DeviceError::Missing`] if there is no run-time compiler, [`DeviceError::Compile`] with the
+    /// compiler's message.
     pub fn check(kernel: &Kernel, architecture: &str) -> Result<(), DeviceError> {
         look_for_compiler()?;
         compiled(kernel, architecture).map_err(|log| kernel.refused(architecture, &log))?;
@@ -97,16 +98,16 @@ fn look_for_compiler() -> Result<(), DeviceError> {
     Err(missing("no run-time compiler (libnvrtc.so)", advice))
 }
 
-/// Makes an error of what a call of the driver said.
+/// Converts an error of the driver.
 fn failed(device: &str, action: &'static str) -> impl Fn(DriverError) -> DeviceError + use<> {
     let device = device.to_owned();
     move |error| DeviceError::Failed { device: device.clone(), action, cause: error.to_string() }
 }
 
-/// Compiles a kernel's text for an architecture, to what the driver takes.
+/// Compiles a kernel's text for an architecture to the form that the driver loads.
 fn compiled(kernel: &Kernel, architecture: &str) -> Result<cudarc::nvrtc::Ptx, String> {
     let options = CompileOptions {
-        // No sum of a product is fused, as nowhere else.
+        // No sum of a product is fused, as on all other devices.
         fmad: Some(false),
         options: vec![format!("--gpu-architecture={architecture}")],
         ..CompileOptions::default()
@@ -152,7 +153,7 @@ impl Program for CudaProgram {
 mod tests {
     use super::*;
 
-    /// Kernels of jobs are compiled where they are.
+    /// The crates with jobs compile their own kernels in their tests.
     #[test]
     fn the_prelude_is_valid_cuda_and_errors_name_file_and_line() {
         let kernel = |source: &'static str| Kernel {

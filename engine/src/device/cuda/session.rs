@@ -1,5 +1,5 @@
 //! A session over CUDA: one stream copies units in while another runs kernels, which wait for their copy by
-//! an event. Slots are memory of the device, each beside pinned memory of the host.
+//! an event. Slots are memory of the device, each with pinned memory of the host.
 
 use super::{Caps, DeviceError, failed};
 use crate::device::{Done, Outcome, Piece, Room, Session, Shape, Slot};
@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 
 /// Threads of a group (a block).
 const GROUP: usize = 256;
-/// Groups for each multiprocessor, so that all are busy while some wait for memory.
+/// Groups per multiprocessor, so that all are busy while some wait for memory.
 const GROUPS_PER_UNIT: usize = 8;
-/// Bytes that a thread is worth starting for.
+/// Bytes that justify the start of a thread.
 const BYTES_PER_THREAD: usize = 64;
 
 pub(super) struct CudaSession {
@@ -28,7 +28,7 @@ pub(super) struct CudaSession {
     function: CudaFunction,
     groups_most: usize,
     slots: Vec<CudaSlot>,
-    /// Units that have stayed, and their bytes.
+    /// Resident units, and their bytes.
     kept: Vec<CudaSlice<u8>>,
     kept_bytes: u64,
     free: Vec<usize>,
@@ -36,21 +36,21 @@ pub(super) struct CudaSession {
     broadcast: CudaSlice<u64>,
     in_flight: VecDeque<Flight>,
     began: Instant,
-    /// The end of the unit that came back last, or the session's beginning, and when that was.
+    /// The end of the unit that came back last, or the session's beginning, and its time.
     last: (CudaEvent, Duration),
 }
 
-/// A slot: pinned memory of the host, and as much of the device.
+/// A slot: pinned memory of the host, and the same size on the device.
 struct CudaSlot {
     pinned: PinnedHostSlice<u8>,
     device: CudaSlice<u8>,
-    /// Where the first word of a table is copied to behind each unit.
+    /// The destination of the copy of a table's first word after each unit.
     first_word: PinnedHostSlice<u64>,
 }
 
 struct Flight {
     slot: usize,
-    /// Its beginning and end, if the unit was not there already.
+    /// The beginning and end of its copy, if the unit was not resident.
     copy: Option<(CudaEvent, CudaEvent)>,
     kernel: CudaEvent,
     end: CudaEvent,
@@ -58,7 +58,7 @@ struct Flight {
 
 type Made<T> = Result<T, DriverError>;
 
-/// What has an event tell its time.
+/// The flag that makes an event record its time.
 fn timed() -> Option<CUevent_flags> {
     Some(CU_EVENT_DEFAULT)
 }
@@ -76,14 +76,14 @@ impl CudaSession {
         let broadcast = kernels.alloc_zeros::<u64>(room.broadcast_words.max(1))?;
         let mut slots = Vec::with_capacity(room.slots);
         for _ in 0..room.slots {
-            // SAFETY: pinned memory is written before it is read: zeros here. That of the device is
-            // read by kernels only where a copy was before.
+            // SAFETY: pinned memory is written before it is read: zeros here. Kernels read the device's
+            // memory only after a copy into it.
             let (mut pinned, mut first_word, device) = unsafe {
                 let pinned = context.alloc_pinned_with_flags::<u8>(room.slot_bytes.max(1), 0)?;
                 let first_word = context.alloc_pinned_with_flags::<u64>(1, 0)?;
                 (pinned, first_word, copies.alloc::<u8>(room.slot_bytes.max(1))?)
             };
-            // SAFETY: both have as many elements, and all-zero bytes are valid ones.
+            // SAFETY: both have equally many elements, and all-zero bytes are valid ones.
             unsafe {
                 pinned.as_mut_ptr()?.write_bytes(0, room.slot_bytes);
                 first_word.as_mut_ptr()?.write_bytes(0, 1);
@@ -130,8 +130,8 @@ impl CudaSession {
         let CudaSlot { pinned, device, .. } = &mut self.slots[slot];
         let copy_began = self.copies.record_event(timed())?;
         let (place, _) = kept.map_or(&*device, |kept| &self.kept[kept]).device_ptr(&self.copies);
-        // SAFETY: both have so many bytes. The host's are not written to while this copy is under way, for
-        // the slot is not free until `poll` has seen the unit's end; `drop` waits for the streams.
+        // SAFETY: both have that many bytes. The host's are not written while this copy is in progress,
+        // because the slot is not free until `poll` has seen the unit's end; `drop` waits for the streams.
         unsafe {
             let from = std::slice::from_raw_parts(pinned.as_ptr()?, bytes);
             result::memcpy_htod_async(place, from, self.copies.cu_stream())?;
@@ -167,13 +167,13 @@ impl CudaSession {
             let (grid, block) = ((groups as u32, 1, 1), (GROUP as u32, 1, 1));
             let shape = LaunchConfig { grid_dim: grid, block_dim: block, shared_mem_bytes: 0 };
             // SAFETY: the arguments are those of `OFFLOAD` in the prelude, in order and size: memory, eight
-            // numbers, twice memory, a number. The piece lies in the unit.
+            // numbers, twice memory, a number. The piece is inside the unit.
             unsafe { launch.launch(shape)? };
         }
         let kernel = self.kernels.record_event(timed())?;
         if let Shape::Table(_) = self.room.partial {
             let (place, _) = self.partial.device_ptr(&self.kernels);
-            // SAFETY: both are a word at least. The host's is looked at only when this copy has ended.
+            // SAFETY: both are at least a word. The host's is read only after this copy has ended.
             unsafe {
                 let word = std::slice::from_raw_parts_mut(first_word.as_mut_ptr()?, 1);
                 result::memcpy_dtoh_async(word, place, self.kernels.cu_stream())?;
@@ -184,7 +184,7 @@ impl CudaSession {
         Ok(())
     }
 
-    /// The oldest unit, which is in flight, if it is done or was waited for.
+    /// Returns the oldest unit in flight, if it is done or was waited for.
     fn oldest(&mut self, wait: bool) -> Made<Option<Done>> {
         let Some(flight) = self.in_flight.front() else { return Ok(None) };
         if wait {
@@ -196,7 +196,7 @@ impl CudaSession {
         let between = |from: &CudaEvent, to: &CudaEvent| -> Made<Duration> {
             Ok(Duration::from_secs_f64(f64::from(from.elapsed_ms(to)?.max(0.0)) / 1e3))
         };
-        // A kernel begins when its copy has come and the kernel before it has ended.
+        // A kernel begins when its copy has arrived and the kernel before it has ended.
         let mut kernel = between(&self.last.0, &flight.kernel)?;
         let at = self.last.1 + between(&self.last.0, &flight.end)?;
         let (mut copy, mut copied) = (Duration::ZERO, at);
@@ -222,10 +222,10 @@ impl Session for CudaSession {
     fn bytes_mut(&mut self, slot: &Slot) -> &mut [u8] {
         let bytes = self.room.slot_bytes;
         match self.slots[slot.0].pinned.as_mut_ptr() {
-            // SAFETY: so many initialised bytes are there, and whoever has a `Slot` has it alone: it is
-            // neither free nor in flight.
+            // SAFETY: that many initialised bytes are there, and the owner of a `Slot` has exclusive
+            // access: it is neither free nor in flight.
             Ok(start) => unsafe { std::slice::from_raw_parts_mut(start, bytes) },
-            // The device is lost, as the next call will say; a unit does not fit in nothing.
+            // The device is lost, as the next call will report; no unit fits in an empty slice.
             Err(_) => &mut [],
         }
     }
@@ -236,7 +236,7 @@ impl Session for CudaSession {
 
     fn keep(&mut self, bytes: usize) -> Option<usize> {
         let has_room = self.kept_bytes + bytes as u64 <= self.room.resident_bytes;
-        // SAFETY: kernels read it only behind the copy into it.
+        // SAFETY: kernels read it only after the copy into it.
         let made = has_room.then(|| unsafe { self.copies.alloc::<u8>(bytes.max(1)) });
         self.kept.push(made?.ok()?);
         self.kept_bytes += bytes as u64;
@@ -290,7 +290,7 @@ impl Session for CudaSession {
 }
 
 impl Drop for CudaSession {
-    /// Waits until nothing is under way on the memory that goes now. What fails here has failed before.
+    /// Waits until no operation uses the memory that is freed now. An error here has occurred before.
     fn drop(&mut self) {
         let _ = self.copies.synchronize();
         let _ = self.kernels.synchronize();

@@ -1,8 +1,8 @@
-//! The OpenCL back-end: any device whose driver is installed, by OpenCL 1.2 with 64-bit atomics. The loader
-//! is opened when devices are first asked for, so the program runs as well where there is none.
+//! The OpenCL back-end: any device with an installed driver, by OpenCL 1.2 with 64-bit atomics. The loader
+//! is opened when devices are first requested, so the program also runs where there is none.
 //!
-//! What is unsafe here and in `session.rs` is calls of the C interface, by the crate `opencl3`: each passes
-//! handles that the values beside it own, and memory that a session keeps until its queues are done.
+//! The unsafe code here and in `session.rs` calls the C interface through the crate `opencl3`. Each call
+//! passes handles that the values beside it own, and memory that a session keeps until its queues are done.
 
 mod session;
 
@@ -20,8 +20,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 const BACKEND: &str = "opencl";
 const ATOMICS: &str = "cl_khr_int64_base_atomics";
 
-/// Held while drivers are asked for their devices. They set themselves up then, and PoCL (3.1) does not wait for a
-/// thread that is at it: another may be told of a device whose name is not there yet, and the driver follows that.
+/// Held while drivers list their devices. Drivers initialise themselves then, and PoCL (3.1) does not wait
+/// for another thread that does it: a second thread may get a device whose name is not set yet, and the
+/// driver follows that pointer.
 static LISTING: Mutex<()> = Mutex::new(());
 
 /// A device with an OpenCL driver.
@@ -39,10 +40,10 @@ impl fmt::Debug for OpenCl {
 }
 
 impl OpenCl {
-    /// All devices that OpenCL knows of, and for each that cannot be used why not.
+    /// Returns all devices that OpenCL knows, with the reason for each unusable one.
     ///
     /// # Errors
-    /// [`DeviceError::Missing`] if there is no loader, no driver or no device.
+    /// Returns [`DeviceError::Missing`] if there is no loader, no driver or no device.
     pub fn list() -> Result<Vec<Result<OpenCl, DeviceError>>, DeviceError> {
         let _alone = LISTING.lock().unwrap_or_else(PoisonError::into_inner);
         let missing =
@@ -55,7 +56,7 @@ impl OpenCl {
         let platforms = get_platforms()
             .map_err(|code| missing(format!("the loader finds no driver ({code})"), advice))?;
         let handles = platforms.iter().flat_map(|platform| {
-            // A driver whose device is not there says so by an error.
+            // A driver without its device reports that by an error.
             platform.get_devices(CL_DEVICE_TYPE_ALL).unwrap_or_default()
         });
         let devices: Vec<_> = handles.map(|id| OpenCl::open(Handle::new(id))).collect();
@@ -93,12 +94,12 @@ impl OpenCl {
     }
 }
 
-/// Whether the loader can be opened.
+/// Returns whether the loader can be opened.
 fn opencl3_loader_is_there() -> bool {
     cl3::is_opencl_runtime_available()
 }
 
-/// Makes an error of what a call of the device's driver said.
+/// Converts an error of the device's driver.
 fn failed(device: &str, action: &'static str) -> impl Fn(ClError) -> DeviceError + use<> {
     let device = device.to_owned();
     move |code| DeviceError::Failed { device: device.clone(), action, cause: code.to_string() }
@@ -129,7 +130,7 @@ struct ClProgram {
     device: OpenCl,
     built: Built,
     entry: String,
-    /// Arguments are set on a function, so each session has one of its own; this is for the first.
+    /// Arguments are set on a function, so each session has its own; this one is for the first session.
     function: Mutex<Option<Function>>,
 }
 

@@ -1,5 +1,5 @@
-//! A session over OpenCL: one queue copies units in while another runs kernels, which wait for their copy by
-//! an event. Slots are buffers of the device, each beside memory that its driver pins.
+//! A session over OpenCL: one queue copies units in while another runs kernels, which wait for their copy
+//! by an event. Slots are buffers of the device, each with memory that its driver pins.
 
 use super::{Caps, DeviceError, failed};
 use crate::device::{Done, Outcome, Piece, Room, Session, Shape, Slot};
@@ -17,14 +17,14 @@ use std::ptr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Threads of a group: what every device of the last ten years can have.
+/// Threads of a group, a number that every device of the last ten years supports.
 const GROUP: usize = 256;
-/// Groups for each compute unit, so that all are busy while some wait for memory.
+/// Groups per compute unit, so that all are busy while some wait for memory.
 const GROUPS_PER_UNIT: usize = 8;
-/// Bytes that a thread is worth starting for.
+/// Bytes that justify the start of a thread.
 const BYTES_PER_THREAD: usize = 64;
 
-/// What a session is made from.
+/// The parts from which a session is made.
 pub(super) struct Means<'d> {
     pub(super) context: Arc<Context>,
     pub(super) device: cl_device_id,
@@ -40,7 +40,7 @@ pub(super) struct ClSession {
     function: Function,
     groups_most: usize,
     slots: Vec<ClSlot>,
-    /// Units that have stayed, and their bytes.
+    /// Resident units, and their bytes.
     kept: Vec<Buffer<u8>>,
     kept_bytes: u64,
     free: Vec<usize>,
@@ -48,31 +48,31 @@ pub(super) struct ClSession {
     broadcast: Buffer<u64>,
     in_flight: VecDeque<Flight>,
     began: Instant,
-    /// What the device's clock showed when the session began.
+    /// The device's time when the session began.
     device_began_ns: i128,
-    /// Last: a context must outlive all that was made in it.
+    /// Last, because a context must outlive everything that was made in it.
     context: Arc<Context>,
 }
 
-/// A slot: pinned memory of the host, and as much of the device.
+/// A slot: pinned memory of the host, and the same size on the device.
 struct ClSlot {
     pinned: Buffer<u8>,
     host: *mut u8,
     device: Buffer<u8>,
-    /// Where the first word of a table is copied to behind each unit.
+    /// The destination of the copy of a table's first word after each unit.
     first_word: Box<[u64; 1]>,
 }
 
-// SAFETY: `host` points into memory that `pinned` owns and that is mapped until the session is dropped;
-// nothing ties it to a thread, and only whoever has the session uses it.
+// SAFETY: `host` points into memory that `pinned` owns and that is mapped until the session is dropped; it
+// is not tied to a thread, and only the owner of the session uses it.
 unsafe impl Send for ClSlot {}
 
 struct Flight {
     slot: usize,
-    /// `None`: the unit was there already.
+    /// `None`: the unit was resident.
     copy: Option<Event>,
     kernels: Vec<Event>,
-    /// The last of all.
+    /// The last event of all.
     end: Option<Event>,
 }
 
@@ -87,8 +87,8 @@ impl ClSession {
     fn made(means: Means<'_>, room: &Room) -> Made<ClSession> {
         let Means { context, device, caps, function } = means;
         let (words, broadcast) = (room.partial.words().max(1), room.broadcast_words.max(1));
-        // SAFETY: the device is the context's; buffers are of at least one byte, and none takes memory of
-        // the caller's.
+        // SAFETY: the device belongs to the context; buffers have at least one byte, and none uses memory
+        // of the caller's.
         let (copies, kernels, partial, broadcast) = unsafe {
             let queue = || CommandQueue::create(&context, device, CL_QUEUE_PROFILING_ENABLE);
             let partial = Buffer::create(&context, CL_MEM_READ_WRITE, words, ptr::null_mut())?;
@@ -122,10 +122,10 @@ impl ClSession {
         Ok(session)
     }
 
-    /// Finds what the device's clock shows, by a command whose end is waited for.
+    /// Reads the device's clock by a command and waits for its end.
     fn set_clock(&mut self) -> Made<()> {
         let mut word = [0];
-        // SAFETY: the partial has a word at least, and the call returns when it is there.
+        // SAFETY: the partial has at least a word, and the call returns when it has arrived.
         let read = unsafe {
             self.kernels.enqueue_read_buffer(&self.partial, CL_BLOCKING, 0, &mut word, &[])?
         };
@@ -136,8 +136,8 @@ impl ClSession {
 
     fn slot(&self, context: &Context) -> Made<ClSlot> {
         let bytes = self.room.slot_bytes;
-        // SAFETY: as for the other buffers; the mapping is as long as the buffer, it is there when the
-        // blocking call returns, and it is undone by `drop`. Fresh memory of a driver is initialised.
+        // SAFETY: as for the other buffers. The mapping is as long as the buffer, it exists when the
+        // blocking call returns, and `drop` removes it. Fresh memory of a driver is initialised.
         unsafe {
             let flags = CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR;
             let pinned = Buffer::<u8>::create(context, flags, bytes, ptr::null_mut())?;
@@ -159,11 +159,11 @@ impl ClSession {
         }
     }
 
-    /// Makes the partial zeros.
+    /// Clears the partial.
     fn clear(&mut self) -> Made<()> {
         let bytes = self.room.partial.words() * size_of::<u64>();
         if bytes > 0 {
-            // SAFETY: the partial has so many bytes, and nothing else is under way on it.
+            // SAFETY: the partial has that many bytes, and no other operation uses it.
             unsafe {
                 self.kernels.enqueue_fill_buffer(&mut self.partial, &[0_u64], 0, bytes, &[])?
             };
@@ -175,9 +175,9 @@ impl ClSession {
     fn copy(&mut self, slot: usize, kept: Option<usize>, bytes: usize) -> Made<Event> {
         let at = &mut self.slots[slot];
         let to = kept.map_or(&mut at.device, |kept| &mut self.kept[kept]);
-        // SAFETY: the slot's host memory is as long and initialised, and the device's is as long. It is not
-        // written to while this copy is under way, for the slot is not free until `poll` has seen the
-        // unit's end.
+        // SAFETY: the slot's host memory is long enough and initialised, and the device's is as long. It is
+        // not written while this copy is in progress, because the slot is not free until `poll` has seen
+        // the unit's end.
         let copy = unsafe {
             let from = std::slice::from_raw_parts(at.host, bytes);
             self.copies.enqueue_write_buffer(to, CL_NON_BLOCKING, 0, from, &[])?
@@ -198,7 +198,7 @@ impl ClSession {
         let unit = kept.map_or(&at.device, |kept| &self.kept[kept]).get();
         let words = self.room.partial.words() as u64;
         let wait: Vec<_> = copy.iter().map(Event::get).collect();
-        // Known from here on: if a launch fails, `drop` still waits for the copy.
+        // Recorded from here on: if a launch fails, `drop` still waits for the copy.
         self.in_flight.push_back(Flight { slot, copy, kernels: Vec::new(), end: None });
         let Some(flight) = self.in_flight.back_mut() else { return Ok(()) };
         for piece in pieces {
@@ -208,7 +208,7 @@ impl ClSession {
             let numbers = numbers.iter().chain(&piece.arguments);
             let (local, global) = ([GROUP], [GROUP * groups]);
             // SAFETY: the arguments are those of `OFFLOAD` in the prelude, in order and size: a buffer,
-            // eight numbers, two buffers, a number. They are copied by the calls. The piece lies in the unit.
+            // eight numbers, two buffers, a number. The calls copy them. The piece is inside the unit.
             let kernel = unsafe {
                 self.function.set_arg(0, &unit)?;
                 let mut index = 1;
@@ -232,8 +232,8 @@ impl ClSession {
         }
         if let Shape::Table(_) = self.room.partial {
             let word = &mut at.first_word[..];
-            // SAFETY: the word stays where it is, on the heap, and is looked at only when this event has
-            // come; `drop` waits for it, too.
+            // SAFETY: the word keeps its place on the heap, and is read only after this event; `drop` waits
+            // for the event, too.
             let end = unsafe {
                 self.kernels.enqueue_read_buffer(&self.partial, CL_NON_BLOCKING, 0, word, &[])?
             };
@@ -242,11 +242,11 @@ impl ClSession {
         self.kernels.flush()
     }
 
-    /// The oldest unit, which is in flight, if it is done or was waited for.
+    /// Returns the oldest unit in flight, if it is done or was waited for.
     fn oldest(&mut self, wait: bool) -> Made<Option<Done>> {
         let Some(flight) = self.in_flight.front() else { return Ok(None) };
         let end = flight.end.as_ref().or(flight.kernels.last()).or(flight.copy.as_ref());
-        // One of them there is: a unit is copied or has pieces.
+        // One of them exists: a unit is copied or has pieces.
         let Some(end) = end else { return Err(ClError(CL_INVALID_EVENT)) };
         if wait {
             end.wait()?;
@@ -288,8 +288,8 @@ impl Session for ClSession {
 
     fn bytes_mut(&mut self, slot: &Slot) -> &mut [u8] {
         let host = self.slots[slot.0].host;
-        // SAFETY: so many initialised bytes are mapped there, and whoever has a `Slot` has it alone: it is
-        // neither free nor in flight.
+        // SAFETY: that many initialised bytes are mapped there, and the owner of a `Slot` has exclusive
+        // access: it is neither free nor in flight.
         unsafe { std::slice::from_raw_parts_mut(host, self.room.slot_bytes) }
     }
 
@@ -299,7 +299,7 @@ impl Session for ClSession {
 
     fn keep(&mut self, bytes: usize) -> Option<usize> {
         let has_room = self.kept_bytes + bytes as u64 <= self.room.resident_bytes;
-        // SAFETY: a buffer of at least one byte, which takes no memory of the caller's.
+        // SAFETY: a buffer of at least one byte, which uses no memory of the caller's.
         let made = has_room.then(|| unsafe {
             Buffer::create(&self.context, CL_MEM_READ_ONLY, bytes.max(1), ptr::null_mut())
         });
@@ -336,7 +336,7 @@ impl Session for ClSession {
         into.resize(self.room.partial.words(), 0);
         let failed = failed(&self.name, "copy the partial out");
         if !into.is_empty() {
-            // SAFETY: the partial has as many words, and the call returns when they are there.
+            // SAFETY: the partial has that many words, and the call returns when they have arrived.
             let read = unsafe {
                 self.kernels.enqueue_read_buffer(&self.partial, CL_BLOCKING, 0, into, &[])
             };
@@ -367,11 +367,11 @@ impl Session for ClSession {
 }
 
 impl Drop for ClSession {
-    /// Waits until nothing is under way on the memory that goes now. What fails here has failed before.
+    /// Waits until no operation uses the memory that is freed now. An error here has occurred before.
     fn drop(&mut self) {
         let _ = self.kernels.finish();
         for slot in &self.slots {
-            // SAFETY: the address is that of the mapping, which is undone once.
+            // SAFETY: the address is that of the mapping, which is removed once.
             let _ = unsafe {
                 let host = slot.host.cast();
                 self.copies.enqueue_unmap_mem_object(slot.pinned.get(), host, &[])
