@@ -1,6 +1,6 @@
-//! Whole numbers as text: decimal digits alone, eight at a time.
+//! Parses whole numbers from decimal digits, eight at a time.
 
-/// The number that the digits give: 1 to 18 of them, and nothing else.
+/// Returns the number of 1 to 18 digits, or `None` for any other text.
 #[inline]
 pub(crate) fn whole(text: &[u8]) -> Option<u64> {
     if !(1..=18).contains(&text.len()) {
@@ -21,14 +21,14 @@ pub(crate) fn whole(text: &[u8]) -> Option<u64> {
     Some(number)
 }
 
-/// The number of eight digits, the first in the lowest byte: neighbours are joined to pairs, pairs to
-/// fours, fours to the whole.
+/// Returns the number of eight digits, the first in the lowest byte: neighbours are joined to pairs, pairs
+/// to fours, fours to the whole.
 #[inline]
 fn eight_digits(text: u64) -> Option<u64> {
     const HIGH_HALVES: u64 = u64::from_ne_bytes([0xf0; 8]);
     const ZEROS: u64 = u64::from_ne_bytes([b'0'; 8]);
     const SIXES: u64 = u64::from_ne_bytes([6; 8]);
-    // A digit's high half is 3, and stays so when 6 is added. No sum carries once the first holds.
+    // The high half of a digit is 3, also after 6 is added. No sum carries once the first condition holds.
     let differs = (text & HIGH_HALVES) ^ ZEROS;
     let exceeds = (text.wrapping_add(SIXES) & HIGH_HALVES) ^ ZEROS;
     if differs | exceeds != 0 {

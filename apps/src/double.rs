@@ -1,12 +1,12 @@
-//! Numbers of twice the usual precision, as unevaluated sums of two `f64`s, and their reproducible
-//! total: for results that are small differences of large sums. The operations are those of Dekker
-//! ("A floating-point technique for extending the available precision", Numerische Mathematik 18,
-//! 1971); they use no fused operation, so they give the same bits on every machine.
+//! Numbers of twice the usual precision, as unevaluated sums of two `f64`s, and their reproducible total:
+//! for results that are small differences of large sums. The operations are Dekker's ("A floating-point
+//! technique for extending the available precision", Numerische Mathematik 18, 1971). They use no fused
+//! operation, so they give the same bits on every machine.
 
 use std::cmp::Ordering;
 use tegula::{Binned, Combine};
 
-/// A number: the nearest `f64`, and what that one lacks.
+/// A number: the nearest `f64`, and the rest.
 pub(crate) type Double = (f64, f64);
 
 /// 2^27 + 1, which splits 53 bits into halves.
@@ -14,7 +14,7 @@ const SPLITTER: f64 = 134_217_729.0;
 /// Above this, splitting would overflow.
 const SPLIT_MOST: f64 = 6.7e299;
 
-/// The exact product of two numbers, unless it leaves the range of `f64`.
+/// Returns the exact product of two numbers, unless it leaves the range of `f64`.
 pub(crate) fn product(a: f64, b: f64) -> Double {
     let whole = a * b;
     if a.abs() > SPLIT_MOST || b.abs() > SPLIT_MOST || !whole.is_finite() {
@@ -30,7 +30,7 @@ fn halves(a: f64) -> (f64, f64) {
     (high, a - high)
 }
 
-/// The exact sum of two numbers.
+/// Returns the exact sum of two numbers.
 fn sum(a: f64, b: f64) -> Double {
     let whole = a + b;
     let of_b = whole - a;
@@ -47,13 +47,13 @@ pub(crate) fn minus(a: Double, b: Double) -> Double {
     sum(high, low + (a.1 - b.1))
 }
 
-/// An integer, to 106 bits.
+/// Converts an integer, to 106 bits.
 pub(crate) fn of_integer(value: i64) -> Double {
     let high = value as f64;
     (high, (i128::from(value) - high as i128) as f64)
 }
 
-/// The reproducible sum of doubles: [`Binned`], of both parts.
+/// The reproducible sum of doubles: [`Binned`] sums of both parts.
 pub(crate) struct Total;
 
 impl Combine for Total {
@@ -68,7 +68,7 @@ impl Combine for Total {
     #[inline]
     fn absorb(into: &mut Binned, (high, low): Double) {
         into.add(high);
-        // Most lack nothing.
+        // Most numbers have no rest.
         if low != 0.0 {
             into.add(low);
         }
@@ -78,7 +78,7 @@ impl Combine for Total {
         into.merge(other);
     }
 
-    /// The nearest `f64`, and what is held beyond it.
+    /// Returns the nearest `f64`, and the rest of the sum.
     fn finish(accumulator: &Binned) -> Double {
         let high = accumulator.sum();
         if !high.is_finite() {

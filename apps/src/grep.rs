@@ -1,5 +1,5 @@
-//! Grep: how often a pattern matches, by file or by what matches. Takes any bytes; the pattern sees one
-//! line at a time, without its newline. `docs/grep.md` has the options.
+//! Counts the matches of a pattern by file or by matching text. Takes any bytes; the pattern sees one line
+//! at a time, without its newline. `docs/grep.md` has the options.
 
 use memchr::{memchr, memrchr};
 use regex::bytes::{Regex, RegexBuilder};
@@ -7,9 +7,9 @@ use regex_syntax::hir::Look;
 use std::os::unix::ffi::OsStrExt;
 use tegula::{Emit, Error, Identity, Job, Result, Sees, Split, Sum};
 
-/// Lines that are searched at a time, in bytes. A search that looks for a literal inside of the pattern gives
-/// that up for all that is left where it meets the literal too often in vain, and takes each byte through an
-/// automaton instead: so much is left at most. In a thousandth of it a search begins.
+/// Bytes of lines that are searched at a time. A search for a literal inside the pattern stops using the
+/// literal after too many false candidates, and then passes each byte of the remaining text through an
+/// automaton. This bounds that remaining text. Starting a search costs a thousandth of it.
 const PIECE_BYTES: usize = 8 << 10;
 
 /// Counts matches of a pattern.
@@ -17,37 +17,37 @@ const PIECE_BYTES: usize = 8 << 10;
 pub struct Grep {
     pattern: Regex,
     count: Counted,
-    /// The pattern and its meaning, as part of the job's identity.
+    /// The pattern and its options, as part of the job's identity.
     meant: String,
 }
 
-/// What is counted, and under which key.
+/// What is counted, and by which key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Counted {
-    /// Matches by file; an empty match is none. Matches do not overlap.
+    /// Matches by file, without empty ones. Matches do not overlap.
     #[default]
     Matches,
-    /// Lines with a match, an empty one too, by file.
+    /// Lines with a match, also an empty one, by file.
     Lines,
     /// Matches by their text: the pattern search of Hadoop's examples.
     Texts,
 }
 
-/// How a pattern is meant.
+/// The interpretation of a pattern.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Meaning {
-    /// A letter matches its other case too, by Unicode's simple folding.
+    /// Letters match in both cases, by Unicode's simple folding.
     pub ignores_case: bool,
-    /// The pattern is the text to look for, not a regular expression.
+    /// The pattern is plain text, not a regular expression.
     pub is_fixed: bool,
 }
 
 impl Grep {
-    /// A job for a pattern in the syntax of the crate `regex`.
+    /// Creates a job for a pattern in the syntax of the crate `regex`.
     ///
     /// # Errors
-    /// [`Error::Option`] for a pattern that is malformed, too large, or bound to where the text begins or
-    /// ends.
+    /// Returns [`Error::Option`] for a pattern that is malformed, too large, or anchored to the start or
+    /// end of the text.
     pub fn new(pattern: &str, meaning: Meaning, count: Counted) -> Result<Grep> {
         let refuse = |cause: String| Error::Option { option: "pattern", cause };
         let escaped = if meaning.is_fixed { regex::escape(pattern) } else { pattern.to_owned() };
@@ -55,7 +55,7 @@ impl Grep {
         let parsed = parser.parse(&escaped).map_err(|cause| refuse(one_line(&cause)))?;
         let looks = parsed.properties().look_set();
         if looks.contains(Look::Start) || looks.contains(Look::End) {
-            // They would be the start and end of a split, which no answer may depend on.
+            // They would match at the start and end of a split, on which no answer may depend.
             return Err(refuse(
                 "a pattern sees lines, and \\A, \\z and (?-m) the text; write ^ and $".into(),
             ));
@@ -69,7 +69,7 @@ impl Grep {
         Ok(Grep { pattern, count, meant: format!("{case}{escaped}") })
     }
 
-    /// Shows each line of the text that has a match.
+    /// Passes each line of the text with a match to `see`.
     fn each_line<'s>(&self, text: &'s [u8], mut see: impl FnMut(&'s [u8])) {
         let mut rest = text;
         while !rest.is_empty() {
@@ -84,16 +84,15 @@ impl Grep {
         }
     }
 
-    /// As `each_line`, of few lines. The pattern is searched for in all of them, which is much faster than line
-    /// by line; a match that is more than a line, or is in none, is only a reason to look at the line in
-    /// which it begins.
+    /// Like `each_line`, for a few lines. Searches all of them at once, which is much faster than line by
+    /// line. If a match spans lines or is in none, only the line in which it begins is searched again.
     fn each_line_of<'s>(&self, lines: &'s [u8], see: &mut impl FnMut(&'s [u8])) {
         let mut rest = lines;
         while let Some(found) = self.pattern.find(rest) {
             let start = memrchr(b'\n', &rest[..found.start()]).map_or(0, |at| at + 1);
             let end = memchr(b'\n', &rest[found.start()..]);
             let end = end.map_or(rest.len(), |at| found.start() + at);
-            // Behind the last newline there is no line.
+            // There is no line after the last newline.
             if start < rest.len() && self.pattern.is_match(&rest[start..end]) {
                 see(&rest[start..end]);
             }
@@ -145,7 +144,7 @@ impl Job for Grep {
     }
 }
 
-/// The parser draws its errors over several lines; the last says the cause.
+/// The parser's errors have several lines; the last one is the cause.
 fn one_line(cause: &impl ToString) -> String {
     let text = cause.to_string();
     text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()

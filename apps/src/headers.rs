@@ -1,18 +1,18 @@
-//! Looking into the headers of many files before a job runs: several at a time, for a file that is
-//! kept elsewhere takes its time to answer.
+//! Reads the headers of many files before a job runs: several at a time, because remote files answer
+//! slowly.
 
 use std::panic::resume_unwind;
 use std::path::Path;
 use std::thread;
 use tegula::{Error, InputFile, Place, Result};
 
-/// Threads that look.
+/// Threads that read headers.
 const LOOKERS: usize = 16;
 
-/// What `look` says of each file, in their order; or of the first one that has a fault.
+/// Returns the result of `look` for each file, in their order.
 ///
 /// # Errors
-/// Those of `look`, and [`Error::System`] if no threads can be had.
+/// Returns the error of the first file that has one, and [`Error::System`] if no threads can be started.
 pub(crate) fn look_into<T: Send>(
     files: &[InputFile<'_>],
     look: impl Fn(&InputFile<'_>) -> Result<T> + Sync,
@@ -34,7 +34,7 @@ pub(crate) fn look_into<T: Send>(
     })
 }
 
-/// The first bytes of a file, at most `most`.
+/// Returns the first bytes of a file, at most `most`.
 pub(crate) fn head(file: &InputFile<'_>, most: usize) -> Result<Vec<u8>> {
     let mut head = vec![0; most];
     let count = file.read_at(0, &mut head)?;
@@ -42,7 +42,7 @@ pub(crate) fn head(file: &InputFile<'_>, most: usize) -> Result<Vec<u8>> {
     Ok(head)
 }
 
-/// An error that names a file, and a place in it.
+/// Returns an error that names a file and an offset in it.
 pub(crate) fn at(path: &Path, offset: Option<u64>, cause: impl Into<String>) -> Error {
     let place = Place { source: path.to_path_buf(), line: None, offset };
     Error::Record { place, cause: cause.into().into() }

@@ -1,5 +1,5 @@
-//! Inverted index: where each word of the input stands, or each word of a list. What a word is, is
-//! what word count says it is (`docs/words.md`).
+//! An inverted index: the places of each word of the input, or of each word of a list. The definitions of a
+//! word are those of word count (`docs/words.md`).
 
 use crate::unicode_words::{self, Word};
 use crate::{Words, listed};
@@ -9,16 +9,16 @@ use tegula::{
     Collect, Cut, Emit, Fixed, Identity, Job, Relocation, Result, Sees, Split, WordClass,
 };
 
-/// The places of words. All of them, in the order of the input, are collected.
+/// Collects the places of words, in the order of the input.
 #[derive(Clone, Debug, Default)]
 pub struct Index {
-    /// What a word is.
+    /// The definition of a word.
     pub words: Words,
-    /// The words to look for, [as the definition gives them](Words::folded); `None` for all.
+    /// The words to look for, [folded by the definition](Words::folded); `None` for all.
     pub only: Option<HashSet<Vec<u8>>>,
 }
 
-/// Where a word begins.
+/// The place where a word begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     /// The number of the file ([`Output::file`](tegula::Output::file) has its path).
@@ -27,7 +27,7 @@ pub struct Place {
     pub offset: u64,
 }
 
-/// The file as 4 bytes and the offset as 8, little-endian.
+/// Byte form: the file as 4 bytes and the offset as 8, little-endian.
 impl Fixed for Place {
     type Bytes = [u8; 12];
     const RELOCATES: bool = true;
@@ -50,7 +50,7 @@ impl Fixed for Place {
 }
 
 impl Index {
-    /// Whether a word is looked for.
+    /// Returns whether a word is looked for.
     #[inline]
     fn wants(&self, word: &[u8]) -> bool {
         self.only.as_ref().is_none_or(|only| only.contains(word))

@@ -1,5 +1,5 @@
-//! Ready-made jobs: each a map and a combine over the engine's public interface, as any user's job
-//! is. They hold no flags and print nothing; the command line is another crate.
+//! Ready-made jobs. Each is a map and a combine over the engine's public interface, like any user's job.
+//! They have no flags and print nothing; the command line is another crate.
 
 mod digits;
 mod double;
@@ -30,7 +30,7 @@ pub use teragen::{ROW_BYTES, TeraRows};
 pub use teravalidate::{Misplaced, Stretch, Stretches, TeraReport, TeraValidate};
 pub use word_count::{WordCount, Words};
 
-/// Byte strings as one text, for the identity of a job that looks for them.
+/// Joins byte strings to one text, for the identity of a job that looks for them.
 fn listed(all: &[&[u8]]) -> String {
     let shown = all.iter().map(|one| format!("\"{}\"", one.escape_ascii()));
     shown.collect::<Vec<_>>().join(" ")

@@ -1,10 +1,11 @@
-//! Runs: what an application needs that is made of several jobs, one after another: an engine, the
-//! options of each run, and the sum of their figures. It knows nothing of any job.
+//! Runs for applications that consist of several consecutive jobs: an engine, the options of each run, and
+//! the sum of their figures. Knows no job.
 
 use tegula::{Engine, Input, Job, Options, Output, Result, Stats};
 
-/// The runs of one application on one engine. With [`Options::state`], each job that has an identity has a state
-/// of its own, numbered in the order of the runs ([`State::step`](tegula::State::step)); other jobs run again.
+/// The runs of one application on one engine. With [`Options::state`], each job that has an identity has a
+/// state of its own, numbered in the order of the runs ([`State::step`](tegula::State::step)); other jobs
+/// run again.
 pub struct Runs<'e> {
     engine: &'e Engine,
     options: Options,
@@ -14,7 +15,7 @@ pub struct Runs<'e> {
 }
 
 impl<'e> Runs<'e> {
-    /// Runs with these options, none done yet.
+    /// Creates runs with these options, none done yet.
     pub fn new(engine: &'e Engine, options: Options) -> Runs<'e> {
         Runs { engine, options, saved: 0, stats: Stats::default() }
     }
@@ -22,7 +23,7 @@ impl<'e> Runs<'e> {
     /// Runs a job.
     ///
     /// # Errors
-    /// Those of [`Engine::run_with`].
+    /// Returns the errors of [`Engine::run_with`].
     pub fn job<J: Job>(&mut self, job: &J, input: Input) -> Result<Output<J>> {
         let state = match (&self.options.state, job.identity()) {
             (Some(state), Some(_)) => {
@@ -37,12 +38,12 @@ impl<'e> Runs<'e> {
         Ok(output)
     }
 
-    /// Runs a job whose records are tasks: each is a split of its own, so that workers share them
-    /// however few they are. [`tasks`] makes such an input. What it makes lies in the application's memory, so it has
-    /// no state.
+    /// Runs a job whose records are tasks. Each task is a split of its own, so that workers share them
+    /// however few they are. [`tasks`] makes such an input. The results are in the application's memory, so
+    /// the job has no state.
     ///
     /// # Errors
-    /// Those of [`Engine::run_with`].
+    /// Returns the errors of [`Engine::run_with`].
     pub fn tasks<J: Job>(&mut self, job: &J, count: usize) -> Result<Output<J>> {
         let one = TASK_BYTES as u64;
         let options = Options { split_bytes: Some(one), state: None, ..self.options.clone() };
@@ -51,12 +52,13 @@ impl<'e> Runs<'e> {
         Ok(output)
     }
 
-    /// Whether devices work beside the cores.
+    /// Returns whether devices work beside the cores.
     pub fn has_devices(&self) -> bool {
         !self.options.devices.is_empty()
     }
 
-    /// Has `work` do runs for which no device has a kernel, such as those that read the input of others.
+    /// Runs `work` without devices: for jobs for which no device has a kernel, such as those that read the
+    /// input of others.
     pub fn on_cores<R>(&mut self, work: impl FnOnce(&mut Runs<'e>) -> R) -> R {
         let devices = std::mem::take(&mut self.options.devices);
         let alone = std::mem::take(&mut self.options.devices_alone);
@@ -65,22 +67,23 @@ impl<'e> Runs<'e> {
         result
     }
 
-    /// What all runs did together.
+    /// Returns the sum of the figures of all runs.
     pub fn stats(&self) -> &Stats {
         &self.stats
     }
 }
 
-/// Size of a task, in bytes.
+/// Bytes of a task's record.
 pub const TASK_BYTES: usize = 8;
 
-/// The input of a job whose records are tasks, numbered from 0: each number in 8 bytes, little-endian.
-/// The job is cut by [`Cut::Fixed`](tegula::Cut::Fixed) at [`TASK_BYTES`] and reads [`task_numbers`].
+/// Makes the input of a job whose records are tasks, numbered from 0: each number in 8 bytes,
+/// little-endian. The job is cut by [`Cut::Fixed`](tegula::Cut::Fixed) at [`TASK_BYTES`] and reads
+/// [`task_numbers`].
 pub fn tasks(count: usize) -> Input {
     Input::bytes((0..count as u64).flat_map(u64::to_le_bytes).collect::<Vec<u8>>())
 }
 
-/// The numbers of the tasks in a split's bytes.
+/// Iterates the numbers of the tasks in a split's bytes.
 pub fn task_numbers(bytes: &[u8]) -> impl Iterator<Item = usize> {
     bytes.as_chunks().0.iter().map(|&number| u64::from_le_bytes(number) as usize)
 }

@@ -1,5 +1,5 @@
-//! String match: which lines of a file are one of some keys, and how often or where. Takes lines, any
-//! bytes; a carriage return at a line's end is not part of it.
+//! Finds the lines of a file that equal a key, and counts them or lists their places. Takes lines of any
+//! bytes; a carriage return at a line's end does not belong to it.
 
 use crate::listed;
 use aho_corasick::packed::{Config, MatchKind, Searcher};
@@ -11,49 +11,49 @@ pub struct StringMatch {
     keys: Keys,
 }
 
-/// Finds the lines that equal a key: one pair for each, whose key [`Place::read`] reads.
+/// Lists the lines that equal a key: one pair for each, whose key [`Place::read`] parses.
 pub struct StringPlaces {
     keys: Keys,
 }
 
-/// Where a key stands.
+/// The place of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place<'k> {
-    /// Number of the key among the sorted keys.
+    /// The key's index among the sorted keys.
     pub key: usize,
     /// The file, as a path's bytes.
     pub path: &'k [u8],
-    /// Where the line begins, in bytes from the start of the file.
+    /// The offset of the line in the file, in bytes.
     pub offset: u64,
 }
 
-/// Keys, and the ways to find them.
+/// Keys, and the data to find them.
 struct Keys {
     numbers: HashMap<Vec<u8>, u32>,
-    /// Finds where a key may begin; none for many keys, or an empty one.
+    /// Finds where a key may begin; `None` for many keys, or an empty one.
     begins: Option<Searcher>,
-    /// Bytes of what it finds before the key: a line's end, or none if all keys are long enough to be
-    /// looked for by their heads.
+    /// Bytes that it finds before the key: a line end, or none if all keys are long enough to search for
+    /// their heads.
     before: usize,
 }
 
-/// Looking for heads of three bytes is half as dear as for four, and most of them are no line's begin.
+/// A search for heads of three bytes costs half of one for four, and most hits are not at a line's start.
 const HEAD_BYTES: usize = 3;
 
 impl StringMatch {
-    /// A job for these keys. A key that is given twice is one.
+    /// Creates a job for these keys. A key that is given twice counts once.
     pub fn new(keys: impl IntoIterator<Item: AsRef<[u8]>>) -> StringMatch {
         StringMatch { keys: Keys::new(keys) }
     }
 }
 
 impl StringPlaces {
-    /// A job for these keys. A key that is given twice is one.
+    /// Creates a job for these keys. A key that is given twice counts once.
     pub fn new(keys: impl IntoIterator<Item: AsRef<[u8]>>) -> StringPlaces {
         StringPlaces { keys: Keys::new(keys) }
     }
 
-    /// The keys, sorted: what [`Place::key`] counts.
+    /// Returns the sorted keys, which [`Place::key`] indexes.
     pub fn keys(&self) -> Vec<&[u8]> {
         let mut sorted: Vec<&[u8]> = self.keys.numbers.keys().map(Vec::as_slice).collect();
         sorted.sort_unstable();
@@ -67,7 +67,7 @@ impl Keys {
         sorted.sort_unstable();
         sorted.dedup();
         let mut begins = Config::new().match_kind(MatchKind::LeftmostFirst).builder();
-        // A line that begins inside of what was found would be missed: no head may hold a line's end.
+        // A head may not contain a line end, because a line that begins inside of a hit would be missed.
         let has_head = |key: &Vec<u8>| key.len() >= HEAD_BYTES && !key.contains(&b'\n');
         let before = usize::from(!sorted.iter().all(has_head));
         if before == 0 {
@@ -78,14 +78,14 @@ impl Keys {
         Keys { begins: begins.build(), before, numbers: sorted.into_iter().zip(0..).collect() }
     }
 
-    /// What a job is that looks for these keys.
+    /// Returns the identity of a job that looks for these keys.
     fn identity(&self, what: &str) -> Identity {
         let mut keys: Vec<&[u8]> = self.numbers.keys().map(Vec::as_slice).collect();
         keys.sort_unstable();
         Identity::new("stringmatch", 1).with("of", what).with("keys", listed(&keys))
     }
 
-    /// Calls `found` with each line that is a key, and the key's number.
+    /// Calls `found` with each line that equals a key, and the key's index.
     fn find<'s>(&self, split: Split<'s>, mut found: impl FnMut(&'s [u8], u32)) {
         let mut look = |line: &'s [u8]| {
             let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -160,13 +160,13 @@ impl Job for StringPlaces {
 }
 
 impl<'k> Place<'k> {
-    /// The place as a key of the answer: its bytes order as key, path and offset do.
+    /// Returns the place as a key of the answer, whose bytes have the order of key, path and offset.
     fn form(&self) -> Vec<u8> {
         let (key, offset) = ((self.key as u32).to_be_bytes(), self.offset.to_be_bytes());
         [&key[..], self.path, b"\0", &offset].concat()
     }
 
-    /// The place that a key of the answer stands for; `None` if it stands for none.
+    /// Parses a key of the answer; `None` if it is not a place.
     pub fn read(key: &'k [u8]) -> Option<Place<'k>> {
         let (number, rest) = key.split_first_chunk()?;
         let (path, offset) = rest.split_last_chunk()?;

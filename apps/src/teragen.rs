@@ -1,10 +1,10 @@
-//! The rows of the TeraSort benchmark: the same bytes for the same row number as Hadoop's TeraGen and
-//! Chris Nyberg's gensort, from which that was made. A row's random number can be computed without
-//! those before it, so rows are generated side by side.
+//! Generates the rows of the TeraSort benchmark: for each row number the bytes of Hadoop's TeraGen, and of
+//! Chris Nyberg's gensort, from which TeraGen was made. A row's random number does not need those before
+//! it, so rows are generated in parallel.
 
 use std::thread;
 
-/// Bytes of a row: a key of 10, and a value of 90 that holds the row's number.
+/// Bytes of a row: a key of 10, and a value of 90 that contains the row's number.
 pub const ROW_BYTES: usize = 100;
 
 /// The linear congruential generator of gensort, x -> a x + c modulo 2^128. The coefficient is from
@@ -13,7 +13,7 @@ pub const ROW_BYTES: usize = 100;
 const MULTIPLIER: u128 = 0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645;
 const INCREMENT: u128 = 0x4a69_6d47_7261_7952_4950_2020_2020_2001;
 
-/// Generated at a time by one thread.
+/// Rows that a thread generates at a time.
 const BLOCK_ROWS: u64 = 20_000;
 
 const HEX: &[u8; 16] = b"0123456789ABCDEF";
@@ -21,18 +21,18 @@ const HEX: &[u8; 16] = b"0123456789ABCDEF";
 /// The form of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TeraRows {
-    /// As TeraGen makes them.
+    /// The form of TeraGen.
     Binary,
-    /// As `gensort -a` makes them: printable characters, and a line end of two bytes.
+    /// The form of `gensort -a`: printable characters, and a line end of two bytes.
     Ascii,
 }
 
 impl TeraRows {
-    /// Generates rows `0..count` with some threads and gives them in order to `write`, some megabytes
-    /// at a time. Memory: two megabytes for each thread.
+    /// Generates rows `0..count` with some threads and passes them in order to `write`, some megabytes at a
+    /// time. Takes two megabytes of memory per thread.
     ///
     /// # Errors
-    /// Those of `write`, after which it is not called again.
+    /// Returns the error of `write`, after which it is not called again.
     pub fn generate<E>(
         self,
         count: u64,
@@ -69,7 +69,8 @@ impl TeraRows {
     }
 }
 
-/// The generator's state after `steps` steps from 0: the map is squared as often as that has bits.
+/// Returns the generator's state after `steps` steps from 0, with one squaring of the map per bit of
+/// `steps`.
 fn skip_ahead(mut steps: u64) -> u128 {
     let (mut multiplier, mut increment, mut state) = (MULTIPLIER, INCREMENT, 0_u128);
     while steps > 0 {
@@ -109,7 +110,7 @@ fn ascii(random: u128, number: u64, row: &mut [u8]) {
     row[98..].copy_from_slice(b"\r\n");
 }
 
-/// The number in hexadecimal, with zeros in front.
+/// Writes the number in hexadecimal, padded with zeros.
 fn hex(mut number: u64, place: &mut [u8]) {
     for digit in place.iter_mut().rev() {
         *digit = HEX[(number & 15) as usize];
@@ -117,7 +118,7 @@ fn hex(mut number: u64, place: &mut [u8]) {
     }
 }
 
-/// The last hexadecimal digits of the random number, four times each.
+/// Writes the last hexadecimal digits of the random number, four times each.
 fn filler(mut random: u128, place: &mut [u8]) {
     for four in place.chunks_exact_mut(4).rev() {
         four.fill(HEX[(random & 15) as usize]);
@@ -129,7 +130,7 @@ fn filler(mut random: u128, place: &mut [u8]) {
 mod tests {
     use super::*;
 
-    /// Powers of the generator's map, as they stand in the table of gensort's `rand16.c`.
+    /// Powers of the generator's map, from the table in gensort's `rand16.c`.
     #[test]
     fn powers_of_the_generator_are_those_of_gensort() {
         for (steps, increment) in [

@@ -1,26 +1,26 @@
-//! Top: lines counted, or a field of theirs summed, by another field. The engine's selection
+//! Counts lines, or sums a field, by another field. The engine's selection
 //! ([`Options::top`](tegula::Options)) then keeps the N largest.
 
 use tegula::{Count, Emit, Identity, Job, Result, Sees, Split, Sum};
 
-/// How often each value of a field occurs.
+/// Counts the occurrences of each value of a field.
 #[derive(Clone, Copy, Debug)]
 pub struct FieldCounts {
-    /// Between fields: no newline.
+    /// The byte between fields, not a newline.
     pub separator: u8,
     /// The field, from 1.
     pub by: usize,
 }
 
-/// The sum of a field's numbers, by the value of another field.
+/// Sums a field's numbers by the value of another field.
 #[derive(Clone, Copy, Debug)]
 pub struct FieldSums {
-    /// Between fields: no newline.
+    /// The byte between fields, not a newline.
     pub separator: u8,
     /// The field that is the key, from 1.
     pub by: usize,
-    /// The field that is summed, from 1: decimal numbers. A whole sum below 2^53 is exact; any other is
-    /// the nearest float of the sum of the nearest floats, whatever the order of the lines.
+    /// The field that is summed, from 1: decimal numbers. A whole sum below 2^53 is exact; any other is the
+    /// nearest float of the sum of the nearest floats, in whatever order the lines come.
     pub sum: usize,
 }
 
@@ -87,7 +87,7 @@ fn field(line: &[u8], separator: u8, number: usize) -> Option<&[u8]> {
     Some(&rest[..memchr::memchr(separator, rest).unwrap_or(rest.len())])
 }
 
-/// A finite decimal number; white space around it does not matter.
+/// Parses a finite decimal number, with or without white space around it.
 fn number(text: &[u8]) -> Option<f64> {
     let value: f64 = std::str::from_utf8(text.trim_ascii()).ok()?.parse().ok()?;
     value.is_finite().then_some(value)

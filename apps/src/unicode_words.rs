@@ -1,36 +1,37 @@
-//! Words of Unicode text: the segments of UAX #29 that hold a letter or digit, in folded case. Takes
-//! any bytes, ASCII letters folded; what is not UTF-8 separates words. Words that are ASCII are slices
-//! of the text; only words beyond ASCII are folded into memory of their own.
+//! Words of Unicode text: the segments of UAX #29 that contain a letter or digit, case-folded. Takes any
+//! bytes with folded ASCII letters; bytes that are not UTF-8 separate words. ASCII words are slices of the
+//! text; only other words are folded into memory of their own.
 
 use unicase::UniCase;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// A word, folded.
+/// A folded word.
 pub(crate) enum Word<'s, 'w> {
-    /// All ASCII: it lies in the text.
+    /// All ASCII: a slice of the text.
     Ascii(&'s [u8]),
-    /// Made for the call.
+    /// Memory that is valid for the call.
     Folded(&'w [u8]),
 }
 
-/// Whether text may be cut between two bytes without changing a word.
+/// Returns whether text may be cut between two bytes without changing a word.
 ///
-/// After a line feed a segment always begins (rule WB3a), whatever comes. Between ASCII white space
-/// and an ASCII letter or digit one always does too: no rule joins them, for no white space is in the
-/// middle of a word (WB6, WB7, WB11, WB12), only white space joins white space (WB3, WB3d), and what
-/// WB4 attaches to the character before is never ASCII. Neither side's segments depend on the other
-/// side then, for no rule looks past white space.
+/// After a line feed a segment always begins (rule WB3a). One also always begins between ASCII white space
+/// and an ASCII letter or digit: no rule joins them, because no white space is in the middle of a word
+/// (WB6, WB7, WB11, WB12), only white space joins white space (WB3, WB3d), and the characters that WB4
+/// attaches to the one before are never ASCII. Then neither side's segments depend on the other side,
+/// because no rule looks past white space.
 pub(crate) fn may_cut(before: u8, after: u8) -> bool {
     before == b'\n' || (matches!(before, b' ' | b'\t'..=b'\r') && after.is_ascii_alphanumeric())
 }
 
-/// Calls `found` for each word of `text`, in order, with the word and the bytes where it stands. The text's ASCII letters are in lower case
-/// already: case folding goes character by character, and a letter and its lower case segment alike,
-/// so that they may be folded first, over the whole text, and most words need no memory of their own.
+/// Calls `found` for each word of `text`, in order, with the word and its bytes in the text. The text's
+/// ASCII letters are in lower case already. They may be folded first, over the whole text, because case
+/// folding works character by character, and a letter and its lower case are segmented alike. So most words
+/// need no memory of their own.
 pub(crate) fn each<'s>(text: &'s [u8], mut found: impl FnMut(Word<'s, '_>, &'s [u8])) {
     for chunk in text.utf8_chunks() {
-        // A segment never spans a line feed. Most lines are ASCII even where a text is not, and for
-        // those the segmentation has a fast way.
+        // A segment never spans a line feed. Most lines are ASCII even in other texts, and segmentation has
+        // a fast way for them.
         for line in chunk.valid().split_inclusive('\n') {
             for word in line.unicode_words() {
                 if word.is_ascii() {
@@ -44,7 +45,7 @@ pub(crate) fn each<'s>(text: &'s [u8], mut found: impl FnMut(Word<'s, '_>, &'s [
     }
 }
 
-/// A word in folded case; bytes that are not UTF-8 are in no word and stay as they are.
+/// Returns a word in folded case; bytes that are not UTF-8 stay unchanged.
 pub(crate) fn folded(word: &[u8]) -> Vec<u8> {
     match str::from_utf8(word) {
         Ok(word) => UniCase::unicode(word).to_folded_case().into_bytes(),
@@ -88,12 +89,12 @@ mod tests {
         assert_eq!(words(b"a\xffb \xe2\x82 c".as_slice()), ["a", "b", "c"]);
     }
 
-    /// The words of the text as a whole, by the standard alone.
+    /// Returns the words of the text as a whole, by the standard alone.
     fn plain(text: &str) -> Vec<String> {
         text.unicode_words().map(|word| UniCase::unicode(word).to_folded_case()).collect()
     }
 
-    /// Characters of all the classes that the rules speak of.
+    /// Draws characters of all the classes in the rules.
     fn text() -> impl Strategy<Value = String> {
         let class = prop_oneof![
             4 => proptest::char::ranges(vec!['\0'..='\u{7f}'].into()),

@@ -1,4 +1,4 @@
-//! Between the bytes of a matrix and what faer works on: numbers in memory, row by row.
+//! Converts between the bytes of a matrix and the matrices of faer: numbers in memory, row by row.
 
 use bytemuck::Pod;
 use faer::linalg::matmul::matmul;
@@ -7,14 +7,14 @@ use faer::{Accum, MatMut, MatRef, Par};
 use std::borrow::Cow;
 use tegula_apps::matrix::Number;
 
-/// A number that both matrices and faer know.
+/// A number type of both matrices and faer.
 pub(crate) trait Real: Number + Pod + faer::traits::RealField {}
 
 impl Real for f32 {}
 impl Real for f64 {}
 
-/// The numbers of little-endian bytes: the bytes themselves where they stand as numbers do in memory,
-/// as large allocations do on most machines.
+/// Returns the numbers of little-endian bytes: the bytes themselves if they are aligned and in the
+/// machine's byte order, as large allocations mostly are.
 pub(crate) fn numbers<T: Real>(bytes: &[u8]) -> Cow<'_, [T]> {
     match bytemuck::try_cast_slice(bytes) {
         Ok(numbers) if cfg!(target_endian = "little") => Cow::Borrowed(numbers),
@@ -22,8 +22,8 @@ pub(crate) fn numbers<T: Real>(bytes: &[u8]) -> Cow<'_, [T]> {
     }
 }
 
-/// Has numbers made at the place of their little-endian bytes, or made elsewhere and put there if
-/// numbers cannot stand there.
+/// Lets `make` write numbers in place of their little-endian bytes, or elsewhere with a copy if the bytes
+/// are not suitable.
 pub(crate) fn make_numbers<T: Real, R>(bytes: &mut [u8], make: impl FnOnce(&mut [T]) -> R) -> R {
     match bytemuck::try_cast_slice_mut(bytes) {
         Ok(numbers) if cfg!(target_endian = "little") => make(numbers),
@@ -38,18 +38,18 @@ pub(crate) fn make_numbers<T: Real, R>(bytes: &mut [u8], make: impl FnOnce(&mut 
     }
 }
 
-/// Numbers row by row, as a matrix.
+/// Views numbers, row by row, as a matrix.
 pub(crate) fn rows<T>(numbers: &[T], columns: usize) -> MatRef<'_, T> {
     MatRef::from_row_major_slice(numbers, numbers.len() / columns, columns)
 }
 
-/// The product of two matrices, into numbers row by row.
+/// Writes the product of two matrices into numbers, row by row.
 pub(crate) fn multiply<T: Real>(a: MatRef<'_, T>, b: MatRef<'_, T>, into: MatMut<'_, T>) {
-    // Workers share blocks among them; faer's own threads would get in their way.
+    // Workers share the blocks among them; faer's own threads would interfere.
     matmul(into, Accum::Replace, a, b, T::one_impl(), Par::Seq);
 }
 
-/// The product of a transposed matrix with itself, row by row: its lower triangle and diagonal.
+/// Writes the product of a transposed matrix with itself, row by row: its lower triangle and diagonal.
 pub(crate) fn squares(a: MatRef<'_, f64>, into: &mut [f64]) {
     let into = MatMut::from_row_major_slice_mut(into, a.ncols(), a.ncols());
     let (lower, full) = (BlockStructure::TriangularLower, BlockStructure::Rectangular);

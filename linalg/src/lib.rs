@@ -1,5 +1,5 @@
-//! Jobs of linear algebra: the products and decompositions are those of the crate faer, shared out and
-//! put together by the engine. A crate of their own, for faer takes a while to build.
+//! Jobs of linear algebra. The crate faer computes products and decompositions; the engine distributes and
+//! joins them. It is a crate of its own because faer takes long to build.
 
 mod dense;
 mod ordered_sum;

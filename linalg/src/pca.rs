@@ -1,7 +1,7 @@
-//! Principal components: the directions in which rows of numbers spread most. Two jobs and a last step:
-//! the means of the columns, their covariances about them, and then, on one processor, faer's
-//! decomposition of the covariances. Tasks are blocks of rows that follow from the matrix alone, and
-//! sums are reproducible or in a fixed order, so the number of workers changes nothing.
+//! Principal components: the directions of the largest spread of rows of numbers. There are two jobs and a
+//! last step: the means of the columns, their covariances, and on one processor faer's decomposition of the
+//! covariances. Tasks are blocks of rows that follow from the matrix alone, and sums are reproducible or in
+//! a fixed order, so the number of workers changes nothing.
 
 use crate::dense::{rows, squares};
 use crate::ordered_sum::OrderedSum;
@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use tegula::{Cut, Emit, Error, Job, Place, Result, Split, Sum};
 use tegula_apps::{Matrix, Runs, TASK_BYTES, task_numbers};
 
-/// The fewest rows of a task, and the most: enough that a product of columns is worth its sum.
+/// The fewest and the most rows of a task: enough that a product of columns justifies the cost of its sum.
 const BLOCK_ROWS: (usize, usize) = (256, 4096);
 
 /// Principal components of rows.
@@ -18,23 +18,23 @@ const BLOCK_ROWS: (usize, usize) = (256, 4096);
 pub struct Pca {
     /// The mean of each column.
     pub means: Vec<f64>,
-    /// Covariance of each two columns, row by row, by one less than the number of rows.
+    /// Covariance of each pair of columns, row by row, divided by the number of rows minus one.
     pub covariance: Vec<f64>,
-    /// Directions, of length 1, that of the largest variance first. The coordinate of the largest
-    /// magnitude, of equal ones the first, is positive.
+    /// Directions of length 1, the one of the largest variance first. The coordinate of the largest
+    /// magnitude, or the first of equal ones, is positive.
     pub components: Vec<Vec<f64>>,
     /// The variance along each of them.
     pub variances: Vec<f64>,
 }
 
 impl Pca {
-    /// The first `count` components of the rows of a matrix, or as many as it has columns. Takes rows x
-    /// columns^2 steps, shared by all workers, and, if any components are wanted, columns^3 on one;
-    /// memory holds the matrix, and some times columns^2 numbers.
+    /// Computes the first `count` components of the rows of a matrix, or as many as it has columns. Takes
+    /// rows x columns^2 steps, shared by all workers, and columns^3 on one processor if any components are
+    /// wanted. Memory holds the matrix, and a few times columns^2 numbers.
     ///
     /// # Errors
-    /// [`Error::Record`] if there are fewer than two rows, a number is not finite, or the decomposition
-    /// does not converge; those of running.
+    /// Returns [`Error::Record`] if there are fewer than two rows, a number is not finite, or the
+    /// decomposition does not converge; and errors of running.
     pub fn of(runs: &mut Runs<'_>, matrix: &Matrix, count: usize) -> Result<Pca> {
         if matrix.rows < 2 {
             return Err(fault("fewer than two rows do not spread; give more"));
@@ -53,8 +53,8 @@ fn fault(cause: &str) -> Error {
     Error::Record { place: Place::stage("the matrix"), cause: cause.into() }
 }
 
-/// A matrix in blocks of rows, the last of which may be shorter. Their height follows from the matrix
-/// alone: a block's sum depends on it.
+/// A matrix in blocks of rows; the last block may be shorter. Their height follows from the matrix alone,
+/// because a block's sum depends on it.
 struct Blocks<'m> {
     matrix: &'m Matrix,
     rows: usize,
@@ -65,14 +65,14 @@ impl Blocks<'_> {
         self.matrix.rows.div_ceil(self.rows)
     }
 
-    /// A block's numbers, row by row.
+    /// Returns a block's numbers, row by row.
     fn numbers(&self, block: usize) -> Vec<f64> {
         let first = block * self.rows;
         self.matrix.wide_rows(first..self.matrix.rows.min(first + self.rows))
     }
 }
 
-/// The job that sums columns. Keys are their numbers.
+/// The job that sums columns. Keys are the columns' numbers.
 struct ColumnSums<'m>(&'m Blocks<'m>);
 
 impl Job for ColumnSums<'_> {
@@ -102,9 +102,9 @@ fn means(runs: &mut Runs<'_>, blocks: &Blocks<'_>) -> Result<Vec<f64>> {
     Ok(means)
 }
 
-/// The job that sums products about the means. A block's products are one large value, and a sum of
-/// floats depends on its order: a map leaves its block's with the job, which adds them block by block,
-/// and emits the block's number and rows.
+/// The job that sums products about the means. A block's products are one large value, and a sum of floats
+/// depends on its order. So a map leaves them with the job, which adds them block by block, and emits the
+/// block's number and rows.
 struct ProductSums<'m> {
     blocks: &'m Blocks<'m>,
     means: &'m [f64],
@@ -151,7 +151,7 @@ fn covariance(runs: &mut Runs<'_>, blocks: &Blocks<'_>, means: &[f64]) -> Result
     Ok(covariance)
 }
 
-/// The leading eigenvectors and eigenvalues of a symmetric matrix.
+/// Returns the leading eigenvectors and eigenvalues of a symmetric matrix.
 fn components(matrix: &[f64], size: usize, count: usize) -> Result<(Vec<Vec<f64>>, Vec<f64>)> {
     if count == 0 {
         return Ok((Vec::new(), Vec::new()));
@@ -172,7 +172,7 @@ fn components(matrix: &[f64], size: usize, count: usize) -> Result<(Vec<Vec<f64>
             );
         vector.into_iter().map(|value| value * largest.signum()).collect()
     });
-    // A variance of 0 may come out as a little less.
+    // Rounding may make a variance of 0 slightly negative.
     let variances = leading.clone().map(|place| decomposed.S()[place].max(0.0));
     Ok((vectors.collect(), variances.collect()))
 }

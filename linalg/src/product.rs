@@ -1,7 +1,7 @@
-//! The product of two matrices, by blocks. Tasks are blocks of the result of a fixed size, so that each
-//! number of the result is the same sum, in the same order, whoever makes it. Blocks are large values
-//! that nothing combines: a map makes its block where it shall stand in the result and emits how many
-//! numbers it holds; the engine's pairs then say that each was made once.
+//! Multiplies two matrices by blocks. Tasks are blocks of the result of a fixed size, so each number of the
+//! result is the same sum, in the same order, on any worker. Blocks are large values that are not combined:
+//! a map writes its block at its place in the result and emits the number of its elements. The pairs of the
+//! job then show that each was made once.
 
 use crate::dense::{Real, make_numbers, multiply, numbers, rows};
 use faer::reborrow::ReborrowMut;
@@ -11,16 +11,16 @@ use tegula::{Cut, Emit, Error, Job, Place, Result, Split, Sum};
 use tegula_apps::matrix::Element;
 use tegula_apps::{Matrix, Runs, TASK_BYTES, task_numbers};
 
-/// Rows and columns of a block. Columns of the second matrix are packed for each block that they are
-/// in, so blocks are tall: of 256 whole rows each, a product of 2048 x 2048 took a fifth longer.
+/// Rows and columns of a block. Columns of the second matrix are packed for each block that contains them,
+/// so blocks are tall: with 256 whole rows each, a product of 2048 x 2048 took a fifth longer.
 const BLOCK: (usize, usize) = (1024, 256);
 
-/// The product of `a` and `b`. Takes rows of `a` x columns of `a` x columns of `b` steps, shared by all
+/// Multiplies `a` and `b`. Takes rows of `a` x columns of `a` x columns of `b` steps, shared by all
 /// workers; memory holds the three matrices.
 ///
 /// # Errors
-/// [`Error::Record`] if `a` has not as many columns as `b` has rows, or their numbers are not of the
-/// same type; those of running.
+/// Returns [`Error::Record`] if `a` does not have as many columns as `b` has rows, or if their numbers are
+/// not of the same type; and errors of running.
 pub fn product(runs: &mut Runs<'_>, a: &Matrix, b: &Matrix) -> Result<Matrix> {
     let shape = |matrix: &Matrix| {
         format!("{} x {} of {}", matrix.rows, matrix.columns, matrix.element.name())
@@ -71,7 +71,7 @@ fn cut<'m, T>(a: MatRef<'m, T>, b: MatRef<'m, T>, into: MatMut<'m, T>) -> Vec<Mu
     blocks
 }
 
-/// A block of the result, and what it is the product of.
+/// A block of the result, with its factors.
 struct Block<'m, T> {
     a: MatRef<'m, T>,
     b: MatRef<'m, T>,
@@ -92,7 +92,7 @@ impl<T: Real> Job for Product<'_, T> {
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
         for number in task_numbers(split.bytes()) {
-            // Each block is one task's, so nobody waits here.
+            // Each block belongs to one task, so nobody waits here.
             let mut block = self.blocks[number].lock().unwrap_or_else(PoisonError::into_inner);
             let Block { a, b, into } = &mut *block;
             multiply(*a, *b, into.rb_mut());

@@ -1,5 +1,5 @@
 /* Counts of 256 levels for each of three channels.
-   arg0: where the piece begins, in bytes from the first pixel on (below 0: before it)
+   arg0: the offset of the piece, in bytes from the first pixel on (below 0: before it)
    arg1: bytes of a row's pixels; arg2: bytes from one row to the next; arg3: rows
    arg4: the channels of a pixel's three bytes, two bits each */
 #define CHANNEL(place) (256u * (u32)((arg4 >> (2 * (place))) & 3))
@@ -10,7 +10,7 @@ KERNEL void histogram(OFFLOAD) {
   BARRIER;
   i64 first = (i64)arg0;
   if (arg1 == arg2) {
-    /* Rows follow each other, so pixels are three bytes each throughout. */
+    /* Rows have no padding, so every three bytes are a pixel. */
     i64 end = (i64)(arg1 * arg3) - first;
     u64 from = first < 0 ? (u64)-first : 0;
     u64 to = end < 0 ? 0 : (u64)end < bytes ? (u64)end : bytes;

@@ -1,5 +1,5 @@
-//! Histogram: how often each level of red, green and blue stands in pictures. Takes 24-bit BMP and
-//! binary PPM files of any size, whose headers are read beforehand; hands on 256 counts a channel.
+//! Counts the levels of red, green and blue in pictures. Takes 24-bit BMP and binary PPM files of any size,
+//! whose headers are read beforehand; hands on 256 counts per channel.
 
 mod offload;
 mod picture;
@@ -16,7 +16,7 @@ use tegula::{Cut, Emit, Identity, Input, Job, Output, Result, Split, Sum};
 
 /// Counts levels. Its keys are 256 times the channel (0 red, 1 green, 2 blue) and the level added.
 pub struct Histogram {
-    /// What the headers say, by the path that splits name.
+    /// The layouts from the headers, by the path in a split's name.
     pictures: HashMap<PathBuf, Picture>,
 }
 
@@ -24,14 +24,14 @@ pub struct Histogram {
 pub type Levels = [[u64; 256]; 3];
 
 impl Histogram {
-    /// The size of split that suits: each leaves 768 pairs, so larger than the engine's own choice.
+    /// A suitable size of split: each emits 768 pairs, so it is larger than the engine's own choice.
     pub const SPLIT_BYTES: u64 = 512 << 10;
 
-    /// The job for the pictures of an input. Reads the first 4 KiB of each.
+    /// Creates the job for the pictures of an input. Reads the first 4 KiB of each.
     ///
     /// # Errors
-    /// [`Error::Record`](tegula::Error::Record) for a file that is not a picture of these kinds, or
-    /// is cut short; those of reading.
+    /// Returns [`Error::Record`](tegula::Error::Record) for a file that is cut short or not a picture of
+    /// these kinds, and errors of reading.
     pub fn of(input: &Input) -> Result<Histogram> {
         let files: Vec<_> = input.listing().collect();
         let pictures =
@@ -39,10 +39,10 @@ impl Histogram {
         Ok(Histogram { pictures: pictures.into_iter().collect() })
     }
 
-    /// The counts that an answer holds, those of 0 among them.
+    /// Returns the counts of an answer, including zeros.
     ///
     /// # Errors
-    /// Those of [`Output::for_each`].
+    /// Returns the errors of [`Output::for_each`].
     pub fn levels(output: &Output<Histogram>) -> Result<Levels> {
         let mut levels = [[0; 256]; 3];
         output.for_each(|key, count| {
@@ -51,7 +51,7 @@ impl Histogram {
         Ok(levels)
     }
 
-    /// Draws counts, as an SVG picture.
+    /// Draws counts as an SVG picture.
     pub fn svg(levels: &Levels) -> String {
         svg::draw(levels)
     }
@@ -65,7 +65,7 @@ impl Job for Histogram {
         Some(Identity::new("histogram", 1))
     }
 
-    /// Anywhere: where the split lies in its file tells what each byte is.
+    /// Anywhere, because a split's offset in its file determines the channel of each byte.
     fn cut(&self) -> Cut {
         Cut::Fixed(1)
     }

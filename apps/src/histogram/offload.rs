@@ -1,5 +1,5 @@
-//! The histogram on a device: `histogram.c`, and the same in Rust for the emulated one. Takes a piece of
-//! a picture's file; adds to 768 counts, whose places are the job's keys.
+//! The histogram on a device: `histogram.c`, and its twin in Rust for the emulated device. Takes a piece of
+//! a picture's file; adds to 768 counts, whose indices are the job's keys.
 
 use super::picture::Picture;
 use super::tally::Tables;
@@ -20,7 +20,7 @@ pub(super) fn offload() -> Offload {
 }
 
 fn emulated(launch: &Launch<'_>, partial: &mut [u64]) {
-    // A picture's pixels begin at 0 here; what comes before them is left out.
+    // A picture's pixels begin at 0 here; bytes before them are skipped.
     let first = launch.arguments[0].cast_signed();
     let before = (first.min(0).unsigned_abs() as usize).min(launch.bytes.len());
     let (offset, bytes) = (first.max(0).unsigned_abs(), &launch.bytes[before..]);

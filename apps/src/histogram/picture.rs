@@ -1,19 +1,18 @@
-//! Where the pixels of a picture lie in its file: the headers of 24-bit BMP files (BITMAPCOREHEADER,
-//! and BITMAPINFOHEADER with all its successors) and of binary PPM files (`P6`, up to 255 levels).
-//! Takes a file; hands on a layout that gives the pixels of any stretch of the file. It never reads
-//! pixels.
+//! The layout of pixels in a picture's file, from the headers of 24-bit BMP files (BITMAPCOREHEADER, and
+//! BITMAPINFOHEADER with its successors) and of binary PPM files (`P6`, up to 255 levels). Takes a file;
+//! hands on a layout that gives the pixels of any stretch of the file. Never reads pixels.
 
 use crate::headers::{at, head};
 use tegula::device::ARGUMENTS;
 use tegula::{InputFile, Result};
 
-/// What is read of a file to find its header in.
+/// Bytes of a file that are read for its header.
 const HEAD_BYTES: usize = 4096;
 
-/// The layout of a picture's file: rows of three bytes a pixel.
+/// The layout of a picture's file: rows of three bytes per pixel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Picture {
-    /// Where the first row begins.
+    /// The offset of the first row.
     start: u64,
     /// Bytes of a row's pixels.
     row: u64,
@@ -23,7 +22,7 @@ pub(super) struct Picture {
     order: [Channel; 3],
 }
 
-/// A colour, by its number in the answer.
+/// A colour channel, with its number in the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Channel {
     Red,
@@ -48,7 +47,7 @@ impl Picture {
             _ => Err("not a BMP or binary PPM (P6) picture".to_owned()),
         };
         let picture = picture.map_err(fault)?;
-        // Some programs leave the padding of the last row out.
+        // Some programs omit the padding of the last row.
         let end = (picture.rows - 1)
             .checked_mul(picture.stride)
             .and_then(|before| before.checked_add(picture.start + picture.row));
@@ -70,19 +69,19 @@ impl Picture {
         Ok(picture)
     }
 
-    /// The colours of a pixel's bytes.
+    /// Returns the channels of a pixel's three bytes.
     pub(super) fn channels(&self) -> [Channel; 3] {
         self.order
     }
 
-    /// What a device is told of bytes at `offset` of the file; `histogram.c` says what is what.
+    /// Returns a device's arguments for bytes at `offset` of the file; `histogram.c` documents them.
     pub(super) fn arguments(&self, offset: u64) -> [u64; ARGUMENTS] {
         let first = offset.wrapping_sub(self.start);
         let channels = self.order.iter().rev().fold(0, |all, &channel| all << 2 | channel as u64);
         [first, self.row, self.stride, self.rows, channels, 0]
     }
 
-    /// A picture that has the arguments, as far as its pixels tell.
+    /// Returns a picture with these arguments, as far as its pixels are concerned.
     pub(super) fn of_arguments([_, row, stride, rows, channels, _]: [u64; ARGUMENTS]) -> Picture {
         let channel = |place: u32| match channels >> (2 * place) & 3 {
             0 => Red,
@@ -92,14 +91,14 @@ impl Picture {
         Picture { start: 0, row, stride, rows, order: [0, 1, 2].map(channel) }
     }
 
-    /// The pixel bytes among those at `offset` of the file: stretches, each with the place in its pixel
-    /// at which it begins.
+    /// Returns the pixel bytes among those at `offset` of the file, as stretches with the channel index of
+    /// their first byte.
     pub(super) fn pixels<'s>(
         &self,
         offset: u64,
         bytes: &'s [u8],
     ) -> impl Iterator<Item = (&'s [u8], usize)> {
-        // Rows without padding between them are as good as one.
+        // Rows without padding are treated as one row.
         let whole = self.stride == self.row;
         let rows = if whole { 1 } else { self.rows };
         let row = if whole { self.row * self.rows } else { self.row };
@@ -148,7 +147,7 @@ fn bmp(head: &[u8]) -> Result<Picture, String> {
         start: start.into(),
         row,
         stride: row.next_multiple_of(4),
-        // Negative: rows come from the top down, which is all the same here.
+        // Negative: rows are stored from the top down, which makes no difference here.
         rows: height.unsigned_abs(),
         order: [Blue, Green, Red],
     })
@@ -177,7 +176,7 @@ fn ppm(head: &[u8]) -> Result<Picture, String> {
         return Err(format!("a PPM of {levels} levels, two bytes each; save it with 255"));
     }
     let row = width.checked_mul(3).ok_or("a PPM wider than any file")?;
-    // One white space ends the header.
+    // One white space character ends the header.
     let start = at as u64 + 1;
     Ok(Picture { start, row, stride: row, rows: height, order: [Red, Green, Blue] })
 }

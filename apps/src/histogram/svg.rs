@@ -1,4 +1,4 @@
-//! The histogram as a picture: a filled curve a channel, one over the other, on one scale.
+//! Draws the histogram: a filled curve per channel, overlaid on one scale.
 
 use super::Levels;
 use std::fmt::Write;

@@ -1,16 +1,16 @@
-//! Counting bytes by their place in a pixel and by value. A count that was just written cannot be read
-//! again at once, and neighbours are often alike, so two tables a place take turns; and tables are of
-//! small numbers, so that the counts of near values lie in one line of the cache.
+//! Counts bytes by channel index and value. A count that was just written cannot be read again at once, and
+//! neighbours are often equal, so two tables per channel alternate. Tables hold small numbers, so that the
+//! counts of near values share a cache line.
 
-/// Counts by place in the pixel and level.
+/// Counts by channel index and level.
 pub(super) struct Tables {
     totals: [[u64; 256]; 3],
 }
 
-/// Counts of even pixels, then of odd ones; three places each.
+/// Counts of even pixels, then of odd ones; three channels each.
 type Small = [[u16; 256]; 6];
 
-/// Blocks whose counts are small for sure: each adds at most 2 to one.
+/// The most blocks whose counts cannot overflow: each adds at most 2 to a count.
 const BLOCKS_MOST: usize = u16::MAX as usize / 2;
 
 impl Tables {
@@ -18,7 +18,7 @@ impl Tables {
         Tables { totals: [[0; 256]; 3] }
     }
 
-    /// Counts bytes of which the first stands at place `phase` of its pixel.
+    /// Counts bytes, the first of which has channel index `phase`.
     pub(super) fn count(&mut self, bytes: &[u8], phase: usize) {
         let (first, rest) = bytes.split_at(((3 - phase) % 3).min(bytes.len()));
         self.count_some(first, phase);
@@ -38,7 +38,7 @@ impl Tables {
         }
     }
 
-    /// How often a level stood at a place.
+    /// Returns the count of a level at a channel index.
     pub(super) fn total(&self, place: usize, level: u8) -> u64 {
         self.totals[place][usize::from(level)]
     }
@@ -47,7 +47,7 @@ impl Tables {
 fn count_blocks(blocks: &[[u8; 12]]) -> Small {
     let mut counts: Small = [[0; 256]; 6];
     for block in blocks {
-        // The same table twice in a row: the cache takes both at once where they are near.
+        // The same table twice in a row: the cache takes both at once because they are near.
         for (place, counts) in counts.iter_mut().enumerate() {
             counts[usize::from(block[place])] += 1;
             counts[usize::from(block[place + 6])] += 1;

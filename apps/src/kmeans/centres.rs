@@ -1,12 +1,12 @@
-//! Which mean is nearest: the inner loop of k-means. Takes the points of a split; hands on how many fell
-//! to each mean, and their reproducible sums. Distances are summed in the order of the columns and no
-//! operation is fused, so every machine finds the same means nearest.
+//! Finds the nearest means: the inner loop of k-means. Takes the points of a split; hands on the number of
+//! points of each mean, and their reproducible sums. Distances are summed in the order of the columns
+//! without fused operations, so every machine finds the same nearest means.
 
 use crate::matrix::{Element, Number};
 use multiversion::multiversion;
 use tegula::Binned;
 
-/// What one split's points sum to, by group.
+/// The sums of one split's points, by group.
 pub(super) struct Sums {
     counts: Vec<u64>,
     /// By group and column.
@@ -23,7 +23,7 @@ fn add(sums: &mut Sums, centres: &Centres, element: Element, points: &[u8]) {
 }
 
 impl Sums {
-    /// The sums of little-endian points.
+    /// Sums little-endian points.
     pub(super) fn of(centres: &Centres, element: Element, points: &[u8]) -> Sums {
         let (count, columns) = (centres.count, centres.columns);
         let sums = vec![Binned::ZERO; count * columns];
@@ -32,8 +32,8 @@ impl Sums {
         sums
     }
 
-    /// Of each group that has points, and each column: the group's number times the columns and the
-    /// column's added, the points, their sum.
+    /// Iterates over each group with points and each column: the group's number times the columns plus the
+    /// column, the number of points, their sum.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, (u64, Binned))> {
         let counts = (0..self.sums.len()).map(|place| self.counts[place / self.columns]);
         let sums = counts.zip(&self.sums).zip(0..);
@@ -61,7 +61,7 @@ impl Sums {
 pub(super) struct Centres {
     count: usize,
     pub(super) columns: usize,
-    /// By block, column, and place in the block. What fills up the last block is infinitely far.
+    /// By block, column, and index in the block. Padding in the last block is infinitely far.
     blocks: Vec<[f64; LANES]>,
 }
 
@@ -80,10 +80,10 @@ impl Centres {
         Centres { count: means.len(), columns, blocks: blocks.collect() }
     }
 
-    /// The centre nearest to a point, of equally near ones the first.
+    /// Returns the centre nearest to a point, the first of equally near ones.
     #[inline(always)]
     pub(super) fn nearest(&self, point: &[f64]) -> usize {
-        // Each lane keeps its own nearest, of all blocks, and the block's number.
+        // Each lane keeps its own nearest centre of all blocks, with the block's number.
         let mut least = [f64::INFINITY; LANES];
         let mut at = [0_u64; LANES];
         for (number, block) in self.blocks.chunks_exact(self.columns).enumerate() {

@@ -1,9 +1,9 @@
-//! The combine of k-means: how many points a group has and, of one column, their mean.
+//! The combine of k-means: the number of points of a group, and their mean in one column.
 
 use std::cmp::Ordering;
 use tegula::{Binned, Combine, Count};
 
-/// A group's points and, of one column, their mean.
+/// The number of points of a group, and their mean in one column.
 pub(super) struct GroupMean;
 
 impl Combine for GroupMean {

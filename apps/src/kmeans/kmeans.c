@@ -1,24 +1,24 @@
-/* Points to the nearest of some means, of equally near ones to the first, and what the points of each mean
-   sum to. A point has COLUMNS numbers of WIDTH bytes.
-   arg0: how many means; broadcast: their numbers, mean by mean
-   arg1: bins of a sum, each of 32 bits, as the engine's Binned has them; arg2: the number of the first
-   partial: the points of each mean; then for each mean and column its bins; then for each of these the bin
-   of the largest number's highest bit, 1 added */
+/* Assigns points to the nearest mean, or the first of equally near ones, and sums the points of each mean. A
+   point has COLUMNS numbers of WIDTH bytes.
+   arg0: the number of means; broadcast: their numbers, mean by mean
+   arg1: bins of a sum, each of 32 bits, as in the engine's Binned; arg2: the number of the first bin
+   partial: the number of points of each mean; then for each mean and column its bins; then for each of these the
+   bin of the largest number's highest bit, plus 1 */
 #ifndef F64_OF_BITS
 #error "k-means needs double precision, which this device does not have"
 #endif
 
-/* Sums that a group of threads keeps in memory of its own, if these are all. */
+/* The most sums that a group of threads keeps in its own memory. */
 #define LOCAL_SUMS 2048
 /* The most numbers of a point that a thread keeps. */
 #define HELD_COLUMNS 32
 
-/* A number of the unit, as the bits of an f64. */
+/* Returns a number of the unit, as the bits of an f64. */
 FUNCTION u64 number(GLOBAL const u8 *unit, u64 place) {
 #if WIDTH == 4
   u32 bits = ((GLOBAL const u32 *)unit)[place];
   u64 sign = (u64)(bits >> 31) << 63, magnitude = bits & 0x7fffffffu;
-  /* Not left to the device, which may take what is below 2^-126 for 0: a multiple of 2^-149. */
+  /* Done by hand, because a device may treat numbers below 2^-126 as 0: a multiple of 2^-149. */
   if (magnitude < 0x800000)
     return sign | BITS_OF_F64((f64)(i64)magnitude * F64_OF_BITS((u64)(1023 - 149) << 52));
   return sign | ((magnitude << 29) + ((u64)(1023 - 127) << 52));
@@ -75,7 +75,7 @@ KERNEL void kmeans(OFFLOAD) {
         known = was;
       }
       u64 low = mantissa << shift, high = shift ? mantissa >> (64 - shift) : 0;
-      /* What is below the first bin is 0, as is what is above the last. */
+      /* Parts below the first bin or above the last are 0. */
       u64 place = means + sum * bins + lowest / 32 - first;
       for (u32 i = 0; i < 3; i++, place++) {
         u64 part = i == 0 ? low & 0xffffffffu : i == 1 ? low >> 32 : high;

@@ -1,6 +1,7 @@
-//! k-means: points in groups around their means, by Lloyd's rounds ("Least squares quantization in
-//! PCM", IEEE Transactions on Information Theory 28(2), 1982). Points stay in memory, and what devices were
-//! sent of them stays there; each round is one job that reads them where they are. Takes a matrix, a point a row; hands on the means.
+//! k-means: points in groups around their means, by Lloyd's rounds ("Least squares quantization in PCM",
+//! IEEE Transactions on Information Theory 28(2), 1982). Points stay in memory, and devices keep the points
+//! that they were sent. Each round is one job that reads them in place. Takes a matrix with a point per
+//! row; hands on the means.
 
 mod centres;
 mod group_mean;
@@ -15,28 +16,28 @@ use offload::OnDevices;
 use tegula::device::{ARGUMENTS, Offload};
 use tegula::{Cut, Emit, Error, Identity, Input, Job, Result, Split};
 
-/// What to look for.
+/// The parameters of k-means.
 #[derive(Clone, Copy, Debug)]
 pub struct KMeans {
     /// Number of groups, at least 1 and at most the points.
     pub groups: usize,
-    /// Rounds after which to stop though points still change their group.
+    /// The most rounds, after which the search stops even if points still change their group.
     pub rounds_most: usize,
-    /// Where chance begins: the same seed gives the same answer.
+    /// Seed of the random numbers: the same seed gives the same answer.
     pub seed: u64,
-    /// How the first means are chosen.
+    /// The choice of the first means.
     pub start: Start,
 }
 
-/// How the first means are chosen among the points.
+/// The choice of the first means among the points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Start {
-    /// Different points, each as likely as the other.
+    /// Different points, all equally likely.
     #[default]
     Random,
-    /// k-means++ (Arthur and Vassilvitskii, "k-means++: the advantages of careful seeding", SODA
-    /// 2007): one after the other, each point with a chance that grows with the square of its distance
-    /// to the nearest mean so far. Takes about as long as a round, on one processor.
+    /// k-means++ (Arthur and Vassilvitskii, "k-means++: the advantages of careful seeding", SODA 2007): one
+    /// after the other, each point with a probability proportional to the square of its distance to the
+    /// nearest mean so far. Takes about as long as a round, on one processor.
     Spread,
 }
 
@@ -45,21 +46,21 @@ pub enum Start {
 pub struct Groups {
     /// The mean of each group.
     pub means: Vec<Vec<f64>>,
-    /// The points of each group.
+    /// The number of points of each group.
     pub counts: Vec<u64>,
-    /// Rounds done.
+    /// The number of rounds done.
     pub rounds: usize,
-    /// Whether a round more would change nothing.
+    /// Whether another round would change nothing.
     pub settled: bool,
 }
 
 impl KMeans {
-    /// Groups points. A round is points x groups x columns steps, shared by all workers; its sums do
-    /// not depend on their number. A point belongs to the nearest mean, of equally near ones to the
-    /// first. A group that loses all its points keeps its mean.
+    /// Groups points. A round takes points x groups x columns steps, shared by all workers; its sums do not
+    /// depend on their number. A point belongs to the nearest mean, or to the first of equally near ones. A
+    /// group that loses all its points keeps its mean.
     ///
     /// # Errors
-    /// [`Error::Option`] if there are fewer points than groups, or no group; those of running.
+    /// Returns [`Error::Option`] if there are fewer points than groups, or no group; and errors of running.
     pub fn group(&self, runs: &mut Runs<'_>, points: &Matrix) -> Result<Groups> {
         if !(1..=points.rows).contains(&self.groups) {
             let cause = format!("{} of {} points; give 1 to as many", self.groups, points.rows);
@@ -85,8 +86,8 @@ impl KMeans {
 }
 
 impl Groups {
-    /// One round: each point to the nearest mean, then each mean to the middle of its points. If no
-    /// mean moves, no point will ever change its group again.
+    /// Does one round: assigns each point to the nearest mean, then moves each mean to the middle of its
+    /// points. If no mean moves, no point will ever change its group again.
     fn advance(
         &mut self,
         runs: &mut Runs<'_>,
@@ -109,9 +110,9 @@ impl Groups {
     }
 }
 
-/// One round's job: sums of the points of each group, by group and column.
+/// The job of one round: sums the points of each group, by group and column.
 struct Round<'p> {
-    /// Those that points are compared to.
+    /// The means that points are compared with.
     means: Vec<Vec<f64>>,
     element: Element,
     centres: Centres,

@@ -1,6 +1,6 @@
-//! A round of k-means on a device: `kmeans.c`, and the same in Rust for the emulated one. Sums are those of
-//! [`Binned`], made of integers: a device does not know the largest number of a group beforehand, so it keeps
-//! all bins that any number of the points has bits in, and the window is cut out of them here.
+//! A round of k-means on a device: `kmeans.c`, and its twin in Rust for the emulated device. Sums are those
+//! of [`Binned`], made of integers. A device does not know the largest number of a group beforehand, so it
+//! keeps all bins in which any number of the points has bits, and the window is cut out of them here.
 
 use super::centres::Centres;
 use crate::matrix::{Element, Number};
@@ -16,7 +16,7 @@ pub(super) struct OnDevices<'m> {
     bins: Bins,
 }
 
-/// The bins that numbers have bits in.
+/// The bins in which numbers have bits.
 #[derive(Clone, Copy)]
 struct Bins {
     first: u32,
@@ -25,7 +25,7 @@ struct Bins {
 
 const BIN: u32 = 32;
 
-/// A number's mantissa, and the place of its lowest bit from that of 2^-1074.
+/// Returns a number's mantissa, and the index of its lowest bit, counted from 2^-1074.
 fn mantissa(value: f64) -> (u64, u32) {
     let bits = value.to_bits();
     let field = (bits >> 52) as u32 & 0x7ff;
@@ -33,7 +33,8 @@ fn mantissa(value: f64) -> (u64, u32) {
 }
 
 impl Bins {
-    /// Those of all numbers of a matrix, which must be finite. Linear, on all workers: one look for both.
+    /// Returns the bins of all numbers of a matrix, which must be finite. Linear, in one pass on all
+    /// workers.
     fn of(runs: &mut Runs<'_>, points: &Matrix) -> Result<Bins> {
         let [bad, first, above] = points.least(runs, |place, bytes| {
             let (first, last) = match points.element {
@@ -48,7 +49,7 @@ impl Bins {
         Ok(Bins { first, count: last - first + 1 })
     }
 
-    /// The first and the last; `u32::MAX` and 0 if all numbers are 0.
+    /// Returns the first and the last bin; `u32::MAX` and 0 if all numbers are 0.
     fn of_numbers<T: Number>(bytes: &[u8]) -> (u32, u32) {
         let (mut first, mut last) = (u32::MAX, 0);
         for value in T::read(bytes) {
@@ -63,7 +64,7 @@ impl Bins {
 }
 
 impl OnDevices<'_> {
-    /// Looks through the points, which must be finite.
+    /// Inspects the points, which must be finite.
     pub(super) fn new<'m>(runs: &mut Runs<'_>, points: &'m Matrix) -> Result<OnDevices<'m>> {
         let bins = Bins::of(runs, points)?;
         Ok(OnDevices { points, residence: Residence::of(points.bytes.clone()), bins })
@@ -87,14 +88,14 @@ impl OnDevices<'_> {
         Offload { kernel, partial: Shape::Dense(layout.words()), broadcast, residence }
     }
 
-    /// What launches are told. The twin in Rust has no names for the last two.
+    /// Returns the arguments of launches. The twin in Rust has no names for the last two.
     pub(super) fn arguments(&self, means: usize) -> [u64; ARGUMENTS] {
         let (Bins { first, count }, points) = (self.bins, self.points);
         let (columns, width) = (points.columns as u64, points.element.bytes() as u64);
         [means as u64, count.into(), first.into(), columns, width, 0]
     }
 
-    /// What a partial says of each group that has points, and each column, as
+    /// Reads a partial: each group with points and each column, like
     /// [`Sums::iter`](super::centres::Sums::iter).
     pub(super) fn sums(
         &self,
@@ -117,7 +118,7 @@ impl OnDevices<'_> {
     }
 }
 
-/// Where things are in a partial.
+/// The layout of a partial.
 #[derive(Clone, Copy)]
 struct Layout {
     means: usize,

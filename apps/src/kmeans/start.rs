@@ -1,4 +1,4 @@
-//! Where the rounds begin: points of the input, chosen by chance. The same seed chooses the same.
+//! The first means: points of the input, chosen at random. The same seed chooses the same points.
 
 use super::{KMeans, Start};
 use crate::Matrix;
@@ -6,13 +6,13 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 impl KMeans {
-    /// The first means.
+    /// Returns the first means.
     pub(super) fn first_means(&self, points: &Matrix) -> Vec<Vec<f64>> {
         let mut chance = Xoshiro256PlusPlus::seed_from_u64(self.seed);
         let point = |row| points.wide_rows(row..row + 1);
         match self.start {
             Start::Random => {
-                // Floyd's sample: as many steps as groups, whatever the number of points.
+                // Floyd's sampling: as many steps as groups, for any number of points.
                 let mut rows: Vec<usize> = Vec::new();
                 for last in points.rows - self.groups..points.rows {
                     let row = below(&mut chance, last + 1);
@@ -30,7 +30,7 @@ impl KMeans {
                         let apart = point.iter().zip(mean).map(|(a, b)| (a - b) * (a - b));
                         *near = near.min(apart.sum());
                     }
-                    // Where all points are means already, any of them may be one again.
+                    // If all points are means already, any of them may be chosen again.
                     let mut left = unit(&mut chance) * nearest.iter().sum::<f64>();
                     let reached = |near: &f64| {
                         left -= near;
@@ -45,12 +45,13 @@ impl KMeans {
     }
 }
 
-/// A number below `end`, which is at least 1, and so far below 2^64 that all are as likely.
+/// Returns a number below `end`, which is at least 1 and so far below 2^64 that all numbers are equally
+/// likely.
 fn below(chance: &mut Xoshiro256PlusPlus, end: usize) -> usize {
     ((u128::from(chance.next_u64()) * end as u128) >> 64) as usize
 }
 
-/// At least 0 and below 1.
+/// Returns a number of at least 0 and below 1.
 fn unit(chance: &mut Xoshiro256PlusPlus) -> f64 {
     (chance.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
 }

@@ -1,5 +1,5 @@
-//! Linear regression: the line that lies nearest to many points, by least squares. Takes points of two
-//! bytes, as Phoenix does, or points as text; hands on the line, with what it was made of.
+//! Linear regression: the line nearest to many points, by least squares. Takes points of two bytes, as
+//! Phoenix does, or points as text; hands on the line and its statistics.
 
 mod sums;
 
@@ -8,24 +8,24 @@ use crate::{Runs, double};
 use sums::{ALL, BytePoints, TextPoints};
 use tegula::{Input, Result};
 
-/// How points are written.
+/// The form of points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Points {
-    /// A point a line: x and y, with white space or a comma between.
+    /// A point per line: x and y, separated by white space or a comma.
     #[default]
     Text,
     /// A point in two bytes: x, then y, both signed.
     Bytes,
 }
 
-/// The line y = intercept + slope x, and how well it fits.
+/// The line y = intercept + slope x, and the quality of the fit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Line {
     /// Number of points.
     pub points: u64,
     /// Rise of y for each unit of x.
     pub slope: f64,
-    /// y where x is 0.
+    /// The value of y where x is 0.
     pub intercept: f64,
     /// Pearson's correlation of x and y; NaN if all y are equal.
     pub correlation: f64,
@@ -36,12 +36,12 @@ pub struct Line {
 }
 
 impl Line {
-    /// The line through the points of an input. Linear in its bytes; memory does not grow with it.
-    /// Sums of byte points are exact; those of text are to about 2^-64 of the largest square.
+    /// Fits a line to the points of an input. Linear in its bytes; memory does not grow with it. Sums of
+    /// byte points are exact; the error of sums of text is about 2^-64 of the largest square.
     ///
     /// # Errors
-    /// [`Error::Record`](tegula::Error::Record) for a text line that is no point, and if the points
-    /// are fewer than two or have all the same x; those of reading.
+    /// Returns [`Error::Record`](tegula::Error::Record) for a text line that is not a point, and if there
+    /// are fewer than two points or all have the same x; and errors of reading.
     pub fn fit(runs: &mut Runs<'_>, input: Input, points: Points) -> Result<Line> {
         match points {
             Points::Text => {
@@ -59,7 +59,7 @@ impl Line {
         }
     }
 
-    /// The line that these sums make.
+    /// Computes the line from the sums.
     fn from_sums(sums: [double::Double; ALL.len()]) -> Result<Line> {
         let [n, x, y, xx, xy, yy] = sums;
         let fault = |cause| fault("the points", cause);

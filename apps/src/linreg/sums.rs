@@ -1,5 +1,5 @@
-//! The jobs of linear regression: what is summed over points, from two bytes each or from text. Take
-//! points; hand on six sums, exact ones of bytes and reproducible ones of text.
+//! The jobs of linear regression: sums over points of two bytes or of text. Take points; hand on six sums,
+//! exact for bytes and reproducible for text.
 
 use crate::double;
 use crate::matrix::{no_number, numbers};
@@ -7,7 +7,7 @@ use multiversion::multiversion;
 use tegula::device::{Kernel, Launch, Offload, Shape};
 use tegula::{Cut, Emit, Identity, Job, Result, Sees, Split, Sum};
 
-/// What is summed over all points; each is a key of the jobs.
+/// The sums over all points; each is a key of the jobs.
 #[derive(Clone, Copy)]
 pub(super) enum Of {
     One,
@@ -64,14 +64,14 @@ impl Job for BytePoints {
     }
 }
 
-/// `linreg.c` in Rust.
+/// The twin of `linreg.c` in Rust.
 fn emulated(launch: &Launch<'_>, partial: &mut [u64]) {
     let sums = sums_of_bytes(launch.bytes.as_chunks().0);
     let words = partial.iter_mut().zip(sums);
     words.for_each(|(word, sum)| *word = word.wrapping_add(sum.cast_unsigned()));
 }
 
-/// Points whose sums stay within 32 bits.
+/// The most points whose sums stay within 32 bits.
 const BLOCK_POINTS: usize = 1 << 14;
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2"))]
@@ -80,8 +80,8 @@ fn sums_of_bytes(points: &[[u8; 2]]) -> [i64; ALL.len()] {
     for block in points.chunks(BLOCK_POINTS) {
         let mut of_block = [0_i32; ALL.len()];
         for &point in block {
-            // Both bytes shifted out of one word: the compiler makes this one instruction for many
-            // points, and multiplies 16-bit numbers and adds their products in one more.
+            // Both bytes are shifted out of one word: the compiler makes this one instruction for many
+            // points, and one more to multiply 16-bit numbers and add their products.
             let word = u16::from_le_bytes(point);
             let (x, y) = ((word << 8).cast_signed() >> 8, word.cast_signed() >> 8);
             let (x, y) = (i32::from(x), i32::from(y));

@@ -1,5 +1,5 @@
 //! Requests and bytes of a web server's log in Common or Combined Log Format, by host, path, status or
-//! hour. What stands behind the number of bytes (Combined: referrer and browser) is not looked at.
+//! hour. Text after the number of bytes (in Combined: referrer and browser) is ignored.
 
 use crate::digits::whole;
 use memchr::{memchr, memmem};
@@ -13,13 +13,13 @@ pub struct Access {
     pub key: AccessKey,
 }
 
-/// What requests are counted by.
+/// The key by which requests are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AccessKey {
     /// The client: the first field.
     Host,
-    /// The request's target without its query (from the first `?` on); a request without a space is a
-    /// path as a whole.
+    /// The request's target without its query (up to the first `?`); a request without a space is a path as
+    /// a whole.
     Path,
     /// The three digits of the answer.
     Status,
@@ -64,7 +64,7 @@ const BAD_LINE: &str = "a line is to be in Common or Combined Log Format: \
     host ident user [day/Mon/year:hour:minute:second zone] \"request\" status bytes ...";
 const BAD_TIME: &str = "a time is to be as 17/May/2015:10:05:03 +0000";
 
-/// The fields of a line that are looked at.
+/// The fields of a line that are used.
 struct Entry<'l> {
     host: &'l [u8],
     time: &'l [u8],
@@ -73,7 +73,7 @@ struct Entry<'l> {
     bytes: u64,
 }
 
-/// The names in ident and user may hold spaces, and the request escaped quotes.
+/// Ident and user may contain spaces, and the request may contain escaped quotes.
 fn entry(line: &[u8]) -> Option<Entry<'_>> {
     let (host, rest) = cut(line, memchr(b' ', line)?, 1);
     let (_, rest) = cut(rest, memmem::find(rest, b" [")?, 2);
@@ -87,12 +87,12 @@ fn entry(line: &[u8]) -> Option<Entry<'_>> {
     is_entry.then_some(Entry { host, time, request, status, bytes })
 }
 
-/// What is before `at`, and what is `skip` bytes behind it.
+/// Returns the text before `at`, and the text from `skip` bytes after it.
 fn cut(text: &[u8], at: usize, skip: usize) -> (&[u8], &[u8]) {
     (&text[..at], &text[at + skip..])
 }
 
-/// Where the quote is, with a space behind it, that ends what a quote began.
+/// Returns the position of the quote, followed by a space, that ends a quoted text.
 fn end_of_quoted(text: &[u8]) -> Option<usize> {
     let mut from = 0;
     loop {
@@ -105,7 +105,7 @@ fn end_of_quoted(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// The target of `GET /target?query HTTP/1.1`.
+/// Returns the target of `GET /target?query HTTP/1.1`.
 fn path(request: &[u8]) -> &[u8] {
     let mut words = request.split(|byte| *byte == b' ');
     let target = match (words.next(), words.next()) {
@@ -115,7 +115,7 @@ fn path(request: &[u8]) -> &[u8] {
     &target[..memchr(b'?', target).unwrap_or(target.len())]
 }
 
-/// `17/May/2015:10:05:03 +0000` as `2015-05-17T10`.
+/// Converts `17/May/2015:10:05:03 +0000` to `2015-05-17T10`.
 fn hour(time: &[u8]) -> Option<[u8; 13]> {
     const MONTHS: &[u8; 36] = b"JanFebMarAprMayJunJulAugSepOctNovDec";
     let (&[d, e, b'/', m0, m1, m2, b'/', y0, y1, y2, y3, b':', h, i], b":" | [b':', ..]) =
@@ -129,11 +129,11 @@ fn hour(time: &[u8]) -> Option<[u8; 13]> {
     whole(&digits).map(|_| hour)
 }
 
-/// How many requests, and how many bytes their answers have together.
+/// Counts requests, and sums the bytes of their answers.
 #[derive(Clone, Copy, Debug)]
 pub struct Traffic;
 
-/// What [`Traffic`] keeps and shows per key. Byte form: both as 8 bytes, little-endian.
+/// The values that [`Traffic`] keeps and shows per key. Byte form: both as 8 bytes, little-endian.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Requests {
     /// Requests.

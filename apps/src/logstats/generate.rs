@@ -1,16 +1,16 @@
-//! A log of logins and logouts, drawn by a seed: the same seed gives the same bytes on every machine.
+//! Generates a log of logins and logouts from a seed: the same seed gives the same bytes on every machine.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::io::Write;
 
-/// When the log begins, in seconds of the epoch.
+/// The log's first time, in seconds since 1970.
 const BEGIN: u64 = 1_700_000_000;
 const LINES_PER_SECOND: u64 = 300;
 
-/// Draws lines of `user login|logout seconds`. Users are numbers from 1; each line's user is as likely
-/// as another, and comes and goes by turns. Towards the end all who are online leave, so that every
-/// session ends; of an odd number of lines, one does not.
+/// Generates lines of `user login|logout seconds`. Users are numbers from 1. All users are equally likely
+/// in each line, and come and go by turns. Towards the end all who are online leave, so that every session
+/// ends; for an odd number of lines, one does not.
 #[derive(Clone, Debug)]
 pub struct LoginLines {
     /// Whether each user is online.
@@ -22,7 +22,7 @@ pub struct LoginLines {
 }
 
 impl LoginLines {
-    /// A log of so many lines of so many users, at least 1.
+    /// Creates a log of `lines` lines and `users` users, at least 1.
     pub fn new(lines: u64, users: usize, seed: u64) -> LoginLines {
         let random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let online = vec![false; users.max(1)];
@@ -34,7 +34,7 @@ impl LoginLines {
         let choice = u128::from(self.random.next_u64()) * self.online.len() as u128;
         let mut user = (choice >> 64) as usize;
         if self.lines.saturating_sub(self.line) <= self.online_count {
-            // The next one who is there: all leave, so each is passed over about once.
+            // Searches the next user who is online: all leave, so each is skipped about once.
             while !self.online[user] && self.online_count > 0 {
                 user = (user + 1) % self.online.len();
             }

@@ -1,11 +1,10 @@
-//! Seconds online per user: a login takes its time away from the user's sum, a logout adds it, so what
-//! is left of a session is its length, in whatever order the lines come together.
+//! Seconds online per user: a login subtracts its time from the user's sum, a logout adds it. So a session
+//! contributes its length, in whatever order the lines come.
 
 use crate::digits::whole;
 use tegula::{Emit, Identity, Job, Result, Sees, Split, Sum};
 
-/// The sum of logout times less the sum of login times, by user, from lines of
-/// `user login|logout seconds`.
+/// Sums logout times minus login times, by user, from lines of `user login|logout seconds`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Logins;
 
@@ -38,8 +37,9 @@ impl Job for Logins {
 const BAD_LINE: &str =
     "a line is to be a user, login or logout, and a time in whole seconds, with one space between";
 
-/// What a line adds to its user's sum. Which of the two it is, is as good as random: no branch. Either
-/// word is told by its length and its first and last four bytes, which spares a call to compare.
+/// Returns the amount that a line adds to its user's sum. Login or logout is as good as random, so there is
+/// no branch. Each word is recognised by its length and its first and last four bytes, which saves a call
+/// to compare.
 #[inline(always)]
 fn change(action: &[u8], seconds: &[u8]) -> Option<i64> {
     let (first, last) = (action.first_chunk()?, action.last_chunk()?);

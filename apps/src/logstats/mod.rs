@@ -1,6 +1,6 @@
-//! Log statistics. `Logins` is the workload of the Ostrich paper (section 7.1): how long each user was
-//! online, from a log of logins and logouts. `Access` is its relative for web servers: requests and
-//! bytes by host, path, status or hour. `docs/logstats.md` has the formats.
+//! Log statistics. `Logins` is the workload of the Ostrich paper (section 7.1): the time online of each
+//! user, from a log of logins and logouts. `Access` is the equivalent for web servers: requests and bytes
+//! by host, path, status or hour. `docs/logstats.md` has the formats.
 
 mod access;
 mod generate;

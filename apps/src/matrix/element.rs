@@ -1,16 +1,16 @@
-//! The numbers of a matrix: what they are, and how they stand in its bytes.
+//! The numbers of a matrix and their bytes.
 
-/// What the numbers of a matrix are.
+/// The type of a matrix's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Element {
     /// IEEE 754 single precision.
     F32,
-    /// IEEE 754 double precision; what text is read as.
+    /// IEEE 754 double precision; also the type of text.
     F64,
 }
 
 impl Element {
-    /// Size of a number in bytes.
+    /// Returns the size of a number in bytes.
     pub const fn bytes(self) -> usize {
         match self {
             Element::F32 => 4,
@@ -18,7 +18,7 @@ impl Element {
         }
     }
 
-    /// `f32` or `f64`.
+    /// Returns `f32` or `f64`.
     pub const fn name(self) -> &'static str {
         match self {
             Element::F32 => "f32",
@@ -27,16 +27,16 @@ impl Element {
     }
 }
 
-/// A number as matrices hold it: `f32` or `f64`.
+/// A number of a matrix: `f32` or `f64`.
 pub trait Number: Copy + Send + Sync + 'static {
-    /// What it is called in a matrix.
+    /// Its type in a matrix.
     const ELEMENT: Element;
 
-    /// The numbers in little-endian bytes.
+    /// Iterates the numbers in little-endian bytes.
     fn read(bytes: &[u8]) -> impl ExactSizeIterator<Item = Self> + Clone;
     /// Appends a number's little-endian bytes.
     fn write(self, out: &mut Vec<u8>);
-    /// The nearest double-precision number: the number itself.
+    /// Returns the nearest double-precision number, which is the number itself.
     fn wide(self) -> f64;
 }
 

@@ -1,6 +1,5 @@
-//! Matrices: rows of numbers, all rows of one length. Read from text or from NumPy's `.npy` files,
-//! whose first bytes tell them apart; kept as little-endian bytes, as the engine's splits are, and
-//! looked at as numbers.
+//! Matrices: rows of numbers, all of one length. Read from text or from NumPy's `.npy` files, which the
+//! first bytes tell apart. Kept as little-endian bytes, like the engine's splits, and viewed as numbers.
 
 mod element;
 mod npy;
@@ -17,19 +16,19 @@ use tegula::{Error, Input, Place, Result};
 /// A matrix in memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matrix {
-    /// What its numbers are.
+    /// The type of its numbers.
     pub element: Element,
     /// Number of rows.
     pub rows: usize,
-    /// Numbers of a row.
+    /// Number of columns.
     pub columns: usize,
     /// The numbers, row by row, little-endian: `rows * columns * element.bytes()` bytes.
     pub bytes: Arc<Vec<u8>>,
 }
 
 impl Matrix {
-    /// A matrix of these numbers, given row by row. Their count must be a multiple of `columns`, which
-    /// is at least 1.
+    /// Creates a matrix of these numbers, given row by row. Their number must be a multiple of `columns`,
+    /// which is at least 1.
     pub fn of<T: Number>(columns: usize, numbers: &[T]) -> Matrix {
         let mut bytes = Vec::with_capacity(size_of_val(numbers));
         numbers.iter().for_each(|number| number.write(&mut bytes));
@@ -37,13 +36,13 @@ impl Matrix {
         Matrix { element: T::ELEMENT, rows, columns, bytes: Arc::new(bytes) }
     }
 
-    /// Reads a matrix from one file or stream, or one after another from several, as rows of one
-    /// matrix. Linear in the bytes, which all workers read.
+    /// Reads a matrix from a file or stream, or from several as consecutive rows. Linear in the bytes,
+    /// which all workers read.
     ///
     /// # Errors
-    /// [`Error::Record`] where a row has another length than the first, a number is none or not
-    /// finite, a `.npy` file is cut short or holds something else than a matrix of floats, or files
-    /// do not go together; those of reading.
+    /// Returns [`Error::Record`] if a row has another length than the first, if a number is malformed or
+    /// not finite, if a `.npy` file is cut short or contains anything except a matrix of floats, or if
+    /// files do not fit together; and errors of reading.
     pub fn read(runs: &mut Runs<'_>, input: Input) -> Result<Matrix> {
         let first = input.listing().next().ok_or_else(nothing)?;
         let is_npy = first.bytes().is_some() && npy::is_npy(&first)?;
@@ -51,17 +50,17 @@ impl Matrix {
         runs.on_cores(|runs| if is_npy { npy::read(runs, &input) } else { text::read(runs, input) })
     }
 
-    /// Size of a row in bytes.
+    /// Returns the size of a row in bytes.
     pub fn row_bytes(&self) -> usize {
         self.columns * self.element.bytes()
     }
 
-    /// The bytes of some rows.
+    /// Returns the bytes of some rows.
     pub fn row_range(&self, rows: std::ops::Range<usize>) -> &[u8] {
         &self.bytes[rows.start * self.row_bytes()..rows.end * self.row_bytes()]
     }
 
-    /// The numbers of some rows, in double precision.
+    /// Returns the numbers of some rows, in double precision.
     pub fn wide_rows(&self, rows: std::ops::Range<usize>) -> Vec<f64> {
         let bytes = self.row_range(rows);
         match self.element {
@@ -70,13 +69,13 @@ impl Matrix {
         }
     }
 
-    /// The header of a `.npy` file of this shape; the matrix's bytes are the rest of it.
+    /// Returns the header of a `.npy` file of this shape; the matrix's bytes follow it in the file.
     pub fn npy_header(&self) -> Vec<u8> {
         npy::header(self.element, self.rows, self.columns)
     }
 
-    /// Appends the rows as text: numbers with tabs between, each the shortest that reads back as the
-    /// same.
+    /// Appends the rows as text: numbers separated by tabs, each the shortest text that reads back as the
+    /// same number.
     pub fn write_text(&self, rows: std::ops::Range<usize>, out: &mut Vec<u8>) {
         for row in rows {
             let bytes = self.row_range(row..row + 1);
@@ -88,7 +87,7 @@ impl Matrix {
     }
 }
 
-/// An error that names a thing in memory.
+/// Returns an error that names an object in memory.
 pub(crate) fn fault(thing: &str, cause: impl Into<String>) -> Error {
     Error::Record { place: Place::stage(thing), cause: cause.into().into() }
 }

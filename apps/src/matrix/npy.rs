@@ -1,7 +1,7 @@
-//! NumPy's `.npy` files (format versions 1 to 3, of NumPy Enhancement Proposal 1): a magic, the length
-//! of a header, the header, which is a Python dictionary that names type, order and shape, and the
-//! numbers. Headers are looked at first; then all workers read the numbers. Only what a matrix of floats
-//! needs is read; all else is refused by name.
+//! NumPy's `.npy` files (format versions 1 to 3, NumPy Enhancement Proposal 1): a magic number, the length
+//! of a header, the header, which is a Python dictionary with type, order and shape, and the numbers.
+//! Headers are read first; then all workers read the numbers. Only matrices of floats are accepted; other
+//! contents are refused by name.
 
 use super::{Element, Matrix, nothing};
 use crate::headers::{at, head, look_into};
@@ -10,26 +10,26 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tegula::{Cut, Emit, Input, InputFile, Job, Result, Split, Sum};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
-/// What is read of a file at first: more than most headers.
+/// Bytes of a file that are read first: more than most headers.
 const HEAD_BYTES: usize = 4096;
-/// What a worker reads at a time: much, for a file that is kept elsewhere takes its time to answer.
+/// Bytes that a worker reads at a time: many, because remote files answer slowly.
 const PIECE_BYTES: usize = 4 << 20;
-/// Longer headers than this describe no matrix.
+/// Longer headers do not describe a matrix.
 const HEADER_BYTES_MOST: usize = 64 << 10;
 /// NumPy begins the numbers at a multiple of this.
 const ALIGNMENT: usize = 64;
 
-/// Whether the file begins as `.npy` files do.
+/// Returns whether the file begins like a `.npy` file.
 pub(super) fn is_npy(file: &InputFile<'_>) -> Result<bool> {
     Ok(head(file, MAGIC.len())? == MAGIC)
 }
 
-/// What a header says.
+/// The fields of a header.
 struct Header {
     element: Element,
     rows: usize,
     columns: usize,
-    /// Where the numbers begin in the file, and how long they are.
+    /// The offset of the numbers in the file, and their length.
     start: u64,
     bytes: usize,
 }
@@ -71,7 +71,7 @@ impl Header {
     }
 }
 
-/// Reads the files, one after another as rows of one matrix.
+/// Reads the files as consecutive rows of one matrix.
 pub(super) fn read(runs: &mut Runs<'_>, input: &Input) -> Result<Matrix> {
     let files: Vec<_> = input.listing().collect();
     let headers = look_into(&files, Header::read)?;
@@ -108,13 +108,13 @@ pub(super) fn read(runs: &mut Runs<'_>, input: &Input) -> Result<Matrix> {
     Ok(Matrix { element, rows, columns, bytes: Arc::new(bytes) })
 }
 
-/// Reads each piece to where it stands in the matrix, and emits how many bytes it has; the engine's
-/// pairs then say that all were read.
+/// Reads each piece into its place in the matrix, and emits its number of bytes; the pairs of the job then
+/// show that all bytes were read.
 struct Fill<'m> {
     pieces: Vec<Piece<'m>>,
 }
 
-/// Some numbers of a file.
+/// A range of a file's numbers.
 struct Piece<'m> {
     file: &'m InputFile<'m>,
     offset: u64,
@@ -132,7 +132,7 @@ impl Job for Fill<'_> {
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
         for number in task_numbers(split.bytes()) {
             let Piece { file, offset, into } = &self.pieces[number];
-            // Each piece is one task's, so nobody waits here.
+            // Each piece belongs to one task, so nobody waits here.
             let mut into = into.lock().unwrap_or_else(PoisonError::into_inner);
             let count = file.read_at(*offset, &mut into)?;
             emit.emit(number as u64, count as u64);
@@ -141,7 +141,7 @@ impl Job for Fill<'_> {
     }
 }
 
-/// Where the header begins, and its length.
+/// Returns the header's offset and length.
 fn header_place(head: &[u8]) -> Option<(usize, usize)> {
     match head.strip_prefix(MAGIC)? {
         [1, _, low, high, ..] => Some((10, u16::from_le_bytes([*low, *high]).into())),
@@ -150,7 +150,7 @@ fn header_place(head: &[u8]) -> Option<(usize, usize)> {
     }
 }
 
-/// Type, rows and columns that a header names.
+/// Returns type, rows and columns of a header.
 fn shape(header: &str) -> Result<(Element, usize, usize), String> {
     let element = match value_of(header, "descr") {
         Some(text) if text.starts_with("'<f4'") => Element::F32,
@@ -172,13 +172,13 @@ fn shape(header: &str) -> Result<(Element, usize, usize), String> {
     }
 }
 
-/// What stands behind a key of the header's dictionary.
+/// Returns the text after a key of the header's dictionary.
 fn value_of<'h>(header: &'h str, key: &str) -> Option<&'h str> {
     let (_, rest) = header.split_once(&format!("'{key}'"))?;
     Some(rest.trim_start().strip_prefix(':')?.trim_start())
 }
 
-/// The magic, length and header of a matrix's file, version 1.
+/// Returns the magic number, length and header of a matrix's file, version 1.
 pub(super) fn header(element: Element, rows: usize, columns: usize) -> Vec<u8> {
     let descr = match element {
         Element::F32 => "<f4",

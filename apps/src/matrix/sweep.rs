@@ -1,13 +1,13 @@
-//! A look at all numbers of a matrix, by all workers: before jobs that rely on what it finds.
+//! Scans all numbers of a matrix on all workers, before jobs that rely on the result.
 
 use super::{Element, Matrix, Number, fault};
 use crate::{Runs, TASK_BYTES, task_numbers};
 use tegula::{Cut, Emit, Job, Min, Result, Split};
 
-/// Bytes that a worker looks at, at a time, about: enough that what a task costs weighs nothing.
+/// Approximate bytes that a worker scans at a time: enough to make the cost of a task negligible.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// The least of what is found in each block.
+/// The least results of each block.
 struct Sweep<'m, F> {
     matrix: &'m Matrix,
     block_bytes: usize,
@@ -35,8 +35,8 @@ impl<const N: usize, F: Fn(usize, &[u8]) -> [u64; N] + Sync> Job for Sweep<'_, F
 }
 
 impl Matrix {
-    /// What `look` finds least in all blocks, each of its numbers by itself; it is given the place of a block's first
-    /// number and the block's bytes. Linear, on all workers.
+    /// Returns the least results of `look` over all blocks, each of its numbers separately. `look` gets the
+    /// index of a block's first number and the block's bytes. Linear, on all workers.
     pub(crate) fn least<const N: usize>(
         &self,
         runs: &mut Runs<'_>,
@@ -51,16 +51,17 @@ impl Matrix {
         Ok(least)
     }
 
-    /// Fails where a number is infinite or none. Linear, on all workers.
+    /// Checks that all numbers are finite. Linear, on all workers.
     ///
     /// # Errors
-    /// [`Error::Record`](tegula::Error::Record), which names row and column; those of running.
+    /// Returns [`Error::Record`](tegula::Error::Record) with row and column of a number that is not finite;
+    /// and errors of running.
     pub fn check_finite(&self, runs: &mut Runs<'_>) -> Result<()> {
         let [bad] = self.least(runs, |first, bytes| [self.first_bad(first, bytes)])?;
         self.refuse(bad)
     }
 
-    /// The place of the first number of a block that is infinite or none; `u64::MAX` if there is none.
+    /// Returns the index of the first number of a block that is not finite; `u64::MAX` if there is none.
     pub(crate) fn first_bad(&self, first: usize, bytes: &[u8]) -> u64 {
         match self.element {
             Element::F32 => first_bad::<f32>(first, bytes),
@@ -81,7 +82,7 @@ impl Matrix {
 
 fn first_bad<T: Number>(first: usize, bytes: &[u8]) -> u64 {
     let is_bad = |number: T| !number.wide().is_finite();
-    // Most often there is none, and to see that takes no jump a number.
+    // Mostly there is none, and this test takes no branch per number.
     if !T::read(bytes).fold(false, |found, number| found | is_bad(number)) {
         return u64::MAX;
     }

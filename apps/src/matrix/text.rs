@@ -1,5 +1,5 @@
-//! Matrices as text: a row a line, numbers with white space or commas between. All workers read; each
-//! leaves its rows under their place, and they are put together in the order of the input.
+//! Matrices as text: one row per line, numbers separated by white space or commas. All workers read; each
+//! keeps its rows by their place, and they are joined in the order of the input.
 
 use super::{Element, Matrix, Number, nothing};
 use crate::Runs;
@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use tegula::{Cut, Emit, Input, Job, Result, Split, Sum};
 
-/// Reads rows and keeps them; its one pair counts them.
+/// Reads rows and keeps them; its only pair counts them.
 #[derive(Default)]
 struct Rows {
     pieces: Mutex<BTreeMap<PathBuf, BTreeMap<u64, Piece>>>,
@@ -19,7 +19,7 @@ struct Rows {
 /// The rows of one split.
 struct Piece {
     bytes: Vec<u8>,
-    /// Where each row of another length than the one before stands in the file, with its length.
+    /// The offset in the file, and the length, of each row with another length than the one before.
     lengths: Vec<(u64, usize)>,
 }
 
@@ -63,7 +63,7 @@ impl Job for Rows {
     }
 }
 
-/// The numbers of a line; where something is none, its bytes.
+/// Iterates the numbers of a line; a malformed number is returned as its bytes.
 pub(crate) fn numbers(line: &[u8]) -> impl Iterator<Item = Result<f64, &[u8]>> {
     let words = line.split(|byte| byte.is_ascii_whitespace() || *byte == b',');
     words.filter(|word| !word.is_empty()).map(|word| {
@@ -72,7 +72,7 @@ pub(crate) fn numbers(line: &[u8]) -> impl Iterator<Item = Result<f64, &[u8]>> {
     })
 }
 
-/// What to say of a word that is no number.
+/// Returns the message for a malformed number.
 pub(crate) fn no_number(word: &[u8]) -> String {
     let word = String::from_utf8_lossy(&word[..word.len().min(40)]).into_owned();
     format!("{word:?} is no finite number; write numbers with spaces, tabs or commas between")

@@ -1,14 +1,14 @@
-//! The answer of a kernel: what its words stand for, in the order of the spec.
+//! The answer of a kernel: the values of its words, in the order of the spec.
 
 use super::{By, ByOrder, Keys, Number, Spec};
 use std::cmp::Ordering;
 
-/// What values were combined by.
+/// The key by which values were combined.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Key {
-    /// An index, or a number of a table.
+    /// An index, or the number that is a key of a table.
     Number(i128),
-    /// Bytes of a table.
+    /// The bytes that are a key of a table.
     Bytes(Vec<u8>),
 }
 
@@ -17,12 +17,12 @@ pub enum Key {
 pub enum Value {
     /// A whole number.
     Whole(i128),
-    /// A float; those of 32 bits are exact in it.
+    /// A float; floats of 32 bits are exact in it.
     Float(f64),
 }
 
 impl Value {
-    /// Greater floats are those of greater number, and 0 is greater than -0.
+    /// Compares two values; floats by number, and 0 is greater than -0.
     fn order(&self, other: &Value) -> Ordering {
         match (self, other) {
             (Value::Whole(a), Value::Whole(b)) => a.cmp(b),
@@ -50,7 +50,7 @@ pub(super) enum Words {
 const SIGN: u64 = 1 << 63;
 
 impl Number {
-    /// Bits of a float; 0 of a whole number.
+    /// Returns the bits of a float type; 0 for whole numbers.
     pub(super) fn float_bits(self) -> u32 {
         match self {
             Number::U64 | Number::I64 => 0,
@@ -61,8 +61,8 @@ impl Number {
 }
 
 impl Spec {
-    /// The word that stands for a value in the partial of a least or greatest. A float of 32 bits is given as one
-    /// of 64, which must be finite.
+    /// Returns the word for a value in the partial of a least or greatest. A float of 32 bits is given as
+    /// one of 64, which must be finite.
     pub fn rank(&self, value: Value) -> u64 {
         let word = match (self.number, value) {
             (Number::U64, Value::Whole(value)) => value as u64,
@@ -79,7 +79,7 @@ impl Spec {
         if self.combine == By::Min { !word } else { word }
     }
 
-    /// The value that a word stands for.
+    /// Returns the value of a word.
     fn value(&self, word: u64) -> Value {
         let word = if self.combine == By::Min { !word } else { word };
         match (self.number, self.combine) {
@@ -98,7 +98,7 @@ impl Spec {
         }
     }
 
-    /// The key that the bytes of a table stand for.
+    /// Returns the key of a table entry's bytes.
     fn key(&self, bytes: &[u8]) -> Key {
         match (self.keys, bytes.try_into().map(u64::from_le_bytes)) {
             (Some(Keys::U64), Ok(number)) => Key::Number(number.into()),
@@ -107,9 +107,9 @@ impl Spec {
         }
     }
 
-    /// Whether an index is left out, into which nothing was combined as far as its word says.
+    /// Returns whether an index is left out, because its word shows that no value was combined there.
     fn is_left_out(&self, word: u64) -> bool {
-        // No float stands for nothing.
+        // No float has this word.
         word == 0 && (self.skip_empty || self.number.float_bits() > 0)
     }
 }
@@ -128,8 +128,8 @@ impl Answer {
         Answer { spec: spec.clone(), words }
     }
 
-    /// Indices or keys with their values, those and in the order that the spec says. Linear in the values, but
-    /// for sorting.
+    /// Returns indices or keys with their values, selected and ordered as the spec says. Linear in the
+    /// values, plus sorting.
     pub fn pairs(&self) -> Vec<(Key, Value)> {
         let Answer { spec, words } = self;
         let mut pairs: Vec<(Key, Value)> = match words {
@@ -151,12 +151,12 @@ impl Answer {
         pairs
     }
 
-    /// Whether it is of a table.
+    /// Returns whether the answer is that of a table.
     pub fn is_table(&self) -> bool {
         self.spec.keys.is_some()
     }
 
-    /// What values are divided by when they are shown.
+    /// Returns the divisor of values in the output.
     pub fn scale(&self) -> Option<u64> {
         self.spec.scale
     }

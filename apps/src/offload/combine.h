@@ -1,15 +1,15 @@
-/* What a kernel hands values on with, as the spec says:
+/* The functions with which a kernel combines values, as the spec says:
      COMBINE(index, value)               an array: a value at an index
      COMBINE_KEY(key, value)             a table with numbers for keys
-     COMBINE_BYTES(place, length, value) a table with bytes for keys, which lie in UNIT
+     COMBINE_BYTES(place, length, value) a table with bytes for keys, which are in UNIT
 
-   A word of the partial is a sum, or of a least or greatest an unsigned rank, of which the greatest counts.
-   Words are zeros at first, and no value that counts ranks below 0. */
+   A word of the partial is a sum; for a least or greatest it is an unsigned rank, of which the greatest counts.
+   Words are zeros at first, and no valid value ranks below 0. */
 #if FLOAT == 64 && !defined(F64_OF_BITS)
 #error "values of type f64 need double precision, which this device does not have; use f32"
 #endif
 #if FLOAT
-/* Bits of a float, such that greater values are greater numbers; 0 for what is not finite. */
+/* Returns bits that order like the floats; 0 for a value that is not finite. */
 FUNCTION u64 float_rank(u64 bits) {
   u64 sign = (u64)1 << (FLOAT - 1), exponent = FLOAT == 64 ? (u64)0x7ff << 52 : (u64)0xff << 23;
   if ((bits & exponent) == exponent) return 0;
@@ -39,19 +39,19 @@ FUNCTION void take_in(GLOBAL u64 *place, u64 word) {
 }
 
 #if KEYED
-/* Words before the slots: other than 0 if a key found no room; how many keys were too long; zeros. */
+/* Words before the slots: not 0 if a key found no room; the number of keys that were too long; zeros. */
 #define HEAD 8
-/* Words of a key's bytes, seven in each, least first, and above them how many they are, with the highest bit if
-   they are the last. So none is 0, which is a vacant one. A slot has one word more, the value. */
+/* Words of a key's bytes, seven each, lowest first, and above them their number, with the highest bit set in the
+   last one. So none is 0, which marks a vacant word. A slot has one more word, the value. */
 #define KEY_WORDS ((LONGEST_KEY + 6) / 7 + (LONGEST_KEY == 0))
 #define SLOT_WORDS (KEY_WORDS + 1)
-/* Slots that are looked at for one key. */
+/* Slots that are probed for one key. */
 #define PROBES 64
 #define MIX(hash, more) (((hash) ^ (more)) * (((u64)0x9e3779b9 << 32) | 0x7f4a7c15))
 
-/* Whether a word of a slot is this one, or becomes it: once it is other than 0 it stays. So whoever finds all
-   words of a slot to be its key's, or makes them so, has it; who finds another goes on to the next slot, and
-   leaves what it took to keys that begin alike, one of which took the word that it did not. */
+/* Returns whether a word of a slot is this one, or becomes it. It never changes once it is not 0. A thread that finds
+   or sets all words of a slot to its key's has the slot. A thread that finds another word goes on to the next slot, and
+   leaves the words that it set to keys with the same beginning, one of which set the word that it could not. */
 FUNCTION int is_own(GLOBAL u64 *place, u64 own) {
   u64 known = *(volatile GLOBAL u64 *)place;
   if (known == 0) known = GLOBAL_SWAP64(place, (u64)0, own);
@@ -60,7 +60,7 @@ FUNCTION int is_own(GLOBAL u64 *place, u64 own) {
 
 FUNCTION int is_full(GLOBAL u64 *table) { return *(volatile GLOBAL u64 *)table != 0; }
 
-/* Where the first slot of a key may be, of so many. */
+/* Returns the first slot for a hash, of this number of slots. */
 FUNCTION u64 first_slot(u64 hash, u64 slots) {
   hash = MIX(hash, hash >> 32);
   return (hash >> 32) * slots >> 32;
@@ -116,8 +116,8 @@ FUNCTION void combine_key(GLOBAL u64 *table, u64 words, u64 key, u64 word) {
 #endif
 
 #else
-/* An index beyond the partial is counted in the word behind it, a value that is not finite in the next, and
-   either fails the job. */
+/* An index beyond the partial is counted in the word after it, a value that is not finite in the next one. Either
+   fails the job. */
 FUNCTION void combine(GLOBAL u64 *partial, u64 index, u64 word) {
   if (index >= VALUES) {
     GLOBAL_ADD64(&partial[VALUES], (u64)1);

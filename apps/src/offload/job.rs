@@ -1,6 +1,6 @@
-//! The jobs of a kernel of somebody's own. Of an array, keys are indices and values what it combined there; behind
-//! the values, its partial has words that no kernel may write to, and what is in them fails the job. Of a
-//! table, keys are bytes.
+//! The jobs of a user's kernel. For an array, keys are indices and values the combined values. After the
+//! values, its partial has words that no kernel may write; if they change, the job fails. For a table, keys
+//! are bytes.
 
 use super::{ByOrder, Number, OwnKernel, Spec, table};
 use crate::matrix::fault;
@@ -9,8 +9,8 @@ use std::ops::RangeInclusive;
 use tegula::device::{ARGUMENTS, Alone, Offload, Shape};
 use tegula::{Combine, Cut, Emit, Error, Identity, Job, Result, Split};
 
-/// Words behind the values: how often an index was none of theirs, how many values were not finite, and words
-/// that must stay zeros.
+/// Words after the values: the number of indices out of range, the number of values that were not finite,
+/// and words that must stay zero.
 const GUARDS: usize = 64;
 
 /// A value that is a word of a partial.
@@ -67,7 +67,7 @@ impl OwnKernel {
         Offload { kernel, partial, broadcast, residence: None }
     }
 
-    /// The kernel's text and all of the spec but how the answer is shown.
+    /// The kernel's text, and all of the spec except the output.
     fn identity(&self) -> Identity {
         let spec = self.spec.clone();
         let spec = Spec { order: ByOrder::Index, skip_empty: false, scale: None, ..spec };
@@ -85,7 +85,7 @@ impl OwnKernel {
     }
 }
 
-/// What launches are told.
+/// Returns the arguments of launches.
 fn arguments(split: &Split<'_>) -> [u64; ARGUMENTS] {
     [split.offset(), split.file().into(), 0, 0, 0, 0]
 }

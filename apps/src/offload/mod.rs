@@ -1,6 +1,5 @@
-//! A kernel of somebody's own, done by devices alone: there is no map for the cores beside it. Takes the
-//! kernel's text and a [`Spec`] of its records, its partial and its answer; hands on the values that it
-//! combined, by index, by key or by value.
+//! A user's kernel that runs on devices alone, without a map for the cores. Takes the kernel's text and a
+//! [`Spec`] of its records, partial and answer; hands on the combined values by index, by key or by value.
 
 mod answer;
 mod job;
@@ -18,15 +17,14 @@ use std::path::Path;
 use tegula::device::{EmulatedKernel, Kernel};
 use tegula::{Input, Max, Result, Sum};
 
-/// A kernel with all that must be known to run it.
+/// A kernel with everything that is needed to run it.
 ///
 /// Its text is OpenCL C 1.2 and CUDA C++ at once, by the names of `prelude.h`. It is launched for each
-/// piece of a work unit, whole records of one file; `arg0` is where in the file these begin, in bytes, and
-/// `arg1` the number of the file. It hands values on by `COMBINE(index, value)`, or by `COMBINE_KEY(key, value)` or
-/// `COMBINE_BYTES(place, length, value)` if the spec has keys, in any order and any
-/// number, which adds them up or keeps the least or greatest, as the spec says. A piece is as large as
-/// goes best, so nothing may depend on where pieces begin.
-///
+/// piece of a work unit, whole records of one file; `arg0` is the offset of the piece in the file in bytes,
+/// and `arg1` the number of the file. It combines values by `COMBINE(index, value)`, or by
+/// `COMBINE_KEY(key, value)` or `COMBINE_BYTES(place, length, value)` if the spec has keys, in any order
+/// and number. Values are added up, or the least or greatest is kept, as the spec says. The size of a piece
+/// varies, so the result must not depend on where pieces begin.
 /// ```
 /// use tegula::device::{Emulated, Launch, Model};
 /// use tegula::{Accelerator, Engine, Input, Options};
@@ -61,15 +59,15 @@ pub struct OwnKernel {
     kernel: Kernel,
 }
 
-/// What a kernel combines with.
+/// The functions with which a kernel combines.
 const COMBINE: &str = include_str!("combine.h");
 
 impl OwnKernel {
-    /// A kernel of this text; `file` is its name in messages of compilers.
+    /// Creates a kernel from its text; `file` is its name in messages of compilers.
     ///
     /// # Errors
-    /// [`Error::Option`](tegula::Error::Option) for a spec that cannot be meant, or that has no entry where the name of the file
-    /// is none of a function.
+    /// Returns [`Error::Option`](tegula::Error::Option) for an invalid spec, and for a spec without an
+    /// entry if the name of the file is not that of a function.
     pub fn new(spec: Spec, file: impl AsRef<Path>, text: &str) -> Result<OwnKernel> {
         let file = file.as_ref();
         let stem = || file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
@@ -101,22 +99,22 @@ impl OwnKernel {
         Ok(OwnKernel { spec, kernel })
     }
 
-    /// With the same in Rust, for the emulated device. Its words are values of a sum, and of a least or
-    /// greatest what [`Spec::rank`] makes of these, of which the greatest counts; those of a table are a
+    /// Adds its twin in Rust, for the emulated device. The twin's words are values for a sum; for a least
+    /// or greatest they are the [`Spec::rank`] of values, and the greatest counts; for a table they are a
     /// [`Table`]'s.
     pub fn emulated(mut self, twin: EmulatedKernel) -> OwnKernel {
         self.kernel.emulated = Some(twin);
         self
     }
 
-    /// Runs it over an input. Memory holds the answer a few times.
+    /// Runs the kernel over an input. Memory holds the answer several times.
     ///
     /// # Errors
-    /// [`DeviceError::Alone`](tegula::DeviceError::Alone), in [`Error::Device`](tegula::Error::Device), if the devices did not do
-    /// it, with each one's reason; [`Error::Option`](tegula::Error::Option) if there is none;
-    /// [`Error::Record`](tegula::Error::Record) for a record that
-    /// is too long, and for a kernel that combines at an index, a key or a value that may not be, or writes to a
-    /// word that is not there.
+    /// Returns [`DeviceError::Alone`](tegula::DeviceError::Alone), in
+    /// [`Error::Device`](tegula::Error::Device), with each device's reason if the devices did not complete
+    /// it; [`Error::Option`](tegula::Error::Option) if there is no device;
+    /// [`Error::Record`](tegula::Error::Record) for a record that is too long, and for a kernel that
+    /// combines at an invalid index, key or value, or writes to a word that does not exist.
     pub fn run(&self, runs: &mut Runs<'_>, input: Input) -> Result<Answer> {
         let words = match (self.spec.combine, self.spec.number) {
             (By::Sum, Number::I64) => self.words::<Sum<i64>>(runs, input),

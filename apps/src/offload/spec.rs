@@ -1,5 +1,5 @@
-//! The spec of a kernel: what must be known of it beside its text, in some lines of TOML or as a value.
-//! Takes the file's text; hands on a [`Spec`], or what is wrong with it, with the line.
+//! The spec of a kernel: the facts beside its text, in some lines of TOML or as a value. Takes the file's
+//! text; hands on a [`Spec`], or the error with its line.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -8,46 +8,46 @@ use std::path::Path;
 use tegula::{Cut, Delimiter, Error, Result};
 use toml::Spanned;
 
-/// Values that a partial may have: a gibibyte of words.
+/// The most values of a partial: a gibibyte of words.
 pub const VALUES_MOST: u64 = 1 << 27;
 
-/// Bytes of a table, if the spec does not say, and the least and most of them.
+/// Bytes of a table: the default, the least and the most.
 const TABLE_BYTES: u64 = 32 << 20;
 const TABLE_BYTES_LEAST: u64 = 64 << 10;
 const TABLE_BYTES_MOST: u64 = 8 << 30;
-/// The longest key of a table, if the spec does not say, and the most that it may say.
+/// The longest key of a table: the default, and the most.
 const KEY_BYTES: u64 = 62;
 const KEY_BYTES_MOST: u64 = 4096;
 
-/// The longest record, if the spec does not say: a mebibyte.
+/// The default length of the longest record: a mebibyte.
 const LONGEST_BYTES: u64 = 1 << 20;
 
-/// How the input is divided into records, which are never torn. A kernel is given any number of whole
-/// records, one behind the other.
+/// The records of the input, which are never torn. A kernel gets any number of whole records, one after the
+/// other.
 #[derive(Clone, Copy, Debug)]
 pub enum Records {
     /// Lines, each with its newline.
     Lines,
-    /// So many bytes each, at least 1. A file whose length is no multiple is an error.
+    /// Records of this number of bytes, at least 1. A file whose length is not a multiple is an error.
     Fixed(u64),
-    /// What ends with this delimiter.
+    /// Records that end with this delimiter.
     Delimiter(Delimiter),
 }
 
-/// What becomes of values that are combined at one index.
+/// The operation on values that are combined at one index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum By {
-    /// Their sum, which must stay within 64 bits: on the device it wraps.
+    /// Their sum, which must stay within 64 bits, because it wraps on the device.
     #[default]
     Sum,
-    /// The least of them; the greatest number there is, if there are none.
+    /// The least of them; without values, the greatest possible number.
     Min,
-    /// The greatest of them; the least number there is, if there are none.
+    /// The greatest of them; without values, the least possible number.
     Max,
 }
 
-/// What a value is.
+/// The type of a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Number {
@@ -56,14 +56,14 @@ pub enum Number {
     U64,
     /// A whole number from -2^63 to 2^63 - 1.
     I64,
-    /// A finite float of 32 bits; of arrays, by least or greatest, for their sums would depend on the order in
-    /// which a device adds.
+    /// A finite float of 32 bits; only for arrays with least or greatest, because sums would depend on the
+    /// device's order of additions.
     F32,
-    /// The same of 64 bits, on devices that have double precision.
+    /// A finite float of 64 bits, on devices with double precision.
     F64,
 }
 
-/// What the keys of a table are.
+/// The type of a table's keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Keys {
@@ -75,7 +75,7 @@ pub enum Keys {
     I64,
 }
 
-/// In which order the values are given.
+/// The order of the answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ByOrder {
@@ -87,8 +87,8 @@ pub enum ByOrder {
     Value,
 }
 
-/// What must be known of a kernel beside its text. `Spec { values: 256, ..Spec::default() }` is one, and
-/// [`Spec::parse`] makes one of TOML:
+/// The facts about a kernel beside its text. `Spec { values: 256, ..Spec::default() }` is one, and
+/// [`Spec::parse`] makes one from TOML:
 ///
 /// ```toml
 /// entry = "levels"      # the kernel's function; default: the name of its file
@@ -117,30 +117,30 @@ pub enum ByOrder {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Spec {
-    /// The name of the kernel's function. `None`: that of its file, without what is behind the point.
+    /// The name of the kernel's function. `None`: the name of its file without extension.
     pub entry: Option<String>,
-    /// How the input is divided.
+    /// The records of the input.
     pub records: Records,
     /// Bytes of the longest record. Longer ones fail the job.
     pub longest_bytes: u64,
-    /// How many numbers the kernel combines into, from 1 to [`VALUES_MOST`]. Tables have as many as keys.
+    /// The number of values, from 1 to [`VALUES_MOST`]. A table has as many as keys.
     pub values: u64,
-    /// The keys that it combines by; `None`: indices of an array.
+    /// The type of keys; `None`: indices of an array.
     pub keys: Option<Keys>,
-    /// Bytes of the longest key, if they are bytes; from 1 to 4096. A longer one fails the job.
+    /// Bytes of the longest key, from 1 to 4096, if keys are bytes. A longer key fails the job.
     pub longest_key: u64,
-    /// Bytes of a device's memory that a table may take, from 64 KiB to 8 GiB; a quarter of the device's share
-    /// at most. What has no room is sent again in smaller parts.
+    /// Bytes of a device's memory that a table may take, from 64 KiB to 8 GiB; a quarter of the device's
+    /// share at most. Units that do not fit are sent again in smaller parts.
     pub table_bytes: u64,
-    /// What each of them is.
+    /// The type of values.
     pub number: Number,
-    /// How values are combined.
+    /// The operation that combines values.
     pub combine: By,
     /// The order of the answer.
     pub order: ByOrder,
-    /// Whether an index is left out where the answer is what no value at all would give.
+    /// Whether an index is left out if its value is that of no input.
     pub skip_empty: bool,
-    /// What values are divided by when they are shown.
+    /// The divisor of values in the output.
     pub scale: Option<u64>,
     /// Numbers that the kernel uses by name.
     pub defines: Vec<(String, u64)>,
@@ -167,7 +167,7 @@ impl Default for Spec {
     }
 }
 
-/// Names that the texts before the kernel have given already.
+/// Names that the texts before the kernel define already.
 const TAKEN: [&str; 15] = [
     "VALUES",
     "SIGNED",
@@ -238,14 +238,14 @@ struct OutputTable {
     scale: Option<Spanned<u64>>,
 }
 
-/// What is wrong, and where in the text.
+/// An error, and its position in the text.
 struct Fault(Option<Range<usize>>, String);
 
 impl Spec {
-    /// The spec that a text says; `file` is its name in errors.
+    /// Parses a spec from a text; `file` is its name in errors.
     ///
     /// # Errors
-    /// [`Error::Option`] with the file, the line, the field and what may stand there.
+    /// Returns [`Error::Option`] with the file, the line, the field and the allowed values.
     pub fn parse(file: &Path, text: &str) -> Result<Spec> {
         Spec::of(text).map_err(|Fault(span, cause)| {
             let line = |span: Range<usize>| {
@@ -257,7 +257,7 @@ impl Spec {
         })
     }
 
-    /// Where the input is cut.
+    /// Returns where the input is cut.
     pub(super) fn cut(&self) -> Cut {
         match self.records {
             Records::Lines => Cut::Lines,
@@ -266,7 +266,7 @@ impl Spec {
         }
     }
 
-    /// Refuses what cannot be meant.
+    /// Checks that the spec is valid.
     pub(super) fn check(&self) -> Result<()> {
         match self.fault() {
             None => Ok(()),
@@ -274,7 +274,7 @@ impl Spec {
         }
     }
 
-    /// The field that has a value which cannot be meant, and why.
+    /// Returns an invalid field, and the reason.
     fn fault(&self) -> Option<(&str, String)> {
         let fields = [
             ("values", Some(self.values).filter(|_| self.keys.is_none())),
@@ -370,7 +370,7 @@ impl Spec {
         spans.extend(values.iter().map(|values| ("values".to_owned(), values.span())));
         spans.extend(longest_key.iter().map(|bytes| ("longest_key".to_owned(), bytes.span())));
         spans.extend(bytes.iter().map(|bytes| ("table".to_owned(), bytes.span())));
-        // Where it is not said, what makes it wrong is.
+        // Without it, the value that contradicts it is reported.
         let combine_span = combine.as_ref().map(Spanned::span);
         spans.extend(number.iter().map(|number| ("type".to_owned(), number.span())));
         spans.extend(
@@ -446,7 +446,7 @@ impl RecordsTable {
 
 const NAMES: &str = "write letters, digits and _, not a digit first";
 
-/// Whether C takes it for the name of something.
+/// Returns whether C accepts the text as an identifier.
 fn is_name(text: &str) -> bool {
     let is_letter = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
     text.bytes().all(|byte| is_letter(byte) || byte.is_ascii_digit())

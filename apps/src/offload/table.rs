@@ -1,5 +1,5 @@
-//! A kernel's partial that is a table: keys, which are bytes or numbers, each with a word. The layout is that of
-//! `combine.h`. Takes the words of one; hands on its pairs, or takes pairs in, for twins of kernels in Rust.
+//! A kernel's partial as a table: keys, which are bytes or numbers, each with a word. `combine.h` has the
+//! same layout. Takes the words of a table; hands on its pairs, or adds pairs for twins of kernels in Rust.
 
 use super::{By, Keys, Spec};
 
@@ -18,12 +18,12 @@ pub struct Table<'t> {
 }
 
 impl Spec {
-    /// Words of a key.
+    /// Returns the number of words of a key.
     pub(super) fn key_words(&self) -> usize {
         (self.key_bytes() as usize).div_ceil(BYTES_PER_WORD).max(1)
     }
 
-    /// Bytes of the longest key.
+    /// Returns the bytes of the longest key.
     pub(super) fn key_bytes(&self) -> u64 {
         match self.keys {
             Some(Keys::U64 | Keys::I64) => 8,
@@ -33,18 +33,19 @@ impl Spec {
 }
 
 impl Table<'_> {
-    /// The table that a device keeps for a kernel of this spec.
+    /// Creates the table that a device keeps for a kernel of this spec.
     pub fn of<'t>(spec: &Spec, words: &'t mut [u64]) -> Table<'t> {
         Table { words, longest: spec.key_bytes() as usize, is_sum: spec.combine == By::Sum }
     }
 
-    /// What `COMBINE_KEY` does; `word` is the value of a sum, and of a least or greatest its
-    /// [`rank`](Spec::rank).
+    /// Does the same as `COMBINE_KEY`. `word` is the value for a sum, and its [`rank`](Spec::rank) for a
+    /// least or greatest.
     pub fn combine_key(&mut self, key: u64, word: u64) {
         self.combine_bytes(&key.to_le_bytes(), word);
     }
 
-    /// What `COMBINE_BYTES` does. Constant time for each byte of the key, but for slots that are taken.
+    /// Does the same as `COMBINE_BYTES`. Constant time per byte of the key, plus the occupied slots that it
+    /// passes.
     pub fn combine_bytes(&mut self, key: &[u8], word: u64) {
         let key_words = self.longest.div_ceil(BYTES_PER_WORD).max(1);
         let (head, slots) = self.words.split_at_mut(HEAD);
@@ -76,7 +77,7 @@ impl Table<'_> {
     }
 }
 
-/// A key's bytes, seven in each word.
+/// Returns a key's bytes packed, seven per word.
 fn packed(key: &[u8]) -> Vec<u64> {
     let count = key.len().div_ceil(BYTES_PER_WORD).max(1);
     let word = |number| {
@@ -89,7 +90,7 @@ fn packed(key: &[u8]) -> Vec<u64> {
     (0..count).map(word).collect()
 }
 
-/// Puts a key's bytes together again; `None` if they have no end, or are none.
+/// Unpacks a key's bytes; `None` if they have no end or are malformed.
 fn unpacked(words: &[u64], key: &mut Vec<u8>) -> Option<()> {
     key.clear();
     for word in words {
@@ -102,7 +103,7 @@ fn unpacked(words: &[u64], key: &mut Vec<u8>) -> Option<()> {
     None
 }
 
-/// The pairs of a table; `None` in the place of one that has no key.
+/// Passes the pairs of a table to `see`, with `None` for a malformed key.
 pub(super) fn each(spec: &Spec, table: &[u64], mut see: impl FnMut(Option<&[u8]>, u64)) {
     let (key_words, mut key) = (spec.key_words(), Vec::new());
     let slots = table.get(HEAD..).unwrap_or_default();
@@ -133,7 +134,7 @@ mod tests {
         assert_eq!(words[..2], [0, 0]);
         Table::of(&spec, &mut words).combine_bytes(&[0; 31], 1);
         assert_eq!(words[..2], [0, 1]);
-        // What no kernel of a sound mind writes.
+        // No correct kernel writes this.
         words[HEAD] = 0xff << 56;
         let mut broken = 0;
         each(&spec, &words, |key, _| broken += u32::from(key.is_none()));

@@ -1,5 +1,5 @@
-//! The combine of stations: the least, mean and greatest of values in tenths, all of them exact, and how
-//! they are shown. It never sees a name.
+//! The combine of stations: the least, mean and greatest of values in tenths, all exact, and their format.
+//! Knows no names.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -9,8 +9,8 @@ use tegula::Combine;
 #[derive(Clone, Copy, Debug)]
 pub struct Extremes;
 
-/// What [`Extremes`] keeps per key. Byte form: sum and count (8 bytes each), least and greatest (2
-/// bytes each), little-endian.
+/// The data of [`Extremes`] per key. Byte form: sum and count (8 bytes each), least and greatest (2 bytes
+/// each), little-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
     sum: i64,
@@ -19,12 +19,12 @@ pub struct Seen {
     greatest: i16,
 }
 
-/// A station's figures, in tenths of a degree. Shown as the challenge asks: `-1.0/2.5/10.0`.
+/// A station's figures, in tenths of a degree. Displayed as the challenge asks: `-1.0/2.5/10.0`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Temperatures {
     /// The least.
     pub least: i64,
-    /// The mean; what lies half way between two tenths is rounded up, towards the greater.
+    /// The mean; half-way between two tenths is rounded up, towards the greater.
     pub mean: i64,
     /// The greatest.
     pub greatest: i64,

@@ -1,6 +1,5 @@
-//! Measurements: lines of `name;temperature`, drawn by a seed from a list of stations and their mean
-//! temperatures. The same list and seed give the same bytes on every machine: nothing here is a
-//! float's rounding.
+//! Generates measurements: lines of `name;temperature`, from a seed and a list of stations with their mean
+//! temperatures. The same list and seed give the same bytes on every machine, because no float is rounded.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -8,8 +7,8 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 /// The 413 stations of the One Billion Row Challenge's own generator.
 const LIST: &str = include_str!("list.csv");
 
-/// Draws measurements: each line's station as likely as another, its temperature around the station's
-/// mean with a deviation of 10 degrees, in tenths.
+/// Generates measurements. All stations are equally likely in each line; temperatures are around the
+/// station's mean with a deviation of 10 degrees, in tenths.
 #[derive(Clone, Debug)]
 pub struct Measurements {
     stations: Vec<Station>,
@@ -22,7 +21,7 @@ struct Station {
     mean_tenths: i64,
 }
 
-/// A list of stations that is none.
+/// An error in a list of stations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ListError {
     /// A line that is not a name of 1 to 100 bytes, a semicolon and a number from -99.9 to 99.9.
@@ -33,22 +32,22 @@ pub enum ListError {
         /// Number of the line, from 1.
         line: usize,
     },
-    /// No line at all but comments.
+    /// The list has only comments.
     #[error("the list names no station")]
     Empty,
 }
 
 impl Measurements {
-    /// Draws from the challenge's own stations.
+    /// Uses the challenge's own stations.
     pub fn new(seed: u64) -> Measurements {
         let stations = LIST.lines().filter_map(station).collect();
         Measurements { stations, random: Xoshiro256PlusPlus::seed_from_u64(seed) }
     }
 
-    /// Draws from a list of stations: lines of `name;mean`, comments behind `#`.
+    /// Uses a list of stations: lines of `name;mean`, with comments after `#`.
     ///
     /// # Errors
-    /// [`ListError`] for a list that is none.
+    /// Returns [`ListError`] for a malformed list.
     pub fn from_list(list: &str, seed: u64) -> Result<Measurements, ListError> {
         let lines = list.lines().zip(1..).filter(|(text, _)| !text.starts_with('#'));
         let stations = lines.map(|(text, line)| station(text).ok_or(ListError::Line { line }));
@@ -63,8 +62,8 @@ impl Measurements {
     pub fn line(&mut self, out: &mut Vec<u8>) {
         let choice = u128::from(self.random.next_u64()) * self.stations.len() as u128;
         let station = &self.stations[(choice >> 64) as usize];
-        // The sum of twelve even draws is nearly normal (Irwin and Hall), with a deviation of one draw's
-        // range.
+        // The sum of twelve uniform draws is nearly normal (Irwin and Hall), with the range of one draw as
+        // its deviation.
         let draws = [(); 3].map(|()| self.random.next_u64());
         let draws =
             draws.iter().flat_map(|draw| (0..4).map(move |part| (draw >> (16 * part)) as u16));

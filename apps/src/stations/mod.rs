@@ -1,6 +1,6 @@
-//! Stations: the least, mean and greatest temperature of each weather station, from lines of
-//! `name;temperature`, as the One Billion Row Challenge asks. Temperatures are kept as whole tenths,
-//! so sums are exact. `docs/stations.md` has the formats.
+//! The least, mean and greatest temperature of each weather station, from lines of `name;temperature`, as
+//! the One Billion Row Challenge asks. Temperatures are whole tenths, so sums are exact. `docs/stations.md`
+//! has the formats.
 
 mod extremes;
 mod generate;
@@ -30,7 +30,7 @@ impl Job for Stations {
     }
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
-        // Far cheaper at once than name by name; one by one only where that finds a fault.
+        // Far cheaper at once than name by name; names are checked one by one only if that finds an error.
         let is_text = simdutf8::basic::from_utf8(split.bytes()).is_ok();
         let is_name = |name: &[u8]| {
             (1..=NAME_BYTES_MOST).contains(&name.len()) && (is_text || str::from_utf8(name).is_ok())
@@ -54,8 +54,8 @@ const BAD_NAME: &str = "a station's name is to be UTF-8 of 1 to 100 bytes";
 const BAD_TEMPERATURE: &str =
     "a temperature is to be -99.9 to 99.9 with one decimal, as 7.0 or -12.3";
 
-/// A temperature in tenths of a degree: an optional minus, one or two digits, a point, one digit. Which
-/// of these forms a line has is as good as random, so it decides no branch.
+/// Parses a temperature in tenths of a degree: an optional minus, one or two digits, a point, one digit.
+/// The form of a line is as good as random, so it decides no branch.
 #[inline(always)]
 fn tenths(text: &[u8]) -> Option<i16> {
     let len = text.len();
@@ -75,10 +75,10 @@ fn tenths(text: &[u8]) -> Option<i16> {
     is_number.then_some((tenths ^ -negative) + negative)
 }
 
-/// The answer as the challenge asks for it: `{Abha=-23.0/18.0/59.2, Abidjan=...}` and a newline.
+/// Returns the answer in the challenge's form: `{Abha=-23.0/18.0/59.2, Abidjan=...}` and a newline.
 ///
 /// # Errors
-/// As [`Output::for_each`].
+/// Returns the errors of [`Output::for_each`].
 pub fn answer(output: &Output<Stations>) -> Result<Vec<u8>> {
     let mut text = b"{".to_vec();
     output.for_each(|name, temperatures| {

@@ -1,6 +1,6 @@
-//! Whether records of the TeraSort benchmark are in order, with what tells a sorted file from one that
-//! lost, doubled or changed a record: their number, and the sum of their CRC-32s, as Hadoop's
-//! TeraValidate and gensort's valsort compute it.
+//! Checks that records of the TeraSort benchmark are in order, and computes the figures by which a lost,
+//! doubled or changed record shows: the number of records, and the sum of their CRC-32s, as Hadoop's
+//! TeraValidate and gensort's valsort do.
 
 mod stretch;
 
@@ -12,8 +12,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use tegula::{Cut, Emit, Identity, Job, MemoryError, Output, Result, Split};
 
-/// Looks at the records of each split: a pair per split, whose key is the file's path and the split's
-/// offset in it, so that they stand in the order of the files' names and of the records in them.
+/// Checks the records of each split. Emits a pair per split, whose key is the file's path and the split's
+/// offset in it, so that pairs are in the order of the files' names and of the records in them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TeraValidate;
 
@@ -38,10 +38,10 @@ impl Job for TeraValidate {
     }
 }
 
-/// What there is to say of all files.
+/// The result for all files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TeraReport {
-    /// Records in all.
+    /// The number of records.
     pub records: u64,
     /// The sum of the CRC-32 of each.
     pub checksum: u128,
@@ -51,22 +51,22 @@ pub struct TeraReport {
     pub misplaced: Option<Misplaced>,
 }
 
-/// A record that comes too late.
+/// A record that is out of order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misplaced {
     /// Its file.
     pub path: PathBuf,
-    /// Where it begins there, in bytes.
+    /// Its offset there, in bytes.
     pub offset: u64,
     /// Its number among all records, from 0.
     pub record: u64,
 }
 
 impl TeraReport {
-    /// Puts the answer for the splits together; it must be in the order of its keys.
+    /// Joins the answers of the splits, which must be in the order of their keys.
     ///
     /// # Errors
-    /// [`MemoryError::OnDisk`] if a limit on memory sent the answer to disk.
+    /// Returns [`MemoryError::OnDisk`] if a limit on memory sent the answer to disk.
     pub fn new(output: &Output<TeraValidate>) -> Result<TeraReport, MemoryError> {
         let (mut all, mut misplaced) = (Stretch::NONE, None);
         for (key, stretch) in output.iter()? {
@@ -81,7 +81,7 @@ impl TeraReport {
     }
 }
 
-/// The place of a record in the stretch of a key, before which there are `before` records.
+/// Returns the place of a record in the stretch of a key, with `before` records before the stretch.
 fn place(key: &[u8], record: u64, before: u64) -> Misplaced {
     let (path, offset) = key.split_at(key.len().saturating_sub(8));
     let path = path.strip_suffix(b"\0").unwrap_or(path);
@@ -111,7 +111,7 @@ mod tests {
         rows.concat()
     }
 
-    /// The sum that valsort gives for the first million records of gensort.
+    /// The sum that valsort reports for the first million records of gensort.
     #[test]
     fn the_checksum_of_a_million_rows_is_that_of_valsort() {
         let mut rows = vec![0; 1_000_000 * ROW_BYTES];

@@ -1,5 +1,5 @@
-//! The combine of teravalidate: what there is to say of records that follow each other, and how two such
-//! stretches become one. It knows nothing of files.
+//! The combine of teravalidate: the result for consecutive records, and the join of two such stretches.
+//! Knows no files.
 
 use crate::ROW_BYTES;
 use std::cmp::Ordering;
@@ -7,7 +7,7 @@ use tegula::Combine;
 
 const KEY_BYTES: usize = 10;
 
-/// What there is to say of records that follow each other.
+/// The result for consecutive records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
     pub(super) records: u64,
@@ -47,7 +47,7 @@ impl Stretch {
         stretch
     }
 
-    /// Takes in the stretch that follows.
+    /// Appends the stretch that follows.
     pub(super) fn append(&mut self, next: &Stretch) {
         if self.records == 0 {
             *self = *next;
@@ -69,8 +69,8 @@ impl Stretch {
     }
 }
 
-/// Keeps a stretch per key. A key comes twice only if a file is named twice: then its stretches are
-/// the same, and counted as often.
+/// Keeps a stretch per key. A key occurs twice only if a file is named twice; then its stretches are equal,
+/// and counted that often.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stretches;
 

@@ -1,5 +1,4 @@
-//! Word count: how often each word stands in the input. What a word is, is one of three
-//! definitions, given exactly in `docs/words.md`.
+//! Counts the words of the input, by one of three definitions, given exactly in `docs/words.md`.
 
 mod offload;
 
@@ -11,14 +10,14 @@ use tegula::{Count, Cut, Emit, Identity, Job, Result, Sees, Split, WordClass};
 /// Counts words.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WordCount {
-    /// What a word is.
+    /// The definition of a word.
     pub words: Words,
 }
 
-/// What a word is.
+/// The definition of a word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Words {
-    /// What stands between ASCII white space, any bytes, case kept.
+    /// Any bytes between ASCII white space, with case kept.
     #[default]
     Whitespace,
     /// Runs of the ASCII letters, in lower case.
@@ -28,7 +27,7 @@ pub enum Words {
 }
 
 impl Words {
-    /// Behind each byte that no word holds, so that a line of any length is nothing special.
+    /// After each byte that belongs to no word, so that a line of any length can be cut.
     pub(crate) fn cut(self) -> Cut {
         match self {
             Words::Whitespace => Cut::around(WordClass::Whitespace),
@@ -37,7 +36,7 @@ impl Words {
         }
     }
 
-    /// A word as the definition gives it: folded, if it folds.
+    /// Returns a word as the definition gives it: folded, if it folds.
     pub fn folded(self, word: &[u8]) -> Vec<u8> {
         match self {
             Words::Whitespace => word.to_vec(),
@@ -46,7 +45,7 @@ impl Words {
         }
     }
 
-    /// Its name, as part of a job's identity.
+    /// Returns its name, as part of a job's identity.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Words::Whitespace => "whitespace",
@@ -55,7 +54,7 @@ impl Words {
         }
     }
 
-    /// Whether the letters of its words are folded in the split.
+    /// Returns whether the letters of its words are folded in the split.
     pub(crate) fn folds_ascii(self) -> bool {
         match self {
             Words::Whitespace => false,
@@ -98,7 +97,7 @@ impl Job for WordCount {
         offload::unload(partial, emit)
     }
 
-    // One branch a split, of some hundred thousand bytes: nothing that three types would save.
+    // One branch per split of some hundred thousand bytes, so three types would save nothing.
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
         match self.words {
             Words::Whitespace => count_bytes(split.fields(), emit),
@@ -109,7 +108,7 @@ impl Job for WordCount {
     }
 }
 
-// Functions of their own: in one body, the compiler has too few registers for the hot loop.
+// Separate functions, because in one body the compiler has too few registers for the hot loop.
 
 #[inline(never)]
 fn count_bytes<'s>(words: Tokens<'s>, emit: &mut impl Emit<'s, WordCount>) {

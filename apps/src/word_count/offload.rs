@@ -1,5 +1,5 @@
-//! Word count on a device: `words.c`, and the same in Rust for the emulated one. Takes a piece of text; hands
-//! on a table of words, by their bytes, and how often each stands there.
+//! Word count on a device: `words.c`, and its twin in Rust for the emulated device. Takes a piece of text;
+//! hands on a table of words, by their bytes, with their counts.
 
 use super::{WordCount, Words};
 use crate::matrix::fault;
@@ -19,8 +19,8 @@ const PROBES: usize = 64;
 /// The mark of a slot's last word of bytes.
 const IS_LAST: u8 = 0x80;
 
-/// What a device does for words of this definition; nothing for those of Unicode text, whose rules no
-/// kernel has.
+/// Returns a device's work for words of this definition; `None` for Unicode words, whose rules no kernel
+/// has.
 pub(super) fn offload(words: Words) -> Option<Offload> {
     let is_alpha = match words {
         Words::Whitespace => 0,
@@ -38,7 +38,7 @@ pub(super) fn offload(words: Words) -> Option<Offload> {
     Some(Offload { kernel, partial, broadcast, residence: None })
 }
 
-/// Where slots of either kind are in a table of so many words, and how many words each has.
+/// Returns the slots of either kind in a table of `words` words, and the words of each slot.
 fn regions(words: usize) -> [(std::ops::Range<usize>, usize); 2] {
     let short = words.saturating_sub(HEAD) / 4 * 3 / SHORT_WORDS * SHORT_WORDS;
     let from = HEAD + short;
@@ -46,7 +46,7 @@ fn regions(words: usize) -> [(std::ops::Range<usize>, usize); 2] {
     [(HEAD..from, SHORT_WORDS), (from..from + long, LONG_WORDS)]
 }
 
-/// Emits what a table holds.
+/// Emits the words of a table.
 pub(super) fn unload<'s>(table: &[u64], emit: &mut impl Emit<'s, WordCount>) -> Result<()> {
     for (region, slot_words) in regions(table.len()) {
         let slots = table.get(region).unwrap_or_default();
@@ -62,7 +62,7 @@ pub(super) fn unload<'s>(table: &[u64], emit: &mut impl Emit<'s, WordCount>) -> 
     Ok(())
 }
 
-/// Puts a word's bytes together again; `None` if it has no end.
+/// Unpacks a word's bytes; `None` if it has no end.
 fn unpacked(packed: &[u64], word: &mut [u8; LONG_BYTES]) -> Option<usize> {
     let mut length = 0;
     for packed in packed {

@@ -1,23 +1,23 @@
-/* How often each word stands in the piece: runs of letters, in lower case, if ALPHA, else of all bytes that
-   are not white space.
+/* Counts each word of the piece: runs of letters, in lower case, if ALPHA, else runs of all bytes that are not
+   white space.
    arg0: ALPHA, for the twin
    partial: other than 0 if there was no room, and three words that are not used; then slots for words of up
    to 21 bytes, of four words; then slots for longer ones, up to 217 bytes, of 32. The last word of a slot
-   is a count. The others are the word's bytes, seven in each, least first, and above them how many they are,
-   with the highest bit if they are the last; 0 if nothing is there.
+   is a count. The others have the word's bytes, seven each, lowest first, and above them their number, with
+   the highest bit set in the last one; 0 if the slot is vacant.
 
-   A slot is taken word by word, each from 0 to what it stays. So whoever finds all words of a slot to be its
-   own, or makes them so, has it; who finds another goes on to the next slot, and leaves what it took to
-   those that begin alike, one of whom took the next. */
+   A slot is taken word by word, each from 0 to its final value. A thread that finds or sets all words of a slot
+   to its own has the slot. A thread that finds another word goes on to the next slot, and leaves the words that it
+   set to the words with the same beginning, one of which took the next one. */
 #define HEAD 4
 #define SHORT_WORDS 4
 #define LONG_WORDS 32
 #define BYTES_PER_WORD 7
 #define SHORT_BYTES ((SHORT_WORDS - 1) * BYTES_PER_WORD)
 #define LONG_BYTES ((LONG_WORDS - 1) * BYTES_PER_WORD)
-/* Slots that are looked at for one word. */
+/* Slots that are probed for one word. */
 #define PROBES 64
-/* Bytes in which a thread looks for beginnings of words. */
+/* Bytes in which a thread searches the beginnings of words. */
 #define SPAN 64
 
 #if ALPHA
@@ -28,7 +28,7 @@
 #define FOLDED(c) (c)
 #endif
 
-/* Counts a word in slots of so many words; returns whether there was room. */
+/* Counts a word in slots of slot_words words; returns whether there was room. */
 FUNCTION int counted(GLOBAL const u8 *word, u64 length, u64 hash, GLOBAL u64 *table, u64 slots,
                      u32 slot_words) {
   if (slots == 0) return 0;
@@ -41,7 +41,7 @@ FUNCTION int counted(GLOBAL const u8 *word, u64 length, u64 hash, GLOBAL u64 *ta
       u64 left = length - from, count = left < BYTES_PER_WORD ? left : BYTES_PER_WORD;
       u64 own = (count | (left <= BYTES_PER_WORD ? 0x80 : 0)) << 56;
       for (u32 i = 0; i < count; i++) own |= (u64)FOLDED(word[from + i]) << (8 * i);
-      /* Once it is other than 0 it stays. */
+      /* It never changes once it is not 0. */
       u64 known = *(volatile GLOBAL u64 *)&slot[number];
       if (known == 0) known = GLOBAL_SWAP64(&slot[number], (u64)0, own);
       is_same = known == 0 || known == own;
@@ -62,7 +62,7 @@ KERNEL void words_counted(OFFLOAD) {
   u64 long_slots = partial_words < long_from ? 0 : (partial_words - long_from) / LONG_WORDS;
   for (u64 from = GID * SPAN; from < bytes; from += GSIZE * SPAN) {
     u64 to = from + SPAN < bytes ? from + SPAN : bytes, at = from;
-    /* What began before is another thread's. */
+    /* A word that began before belongs to another thread. */
     if (from > 0 && IS_LETTER(UNIT[from - 1]))
       while (at < to && IS_LETTER(UNIT[at])) at++;
     while (at < to) {
