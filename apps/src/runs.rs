@@ -38,18 +38,15 @@ impl<'e> Runs<'e> {
         Ok(output)
     }
 
-    /// Runs a job whose records are tasks. Each task is a split of its own, so that workers share them
-    /// however few they are. [`tasks`] makes such an input. The results are in the application's memory, so
-    /// the job has no state.
+    /// Runs `count` numbered tasks on all workers. Their results are in the application's memory, so they
+    /// have no state.
     ///
     /// # Errors
-    /// Returns the errors of [`Engine::run_with`].
-    pub fn tasks<J: Job>(&mut self, job: &J, count: usize) -> Result<Output<J>> {
-        let one = TASK_BYTES as u64;
-        let options = Options { split_bytes: Some(one), state: None, ..self.options.clone() };
-        let output = self.engine.run_with(job, tasks(count), &options)?;
-        self.stats.add(output.stats());
-        Ok(output)
+    /// Returns the errors of [`Engine::tasks`].
+    pub fn tasks(&mut self, count: usize, task: impl Fn(usize) -> Result<()> + Sync) -> Result<()> {
+        let stats = self.engine.tasks(count, &self.options, |_, number| task(number))?;
+        self.stats.add(&stats);
+        Ok(())
     }
 
     /// Returns whether devices work beside the cores.
@@ -71,19 +68,4 @@ impl<'e> Runs<'e> {
     pub fn stats(&self) -> &Stats {
         &self.stats
     }
-}
-
-/// Bytes of a task's record.
-pub const TASK_BYTES: usize = 8;
-
-/// Makes the input of a job whose records are tasks, numbered from 0: each number in 8 bytes,
-/// little-endian. The job is cut by [`Cut::Fixed`](tegula::Cut::Fixed) at [`TASK_BYTES`] and reads
-/// [`task_numbers`].
-pub fn tasks(count: usize) -> Input {
-    Input::bytes((0..count as u64).flat_map(u64::to_le_bytes).collect::<Vec<u8>>())
-}
-
-/// Iterates the numbers of the tasks in a split's bytes.
-pub fn task_numbers(bytes: &[u8]) -> impl Iterator<Item = usize> {
-    bytes.as_chunks().0.iter().map(|&number| u64::from_le_bytes(number) as usize)
 }

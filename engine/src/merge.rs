@@ -9,8 +9,8 @@ use crate::failure::Failure;
 use crate::memory::{Access, Block, ChunkList, ChunkPool};
 use crate::options::Order;
 use crate::partial::{Answers, Pairs, Run, RunReader, RunWriter, Spill};
-use crate::reduce::{Range, Ranking, for_each};
-use crate::schedule::{PerWorker, Pool};
+use crate::reduce::{Range, Ranking};
+use crate::schedule::{PerWorker, Pool, for_each};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Pairs in the order in which the answer shows them.

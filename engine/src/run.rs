@@ -6,26 +6,26 @@ use crate::bad::{BadRecord, BadRecords};
 use crate::codec::recognise;
 use crate::device::Alone;
 use crate::engine::Core;
-use crate::error::Result;
+use crate::error::{MemoryError, Result};
 use crate::facts::JobFacts;
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::job::{Job, comparison};
 use crate::map::{JobMappers, MapStage, MapTotals, Mappers, Spread};
-use crate::memory::{ChunkPool, resident_peak_bytes};
+use crate::memory::{ChunkPool, Reserved, resident_peak_bytes};
 use crate::merge::{MergeStage, Piece};
 use crate::options::Options;
-use crate::output::{Finished, Output, PointedAt, Stored};
-use crate::partial::{Partial, Spill};
+use crate::output::{Finished, Output, PointedAt};
+use crate::partial::Partial;
 use crate::plan::Plan;
-use crate::progress::Stage;
+use crate::progress::{Progress, Stage};
 use crate::reduce::{Ranking, ReduceStage, ReduceTotals, Reduced};
+use crate::room::Room;
 use crate::schedule::Placement;
 use crate::show::{Epochs, Moment, Show, ShowStage, Showing};
 use crate::sizing;
 use crate::state::{Figures, Means, Saving};
 use crate::stats::{StageClock, Stats};
-use crate::storage::Scratch;
 use crate::tokenize::Simd;
 use std::sync::Arc;
 
@@ -62,6 +62,14 @@ pub(crate) struct ErasedJob<'j, C: Aggregate> {
     ranking: Ranking<'j, C>,
 }
 
+impl<C: Aggregate> Clone for ErasedJob<'_, C> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<C: Aggregate> Copy for ErasedJob<'_, C> {}
+
 /// As `run`, compiled once for all jobs with the same aggregate.
 pub(crate) fn run_erased<C: Aggregate>(
     core: &Arc<Core>,
@@ -70,124 +78,159 @@ pub(crate) fn run_erased<C: Aggregate>(
     options: &Options,
     show: Option<Showing<'_, C>>,
 ) -> Result<Finished<C>> {
-    let ErasedJob { facts, mappers, ranking } = job;
+    options.check()?;
     let progress = options.progress.clone().unwrap_or_default();
     let failure = Failure::new(&options.cancel);
-    let timeline = options.timeline.as_ref();
-    timeline.iter().for_each(|timeline| timeline.watch(core));
-    let mut clock = StageClock::new(&progress, timeline);
-    options.check()?;
+    options.timeline.iter().for_each(|timeline| timeline.watch(core));
+    let mut clock = StageClock::new(&progress, options.timeline.as_ref());
 
-    // Who makes shows holds pairs as a worker does.
+    // The thread that makes shows holds pairs as a worker does.
     let threads = core.pool().workers() + usize::from(show.is_some());
-    let unit_bytes = sizing::unit_bytes(core.topology());
-    let least_bytes = core.least_bytes::<C>(options.split_bytes.unwrap_or(unit_bytes), threads);
-    let counted = core.count_list(&input, least_bytes)?;
-    let mut plan = clock.time(Stage::Plan, || {
-        let input = recognise(input, options.plain, core.pool(), &failure)?;
-        Plan::new(input, facts.cut.clone(), options, sizing::SPLIT_BYTES, unit_bytes)
-    })?;
+    let counted = count_list::<C>(core, &input, options, threads)?;
+    let mut plan = clock.time(Stage::Plan, || plan(core, job.facts, input, options, &failure))?;
     progress.plan(plan.files, plan.bytes, core.limit_bytes());
-
-    let chunks = ChunkPool::new(Arc::clone(core.blocks()));
-    let shares = core.shares::<C>(plan.unit_bytes, counted.bytes(), threads)?;
-    let scratch = Scratch::new(core.storage());
-    let partial_of_its_own = || {
-        let spill = || Spill::new(Arc::clone(&scratch), shares, core.blocks());
-        Partial::new(&chunks, core.is_limited().then(spill))
-    };
-    let partial = partial_of_its_own();
+    let room = Room::new(core, core.shares::<C>(plan.unit_bytes, counted.bytes(), threads)?);
+    let partial = room.partial();
     show.iter().try_for_each(|show| show.wanted.check(&plan, options.state.is_some()))?;
+    let saving = clock.time(Stage::Plan, || {
+        let (chunks, block_bytes) = (&room.chunks, room.shares.block_bytes);
+        let means = means(core, &failure);
+        let open =
+            |state| Saving::open(state, job.facts, &mut plan, options, chunks, block_bytes, means);
+        options.state.as_ref().map(open).transpose()
+    })?;
     let bad = BadRecords::new(options.skip_bad, plan.cut.is_lines());
-    let mut open = |state| {
-        let means = Means { pool: core.pool(), blocks: core.blocks(), failure: &failure };
-        let block_bytes = shares.block_bytes;
-        clock.time(Stage::Plan, || {
-            Saving::open(state, facts, &mut plan, options, &chunks, block_bytes, means)
-        })
-    };
-    let saving = options.state.as_ref().map(&mut open).transpose()?;
-    let hands = (core.pool().workers(), options.devices.len());
-    let epochs = |show: &Showing<'_, C>| Epochs::new(show.wanted, &plan, hands, partial_of_its_own);
-    let epochs = show.as_ref().map(epochs);
-    let alone;
-    let placement = match &saving {
-        Some(saving) if saving.tiles().is_some() => {
-            alone = Placement::alone(core.pool().workers());
-            &alone
-        }
-        _ => core.placement(),
-    };
-    let ((mapped, spread), bad) = clock.time(Stage::Map, || {
-        let stage = MapStage {
-            facts,
-            mappers,
+    let epochs = show.as_ref().map(|show| {
+        let hands = (core.pool().workers(), options.devices.len());
+        Epochs::new(show.wanted, &plan, hands, || room.partial())
+    });
+
+    let (mapped, spread) = clock.time(Stage::Map, || {
+        Mapping {
+            core,
+            job,
+            options,
             plan: &plan,
-            pool: core.pool(),
-            placement,
-            chunks: &chunks,
+            room: &room,
             partial: &partial,
             failure: &failure,
             bad: &bad,
             progress: &progress,
-            table_limits: shares.tables,
-            pipeline: options.pipeline,
-            container: options.container,
             saving: saving.as_ref(),
             epochs: epochs.as_ref(),
-            devices: &options.devices,
-            alone: facts.alone.or_else(|| options.devices_alone.then(Alone::default)),
-        };
-        let mapped = match (show, &epochs) {
-            (Some(show), Some(epochs)) => {
-                let (chunks, block_bytes) = (Arc::clone(&chunks), shares.block_bytes);
-                let stored = Stored { scratch: Arc::clone(&scratch), chunks, block_bytes };
-                let (plan, partial, failure) = (&plan, &partial, &failure);
-                let chunks = &stored.chunks.clone();
-                let shows = ShowStage {
-                    ranking,
-                    core,
-                    plan,
-                    chunks,
-                    partial,
-                    epochs,
-                    failure,
-                    stored,
-                    options,
-                };
-                shows.during(show, || stage.run())?
-            }
-            _ => stage.run()?,
-        };
-        if let Some(saving) = &saving {
-            let MapTotals { bytes, splits, pairs: emitted, .. } = mapped.0;
-            let figures = Figures { bytes, splits, emitted };
-            let means = Means { pool: core.pool(), blocks: core.blocks(), failure: &failure };
-            saving.finish(&partial, &chunks, &plan, means, (figures, bad.so_far()))?;
         }
-        Ok((mapped, bad.finish(&plan)))
+        .run(show)
     })?;
+    let answer =
+        answer(core, job.ranking, options, (&partial, &room.chunks), &failure, &mut clock)?;
 
-    let answer = answer(core, ranking, options, (&partial, &chunks), &failure, &mut clock)?;
     progress.set_keys(answer.totals.keys);
-    drop(epochs);
-    drop(partial);
-
+    drop((epochs, partial));
     core.trim();
+    let bad = bad.finish(&plan);
     let mut stats = stats::<C>(core, &plan, &mapped, bad, &answer.totals, clock);
-    stats.spilled_bytes = scratch.bytes();
-    if let Some(saving) = &saving {
-        stats.restored_bytes = saving.found().figures.bytes;
-        stats.saved_bytes = saving.saved_bytes();
-    }
+    stats.spilled_bytes = room.scratch.bytes();
+    saving.iter().for_each(|saving| saving.count_in(&mut stats));
     Spread { groups: stats.groups, idle: stats.map_idle, devices: stats.devices } = spread;
-    // Chunks of its own: those of the run are free, unless what is held of the answer lies in them.
-    let chunks = ChunkPool::new(Arc::clone(core.blocks()));
-    let stored = Stored { scratch, chunks, block_bytes: shares.block_bytes };
-    let files = plan.into_names(counted);
-    let timeline = options.timeline.clone();
+    let (stored, files) = (room.stored(), plan.into_names(counted));
     let Answer { pieces, pointed_at, .. } = answer;
+    let timeline = options.timeline.clone();
     Ok(Finished::new(Arc::clone(core), pieces, pointed_at, stored, files, stats, timeline))
+}
+
+fn means<'r>(core: &'r Core, failure: &'r Failure) -> Means<'r> {
+    Means { pool: core.pool(), blocks: core.blocks(), failure }
+}
+
+/// Counts the list of the input's files in the budget, before anything else takes of it.
+fn count_list<C: Aggregate>(
+    core: &Core,
+    input: &Input,
+    options: &Options,
+    threads: usize,
+) -> Result<Reserved, MemoryError> {
+    let unit_bytes = sizing::unit_bytes(core.topology());
+    let split_bytes = options.split_bytes.unwrap_or(unit_bytes);
+    core.count_list(input, core.least_bytes::<C>(split_bytes, threads))
+}
+
+/// Looks at the input's formats and cuts it into tiles and splits.
+fn plan(
+    core: &Core,
+    facts: &JobFacts,
+    input: Input,
+    options: &Options,
+    failure: &Failure,
+) -> Result<Plan> {
+    let input = recognise(input, options.plain, core.pool(), failure)?;
+    let unit_bytes = sizing::unit_bytes(core.topology());
+    Plan::new(input, facts.cut.clone(), options, sizing::SPLIT_BYTES, unit_bytes)
+}
+
+/// The map stage of a run, with those who work beside it: the thread that makes shows, and what saves.
+struct Mapping<'r, C: Aggregate> {
+    core: &'r Core,
+    job: ErasedJob<'r, C>,
+    options: &'r Options,
+    plan: &'r Plan,
+    room: &'r Room,
+    partial: &'r Partial<C::Accumulator>,
+    failure: &'r Failure,
+    bad: &'r BadRecords,
+    progress: &'r Progress,
+    saving: Option<&'r Saving<C>>,
+    epochs: Option<&'r Epochs<'r, C::Accumulator>>,
+}
+
+impl<C: Aggregate> Mapping<'_, C> {
+    /// Maps the whole input into the partial, makes shows meanwhile, and saves the rest.
+    fn run(&self, show: Option<Showing<'_, C>>) -> Result<(MapTotals, Spread)> {
+        let (totals, spread) = match (show, self.epochs) {
+            (Some(show), Some(epochs)) => self.shows(epochs).during(show, || self.map())?,
+            _ => self.map()?,
+        };
+        if let Some(saving) = self.saving {
+            let MapTotals { bytes, splits, pairs: emitted, .. } = totals;
+            let figures = (Figures { bytes, splits, emitted }, self.bad.so_far());
+            let means = means(self.core, self.failure);
+            saving.finish(self.partial, &self.room.chunks, self.plan, means, figures)?;
+        }
+        Ok((totals, spread))
+    }
+
+    fn map(&self) -> Result<(MapTotals, Spread)> {
+        let Mapping { core, job, options, room, saving, .. } = *self;
+        // A tile that is saved by itself is one worker's, whichever group it is in.
+        let keeps_tiles_apart = saving.is_some_and(|saving| saving.tiles().is_some());
+        let alone = keeps_tiles_apart.then(|| Placement::alone(core.pool().workers()));
+        MapStage {
+            facts: job.facts,
+            mappers: job.mappers,
+            plan: self.plan,
+            pool: core.pool(),
+            placement: alone.as_ref().unwrap_or(core.placement()),
+            chunks: &room.chunks,
+            partial: self.partial,
+            failure: self.failure,
+            bad: self.bad,
+            progress: self.progress,
+            table_limits: room.shares.tables,
+            pipeline: options.pipeline,
+            container: options.container,
+            saving,
+            epochs: self.epochs,
+            devices: &options.devices,
+            alone: job.facts.alone.or_else(|| options.devices_alone.then(Alone::default)),
+        }
+        .run()
+    }
+
+    fn shows<'s>(&'s self, epochs: &'s Epochs<'s, C::Accumulator>) -> ShowStage<'s, C> {
+        let Mapping { core, job, options, plan, room, partial, failure, .. } = *self;
+        let (ranking, chunks) = (job.ranking, &room.chunks);
+        let stored = room.stored_beside_pairs();
+        ShowStage { ranking, core, plan, chunks, partial, epochs, failure, stored, options }
+    }
 }
 
 /// The pairs of an answer, in its order.

@@ -7,19 +7,19 @@ use crate::error::{Error, Result, StorageError};
 use crate::facts::JobFacts;
 use crate::failure::Failure;
 use crate::job::{Job, comparison};
-use crate::memory::{ChunkPool, Reserved};
+use crate::memory::Reserved;
 use crate::options::Options;
-use crate::output::{Finished, Output, Stored};
-use crate::partial::{Partial, Spill, Upkeep};
+use crate::output::{Finished, Output};
+use crate::partial::Upkeep;
 use crate::plan::FileNames;
 use crate::progress::Stage;
-use crate::reduce::{Ranking, for_each};
+use crate::reduce::Ranking;
+use crate::room::Room;
 use crate::run::{Answer, answer};
-use crate::schedule::PerWorker;
-use crate::sizing::{self, Shares};
+use crate::schedule::{PerWorker, for_each};
+use crate::sizing;
 use crate::state::{SavedPartials, StateReport};
 use crate::stats::{StageClock, Stats};
-use crate::storage::Scratch;
 use std::sync::Arc;
 
 const STAGE: &str = "reading what was saved";
@@ -83,20 +83,17 @@ pub(crate) fn answers_of<C: Aggregate>(
     let (pool, unit_bytes) = (core.pool(), sizing::unit_bytes(core.topology()));
     let list_bytes = partials.files.memory_bytes();
     let counted = Reserved::new(core.blocks(), list_bytes, "the list of the input's files")?;
-    let chunks = ChunkPool::new(Arc::clone(core.blocks()));
-    let shares: Shares = core.shares::<C>(unit_bytes, counted.bytes(), pool.workers())?;
-    let scratch = Scratch::new(core.storage());
-    let spill = || Spill::new(Arc::clone(&scratch), shares, core.blocks());
-    let partial = Partial::new(&chunks, core.is_limited().then(spill));
+    let room = Room::new(core, core.shares::<C>(unit_bytes, counted.bytes(), pool.workers())?);
+    let (partial, chunks) = (room.partial(), &room.chunks);
     let workers = PerWorker::new(pool.workers());
     clock.time(Stage::Map, || {
         let takings = &partials.takings;
         for_each(pool, &failure, STAGE, takings.len(), |worker, at| {
-            let make = || Ok(Upkeep::<C>::new(&chunks));
+            let make = || Ok(Upkeep::<C>::new(chunks));
             workers.with(worker, make, |upkeep| {
-                let mut reader = partials.read(&takings[at], &chunks, shares.block_bytes)?;
+                let mut reader = partials.read(&takings[at], chunks, room.shares.block_bytes)?;
                 let mut unseen = 0;
-                reader.restore::<C>(&partial, &chunks, |pairs| {
+                reader.restore::<C>(&partial, chunks, |pairs| {
                     unseen += pairs;
                     if unseen >= PAIRS_PER_LOOK {
                         unseen = 0;
@@ -109,7 +106,7 @@ pub(crate) fn answers_of<C: Aggregate>(
     })?;
     drop(workers);
     let Answer { pieces, pointed_at, totals } =
-        answer(core, ranking, options, (&partial, &chunks), &failure, &mut clock)?;
+        answer(core, ranking, options, (&partial, chunks), &failure, &mut clock)?;
     drop(partial);
     core.trim();
     let SavedPartials { files, report, .. } = partials;
@@ -121,15 +118,13 @@ pub(crate) fn answers_of<C: Aggregate>(
         restored_bytes: report.mapped_bytes,
         keys: totals.keys,
         key_value_bytes: totals.key_bytes + totals.keys * size_of::<C::Reduced>() as u64,
-        spilled_bytes: scratch.bytes(),
+        spilled_bytes: room.scratch.bytes(),
         memory_counted_peak: core.blocks().budget().peak(),
         ..Stats::default()
     };
-    let chunks = ChunkPool::new(Arc::clone(core.blocks()));
-    let stored = Stored { scratch, chunks, block_bytes: shares.block_bytes };
     let names = FileNames::of(files, counted);
     let timeline = options.timeline.clone();
     let output =
-        Finished::new(Arc::clone(core), pieces, pointed_at, stored, names, stats, timeline);
+        Finished::new(Arc::clone(core), pieces, pointed_at, room.stored(), names, stats, timeline);
     Ok((report, output))
 }

@@ -7,7 +7,7 @@ use crate::dense::{rows, squares};
 use crate::ordered_sum::OrderedSum;
 use faer::Side;
 use std::sync::{Mutex, PoisonError};
-use tegula::{Cut, Emit, Error, Job, Place, Result, Split, Sum};
+use tegula::{Combine, Error, Place, Result, Sum};
 use tegula_apps::{Matrix, Runs, TASK_BYTES, task_numbers};
 
 /// The fewest and the most rows of a task: enough that a product of columns justifies the cost of its sum.
@@ -72,75 +72,38 @@ impl Blocks<'_> {
     }
 }
 
-/// The job that sums columns. Keys are the columns' numbers.
-struct ColumnSums<'m>(&'m Blocks<'m>);
-
-impl Job for ColumnSums<'_> {
-    type Key = u64;
-    type Combine = Sum<f64>;
-
-    fn cut(&self) -> Cut {
-        Cut::Fixed(TASK_BYTES as u64)
-    }
-
-    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
-        for block in task_numbers(split.bytes()) {
-            let mut sums = vec![0.0; self.0.matrix.columns];
-            for row in self.0.numbers(block).chunks_exact(sums.len()) {
-                sums.iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
-            }
-            (0..).zip(sums).for_each(|(column, sum)| emit.emit(column, sum));
-        }
-        Ok(())
-    }
-}
-
 fn means(runs: &mut Runs<'_>, blocks: &Blocks<'_>) -> Result<Vec<f64>> {
-    let output = runs.tasks(&ColumnSums(blocks), blocks.count())?;
-    let mut means = Vec::with_capacity(blocks.matrix.columns);
-    output.for_each(|_, sum| means.push(sum / blocks.matrix.rows as f64))?;
-    Ok(means)
-}
-
-/// The job that sums products about the means. A block's products are one large value, and a sum of floats
-/// depends on its order. So a map leaves them with the job, which adds them block by block, and emits the
-/// block's number and rows.
-struct ProductSums<'m> {
-    blocks: &'m Blocks<'m>,
-    means: &'m [f64],
-    sum: Mutex<OrderedSum>,
-}
-
-impl Job for ProductSums<'_> {
-    type Key = u64;
-    type Combine = Sum<u64>;
-
-    fn cut(&self) -> Cut {
-        Cut::Fixed(TASK_BYTES as u64)
-    }
-
-    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
-        let columns = self.means.len();
-        for block in task_numbers(split.bytes()) {
-            let mut about = self.blocks.numbers(block);
-            for row in about.chunks_exact_mut(columns) {
-                row.iter_mut().zip(self.means).for_each(|(value, mean)| *value -= mean);
-            }
-            let mut products = vec![0.0; columns * columns];
-            squares(rows(&about, columns), &mut products);
-            self.sum.lock().unwrap_or_else(PoisonError::into_inner).add(block, products);
-            emit.emit(block as u64, (about.len() / columns) as u64);
+    let columns = blocks.matrix.columns;
+    let totals = Mutex::new(vec![Sum::<f64>::identity(); columns]);
+    runs.tasks(blocks.count(), |block| {
+        let mut sums = vec![0.0; columns];
+        for row in blocks.numbers(block).chunks_exact(columns) {
+            sums.iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
         }
+        let mut totals = totals.lock().unwrap_or_else(PoisonError::into_inner);
+        totals.iter_mut().zip(sums).for_each(|(total, sum)| Sum::<f64>::absorb(total, sum));
         Ok(())
-    }
+    })?;
+    let totals = totals.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mean = |total| Sum::<f64>::finish(total) / blocks.matrix.rows as f64;
+    Ok(totals.iter().map(mean).collect())
 }
 
 fn covariance(runs: &mut Runs<'_>, blocks: &Blocks<'_>, means: &[f64]) -> Result<Vec<f64>> {
     let columns = means.len();
+    // A sum of floats depends on its order, so it takes the blocks' products in the order of the blocks.
     let sum = Mutex::new(OrderedSum::new(columns * columns));
-    let job = ProductSums { blocks, means, sum };
-    runs.tasks(&job, blocks.count())?;
-    let mut covariance = job.sum.into_inner().unwrap_or_else(PoisonError::into_inner).finish();
+    runs.tasks(blocks.count(), |block| {
+        let mut about = blocks.numbers(block);
+        for row in about.chunks_exact_mut(columns) {
+            row.iter_mut().zip(means).for_each(|(value, mean)| *value -= mean);
+        }
+        let mut products = vec![0.0; columns * columns];
+        squares(rows(&about, columns), &mut products);
+        sum.lock().unwrap_or_else(PoisonError::into_inner).add(block, products);
+        Ok(())
+    })?;
+    let mut covariance = sum.into_inner().unwrap_or_else(PoisonError::into_inner).finish();
     for row in 0..columns {
         for column in 0..=row {
             let value = covariance[row * columns + column] / (blocks.matrix.rows - 1) as f64;

@@ -7,7 +7,7 @@ use crate::dense::{Real, make_numbers, multiply, numbers, rows};
 use faer::reborrow::ReborrowMut;
 use faer::{MatMut, MatRef};
 use std::sync::{Arc, Mutex, PoisonError};
-use tegula::{Cut, Emit, Error, Job, Place, Result, Split, Sum};
+use tegula::{Error, Place, Result};
 use tegula_apps::matrix::Element;
 use tegula_apps::{Matrix, Runs, TASK_BYTES, task_numbers};
 
@@ -46,8 +46,14 @@ fn blocks<T: Real>(runs: &mut Runs<'_>, a: &Matrix, b: &Matrix) -> Result<Matrix
     make_numbers::<T, _>(&mut bytes, |result| {
         let (a, b) = (rows(&left, a.columns), rows(&right, b.columns));
         let into = MatMut::from_row_major_slice_mut(result, a.nrows(), b.ncols());
-        let job = Product::<T> { blocks: cut(a, b, into) };
-        runs.tasks(&job, job.blocks.len()).map(drop)
+        let blocks = cut(a, b, into);
+        runs.tasks(blocks.len(), |number| {
+            // Each block belongs to one task, so nobody waits here.
+            let mut block = blocks[number].lock().unwrap_or_else(PoisonError::into_inner);
+            let Block { a, b, into } = &mut *block;
+            multiply(*a, *b, into.rb_mut());
+            Ok(())
+        })
     })?;
     let (element, rows, columns) = (a.element, a.rows, b.columns);
     Ok(Matrix { element, rows, columns, bytes: Arc::new(bytes) })
@@ -76,28 +82,4 @@ struct Block<'m, T> {
     a: MatRef<'m, T>,
     b: MatRef<'m, T>,
     into: MatMut<'m, T>,
-}
-
-struct Product<'m, T: Real> {
-    blocks: Vec<Mutex<Block<'m, T>>>,
-}
-
-impl<T: Real> Job for Product<'_, T> {
-    type Key = u64;
-    type Combine = Sum<u64>;
-
-    fn cut(&self) -> Cut {
-        Cut::Fixed(TASK_BYTES as u64)
-    }
-
-    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
-        for number in task_numbers(split.bytes()) {
-            // Each block belongs to one task, so nobody waits here.
-            let mut block = self.blocks[number].lock().unwrap_or_else(PoisonError::into_inner);
-            let Block { a, b, into } = &mut *block;
-            multiply(*a, *b, into.rb_mut());
-            emit.emit(number as u64, (into.nrows() * into.ncols()) as u64);
-        }
-        Ok(())
-    }
 }

@@ -7,7 +7,7 @@ use super::{Element, Matrix, nothing};
 use crate::headers::{at, head, look_into};
 use crate::runs::{Runs, TASK_BYTES, task_numbers};
 use std::sync::{Arc, Mutex, PoisonError};
-use tegula::{Cut, Emit, Input, InputFile, Job, Result, Split, Sum};
+use tegula::{Input, InputFile, Result};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 /// Bytes of a file that are read first: more than most headers.
@@ -102,16 +102,9 @@ pub(super) fn read(runs: &mut Runs<'_>, input: &Input) -> Result<Matrix> {
             pieces.push(Piece { file, offset, into: Mutex::new(into) });
         }
     }
-    let job = Fill { pieces };
-    runs.tasks(&job, job.pieces.len())?;
+    runs.tasks(pieces.len(), |number| pieces[number].fill())?;
     let rows = headers.iter().map(|header| header.rows).sum();
     Ok(Matrix { element, rows, columns, bytes: Arc::new(bytes) })
-}
-
-/// Reads each piece into its place in the matrix, and emits its number of bytes; the pairs of the job then
-/// show that all bytes were read.
-struct Fill<'m> {
-    pieces: Vec<Piece<'m>>,
 }
 
 /// A range of a file's numbers.
@@ -121,23 +114,12 @@ struct Piece<'m> {
     into: Mutex<&'m mut [u8]>,
 }
 
-impl Job for Fill<'_> {
-    type Key = u64;
-    type Combine = Sum<u64>;
-
-    fn cut(&self) -> Cut {
-        Cut::Fixed(TASK_BYTES as u64)
-    }
-
-    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
-        for number in task_numbers(split.bytes()) {
-            let Piece { file, offset, into } = &self.pieces[number];
-            // Each piece belongs to one task, so nobody waits here.
-            let mut into = into.lock().unwrap_or_else(PoisonError::into_inner);
-            let count = file.read_at(*offset, &mut into)?;
-            emit.emit(number as u64, count as u64);
-        }
-        Ok(())
+impl Piece<'_> {
+    /// Reads the piece into its place in the matrix.
+    fn fill(&self) -> Result<()> {
+        // Each piece belongs to one task, so nobody waits here.
+        let mut into = self.into.lock().unwrap_or_else(PoisonError::into_inner);
+        self.file.read_at(self.offset, &mut into).map(drop)
     }
 }
 

@@ -1,38 +1,12 @@
 //! Scans all numbers of a matrix on all workers, before jobs that rely on the result.
 
 use super::{Element, Matrix, Number, fault};
-use crate::{Runs, TASK_BYTES, task_numbers};
-use tegula::{Cut, Emit, Job, Min, Result, Split};
+use crate::Runs;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tegula::Result;
 
 /// Approximate bytes that a worker scans at a time: enough to make the cost of a task negligible.
 const BLOCK_BYTES: usize = 1 << 20;
-
-/// The least results of each block.
-struct Sweep<'m, F> {
-    matrix: &'m Matrix,
-    block_bytes: usize,
-    look: F,
-}
-
-impl<const N: usize, F: Fn(usize, &[u8]) -> [u64; N] + Sync> Job for Sweep<'_, F> {
-    type Key = u64;
-    type Combine = Min<u64>;
-
-    fn cut(&self) -> Cut {
-        Cut::Fixed(TASK_BYTES as u64)
-    }
-
-    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
-        for block in task_numbers(split.bytes()) {
-            let start = block * self.block_bytes;
-            let end = self.matrix.bytes.len().min(start + self.block_bytes);
-            let first = start / self.matrix.element.bytes();
-            let found = (self.look)(first, &self.matrix.bytes[start..end]);
-            (0..).zip(found).for_each(|(key, found)| emit.emit(key, found));
-        }
-        Ok(())
-    }
-}
 
 impl Matrix {
     /// Returns the least results of `look` over all blocks, each of its numbers separately. `look` gets the
@@ -44,11 +18,17 @@ impl Matrix {
     ) -> Result<[u64; N]> {
         let block_bytes = BLOCK_BYTES / self.element.bytes() * self.element.bytes();
         let count = self.bytes.len().div_ceil(block_bytes);
-        let sweep = Sweep { matrix: self, block_bytes, look };
-        let output = runs.on_cores(|runs| runs.tasks(&sweep, count))?;
-        let mut least = [u64::MAX; N];
-        output.for_each(|key, found| least[key as usize] = found)?;
-        Ok(least)
+        let least = [const { AtomicU64::new(u64::MAX) }; N];
+        runs.tasks(count, |block| {
+            let start = block * block_bytes;
+            let end = self.bytes.len().min(start + block_bytes);
+            let found = look(start / self.element.bytes(), &self.bytes[start..end]);
+            for (least, found) in least.iter().zip(found) {
+                least.fetch_min(found, Ordering::Relaxed);
+            }
+            Ok(())
+        })?;
+        Ok(least.map(AtomicU64::into_inner))
     }
 
     /// Checks that all numbers are finite. Linear, on all workers.

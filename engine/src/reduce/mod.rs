@@ -26,7 +26,7 @@ use crate::options::Order;
 use crate::partial::{
     Answers, Folder, Merger, PARTITIONS, Pairs, Partial, Partition, Run, RunWriter, Spill, Taker,
 };
-use crate::schedule::{Cursor, PerWorker, Pool, Step};
+use crate::schedule::{PerWorker, Pool, for_each};
 use ranges::{Ranges, Scatter};
 use select::Selection;
 use splitters::{Sample, Splitters};
@@ -343,28 +343,6 @@ fn merge<C: Aggregate, T: Taker<C::Accumulator, Error = Error>>(
         return Ok(());
     }
     Ok(runs.iter().try_for_each(|run| spill.scratch().free(&run.extents))?)
-}
-
-/// Does numbered pieces of work on all workers: `work(worker, number)` for each number below `count`.
-pub(crate) fn for_each(
-    pool: &Pool,
-    failure: &Failure,
-    stage: &str,
-    count: usize,
-    work: impl Fn(usize, usize) -> Result<()> + Sync,
-) -> Result<()> {
-    let cursor = Cursor::new(count as u64);
-    let step = |index| {
-        let Some(number) = (!failure.stops()).then(|| cursor.take()).flatten() else {
-            return Step::Done;
-        };
-        match failure.attempt(number, stage, || work(index, number as usize)) {
-            Some(()) => Step::More,
-            None => Step::Done,
-        }
-    };
-    pool.run(step, || ());
-    failure.check()
 }
 
 /// A taker that makes the answer of each key, and counts what it passes on.

@@ -6,6 +6,7 @@
 //! needs none of it. It knows nothing of time, threads or data: whoever calls `take` is a worker.
 
 mod cursor;
+mod each;
 mod hand_out;
 mod per_worker;
 mod placement;
@@ -15,6 +16,7 @@ mod sync;
 mod tests;
 
 pub(crate) use cursor::Cursor;
+pub(crate) use each::for_each;
 pub use hand_out::{GroupShare, HandOut};
 pub(crate) use per_worker::PerWorker;
 pub use placement::Placement;

@@ -122,7 +122,7 @@ pub(crate) struct Showing<'s, C: Aggregate> {
     pub(crate) see: &'s mut (dyn FnMut(Moment<'_, C>) -> Result<()> + Send + 's),
 }
 
-/// Sees each show.
+/// The function that gets each show.
 type See<'s, J> = dyn FnMut(&Shown<'_, J>) -> Result<()> + Send + 's;
 
 impl<J: Job> fmt::Debug for Show<'_, J> {

@@ -20,6 +20,7 @@ use crate::options::Options;
 use crate::partial::Outlet;
 use crate::plan::{Part, Plan};
 use crate::reuse::Print;
+use crate::stats::Stats;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -206,6 +207,12 @@ impl<C: Aggregate> Saving<C> {
         })
     }
 
+    /// Adds the figures of the state to those of its run.
+    pub(crate) fn count_in(&self, stats: &mut Stats) {
+        stats.restored_bytes = self.found.figures.bytes;
+        stats.saved_bytes = self.saver.saved_bytes();
+    }
+
     /// What there was when the run began.
     pub(crate) fn found(&self) -> &FoundState {
         &self.found
@@ -214,11 +221,6 @@ impl<C: Aggregate> Saving<C> {
     pub(crate) fn read(&self, taking: &Taking, chunks: &Arc<ChunkPool>) -> Result<SnapshotReader> {
         let (storage, identity) = (self.saver.storage(), self.saver.identity_digest());
         SnapshotReader::open(storage, taking, identity, chunks, self.block_bytes)
-    }
-
-    /// Bytes that this run saved.
-    pub(crate) fn saved_bytes(&self) -> u64 {
-        self.saver.saved_bytes()
     }
 
     /// The outlet of a worker such that what it hands over is seen here.
