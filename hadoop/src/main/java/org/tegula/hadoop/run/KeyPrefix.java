@@ -38,8 +38,15 @@ public enum KeyPrefix {
             return Ints.leading(bytes, start + 4, length - 4);
         }
     },
-    /** A signed integer, the highest byte first. */
-    SIGNED {
+    /** A signed integer of four bytes, the highest first. What else a key has its comparator does not look at. */
+    INT {
+        @Override
+        public long of(byte[] bytes, int start, int length) {
+            return Ints.leading(bytes, start, Math.min(length, Integer.BYTES)) ^ Long.MIN_VALUE;
+        }
+    },
+    /** A signed integer of eight bytes, the highest first. */
+    LONG {
         @Override
         public long of(byte[] bytes, int start, int length) {
             return Ints.leading(bytes, start, length) ^ Long.MIN_VALUE;
@@ -49,8 +56,8 @@ public enum KeyPrefix {
     private static final Map<Class<?>, KeyPrefix> KNOWN = Map.of(
             Text.Comparator.class, TEXT,
             BytesWritable.Comparator.class, BYTES,
-            IntWritable.Comparator.class, SIGNED,
-            LongWritable.Comparator.class, SIGNED,
+            IntWritable.Comparator.class, INT,
+            LongWritable.Comparator.class, LONG,
             NullWritable.Comparator.class, NONE);
 
     /**
