@@ -103,7 +103,11 @@ final class PairBuffer<K, V> {
             int record = records.at(rank);
             int start = records.keyStart(record);
             int length = records.keyLength(record);
-            writer.append(records.partition(record), from, start, length, from, start + length, valueLength(record));
+            int valueLength = valueLength(record);
+            writer.append(records.partition(record), from, start, length, from, start + length, valueLength);
+            if (live != null) {
+                writer.addHidden(length, valueLength, LiveWriter.wholeLength(from, start + length, valueLength));
+            }
         }
         return writer.finish();
     }

@@ -3,10 +3,11 @@ package org.tegula.hadoop.live;
 import java.io.IOException;
 import org.apache.hadoop.io.serializer.Serializer;
 import org.tegula.hadoop.memory.Arena;
+import org.tegula.hadoop.memory.Ints;
 
 /**
  * Writes what one map task emits, for a job that may pass objects: a value is a byte that says which, and either its own
- * bytes or the number of a pair of objects, key and value. One that is emitted again, to another partition perhaps, takes no
+ * bytes or the number of a pair of objects, key and value, with the size of the value. One that is emitted again, to another partition perhaps, takes no
  * more room: mostly so if other values were emitted in between, and always if none was.
  */
 public final class LiveWriter {
@@ -50,6 +51,18 @@ public final class LiveWriter {
         long bytes = hidden;
         hidden = 0;
         return bytes;
+    }
+
+    /**
+     * The size that a value has on Hadoop.
+     *
+     * @param bytes where it was written
+     * @param start its first byte
+     * @param length what it takes
+     * @return bytes
+     */
+    public static int wholeLength(byte[] bytes, int start, int length) {
+        return bytes[start] == OBJECT ? Ints.get(bytes, start + 1 + Integer.BYTES) : length - 1;
     }
 
     /**
@@ -114,6 +127,7 @@ public final class LiveWriter {
     private void writeNumber(Passed passed, Arena arena, int start) {
         arena.write(OBJECT);
         arena.setInt(arena.skip(Integer.BYTES), passed.number);
+        arena.setInt(arena.skip(Integer.BYTES), passed.length);
         hidden += passed.length - (arena.length() - start);
     }
 }

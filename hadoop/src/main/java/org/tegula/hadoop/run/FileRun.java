@@ -21,16 +21,23 @@ final class FileRun implements Run {
     private final Path file;
     private final long[] starts;
     private final int[] checksums;
+    private final long[] hidden;
 
-    FileRun(Path file, long[] starts, int[] checksums) {
+    FileRun(Path file, long[] starts, int[] checksums, long[] hidden) {
         this.file = file;
         this.starts = starts;
         this.checksums = checksums;
+        this.hidden = hidden;
     }
 
     @Override
     public long bytes(int partition) {
         return starts[partition + 1] - starts[partition];
+    }
+
+    @Override
+    public long wholeBytes(int partition) {
+        return bytes(partition) + hidden[partition];
     }
 
     @Override

@@ -7,21 +7,29 @@ import org.tegula.hadoop.memory.MemoryBudget;
 final class MemoryRun implements Run {
     private byte[] bytes;
     private final int[] starts;
+    private final long[] hidden;
     private final MemoryBudget budget;
 
     /**
      * @param starts where each partition begins, and behind the last
+     * @param hidden what the records of each partition would take beyond that
      * @param budget that the array was reserved from
      */
-    MemoryRun(byte[] bytes, int[] starts, MemoryBudget budget) {
+    MemoryRun(byte[] bytes, int[] starts, long[] hidden, MemoryBudget budget) {
         this.bytes = bytes;
         this.starts = starts;
+        this.hidden = hidden;
         this.budget = budget;
     }
 
     @Override
     public long bytes(int partition) {
         return starts[partition + 1] - starts[partition];
+    }
+
+    @Override
+    public long wholeBytes(int partition) {
+        return bytes(partition) + hidden[partition];
     }
 
     @Override

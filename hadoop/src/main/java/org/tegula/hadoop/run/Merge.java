@@ -52,7 +52,7 @@ public final class Merge implements RawKeyValueIterator, Closeable {
                 bytes += run.bytes(partition);
             }
         }
-        sources.sort(Comparator.comparingLong(Source::bytes));
+        sources.sort(Comparator.comparingLong(Source::wholeBytes));
         List<Run> merged = new ArrayList<>();
         shorten(sources, merged, comparator, disk);
         return new Merge(new MergeQueue(open(sources), comparator), merged, bytes);
@@ -146,8 +146,8 @@ public final class Merge implements RawKeyValueIterator, Closeable {
     }
 
     private record Source(Run run, int partition) {
-        long bytes() {
-            return run.bytes(partition);
+        long wholeBytes() {
+            return run.wholeBytes(partition);
         }
     }
 }

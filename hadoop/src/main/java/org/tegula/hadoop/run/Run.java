@@ -18,6 +18,15 @@ public interface Run {
     long bytes(int partition);
 
     /**
+     * The size that one partition's records have on Hadoop, where no value is an object. Hadoop merges runs in the order of
+     * these sizes, which decides in which order equal keys come.
+     *
+     * @param partition which
+     * @return bytes
+     */
+    long wholeBytes(int partition);
+
+    /**
      * Starts to read one partition.
      *
      * @param partition which

@@ -23,6 +23,7 @@ public final class RunWriter implements Closeable {
     private final DataOutputStream out;
     private final long[] starts;
     private final int[] checksums;
+    private final long[] hidden;
     private int partition;
     private long written;
     private boolean finished;
@@ -34,6 +35,7 @@ public final class RunWriter implements Closeable {
         this.file = file;
         this.starts = new long[partitions + 1];
         this.checksums = new int[partitions];
+        this.hidden = new long[partitions];
         this.out = memory != null ? memory : toFile(file);
     }
 
@@ -122,6 +124,17 @@ public final class RunWriter implements Closeable {
         written += recordBytes(keyLength, valueLength);
     }
 
+    /**
+     * Notes that the value of the record that was added last is not there as it would be on Hadoop.
+     *
+     * @param keyLength of the record
+     * @param valueLength what was added
+     * @param wholeLength the size that it would have
+     */
+    public void addHidden(int keyLength, int valueLength, int wholeLength) {
+        hidden[partition] += recordBytes(keyLength, wholeLength) - recordBytes(keyLength, valueLength);
+    }
+
     private void endPartitions(int to) throws IOException {
         if (file != null) {
             out.flush();
@@ -144,13 +157,13 @@ public final class RunWriter implements Closeable {
         out.close();
         finished = true;
         if (file != null) {
-            return new FileRun(file, starts, checksums);
+            return new FileRun(file, starts, checksums, hidden);
         }
         int[] places = new int[partitions + 1];
         for (int i = 0; i <= partitions; i++) {
             places[i] = (int) starts[i];
         }
-        return new MemoryRun(memory.bytes(), places, budget);
+        return new MemoryRun(memory.bytes(), places, hidden, budget);
     }
 
     /** Takes back a run that was not finished. */
