@@ -12,6 +12,7 @@ public final class LiveConf extends LayeredConf {
     private final JobConf real;
     private final LivePair pair;
     private final KnownSize known;
+    private final GroupKey groupKey;
 
     /** Stands for the job's class of keys. */
     public static final class Key {
@@ -29,12 +30,14 @@ public final class LiveConf extends LayeredConf {
      * @param real configuration of the task
      * @param pair the one that the reduce is at; null if records have all of every value
      * @param known takes the sizes of values that the reduce is handed
+     * @param groupKey the key that changes within a group; null if none does
      */
-    public LiveConf(JobConf real, LivePair pair, KnownSize known) {
+    public LiveConf(JobConf real, LivePair pair, KnownSize known, GroupKey groupKey) {
         super(real);
         this.real = real;
         this.pair = pair;
         this.known = known;
+        this.groupKey = groupKey;
         set(CommonConfigurationKeys.IO_SERIALIZATIONS_KEY, LiveSerialization.class.getName());
     }
 
@@ -48,5 +51,9 @@ public final class LiveConf extends LayeredConf {
 
     KnownSize known() {
         return known;
+    }
+
+    GroupKey groupKey() {
+        return groupKey;
     }
 }

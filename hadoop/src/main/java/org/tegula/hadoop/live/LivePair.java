@@ -8,9 +8,14 @@ import org.tegula.hadoop.memory.Ints;
  * first: so whoever goes from record to record shows the value's bytes.
  */
 public final class LivePair {
+    /** The number of no pair. */
+    static final int NONE = -1;
+
     private final LiveValues values;
     private LiveValues.Pair pair;
     private int number;
+    private int numberRead = NONE;
+    private int lengthRead;
 
     /**
      * Before the first record.
@@ -42,7 +47,25 @@ public final class LivePair {
     }
 
     /** The pair of a number, which need not be the present one: values may be read again. */
-    LiveValues.Pair of(int wanted) {
-        return pair != null && wanted == number ? pair : values.get(wanted);
+    LiveValues.Pair read(int wanted) {
+        LiveValues.Pair found = pair != null && wanted == number ? pair : values.get(wanted);
+        numberRead = wanted;
+        lengthRead = found.bytes();
+        return found;
+    }
+
+    /** Notes that the value that was read last was in bytes. */
+    void readBytes() {
+        numberRead = NONE;
+    }
+
+    /** The number of the pair of which the value was read last; {@link #NONE} if that was in bytes. */
+    int numberRead() {
+        return numberRead;
+    }
+
+    /** The size of that value. */
+    int lengthRead() {
+        return lengthRead;
     }
 }

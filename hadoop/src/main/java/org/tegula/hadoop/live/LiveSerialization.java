@@ -1,8 +1,10 @@
 package org.tegula.hadoop.live;
 
 import java.io.DataInputStream;
+import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import org.apache.hadoop.conf.Configured;
 import org.apache.hadoop.io.serializer.Deserializer;
 import org.apache.hadoop.io.serializer.Serialization;
@@ -10,7 +12,10 @@ import org.apache.hadoop.io.serializer.SerializationFactory;
 import org.apache.hadoop.io.serializer.Serializer;
 import org.apache.hadoop.mapred.JobConf;
 
-/** Reads keys and values of a reduce, each as an object that nobody else changes. Hadoop makes it, for a {@link LiveConf}. */
+/**
+ * Reads keys and values of a reduce, each as an object that nobody else changes, but for a {@link GroupKey}. Hadoop makes it,
+ * for a {@link LiveConf}.
+ */
 public final class LiveSerialization extends Configured implements Serialization<Object> {
     /** Made by Hadoop. */
     public LiveSerialization() {}
@@ -20,21 +25,31 @@ public final class LiveSerialization extends Configured implements Serialization
         return type == LiveConf.Key.class || type == LiveConf.Value.class;
     }
 
+    /** For Hadoop's iterator of values, which writes the present record again where a program marks it. */
     @Override
     public Serializer<Object> getSerializer(Class<Object> type) {
-        throw new UnsupportedOperationException("Reduces only read");
+        LiveConf conf = (LiveConf) getConf();
+        Serializer<Object> plain = new SerializationFactory(conf.real()).getSerializer(real(type));
+        return isKey(type) || conf.pair() == null ? plain : new Again(plain, conf.pair());
     }
 
     @Override
-    @SuppressWarnings({"unchecked", "rawtypes"}) // types of keys and values are known to the program alone
     public Deserializer<Object> getDeserializer(Class<Object> type) {
         LiveConf conf = (LiveConf) getConf();
-        JobConf real = conf.real();
-        SerializationFactory factory = new SerializationFactory(real);
-        boolean isKey = (Class) type == LiveConf.Key.class;
-        Class wanted = isKey ? real.getMapOutputKeyClass() : real.getMapOutputValueClass();
-        Deserializer<Object> plain = factory.getDeserializer(wanted);
-        return isKey ? new Keys(plain, conf.pair()) : new Values(plain, conf.pair(), conf.known());
+        Deserializer<Object> plain = new SerializationFactory(conf.real()).getDeserializer(real(type));
+        return isKey(type)
+                ? new Keys(plain, conf.pair(), conf.groupKey())
+                : new Values(plain, conf.pair(), conf.known());
+    }
+
+    private static boolean isKey(Class<?> type) {
+        return type == LiveConf.Key.class;
+    }
+
+    @SuppressWarnings("unchecked") // types of keys and values are known to the program alone
+    private Class<Object> real(Class<Object> type) {
+        JobConf real = ((LiveConf) getConf()).real();
+        return (Class<Object>) (isKey(type) ? real.getMapOutputKeyClass() : real.getMapOutputValueClass());
     }
 
     /** Gives an object of its own for every pair. */
@@ -64,12 +79,18 @@ public final class LiveSerialization extends Configured implements Serialization
     }
 
     private static final class Keys extends Reader {
-        Keys(Deserializer<Object> plain, LivePair pair) {
+        private final GroupKey groupKey;
+
+        Keys(Deserializer<Object> plain, LivePair pair, GroupKey groupKey) {
             super(plain, pair);
+            this.groupKey = groupKey;
         }
 
         @Override
         public Object deserialize(Object reused) throws IOException {
+            if (groupKey != null) {
+                return groupKey.read(plain);
+            }
             Object key = pair == null ? null : pair.key();
             return key == null ? plain.deserialize(null) : key;
         }
@@ -85,12 +106,51 @@ public final class LiveSerialization extends Configured implements Serialization
 
         @Override
         public Object deserialize(Object reused) throws IOException {
-            if (pair == null || in.readByte() != LiveWriter.OBJECT) {
+            if (pair == null) {
                 return plain.deserialize(null);
             }
-            LiveValues.Pair found = pair.of(in.readInt());
+            if (in.readByte() != LiveWriter.OBJECT) {
+                pair.readBytes();
+                return plain.deserialize(null);
+            }
+            LiveValues.Pair found = pair.read(in.readInt());
             known.set(found.value(), found.bytes(), found.kept());
             return found.value();
+        }
+    }
+
+    /** Writes the record of the value that was read last, as it was. */
+    private static final class Again implements Serializer<Object> {
+        private final Serializer<Object> plain;
+        private final LivePair pair;
+        private DataOutputStream out;
+
+        Again(Serializer<Object> plain, LivePair pair) {
+            this.plain = plain;
+            this.pair = pair;
+        }
+
+        @Override
+        public void open(OutputStream stream) throws IOException {
+            out = stream instanceof DataOutputStream data ? data : new DataOutputStream(stream);
+            plain.open(out);
+        }
+
+        @Override
+        public void serialize(Object value) throws IOException {
+            if (pair.numberRead() == LivePair.NONE) {
+                out.writeByte(LiveWriter.BYTES);
+                plain.serialize(value);
+            } else {
+                out.writeByte(LiveWriter.OBJECT);
+                out.writeInt(pair.numberRead());
+                out.writeInt(pair.lengthRead());
+            }
+        }
+
+        @Override
+        public void close() throws IOException {
+            plain.close();
         }
     }
 }

@@ -140,6 +140,11 @@ public abstract class Attempt {
     /** Whether what it emits is not changed afterwards. */
     abstract boolean promises();
 
+    /** What is to be kept of an object that was emitted, if {@link #promises}: some objects may change yet. */
+    Object kept(Object emitted) throws IOException {
+        return emitted;
+    }
+
     abstract boolean usesNewInterface();
 
     private void localise() {

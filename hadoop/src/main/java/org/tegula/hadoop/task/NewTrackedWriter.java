@@ -19,6 +19,7 @@ import org.tegula.hadoop.cache.CachedOutput;
 final class NewTrackedWriter extends RecordWriter<Object, Object> {
     private static final Logger LOG = LoggerFactory.getLogger(NewTrackedWriter.class);
 
+    private final Attempt attempt;
     private final TaskReporter reporter;
     private final TrafficMeter meter;
     /** For each record; pairs that stay in memory are counted at the end. */
@@ -27,10 +28,14 @@ final class NewTrackedWriter extends RecordWriter<Object, Object> {
     private final Counters.Counter bytes;
     private final Counters.Counter records;
     private final CachedOutput copy;
+    /** Whether what is written stays in memory, as objects perhaps. */
+    private final boolean keepsPairs;
+
     private RecordWriter real;
 
     NewTrackedWriter(OutputFormat format, TaskAttemptContext context, Attempt attempt, TaskCounter counter)
             throws IOException, InterruptedException {
+        this.attempt = attempt;
         reporter = attempt.reporter();
         meter = format instanceof FileOutputFormat
                 ? TrafficMeter.of(FileOutputFormat.getOutputPath(context), context.getConfiguration())
@@ -41,8 +46,9 @@ final class NewTrackedWriter extends RecordWriter<Object, Object> {
                 ? ((FileOutputFormat<?, ?>) format).getDefaultWorkFile(context, "")
                 : null;
         real = file == null || FileOutputFormat.getCompressOutput(context) ? null : attempt.pairsOf(file);
-        recordMeter = real == null ? meter : TrafficMeter.NONE;
-        if (real != null) {
+        keepsPairs = real != null;
+        recordMeter = keepsPairs ? TrafficMeter.NONE : meter;
+        if (keepsPairs) {
             copy = null;
             return;
         }
@@ -56,11 +62,15 @@ final class NewTrackedWriter extends RecordWriter<Object, Object> {
     public void write(Object key, Object value) throws IOException, InterruptedException {
         reporter.check();
         long before = recordMeter.bytesWritten();
-        real.write(key, value);
+        if (keepsPairs) {
+            real.write(attempt.kept(key), attempt.kept(value));
+        } else {
+            real.write(key, value);
+        }
         bytes.increment(recordMeter.bytesWritten() - before);
         records.increment(1);
         if (copy != null) {
-            copy.add(key, value);
+            copy.add(attempt.kept(key), attempt.kept(value));
         }
         reporter.progress();
     }

@@ -54,7 +54,7 @@ final class OldReduceAttempt extends ReduceAttempt {
                 conf.getOutputValueGroupingComparator(),
                 keyClass(),
                 valueClass(),
-                readingConf(),
+                readingConf(null),
                 reporter,
                 reporter.getCounter(TaskCounter.REDUCE_INPUT_RECORDS));
         while (values.more()) {

@@ -9,6 +9,7 @@ import org.apache.hadoop.mapred.RawKeyValueIterator;
 import org.apache.hadoop.mapred.TaskAttemptID;
 import org.apache.hadoop.mapreduce.TaskCounter;
 import org.apache.hadoop.util.Progress;
+import org.tegula.hadoop.live.GroupKey;
 import org.tegula.hadoop.live.LiveConf;
 import org.tegula.hadoop.live.LivePair;
 import org.tegula.hadoop.live.Promises;
@@ -63,9 +64,13 @@ public abstract class ReduceAttempt extends Attempt {
         return Promises.isMadeByReducer(conf);
     }
 
-    /** With what Hadoop's iterators are to read: if the reducer leaves objects as they are, each pair gets its own. */
-    final JobConf readingConf() {
-        return promises() ? new LiveConf(conf, live, known) : conf;
+    /**
+     * With what Hadoop's iterators are to read: if the reducer leaves objects as they are, each pair gets its own.
+     *
+     * @param groupKey the key that changes within a group; null if none does
+     */
+    final JobConf readingConf(GroupKey groupKey) {
+        return promises() ? new LiveConf(conf, live, known, groupKey) : conf;
     }
 
     final Class<?> keyClass() {

@@ -43,7 +43,7 @@ class LiveValuesTest {
     private Deserializer reader(LivePair pair, Class type) {
         conf.setMapOutputKeyClass(IntWritable.class);
         conf.setMapOutputValueClass(BytesWritable.class);
-        return new SerializationFactory(new LiveConf(conf, pair, known)).getDeserializer(type);
+        return new SerializationFactory(new LiveConf(conf, pair, known, null)).getDeserializer(type);
     }
 
     private Object read(LiveValues values, int start) throws Exception {
