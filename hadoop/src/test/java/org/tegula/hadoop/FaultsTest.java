@@ -7,7 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Set;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.hadoop.io.IntWritable;
 import org.apache.hadoop.io.LongWritable;
@@ -25,7 +27,9 @@ import org.apache.hadoop.mapreduce.RecordReader;
 import org.apache.hadoop.mapreduce.RecordWriter;
 import org.apache.hadoop.mapreduce.Reducer;
 import org.apache.hadoop.mapreduce.TaskAttemptContext;
+import org.apache.hadoop.mapreduce.TaskAttemptID;
 import org.apache.hadoop.mapreduce.TaskCompletionEvent;
+import org.apache.hadoop.mapreduce.TaskID;
 import org.apache.hadoop.mapreduce.TaskType;
 import org.apache.hadoop.mapreduce.lib.input.InvalidInputException;
 import org.apache.hadoop.mapreduce.lib.input.TextInputFormat;
@@ -36,11 +40,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.tegula.hadoop.engine.Engine;
 
 /** What goes wrong in a program fails its job, as on Hadoop: named, without output, and without harm to the next job. */
 @Timeout(120)
 class FaultsTest extends FaultTests {
     private static final AtomicInteger CALLS = new AtomicInteger();
+    private static volatile CountDownLatch gate;
 
     @BeforeEach
     void forgetCalls() {
@@ -219,6 +226,38 @@ class FaultsTest extends FaultTests {
                 1, job.getCounters().findCounter(JobCounter.NUM_KILLED_MAPS).getValue());
     }
 
+    /** All slots are taken by tasks that wait, so that the last one waits in the queue. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void endsAnAttemptThatWaitsForASlotAndTriesItsTaskAgain(boolean asFailure) throws Exception {
+        int maps = Engine.shared(conf).slots().count() + 2;
+        Path in = Files.createDirectories(folder.resolve("many"));
+        for (int i = 0; i < maps; i++) {
+            Files.writeString(in.resolve("in" + i), "word" + i + "\n");
+        }
+        gate = new CountDownLatch(1);
+        Job job = Jobs.wordCount(conf, in, out);
+        job.setMapperClass(Gated.class);
+        job.submit();
+        while (CALLS.get() < maps - 2) {
+            Thread.sleep(5);
+        }
+        TaskAttemptID waiting = new TaskAttemptID(new TaskID(job.getJobID(), TaskType.MAP, maps - 1), 0);
+        if (asFailure) {
+            job.failTask(waiting);
+        } else {
+            job.killTask(waiting);
+        }
+        gate.countDown();
+        assertTrue(job.waitForCompletion(false));
+        assertEquals(maps, Files.readAllLines(out.resolve("part-r-00000")).size());
+        JobCounter ended = asFailure ? JobCounter.NUM_FAILED_MAPS : JobCounter.NUM_KILLED_MAPS;
+        assertEquals(1, job.getCounters().findCounter(ended).getValue());
+        assertEquals(
+                maps,
+                job.getCounters().findCounter(JobCounter.TOTAL_LAUNCHED_MAPS).getValue());
+    }
+
     @Test
     void givesUpAnAttemptThatGivesNoSignOfLife() throws Exception {
         conf.setInt("mapreduce.task.timeout", 1500);
@@ -251,6 +290,14 @@ class FaultsTest extends FaultTests {
         protected void setup(Context context) throws InterruptedException {
             CALLS.incrementAndGet();
             Thread.sleep(600_000);
+        }
+    }
+
+    static class Gated extends Jobs.Words {
+        @Override
+        protected void setup(Context context) throws InterruptedException {
+            CALLS.incrementAndGet();
+            gate.await();
         }
     }
 

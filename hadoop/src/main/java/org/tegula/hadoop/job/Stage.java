@@ -92,7 +92,7 @@ final class Stage {
         notifyAll();
     }
 
-    /** Ends one attempt, which is tried again; as a failure it counts against its task. */
+    /** Ends one attempt, which may still wait for a slot; its task is tried again. As a failure it counts against the task. */
     synchronized boolean end(TaskAttemptID id, boolean asFailure) {
         for (Running each : running.values()) {
             if (each.id.equals(id)) {
@@ -174,7 +174,9 @@ final class Stage {
         }
         if (each.killed || stopped || failure != null) {
             each.task.kill();
-            work.ended(each.task, each.id, TaskCompletionEvent.Status.KILLED);
+            if (each.killed || each.attempt != null) { // what the job's end finds waiting was never tried
+                work.ended(each.task, each.id, TaskCompletionEvent.Status.KILLED);
+            }
             if (each.killed) {
                 pending.add(each.task);
             }
@@ -235,8 +237,7 @@ final class Stage {
                 attempt.stop();
                 piece.interrupt();
             } else if (piece.leaveQueue()) {
-                running.remove(task, this);
-                task.kill();
+                failed(this, null);
             }
         }
     }

@@ -76,7 +76,7 @@ final class TaskState {
     }
 
     synchronized int runMillis() {
-        return (int) (finishMillis - startMillis);
+        return startMillis == 0 ? 0 : (int) (finishMillis - startMillis);
     }
 
     synchronized String[] diagnostics() {
