@@ -68,6 +68,8 @@ final class HashCollector<K, V> extends RunCollector<K, V> {
         batch.add(key, value, partition);
         if (batch.isFull()) {
             handOn();
+        } else if (isAsked()) {
+            countOutput(batch.count(), batch.pairBytes());
         }
     }
 
@@ -76,6 +78,7 @@ final class HashCollector<K, V> extends RunCollector<K, V> {
         helper.await();
         makeRoom();
         countOutput(batch.count(), batch.pairBytes());
+        countAnew();
         PairBatch<K, V> full = batch;
         if (helper.begin(() -> absorb(full))) {
             batch = other;
@@ -267,6 +270,7 @@ final class HashCollector<K, V> extends RunCollector<K, V> {
     void seal() throws IOException, InterruptedException {
         helper.await();
         countOutput(batch.count(), batch.pairBytes());
+        countAnew();
         absorb(batch);
         writeRun();
     }

@@ -23,6 +23,9 @@ abstract class RunCollector<K, V> implements Collector<K, V> {
     private final Counters.Counter outputBytes;
     final Helper helper;
     private boolean finished;
+    private int asks;
+    private long countedPairs;
+    private long countedBytes;
 
     RunCollector(CollectContext<K, V> context) {
         this.context = context;
@@ -39,10 +42,26 @@ abstract class RunCollector<K, V> implements Collector<K, V> {
     /** Writes what waits to a run, and begins anew. */
     abstract void seal() throws IOException, InterruptedException;
 
-    /** Counts pairs as the map emitted them. */
+    /** Whether somebody has asked for the task's counters since this was last called. */
+    final boolean isAsked() {
+        int now = context.reporter().asks();
+        boolean asked = now != asks;
+        asks = now;
+        return asked;
+    }
+
+    /** Counts pairs as the map emitted them: all of a buffer, of which some may be counted. */
     final void countOutput(long pairs, long bytes) {
-        outputRecords.increment(pairs);
-        outputBytes.increment(bytes);
+        outputRecords.increment(pairs - countedPairs);
+        outputBytes.increment(bytes - countedBytes);
+        countedPairs = pairs;
+        countedBytes = bytes;
+    }
+
+    /** Notes that another buffer begins, of which nothing is counted. */
+    final void countAnew() {
+        countedPairs = 0;
+        countedBytes = 0;
     }
 
     final RunWriter newRun(long bytes) throws IOException {

@@ -12,6 +12,8 @@ import org.tegula.hadoop.run.RunWriter;
 final class SortCollector<K, V> extends RunCollector<K, V> {
     private final RawComparator<?> grouping;
     private PairBuffer<K, V> buffer;
+    /** The bytes of values in the buffer that go as objects. */
+    private long hiddenBytes;
 
     SortCollector(CollectContext<K, V> context) throws IOException {
         super(context);
@@ -24,6 +26,8 @@ final class SortCollector<K, V> extends RunCollector<K, V> {
         buffer.add(key, value, partition);
         if (buffer.heldBytes() >= context.bufferBytes()) {
             handOn();
+        } else if (isAsked()) {
+            countOutput();
         }
     }
 
@@ -38,6 +42,8 @@ final class SortCollector<K, V> extends RunCollector<K, V> {
         if (ours && helper.begin(() -> sortAndWrite(full))) {
             countOutput();
             buffer = new PairBuffer<>(context.conf(), context.live());
+            countAnew();
+            hiddenBytes = 0;
         } else {
             seal();
         }
@@ -57,11 +63,13 @@ final class SortCollector<K, V> extends RunCollector<K, V> {
         }
         write(buffer);
         buffer.clear();
+        countAnew();
+        hiddenBytes = 0;
     }
 
     private void countOutput() {
-        long hidden = context.live() == null ? 0 : context.live().takeHiddenBytes();
-        countOutput(buffer.count(), buffer.bytes() + hidden);
+        hiddenBytes += context.live() == null ? 0 : context.live().takeHiddenBytes();
+        countOutput(buffer.count(), buffer.bytes() + hiddenBytes);
     }
 
     private Void sortAndWrite(PairBuffer<K, V> full) throws IOException {

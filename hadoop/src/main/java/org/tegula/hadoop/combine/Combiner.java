@@ -66,9 +66,10 @@ public abstract class Combiner<K, V> {
      */
     public final void combine(Groups groups, PairSink<K, V> sink) throws IOException, InterruptedException {
         long[] emitted = {0};
-        PairReader<K, V> pairs = new PairReader<>(groups, factory, conf, inputs);
+        PairReader<K, V> pairs = new PairReader<>(groups, factory, conf, inputs, reporter);
         run(pairs, (key, value) -> {
             emitted[0]++;
+            reporter.progress();
             sink.accept(key, value);
         });
         pairs.finish();

@@ -5,11 +5,13 @@ import org.apache.hadoop.io.serializer.Deserializer;
 import org.apache.hadoop.io.serializer.SerializationFactory;
 import org.apache.hadoop.mapred.Counters;
 import org.apache.hadoop.mapred.JobConf;
+import org.apache.hadoop.util.Progressable;
 
 /** The pairs of groups as objects, which are reused from pair to pair, as combiners of Hadoop expect. */
 final class PairReader<K, V> {
     private final Groups groups;
     private final Counters.Counter pairs;
+    private final Progressable alive;
     private final BytesIn buffer = new BytesIn();
     private final Deserializer<K> keys;
     private final Deserializer<V> values;
@@ -19,9 +21,11 @@ final class PairReader<K, V> {
     private long count;
 
     @SuppressWarnings("unchecked")
-    PairReader(Groups groups, SerializationFactory factory, JobConf conf, Counters.Counter pairs) throws IOException {
+    PairReader(Groups groups, SerializationFactory factory, JobConf conf, Counters.Counter pairs, Progressable alive)
+            throws IOException {
         this.groups = groups;
         this.pairs = pairs;
+        this.alive = alive;
         keys = deserializer(factory, (Class<K>) conf.getMapOutputKeyClass());
         values = deserializer(factory, (Class<V>) conf.getMapOutputValueClass());
     }
@@ -53,6 +57,7 @@ final class PairReader<K, V> {
             return false;
         }
         count++;
+        alive.progress();
         read();
         return true;
     }

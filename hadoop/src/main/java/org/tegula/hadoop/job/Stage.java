@@ -115,12 +115,9 @@ final class Stage {
         if (rules.timeoutMillis() == 0) {
             return;
         }
-        long now = System.nanoTime();
         for (Running each : new ArrayList<>(running.values())) {
             if (each.attempt != null
-                    && TimeUnit.NANOSECONDS.toMillis(
-                                    now - each.attempt.reporter().heardNanos())
-                            > rules.timeoutMillis()) {
+                    && TimeUnit.NANOSECONDS.toMillis(each.attempt.reporter().silentNanos()) > rules.timeoutMillis()) {
                 each.stop();
                 each.piece.leave();
                 each.verdict = each.id + " failed to report status for " + rules.timeoutMillis() / 1000 + " seconds";

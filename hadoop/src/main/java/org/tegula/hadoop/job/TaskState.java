@@ -85,6 +85,9 @@ final class TaskState {
 
     /** Adds the counters of the attempt that counts: not those of one that failed. */
     synchronized void addCounters(Counters sum) {
+        if (attempt != null) {
+            attempt.reporter().ask();
+        }
         sum.incrAllCounters(attempt == null ? counters : attempt.reporter().counters());
     }
 
@@ -92,7 +95,11 @@ final class TaskState {
         if (status == TIPStatus.COMPLETE) {
             return 1;
         }
-        return attempt == null ? 0 : attempt.reporter().lastProgress();
+        if (attempt == null) {
+            return 0;
+        }
+        attempt.reporter().ask();
+        return attempt.reporter().lastProgress();
     }
 
     synchronized TaskReport report() {

@@ -9,6 +9,7 @@ import org.apache.hadoop.io.DataInputBuffer;
 import org.apache.hadoop.io.RawComparator;
 import org.apache.hadoop.mapred.RawKeyValueIterator;
 import org.apache.hadoop.util.Progress;
+import org.apache.hadoop.util.Progressable;
 
 /**
  * One partition of all runs of a job, sorted by key, as a reducer's input. It streams: what it holds is a buffer for
@@ -39,10 +40,12 @@ public final class Merge implements RawKeyValueIterator, Closeable {
      * @param partition whose records are wanted
      * @param comparator by which the runs are sorted
      * @param disk for runs that are merged to longer ones
+     * @param alive is told of each record of these
      * @return the records, to be closed
      * @throws IOException if a run cannot be read
      */
-    public static Merge open(List<Run> runs, int partition, RawComparator<?> comparator, SpillFiles disk)
+    public static Merge open(
+            List<Run> runs, int partition, RawComparator<?> comparator, SpillFiles disk, Progressable alive)
             throws IOException {
         List<Source> sources = new ArrayList<>();
         long bytes = 0;
@@ -54,18 +57,19 @@ public final class Merge implements RawKeyValueIterator, Closeable {
         }
         sources.sort(Comparator.comparingLong(Source::wholeBytes));
         List<Run> merged = new ArrayList<>();
-        shorten(sources, merged, comparator, disk);
+        shorten(sources, merged, comparator, disk, alive);
         return new Merge(new MergeQueue(open(sources), comparator), merged, bytes);
     }
 
     /** Merges the shortest of the runs on disk until few enough are left. */
-    private static void shorten(List<Source> sources, List<Run> merged, RawComparator<?> comparator, SpillFiles disk)
+    private static void shorten(
+            List<Source> sources, List<Run> merged, RawComparator<?> comparator, SpillFiles disk, Progressable alive)
             throws IOException {
         List<Source> files =
                 new ArrayList<>(sources.stream().filter(s -> s.run.onDisk()).toList());
         while (files.size() > FAN_IN) {
             List<Source> shortest = new ArrayList<>(files.subList(0, Math.min(FAN_IN, files.size() - FAN_IN + 1)));
-            Run longer = join(shortest, comparator, disk);
+            Run longer = join(shortest, comparator, disk, alive);
             merged.add(longer);
             Source source = new Source(longer, 0);
             files.removeAll(shortest);
@@ -75,10 +79,12 @@ public final class Merge implements RawKeyValueIterator, Closeable {
         }
     }
 
-    private static Run join(List<Source> sources, RawComparator<?> comparator, SpillFiles disk) throws IOException {
+    private static Run join(List<Source> sources, RawComparator<?> comparator, SpillFiles disk, Progressable alive)
+            throws IOException {
         try (MergeQueue queue = new MergeQueue(open(sources), comparator);
                 RunWriter writer = RunWriter.onDisk(1, disk)) {
             for (RunCursor at = queue.advance(); at != null; at = queue.advance()) {
+                alive.progress();
                 writer.append(0, at.bytes, at.keyStart, at.keyLength, at.bytes, at.valueStart(), at.valueLength);
             }
             return writer.finish();

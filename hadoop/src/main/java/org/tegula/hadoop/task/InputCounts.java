@@ -9,14 +9,13 @@ import org.apache.hadoop.mapreduce.lib.input.FileInputFormatCounter;
 
 /** Counts what the record reader of a map task reads, of either interface: records, and bytes of the split's file system. */
 final class InputCounts {
-    private static final int RECORDS_PER_REPORT = 1 << 10;
-
     private final TaskReporter reporter;
     private TrafficMeter meter;
     private final Counters.Counter bytes;
     private final Counters.Counter records;
     private long bytesRead;
     private long recordsRead;
+    private int asks;
 
     /**
      * @param file that the split is of, or null
@@ -43,9 +42,11 @@ final class InputCounts {
         bytesRead += meter.bytesRead() - before;
     }
 
-    /** Counts a record; now and then all counts and the progress are reported. */
+    /** Counts a record; all counts and the progress are reported if somebody has asked for them. */
     void addRecord() {
-        if (++recordsRead % RECORDS_PER_REPORT == 0) {
+        recordsRead++;
+        if (asks != reporter.asks()) {
+            asks = reporter.asks();
             report();
             reporter.updateProgress();
         }

@@ -52,7 +52,7 @@ public abstract class ReduceAttempt extends Attempt {
         reporter.getCounter(TaskCounter.MERGED_MAP_OUTPUTS).increment(maps);
         live = promises() && Promises.passObjects(conf) ? new LivePair(job.live()) : null;
         RawComparator<?> order = conf.getOutputKeyComparator();
-        try (Merge merge = Merge.open(runs, id.getTaskID().getId(), order, job.disk())) {
+        try (Merge merge = Merge.open(runs, id.getTaskID().getId(), order, job.disk(), reporter)) {
             reporter.getCounter(TaskCounter.REDUCE_SHUFFLE_BYTES).increment(merge.totalBytes());
             reporter.setPosition(() -> SHUFFLED + (1 - SHUFFLED) * merge.fraction());
             reduce(new Watched(merge));
@@ -86,7 +86,7 @@ public abstract class ReduceAttempt extends Attempt {
     /** Passes the merge's progress on, and ends a reduce that was told to stop. */
     private final class Watched implements RawKeyValueIterator {
         private final Merge merge;
-        private int steps;
+        private int asks;
 
         Watched(Merge merge) {
             this.merge = merge;
@@ -95,7 +95,8 @@ public abstract class ReduceAttempt extends Attempt {
         @Override
         public boolean next() throws IOException {
             reporter.check();
-            if ((++steps & 0x3FF) == 0) {
+            if (asks != reporter.asks()) {
+                asks = reporter.asks();
                 reporter.updateProgress();
             }
             boolean found = merge.next();

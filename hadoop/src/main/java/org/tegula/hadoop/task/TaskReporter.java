@@ -1,5 +1,7 @@
 package org.tegula.hadoop.task;
 
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.DoubleSupplier;
 import org.apache.hadoop.mapred.Counters;
 import org.apache.hadoop.mapred.InputSplit;
@@ -8,7 +10,13 @@ import org.apache.hadoop.mapred.Reporter;
 import org.apache.hadoop.mapred.Task;
 import org.apache.hadoop.mapreduce.StatusReporter;
 
-/** What one attempt says of itself: counters, progress, status. It also tells the attempt to stop. */
+/**
+ * What one attempt says of itself: counters, progress, status. It also tells the attempt to stop.
+ *
+ * <p>Every record is a sign of life, as on Hadoop, and costs no more than a write to memory: when a sign came is known only
+ * to the interval at which {@link #silentNanos} is called. Progress and counts of records are brought up to date when
+ * somebody has asked for them, with the next record.
+ */
 public final class TaskReporter extends StatusReporter implements Reporter {
     private final JobConf conf;
     private final Counters counters = new Counters();
@@ -16,7 +24,9 @@ public final class TaskReporter extends StatusReporter implements Reporter {
     private volatile DoubleSupplier position = () -> 0;
     private volatile float progress;
     private volatile String status = "";
-    private volatile long heardNanos = System.nanoTime();
+    private final AtomicBoolean heard = new AtomicBoolean();
+    private final AtomicInteger asks = new AtomicInteger();
+    private long heardNanos = System.nanoTime();
     private volatile boolean stopped;
 
     /**
@@ -33,11 +43,26 @@ public final class TaskReporter extends StatusReporter implements Reporter {
         stopped = true;
     }
 
-    /** Ends an attempt that was asked to stop. */
+    /** Takes a sign of life, and ends an attempt that was asked to stop. */
     void check() {
         if (stopped) {
             throw new AttemptStopped();
         }
+        heard.setOpaque(true);
+    }
+
+    /** Asks for progress and counters as they are now. */
+    public void ask() {
+        asks.incrementAndGet();
+    }
+
+    /**
+     * How often somebody has asked.
+     *
+     * @return a number that changes when the task is to write down what it has counted
+     */
+    public int asks() {
+        return asks.getOpaque();
     }
 
     /**
@@ -50,12 +75,16 @@ public final class TaskReporter extends StatusReporter implements Reporter {
     }
 
     /**
-     * When the attempt last gave a sign of life.
+     * How long the attempt has given no sign of life. A sign since the last call counts as one of this moment.
      *
-     * @return a time of {@link System#nanoTime}
+     * @return nanoseconds
      */
-    public long heardNanos() {
-        return heardNanos;
+    public synchronized long silentNanos() {
+        long now = System.nanoTime();
+        if (heard.getAndSet(false)) {
+            heardNanos = now;
+        }
+        return now - heardNanos;
     }
 
     /**
@@ -97,7 +126,7 @@ public final class TaskReporter extends StatusReporter implements Reporter {
 
     @Override
     public void progress() {
-        heardNanos = System.nanoTime();
+        heard.setOpaque(true);
     }
 
     @Override

@@ -146,7 +146,7 @@ class CollectorTest {
             }
             List<Run> runs = collector.finish();
             for (int partition = 0; partition < PARTITIONS; partition++) {
-                try (Merge merge = Merge.open(runs, partition, conf.getOutputKeyComparator(), disk)) {
+                try (Merge merge = Merge.open(runs, partition, conf.getOutputKeyComparator(), disk, () -> {})) {
                     while (merge.next()) {
                         Text value = new Text();
                         value.readFields(merge.getValue());
@@ -164,7 +164,7 @@ class CollectorTest {
         List<Run> runs = collect(Mischievous.class, new MemoryBudget(1 << 20), 5000, 3000);
         long pairs = 0;
         for (int partition = 0; partition < PARTITIONS; partition++) {
-            try (Merge merge = Merge.open(runs, partition, conf.getOutputKeyComparator(), disk)) {
+            try (Merge merge = Merge.open(runs, partition, conf.getOutputKeyComparator(), disk, () -> {})) {
                 Text before = null;
                 while (merge.next()) {
                     Text key = key(merge);
@@ -260,7 +260,7 @@ class CollectorTest {
     private TreeMap<String, Integer> sums(List<Run> runs) throws IOException {
         TreeMap<String, Integer> sums = new TreeMap<>();
         for (int partition = 0; partition < PARTITIONS; partition++) {
-            try (Merge merge = Merge.open(runs, partition, conf.getOutputKeyComparator(), disk)) {
+            try (Merge merge = Merge.open(runs, partition, conf.getOutputKeyComparator(), disk, () -> {})) {
                 String before = "";
                 while (merge.next()) {
                     String key = key(merge).toString();
