@@ -4,7 +4,10 @@
 //! Nothing here is raised for a fault of the engine itself; those are panics, which a run turns into
 //! [`Error::Panicked`] so that no worker is lost.
 
-use crate::device::DeviceError;
+mod device;
+
+pub use device::DeviceError;
+
 use std::fmt;
 use std::io;
 use std::path::PathBuf;

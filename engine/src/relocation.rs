@@ -1,8 +1,6 @@
 //! Relocation: values that say where their records lie are moved with them, as a linker moves addresses.
 //! So a kept partial is good for a tile that lies elsewhere now.
 
-use crate::reuse::Place;
-
 /// How far records lie from where they lay when their values were made: what
 /// [`Fixed::relocate`](crate::Fixed::relocate) is given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,11 +21,6 @@ pub(crate) struct Standing {
 }
 
 impl Standing {
-    /// Where a tile at `place` stands whose first split has that number.
-    pub(crate) fn of(split: u64, place: &Place) -> Standing {
-        Standing { split, file: place.files().start as u64, offset: place.offset() }
-    }
-
     /// What this was when the tile's values were made, and where it stands `now`.
     pub(crate) fn relocation(&self, now: &Standing) -> Relocation {
         Relocation {

@@ -81,7 +81,7 @@ pub(crate) fn run_erased<C: Aggregate>(
     options.check()?;
     let progress = options.progress.clone().unwrap_or_default();
     let failure = Failure::new(&options.cancel);
-    options.timeline.iter().for_each(|timeline| timeline.watch(core));
+    options.timeline.iter().for_each(|timeline| timeline.watch(core.blocks(), core.limit_bytes()));
     let mut clock = StageClock::new(&progress, options.timeline.as_ref());
 
     // The thread that makes shows holds pairs as a worker does.

@@ -6,6 +6,7 @@ use crate::device::DeviceFigures;
 use crate::error::{Place, Result};
 use crate::failure::guard;
 use crate::map::{add_figures, add_shares, add_times};
+use crate::process::process_cpu;
 use crate::progress::{Progress, Stage};
 use crate::schedule::GroupShare;
 use crate::timeline::{Context, Timeline};
@@ -190,12 +191,6 @@ impl<'p> StageClock<'p> {
     pub(crate) fn finish(self) -> Vec<StageTime> {
         self.stages
     }
-}
-
-/// Processor time this process has used so far.
-pub fn process_cpu() -> Duration {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec.unsigned_abs() as u32)
 }
 
 #[cfg(test)]

@@ -26,7 +26,6 @@ mod alone;
 mod cuda;
 mod driver;
 mod emulated;
-mod error;
 mod feeders;
 mod figures;
 mod kernel;
@@ -41,13 +40,13 @@ mod trial;
 mod tuning;
 mod work;
 
+pub use crate::error::DeviceError;
 pub use accelerator::Accelerator;
 pub use alone::Alone;
 #[cfg(feature = "cuda")]
 pub use cuda::Cuda;
 pub use driver::{Driver, Turn};
 pub use emulated::{Clock, Emulated, Fault, FaultAt, Model};
-pub use error::DeviceError;
 pub use figures::DeviceFigures;
 pub use kernel::{ARGUMENTS, EmulatedKernel, Kernel, Launch, Offload, Piece, Shape};
 #[cfg(feature = "opencl")]

@@ -4,7 +4,7 @@
 //! only move the start of a ramp.
 
 use super::{Caps, Kernel};
-use crate::output::AtomicFile;
+use crate::storage::AtomicFile;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -2,13 +2,12 @@
 //! had no room for is on disk, and streams.
 
 mod answers;
-mod file;
 mod turns;
 mod write;
 
+pub use crate::storage::AtomicFile;
 pub use answers::Answers;
 pub(crate) use answers::Seen;
-pub use file::AtomicFile;
 pub(crate) use turns::{Turn, Turns};
 pub(crate) use write::Format;
 

@@ -1,6 +1,7 @@
 //! Tiles: where one lies, and what it is of the last run's.
 
 use super::Print;
+use crate::relocation::Standing;
 use std::ops::Range;
 
 /// Where a tile lies among the files of a run.
@@ -27,6 +28,11 @@ impl Place {
             Place::Stretch { bytes, .. } => bytes.start,
             Place::Pack { .. } => 0,
         }
+    }
+
+    /// Returns where a tile at this place is; `split` is the number of its first split.
+    pub(crate) fn standing(&self, split: u64) -> Standing {
+        Standing { split, file: self.files().start as u64, offset: self.offset() }
     }
 
     /// The files that it is of.

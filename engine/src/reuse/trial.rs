@@ -9,8 +9,8 @@ use crate::failure::Failure;
 use crate::input::{Cut, Input};
 use crate::options::Options;
 use crate::plan::Plan;
+use crate::process::process_cpu;
 use crate::sizing::SPLIT_BYTES;
-use crate::stats::process_cpu;
 use std::time::Duration;
 
 /// What was found of an input in a later one.

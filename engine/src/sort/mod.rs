@@ -100,7 +100,7 @@ fn run(core: &Core, sort: &Sort, input: Input, to: SortTo<'_>, options: &Options
     let progress = options.progress.clone().unwrap_or_default();
     let failure = Failure::new(&options.cancel);
     let timeline = options.timeline.as_ref();
-    timeline.iter().for_each(|timeline| timeline.watch(core));
+    timeline.iter().for_each(|timeline| timeline.watch(core.blocks(), core.limit_bytes()));
     let mut clock = StageClock::new(&progress, timeline);
     options.check()?;
     if options.state.is_some() {

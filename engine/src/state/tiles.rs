@@ -11,13 +11,12 @@ use crate::failure::Failure;
 use crate::job::Sees;
 use crate::memory::BlockPool;
 use crate::plan::{Part, Plan};
-use crate::reduce::for_each;
 use crate::relocation::Standing;
 use crate::reuse::{
     Hashing, KeptTile, Passing, Place, Print, Remembered, Reuse, Sources, Stamps, Tile, Trust,
     print_of,
 };
-use crate::schedule::Pool;
+use crate::schedule::{Pool, for_each};
 use crate::storage::Storage;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -190,7 +189,7 @@ impl TileTable {
         let &(part, first) = self.places.get(&number)?;
         let PartTiles { splits_before, tiles, .. } = &self.parts[part];
         let at = tiles.binary_search_by_key(&first, |tile| tile.first_split).ok()?;
-        Some(Standing::of(splits_before + first, &tiles[at].place))
+        Some(tiles[at].place.standing(splits_before + first))
     }
 
     /// By what prints are taken of tiles that are mapped.
@@ -328,7 +327,7 @@ pub(super) fn standings<'p>(
 ) -> HashMap<u64, Standing> {
     let mut split = 0;
     let standing = |(number, place): (u64, &Place)| {
-        let standing = Standing::of(split, place);
+        let standing = place.standing(split);
         split += place.bytes().div_ceil(split_bytes);
         (number, standing)
     };

@@ -7,13 +7,15 @@
 //! caches, or knows what the bytes mean; and nothing here may leave an anonymous file behind, not
 //! even when the process is killed.
 
+mod atomic;
 mod disk;
 mod faulty;
-pub(crate) mod nameless;
+mod nameless;
 mod scratch;
 #[cfg(test)]
 mod tests;
 
+pub use atomic::AtomicFile;
 pub use disk::Disk;
 pub use faulty::{Call, Fault, Faulty};
 pub(crate) use scratch::{Region, Scratch};

@@ -19,7 +19,7 @@ pub use sampler::Sample;
 pub use spans::Span;
 pub(crate) use track::Track;
 
-use crate::engine::Core;
+use crate::memory::BlockPool;
 use crate::progress::Stage;
 use lane::{Lane, Owner};
 use sampler::Sampler;
@@ -186,9 +186,9 @@ impl Timeline {
         Recording::of(&self.0)
     }
 
-    /// Looks at the memory of this engine from now on.
-    pub(crate) fn watch(&self, core: &Core) {
-        self.0.sampler.watch(core.blocks(), core.limit_bytes());
+    /// Samples the memory of this pool from now on; the limit is that on the process.
+    pub(crate) fn watch(&self, blocks: &Arc<BlockPool>, limit_bytes: Option<u64>) {
+        self.0.sampler.watch(blocks, limit_bytes);
     }
 
     /// Records that a stage lasted until now.

@@ -4,6 +4,7 @@
 
 use super::{Clock, lock};
 use crate::memory::BlockPool;
+use crate::process::process_cpu;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
@@ -159,7 +160,7 @@ impl Eyes {
         };
         let mut sample = Sample {
             at_ns: clock.ns(Instant::now()),
-            cpu_ns: crate::stats::process_cpu().as_nanos() as u64,
+            cpu_ns: process_cpu().as_nanos() as u64,
             read_bytes: of("rchar:"),
             written_bytes: of("wchar:"),
             device_read_bytes: of("read_bytes:"),

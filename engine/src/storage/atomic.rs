@@ -3,8 +3,8 @@
 //! without a name, it has a hidden one beside its place, which only a process that is killed leaves behind. What
 //! is no regular file (a device, a pipe) cannot be replaced and is written as it is.
 
+use super::nameless;
 use crate::error::OutputError;
-use crate::storage::nameless;
 use rustix::fs::{AtFlags, CWD, Mode};
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata, OpenOptions};
