@@ -1,11 +1,10 @@
 //! Bad records: those that a map refuses. The first one fails the run, with its place named; or, where
 //! the caller says so, they are counted and passed over, and the earliest few are kept to be shown.
 
+use crate::encoding::{Reading, put_bytes, put_number};
 use crate::error::{Error, Place, Result};
-use crate::origin::{OriginKind, newlines};
+use crate::origin::{Origin, OriginKind, newlines};
 use crate::plan::Plan;
-use crate::split::Split;
-use crate::state::{Reading, put_bytes, put_number};
 use std::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -97,18 +96,20 @@ impl BadRecords {
         BadRecords::new(self.skip, self.has_lines)
     }
 
-    /// Refuses the record that begins `inside` bytes from the start of a split.
+    /// Refuses a record of a split that begins at `start` in its file; `before` are the split's bytes
+    /// before the record.
     pub(crate) fn refuse(
         &self,
-        split: &Split<'_>,
-        inside: usize,
+        origin: &Origin<'_>,
+        start: u64,
+        before: &[u8],
         cause: impl Into<Cause>,
     ) -> Result<()> {
-        let (origin, offset) = (split.origin(), split.offset() + inside as u64);
+        let (bytes_before, offset) = (before, start + before.len() as u64);
         let known_line = || match origin.kind {
             OriginKind::Stream { newlines: Some(before), .. }
             | OriginKind::Packed { newlines: Some(before), .. } => {
-                Some(before + newlines(&split.bytes()[..inside]) + 1)
+                Some(before + newlines(bytes_before) + 1)
             }
             _ => None,
         };

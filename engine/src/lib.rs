@@ -16,6 +16,7 @@ pub mod combine;
 mod compiled;
 mod container;
 pub mod device;
+mod encoding;
 mod engine;
 mod error;
 mod facts;
@@ -56,7 +57,6 @@ pub mod topology;
 pub use aggregate::*;
 pub use bad::{BAD_RECORDS_SHOWN, BadRecord};
 pub use cancel::Cancel;
-pub use codec::FormatFigures;
 pub use combine::*;
 #[doc(hidden)]
 pub use compiled::Compiled;
@@ -69,8 +69,9 @@ pub use error::{
 pub use input::{ByteSet, Cut, Delimited, Delimiter, Input, InputFile, RangeSource, TileSource};
 pub use job::{Emit, Job, Pair, Sees};
 pub use key::Key;
-pub use options::{DEFAULT_TILE_BYTES, INCREMENTAL_TILE_BYTES, Options, Order, Pipeline, Reads};
+pub use options::{Options, Order, Pipeline};
 pub use output::{Answers, Output};
+pub use plan::{DEFAULT_TILE_BYTES, FormatFigures, INCREMENTAL_TILE_BYTES, Reads};
 pub use process::process_cpu;
 pub use progress::{Progress, ProgressReading, Stage};
 pub use relocation::Relocation;

@@ -4,6 +4,7 @@ use crate::cancel::Cancel;
 use crate::container::Container;
 use crate::device::Accelerator;
 use crate::error::{Error, Result};
+use crate::plan::{Cutting, DEFAULT_TILE_BYTES, INCREMENTAL_TILE_BYTES, Reads};
 use crate::progress::Progress;
 use crate::state::State;
 use crate::timeline::Timeline;
@@ -31,21 +32,6 @@ pub enum Pipeline {
     /// All workers end a tile, hand over its pairs and wait for each other before the next: what it
     /// would cost not to overlap. Streams have no tiles to wait for.
     Off,
-}
-
-/// How files are read that are not in the page cache.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Reads {
-    /// Past the page cache if the input is larger than half of the memory that the system could give to
-    /// it; else into the cache, for the next run.
-    #[default]
-    Auto,
-    /// Always into the page cache.
-    Cached,
-    /// Past the page cache: it costs a tenth of the processor time, but the next run finds the file as
-    /// cold. Files under 1 MiB, what is cached already, and files of systems that cannot do it or do not
-    /// say what is cached (before Linux 6.5) are read as with `Cached`.
-    Direct,
 }
 
 /// Options of one run. Every field has a default; write
@@ -95,11 +81,6 @@ pub struct Options {
     pub cancel: Cancel,
 }
 
-/// The tile that every run starts from: 32 MiB.
-pub const DEFAULT_TILE_BYTES: u64 = 32 << 20;
-/// That of runs whose tiles are found again, about: 2 MiB, for a changed byte costs a tile, and a tile little.
-pub const INCREMENTAL_TILE_BYTES: u64 = 2 << 20;
-
 impl Options {
     pub(crate) fn check(&self) -> Result<()> {
         let zero = |option, value: Option<u64>| match value {
@@ -108,5 +89,18 @@ impl Options {
         };
         zero("tile_bytes", self.tile_bytes)?;
         zero("split_bytes", self.split_bytes)
+    }
+
+    /// Returns how the input is to be cut and read: in splits of `split_bytes`, of which a worker takes
+    /// `unit_bytes` at first, unless the options name a size.
+    pub(crate) fn cutting(&self, split_bytes: u64, unit_bytes: u64) -> Cutting {
+        let is_incremental = self.state.as_ref().is_some_and(State::is_incremental);
+        let usual = if is_incremental { INCREMENTAL_TILE_BYTES } else { DEFAULT_TILE_BYTES };
+        Cutting {
+            tile_bytes: self.tile_bytes.unwrap_or(usual),
+            split_bytes: self.split_bytes.unwrap_or(split_bytes),
+            unit_bytes: self.split_bytes.unwrap_or(unit_bytes),
+            reads: self.reads,
+        }
     }
 }

@@ -5,8 +5,7 @@
 //! A stream cannot be read again, so its reader counts as it goes.
 
 use crate::error::Place;
-use crate::input::{FileList, RangeSource, open_file};
-use crate::plan::Material;
+use crate::input::{FileList, MEMORY, Material, RangeSource, open_file};
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
@@ -45,9 +44,6 @@ pub(crate) enum OriginKind<'s> {
         newlines: Option<u64>,
     },
 }
-
-/// What bytes in memory are called in messages.
-pub(crate) const MEMORY: &str = "memory";
 
 /// What is read of a file at a time.
 const BLOCK_BYTES: usize = 256 << 10;

@@ -164,7 +164,7 @@ fn plan(
 ) -> Result<Plan> {
     let input = recognise(input, options.plain, core.pool(), failure)?;
     let unit_bytes = sizing::unit_bytes(core.topology());
-    Plan::new(input, facts.cut.clone(), options, sizing::SPLIT_BYTES, unit_bytes)
+    Plan::new(input, facts.cut.clone(), options.cutting(sizing::SPLIT_BYTES, unit_bytes))
 }
 
 /// The map stage of a run, with those who work beside it: the thread that makes shows, and what saves.

@@ -136,7 +136,7 @@ impl<'s> Split<'s> {
     ) -> Result<()> {
         let inside = (record.as_ptr() as usize).wrapping_sub(self.bytes.as_ptr() as usize);
         let inside = if inside <= self.bytes.len() { inside } else { 0 };
-        self.bad.refuse(self, inside, cause)
+        self.bad.refuse(&self.origin, self.offset, &self.bytes[..inside], cause)
     }
 }
 

@@ -1,11 +1,11 @@
 //! What a finished run did: per stage seconds, bytes, tiles, distinct keys, peak memory.
 
 use crate::bad::{BAD_RECORDS_SHOWN, BadRecord};
-use crate::codec::FormatFigures;
 use crate::device::DeviceFigures;
 use crate::error::{Place, Result};
 use crate::failure::guard;
 use crate::map::{add_figures, add_shares, add_times};
+use crate::plan::FormatFigures;
 use crate::process::process_cpu;
 use crate::progress::{Progress, Stage};
 use crate::schedule::GroupShare;

@@ -62,7 +62,7 @@ impl<'p> Cutter<'p> {
     /// Cuts a file into units of at least about `unit_bytes` decompressed bytes. A file of at most
     /// `unit_bytes` is not cut.
     pub(super) fn new(packed: &'p Packed, file: usize, unit_bytes: u64) -> Cutter<'p> {
-        let (bytes, feed) = (packed.bytes(file), packed.feed(file));
+        let (bytes, feed) = (packed.bytes(file), FileFeed::of(packed, file));
         let kind = match packed.format(file) {
             // For a remote file, one request per border is too expensive.
             _ if bytes <= unit_bytes || !feed.is_near() => Kind::One { done: false },
@@ -131,7 +131,8 @@ impl Unit {
         let format = packed.format(file);
         match self {
             Unit::Range(range) => {
-                let source = Source::new(packed.feed(file).read_ahead(blocks), range.clone());
+                let source =
+                    Source::new(FileFeed::of(packed, file).read_ahead(blocks), range.clone());
                 let to_end = range.end == packed.bytes(file);
                 Reading::of_part(format, source, blocks, 0, to_end)
             }
@@ -142,7 +143,7 @@ impl Unit {
             }
             Unit::Framed { before, range, after, .. } => {
                 let to_end = range.end == packed.bytes(file) && after.is_empty();
-                let (before_bytes, feed) = (before.len() as u64, packed.feed(file));
+                let (before_bytes, feed) = (before.len() as u64, FileFeed::of(packed, file));
                 let end = before_bytes + (range.end - range.start) + after.len() as u64;
                 let framed = Framed { before: before.clone(), feed, range: range.clone(), after };
                 let source = Source::new(framed, 0..end);

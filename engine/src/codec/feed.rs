@@ -4,16 +4,16 @@
 use super::ahead::{Ahead, RANGE_BYTES};
 use super::source::Feed;
 use crate::error::{InputError, Result};
-use crate::input::{RangeSource, open_listed, read_range};
+use crate::input::{Material, RangeSource, open_listed, read_range};
 use crate::memory::BlockPool;
-use crate::plan::Material;
+use crate::plan::Packed;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 /// Reads one file of a part of the plan.
-pub(crate) struct FileFeed<'p> {
+pub(super) struct FileFeed<'p> {
     material: &'p Material,
     file: usize,
     handle: Option<File>,
@@ -22,8 +22,8 @@ pub(crate) struct FileFeed<'p> {
 
 impl<'p> FileFeed<'p> {
     /// The file is opened at the first read.
-    pub(crate) fn new(material: &'p Material, file: usize) -> FileFeed<'p> {
-        FileFeed { material, file, handle: None, ahead: None }
+    pub(super) fn of(packed: &'p Packed, file: usize) -> FileFeed<'p> {
+        FileFeed { material: &packed.material, file, handle: None, ahead: None }
     }
 
     /// Enables reading ahead if the file is remote and memory has room. Only for callers that read to the

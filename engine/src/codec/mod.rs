@@ -21,69 +21,23 @@ mod sniff;
 mod source;
 mod stitch;
 mod supply;
-mod tally;
 mod whole;
 mod zstd;
 mod zstd_frames;
 
-pub(crate) use feed::FileFeed;
+use feed::FileFeed;
 pub(crate) use recognise::recognise;
 pub(crate) use sniff::{HEAD_BYTES, Head, may_become, sniff};
 pub(crate) use source::{Feed, Source};
 pub(crate) use stitch::Unpacked;
 pub(crate) use supply::Supply;
-pub use tally::FormatFigures;
-pub(crate) use tally::Tally;
 
 use crate::error::{Error, InputError, Result};
+use crate::input::Format;
 use crate::memory::BlockPool;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-
-/// The form of a file's bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u8)]
-pub(crate) enum Format {
-    /// Not compressed.
-    Plain,
-    /// RFC 1952, of any number of members.
-    Gzip,
-    /// RFC 8878, of any number of frames.
-    Zstd,
-    /// Of any number of streams.
-    Bzip2,
-    /// The LZ4 frame format, of any number of frames.
-    Lz4,
-}
-
-impl Format {
-    pub(crate) const ALL: [Format; 5] =
-        [Format::Plain, Format::Gzip, Format::Zstd, Format::Bzip2, Format::Lz4];
-
-    /// Returns the name of the format in messages and figures.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Format::Plain => "plain",
-            Format::Gzip => "gzip",
-            Format::Zstd => "zstd",
-            Format::Bzip2 => "bzip2",
-            Format::Lz4 => "lz4",
-        }
-    }
-
-    /// Returns the format for the end of a file's name, in any case.
-    pub(crate) fn of_name(path: &Path) -> Option<Format> {
-        let ending = path.extension()?.to_ascii_lowercase();
-        match ending.as_encoded_bytes() {
-            b"gz" | b"bgz" => Some(Format::Gzip),
-            b"zst" | b"zstd" => Some(Format::Zstd),
-            b"bz2" => Some(Format::Bzip2),
-            b"lz4" => Some(Format::Lz4),
-            _ => None,
-        }
-    }
-}
 
 /// Decompresses a file, or a part of one, in order. Its memory is counted.
 pub(crate) trait Decoder<'p>: Send {

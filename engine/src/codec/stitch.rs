@@ -5,9 +5,9 @@
 use super::cutter::Fault;
 use super::whole::{Part, Whole};
 use crate::error::{Error, InputError, Result};
-use crate::ingest::Buffer;
 use crate::input::Cut;
 use crate::memory::BlockPool;
+use crate::memory::InputBuffer;
 use crate::origin;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ pub(super) const HEADROOM: usize = 4 << 10;
 
 /// Decompressed bytes, from [`HEADROOM`] on in their buffer.
 pub(super) struct Decoded {
-    pub(super) buffer: Buffer,
+    pub(super) buffer: InputBuffer,
     pub(super) len: usize,
     /// The number of compressed bytes from which they were made.
     pub(super) compressed: u64,
@@ -26,7 +26,7 @@ pub(super) struct Decoded {
 
 /// A block: whole records of one file, decompressed.
 pub(crate) struct Unpacked {
-    pub(crate) buffer: Buffer,
+    pub(crate) buffer: InputBuffer,
     /// Whether the buffer was made for this block alone.
     pub(super) extra: bool,
     pub(crate) records: Range<usize>,
@@ -61,14 +61,14 @@ pub(super) struct Stitch<'p> {
 /// The beginning of a record, without a border.
 enum Carry {
     Short(Vec<u8>),
-    Long(Buffer, usize),
+    Long(InputBuffer, usize),
 }
 
 /// The result of a buffer: perhaps a block, perhaps the buffer itself.
 #[derive(Default)]
 pub(super) struct Stitched {
     pub(super) block: Option<Unpacked>,
-    pub(super) spare: Option<Buffer>,
+    pub(super) spare: Option<InputBuffer>,
 }
 
 impl<'p> Stitch<'p> {
@@ -158,12 +158,17 @@ impl<'p> Stitch<'p> {
     }
 
     fn long(&self, rest: &[u8]) -> Result<Carry> {
-        let mut long = Buffer::new(self.blocks, 2 * rest.len())?;
+        let mut long = InputBuffer::new(self.blocks, 2 * rest.len())?;
         long.bytes_mut()[..rest.len()].copy_from_slice(rest);
         Ok(Carry::Long(long, rest.len()))
     }
 
-    fn block(&mut self, buffer: Buffer, records: Range<usize>, extra: bool) -> Result<Unpacked> {
+    fn block(
+        &mut self,
+        buffer: InputBuffer,
+        records: Range<usize>,
+        extra: bool,
+    ) -> Result<Unpacked> {
         let number = self.numbers.next().ok_or_else(numbers_used_up)?;
         let (offset, newlines) = (self.offset, self.newlines);
         let bytes = &buffer.bytes()[records.clone()];
@@ -187,7 +192,7 @@ impl<'p> Stitch<'p> {
         match std::mem::replace(&mut self.carry, Carry::Short(Vec::new())) {
             Carry::Short(carry) if carry.is_empty() => Ok(None),
             Carry::Short(carry) => {
-                let mut buffer = Buffer::new(self.blocks, carry.len())?;
+                let mut buffer = InputBuffer::new(self.blocks, carry.len())?;
                 buffer.bytes_mut()[..carry.len()].copy_from_slice(&carry);
                 self.block(buffer, 0..carry.len(), true).map(Some)
             }

@@ -6,16 +6,16 @@
 //! worker waits for a buffer forever: the output of a file's first unit becomes blocks, whose buffers
 //! return; and output that is decompressed ahead of it leaves one buffer for each file.
 
+use super::Reading;
 use super::cutter::{self, Cutter};
 use super::lane::{Lane, Stitching};
 use super::stitch::{Decoded, HEADROOM, Stitch, Stitched, Unpacked};
-use super::{Reading, Tally};
 use crate::error::{Error, Result};
 use crate::failure::Failure;
-use crate::ingest::Buffer;
 use crate::input::Cut;
 use crate::memory::BlockPool;
-use crate::plan::Packed;
+use crate::memory::InputBuffer;
+use crate::plan::{Packed, Tally};
 use crate::schedule::Step;
 use crate::timeline;
 use std::collections::VecDeque;
@@ -73,7 +73,7 @@ struct State<'p> {
     /// The weight of the files before the next one.
     weight: u64,
     ready: VecDeque<Unpacked>,
-    free: Vec<Buffer>,
+    free: Vec<InputBuffer>,
     /// The number of buffers created.
     made: usize,
     /// A worker was told to wait.
@@ -116,7 +116,7 @@ enum Task<'p> {
     Map(Unpacked),
     Open(File),
     Cut { file: usize, cutter: Cutter<'p> },
-    Decode { file: usize, unit: u64, reading: Reading<'p>, buffer: Buffer },
+    Decode { file: usize, unit: u64, reading: Reading<'p>, buffer: InputBuffer },
     Wait,
     End,
 }
@@ -283,14 +283,14 @@ impl<'p> Supply<'p> {
     }
 
     /// Returns a buffer for output, if one may be taken.
-    fn buffer(&self, state: &mut State<'p>) -> Result<Option<Buffer>> {
+    fn buffer(&self, state: &mut State<'p>) -> Result<Option<InputBuffer>> {
         if let Some(buffer) = state.free.pop() {
             return Ok(Some(buffer));
         }
         if state.made >= self.buffers_most {
             return Ok(None);
         }
-        match Buffer::new(self.blocks, self.buffer_bytes) {
+        match InputBuffer::new(self.blocks, self.buffer_bytes) {
             Ok(buffer) => {
                 state.made += 1;
                 Ok(Some(buffer))
@@ -349,7 +349,7 @@ impl<'p> Supply<'p> {
         file: usize,
         unit: u64,
         mut reading: Reading<'p>,
-        mut buffer: Buffer,
+        mut buffer: InputBuffer,
     ) -> Result<()> {
         let decoding = timeline::begin(timeline::Kind::Decode);
         let began = reading.position();
@@ -405,7 +405,7 @@ impl<'p> Supply<'p> {
         file: usize,
         stitch: Stitch<'p>,
         block: Option<Unpacked>,
-        spare: Option<Buffer>,
+        spare: Option<InputBuffer>,
         ended: Option<u64>,
     ) {
         let mut state = self.lock();

@@ -13,6 +13,7 @@ use crate::aggregate::Aggregate;
 use crate::error::{MemoryError, Result};
 use crate::job::{Emit, Job};
 use crate::key::{Key, KeyForm};
+use crate::memory::OVERREAD_BYTES;
 use crate::partial::{Outlet, PairRef, Partial, partition_of};
 use crate::split::Split;
 use std::marker::PhantomData;
@@ -24,8 +25,6 @@ use std::ptr::NonNull;
 const BATCH: usize = if cfg!(miri) { 32 } else { 512 };
 /// Bytes of copied keys in a batch.
 const COPIED_BYTES: usize = 64 << 10;
-/// Bytes that are readable behind the data of a split's buffer.
-pub(crate) const OVERREAD_BYTES: usize = 32;
 
 type Value<'s, J> = <<J as Job>::Combine as Aggregate>::Value<'s>;
 type Held<J> = <<J as Job>::Combine as Aggregate>::Held;

@@ -21,7 +21,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use emitter::OVERREAD_BYTES;
+pub(crate) use crate::memory::OVERREAD_BYTES;
 pub(crate) use inlet::Inlet;
 pub(crate) use range::KeyRange;
 pub(crate) use slot::{

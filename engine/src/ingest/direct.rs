@@ -8,14 +8,13 @@
 //! filled from a place that stands to its borders as the place in the file does; a few bytes before and
 //! behind what is wanted are read with it.
 
-use crate::options::Reads;
+use crate::plan::DirectReads;
 use rustix::fs::{Advice, OFlags, fadvise, fcntl_getfl, fcntl_setfl};
 use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Borders of blocks of any disk are among the multiples of this.
 pub(super) const BLOCK_BYTES: usize = 4096;
@@ -27,54 +26,26 @@ const FILE_BYTES_LEAST: u64 = 1 << 20;
 const READ_BYTES_LEAST: usize = 64 << 10;
 /// Of what is wanted, the cache may hold so much for a direct read.
 const CACHED_PART_MOST: u64 = 8;
-/// Of the memory there is for the page cache, an input may fill this part before it is read directly.
-const CACHE_PARTS: u64 = 2;
-/// A smaller one never does.
-const INPUT_BYTES_LEAST: u64 = 256 << 20;
-
-/// How the files of a part of the plan are read.
-#[derive(Debug, Default)]
-pub(crate) struct DirectReads {
-    pub(crate) wanted: bool,
-    /// Bytes that were read directly.
-    bytes: AtomicU64,
-}
-
-impl DirectReads {
-    pub(crate) fn bytes(&self) -> u64 {
-        self.bytes.load(Ordering::Relaxed)
-    }
-
-    /// Prepares a file that was opened to be read so. Where some of it is cached and is read from there,
-    /// the system must not read ahead: what comes next would be cached each time it is asked for.
-    pub(super) fn prepare(&self, file: &File, file_bytes: u64) {
-        if self.wanted && file_bytes >= FILE_BYTES_LEAST {
-            // Where this is not known, the file is only read as it would be without.
-            let _ = fadvise(file, 0, None, Advice::Random);
-        }
-    }
-
-    /// Where in a buffer, which begins at such a border and of which so much is `used`, a file's bytes from
-    /// `offset` on are to stand: then all of their disk block may be read there, too. `None` if it does not matter.
-    pub(super) fn place(&self, used: usize, file_bytes: u64, offset: u64) -> Option<usize> {
-        let place = used.next_multiple_of(BLOCK_BYTES) + (offset % BLOCK_BYTES as u64) as usize;
-        (self.wanted && file_bytes >= FILE_BYTES_LEAST).then_some(place)
+/// Prepares a file that was opened to be read so. Where some of it is cached and is read from there,
+/// the system must not read ahead: what comes next would be cached each time it is asked for.
+pub(super) fn prepare(reads: &DirectReads, file: &File, file_bytes: u64) {
+    if reads.wanted && file_bytes >= FILE_BYTES_LEAST {
+        // Where this is not known, the file is only read as it would be without.
+        let _ = fadvise(file, 0, None, Advice::Random);
     }
 }
 
-/// Whether an input of so many bytes is to be read directly.
-pub(crate) fn wants_direct_reads(
-    reads: Reads,
-    input_bytes: u64,
-    available_bytes: impl Fn() -> u64,
-) -> bool {
-    match reads {
-        Reads::Auto => {
-            input_bytes > INPUT_BYTES_LEAST && input_bytes > available_bytes() / CACHE_PARTS
-        }
-        Reads::Cached => false,
-        Reads::Direct => true,
-    }
+/// Returns where a file's bytes from `offset` on are to be in a buffer that begins at the border of a disk
+/// block and of which `used` bytes are taken: such that all of their disk block can be read there, too.
+/// `None` if it does not matter.
+pub(super) fn place(
+    reads: &DirectReads,
+    used: usize,
+    file_bytes: u64,
+    offset: u64,
+) -> Option<usize> {
+    let place = used.next_multiple_of(BLOCK_BYTES) + (offset % BLOCK_BYTES as u64) as usize;
+    (reads.wanted && file_bytes >= FILE_BYTES_LEAST).then_some(place)
 }
 
 /// How one open file is read.
@@ -131,7 +102,7 @@ pub(super) fn read(
             }
         }
     }
-    reads.bytes.fetch_add(wanted.len() as u64, Ordering::Relaxed);
+    reads.add(wanted.len() as u64);
     true
 }
 
@@ -176,16 +147,9 @@ fn cached_bytes(file: &File, offset: u64, bytes: u64) -> io::Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ingest::Buffer;
+    use crate::memory::InputBuffer;
     use crate::memory::{BlockPool, Budget};
     use std::io::Write;
-
-    #[test]
-    fn inputs_beyond_the_cache_are_read_directly() {
-        let wants = |reads, bytes| wants_direct_reads(reads, bytes, || 1 << 30);
-        assert!(wants(Reads::Auto, (512 << 20) + 1) && !wants(Reads::Auto, 512 << 20));
-        assert!(wants(Reads::Direct, 1) && !wants(Reads::Cached, 1 << 40));
-    }
 
     /// On a file system without direct reads nothing is read, and nothing fails.
     #[test]
@@ -198,11 +162,12 @@ mod tests {
         let cold =
             dropped.is_ok() && cached_bytes(&file, 0, 4_000_000).is_ok_and(|bytes| bytes == 0);
         let mut mode = Mode::Cached;
-        let mut buffer = Buffer::new(&BlockPool::new(Budget::new(None)), 400_000).unwrap();
-        let reads = DirectReads { wanted: true, ..DirectReads::default() };
+        let mut buffer = InputBuffer::new(&BlockPool::new(Budget::new(None)), 400_000).unwrap();
+        let mut reads = DirectReads::default();
+        reads.wanted = true;
         let mut seen = 0;
         for offset in [0, 1, 4095, 4096, 777_777, 4_000_000 - 100_000] {
-            let start = reads.place(0, 4_000_000, offset).unwrap();
+            let start = place(&reads, 0, 4_000_000, offset).unwrap();
             let wanted = start..start + 100_000;
             if read(&file, &mut mode, buffer.bytes_mut(), wanted.clone(), offset, &reads) {
                 assert_eq!(buffer.bytes()[wanted], text[offset as usize..][..100_000]);

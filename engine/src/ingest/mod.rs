@@ -4,7 +4,6 @@
 //! such reader.
 
 mod blocked;
-mod buffer;
 mod direct;
 mod feed;
 mod reader;
@@ -13,8 +12,6 @@ mod stream;
 mod tiles;
 
 pub(crate) use blocked::Waits;
-pub(crate) use buffer::Buffer;
-pub(crate) use direct::{DirectReads, wants_direct_reads};
 pub(crate) use feed::{AheadTotals, Feed, Load, Portion};
 pub(crate) use reader::{Reader, SplitBuffer};
 pub(crate) use stream::{Block, Next, StreamQueue, read_stream};

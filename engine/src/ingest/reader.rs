@@ -5,12 +5,12 @@
 //! that began earlier and is skipped. So a record of any length is read by one worker, and the
 //! looking is linear in the input.
 
-use super::buffer::Buffer;
 use super::direct::{self, BLOCK_BYTES, Mode, SLACK_BYTES};
 use crate::error::{InputError, Result};
-use crate::input::{Cut, OpenFolder, read_listed, read_range};
+use crate::input::{Cut, Material, OpenFolder, read_listed, read_range};
 use crate::memory::BlockPool;
-use crate::plan::{Extent, Material, Ranged};
+use crate::memory::InputBuffer;
+use crate::plan::{Extent, Ranged};
 use std::fs::File;
 use std::io;
 use std::ops::Range;
@@ -41,7 +41,7 @@ pub(super) struct OpenFile {
 
 /// What was read of a split: the records that begin in it, file by file.
 pub(crate) struct SplitBuffer {
-    pub(crate) buffer: Buffer,
+    pub(crate) buffer: InputBuffer,
     pub(crate) pieces: Vec<Piece>,
     /// Bytes of the buffer up to the last piece's end.
     used: usize,
@@ -63,7 +63,7 @@ impl SplitBuffer {
     pub(crate) fn new(blocks: &Arc<BlockPool>, split_bytes: u64) -> Result<SplitBuffer> {
         // A large split size over small files should not cost memory that no file fills.
         let first = split_bytes.min(1 << 20) + LOOKAHEAD_BYTES + 1;
-        let buffer = Buffer::new(blocks, first as usize + SLACK_BYTES)?;
+        let buffer = InputBuffer::new(blocks, first as usize + SLACK_BYTES)?;
         Ok(SplitBuffer { buffer, pieces: Vec::new(), used: 0 })
     }
 
@@ -166,7 +166,7 @@ impl SplitBuffer {
     ) -> Result<usize> {
         let want = to.saturating_sub(base) as usize;
         if have == 0 {
-            let place = ranged.direct.place(self.used, ranged.material.bytes(file), base);
+            let place = direct::place(&ranged.direct, self.used, ranged.material.bytes(file), base);
             self.used = place.unwrap_or_else(|| apart(self.used, base, want));
         }
         let used = self.used;
@@ -206,7 +206,7 @@ impl OpenFile {
             Some((_, opened)) => opened,
             last => {
                 let opened = open_planned(&ranged.material, file, &mut self.folder)?;
-                ranged.direct.prepare(&opened, ranged.material.bytes(file));
+                direct::prepare(&ranged.direct, &opened, ranged.material.bytes(file));
                 &mut last.insert((wanted, (opened, Mode::Cached))).1
             }
         })
@@ -219,7 +219,7 @@ impl OpenFile {
         ranged: &Ranged,
         file: usize,
         from: u64,
-        buffer: &mut Buffer,
+        buffer: &mut InputBuffer,
         wanted: Range<usize>,
     ) -> Result<bool, InputError> {
         if !ranged.direct.wanted {
@@ -301,10 +301,10 @@ fn open_planned(
 
 #[cfg(test)]
 mod tests {
-    use super::super::direct::DirectReads;
     use super::*;
     use crate::input::{ByteSet, Delimiter};
     use crate::memory::Budget;
+    use crate::plan::DirectReads;
     use crate::plan::Layout;
     use crate::schedule::{HandOut, Placement};
     use proptest::prelude::*;

@@ -2,13 +2,14 @@
 //! ahead of the workers, fills buffers from a fixed set, and cuts each at its last border; what is
 //! behind that border begins the next.
 
-use super::buffer::Buffer;
 use super::tiles::read_tiles;
-use crate::codec::{Feed, Format, HEAD_BYTES, Head, Reading, Source, Tally, may_become, sniff};
+use crate::codec::{Feed, HEAD_BYTES, Head, Reading, Source, may_become, sniff};
 use crate::error::{Error, InputError, Result};
-use crate::input::{Cut, StreamKind, StreamSource};
+use crate::input::{Cut, Format, StreamKind, StreamSource};
 use crate::memory::BlockPool;
+use crate::memory::InputBuffer;
 use crate::origin;
+use crate::plan::Tally;
 use crate::timeline;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -29,7 +30,7 @@ const BLOCK_BYTES_MOST: u64 = 4 << 20;
 
 /// Whole records on their way from the reader to a worker.
 pub(crate) struct Block {
-    pub(crate) buffer: Buffer,
+    pub(crate) buffer: InputBuffer,
     /// The records lie at the buffer's start.
     pub(crate) len: usize,
     /// Where they begin in the stream.
@@ -50,7 +51,7 @@ pub(crate) struct StreamQueue {
 
 struct State {
     ready: VecDeque<Block>,
-    free: Vec<Buffer>,
+    free: Vec<InputBuffer>,
     ended: bool,
     /// Blocks so far.
     blocks: u64,
@@ -73,7 +74,8 @@ impl StreamQueue {
         split_bytes: u64,
     ) -> Result<StreamQueue> {
         let bytes = split_bytes.clamp(BLOCK_BYTES_LEAST, BLOCK_BYTES_MOST) as usize;
-        let free: Result<Vec<_>, _> = (0..buffers).map(|_| Buffer::new(blocks, bytes)).collect();
+        let free: Result<Vec<_>, _> =
+            (0..buffers).map(|_| InputBuffer::new(blocks, bytes)).collect();
         let state = State { ready: VecDeque::new(), free: free?, ended: false, blocks: 0 };
         let memory = Arc::clone(blocks);
         Ok(StreamQueue { memory, state: Mutex::new(state), freed: Condvar::new() })
@@ -89,12 +91,12 @@ impl StreamQueue {
     }
 
     /// Gives a mapped block's buffer back.
-    pub(crate) fn give_back(&self, buffer: Buffer) {
+    pub(crate) fn give_back(&self, buffer: InputBuffer) {
         self.lock().free.push(buffer);
         self.freed.notify_one();
     }
 
-    pub(super) fn push(&self, buffer: Buffer, len: usize, offset: u64, newlines: Option<u64>) {
+    pub(super) fn push(&self, buffer: InputBuffer, len: usize, offset: u64, newlines: Option<u64>) {
         let mut state = self.lock();
         let number = state.blocks;
         state.blocks += 1;
@@ -111,7 +113,7 @@ impl StreamQueue {
         self.lock().ended = true;
     }
 
-    pub(super) fn take_free(&self, stopped: &dyn Fn() -> bool) -> Result<Buffer> {
+    pub(super) fn take_free(&self, stopped: &dyn Fn() -> bool) -> Result<InputBuffer> {
         let mut state = self.lock();
         loop {
             if stopped() {

@@ -1,9 +1,10 @@
 //! One file of an input, wherever it is kept, for jobs that must look into their files before they
 //! run: whose headers say where numbers or pixels lie.
 
-use super::{FileList, PackedFiles, RangeSource, Source, open_listed, read_listed, read_range};
+use super::{
+    FileList, MEMORY, PackedFiles, RangeSource, Source, open_listed, read_listed, read_range,
+};
 use crate::error::{InputError, Result};
-use crate::origin::MEMORY;
 use std::io;
 use std::path::{Path, PathBuf};
 

@@ -4,8 +4,9 @@
 use super::MapStage;
 use crate::aggregate::Aggregate;
 use crate::device::Offload;
+use crate::input::Material;
 use crate::options::Pipeline;
-use crate::plan::{Material, Ranged};
+use crate::plan::Ranged;
 use crate::show::Epochs;
 use crate::state::Ranges;
 use std::collections::VecDeque;

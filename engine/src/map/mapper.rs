@@ -8,8 +8,8 @@ use crate::container::{HandedOver, Inlet, Making, OVERREAD_BYTES};
 use crate::device::ARGUMENTS;
 use crate::error::{MemoryError, Result};
 use crate::failure::guard;
-use crate::ingest::Buffer;
 use crate::job::Job;
+use crate::memory::InputBuffer;
 use crate::origin::{Origin, OriginKind};
 use crate::partial::{PairRef, Partial};
 use crate::split::Split;
@@ -33,7 +33,7 @@ pub(crate) trait Mapper<'p, C: Aggregate>: Send {
     /// pairs in.
     fn map(
         &mut self,
-        buffer: &mut Buffer,
+        buffer: &mut InputBuffer,
         part: Part<'_>,
         number: u32,
         bad: &BadRecords,
@@ -100,7 +100,7 @@ struct JobMapper<'p, J: Job> {
 impl<'p, J: Job> Mapper<'p, J::Combine> for JobMapper<'p, J> {
     fn map(
         &mut self,
-        buffer: &mut Buffer,
+        buffer: &mut InputBuffer,
         part: Part<'_>,
         number: u32,
         bad: &BadRecords,

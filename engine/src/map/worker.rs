@@ -8,7 +8,8 @@ use crate::codec::Unpacked;
 use crate::container::Making;
 use crate::device::ARGUMENTS;
 use crate::error::Result;
-use crate::ingest::{Block, Buffer, Feed, Load, Reader, SplitBuffer, Waits};
+use crate::ingest::{Block, Feed, Load, Reader, SplitBuffer, Waits};
+use crate::memory::InputBuffer;
 use crate::origin::{Origin, OriginKind};
 use crate::partial::{Outlet, PARTITIONS, Partial, Upkeep};
 use crate::plan::{self, Packed, Ranged};
@@ -311,7 +312,7 @@ impl<'r, C: Aggregate> Workbench<'r, C> {
         Ok(())
     }
 
-    fn map(&mut self, buffer: &mut Buffer, part: Part<'_>, number: u32) -> Result<()> {
+    fn map(&mut self, buffer: &mut InputBuffer, part: Part<'_>, number: u32) -> Result<()> {
         self.mapper.map(buffer, part, number, &self.bad)
     }
 

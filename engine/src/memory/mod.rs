@@ -13,6 +13,7 @@ mod budget;
 mod buffer;
 mod chunk;
 mod home;
+mod input;
 mod reserved;
 mod values;
 
@@ -23,6 +24,7 @@ pub(crate) use budget::Budget;
 pub(crate) use buffer::Buffer;
 pub(crate) use chunk::{ChunkList, ChunkPool};
 pub(crate) use home::work_in;
+pub(crate) use input::{InputBuffer, OVERREAD_BYTES};
 pub(crate) use reserved::Reserved;
 pub(crate) use values::KeptValues;
 pub(crate) use values::ValueStore;

@@ -5,18 +5,20 @@
 use super::PairRef;
 use super::compress::Compressor;
 use crate::aggregate::Aggregate;
+use crate::encoding::{checksum, put_bytes, take_number};
 use crate::error::MemoryError;
 use crate::memory::{BlockPool, Buffer, ValueStore};
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
-use twox_hash::XxHash3_64;
 
 /// The first bytes of every block; the last one is the version.
 const MAGIC: [u8; 4] = *b"TgB\x01";
 /// Bytes before a block's payload.
 pub(crate) const HEADER_BYTES: usize = 40;
+/// Bytes of the header that its checksum is of, with the payload as stored.
+const SUMMED_BYTES: usize = 32;
 /// The number of a block whose pairs are of any partitions.
 pub(crate) const MIXED: usize = 0xffff;
 /// The flag of a payload that is compressed with LZ4.
@@ -101,7 +103,7 @@ impl Header {
         bytes[8..16].copy_from_slice(&self.pairs.to_le_bytes());
         bytes[16..24].copy_from_slice(&self.stored_bytes.to_le_bytes());
         bytes[24..32].copy_from_slice(&self.payload_bytes.to_le_bytes());
-        let sum = checksum(&bytes, stored);
+        let sum = checksum(&bytes[..SUMMED_BYTES], stored);
         bytes[32..].copy_from_slice(&sum.to_le_bytes());
         bytes
     }
@@ -127,11 +129,6 @@ impl Header {
             payload_bytes: word(24),
         })
     }
-}
-
-/// XXH3 (64 bits) of the payload as stored, seeded with that of the header's first 32 bytes.
-fn checksum(header: &[u8; HEADER_BYTES], stored: &[u8]) -> u64 {
-    XxHash3_64::oneshot_with_seed(XxHash3_64::oneshot(&header[..32]), stored)
 }
 
 /// A block while it is filled.
@@ -222,13 +219,7 @@ impl Sealer {
 
 /// Appends a pair's bytes: the key's length (LEB128), the key, the value as its form encodes it.
 pub(crate) fn push_pair<F: Form>(pair: PairRef<'_, F::Value>, out: &mut Vec<u8>) {
-    let mut len = pair.key.len();
-    while len >= 0x80 {
-        out.push(len as u8 | 0x80);
-        len >>= 7;
-    }
-    out.push(len as u8);
-    out.extend_from_slice(pair.key);
+    put_bytes(pair.key, out);
     F::encode(pair.value, out);
 }
 
@@ -280,7 +271,7 @@ impl BlockReader {
         self.stored.resize(stored_bytes, 0);
         read(HEADER_BYTES as u64, &mut self.stored)?;
         let said = u64::from_le_bytes(std::array::from_fn(|i| header[32 + i]));
-        if checksum(&header, &self.stored) != said {
+        if checksum(&header[..SUMMED_BYTES], &self.stored) != said {
             return Ok(Err("the block's checksum is another"));
         }
         if usize::from(parsed.number) != number {
@@ -318,7 +309,8 @@ impl BlockReader {
         }
         self.pairs_left -= 1;
         let mut rest = &self.payload[self.at..];
-        let len = take_len(&mut rest).filter(|&len| len <= rest.len()).ok_or(DAMAGE)?;
+        let len = take_number(&mut rest).and_then(|len| usize::try_from(len).ok());
+        let len = len.filter(|&len| len <= rest.len()).ok_or(DAMAGE)?;
         let start = self.payload.len() - rest.len();
         rest = &rest[len..];
         let value = F::decode(&mut rest, store).ok_or(DAMAGE)?;
@@ -336,17 +328,4 @@ impl BlockReader {
 pub(crate) struct ReadPair<F: Form> {
     pub(crate) key: Range<usize>,
     pub(crate) value: F::Value,
-}
-
-fn take_len(bytes: &mut &[u8]) -> Option<usize> {
-    let (mut len, mut shift) = (0_u64, 0);
-    loop {
-        let (&byte, rest) = bytes.split_first()?;
-        *bytes = rest;
-        len |= u64::from(byte & 0x7f).checked_shl(shift)?;
-        if byte < 0x80 {
-            return usize::try_from(len).ok();
-        }
-        shift += 7;
-    }
 }

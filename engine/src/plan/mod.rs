@@ -7,19 +7,40 @@
 
 mod layout;
 mod packed;
+mod reads;
+mod tally;
 
 pub(crate) use layout::{Extent, Layout};
 pub(crate) use packed::Packed;
+pub(crate) use reads::DirectReads;
+pub use reads::Reads;
+pub use tally::FormatFigures;
+pub(crate) use tally::Tally;
 
-use crate::codec::{Format, Tally};
 use crate::error::{InputError, Result};
-use crate::ingest::{DirectReads, wants_direct_reads};
-use crate::input::{Cut, FileList, Input, PackedFiles, RangeSource, Source, StreamSource};
+use crate::input::{
+    Cut, FileList, Format, Input, MEMORY, Material, PackedFiles, Source, StreamSource,
+};
 use crate::memory::{Reserved, available_bytes};
-use crate::options::{DEFAULT_TILE_BYTES, INCREMENTAL_TILE_BYTES, Options, Reads};
-use crate::origin::{MEMORY, Origin, OriginKind};
+use crate::origin::{Origin, OriginKind};
 use std::path::PathBuf;
-use std::sync::Arc;
+
+/// The tile that every run starts from: 32 MiB.
+pub const DEFAULT_TILE_BYTES: u64 = 32 << 20;
+/// The size of a tile, about, in runs that find tiles of earlier runs again: 2 MiB, because a changed byte
+/// costs a whole tile.
+pub const INCREMENTAL_TILE_BYTES: u64 = 2 << 20;
+
+/// How an input is to be cut and read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cutting {
+    pub(crate) tile_bytes: u64,
+    /// Size of a split; no split is longer than a tile.
+    pub(crate) split_bytes: u64,
+    /// Size of what a worker takes at first.
+    pub(crate) unit_bytes: u64,
+    pub(crate) reads: Reads,
+}
 
 /// What is to be read, and how it is cut.
 pub(crate) struct Plan {
@@ -61,30 +82,15 @@ pub(crate) struct Ranged {
     pub(crate) direct: DirectReads,
 }
 
-/// Bytes that can be read at any offset.
-pub(crate) enum Material {
-    Files(FileList),
-    /// Files that a source of the caller's reads.
-    Ranges(Arc<dyn RangeSource>, FileList),
-    Memory(Arc<Vec<u8>>),
-}
-
 impl Plan {
-    /// Plans a run in splits of `split_bytes`, of which a worker takes `unit_bytes` at first; options go
-    /// first.
-    pub(crate) fn new(
-        input: Input,
-        cut: Cut,
-        options: &Options,
-        split_bytes: u64,
-        unit_bytes: u64,
-    ) -> Result<Plan> {
-        let tile_bytes = options.tile_bytes.unwrap_or(match &options.state {
-            Some(state) if state.is_incremental() => INCREMENTAL_TILE_BYTES,
-            _ => DEFAULT_TILE_BYTES,
-        });
-        let unit_bytes = options.split_bytes.unwrap_or(unit_bytes).min(tile_bytes);
-        let split_bytes = options.split_bytes.unwrap_or(split_bytes).min(tile_bytes);
+    /// Plans a run over `input`, whose records `cut` tells apart.
+    ///
+    /// # Errors
+    /// [`InputError::Ragged`] for a file that is not whole records of a fixed size.
+    pub(crate) fn new(input: Input, cut: Cut, cutting: Cutting) -> Result<Plan> {
+        let Cutting { tile_bytes, reads, .. } = cutting;
+        let unit_bytes = cutting.unit_bytes.min(tile_bytes);
+        let split_bytes = cutting.split_bytes.min(tile_bytes);
         let mut plan = Plan {
             parts: Vec::new(),
             cut,
@@ -99,7 +105,7 @@ impl Plan {
         for source in input.sources {
             plan.add(source)?;
         }
-        plan.choose_reads(options.reads);
+        plan.choose_reads(reads);
         if plan.parts.iter().any(|part| matches!(part, Part::Stream(_))) {
             plan.bytes = 0;
         }
@@ -114,7 +120,7 @@ impl Plan {
 
     /// Settles whether files are read past the page cache.
     fn choose_reads(&mut self, reads: Reads) {
-        let wanted = wants_direct_reads(reads, self.bytes, available_bytes);
+        let wanted = reads.are_direct(self.bytes, available_bytes);
         for part in &mut self.parts {
             if let Part::Ranged(ranged) = part {
                 ranged.direct.wanted = wanted && matches!(ranged.material, Material::Files(_));
@@ -284,30 +290,6 @@ impl FileNames {
             }
         }
         None
-    }
-}
-
-impl Material {
-    pub(crate) fn files(&self) -> usize {
-        match self {
-            Material::Files(files) | Material::Ranges(_, files) => files.len(),
-            Material::Memory(_) => 1,
-        }
-    }
-
-    /// Length of a file, as fixed when the job was planned.
-    pub(crate) fn bytes(&self, file: usize) -> u64 {
-        match self {
-            Material::Files(files) | Material::Ranges(_, files) => files.bytes(file),
-            Material::Memory(bytes) => bytes.len() as u64,
-        }
-    }
-
-    pub(crate) fn path(&self, file: usize) -> PathBuf {
-        match self {
-            Material::Files(files) | Material::Ranges(_, files) => files.path(file),
-            Material::Memory(_) => PathBuf::from(MEMORY),
-        }
     }
 }
 

@@ -2,8 +2,7 @@
 //! end is not known before, so each file gets a stretch of numbers in proportion to its length: then
 //! the numbers of blocks are in the order of the input, whoever decompresses what first.
 
-use super::Material;
-use crate::codec::{FileFeed, Format};
+use crate::input::{Format, Material};
 use crate::origin::{Origin, OriginKind};
 use std::ops::Range;
 use std::path::PathBuf;
@@ -49,11 +48,6 @@ impl Packed {
 
     pub(crate) fn format(&self, file: usize) -> Format {
         self.formats[file]
-    }
-
-    /// What reads a file's bytes as they are.
-    pub(crate) fn feed(&self, file: usize) -> FileFeed<'_> {
-        FileFeed::new(&self.material, file)
     }
 
     /// A file's part in what there is to number.

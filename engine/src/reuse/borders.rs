@@ -8,9 +8,9 @@ use super::Sources;
 use super::fingerprint::{HEAD_BYTES, start};
 use super::sources::{PIECE_BYTES_MOST, Reader};
 use crate::error::Result;
-use crate::ingest::Buffer;
 use crate::input::Cut;
 use crate::memory::BlockPool;
+use crate::memory::InputBuffer;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -81,7 +81,7 @@ pub(super) struct Look<'s> {
     cut: &'s Cut,
     sources: &'s Sources<'s>,
     tile_bytes: u64,
-    buffer: Buffer,
+    buffer: InputBuffer,
 }
 
 /// Bytes of a file that were read to find borders in.
@@ -99,7 +99,7 @@ impl<'s> Look<'s> {
         blocks: &Arc<BlockPool>,
     ) -> Result<Look<'s>> {
         let slack = cut.bytes_before() + cut.bytes_behind() + 2 * HEAD_BYTES;
-        let buffer = Buffer::new(blocks, PIECE_BYTES_MOST + slack)?;
+        let buffer = InputBuffer::new(blocks, PIECE_BYTES_MOST + slack)?;
         Ok(Look { reader: Reader::new(sources), cut, sources, tile_bytes, buffer })
     }
 

@@ -2,7 +2,7 @@
 //! maps them, so that hashing costs no reading of its own.
 
 use super::{Hashing, Place, Print, TilePrint};
-use crate::plan::Material;
+use crate::input::Material;
 
 /// Takes prints, one tile after the other.
 pub(crate) struct Passing {

@@ -3,9 +3,9 @@
 //! is found.
 
 use super::{Hashing, KeptTile, Place, Print, Sources, Stamps, Tile};
+use crate::encoding::checksum;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
-use twox_hash::XxHash3_64;
 
 /// The files and tiles of a run that is over.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -142,7 +142,7 @@ impl Remembered {
             out.extend_from_slice(&tile.print.to_bytes());
         }
         out.extend_from_slice(&self.paths);
-        let sum = checksum(&out);
+        let sum = checksum_of(&out);
         out[40..HEADER_BYTES].copy_from_slice(&sum.to_le_bytes());
         out
     }
@@ -171,7 +171,7 @@ impl Remembered {
             _ => {}
         }
         let said = u64::from_le_bytes(std::array::from_fn(|i| bytes[40 + i]));
-        if checksum(bytes) != said {
+        if checksum_of(bytes) != said {
             return Err("the checksum of the list of tiles is another");
         }
         if bytes[4..8] != (hashing as u32).to_le_bytes() {
@@ -257,9 +257,9 @@ fn take_u64(rest: &mut &[u8]) -> u64 {
     u64::from_le_bytes(take(rest))
 }
 
-/// XXH3 (64 bits) of all that stands behind the header, with that of the header's other bytes as seed.
-fn checksum(bytes: &[u8]) -> u64 {
-    XxHash3_64::oneshot_with_seed(XxHash3_64::oneshot(&bytes[..40]), &bytes[HEADER_BYTES..])
+/// The checksum of all bytes but itself, the header's last 8.
+fn checksum_of(bytes: &[u8]) -> u64 {
+    checksum(&bytes[..40], &bytes[HEADER_BYTES..])
 }
 
 #[cfg(test)]

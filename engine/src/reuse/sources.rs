@@ -3,8 +3,8 @@
 
 use super::{Hashing, Place, Print, TilePrint};
 use crate::error::{InputError, Result};
-use crate::input::{Cut, OpenFolder, read_listed, read_range};
-use crate::plan::{Material, Part, Plan};
+use crate::input::{Cut, Material, OpenFolder, read_listed, read_range};
+use crate::plan::{Part, Plan};
 use std::fs::File;
 use std::io;
 use std::ops::Range;

@@ -35,7 +35,8 @@ fn plan(files: &Files, cut: Cut) -> Plan {
     let shelf = Shelf(files.iter().map(|(name, bytes)| (name.into(), bytes.clone())).collect());
     let listed = files.iter().map(|(name, bytes)| (name, bytes.len() as u64));
     let input = Input::ranges(Arc::new(shelf), listed);
-    Plan::new(input, cut, &Options::default(), 1 << 16, 1 << 16).unwrap()
+    let cutting = Options::default().cutting(1 << 16, 1 << 16);
+    Plan::new(input, cut, cutting).unwrap()
 }
 
 /// One run over some files.

@@ -68,7 +68,10 @@ pub fn trial(
         };
         reuse.tiles(remembered, stamps)
     };
-    let plan = |input| Plan::new(input, cut, &Options::default(), SPLIT_BYTES, SPLIT_BYTES);
+    let plan = |input| {
+        let cutting = Options::default().cutting(SPLIT_BYTES, SPLIT_BYTES);
+        Plan::new(input, cut, cutting)
+    };
     let looked = |sources: &Sources<'_>| Stamps::look(sources, engine.core().pool(), &failure);
 
     let old = plan(old)?;

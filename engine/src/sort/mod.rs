@@ -115,7 +115,7 @@ fn run(core: &Core, sort: &Sort, input: Input, to: SortTo<'_>, options: &Options
     let plan = clock.time(Stage::Plan, || {
         let input = recognise(input, options.plain, core.pool(), &failure)?;
         let split_bytes = means.split_bytes();
-        Plan::new(input, sort.cut(), options, split_bytes, split_bytes)
+        Plan::new(input, sort.cut(), options.cutting(split_bytes, split_bytes))
     })?;
     progress.plan(plan.files, plan.bytes, core.limit_bytes());
 

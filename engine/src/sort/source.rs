@@ -7,8 +7,9 @@ use crate::codec::Supply;
 use crate::engine::Core;
 use crate::error::{Place as InputPlace, Result};
 use crate::failure::{Failure, guard};
-use crate::ingest::{Buffer, Next, Reader, SplitBuffer, StreamQueue, read_stream};
+use crate::ingest::{Next, Reader, SplitBuffer, StreamQueue, read_stream};
 use crate::input::{Cut, StreamSource};
+use crate::memory::InputBuffer;
 use crate::plan::{Extent, Packed, Part, Plan, Ranged};
 use crate::schedule::Step;
 use crate::storage::Scratch;
@@ -52,7 +53,7 @@ pub(super) struct Spooled {
 }
 
 enum Kept {
-    Memory(Buffer),
+    Memory(InputBuffer),
     Scratch(u64),
     /// Given out; it is read once.
     Gone,
@@ -339,7 +340,7 @@ impl Spooling<'_> {
         let len = bytes.len();
         let room = |room: u64| room.checked_sub(len as u64 + MEMORY_ROUNDING);
         let fits = self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, room).is_ok();
-        let kept = match fits.then(|| Buffer::new(self.core.blocks(), len).ok()).flatten() {
+        let kept = match fits.then(|| InputBuffer::new(self.core.blocks(), len).ok()).flatten() {
             Some(mut buffer) => {
                 buffer.bytes_mut()[..len].copy_from_slice(bytes);
                 Kept::Memory(buffer)

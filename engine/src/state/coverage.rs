@@ -1,7 +1,7 @@
 //! What of the input was mapped: ranges of splits of the parts that are read at any offset, and of bytes
 //! of each file that is decompressed. Ranges are disjoint and apart, so the list is as short as can be.
 
-use super::form::{Reading, put_number};
+use crate::encoding::{Reading, put_number};
 use std::collections::BTreeMap;
 use std::ops::Range;
 

@@ -2,10 +2,10 @@
 //! state only if this is the same, so that what was mapped before and what is mapped now is one input.
 //! It costs a look at each file and no reading, but for bytes in memory, which are hashed.
 
-use super::form::{Reading, put_bytes, put_number};
+use crate::encoding::{Reading, put_bytes, put_number};
 use crate::error::{Result, StateError, StorageError};
-use crate::input::FileList;
-use crate::plan::{Material, Part, Plan};
+use crate::input::{FileList, Material};
+use crate::plan::{Part, Plan};
 use crate::storage::Storage;
 use std::ffi::OsStr;
 use std::fs;

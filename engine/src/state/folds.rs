@@ -8,10 +8,10 @@
 //! nest, and a tile that is new, gone or moved changes the groups that it is in, and no other: a
 //! Merkle tree whose nodes are cut by content, as in Noms' prolly trees.
 
-use super::form::{Reading, put_number};
 use super::manifest::{Manifest, Piece, Snapshot};
 use super::stock::Stock;
 use super::tiles::TILES;
+use crate::encoding::{Reading, put_number};
 use crate::relocation::{Relocation, Standing};
 use std::collections::HashSet;
 

@@ -1,7 +1,7 @@
 //! What a job is, as far as its partials are concerned: two runs whose identity is the same make the
 //! same pairs of the same bytes.
 
-use super::form::{Reading, put_bytes, put_number};
+use crate::encoding::{Reading, put_bytes, put_number};
 use twox_hash::XxHash3_128;
 
 /// The identity of a job: its name, the version of its code, and each parameter that changes what its

@@ -4,10 +4,10 @@
 use super::coverage::Coverage;
 use super::fingerprint;
 use super::folds::Fold;
-use super::form::{Reading, body_of, framed, put_bytes, put_number};
 use super::identity::Identity;
 use super::snapshot::HEAD_BYTES;
 use crate::bad::Found;
+use crate::encoding::{Reading, body_of, framed, put_bytes, put_number};
 use crate::error::{Result, StorageError};
 use crate::relocation::Standing;
 use crate::reuse::Print;

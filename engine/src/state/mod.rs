@@ -36,7 +36,6 @@ mod fingerprint;
 mod finishing;
 mod folder;
 mod folds;
-mod form;
 mod identity;
 mod manifest;
 mod pace;
@@ -50,7 +49,6 @@ mod tiles;
 
 pub(crate) use coverage::{ALL_FILES, Ranges};
 pub(crate) use folds::Taking;
-pub(crate) use form::{Reading, put_bytes, put_number};
 pub use identity::Identity;
 pub(crate) use manifest::Figures;
 pub use report::{StateReport, files_of, jobs_of, remove, report, verify};

@@ -1,6 +1,6 @@
 //! Counts decompressed files and bytes by format, for the figures of a run.
 
-use super::Format;
+use crate::input::Format;
 use std::sync::{Mutex, PoisonError};
 
 /// Files of one format that a run decompressed.

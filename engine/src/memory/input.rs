@@ -1,24 +1,26 @@
 //! A buffer for a split's bytes: grows, never shrinks, is reused from split to split, and has readable
-//! bytes behind its data, so that keys can be loaded at full width.
+//! bytes after its data, so that keys can be loaded at full width.
 
-use crate::container::OVERREAD_BYTES;
+use super::{Access, Block, BlockPool};
 use crate::error::MemoryError;
-use crate::memory::{Access, Block, BlockPool};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+/// Bytes that are readable after the data of an input buffer.
+pub(crate) const OVERREAD_BYTES: usize = 32;
+
 /// Reused memory for bytes that are read and mapped.
-pub(crate) struct Buffer {
+pub(crate) struct InputBuffer {
     block: Block,
     blocks: Arc<BlockPool>,
 }
 
 const PURPOSE: &str = "a piece of input (a record must fit in memory)";
 
-impl Buffer {
-    pub(crate) fn new(blocks: &Arc<BlockPool>, bytes: usize) -> Result<Buffer, MemoryError> {
+impl InputBuffer {
+    pub(crate) fn new(blocks: &Arc<BlockPool>, bytes: usize) -> Result<InputBuffer, MemoryError> {
         let block = blocks.take(bytes + OVERREAD_BYTES, Access::Streamed, PURPOSE)?;
-        Ok(Buffer { block, blocks: Arc::clone(blocks) })
+        Ok(InputBuffer { block, blocks: Arc::clone(blocks) })
     }
 
     /// Bytes that fit.
@@ -30,7 +32,7 @@ impl Buffer {
     /// growing byte by byte stays linear.
     pub(crate) fn reserve(&mut self, bytes: usize, keep: usize) -> Result<(), MemoryError> {
         if bytes > self.capacity() {
-            let mut larger = Buffer::new(&self.blocks, bytes.max(2 * self.capacity()))?;
+            let mut larger = InputBuffer::new(&self.blocks, bytes.max(2 * self.capacity()))?;
             larger.bytes_mut()[..keep].copy_from_slice(&self.bytes()[..keep]);
             *self = larger;
         }

@@ -1,11 +1,13 @@
-//! The byte forms of a state's small files: a frame of magic, length and checksum around numbers
-//! (LEB128) and strings with their length before them. `docs/state-format.md` draws them.
+//! The byte forms that files of the engine share: numbers in LEB128, strings after their length, the
+//! checksum of a header with its body, and frames of magic, length and checksum around a body.
+//! `docs/state-format.md` and `docs/partial-format.md` draw the files.
 
 use twox_hash::XxHash3_64;
 
 /// Bytes before a frame's body.
 const FRAME_BYTES: usize = 20;
 
+/// Appends a number in LEB128: 7 bits in a byte, the lowest first.
 pub(crate) fn put_number(mut number: u64, out: &mut Vec<u8>) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
@@ -14,24 +16,45 @@ pub(crate) fn put_number(mut number: u64, out: &mut Vec<u8>) {
     out.push(number as u8);
 }
 
+/// Takes a number in LEB128 off the front; `None` if there is none.
+pub(crate) fn take_number(bytes: &mut &[u8]) -> Option<u64> {
+    let (mut number, mut shift) = (0_u64, 0);
+    loop {
+        let (&byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        number |= u64::from(byte & 0x7f).checked_shl(shift)?;
+        if byte < 0x80 {
+            return Some(number);
+        }
+        shift += 7;
+    }
+}
+
+/// Appends the length of bytes, then the bytes.
 pub(crate) fn put_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     put_number(bytes.len() as u64, out);
     out.extend_from_slice(bytes);
 }
 
+/// Returns the checksum of a header's first bytes and the body after it: XXH3 (64 bits) of the body,
+/// seeded with that of the header.
+pub(crate) fn checksum(header: &[u8], body: &[u8]) -> u64 {
+    XxHash3_64::oneshot_with_seed(XxHash3_64::oneshot(header), body)
+}
+
 /// A body between its magic, its length and its checksum.
-pub(super) fn framed(magic: [u8; 4], body: &[u8]) -> Vec<u8> {
+pub(crate) fn framed(magic: [u8; 4], body: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(FRAME_BYTES + body.len());
     out.extend_from_slice(&magic);
     out.extend_from_slice(&(body.len() as u64).to_le_bytes());
-    let sum = XxHash3_64::oneshot_with_seed(XxHash3_64::oneshot(&out), body);
+    let sum = checksum(&out, body);
     out.extend_from_slice(&sum.to_le_bytes());
     out.extend_from_slice(body);
     out
 }
 
 /// The body of a frame, all of `bytes`; or what is wrong with it.
-pub(super) fn body_of(magic: [u8; 4], bytes: &[u8]) -> Result<&[u8], &'static str> {
+pub(crate) fn body_of(magic: [u8; 4], bytes: &[u8]) -> Result<&[u8], &'static str> {
     let Some((head, body)) = bytes.split_at_checked(FRAME_BYTES) else {
         return Err("it is cut short");
     };
@@ -45,7 +68,7 @@ pub(super) fn body_of(magic: [u8; 4], bytes: &[u8]) -> Result<&[u8], &'static st
     if word(4) != body.len() as u64 {
         return Err("it is cut short, or has something behind it");
     }
-    if word(12) != XxHash3_64::oneshot_with_seed(XxHash3_64::oneshot(&head[..12]), body) {
+    if word(12) != checksum(&head[..12], body) {
         return Err("its checksum is another");
     }
     Ok(body)
@@ -60,16 +83,7 @@ impl<'a> Reading<'a> {
     }
 
     pub(crate) fn number(&mut self) -> Option<u64> {
-        let (mut number, mut shift) = (0_u64, 0);
-        loop {
-            let (&byte, rest) = self.0.split_first()?;
-            self.0 = rest;
-            number |= u64::from(byte & 0x7f).checked_shl(shift)?;
-            if byte < 0x80 {
-                return Some(number);
-            }
-            shift += 7;
-        }
+        take_number(&mut self.0)
     }
 
     pub(crate) fn fixed<const N: usize>(&mut self) -> Option<[u8; N]> {
