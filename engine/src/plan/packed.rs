@@ -79,7 +79,7 @@ impl Packed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::input::Input;
+    use crate::input::{Input, RangeSource};
 
     #[test]
     fn numbers_ascend_by_file_and_leave_room_for_the_largest_expansion() {
@@ -105,7 +105,7 @@ mod tests {
     #[derive(Debug)]
     struct Nothing;
 
-    impl crate::RangeSource for Nothing {
+    impl RangeSource for Nothing {
         fn read_at(&self, _: &std::path::Path, _: u64, _: &mut [u8]) -> std::io::Result<()> {
             Err(std::io::ErrorKind::NotFound.into())
         }
