@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use tegula::timeline::Recording;
+use tegula_timeline_draw::write_svg;
 
 /// Where a timeline goes.
 #[derive(Clone)]
@@ -22,7 +23,7 @@ impl TimelineFile {
     pub(crate) fn write(&self, recording: &Recording, out: &mut dyn Write) -> io::Result<()> {
         match self.form {
             Form::Json => recording.write_json(out),
-            Form::Svg => recording.write_svg(out),
+            Form::Svg => write_svg(recording, out),
         }
     }
 }

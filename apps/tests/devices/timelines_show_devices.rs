@@ -61,7 +61,7 @@ fn copies_and_kernels_stand_beside_the_threads() {
         let place = |name| recording.lanes.iter().position(|lane| lane.name == name).unwrap();
         assert_eq!(place("device-0 copies") + 1, place("device-0 kernels"));
         let mut picture = Vec::new();
-        recording.write_svg(&mut picture).unwrap();
+        tegula_timeline_draw::write_svg(&recording, &mut picture).unwrap();
         let picture = String::from_utf8(picture).unwrap();
         assert!(picture.contains("device-0 kernels: kernel "), "{device:?}");
     }

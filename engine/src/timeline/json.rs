@@ -5,7 +5,6 @@ use super::Kind;
 use super::recording::{LaneRecording, Recording};
 use super::sampler::Sample;
 use super::spans::Span;
-use crate::progress::Stage;
 use std::io::{self, Write};
 
 const PROCESS: u32 = 1;
@@ -33,7 +32,7 @@ pub(super) fn write(recording: &Recording, out: &mut dyn Write) -> io::Result<()
     )?;
     name(STAGES, "stages", out)?;
     for span in &recording.stages {
-        event(STAGES, stage_name(span.kind), "stage", span, out)?;
+        event(STAGES, span.kind.stage_name(), "stage", span, out)?;
     }
     for (number, lane) in recording.lanes.iter().enumerate() {
         writeln!(out, ",")?;
@@ -108,12 +107,6 @@ fn counters(from: &Sample, to: &Sample, out: &mut dyn Write) -> io::Result<()> {
     counter(from.at_ns, "processors", &[("busy", (processors * 1000.0).round() / 1000.0)])?;
     let memory = [("resident", to.resident_bytes as f64), ("counted", to.counted_bytes as f64)];
     counter(to.at_ns, "memory_bytes", &memory)
-}
-
-/// The name of the stage that a kind stands for.
-pub(super) fn stage_name(kind: Kind) -> &'static str {
-    let stage = Stage::ALL.into_iter().find(|&stage| Kind::of(stage) == kind);
-    stage.map_or(kind.name(), Stage::name)
 }
 
 /// Nanoseconds, as microseconds to the last digit.

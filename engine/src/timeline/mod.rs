@@ -2,10 +2,9 @@
 //! meanwhile, as SupMR's figures show it (Sevilla et al., "SupMR", figures 1 and 5 to 7). Threads put
 //! spans of work into lanes of their own; a sampler beside them looks at the process; both are bounded,
 //! however long the jobs run, and neither may influence an answer. A [`Recording`] is what was seen so
-//! far; it is written as JSON or drawn as SVG.
+//! far; it is written as JSON; the crate `tegula-timeline-draw` draws it as SVG.
 
 mod context;
-mod draw;
 mod json;
 mod lane;
 mod recording;
@@ -100,6 +99,12 @@ impl Kind {
             Kind::CopyOut => "copy_out",
             Kind::Idle => "idle",
         }
+    }
+
+    /// The name of the stage that this kind stands for in [`Recording::stages`], or else the kind's own.
+    pub fn stage_name(self) -> &'static str {
+        let stage = Stage::ALL.into_iter().find(|&stage| Kind::of(stage) == self);
+        stage.map_or(self.name(), Stage::name)
     }
 
     /// What a thread does in a stage if it does not say anything closer.

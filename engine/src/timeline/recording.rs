@@ -6,7 +6,7 @@ use super::{Inner, KINDS, Kind, lock};
 use std::io::{self, Write};
 
 /// What a [`Timeline`](super::Timeline) had recorded when it was read.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Recording {
     /// What it shows.
@@ -24,7 +24,7 @@ pub struct Recording {
 }
 
 /// What one thread did, or one queue of a device.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct LaneRecording {
     /// `worker-N`, `reader-N`, `device-N` (the thread that serves a device), `caller`, or the thread's own
@@ -60,14 +60,6 @@ impl Recording {
     pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
         super::json::write(self, out)
     }
-
-    /// Draws it as an SVG picture, as `docs/timeline.md` shows it.
-    ///
-    /// # Errors
-    /// Those of the writer.
-    pub fn write_svg(&self, out: &mut dyn Write) -> io::Result<()> {
-        super::draw::write(self, out)
-    }
 }
 
 impl LaneRecording {
@@ -86,7 +78,8 @@ impl LaneRecording {
         }
     }
 
-    pub(super) fn is_worker(&self) -> bool {
+    /// Whether it is a worker of an engine.
+    pub fn is_worker(&self) -> bool {
         self.name.starts_with("worker-")
     }
 

@@ -1,7 +1,7 @@
 //! A recording as a picture, from top to bottom over one axis of time: the stages, the threads that
 //! are busy in all, a row for each thread, what is read and written, and the memory that is held. It
 //! draws any number of threads and any length of time: what happens within a column of the picture
-//! shares its height.
+//! shares its height. `docs/timeline.md` shows one.
 
 mod lines;
 mod page;
@@ -10,13 +10,15 @@ mod scale;
 #[cfg(test)]
 mod tests;
 
-use super::Kind;
-use super::recording::Recording;
 use lines::Line;
 use page::{Frame, Page};
 use rows::{Shares, draw_shares};
 use scale::{Scale, bytes_scale, count_scale, show_bytes, show_time};
 use std::io::{self, Write};
+use tegula::timeline::{Kind, Recording, Sample};
+
+/// Number of kinds that are recorded.
+const KINDS: usize = Kind::RECORDED.len();
 
 const HEIGHT_OF_ALL: f64 = 110.0;
 const HEIGHT_OF_CHART: f64 = 90.0;
@@ -46,7 +48,11 @@ fn colour(kind: Kind) -> &'static str {
     }
 }
 
-pub(super) fn write(recording: &Recording, out: &mut dyn Write) -> io::Result<()> {
+/// Draws a recording as an SVG picture.
+///
+/// # Errors
+/// Those of the writer.
+pub fn write_svg(recording: &Recording, out: &mut dyn Write) -> io::Result<()> {
     // Inside the resolution, the order of spans is not that of events.
     let resolution = recording.lanes.iter().map(|lane| lane.resolution_ns).max().unwrap_or(0);
     let columns = if recording.lanes.len() > 64 { 520.0 } else { 1040.0 };
@@ -120,7 +126,7 @@ fn stages(page: &mut Page, recording: &Recording, shares: &Shares) {
     draw_shares(page, &frame, shares, 1.0, 0.45, None);
     for span in &recording.stages {
         let (from, to) = (page.x(span.begin_ns), page.x(span.end_ns));
-        let name = super::json::stage_name(span.kind);
+        let name = span.kind.stage_name();
         if to - from > 8.0 * name.len() as f64 {
             page.text((from + to) / 2.0, frame.top + 12.0, "middle", DARK, name);
         }
@@ -167,7 +173,7 @@ fn threads(page: &mut Page, recording: &Recording, lanes: &[Shares]) {
 }
 
 fn input_and_output(page: &mut Page, recording: &Recording) {
-    let line = |of: fn(&super::Sample) -> f64| Line::rate(recording, page.columns(), of);
+    let line = |of: fn(&Sample) -> f64| Line::rate(recording, page.columns(), of);
     let read = line(|sample| sample.read_bytes as f64);
     let device = line(|sample| sample.device_read_bytes as f64);
     let written = line(|sample| sample.written_bytes as f64);
@@ -183,7 +189,7 @@ fn input_and_output(page: &mut Page, recording: &Recording) {
 }
 
 fn memory(page: &mut Page, recording: &Recording) {
-    let line = |of: fn(&super::Sample) -> f64| Line::most_of(recording, page.columns(), of);
+    let line = |of: fn(&Sample) -> f64| Line::most_of(recording, page.columns(), of);
     let resident = line(|sample| sample.resident_bytes as f64);
     let counted = line(|sample| sample.counted_bytes as f64);
     let limit = recording.memory_limit_bytes.map(|limit| limit as f64);

@@ -1,11 +1,10 @@
 //! Shares: how the time of each column of a picture divides into kinds; drawn as areas that stand on
 //! each other.
 
-use super::colour;
 use super::page::{Frame, Page, tenth};
-use crate::timeline::spans::Span;
-use crate::timeline::{KINDS, Kind};
+use super::{KINDS, colour};
 use std::fmt::Write;
+use tegula::timeline::{Kind, Span};
 
 /// Per column and kind, how many threads did that: up to 1 for one thread.
 pub(super) struct Shares {

@@ -2,15 +2,13 @@
 //! nothing in them stands on anything else.
 
 use super::*;
-use crate::timeline::LaneRecording;
-use crate::timeline::sampler::Sample;
-use crate::timeline::spans::{Span, Spans};
 use roxmltree::Document;
+use tegula::timeline::{LaneRecording, Span};
 
 /// Threads that read, map and combine in turn, and rest now and then.
 fn recording(workers: usize, wall_ns: u64, title: &str) -> Recording {
     let lane = |number: usize, name: String| {
-        let mut spans = Spans::new();
+        let mut lane = LaneRecording::default();
         let unit = (wall_ns / 20_000).max(1);
         let mut at = unit * number as u64;
         let kinds = [(Kind::Read, 1), (Kind::Map, 5), (Kind::Combine, 2), (Kind::Idle, 1)];
@@ -19,22 +17,22 @@ fn recording(workers: usize, wall_ns: u64, title: &str) -> Recording {
             if end_ns > wall_ns {
                 break;
             }
-            spans.push(Span { kind, begin_ns: at, end_ns });
+            lane.spans.push(Span { kind, begin_ns: at, end_ns });
             at = end_ns;
         }
-        let resolution_ns = spans.resolution_ns();
-        let (spans, is_device) = (spans.as_slice().to_vec(), false);
-        LaneRecording { name, is_device, spans, resolution_ns }
+        lane.name = name;
+        lane
     };
     let names = (0..workers).map(|number| format!("worker-{number}"));
     let names = names.chain(["caller".to_owned(), "reader-0".to_owned()]);
-    let sample = |number: u64| Sample {
-        at_ns: wall_ns / 50 * number,
-        cpu_ns: wall_ns / 60 * number * workers as u64,
-        read_bytes: number * 1_000_000_007,
-        resident_bytes: (300 << 20) + number,
-        counted_bytes: 200 << 20,
-        ..Sample::default()
+    let sample = |number: u64| {
+        let mut sample = Sample::default();
+        sample.at_ns = wall_ns / 50 * number;
+        sample.cpu_ns = wall_ns / 60 * number * workers as u64;
+        sample.read_bytes = number * 1_000_000_007;
+        sample.resident_bytes = (300 << 20) + number;
+        sample.counted_bytes = 200 << 20;
+        sample
     };
     let stages = [Kind::Plan, Kind::Map, Kind::Write];
     let stage = |(number, kind)| Span {
@@ -42,19 +40,19 @@ fn recording(workers: usize, wall_ns: u64, title: &str) -> Recording {
         begin_ns: wall_ns / 3 * number,
         end_ns: wall_ns / 3 * (number + 1),
     };
-    Recording {
-        title: title.to_owned(),
-        wall_ns,
-        stages: (0..).zip(stages).map(stage).collect(),
-        lanes: names.enumerate().map(|(number, name)| lane(number, name)).collect(),
-        samples: (0..=50).map(sample).collect(),
-        memory_limit_bytes: Some(1 << 30),
-    }
+    let mut recording = Recording::default();
+    recording.title = title.to_owned();
+    recording.wall_ns = wall_ns;
+    recording.stages = (0..).zip(stages).map(stage).collect();
+    recording.lanes = names.enumerate().map(|(number, name)| lane(number, name)).collect();
+    recording.samples = (0..=50).map(sample).collect();
+    recording.memory_limit_bytes = Some(1 << 30);
+    recording
 }
 
 fn picture(recording: &Recording) -> String {
     let mut svg = Vec::new();
-    recording.write_svg(&mut svg).unwrap();
+    write_svg(recording, &mut svg).unwrap();
     String::from_utf8(svg).unwrap()
 }
 

@@ -1,9 +1,8 @@
 //! Lines: what the sampler saw, a figure a column of the picture.
 
 use super::page::{Frame, Page};
-use crate::timeline::Sample;
-use crate::timeline::recording::Recording;
 use std::fmt::Write;
+use tegula::timeline::{Recording, Sample};
 
 /// A figure per column.
 pub(super) struct Line(Vec<f64>);
