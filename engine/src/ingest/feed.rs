@@ -19,6 +19,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, Builder};
 use std::time::{Duration, Instant};
 
 const STAGE: &str = "the map stage";
@@ -30,6 +31,11 @@ const AHEAD_BYTES: u64 = 1 << 20;
 const LOAD_MARGIN_BYTES: u64 = 128 << 10;
 /// Part of the budget that buffers of what is read ahead may take.
 const AHEAD_PART: u64 = 8;
+/// What those of files may take for each worker: enough for readers to keep a disk busy. Sources that are
+/// slower to answer need more, because more of their reads must be under way at once.
+const FILES_AHEAD_BYTES: u64 = 6 << 20;
+/// Stack of a reader, which calls a source of the user's.
+const READER_STACK_BYTES: usize = 2 << 20;
 /// Loads for each worker that may lie ready at first, and the most when workers and readers have waited
 /// for each other in turn.
 const STOCK_FIRST: usize = 8;
@@ -57,6 +63,8 @@ pub(crate) struct Feed<'p> {
     ahead_splits: u64,
     /// Whether workers read themselves.
     by_workers: AtomicBool,
+    /// Stack that each reader is started with.
+    stack_bytes: usize,
     watch: Watch,
     state: Mutex<State>,
     /// Readers wait here for free buffers.
@@ -176,12 +184,17 @@ impl<'p> Feed<'p> {
             room_bytes: 0,
             ahead_splits: 1,
             by_workers: AtomicBool::new(true),
+            stack_bytes: READER_STACK_BYTES,
             watch: Watch::default(),
             state: Mutex::new(State { stock: STOCK_FIRST * workers, ..State::default() }),
             freed: Condvar::new(),
             ended: Condvar::new(),
         };
-        feed.within(blocks.budget().limit() / AHEAD_PART)
+        let room_bytes = blocks.budget().limit() / AHEAD_PART;
+        match ranged.material {
+            Material::Files(_) => feed.within(room_bytes.min(FILES_AHEAD_BYTES * workers as u64)),
+            Material::Ranges(..) | Material::Memory(_) => feed.within(room_bytes),
+        }
     }
 
     /// With so much memory for what is read ahead, instead of a share of the budget.
@@ -316,23 +329,31 @@ impl<'p> Feed<'p> {
 
     /// Decides who reads, as long as anything is to be read: the calling thread's part.
     pub(crate) fn oversee(&self, failure: &Failure, pool: &Pool) -> AheadTotals {
+        let mut most = 0;
         if self.may_read_ahead() {
             let context = &Context::here();
-            std::thread::scope(|scope| {
+            thread::scope(|scope| {
                 let mut readers =
                     Readers::new(self.workers, self.readers_most(), self.is_slow_to_answer());
                 let mut began = Instant::now();
                 let mut wanted = readers.now();
                 loop {
-                    for number in self.call_for(wanted, pool) {
-                        let name = std::thread::Builder::new().name(format!("reader-{number}"));
+                    let mut numbers = self.call_for(wanted, pool);
+                    let (before, end) = (numbers.start, numbers.end);
+                    let is_refused = |&number: &usize| {
+                        let thread = Builder::new().name(format!("reader-{number}"));
                         let serve = move || {
                             let _entered = context.enter();
                             self.serve(number, failure, pool);
                         };
-                        if let Err(cause) = name.spawn_scoped(scope, serve) {
-                            self.miss(cause, failure);
-                        }
+                        thread.stack_size(self.stack_bytes).spawn_scoped(scope, serve).is_err()
+                    };
+                    let refused = numbers.find(is_refused).unwrap_or(end);
+                    if refused > before {
+                        most = most.max(refused);
+                    }
+                    if refused < end {
+                        self.lack(end - refused, pool);
                     }
                     if self.wait_for_end(failure) {
                         break;
@@ -345,7 +366,7 @@ impl<'p> Feed<'p> {
                 pool.wake();
             });
         }
-        self.lock().totals
+        AheadTotals { readers: most, ..self.lock().totals }
     }
 
     /// Whether reads may have to wait, and there is room for what is read ahead.
@@ -385,7 +406,6 @@ impl<'p> Feed<'p> {
         if !state.exhausted {
             state.readers = before.max(wanted);
         }
-        state.totals.readers = state.totals.readers.max(state.readers);
         let started = before..state.readers;
         self.freed.notify_all();
         if wanted == 0 {
@@ -394,14 +414,13 @@ impl<'p> Feed<'p> {
         started
     }
 
-    /// A reader could not be started.
-    fn miss(&self, cause: std::io::Error, failure: &Failure) {
+    /// Goes on without readers that could not be started: where there are none, workers read. The next
+    /// tick calls for them again.
+    fn lack(&self, missing: usize, pool: &Pool) {
         let mut state = self.lock();
-        state.readers -= 1;
-        if state.readers == 0 {
-            let action = "start a reader";
-            failure.attempt(u64::MAX, STAGE, || Err::<(), _>(Error::System { action, cause }));
-        }
+        state.readers -= missing;
+        self.by_workers.store(state.readers == 0, Ordering::Relaxed);
+        self.tell(state, pool);
     }
 
     /// Waits a tick; returns whether all is mapped, or nothing more shall be.
@@ -569,6 +588,89 @@ impl Watch {
             waited: Duration::from_nanos(take(&self.waited_nanos)),
             loads: take(&self.loads),
             starved: self.starved.swap(false, Ordering::Relaxed),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cancel::Cancel;
+    use crate::input::{Input, RangeSource, Source};
+    use crate::memory::Budget;
+    use crate::plan::{DirectReads, Layout};
+    use crate::schedule::{Placement, Step};
+    use std::io;
+    use std::path::Path;
+
+    /// One file of zeros.
+    #[derive(Debug)]
+    struct Zeros;
+
+    impl RangeSource for Zeros {
+        fn read_at(&self, _: &Path, _: u64, into: &mut [u8]) -> io::Result<()> {
+            into.fill(0);
+            Ok(())
+        }
+    }
+
+    fn ranged(is_far: bool, bytes: u64, split_bytes: u64) -> Ranged {
+        let source = Input::ranges(Arc::new(Zeros), [("zeros", bytes)]).sources.pop();
+        let material = match source {
+            Some(Source::Ranges(source, files)) if is_far => Material::Ranges(source, files),
+            Some(Source::Ranges(_, files)) => Material::Files(files),
+            _ => panic!("ranges are a source of ranges"),
+        };
+        let layout = Layout::new([bytes].into_iter(), bytes, split_bytes, false);
+        Ranged { number: 0, material, layout, direct: DirectReads::default() }
+    }
+
+    /// A thread with a stack of half of the address space cannot be had, as one beyond a limit on threads.
+    #[test]
+    fn workers_read_where_no_reader_can_be_started() {
+        const BYTES: u64 = 10 << 20;
+        let ranged = ranged(true, BYTES, 64 << 10);
+        let (cut, units) = (Cut::Fixed(1), Units::fixed(64 << 10));
+        let blocks = BlockPool::new(Budget::new(None));
+        let (pool, placement) = (Pool::new(2, |_| ()).unwrap(), Placement::flat(2));
+        let hand_out = HandOut::new(ranged.layout.tile_ends(), &placement);
+        let feed = Feed::new(&ranged, &cut, hand_out, 0, &units, &blocks, 2);
+        let feed = Feed { stack_bytes: usize::MAX / 2, ..feed };
+        let (failure, read) = (Failure::new(&Cancel::new()), AtomicU64::new(0));
+        let step = |worker| match feed.next(worker) {
+            Portion::End => Step::Done,
+            Portion::Wait => Step::Idle,
+            Portion::Read(_) => panic!("there is no reader"),
+            Portion::Own(splits) => {
+                let done = failure.attempt(0, STAGE, || {
+                    let mut reader = Reader::new(&blocks, 64 << 10)?;
+                    feed.read_own(splits, &mut reader, &mut None)?;
+                    let bytes = reader.read.pieces.iter().map(|piece| piece.records.len() as u64);
+                    read.fetch_add(bytes.sum(), Ordering::Relaxed);
+                    Ok(())
+                });
+                if done.is_some() { Step::More } else { Step::Done }
+            }
+        };
+        let totals = pool.run(step, || feed.oversee(&failure, &pool));
+        failure.check().unwrap();
+        assert_eq!((read.into_inner(), totals.readers, totals.bytes), (BYTES, 0, 0));
+    }
+
+    #[test]
+    fn what_is_read_ahead_of_files_is_bounded_for_each_worker() {
+        let ranged = ranged(false, 1 << 40, 64 << 10);
+        let (cut, units) = (Cut::Lines, Units::fixed(64 << 10));
+        let blocks = BlockPool::new(Budget::new(None));
+        for workers in 1..100 {
+            let placement = Placement::flat(workers);
+            let hand_out = HandOut::new(ranged.layout.tile_ends(), &placement);
+            let feed = Feed::new(&ranged, &cut, hand_out, 0, &units, &blocks, workers);
+            let buffers = feed.buffers_most(feed.readers_most() + STOCK_MOST * workers) as u64;
+            let bytes = buffers * (feed.ahead_splits * (64 << 10) + LOAD_MARGIN_BYTES);
+            assert!(bytes <= FILES_AHEAD_BYTES * workers as u64, "{bytes} with {workers} workers");
+            // One for each worker and as many readers as a disk needs, and one at least.
+            assert!(buffers >= 2 * workers as u64 && feed.readers_most() >= 4);
         }
     }
 }

@@ -76,6 +76,11 @@ impl SplitBuffer {
         open: &mut OpenFile,
     ) -> Result<()> {
         self.clear();
+        // Room for all of them at once: growing from file to file would end at twice that.
+        let lengths = ranged.layout.extents(splits.clone());
+        let bytes: u64 =
+            lengths.map(|extent| extent.bytes.end - extent.bytes.start + APART_BYTES).sum();
+        self.buffer.fit((bytes + LOOKAHEAD_BYTES) as usize + SLACK_BYTES)?;
         let mut extents = ranged.layout.extents(splits);
         extents.try_for_each(|extent| self.add_extent(ranged, &extent, cut, open))
     }

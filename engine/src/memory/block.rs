@@ -29,6 +29,8 @@ pub(crate) enum Access {
 pub(crate) struct Block {
     raw: Raw,
     pool: Arc<BlockPool>,
+    /// Whether it goes back to its pool, or else to the system.
+    kept: bool,
 }
 
 struct Raw {
@@ -93,6 +95,11 @@ impl Block {
         unsafe { std::slice::from_raw_parts_mut(self.raw.start.as_ptr(), self.raw.bytes) }
     }
 
+    /// Gives the memory back to the system instead of the pool: for a size that is not asked for again.
+    pub(crate) fn discard(mut self) {
+        self.kept = false;
+    }
+
     /// Makes all bytes zero; free of cost if nobody wrote to the block yet.
     pub(crate) fn zero(&mut self) {
         if !self.raw.untouched {
@@ -106,7 +113,12 @@ impl Block {
 impl Drop for Block {
     fn drop(&mut self) {
         let raw = Raw { untouched: false, ..self.raw };
-        self.pool.shelves[raw.shelf].lock().push(raw);
+        if self.kept {
+            self.pool.shelves[raw.shelf].lock().push(raw);
+        } else {
+            unmap(&raw);
+            self.pool.budget.give(raw.bytes);
+        }
     }
 }
 
@@ -214,7 +226,7 @@ impl BlockPool {
     }
 
     fn own(self: &Arc<Self>, raw: Raw) -> Block {
-        Block { raw, pool: Arc::clone(self) }
+        Block { raw, pool: Arc::clone(self), kept: true }
     }
 }
 
@@ -339,6 +351,13 @@ mod tests {
         again.zero();
         // SAFETY: as above.
         assert_eq!(unsafe { first.add(5).read() }, 0);
+    }
+
+    #[test]
+    fn a_discarded_block_is_no_longer_counted() {
+        let pool = BlockPool::new(Budget::new(None));
+        pool.take(100_000, Access::Streamed, "test").unwrap().discard();
+        assert_eq!((pool.budget().used(), pool.release(0)), (0, 0));
     }
 
     #[test]

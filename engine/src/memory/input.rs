@@ -29,12 +29,22 @@ impl InputBuffer {
     }
 
     /// Makes room for `bytes`, keeping the first `keep` bytes. Grows at least twofold, so that
-    /// growing byte by byte stays linear.
+    /// growing byte by byte stays linear. Where the size is known before anything is read,
+    /// [`fit`](InputBuffer::fit) takes less memory.
     pub(crate) fn reserve(&mut self, bytes: usize, keep: usize) -> Result<(), MemoryError> {
         if bytes > self.capacity() {
             let mut larger = InputBuffer::new(&self.blocks, bytes.max(2 * self.capacity()))?;
             larger.bytes_mut()[..keep].copy_from_slice(&self.bytes()[..keep]);
-            *self = larger;
+            std::mem::replace(self, larger).block.discard();
+        }
+        Ok(())
+    }
+
+    /// Makes room for `bytes` and no more, keeping nothing of what was read before.
+    pub(crate) fn fit(&mut self, bytes: usize) -> Result<(), MemoryError> {
+        if bytes > self.capacity() {
+            let larger = InputBuffer::new(&self.blocks, bytes)?;
+            std::mem::replace(self, larger).block.discard();
         }
         Ok(())
     }
@@ -51,5 +61,25 @@ impl InputBuffer {
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: as above, and borrowed alone.
         unsafe { std::slice::from_raw_parts_mut(self.start().as_ptr(), self.capacity()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Budget;
+    use super::*;
+
+    #[test]
+    fn a_buffer_that_grows_leaves_nothing_behind() {
+        let blocks = BlockPool::new(Budget::new(None));
+        let mut buffer = InputBuffer::new(&blocks, 1000).unwrap();
+        buffer.bytes_mut()[..5].copy_from_slice(b"input");
+        buffer.reserve(100_000, 5).unwrap();
+        assert_eq!(&buffer.bytes()[..5], b"input");
+        buffer.fit(1 << 20).unwrap();
+        let exact = (1 << 20) + (64 << 10);
+        assert!(buffer.capacity() >= 1 << 20 && blocks.budget().used() == exact);
+        buffer.fit(10).unwrap();
+        assert_eq!((buffer.capacity() + OVERREAD_BYTES) as u64, exact);
     }
 }
