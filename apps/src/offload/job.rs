@@ -125,7 +125,7 @@ impl<C: Words> Job for ArrayJob<'_, C> {
         if guards[0] > 0 {
             let cause = format!(
                 "combined {} times at an index beyond the last, {}; give more values in the spec, or \
-                 mend the kernel",
+                 fix the kernel",
                 guards[0],
                 values - 1
             );
@@ -139,7 +139,7 @@ impl<C: Words> Job for ArrayJob<'_, C> {
             return Err(own.fault(cause));
         }
         if guards.iter().any(|&guard| guard > 0) {
-            let cause = format!("wrote behind the {values} words of its partial; mend the kernel");
+            let cause = format!("wrote past the {values} words of its partial; fix the kernel");
             return Err(own.fault(cause));
         }
         let combined = words.iter().zip(0_u64..).filter(|&(&word, _)| word > 0);
@@ -194,7 +194,7 @@ impl<C: Words> Job for TableJob<'_, C> {
             None => is_sound = false,
         });
         if !is_sound {
-            return Err(own.fault("wrote into its table past COMBINE; mend the kernel".to_owned()));
+            return Err(own.fault("wrote into its table past COMBINE; fix the kernel".to_owned()));
         }
         Ok(())
     }

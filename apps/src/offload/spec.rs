@@ -438,7 +438,8 @@ impl RecordsTable {
             },
             (Split::Delimiter, None, None) => fault(
                 at,
-                "split = \"delimiter\" wants delimiter: give what ends a record".to_owned(),
+                "split = \"delimiter\" needs delimiter: give the text that ends a record"
+                    .to_owned(),
             ),
         }
     }

@@ -54,7 +54,7 @@ pub(super) fn unload<'s>(table: &[u64], emit: &mut impl Emit<'s, WordCount>) -> 
             let (bytes, count) = (&slot[..slot_words - 1], slot[slot_words - 1]);
             let mut word = [0; LONG_BYTES];
             let Some(length) = unpacked(bytes, &mut word).filter(|_| count > 0) else {
-                return Err(fault("a device's table of words", "holds what is no word"));
+                return Err(fault("a device's table of words", "has an entry that is not a word"));
             };
             emit.emit_total(&word[..length], count);
         }

@@ -51,7 +51,7 @@ impl Ahead {
         if ranges == 0 || budget.used() + wanted as u64 > budget.limit() / BUDGET_KEPT_PART {
             return None;
         }
-        let memory = Reserved::new(blocks, wanted, "what is read ahead of a decoder").ok()?;
+        let memory = Reserved::new(blocks, wanted, "reading ahead of a decoder").ok()?;
         Some(Ahead {
             source: Arc::clone(source),
             name,

@@ -134,7 +134,7 @@ impl Device for Emulated {
             return Err(kernel.refused(&self.caps.name, "a fault was asked for"));
         }
         let kernel = kernel.emulated.ok_or_else(|| {
-            let cause = format!("{} has no twin in Rust, which is what it runs", kernel.file);
+            let cause = format!("{} has no twin in Rust, which this device needs", kernel.file);
             DeviceError::Unfit { device: self.caps.name.clone(), cause }
         })?;
         Ok(Box::new(EmulatedProgram { model: Arc::clone(&self.model), kernel }))
@@ -354,7 +354,7 @@ impl Session for EmulatedSession {
     }
 
     fn broadcast(&mut self, words: &[u64]) -> Result<(), DeviceError> {
-        self.faults.check(FaultAt::Broadcast, &self.model, "copy in what all launches see")?;
+        self.faults.check(FaultAt::Broadcast, &self.model, "copy the broadcast words")?;
         self.copy_out(8 * words.len());
         self.broadcast[..words.len()].copy_from_slice(words);
         Ok(())

@@ -176,7 +176,7 @@ fn alike(line: &str) -> Result<Alike, String> {
             format!("`{name}` is `{number}`; write {right}")
         })?;
         if place.replace(value).is_some() {
-            return Err(format!("`{name}` stands there twice"));
+            return Err(format!("`{name}` is given twice"));
         }
     }
     Ok(alike)

@@ -39,11 +39,11 @@ impl Cuda {
         look_for_compiler()?;
         let count = cudarc::driver::result::init().and_then(|()| CudaContext::device_count());
         match count {
-            Ok(0) => missing("the driver knows of no device", "look at what nvidia-smi says"),
+            Ok(0) => missing("the driver knows of no device", "check the output of nvidia-smi"),
             Ok(count) => Ok((0..count as usize).map(Cuda::open).collect()),
             Err(error) => {
                 let cause = format!("the driver does not start: {error}");
-                missing(&cause, "look at what nvidia-smi says")
+                missing(&cause, "check the output of nvidia-smi")
             }
         }
     }

@@ -279,7 +279,7 @@ impl Session for CudaSession {
     }
 
     fn broadcast(&mut self, words: &[u64]) -> Result<(), DeviceError> {
-        let failed = failed(&self.name, "copy in what all launches see");
+        let failed = failed(&self.name, "copy the broadcast words");
         let copied = self.kernels.memcpy_htod(words, &mut self.broadcast);
         copied.and_then(|()| self.kernels.synchronize()).map_err(failed)
     }

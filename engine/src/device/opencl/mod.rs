@@ -81,7 +81,7 @@ impl OpenCl {
                 adds_64_bits: handle.extensions()?.contains(ATOMICS),
             })
         })();
-        let caps = known.map_err(failed("say what it is"))?;
+        let caps = known.map_err(failed("report its properties"))?;
         let unfit = |cause: String| Err(DeviceError::Unfit { device: caps.name.clone(), cause });
         if !caps.adds_64_bits {
             return unfit(format!("it has no 64-bit atomics ({ATOMICS}), which kernels need"));

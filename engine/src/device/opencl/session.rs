@@ -358,7 +358,7 @@ impl Session for ClSession {
         let written = unsafe {
             self.kernels.enqueue_write_buffer(&mut self.broadcast, CL_BLOCKING, 0, words, &[])
         };
-        written.map(drop).map_err(failed(&self.name, "copy in what all launches see"))
+        written.map(drop).map_err(failed(&self.name, "copy the broadcast words"))
     }
 
     fn now(&self) -> Duration {
