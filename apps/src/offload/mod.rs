@@ -31,12 +31,12 @@ use tegula::{Input, Max, Result, Sum};
 /// use tegula_apps::Runs;
 /// use tegula_apps::offload::{Key, OwnKernel, Records, Spec, Value};
 ///
-/// // How often each byte occurs.
+/// // Counts each byte.
 /// const TEXT: &str = "
 /// KERNEL void levels(OFFLOAD) {
 ///   for (u64 i = GID; i < bytes; i += GSIZE) COMBINE(UNIT[i], 1);
 /// }";
-/// // The same in Rust, for the emulated device: without it, that one cannot run the kernel.
+/// // Its twin in Rust, which the emulated device needs.
 /// fn levels(launch: &Launch<'_>, partial: &mut [u64]) {
 ///     launch.bytes.iter().for_each(|&byte| partial[usize::from(byte)] += 1);
 /// }

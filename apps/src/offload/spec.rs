@@ -100,17 +100,17 @@ pub enum ByOrder {
 /// longest = 1048576     # bytes of the longest record
 ///
 /// [partial]
-/// values = 256          # how many numbers the kernel combines into, of an array
-/// keys = "bytes"        # or instead of that the keys of a table: bytes, u64 or i64
-/// longest_key = 62      # bytes of the longest of them
-/// bytes = 33554432      # what a table may take of a device
+/// values = 256          # of an array: the number of values
+/// keys = "bytes"        # of a table, instead of values: bytes, u64 or i64
+/// longest_key = 62      # bytes of the longest key
+/// bytes = 33554432      # bytes that a table may take on a device
 /// type = "u64"          # u64 (default) or i64; of arrays also f32 and f64, without sums
 /// combine = "sum"       # sum (default), min or max
 ///
 /// [output]
-/// order = "index"       # index (default; key is the same) or value, largest first
-/// skip_empty = false    # true leaves out what nothing, or only zeros, were combined into
-/// scale = 1             # what values are divided by when they are shown, for fixed-point numbers
+/// order = "index"       # index (default; key is the same), or value: largest first
+/// skip_empty = false    # true leaves out indices and keys with the value of no input
+/// scale = 1             # divisor of the values in the output, for fixed-point numbers
 ///
 /// [defines]             # whole numbers that the kernel uses by name
 /// CHANNELS = 3

@@ -18,7 +18,7 @@ use std::marker::PhantomData;
 /// ```
 /// use tegula::{Collect, Emit, Engine, Input, Job, Result, Split};
 ///
-/// /// Where each word stands.
+/// /// The places of each word.
 /// struct Places;
 ///
 /// impl Job for Places {
