@@ -54,7 +54,7 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
 
 run: need-cargo ## Count words and show what it took; INPUT=paths WORDS=whitespace|alpha|unicode TOP=10
-	cargo build --profile quick -p tegula-cli
+	cargo build --profile quick -p tegula-cli --no-default-features --features wordcount
 	@$(TARGET)/quick/tegula wordcount $(INPUT) --words $(WORDS) --top $(TOP) --stats
 
 build: need-cargo ## Build the release binary with all its commands

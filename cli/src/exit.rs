@@ -27,11 +27,20 @@ pub(crate) fn code(result: Result<()>) -> ExitCode {
             ExitCode::FAILURE
         }
         Err(error) => {
-            say(&error.to_string());
-            let usage = matches!(error, Error::Option { .. });
-            if usage { ExitCode::from(WRONG_USAGE) } else { ExitCode::FAILURE }
+            let message = error.to_string();
+            if let Error::Option { .. } = error {
+                return wrong_usage(&message);
+            }
+            say(&message);
+            ExitCode::FAILURE
         }
     }
+}
+
+/// Says on standard error why the command line is refused, and returns the exit code.
+pub(crate) fn wrong_usage(message: &str) -> ExitCode {
+    say(message);
+    ExitCode::from(WRONG_USAGE)
 }
 
 /// One line on standard error. If even that is closed, there is nobody to tell.

@@ -1,8 +1,8 @@
 //! The flags that commands share which run jobs: how to run them (all), and what to keep of an answer
 //! of pairs (those that have one).
 
-use crate::saved::{Look, this_command};
-use crate::show::ShowFlags;
+use crate::request::Request;
+use crate::show::{Most, ShowFlags};
 use crate::size::{self, AutoSize};
 use crate::timeline::{self, TimelineFile};
 use clap::builder::{OsStringValueParser, TypedValueParser};
@@ -14,7 +14,7 @@ use tegula::reuse::Hashing;
 use tegula::{Grouping, Incremental, Options, Pipeline, Reads, SaveEvery, State, Topology};
 
 /// What of an answer's pairs to show, in which order and form.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub(crate) struct AnswerFlags {
     /// Keep only the N pairs with the largest values.
     #[arg(long, value_name = "N", value_parser = count, help_heading = "Answer")]
@@ -35,7 +35,7 @@ pub(crate) struct AnswerFlags {
 }
 
 /// How to run a command's jobs, and where their answer goes.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub(crate) struct RunFlags {
     /// Write the answer to FILE instead of standard output. FILE appears, or is replaced, only when
     /// the whole answer is written.
@@ -127,10 +127,8 @@ pub(crate) struct RunFlags {
     #[arg(long, requires = "incremental", help_heading = "State")]
     pub(crate) trust_mtime: bool,
 
-    /// Progress on standard error: a bar where that is a terminal (auto), a line (plain) or a JSON
-    /// object (json) every second, or nothing (off).
-    #[arg(long, value_enum, default_value_t = Show::Auto, help_heading = "Watch")]
-    pub(crate) progress: Show,
+    #[command(flatten)]
+    pub(crate) progress: ProgressFlag,
 
     /// Record what each thread does when, and what the process reads, writes and holds meanwhile, and
     /// write it to FILE at the end: .svg is a picture, .json a trace for Perfetto or
@@ -146,13 +144,41 @@ pub(crate) struct RunFlags {
     #[arg(long, value_name = "FILE", help_heading = "Watch")]
     pub(crate) stats_json: Option<PathBuf>,
 
-    /// That nothing is to be run, but what the state holds is to be shown.
+    /// Shows what the state holds, instead of running anything.
     #[arg(skip)]
     pub(crate) look: Option<Look>,
 }
 
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
+/// How to show progress.
+#[derive(Args, Default)]
+pub(crate) struct ProgressFlag {
+    /// Progress on standard error: a bar where that is a terminal (auto), a line (plain) or a JSON
+    /// object (json) every second, or nothing (off).
+    #[arg(long = "progress", value_name = "FORM", value_enum, default_value_t = Show::Auto, help_heading = "Watch")]
+    pub(crate) show: Show,
+}
+
+/// How much of what a state holds is shown, and in which order.
+#[derive(Clone, Copy)]
+pub(crate) struct Look {
+    pub(crate) top: Most,
+    pub(crate) order: Option<Order>,
+}
+
+impl Look {
+    /// These options, with the order and the number of pairs to show.
+    pub(crate) fn of(self, options: &Options) -> Options {
+        let top = match self.top {
+            Most::All => None,
+            Most::Pairs(pairs) => Some(pairs),
+        };
+        Options { top, order: order_of(self.order, top), ..options.clone() }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Default, ValueEnum)]
 pub(crate) enum PipelineFlag {
+    #[default]
     On,
     Off,
 }
@@ -166,8 +192,9 @@ impl From<PipelineFlag> for Pipeline {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Default, ValueEnum)]
 pub(crate) enum HashFlag {
+    #[default]
     Xxh3,
     Blake3,
 }
@@ -181,8 +208,9 @@ impl From<HashFlag> for Hashing {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Default, ValueEnum)]
 pub(crate) enum ReadsFlag {
+    #[default]
     Auto,
     Cached,
     Direct,
@@ -205,14 +233,16 @@ pub(crate) enum Order {
     None,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, Default, ValueEnum)]
 pub(crate) enum Format {
+    #[default]
     Tsv,
     Jsonl,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum Show {
+    #[default]
     Auto,
     Plain,
     Json,
@@ -232,11 +262,11 @@ impl AnswerFlags {
 }
 
 impl RunFlags {
-    /// Where the run's partials last, if they are to.
-    pub(crate) fn state(&self) -> Option<State> {
+    /// The state in which a run for `request` saves its partials, if the flags name one.
+    pub(crate) fn state(&self, request: &Request) -> Option<State> {
         let (folder, job) = self.state.as_ref().zip(self.job.as_ref())?;
         let state = State::new(folder, job).save_every(self.save_every);
-        let state = state.keep_partials(self.keep_partials).about(this_command());
+        let state = state.keep_partials(self.keep_partials).about(request.to_bytes());
         if !self.incremental {
             return Some(state);
         }
@@ -247,7 +277,7 @@ impl RunFlags {
 }
 
 /// The order of an answer that is cut to its `top`: by value, unless something else is asked for.
-pub(crate) fn order_of(order: Option<Order>, top: Option<usize>) -> tegula::Order {
+fn order_of(order: Option<Order>, top: Option<usize>) -> tegula::Order {
     match (order, top) {
         (Some(Order::Key), _) | (None, None) => tegula::Order::Key,
         (Some(Order::Value), _) | (None, Some(_)) => tegula::Order::Value,

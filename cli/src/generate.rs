@@ -1,7 +1,6 @@
-//! `tegula generate`: input for the ready-made jobs, drawn by a seed, so that anyone can make the same
-//! bytes again.
+//! `tegula generate`: input for the ready-made jobs, drawn by a seed: the same seed gives the same bytes.
 
-use crate::session::Session;
+use crate::making::MakeFlags;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use tegula::{Error, InputError, Result};
@@ -32,21 +31,19 @@ pub(crate) enum Command {
 
 #[derive(Args)]
 pub(crate) struct Lines {
-    /// How many lines.
+    /// How many lines to write.
     #[arg(value_name = "N")]
     count: u64,
 
-    /// Another seed gives other lines, the same one the same.
+    /// The seed that the lines are drawn by. The same seed gives the same lines.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
-    /// Write to FILE instead of standard output. FILE appears, or is replaced, only when all lines are
-    /// written.
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    make: MakeFlags,
 }
 
-/// Written at a time.
+/// Bytes that are written at a time.
 const BLOCK_BYTES: usize = 1 << 20;
 
 pub(crate) fn run(command: &Command) -> Result<()> {
@@ -76,18 +73,18 @@ fn from_list(path: &PathBuf, seed: u64) -> Result<Measurements> {
 impl Lines {
     /// Writes the lines that `line` appends one by one.
     fn write(&self, mut line: impl FnMut(&mut Vec<u8>)) -> Result<()> {
-        Session::command(|session| {
-            session.write(self.output.as_deref(), |sink| {
-                let mut block = Vec::with_capacity(BLOCK_BYTES);
-                for _ in 0..self.count {
-                    line(&mut block);
-                    if block.len() >= BLOCK_BYTES {
-                        sink.write(&block)?;
-                        block.clear();
-                    }
+        self.make.write(self.count, |maker| {
+            let (mut block, mut lines) = (Vec::with_capacity(BLOCK_BYTES), 0);
+            for _ in 0..self.count {
+                line(&mut block);
+                lines += 1;
+                if block.len() >= BLOCK_BYTES {
+                    maker.write(lines, &block)?;
+                    block.clear();
+                    lines = 0;
                 }
-                sink.write(&block)
-            })
+            }
+            maker.write(lines, &block)
         })
     }
 }

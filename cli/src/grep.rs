@@ -1,8 +1,11 @@
-//! `tegula grep`: the flags of its own, and the job they make.
+//! `tegula grep`: its own flags, and the job that they make.
 
 use crate::flags::{AnswerFlags, RunFlags};
-use crate::run;
+use crate::request::Request;
+use crate::run::{self, Run};
 use clap::{Args, ValueEnum};
+#[cfg(feature = "state")]
+use serde_json::Value;
 use std::ffi::OsString;
 use tegula::Result;
 use tegula_apps::grep::{Counted, Grep, Meaning};
@@ -16,7 +19,7 @@ pub(crate) struct Flags {
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<OsString>,
 
-    /// Count by file, or by the text that matches. What has no match is not shown.
+    /// Count by file, or by the text that matches. A file without a match is not shown.
     #[arg(long, value_enum, default_value_t = By::File)]
     by: By,
 
@@ -36,7 +39,7 @@ pub(crate) struct Flags {
     answer: AnswerFlags,
 
     #[command(flatten)]
-    pub(crate) run: RunFlags,
+    run: RunFlags,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -45,16 +48,52 @@ enum By {
     Match,
 }
 
+/// What to search for, and what to count.
+struct Search<'a> {
+    pattern: &'a str,
+    by: By,
+    lines: bool,
+    ignore_case: bool,
+    fixed: bool,
+}
+
 pub(crate) fn run(flags: &Flags) -> Result<()> {
-    let meaning = Meaning { ignores_case: flags.ignore_case, is_fixed: flags.fixed };
-    let (name, count) = match (flags.by, flags.lines) {
-        (By::Match, _) => ("match", Counted::Texts),
-        (By::File, true) => ("file", Counted::Lines),
-        (By::File, false) => ("file", Counted::Matches),
-    };
-    let job = Grep::new(&flags.pattern, meaning, count)?;
-    let number = if flags.lines { "lines" } else { "matches" };
-    run::pairs(&job, &flags.paths, &flags.answer, &flags.run, |key, count, line| {
-        line.bytes(name, key).total(number, count);
+    let &Flags { by, lines, ignore_case, fixed, .. } = flags;
+    let search = Search { pattern: &flags.pattern, by, lines, ignore_case, fixed };
+    let request = Request::of("grep").with("pattern", search.pattern).choice("by", by);
+    let request =
+        request.with("lines", lines).with("ignore_case", ignore_case).with("fixed", fixed);
+    run::command(&flags.run, request.answer(&flags.answer), |run| {
+        search.answer(run, &flags.paths, &flags.answer)
     })
+}
+
+#[cfg(feature = "state")]
+pub(crate) fn show(request: &Request, flags: &RunFlags) -> Result<()> {
+    let flag = |name| request.option(name, Value::as_bool);
+    let search = Search {
+        pattern: request.option("pattern", Value::as_str)?,
+        by: request.chosen("by")?,
+        lines: flag("lines")?,
+        ignore_case: flag("ignore_case")?,
+        fixed: flag("fixed")?,
+    };
+    let kept = request.answer_flags()?;
+    run::command(flags, request.clone(), |run| search.answer(run, &[], &kept))
+}
+
+impl Search<'_> {
+    fn answer(&self, run: &mut Run<'_>, paths: &[OsString], flags: &AnswerFlags) -> Result<()> {
+        let meaning = Meaning { ignores_case: self.ignore_case, is_fixed: self.fixed };
+        let (name, count) = match (self.by, self.lines) {
+            (By::Match, _) => ("match", Counted::Texts),
+            (By::File, true) => ("file", Counted::Lines),
+            (By::File, false) => ("file", Counted::Matches),
+        };
+        let job = Grep::new(self.pattern, meaning, count)?;
+        let number = if self.lines { "lines" } else { "matches" };
+        run.pairs(&job, paths, flags, |key, count, line| {
+            line.bytes(name, key).total(number, count);
+        })
+    }
 }

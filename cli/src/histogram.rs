@@ -3,6 +3,7 @@
 use crate::devices::DeviceFlags;
 use crate::flags::{Format, RunFlags};
 use crate::format::Line;
+use crate::request::Request;
 use crate::run;
 use clap::Args;
 use std::ffi::OsString;
@@ -34,7 +35,7 @@ pub(crate) struct Flags {
 }
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
-    run::command(&flags.run, |run| {
+    run::command(&flags.run, Request::of("histogram"), |run| {
         if let Some(svg) = &flags.svg {
             AtomicFile::probe(svg)?;
         }

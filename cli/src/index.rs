@@ -1,12 +1,13 @@
-//! `tegula index`: the flags of its own, the job they make, and how places become lines: one for each
+//! `tegula index`: its own flags, the job that they make, and how places become lines: one line for each
 //! word and file.
 
 use crate::flags::{AnswerFlags, Format, RunFlags};
 use crate::format::Line;
-use crate::run;
+use crate::request::Request;
+use crate::run::{self, Run};
 use crate::wordcount::Words;
 use clap::Args;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -20,8 +21,8 @@ pub(crate) struct Flags {
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<OsString>,
 
-    /// What a word is: what stands between white space, any bytes; runs of A-Z and a-z in lower
-    /// case; or words of Unicode text (UAX #29) in folded case.
+    /// What a word is: any bytes between white space; a run of A-Z and a-z, in lower case; or a word
+    /// of Unicode text (UAX #29), in folded case.
     #[arg(long, value_enum, default_value_t = Words::Whitespace)]
     words: Words,
 
@@ -37,26 +38,42 @@ pub(crate) struct Flags {
     answer: AnswerFlags,
 
     #[command(flatten)]
-    pub(crate) run: RunFlags,
+    run: RunFlags,
 }
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
-    run::command(&flags.run, |run| {
-        let job = Index { words: flags.words.definition(), only: only(flags)? };
-        let input = run.input(&flags.paths)?;
-        let format = flags.answer.format;
-        let output = run.showing(&job, input, &flags.answer, |shows, shown| {
-            let file = |number| shown.answers().file(number);
-            shows.write_lines(shown, |word, places, out| lines(format, file, word, places, out))
-        })?;
-        let file = |number| output.file(number);
-        run.write(|sink| {
-            sink.pairs(&output, |word, places, out| lines(format, file, word, places, out))
-        })
+    let only = only(flags)?;
+    let mut request = Request::of("index").choice("words", flags.words).answer(&flags.answer);
+    if let Some(only) = &only {
+        let sorted: BTreeSet<_> = only.iter().map(Vec::as_slice).collect();
+        request = request.list("only", sorted.into_iter());
+    }
+    let job = Index { words: flags.words.definition(), only };
+    run::command(&flags.run, request, |run| answer(run, &job, &flags.paths, &flags.answer))
+}
+
+#[cfg(feature = "state")]
+pub(crate) fn show(request: &Request, flags: &RunFlags) -> Result<()> {
+    let (words, kept): (Words, _) = (request.chosen("words")?, request.answer_flags()?);
+    let only = if request.has("only") { Some(request.listed("only")?) } else { None };
+    let only = only.map(|words| words.into_iter().collect());
+    let job = Index { words: words.definition(), only };
+    run::command(flags, request.clone(), |run| answer(run, &job, &[], &kept))
+}
+
+fn answer(run: &mut Run<'_>, job: &Index, paths: &[OsString], flags: &AnswerFlags) -> Result<()> {
+    let (input, format) = (run.input(paths)?, flags.format);
+    let output = run.showing(job, input, flags, |shows, shown| {
+        let file = |number| shown.answers().file(number);
+        shows.write_lines(shown, |word, places, out| lines(format, file, word, places, out))
+    })?;
+    let file = |number| output.file(number);
+    run.write(|sink| {
+        sink.pairs(&output, |word, places, out| lines(format, file, word, places, out))
     })
 }
 
-/// The words that are looked for, if not all.
+/// The words to look for; `None` for all.
 fn only(flags: &Flags) -> Result<Option<HashSet<Vec<u8>>>> {
     if flags.only.is_empty() && flags.words_from.is_none() {
         return Ok(None);
@@ -72,7 +89,7 @@ fn only(flags: &Flags) -> Result<Option<HashSet<Vec<u8>>>> {
     Ok(Some(only))
 }
 
-/// A line for each file in which a word stands. Places come in the order of files.
+/// Appends a line for each file that holds the word. Places come in the order of files.
 fn lines(
     format: Format,
     path_of: impl Fn(u32) -> Option<PathBuf>,

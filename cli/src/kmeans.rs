@@ -2,6 +2,7 @@
 
 use crate::devices::DeviceFlags;
 use crate::flags::{self, RunFlags};
+use crate::request::Request;
 use crate::{exit, run};
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
@@ -56,7 +57,7 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
             Start::Spread => kmeans::Start::Spread,
         },
     };
-    run::command(&flags.run, |run| {
+    run::command(&flags.run, Request::of("kmeans"), |run| {
         run.use_devices(flags.devices.open()?);
         let input = run.input(&flags.paths)?;
         let groups = run.several(|runs| {

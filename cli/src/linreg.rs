@@ -1,8 +1,9 @@
-//! `tegula linreg`: the line, a figure a line.
+//! `tegula linreg`: the line, one figure per line.
 
 use crate::devices::DeviceFlags;
 use crate::flags::RunFlags;
-use crate::run;
+use crate::request::Request;
+use crate::run::{self, Run};
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
 use tegula::Result;
@@ -31,19 +32,40 @@ enum Points {
     Bytes,
 }
 
+impl From<Points> for linreg::Points {
+    fn from(points: Points) -> linreg::Points {
+        match points {
+            Points::Text => linreg::Points::Text,
+            Points::Bytes => linreg::Points::Bytes,
+        }
+    }
+}
+
 pub(crate) fn run(flags: &Flags) -> Result<()> {
-    let points = match flags.points {
-        Points::Text => linreg::Points::Text,
-        Points::Bytes => linreg::Points::Bytes,
-    };
-    run::command(&flags.run, |run| {
+    let request = Request::of("linreg").choice("points", flags.points);
+    let points = flags.points.into();
+    run::command(&flags.run, request, |run| {
         run.use_devices(flags.devices.open()?);
         let input = run.input(&flags.paths)?;
         let line = run.several(|runs| Line::fit(runs, input, points))?;
-        let text = format!(
-            "points\t{}\nslope\t{:?}\nintercept\t{:?}\nr\t{:?}\nmean_x\t{:?}\nmean_y\t{:?}\n",
-            line.points, line.slope, line.intercept, line.correlation, line.mean_x, line.mean_y
-        );
-        run.write(|sink| sink.write(text.as_bytes()))
+        write(run, &line)
     })
+}
+
+#[cfg(feature = "state")]
+pub(crate) fn show(request: &Request, flags: &RunFlags) -> Result<()> {
+    let points: Points = request.chosen("points")?;
+    run::command(flags, request.clone(), |run| {
+        let (report, line) = Line::saved(run.engine(), &run.options(), points.into())?;
+        run.say_how_far(&report, None);
+        write(run, &line)
+    })
+}
+
+fn write(run: &mut Run<'_>, line: &Line) -> Result<()> {
+    let text = format!(
+        "points\t{}\nslope\t{:?}\nintercept\t{:?}\nr\t{:?}\nmean_x\t{:?}\nmean_y\t{:?}\n",
+        line.points, line.slope, line.intercept, line.correlation, line.mean_x, line.mean_y
+    );
+    run.write(|sink| sink.write(text.as_bytes()))
 }

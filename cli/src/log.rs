@@ -1,21 +1,27 @@
-//! `TEGULA_LOG`: what the engine says through `tracing`, printed on standard error. Nothing listens
-//! without it, and then nothing is said.
+//! `TEGULA_LOG`: prints the engine's `tracing` events on standard error. Without the variable nothing
+//! listens, and events cost nothing.
 
 use std::env;
-use std::io;
+use std::ffi::OsString;
 use tegula::{Error, Result};
-use tracing_subscriber::filter::Targets;
-use tracing_subscriber::fmt::format::FmtSpan;
-use tracing_subscriber::layer::SubscriberExt;
-use tracing_subscriber::util::SubscriberInitExt;
 
 const NAME: &str = "TEGULA_LOG";
 
 /// Begins to print what the variable names: levels, or targets with levels.
 pub(crate) fn start() -> Result<()> {
-    let Some(wanted) = env::var_os(NAME).filter(|wanted| !wanted.is_empty()) else {
-        return Ok(());
-    };
+    match env::var_os(NAME).filter(|wanted| !wanted.is_empty()) {
+        Some(wanted) => print(&wanted),
+        None => Ok(()),
+    }
+}
+
+#[cfg(feature = "log")]
+fn print(wanted: &OsString) -> Result<()> {
+    use tracing_subscriber::filter::Targets;
+    use tracing_subscriber::fmt::format::FmtSpan;
+    use tracing_subscriber::layer::SubscriberExt;
+    use tracing_subscriber::util::SubscriberInitExt;
+
     let fault = |cause: String| Error::Option {
         option: NAME,
         cause: format!(
@@ -24,12 +30,17 @@ pub(crate) fn start() -> Result<()> {
     };
     let targets = wanted.to_string_lossy().parse::<Targets>();
     let targets = targets.map_err(|cause| fault(cause.to_string()))?;
-    // A span is a line when it ends, with how long it took.
+    // A span is one line, printed when it ends, with its duration.
     let lines = tracing_subscriber::fmt::layer()
-        .with_writer(io::stderr)
+        .with_writer(std::io::stderr)
         .with_ansi(false)
         .with_span_events(FmtSpan::CLOSE)
         .with_thread_names(true);
     let started = tracing_subscriber::registry().with(lines).with(targets).try_init();
     started.map_err(|cause| fault(cause.to_string()))
+}
+
+#[cfg(not(feature = "log"))]
+fn print(_: &OsString) -> Result<()> {
+    Err(Error::Option { option: NAME, cause: crate::built_without("a log", "log") })
 }

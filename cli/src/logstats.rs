@@ -1,7 +1,8 @@
-//! `tegula logstats`: one command for two kinds of logs, told apart by the key that is asked for.
+//! `tegula logstats`: one command for two kinds of logs. The key that the user asks for says which.
 
 use crate::flags::{AnswerFlags, RunFlags};
-use crate::run;
+use crate::request::Request;
+use crate::run::{self, Run};
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
 use tegula::Result;
@@ -23,7 +24,7 @@ pub(crate) struct Flags {
     answer: AnswerFlags,
 
     #[command(flatten)]
-    pub(crate) run: RunFlags,
+    run: RunFlags,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -36,20 +37,29 @@ enum By {
 }
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
-    let (name, key) = match flags.key {
-        By::User => return logins(flags),
+    let request = Request::of("logstats").choice("key", flags.key).answer(&flags.answer);
+    run::command(&flags.run, request, |run| answer(run, flags.key, &flags.paths, &flags.answer))
+}
+
+#[cfg(feature = "state")]
+pub(crate) fn show(request: &Request, flags: &RunFlags) -> Result<()> {
+    let (key, kept) = (request.chosen("key")?, request.answer_flags()?);
+    run::command(flags, request.clone(), |run| answer(run, key, &[], &kept))
+}
+
+fn answer(run: &mut Run<'_>, by: By, paths: &[OsString], flags: &AnswerFlags) -> Result<()> {
+    let (name, key) = match by {
+        By::User => {
+            return run.pairs(&Logins, paths, flags, |user, seconds, line| {
+                line.bytes("user", user).total("seconds", seconds);
+            });
+        }
         By::Host => ("host", AccessKey::Host),
         By::Path => ("path", AccessKey::Path),
         By::Status => ("status", AccessKey::Status),
         By::Hour => ("hour", AccessKey::Hour),
     };
-    run::pairs(&Access { key }, &flags.paths, &flags.answer, &flags.run, |key, traffic, line| {
+    run.pairs(&Access { key }, paths, flags, |key, traffic, line| {
         line.bytes(name, key).total("requests", traffic.requests).total("bytes", traffic.bytes);
-    })
-}
-
-fn logins(flags: &Flags) -> Result<()> {
-    run::pairs(&Logins, &flags.paths, &flags.answer, &flags.run, |user, seconds, line| {
-        line.bytes("user", user).total("seconds", seconds);
     })
 }

@@ -1,6 +1,7 @@
 //! `tegula matmul`: the product of two matrices, as text or as a `.npy` file.
 
 use crate::flags::RunFlags;
+use crate::request::Request;
 use crate::run;
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
@@ -35,7 +36,7 @@ enum MatrixFormat {
 const BLOCK_ROWS: usize = 64;
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
-    run::command(&flags.run, |run| {
+    run::command(&flags.run, Request::of("matmul"), |run| {
         run.refuse_state()?;
         let inputs =
             [&flags.first, &flags.second].map(|path| run.input(std::slice::from_ref(path)));

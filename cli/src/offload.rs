@@ -2,6 +2,7 @@
 
 use crate::flags::{Format, RunFlags};
 use crate::format::Line;
+use crate::request::Request;
 use crate::{devices, run};
 use clap::Args;
 use std::ffi::OsString;
@@ -43,7 +44,7 @@ pub(crate) struct Flags {
 }
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
-    run::command(&flags.run, |run| {
+    run::command(&flags.run, Request::of("offload"), |run| {
         let spec = Spec::parse(&flags.spec, &text(&flags.spec)?)?;
         let kernel = OwnKernel::new(spec, &flags.kernel, &text(&flags.kernel)?)?;
         let devices = devices::open(&flags.devices)?;

@@ -1,6 +1,7 @@
 //! `tegula pca`: means, variances and components, a line each.
 
 use crate::flags::RunFlags;
+use crate::request::Request;
 use crate::run;
 use clap::Args;
 use std::ffi::OsString;
@@ -29,7 +30,7 @@ pub(crate) struct Flags {
 }
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
-    run::command(&flags.run, |run| {
+    run::command(&flags.run, Request::of("pca"), |run| {
         run.refuse_state()?;
         let input = run.input(&flags.paths)?;
         let pca = run.several(|runs| {

@@ -1,14 +1,12 @@
-//! Shows a job's progress on standard error, from a thread of its own that only reads counters.
+//! Shows the progress of a command on standard error, from a thread of its own that only reads counters.
 
 use crate::flags::Show;
 use crate::size;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
-use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
-use tegula::{Progress, ProgressReading};
+use tegula::ProgressReading;
 
 /// A display of progress; dropping it ends the display and clears a bar.
 pub(crate) struct Shown {
@@ -17,12 +15,19 @@ pub(crate) struct Shown {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Shows `progress` in the way asked for. Where no thread can be had, the run goes on unwatched.
-pub(crate) fn show(progress: Arc<Progress>, show: Show) -> Option<Shown> {
+/// Shows what `read` reads, in the form that the user chose. If no thread can be started, nothing is
+/// shown.
+pub(crate) fn show(
+    read: impl Fn() -> ProgressReading + Send + 'static,
+    show: Show,
+) -> Option<Shown> {
     let (every, mut display) = match show {
         Show::Off => return None,
         Show::Auto if !std::io::stderr().is_terminal() => return None,
-        Show::Auto => (Duration::from_millis(100), Display::Bar(bar())),
+        #[cfg(feature = "bar")]
+        Show::Auto => (Duration::from_millis(100), Display::Bar(bar::Bar::new())),
+        #[cfg(not(feature = "bar"))]
+        Show::Auto => return None,
         Show::Plain => (Duration::from_secs(1), Display::Plain),
         Show::Json => (Duration::from_secs(1), Display::Json),
     };
@@ -30,9 +35,9 @@ pub(crate) fn show(progress: Arc<Progress>, show: Show) -> Option<Shown> {
     let begin = Instant::now();
     let watch = move || {
         while stopped.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
-            display.tick(progress.read(), begin.elapsed());
+            display.tick(read(), begin.elapsed());
         }
-        display.end(progress.read(), begin.elapsed());
+        display.end(read(), begin.elapsed());
     };
     let thread = thread::Builder::new().name("progress".to_owned()).spawn(watch).ok()?;
     Some(Shown { stop: Some(stop), thread: Some(thread) })
@@ -48,7 +53,8 @@ impl Drop for Shown {
 }
 
 enum Display {
-    Bar(ProgressBar),
+    #[cfg(feature = "bar")]
+    Bar(bar::Bar),
     Plain,
     Json,
 }
@@ -57,11 +63,8 @@ impl Display {
     fn tick(&mut self, reading: ProgressReading, elapsed: Duration) {
         // A closed standard error takes nothing away from the job.
         match self {
-            Display::Bar(bar) => {
-                bar.set_length(reading.bytes_planned.max(reading.bytes_done).max(1));
-                bar.set_position(reading.bytes_done);
-                bar.set_message(format!("{:<6} {}", reading.stage.name(), text(&reading)));
-            }
+            #[cfg(feature = "bar")]
+            Display::Bar(bar) => bar.draw(&reading),
             Display::Plain => {
                 let text = text(&reading);
                 let _ = writeln!(
@@ -80,19 +83,11 @@ impl Display {
     /// The last reading is shown even of a run shorter than a tick, but no bar stays.
     fn end(&mut self, reading: ProgressReading, elapsed: Duration) {
         match self {
-            Display::Bar(bar) => bar.finish_and_clear(),
+            #[cfg(feature = "bar")]
+            Display::Bar(bar) => bar.clear(),
             Display::Plain | Display::Json => self.tick(reading, elapsed),
         }
     }
-}
-
-fn bar() -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr_with_hz(10));
-    // The template is fixed, so it can only be right; the plain style stands in if it were not.
-    if let Ok(style) = ProgressStyle::with_template("[{bar:20}] {wide_msg}") {
-        bar.set_style(style.progress_chars("=> "));
-    }
-    bar
 }
 
 /// `12.00 MiB of 1.00 GiB, 512.00 MiB/s, 0:02 left, 1234 keys, 80.00 MiB of 1.00 GiB memory`
@@ -135,6 +130,37 @@ fn json(reading: &ProgressReading, elapsed: Duration) -> serde_json::Value {
         "memory_bytes": reading.memory_bytes,
         "memory_limit_bytes": reading.memory_limit_bytes,
     })
+}
+
+#[cfg(feature = "bar")]
+mod bar {
+    use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+    use tegula::ProgressReading;
+
+    /// A bar on a terminal.
+    pub(super) struct Bar(ProgressBar);
+
+    impl Bar {
+        pub(super) fn new() -> Bar {
+            let target = ProgressDrawTarget::stderr_with_hz(10);
+            let bar = ProgressBar::with_draw_target(Some(1), target);
+            // The template is a constant that is right; were it wrong, the bar would have the plain style.
+            if let Ok(style) = ProgressStyle::with_template("[{bar:20}] {wide_msg}") {
+                bar.set_style(style.progress_chars("=> "));
+            }
+            Bar(bar)
+        }
+
+        pub(super) fn draw(&self, reading: &ProgressReading) {
+            self.0.set_length(reading.bytes_planned.max(reading.bytes_done).max(1));
+            self.0.set_position(reading.bytes_done);
+            self.0.set_message(format!("{:<6} {}", reading.stage.name(), super::text(reading)));
+        }
+
+        pub(super) fn clear(&self) {
+            self.0.finish_and_clear();
+        }
+    }
 }
 
 #[cfg(test)]

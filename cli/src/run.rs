@@ -1,47 +1,39 @@
-//! A command that runs jobs, from its flags to its written answer. `pairs` is all of it for a job
-//! whose answer is a line a pair; `command` gives a `Run` to commands that do more: several jobs one
-//! after another, or an answer that is one document. All jobs of a command share its engine, its
-//! progress and its interrupt, and their figures are added up.
+//! A command that runs jobs, from its flags to its written answer. `Run::pairs` does all of it for a job
+//! whose answer is one line per pair; other commands run several jobs one after another, or write an
+//! answer that is one document. All jobs of a command share its engine, its progress and its interrupt,
+//! and their figures are added up.
 
 use crate::arguments;
-use crate::flags::{AnswerFlags, RunFlags, grouping, order_of};
+use crate::flags::{AnswerFlags, RunFlags, grouping};
 use crate::format::Line;
 use crate::progress::{self, Shown};
-use crate::saved::Look;
+use crate::request::Request;
 use crate::session::{AnswerOf, Session, Sink};
-use crate::show::{Most, Shows};
-use crate::{devices, exit, size, stats, timeline};
+use crate::show::Shows;
+use crate::{devices, exit, stats, timeline};
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tegula::output::AtomicFile;
+#[cfg(feature = "state")]
+use tegula::state::StateReport;
 use tegula::{
     Accelerator, BadRecord, Disk, Engine, Input, Job, Key, Options, Output, Progress, Result,
-    Saved, Shown as ShownAnswers, Sort, Stage, StageTime, Stats, Storage, Timeline, process_cpu,
+    Shown as ShownAnswers, Sort, Stage, StageTime, Stats, Storage, Timeline, process_cpu,
 };
 use tegula_apps::Runs;
 
-/// Runs `job` over the input that `paths` name and writes its pairs, a line each: `fill` puts a pair
-/// into its line.
-pub(crate) fn pairs<J: Job>(
-    job: &J,
-    paths: &[OsString],
-    answer: &AnswerFlags,
-    flags: &RunFlags,
-    fill: impl Fn(<J::Key as Key>::Borrowed<'_>, AnswerOf<'_, J>, &mut Line<'_>) + Sync,
-) -> Result<()> {
-    command(flags, |run| run.pairs(job, paths, answer, fill))
-}
-
-/// Runs a command's jobs: `work` does them and writes their answer; what they did is reported then.
+/// Runs a command's jobs: `work` runs them and writes their answer. Reports then what they did. A state
+/// keeps `request`.
 pub(crate) fn command(
     flags: &RunFlags,
+    request: Request,
     work: impl FnOnce(&mut Run<'_>) -> Result<()>,
 ) -> Result<()> {
     Session::command(|session| {
-        let mut run = Run::begin(session, flags)?;
+        let mut run = Run::begin(session, flags, request)?;
         let result = work(&mut run);
         // Of a job that failed or was interrupted, too: it shows how far it came, and at what speed.
         let recorded = run.write_timeline();
@@ -55,6 +47,7 @@ pub(crate) fn command(
 pub(crate) struct Run<'a> {
     session: &'a Session,
     flags: &'a RunFlags,
+    request: Request,
     engine: Engine,
     progress: Arc<Progress>,
     timeline: Option<Timeline>,
@@ -64,7 +57,7 @@ pub(crate) struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn begin(session: &'a Session, flags: &'a RunFlags) -> Result<Run<'a>> {
+    fn begin(session: &'a Session, flags: &'a RunFlags, request: Request) -> Result<Run<'a>> {
         // Better to fail now than after hours: makes each file once, and takes it away again.
         let timeline = flags.timeline.as_ref().map(|file| &file.path);
         for path in flags.output.iter().chain(&flags.stats_json).chain(timeline) {
@@ -75,8 +68,9 @@ impl<'a> Run<'a> {
         }
         let groups = grouping(&flags.groups)?;
         let timeline = timeline.map(|_| Timeline::new(timeline::title()));
-        let progress = Arc::default();
-        let shown = progress::show(Arc::clone(&progress), flags.progress);
+        let progress = Arc::<Progress>::default();
+        let watched = Arc::clone(&progress);
+        let shown = progress::show(move || watched.read(), flags.progress.show);
         let mut engine =
             Engine::builder().workers(flags.workers).groups(groups).memory_bytes(flags.memory);
         if let Some(folder) = &flags.scratch {
@@ -84,7 +78,7 @@ impl<'a> Run<'a> {
         }
         let engine = engine.build()?;
         let (stats, devices) = (Stats::default(), Vec::new());
-        Ok(Run { session, flags, engine, progress, timeline, shown, stats, devices })
+        Ok(Run { session, flags, request, engine, progress, timeline, shown, stats, devices })
     }
 
     /// Has these devices work beside the cores.
@@ -92,7 +86,8 @@ impl<'a> Run<'a> {
         self.devices = devices;
     }
 
-    /// Runs `job` over the input that `paths` name and writes its pairs, as [`pairs`].
+    /// Runs `job` over the input that `paths` name and writes its pairs, one line each: `fill`
+    /// puts a pair into its line.
     pub(crate) fn pairs<J: Job>(
         &mut self,
         job: &J,
@@ -120,7 +115,7 @@ impl<'a> Run<'a> {
             skip_bad: self.flags.skip_bad,
             plain: self.flags.plain,
             reads: self.flags.reads.into(),
-            state: self.flags.state(),
+            state: self.flags.state(&self.request),
             devices: self.devices.clone(),
             progress: Some(Arc::clone(&self.progress)),
             timeline: self.timeline.clone(),
@@ -145,30 +140,35 @@ impl<'a> Run<'a> {
         options: &Options,
     ) -> Result<Output<J>> {
         let output = match self.flags.look {
-            Some(look) => self.look(job, look, options)?,
-            None => self.engine.run_with(job, input, options)?,
+            #[cfg(feature = "state")]
+            Some(look) => {
+                let saved = self.engine.saved(job, &look.of(options))?;
+                self.say_how_far(&saved.report, Some(saved.output.stats().keys));
+                saved.output
+            }
+            _ => self.engine.run_with(job, input, options)?,
         };
         self.stats.add(output.stats());
         Ok(output)
     }
 
-    /// Shows what the state of a job holds, instead of running it, and says how far that is.
-    fn look<J: Job>(&mut self, job: &J, look: Look, options: &Options) -> Result<Output<J>> {
-        let top = match look.top {
-            Most::All => None,
-            Most::Pairs(pairs) => Some(pairs),
-        };
-        let order = order_of(look.order, top);
-        let Saved { report, output, .. } =
-            self.engine.saved(job, &Options { top, order, ..options.clone() })?;
+    /// Says of what part of the input a state's answers are.
+    #[cfg(feature = "state")]
+    pub(crate) fn say_how_far(&mut self, report: &StateReport, keys: Option<u64>) {
         self.shown = None;
-        let of = size::show(report.input_bytes);
+        let of = crate::size::show(report.input_bytes);
         let far = match report.done {
             true => format!("all of {of}"),
-            false => format!("{} of {of}", size::show(report.mapped_bytes)),
+            false => format!("{} of {of}", crate::size::show(report.mapped_bytes)),
         };
-        exit::say(&format!("{}: {far}, {} keys", report.id, output.stats().keys));
-        Ok(output)
+        let keys = keys.map(|keys| format!(", {keys} keys")).unwrap_or_default();
+        exit::say(&format!("{}: {far}{keys}", report.id));
+    }
+
+    /// The engine that runs the jobs.
+    #[cfg(all(feature = "state", feature = "linreg"))]
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
     }
 
     /// Runs a job whose answers so far are written by `write`, if the flags ask for shows.

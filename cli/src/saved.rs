@@ -1,19 +1,14 @@
-//! `tegula show`: the answers of what a run has saved so far, from its state alone: while it runs in another
-//! process, after it was killed, or on another machine. The state has kept the command that made it; that
-//! command is carried out again, but for its map stage, so its answers come in its own form.
+//! `tegula show`: the answers that a run has saved so far, from its state alone: while it runs in another
+//! process, after it was killed, or on another machine. The state keeps what the command was asked for,
+//! so the answers have the form that the command's own answer has.
 
-use crate::flags::{Order, RunFlags};
+use crate::flags::{Look, Order, RunFlags};
+use crate::request::Request;
 use crate::show::{self, Most};
-use crate::{Cli, Command, carry_out};
-use clap::{Args, Parser};
-use std::env;
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use clap::Args;
 use std::path::{Path, PathBuf};
-use tegula::{Error, Result, StateError, state};
-
-/// What stands between the arguments of a command that is kept.
-const BETWEEN: u8 = 0;
+use tegula::state::{self, StateReport};
+use tegula::{Error, Result, StateError};
 
 #[derive(Args)]
 pub(crate) struct Flags {
@@ -47,51 +42,72 @@ pub(crate) struct Flags {
     memory: Option<u64>,
 }
 
-/// That a command is to show what its state holds, and how much of it.
-#[derive(Clone, Copy)]
-pub(crate) struct Look {
-    pub(crate) top: Most,
-    pub(crate) order: Option<Order>,
-}
+/// Shows the answers of a request whose state the flags name.
+type Present = fn(&Request, &RunFlags) -> Result<()>;
 
-/// This process's command, in the form in which a state keeps it.
-pub(crate) fn this_command() -> Vec<u8> {
-    let arguments: Vec<OsString> = env::args_os().skip(1).collect();
-    let arguments: Vec<&[u8]> = arguments.iter().map(|argument| argument.as_bytes()).collect();
-    arguments.join(&BETWEEN)
-}
+/// The commands whose answers can be shown.
+const PRESENT: &[(&str, Present)] = &[
+    #[cfg(feature = "grep")]
+    ("grep", crate::grep::show),
+    #[cfg(feature = "index")]
+    ("index", crate::index::show),
+    #[cfg(feature = "linreg")]
+    ("linreg", crate::linreg::show),
+    #[cfg(feature = "logstats")]
+    ("logstats", crate::logstats::show),
+    #[cfg(feature = "stations")]
+    ("stations", crate::stations::show),
+    #[cfg(feature = "stringmatch")]
+    ("stringmatch", crate::stringmatch::show),
+    #[cfg(feature = "top")]
+    ("top", crate::top::show),
+    #[cfg(feature = "wordcount")]
+    ("wordcount", crate::wordcount::show),
+];
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
     let job = match &flags.job {
         Some(job) => job.clone(),
         None => only_job(&flags.state)?,
     };
-    let path = flags.state.join(&job);
-    let Some(report) = state::report(&flags.state, &job)? else {
-        return Err(StateError::Missing { path }.into());
+    let report = report(&flags.state, &job)?;
+    let refuse = |cause: String| Err(Error::Option { option: "--state", cause });
+    let path = flags.state.join(&report.id);
+    let Some(request) = Request::parse(&report.about) else {
+        let path = path.display();
+        return refuse(format!(
+            "{path} does not say which command made it: another version of this program did, or another \
+             program; run the command again with this --state and --job, and show it then"
+        ));
     };
-    let refuse = |cause: String| Error::Option { option: "--state", cause };
-    let arguments = report.about.split(|&byte| byte == BETWEEN);
-    let arguments = arguments.map(|argument| OsString::from_vec(argument.to_vec()));
-    let name = OsStr::new("tegula").to_owned();
-    let cli = Cli::try_parse_from([name].into_iter().chain(arguments)).map_err(|_| {
-        refuse(format!("{} was not made by a command of this program", path.display()))
-    })?;
-    let mut command = cli.command;
-    let Some(run) = command.run_flags() else {
-        let made = report.identity.fields().find(|(field, _)| *field == "job");
-        let made = made.map_or("another command", |(_, job)| job);
-        return Err(refuse(format!("the answers of {made} are not shown from a state")));
+    let name = &request.command;
+    let Some((_, present)) = PRESENT.iter().find(|(command, _)| command == name) else {
+        return refuse(match crate::feature_left_out(name) {
+            Some(feature) => crate::built_without(name, feature),
+            None => format!("the answers of {name} are not shown from a state"),
+        });
     };
     let Flags { state, output, workers, memory, order, top, .. } = flags;
-    (run.state, run.job) = (Some(state.clone()), Some(job));
-    run.look = Some(Look { top: *top, order: *order });
-    run.output.clone_from(output);
-    (run.workers, run.memory) = (*workers, *memory);
-    // What was only meant for that run, or that machine.
-    (run.timeline, run.stats, run.stats_json) = (None, false, None);
-    (run.scratch, run.groups) = (None, "auto".into());
-    carry_out(command)
+    let run = RunFlags {
+        output: output.clone(),
+        workers: *workers,
+        memory: *memory,
+        state: Some(state.clone()),
+        job: Some(report.id),
+        groups: "auto".into(),
+        look: Some(Look { top: *top, order: *order }),
+        ..RunFlags::default()
+    };
+    present(&request, &run)
+}
+
+/// Looks up the state of a job. A command of several jobs saves each under its name and a number: of
+/// those, the first is meant.
+fn report(folder: &Path, job: &str) -> Result<StateReport> {
+    let path = folder.join(job);
+    let first = format!("{job}.1");
+    let job = if !path.exists() && folder.join(&first).exists() { &first } else { job };
+    state::report(folder, job)?.ok_or_else(|| StateError::Missing { path }.into())
 }
 
 fn only_job(folder: &Path) -> Result<String> {
@@ -102,22 +118,6 @@ fn only_job(folder: &Path) -> Result<String> {
         [..] => {
             let cause = format!("{} has several: {}", folder.display(), jobs.join(", "));
             Err(Error::Option { option: "--job", cause })
-        }
-    }
-}
-
-impl Command {
-    /// The flags of a command whose answers can be shown from a state.
-    fn run_flags(&mut self) -> Option<&mut RunFlags> {
-        match self {
-            Command::Index(flags) => Some(&mut flags.run),
-            Command::Wordcount(flags) => Some(&mut flags.run),
-            Command::Stations(flags) => Some(&mut flags.run),
-            Command::Logstats(flags) => Some(&mut flags.run),
-            Command::Grep(flags) => Some(&mut flags.run),
-            Command::Top(flags) => Some(&mut flags.run),
-            Command::Stringmatch(flags) => Some(&mut flags.run),
-            _ => None,
         }
     }
 }

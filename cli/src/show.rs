@@ -20,7 +20,7 @@ const TOP: usize = 10;
 const STABLE: [usize; 6] = [3, 5, 10, 20, 50, 100];
 
 /// Whether and how to show answers while the job runs.
-#[derive(Args, Clone)]
+#[derive(Args, Clone, Default)]
 pub(crate) struct ShowFlags {
     /// Show the answers so far while the job runs: each time a part of the input was mapped (every=5%),
     /// a time has passed (every=10s; ms, s, m, h), or so many bytes were mapped (every=1G).

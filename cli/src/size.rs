@@ -28,7 +28,7 @@ pub(crate) fn parse_or_auto(text: &str) -> Result<AutoSize, String> {
 }
 
 /// A size in bytes, or the engine's choice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct AutoSize(pub(crate) Option<u64>);
 
 /// Bytes for people: in the largest binary unit they fill.

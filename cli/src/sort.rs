@@ -1,6 +1,7 @@
 //! `tegula sort`: the flags of its own, and the sort they make.
 
 use crate::flags::RunFlags;
+use crate::request::Request;
 use crate::run;
 use clap::Args;
 use std::ffi::OsString;
@@ -57,7 +58,7 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
         sort.key = flags.key.clone();
     }
     (sort.reverse, sort.unique) = (flags.reverse, flags.unique);
-    run::command(&flags.run, |run| {
+    run::command(&flags.run, Request::of("sort"), |run| {
         let input = run.input(&flags.paths)?;
         run.sort(&sort, input)
     })

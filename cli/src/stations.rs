@@ -1,7 +1,8 @@
 //! `tegula stations`: the answer is one text, as the One Billion Row Challenge asks for it.
 
 use crate::flags::RunFlags;
-use crate::run;
+use crate::request::Request;
+use crate::run::{self, Run};
 use clap::Args;
 use std::ffi::OsString;
 use tegula::Result;
@@ -14,13 +15,20 @@ pub(crate) struct Flags {
     paths: Vec<OsString>,
 
     #[command(flatten)]
-    pub(crate) run: RunFlags,
+    run: RunFlags,
 }
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
-    run::command(&flags.run, |run| {
-        let input = run.input(&flags.paths)?;
-        let output = run.job(&Stations, input, &run.options())?;
-        run.write(|sink| sink.write(&answer(&output)?))
-    })
+    run::command(&flags.run, Request::of("stations"), |run| write(run, &flags.paths))
+}
+
+#[cfg(feature = "state")]
+pub(crate) fn show(request: &Request, flags: &RunFlags) -> Result<()> {
+    run::command(flags, request.clone(), |run| write(run, &[]))
+}
+
+fn write(run: &mut Run<'_>, paths: &[OsString]) -> Result<()> {
+    let input = run.input(paths)?;
+    let output = run.job(&Stations, input, &run.options())?;
+    run.write(|sink| sink.write(&answer(&output)?))
 }

@@ -1,7 +1,8 @@
-//! `tegula stringmatch`: the keys that lines equal, and how often; or the places where they stand.
+//! `tegula stringmatch`: the keys that lines equal, and how often; or the places of those lines.
 
 use crate::flags::{AnswerFlags, RunFlags};
-use crate::run;
+use crate::request::Request;
+use crate::run::{self, Run};
 use clap::Args;
 use std::ffi::OsString;
 use std::fs;
@@ -32,20 +33,40 @@ pub(crate) struct Flags {
     answer: AnswerFlags,
 
     #[command(flatten)]
-    pub(crate) run: RunFlags,
+    run: RunFlags,
 }
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
     let keys = keys(flags)?;
-    if !flags.places {
-        let job = StringMatch::new(&keys);
-        return run::pairs(&job, &flags.paths, &flags.answer, &flags.run, |key, count, line| {
+    let request = Request::of("stringmatch").with("places", flags.places).answer(&flags.answer);
+    let request = request.list("keys", keys.iter().map(Vec::as_slice));
+    run::command(&flags.run, request, |run| {
+        answer(run, &keys, flags.places, &flags.paths, &flags.answer)
+    })
+}
+
+#[cfg(feature = "state")]
+pub(crate) fn show(request: &Request, flags: &RunFlags) -> Result<()> {
+    let (keys, kept) = (request.listed("keys")?, request.answer_flags()?);
+    let places = request.option("places", serde_json::Value::as_bool)?;
+    run::command(flags, request.clone(), |run| answer(run, &keys, places, &[], &kept))
+}
+
+fn answer(
+    run: &mut Run<'_>,
+    keys: &[Vec<u8>],
+    places: bool,
+    paths: &[OsString],
+    flags: &AnswerFlags,
+) -> Result<()> {
+    if !places {
+        return run.pairs(&StringMatch::new(keys), paths, flags, |key, count, line| {
             line.bytes("key", key).total("value", count);
         });
     }
-    let job = StringPlaces::new(&keys);
+    let job = StringPlaces::new(keys);
     let keys = job.keys();
-    run::pairs(&job, &flags.paths, &flags.answer, &flags.run, |key, _, line| {
+    run.pairs(&job, paths, flags, |key, _, line| {
         if let Some(place) = Place::read(key) {
             line.bytes("key", keys[place.key]).bytes("file", place.path);
             line.integer("offset", place.offset);
@@ -56,7 +77,7 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
 fn keys(flags: &Flags) -> Result<Vec<Vec<u8>>> {
     let mut keys: Vec<Vec<u8>> = flags.key.iter().map(|key| key.as_bytes().to_vec()).collect();
     if keys.iter().any(|key| key.contains(&b'\n') || key.ends_with(b"\r")) {
-        let cause = "holds a line's end, so that no line equals it; give what stands in one line";
+        let cause = "holds a line's end, so that no line equals it; give the text of one line";
         return Err(Error::Option { option: "--key", cause: cause.to_owned() });
     }
     if let Some(path) = &flags.keys {

@@ -1,11 +1,9 @@
 //! `tegula teragen`: rows of the TeraSort benchmark into a file or to standard output.
 
-use crate::session::Session;
+use crate::making::MakeFlags;
 use clap::Args;
-use std::path::PathBuf;
-use tegula::output::AtomicFile;
 use tegula::{Result, Topology};
-use tegula_apps::TeraRows;
+use tegula_apps::{ROW_BYTES, TeraRows};
 
 #[derive(Args)]
 pub(crate) struct Flags {
@@ -13,25 +11,20 @@ pub(crate) struct Flags {
     #[arg(value_name = "N")]
     rows: u64,
 
-    /// Printable rows, as gensort -a makes them, each a line.
+    /// Printable rows, as gensort -a makes them, one on each line.
     #[arg(long)]
     ascii: bool,
 
-    /// Write the rows to FILE instead of standard output. FILE appears, or is replaced, only when all
-    /// of them are written.
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    make: MakeFlags,
 }
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
-    if let Some(path) = &flags.output {
-        AtomicFile::probe(path)?;
-    }
     let form = if flags.ascii { TeraRows::Ascii } else { TeraRows::Binary };
     let threads = Topology::detect().processors.len();
-    Session::command(|session| {
-        session.write(flags.output.as_deref(), |sink| {
-            form.generate(flags.rows, threads, |rows| sink.write(rows))
+    flags.make.write(flags.rows, |maker| {
+        form.generate(flags.rows, threads, |rows| {
+            maker.write((rows.len() / ROW_BYTES) as u64, rows)
         })
     })
 }

@@ -1,6 +1,7 @@
 //! `tegula teravalidate`: says what records there are if they are in order, and which is not if not.
 
 use crate::flags::RunFlags;
+use crate::request::Request;
 use crate::run;
 use clap::Args;
 use std::ffi::OsString;
@@ -19,7 +20,7 @@ pub(crate) struct Flags {
 }
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
-    run::command(&flags.run, |run| {
+    run::command(&flags.run, Request::of("teravalidate"), |run| {
         let input = run.input(&flags.paths)?;
         let output = run.job(&TeraValidate, input, &run.options())?;
         let TeraReport { records, checksum, duplicates, misplaced } = TeraReport::new(&output)?;

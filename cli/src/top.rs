@@ -1,9 +1,12 @@
 //! `tegula top`: the largest counts, or sums, of a field.
 
 use crate::flags::{AnswerFlags, Format, RunFlags};
-use crate::run;
+use crate::request::Request;
+use crate::run::{self, Run};
 use crate::show::ShowFlags;
 use clap::Args;
+#[cfg(feature = "state")]
+use serde_json::Value;
 use std::ffi::OsString;
 use tegula::Result;
 use tegula_apps::top::{FieldCounts, FieldSums};
@@ -39,24 +42,53 @@ pub(crate) struct Flags {
     show: ShowFlags,
 
     #[command(flatten)]
-    pub(crate) run: RunFlags,
+    run: RunFlags,
 }
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
-    let &Flags { count, by, separator, format, ref show, .. } = flags;
-    let answer = AnswerFlags { top: Some(count), order: None, format, show: show.clone() };
-    match flags.sum {
-        None => {
-            let job = FieldCounts { separator, by };
-            run::pairs(&job, &flags.paths, &answer, &flags.run, |value, count, line| {
-                line.bytes("value", value).total("count", count);
-            })
-        }
-        Some(sum) => {
-            let job = FieldSums { separator, by, sum };
-            run::pairs(&job, &flags.paths, &answer, &flags.run, |value, sum, line| {
-                line.bytes("value", value).float_total("sum", sum);
-            })
+    let &Flags { count, by, sum, separator, format, ref show, .. } = flags;
+    let kept = AnswerFlags { top: Some(count), order: None, format, show: show.clone() };
+    let request = Request::of("top").with("by", by).with("sum", sum).with("separator", separator);
+    let fields = Fields { separator, by, sum };
+    run::command(&flags.run, request.answer(&kept), |run| fields.answer(run, &flags.paths, &kept))
+}
+
+#[cfg(feature = "state")]
+pub(crate) fn show(request: &Request, flags: &RunFlags) -> Result<()> {
+    let number = |value: &Value| usize::try_from(value.as_u64()?).ok();
+    let fields = Fields {
+        separator: request.option("separator", |value| number(value)?.try_into().ok())?,
+        by: request.option("by", number)?,
+        sum: request.option("sum", |value| match value.is_null() {
+            true => Some(None),
+            false => number(value).map(Some),
+        })?,
+    };
+    let kept = request.answer_flags()?;
+    run::command(flags, request.clone(), |run| fields.answer(run, &[], &kept))
+}
+
+/// The field that is the key, and the field to add up, if any.
+struct Fields {
+    separator: u8,
+    by: usize,
+    sum: Option<usize>,
+}
+
+impl Fields {
+    fn answer(&self, run: &mut Run<'_>, paths: &[OsString], flags: &AnswerFlags) -> Result<()> {
+        let &Fields { separator, by, sum } = self;
+        match sum {
+            None => {
+                run.pairs(&FieldCounts { separator, by }, paths, flags, |value, count, line| {
+                    line.bytes("value", value).total("count", count);
+                })
+            }
+            Some(sum) => {
+                run.pairs(&FieldSums { separator, by, sum }, paths, flags, |value, sum, line| {
+                    line.bytes("value", value).float_total("sum", sum);
+                })
+            }
         }
     }
 }

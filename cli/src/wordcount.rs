@@ -1,8 +1,9 @@
-//! `tegula wordcount`: the flags of its own, and the job they make.
+//! `tegula wordcount`: its own flags, and the job that they make.
 
 use crate::devices::DeviceFlags;
 use crate::flags::{AnswerFlags, RunFlags};
-use crate::run;
+use crate::request::Request;
+use crate::run::{self, Run};
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
 use tegula::Result;
@@ -14,8 +15,8 @@ pub(crate) struct Flags {
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<OsString>,
 
-    /// What a word is: what stands between white space, any bytes; runs of A-Z and a-z in lower
-    /// case; or words of Unicode text (UAX #29) in folded case.
+    /// What a word is: any bytes between white space; a run of A-Z and a-z, in lower case; or a word
+    /// of Unicode text (UAX #29), in folded case.
     #[arg(long, value_enum, default_value_t = Words::Whitespace)]
     words: Words,
 
@@ -26,7 +27,7 @@ pub(crate) struct Flags {
     devices: DeviceFlags,
 
     #[command(flatten)]
-    pub(crate) run: RunFlags,
+    run: RunFlags,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -47,11 +48,22 @@ impl Words {
 }
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
-    let job = WordCount { words: flags.words.definition() };
-    run::command(&flags.run, |run| {
+    let request = Request::of("wordcount").choice("words", flags.words).answer(&flags.answer);
+    run::command(&flags.run, request, |run| {
         run.use_devices(flags.devices.open()?);
-        run.pairs(&job, &flags.paths, &flags.answer, |word, count, line| {
-            line.bytes("key", word).total("value", count);
-        })
+        answer(run, flags.words, &flags.paths, &flags.answer)
+    })
+}
+
+#[cfg(feature = "state")]
+pub(crate) fn show(request: &Request, flags: &RunFlags) -> Result<()> {
+    let (words, kept) = (request.chosen("words")?, request.answer_flags()?);
+    run::command(flags, request.clone(), |run| answer(run, words, &[], &kept))
+}
+
+fn answer(run: &mut Run<'_>, words: Words, paths: &[OsString], flags: &AnswerFlags) -> Result<()> {
+    let job = WordCount { words: words.definition() };
+    run.pairs(&job, paths, flags, |word, count, line| {
+        line.bytes("key", word).total("value", count);
     })
 }

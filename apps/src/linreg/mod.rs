@@ -3,10 +3,13 @@
 
 mod sums;
 
-use crate::matrix::fault;
-use crate::{Runs, double};
+use crate::{Runs, double, fault};
 use sums::{ALL, BytePoints, TextPoints};
-use tegula::{Input, Result};
+use tegula::state::StateReport;
+use tegula::{Engine, Input, Options, Output, Result};
+
+/// The sums that the line is made of, in the order of [`ALL`].
+type Sums = [double::Double; ALL.len()];
 
 /// The form of points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -43,24 +46,38 @@ impl Line {
     /// Returns [`Error::Record`](tegula::Error::Record) for a text line that is not a point, and if there
     /// are fewer than two points or all have the same x; and errors of reading.
     pub fn fit(runs: &mut Runs<'_>, input: Input, points: Points) -> Result<Line> {
-        match points {
+        let sums = match points {
+            Points::Text => text_sums(&runs.job(&TextPoints, input)?)?,
+            Points::Bytes => byte_sums(&runs.job(&BytePoints, input)?)?,
+        };
+        Line::from_sums(sums)
+    }
+
+    /// The line through the points that a run of [`fit`](Line::fit) has saved so far, and how far the run
+    /// came. [`Options::state`] names the state of its job.
+    ///
+    /// # Errors
+    /// Those of [`Engine::saved`], and of `fit` for too few points.
+    pub fn saved(
+        engine: &Engine,
+        options: &Options,
+        points: Points,
+    ) -> Result<(StateReport, Line)> {
+        let (report, sums) = match points {
             Points::Text => {
-                let output = runs.job(&TextPoints, input)?;
-                let mut sums = [(0.0, 0.0); ALL.len()];
-                output.for_each(|key, sum| sums[usize::from(key)] = sum)?;
-                Line::from_sums(sums)
+                let saved = engine.saved(&TextPoints, options)?;
+                (saved.report, text_sums(&saved.output)?)
             }
             Points::Bytes => {
-                let output = runs.job(&BytePoints, input)?;
-                let mut sums = [(0.0, 0.0); ALL.len()];
-                output.for_each(|key, sum| sums[usize::from(key)] = double::of_integer(sum))?;
-                Line::from_sums(sums)
+                let saved = engine.saved(&BytePoints, options)?;
+                (saved.report, byte_sums(&saved.output)?)
             }
-        }
+        };
+        Ok((report, Line::from_sums(sums)?))
     }
 
     /// Computes the line from the sums.
-    fn from_sums(sums: [double::Double; ALL.len()]) -> Result<Line> {
+    fn from_sums(sums: Sums) -> Result<Line> {
         let [n, x, y, xx, xy, yy] = sums;
         let fault = |cause| fault("the points", cause);
         if n.0 < 2.0 {
@@ -87,4 +104,16 @@ impl Line {
             mean_y: y.0 / n.0,
         })
     }
+}
+
+fn text_sums(output: &Output<TextPoints>) -> Result<Sums> {
+    let mut sums = Sums::default();
+    output.for_each(|key, sum| sums[usize::from(key)] = sum)?;
+    Ok(sums)
+}
+
+fn byte_sums(output: &Output<BytePoints>) -> Result<Sums> {
+    let mut sums = Sums::default();
+    output.for_each(|key, sum| sums[usize::from(key)] = double::of_integer(sum))?;
+    Ok(sums)
 }

@@ -7,11 +7,12 @@ mod sweep;
 mod text;
 
 pub use element::{Element, Number};
+#[cfg(feature = "linreg")]
 pub(crate) use text::{no_number, numbers};
 
-use crate::Runs;
+use crate::{Runs, fault};
 use std::sync::Arc;
-use tegula::{Error, Input, Place, Result};
+use tegula::{Error, Input, Result};
 
 /// A matrix in memory.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,11 +86,6 @@ impl Matrix {
             }
         }
     }
-}
-
-/// Returns an error that names an object in memory.
-pub(crate) fn fault(thing: &str, cause: impl Into<String>) -> Error {
-    Error::Record { place: Place::stage(thing), cause: cause.into().into() }
 }
 
 fn nothing() -> Error {

@@ -3,7 +3,7 @@
 //! are bytes.
 
 use super::{ByOrder, Number, OwnKernel, Spec, table};
-use crate::matrix::fault;
+use crate::fault;
 use std::marker::PhantomData;
 use std::ops::RangeInclusive;
 use tegula::device::{ARGUMENTS, Alone, Offload, Shape};

@@ -2,7 +2,7 @@
 //! hands on a table of words, by their bytes, with their counts.
 
 use super::{WordCount, Words};
-use crate::matrix::fault;
+use crate::fault;
 use tegula::device::{Kernel, Launch, Offload, Shape};
 use tegula::{Emit, Result, WordClass};
 

@@ -26,6 +26,34 @@ fn for_each_kind() {
 }
 
 #[test]
+fn progress_is_shown_as_of_other_commands() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("made");
+    for (command, bytes) in
+        [(&["teragen", "1000"][..], Some(100_000)), (&["generate", "logins", "1000"], None)]
+    {
+        let show = |form: &str| {
+            let output =
+                tegula().args(command).args(["--progress", form, "-o"]).arg(&file).output();
+            String::from_utf8(output.unwrap().stderr).unwrap()
+        };
+        let bytes = bytes.unwrap_or_else(|| {
+            show("off");
+            fs::metadata(&file).unwrap().len()
+        });
+        let json = show("json");
+        let last: serde_json::Value = serde_json::from_str(json.lines().last().unwrap()).unwrap();
+        let (done, planned) = (&last["bytes_done"], &last["bytes_planned"]);
+        assert_eq!(
+            (&last["stage"], done, planned),
+            (&"output".into(), &bytes.into(), &bytes.into())
+        );
+        assert!(show("plain").contains(" of "), "{command:?}");
+        assert_eq!((show("off"), show("auto")), (String::new(), String::new()));
+    }
+}
+
+#[test]
 fn lists_of_stations_are_read_or_refused() {
     let folder = tempfile::tempdir().unwrap();
     let list = write(folder.path(), "list", "# two\nHot;99.9\nCold;-99.9\n");

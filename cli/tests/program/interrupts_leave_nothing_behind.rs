@@ -8,6 +8,18 @@ use std::process::Child;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+/// The program, started with the default action for interrupts. A shell's background job has them
+/// ignored, and the program leaves an ignored signal ignored.
+fn interruptible() -> Command {
+    let program = tegula();
+    let mut command = Command::new("env");
+    command.arg("--default-signal=INT,TERM").arg(program.get_program()).stdin(Stdio::null());
+    for (name, value) in program.get_envs() {
+        command.env(name, value.unwrap_or_default());
+    }
+    command
+}
+
 /// Starts a run and waits until it would notice a signal.
 fn start(command: &mut Command) -> Child {
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -45,7 +57,7 @@ fn while_a_pipe_gives_nothing() {
         mknodat(CWD, &pipe, FileType::Fifo, Mode::RWXU, 0).unwrap();
         for written in [None, Some("some words")] {
             let out = folder.path().join("out");
-            let child = start(tegula().arg("wordcount").arg(&pipe).arg("-o").arg(&out));
+            let child = start(interruptible().arg("wordcount").arg(&pipe).arg("-o").arg(&out));
             // A writer that stays: without one the program waits for the first, with one for more.
             let writer = written.map(|text| {
                 let mut writer = fs::OpenOptions::new().write(true).open(&pipe).unwrap();
@@ -62,7 +74,7 @@ fn while_a_pipe_gives_nothing() {
 
 #[test]
 fn while_standard_input_gives_nothing() {
-    let mut child = start(tegula().args(["wordcount", "-"]).stdin(Stdio::piped()));
+    let mut child = start(interruptible().args(["wordcount", "-"]).stdin(Stdio::piped()));
     let _open = child.stdin.take();
     sleep(Duration::from_millis(100));
     check_end(child, Signal::INT);
@@ -75,7 +87,8 @@ fn while_much_is_read() {
     let file = write(folder.path(), "words", text);
     let out = folder.path().join("out");
     // The same file many times over: hours of work in a few megabytes.
-    let child = start(tegula().arg("wordcount").args(vec![&file; 20_000]).arg("-o").arg(&out));
+    let child =
+        start(interruptible().arg("wordcount").args(vec![&file; 20_000]).arg("-o").arg(&out));
     sleep(Duration::from_millis(300));
     check_end(child, Signal::INT);
     assert_eq!(names(folder.path()), ["words"]);
@@ -85,7 +98,8 @@ fn while_much_is_read() {
 fn while_nobody_reads_the_answer() {
     let folder = tempfile::tempdir().unwrap();
     let text: String = (0..100_000).map(|number| format!("word-{number} ")).collect();
-    let mut child = start(tegula().arg("wordcount").arg(write(folder.path(), "words", text)));
+    let mut child =
+        start(interruptible().arg("wordcount").arg(write(folder.path(), "words", text)));
     let unread = child.stdout.take();
     sleep(Duration::from_secs(1));
     assert!(

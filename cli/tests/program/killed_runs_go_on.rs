@@ -152,6 +152,55 @@ fn jobs_of_one_command_are_saved_one_by_one() {
     for expected in [0, fs::metadata(path("points")).unwrap().len()] {
         assert_eq!(run(&["linreg"], &saved), (line.clone(), expected));
     }
+    // A command of one job is found by the name that it was given, and by that of its state.
+    for name in ["line", "line.1"] {
+        let shown = tegula().args(["show", "--state", &state, "--job", name]).output().unwrap();
+        let said = String::from_utf8_lossy(&shown.stderr).into_owned();
+        assert!(shown.stdout == line && said.starts_with("tegula: line.1: all of "), "{said}");
+    }
+    let shown = tegula().args(["show", "--state", &state, "--job", "points"]).output().unwrap();
+    check_fault(&shown, 2, &["the answers of kmeans are not shown"]);
+}
+
+/// Answers are shown as the command gave them, with every option that changes them.
+#[test]
+fn what_is_shown_has_the_form_of_the_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("text"), b"to be\nor not\nto be\n\xff\n").unwrap();
+    fs::write(path("keys"), b"to be\n\xff\n").unwrap();
+    fs::write(path("log"), "ann login 5\nann logout 9\n").unwrap();
+    fs::write(path("heat"), "Hot;9.9\nCold;-9.9\n").unwrap();
+    let keys = path("keys").display().to_string();
+    for (number, (command, file)) in [
+        (&["wordcount", "--words=alpha", "--format=jsonl"][..], "text"),
+        (&["index", "--words=unicode", "--word=BE", "--word=not"], "text"),
+        (&["grep", "T.", "--ignore-case", "--by=match"], "text"),
+        (&["grep", "o.", "--fixed", "--lines"], "text"),
+        (&["top", "9", "--by=1", "--separator= "], "text"),
+        (&["top", "9", "--sum=2", "--separator=;"], "heat"),
+        (&["stringmatch", "--keys", &keys, "--key=or not"], "text"),
+        (&["stringmatch", "--key=to be", "--places", "--format=jsonl"], "text"),
+        (&["logstats"], "log"),
+        (&["stations"], "heat"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let job = format!("job{number}");
+        let mut run = tegula();
+        run.args(command).arg(path(file)).arg("--state").arg(path("state")).args(["--job", &job]);
+        let plain = answer(run.output().unwrap());
+        let mut show = tegula();
+        show.args(["show", "--job", &job, "--top=all"]).arg("--state").arg(path("state"));
+        // The list of keys is in the state.
+        fs::rename(path("keys"), path("away")).unwrap();
+        show.args(if command[0] == "top" { &["--order=value"][..] } else { &[] });
+        let shown = show.output().unwrap();
+        fs::rename(path("away"), path("keys")).unwrap();
+        let said = String::from_utf8_lossy(&shown.stderr);
+        assert!(shown.stdout == plain && !plain.is_empty(), "{command:?}: {said}");
+    }
 }
 
 #[test]

@@ -1,0 +1,205 @@
+//! `tegula`, the command line: reads flags, runs a ready-made job, writes its answer. The engine does
+//! all work; this crate holds only what faces the user at the terminal.
+//!
+//! Each command is a module and is behind a cargo feature, so that a build can hold one command alone.
+#![cfg_attr(
+    any(test, not(feature = "default")),
+    allow(dead_code, reason = "commands share more than each of them needs")
+)]
+
+mod arguments;
+mod devices;
+mod exit;
+mod flags;
+mod format;
+#[cfg(feature = "generate")]
+mod generate;
+#[cfg(feature = "grep")]
+mod grep;
+#[cfg(feature = "histogram")]
+mod histogram;
+#[cfg(feature = "index")]
+mod index;
+#[cfg(feature = "kmeans")]
+mod kmeans;
+#[cfg(feature = "linreg")]
+mod linreg;
+mod log;
+#[cfg(feature = "logstats")]
+mod logstats;
+#[cfg(any(feature = "generate", feature = "tera"))]
+mod making;
+#[cfg(feature = "linalg")]
+mod matmul;
+#[cfg(feature = "offload")]
+mod offload;
+#[cfg(feature = "linalg")]
+mod pca;
+mod progress;
+mod request;
+mod run;
+#[cfg(feature = "state")]
+mod saved;
+mod session;
+mod show;
+mod signals;
+mod size;
+#[cfg(feature = "sort")]
+mod sort;
+#[cfg(feature = "state")]
+mod state;
+#[cfg(feature = "stations")]
+mod stations;
+mod stats;
+#[cfg(feature = "stringmatch")]
+mod stringmatch;
+#[cfg(feature = "tera")]
+mod teragen;
+#[cfg(feature = "tera")]
+mod teravalidate;
+mod timeline;
+#[cfg(feature = "top")]
+mod top;
+mod topology;
+#[cfg(feature = "wordcount")]
+mod wordcount;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+use tegula::Result;
+
+/// MapReduce for one big machine.
+#[derive(Parser)]
+#[command(name = "tegula", version, max_term_width = 100, after_help = exit::HELP)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Declares the commands: for each its help, its cargo feature, its name, and its module with the type
+/// of its flags.
+macro_rules! commands {
+    ($($(#[$help:meta])* $feature:literal $name:literal $variant:ident($module:ident::$flags:ident),)*) => {
+        #[derive(Subcommand)]
+        enum Command {
+            $(#[cfg(feature = $feature)] $(#[$help])* $variant($module::$flags),)*
+            /// Show the processors, caches and memory nodes that the engine sees.
+            Topology(topology::Flags),
+            /// Show the devices that can work beside the cores, why others cannot, and how fast bytes
+            /// come to them.
+            Devices,
+        }
+
+        fn carry_out(command: Command) -> Result<()> {
+            match command {
+                $(#[cfg(feature = $feature)] Command::$variant(flags) => $module::run(&flags),)*
+                Command::Topology(flags) => topology::run(&flags),
+                Command::Devices => devices::run(),
+            }
+        }
+
+        /// Commands that this build lacks, each with its feature.
+        const LEFT_OUT: &[(&str, &str)] = &[$(#[cfg(not(feature = $feature))] ($name, $feature),)*];
+    };
+}
+
+commands! {
+    /// Find the places of each word of the input, or of each word of a list: an inverted index.
+    "index" "index" Index(index::Flags),
+    /// Count how often each word is in the input.
+    "wordcount" "wordcount" Wordcount(wordcount::Flags),
+    /// The least, mean and greatest temperature of each station, from lines of name;temperature.
+    "stations" "stations" Stations(stations::Flags),
+    /// Add up logs: the time each user was online, or a web server's requests and bytes.
+    "logstats" "logstats" Logstats(logstats::Flags),
+    /// Count the matches of a regular expression, by file or by the text that matches.
+    "grep" "grep" Grep(grep::Flags),
+    /// The N most frequent values of a field, or those with the largest sums of another field.
+    "top" "top" Top(top::Flags),
+    /// Count the levels of red, green and blue in pictures.
+    "histogram" "histogram" Histogram(histogram::Flags),
+    /// Fit a line to points by least squares.
+    "linreg" "linreg" Linreg(linreg::Flags),
+    /// Group points around means.
+    "kmeans" "kmeans" Kmeans(kmeans::Flags),
+    /// Run a kernel of your own on devices.
+    "offload" "offload" Offload(offload::Flags),
+    /// Count, or find, the lines that equal one of some keys.
+    "stringmatch" "stringmatch" Stringmatch(stringmatch::Flags),
+    /// Multiply two matrices.
+    "linalg" "matmul" Matmul(matmul::Flags),
+    /// Find the principal components of rows of numbers.
+    "linalg" "pca" Pca(pca::Flags),
+    /// Write input for other commands, drawn by a seed.
+    #[command(subcommand)]
+    "generate" "generate" Generate(generate::Command),
+    /// Sort lines or records of a fixed size.
+    "sort" "sort" Sort(sort::Flags),
+    /// Generate records of the TeraSort benchmark.
+    "tera" "teragen" Teragen(teragen::Flags),
+    /// Check that records of the TeraSort benchmark are sorted.
+    "tera" "teravalidate" Teravalidate(teravalidate::Flags),
+    /// Show the answers that a run has saved so far, from its state, while it runs or after.
+    "state" "show" Show(saved::Flags),
+    /// Look at, check or remove the states that runs have saved.
+    #[command(subcommand)]
+    "state" "state" State(state::Command),
+}
+
+/// Carries out the command that this process was started with, and returns its exit code.
+pub fn main() -> ExitCode {
+    match Cli::try_parse() {
+        Ok(cli) => exit::code(log::start().and_then(|()| carry_out(cli.command))),
+        Err(refused) => match left_out(&refused, LEFT_OUT) {
+            Some(message) => exit::wrong_usage(&message),
+            None => refused.exit(),
+        },
+    }
+}
+
+/// Returns the message for a command that clap refused because this build lacks it.
+fn left_out(refused: &clap::Error, commands: &[(&str, &str)]) -> Option<String> {
+    let is_unknown = refused.kind() == ErrorKind::InvalidSubcommand;
+    let Some(ContextValue::String(name)) = refused.get(ContextKind::InvalidSubcommand) else {
+        return None;
+    };
+    let (name, feature) = commands.iter().find(|(command, _)| is_unknown && command == name)?;
+    Some(built_without(name, feature))
+}
+
+/// Returns the feature of a command that this build lacks.
+#[cfg(feature = "state")]
+fn feature_left_out(command: &str) -> Option<&'static str> {
+    LEFT_OUT.iter().find(|(name, _)| *name == command).map(|(_, feature)| *feature)
+}
+
+/// Returns the message for a part that this build lacks.
+fn built_without(part: &str, feature: &str) -> String {
+    format!(
+        "{part}: this program was built without it; build it with `make build`, or with cargo's `--features \
+         {feature}`"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_that_was_left_out_is_refused_by_its_feature() {
+        let refusal = |arguments: &[&str]| match Cli::try_parse_from(arguments) {
+            Ok(_) => panic!("{arguments:?} is no command"),
+            Err(refused) => left_out(&refused, &[("multiply", "linalg")]),
+        };
+        for arguments in [&["tegula", "multiply"][..], &["tegula", "multiply", "a", "--help"]] {
+            let message = refusal(arguments).unwrap_or_default();
+            assert!(message.starts_with("multiply: ") && message.contains("--features linalg"));
+        }
+        for arguments in
+            [&["tegula", "divide"][..], &["tegula"], &["tegula", "topology", "multiply"]]
+        {
+            assert_eq!(refusal(arguments), None, "{arguments:?}");
+        }
+    }
+}
