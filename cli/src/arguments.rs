@@ -1,10 +1,10 @@
-//! What a command reads, from its arguments: paths and patterns of files here, and URLs of files
-//! kept elsewhere, in any mixture and in their order.
+//! The input of a command, from its arguments: paths and patterns of local files, and URLs of remote
+//! files, in any mixture and in their order.
 
 use std::ffi::{OsStr, OsString};
 use tegula::{Input, InputError, Result};
 
-/// Looks up all that the arguments name.
+/// Looks up the files that the arguments name.
 pub(crate) fn input(arguments: &[OsString]) -> Result<Input> {
     let mut input = Input::default();
     for same in arguments.chunk_by(|a, b| !is_url(a) && !is_url(b)) {
@@ -16,7 +16,7 @@ pub(crate) fn input(arguments: &[OsString]) -> Result<Input> {
     Ok(input)
 }
 
-/// Whether an argument begins with a scheme and `://`.
+/// Returns whether an argument begins with a scheme and `://`.
 fn is_url(argument: &OsStr) -> bool {
     let text = argument.to_string_lossy();
     text.split_once("://").is_some_and(|(scheme, _)| {

@@ -1,4 +1,4 @@
-//! `tegula devices`, and the flag by which commands are given devices to work beside the cores.
+//! `tegula devices`, and the flag that names the devices that work beside the cores.
 
 use crate::session::Session;
 use crate::{exit, size};
@@ -11,9 +11,9 @@ use tegula::{Accelerator, DeviceError, Error, Result};
 
 #[derive(Args)]
 pub(crate) struct DeviceFlags {
-    /// Devices that work beside the cores, as often as there are several: every one that is not the
-    /// processor itself, if any (auto) or at least one (gpu), or those with NAME in their name, as
-    /// `tegula devices` shows it. The answer is the same.
+    /// Devices that work beside the cores; may be given more than once. auto: every device that is not
+    /// the processor itself, if there is any. gpu: the same, and at least one. NAME: those with NAME in
+    /// their name, as `tegula devices` shows it. The answer is the same.
     #[arg(
         long = "device",
         value_name = "auto|cpu|gpu|NAME",
@@ -24,13 +24,13 @@ pub(crate) struct DeviceFlags {
 }
 
 impl DeviceFlags {
-    /// The devices that are meant, each once.
+    /// Opens the devices that the flag names, each once.
     pub(crate) fn open(&self) -> Result<Vec<Arc<Accelerator>>> {
         open(&self.names)
     }
 }
 
-/// The devices that names of the command line mean, each once.
+/// Opens the devices that these names of the command line mean, each once.
 pub(crate) fn open(names: &[String]) -> Result<Vec<Arc<Accelerator>>> {
     if names.iter().all(|name| name == "cpu") {
         return Ok(Vec::new());
@@ -64,14 +64,15 @@ pub(crate) fn open(names: &[String]) -> Result<Vec<Arc<Accelerator>>> {
     Ok(wanted.map(|(device, _)| Arc::new(remembering(device))).collect())
 }
 
-/// Where sizes of units are kept from run to run: the folder for what may be removed at any time.
+/// Returns the file that keeps sizes of units from run to run, in the user's cache folder.
 fn sizes_file() -> Option<PathBuf> {
     let absolute =
         |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let folder = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
     Some(folder?.join("tegula/device-units"))
 }
-/// The error of a name that no usable device has.
+
+/// Returns the error of a name that no usable device has.
 fn not_there(name: &str, unusable: &[DeviceError]) -> Error {
     let whys: Vec<String> = unusable.iter().map(ToString::to_string).collect();
     let whys = if whys.is_empty() { String::new() } else { format!(" ({})", whys.join("; ")) };
@@ -80,7 +81,7 @@ fn not_there(name: &str, unusable: &[DeviceError]) -> Error {
     Error::Option { option: "--device", cause }
 }
 
-/// Says of devices that were asked for why they were not used, or not to the end.
+/// Says why devices that the user named were not used, or not to the end.
 pub(crate) fn say_faults(devices: &[DeviceFigures]) {
     for device in devices {
         if let Some(fault) = &device.fault {
@@ -89,7 +90,7 @@ pub(crate) fn say_faults(devices: &[DeviceFigures]) {
     }
 }
 
-/// Lists devices.
+/// Lists the devices.
 pub(crate) fn run() -> Result<()> {
     let Present { devices, unusable } = Present::look();
     let mut text = String::new();

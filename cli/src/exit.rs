@@ -10,19 +10,19 @@ Exit codes: 0 done, also when the reader of standard output went away; 1 the job
 2 wrong usage; 130 interrupted.
 A first interrupt stops the job and leaves no file behind; a second one stops the program at once.";
 
-/// An option's value cannot be meant: the code that clap gives for what it refuses itself.
+/// An option has a value that makes no sense. clap exits with the same code.
 const WRONG_USAGE: u8 = 2;
 
-/// Interrupted: 128 and the number of the signal that Ctrl-C sends, as shells count it.
+/// Interrupted: 128 plus the number of the signal that Ctrl-C sends, as in shells.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// The exit code for how a command ended, after saying on standard error what went wrong.
+/// Says on standard error what went wrong, and returns the exit code.
 pub(crate) fn code(result: Result<()>) -> ExitCode {
     match result {
         Ok(()) | Err(Error::Output(OutputError::Closed { .. })) => ExitCode::SUCCESS,
         Err(Error::Cancelled) => ExitCode::from(INTERRUPTED),
         Err(Error::Device(error)) => {
-            // What a compiler says are lines, which mean nothing as one.
+            // A compiler's messages are several lines and make no sense as one.
             let _ = writeln!(std::io::stderr(), "tegula: {error}");
             ExitCode::FAILURE
         }
@@ -43,7 +43,7 @@ pub(crate) fn wrong_usage(message: &str) -> ExitCode {
     ExitCode::from(WRONG_USAGE)
 }
 
-/// One line on standard error. If even that is closed, there is nobody to tell.
+/// Writes one line to standard error. Nobody can be told that standard error is closed.
 pub(crate) fn say(message: &str) {
     let line = message.replace(['\n', '\r'], " ");
     let _ = writeln!(std::io::stderr(), "tegula: {line}");

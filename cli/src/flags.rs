@@ -1,5 +1,5 @@
-//! The flags that commands share which run jobs: how to run them (all), and what to keep of an answer
-//! of pairs (those that have one).
+//! The flags that several commands share: how to run jobs, what to keep of an answer of pairs, and how to
+//! show progress.
 
 use crate::request::Request;
 use crate::show::{Most, ShowFlags};
@@ -13,7 +13,7 @@ use std::time::Duration;
 use tegula::reuse::Hashing;
 use tegula::{Grouping, Incremental, Options, Pipeline, Reads, SaveEvery, State, Topology};
 
-/// What of an answer's pairs to show, in which order and form.
+/// Which pairs of an answer to show, in which order and form.
 #[derive(Args, Default)]
 pub(crate) struct AnswerFlags {
     /// Keep only the N pairs with the largest values.
@@ -34,7 +34,7 @@ pub(crate) struct AnswerFlags {
     pub(crate) show: ShowFlags,
 }
 
-/// How to run a command's jobs, and where their answer goes.
+/// How to run the jobs of a command, and where their answer goes.
 #[derive(Args, Default)]
 pub(crate) struct RunFlags {
     /// Write the answer to FILE instead of standard output. FILE appears, or is replaced, only when
@@ -57,43 +57,43 @@ pub(crate) struct RunFlags {
     #[arg(long, value_name = "auto|SIZE", value_parser = size::parse_or_auto, default_value = "auto", help_heading = "Run")]
     pub(crate) tile: AutoSize,
 
-    /// Size of what a worker takes at a time. auto: small splits, as many at a time as are seen to go best.
+    /// Size of a split, the part of a tile that a worker takes. auto: small splits, and as many of them at
+    /// a time as measurements show to be fastest.
     #[arg(long, value_name = "auto|SIZE", value_parser = size::parse_or_auto, default_value = "auto", help_heading = "Run")]
     pub(crate) split: AutoSize,
 
-    /// Whether workers begin the next tile while the last one's pairs are still combined (on), or wait
-    /// for each other behind every tile (off).
+    /// Whether workers begin the next tile while the pairs of the last one are still combined (on), or
+    /// wait for each other after every tile (off).
     #[arg(long, value_enum, default_value_t = PipelineFlag::On, help_heading = "Run")]
     pub(crate) pipeline: PipelineFlag,
 
-    /// Memory that the whole process may hold; what has no room goes to scratch files. SIZE is in bytes
-    /// or binary units [default: no limit].
+    /// Memory that the whole process may hold; pairs beyond it go to scratch files. SIZE is in bytes or
+    /// binary units [default: no limit].
     #[arg(long, value_name = "SIZE", value_parser = size::parse, help_heading = "Run")]
     pub(crate) memory: Option<u64>,
 
-    /// Folder for what does not fit in memory [default: the system's for temporary files]. Nothing
-    /// stays there, however the run ends.
+    /// Folder for scratch files [default: the system's for temporary files]. None of them is left there,
+    /// however the run ends.
     #[arg(long, value_name = "DIR", help_heading = "Run")]
     pub(crate) scratch: Option<PathBuf>,
 
-    /// Count records that cannot be read, such as malformed lines, and go on without them; their number
-    /// and the first places are said at the end. Without it, the first one ends the job.
+    /// Skip records that cannot be read, such as malformed lines. Their number and the places of the
+    /// first ones are printed at the end. Without this flag, the first such record ends the job.
     #[arg(long, help_heading = "Run")]
     pub(crate) skip_bad: bool,
 
-    /// Read compressed files as they are. Without it, gzip, zstd, bzip2 and LZ4 data, known by name or
-    /// content, is decompressed.
+    /// Read compressed files as they are. Without this flag, gzip, zstd, bzip2 and LZ4 data is
+    /// decompressed; it is known by file name or content.
     #[arg(long, help_heading = "Run")]
     pub(crate) plain: bool,
 
-    /// Read files that are not in the page cache past it (direct), into it (cached), or past it only
-    /// where it could not keep them: if the input is larger than half of the memory there is for it
-    /// (auto).
+    /// How to read files that are not in the page cache: past it (direct), into it (cached), or past it
+    /// only if the input is larger than half of the memory that is free for it (auto).
     #[arg(long, value_enum, default_value_t = ReadsFlag::Auto, help_heading = "Run")]
     pub(crate) reads: ReadsFlag,
 
-    /// Save what the run does in DIR, so that the same command goes on after a kill, a loss of power or
-    /// an error, and has only to be read once it is done.
+    /// Save the run's partial answers in DIR. After a kill, a loss of power or an error, the same command
+    /// resumes the run; after a complete run it only reads the answer.
     #[arg(long, value_name = "DIR", requires = "job", help_heading = "State")]
     pub(crate) state: Option<PathBuf>,
 
@@ -101,29 +101,29 @@ pub(crate) struct RunFlags {
     #[arg(long, value_name = "ID", requires = "state", help_heading = "State")]
     pub(crate) job: Option<String>,
 
-    /// When a worker saves what it has: as often as costs at most a hundredth of the time (auto), after
-    /// every so many tiles (1tiles, 8tiles), or seconds (30s).
+    /// How often a worker saves its pairs: as often as costs at most 1 % of the time (auto), after
+    /// every N tiles (8tiles), or every N seconds (30s).
     #[arg(long, value_name = "auto|Ntiles|Ns", value_parser = save_every, default_value = "auto", requires = "state", help_heading = "State")]
     pub(crate) save_every: SaveEvery,
 
-    /// Keep the snapshots when the run is done, instead of its result alone.
+    /// Keep the snapshots when the run is done, instead of the result alone.
     #[arg(long, requires = "state", help_heading = "State")]
     pub(crate) keep_partials: bool,
 
-    /// Find the tiles of the last run again, whatever was changed, inserted, deleted, renamed or appended
-    /// since, and map only the others. Keeps all snapshots.
+    /// Map only the tiles that the last run did not have. The input may have been changed, inserted to,
+    /// deleted from, renamed or appended to since. Keeps all snapshots.
     #[arg(long, requires = "state", help_heading = "State")]
     pub(crate) incremental: bool,
 
-    /// How --incremental hashes: XXH3, or BLAKE3 for input that an enemy may have made.
+    /// The hash of --incremental: XXH3, or BLAKE3 for input that an attacker may have made.
     #[arg(long, value_enum, default_value_t = HashFlag::Xxh3, requires = "incremental", help_heading = "State")]
     pub(crate) hash: HashFlag,
 
-    /// Files only grow: what they were is checked by length and at its ends, not read again.
+    /// Files only grow: the old part is checked by its length and at its ends, and is not read again.
     #[arg(long, requires = "incremental", help_heading = "State")]
     pub(crate) append_only: bool,
 
-    /// Files of the same path, length and time of change are the same, and not read again.
+    /// Files with the same path, length and modification time are unchanged, and are not read again.
     #[arg(long, requires = "incremental", help_heading = "State")]
     pub(crate) trust_mtime: bool,
 
@@ -250,12 +250,12 @@ pub(crate) enum Show {
 }
 
 impl AnswerFlags {
-    /// These options, with the order and the number of pairs asked for.
+    /// Returns these options with the order and the number of pairs of the flags.
     pub(crate) fn apply(&self, options: Options) -> Options {
         Options { order: self.order(), top: self.top, ..options }
     }
 
-    /// The order asked for: a top list without a word on it is one by value.
+    /// Returns the order of the answer; by value for a top list without an order.
     pub(crate) fn order(&self) -> tegula::Order {
         order_of(self.order, self.top)
     }
@@ -276,7 +276,7 @@ impl RunFlags {
     }
 }
 
-/// The order of an answer that is cut to its `top`: by value, unless something else is asked for.
+/// Returns the order of an answer that is cut to its `top`: by value, unless the user chose another.
 fn order_of(order: Option<Order>, top: Option<usize>) -> tegula::Order {
     match (order, top) {
         (Some(Order::Key), _) | (None, None) => tegula::Order::Key,
@@ -285,7 +285,7 @@ fn order_of(order: Option<Order>, top: Option<usize>) -> tegula::Order {
     }
 }
 
-/// `auto`, `8tiles` or `30s`.
+/// Parses `auto`, `8tiles` or `30s`.
 fn save_every(text: &str) -> Result<SaveEvery, String> {
     const HINT: &str = "write auto, a number of tiles (8tiles) or of seconds (30s)";
     if text == "auto" {
@@ -301,7 +301,7 @@ fn save_every(text: &str) -> Result<SaveEvery, String> {
     }
 }
 
-/// The groups that `auto`, a number, or the path of a description stand for.
+/// Returns the groups for `auto`, a number, or the path of a description.
 pub(crate) fn grouping(groups: &OsStr) -> tegula::Result<Grouping> {
     match groups.to_str().map(|text| (text, text.parse::<usize>())) {
         Some(("auto", _)) => Ok(Grouping::Auto),
@@ -310,7 +310,7 @@ pub(crate) fn grouping(groups: &OsStr) -> tegula::Result<Grouping> {
     }
 }
 
-/// A number that is at least 1.
+/// Parses a number that is at least 1.
 pub(crate) fn count(text: &str) -> Result<usize, String> {
     match text.parse::<usize>() {
         Ok(count) if count > 0 => Ok(count),

@@ -1,18 +1,18 @@
-//! One pair of the answer as one line of named fields.
+//! One pair of an answer as one line of named fields.
 //!
-//! TSV gives the fields' bytes as they are, with tabs between. JSON has no bytes, so a field that is
-//! not UTF-8 is given in hexadecimal, under its name and `_hex`.
+//! TSV has the fields' bytes unchanged, with tabs between. JSON has no byte strings, so a field that is
+//! not UTF-8 is in hexadecimal, under its name with `_hex`.
 
 use crate::flags::Format;
 use std::io::Write;
 use tegula::{Estimate, Estimates};
 
-/// A line at the end of a text, on its way.
+/// A line that is being appended to a text.
 pub(crate) struct Line<'o> {
     format: Format,
     out: &'o mut Vec<u8>,
     is_first: bool,
-    /// What estimates the figures that add up, and where the line and its second field begin.
+    /// Estimates the totals, if there are estimates, and where the line and its second field begin.
     estimates: Option<&'o mut Estimates>,
     begin: usize,
     key_end: usize,
@@ -24,14 +24,14 @@ impl<'o> Line<'o> {
         Line { format, out, is_first: true, estimates: None, begin, key_end: begin }
     }
 
-    /// Such that what adds up over the input is followed by what it is likely to come to, and how far
-    /// from that it may lie.
+    /// Returns a line in which two fields follow each total: its likely value over the whole input, and
+    /// the error of that estimate.
     pub(crate) fn estimated(mut self, estimates: &'o mut Estimates) -> Line<'o> {
         self.estimates = Some(estimates);
         self
     }
 
-    /// Adds a whole number that adds up over the input, a count or a sum.
+    /// Adds a whole number that is a total over the input, a count or a sum.
     pub(crate) fn total(&mut self, name: &str, value: impl itoa::Integer) -> &mut Self {
         let mut text = itoa::Buffer::new();
         let text = text.format(value);
@@ -40,7 +40,7 @@ impl<'o> Line<'o> {
         self.estimate(name, || text.parse().unwrap_or(f64::NAN))
     }
 
-    /// As [`total`](Line::total), of a number that need not be whole.
+    /// Adds a total that need not be a whole number.
     pub(crate) fn float_total(&mut self, name: &str, value: f64) -> &mut Self {
         self.float(name, value).estimate(name, || value)
     }
@@ -53,7 +53,7 @@ impl<'o> Line<'o> {
         self.rounded(name, "_estimate", Some(total)).rounded(name, "_within", within)
     }
 
-    /// Adds a number of which places behind the point mean nothing.
+    /// Adds a number, rounded to a whole one.
     fn rounded(&mut self, name: &str, suffix: &str, value: Option<f64>) -> &mut Self {
         self.name(name, suffix);
         // Writing to a vector cannot fail.
@@ -123,7 +123,8 @@ impl<'o> Line<'o> {
         self
     }
 
-    /// Adds a field that is a number, in the fewest digits that say it. What is none is null in JSON.
+    /// Adds a field that is a number, in the fewest digits that identify it. NaN and infinity are null in
+    /// JSON.
     pub(crate) fn float(&mut self, name: &str, value: f64) -> &mut Self {
         self.name(name, "");
         // Writing to a vector cannot fail.
@@ -142,7 +143,7 @@ impl<'o> Line<'o> {
         });
     }
 
-    /// What stands before a field's value. Names are the program's own: plain letters.
+    /// Appends the separator and the name of a field. Names are plain letters and need no escapes.
     fn name(&mut self, name: &str, suffix: &str) {
         let before = self.out.len();
         match self.format {

@@ -20,7 +20,7 @@ pub(crate) enum Command {
     },
     /// A log of users who come and go, lines of "user login|logout seconds", for `tegula logstats`.
     Logins {
-        /// How many users there are.
+        /// The number of users.
         #[arg(long, value_name = "N", value_parser = crate::flags::count, default_value = "1000")]
         users: usize,
 

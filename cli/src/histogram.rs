@@ -1,4 +1,4 @@
-//! `tegula histogram`: a line a channel and level, and the counts as a picture.
+//! `tegula histogram`: one line per channel and level, and the counts as a picture.
 
 use crate::devices::DeviceFlags;
 use crate::flags::{Format, RunFlags};

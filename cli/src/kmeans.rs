@@ -1,4 +1,4 @@
-//! `tegula kmeans`: a line a group, its points and its mean.
+//! `tegula kmeans`: one line per group, with the number of its points and its mean.
 
 use crate::devices::DeviceFlags;
 use crate::flags::{self, RunFlags};
@@ -13,12 +13,12 @@ use tegula_apps::kmeans::{self, KMeans};
 
 #[derive(Args)]
 pub(crate) struct Flags {
-    /// Points: files of text, a point a line, or .npy files of f32 or f64; folders, patterns
+    /// Points: files of text, one point per line, or .npy files of f32 or f64; folders, patterns
     /// (* ? [...] **), or - for text on standard input.
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<OsString>,
 
-    /// How many groups of points, each with its mean.
+    /// The number of groups of points, each with its mean.
     #[arg(short = 'k', long, value_name = "N", value_parser = flags::count)]
     means: usize,
 
@@ -26,11 +26,11 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "N", value_parser = flags::count)]
     rounds: Option<usize>,
 
-    /// Where chance begins: the same seed gives the same answer.
+    /// The seed of the random first means. The same seed gives the same answer.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
-    /// The first means: points by chance, or points far from each other by chance (k-means++).
+    /// The first means: random points, or random points far from each other (k-means++).
     #[arg(long, value_enum, default_value_t = Start::Random)]
     start: Start,
 

@@ -10,7 +10,7 @@ use tegula_apps::Matrix;
 
 #[derive(Args)]
 pub(crate) struct Flags {
-    /// The first matrix: a file of text, a row a line, or a .npy file of f32 or f64.
+    /// The first matrix: a file of text, one row per line, or a .npy file of f32 or f64.
     #[arg(value_name = "A")]
     first: OsString,
 
@@ -18,7 +18,7 @@ pub(crate) struct Flags {
     #[arg(value_name = "B")]
     second: OsString,
 
-    /// text: numbers with tabs between, a row a line. npy: a file as NumPy's save makes it.
+    /// text: numbers with tabs between, one row per line. npy: a file as NumPy's save makes it.
     #[arg(long, value_enum, default_value_t = MatrixFormat::Text, help_heading = "Answer")]
     format: MatrixFormat,
 
@@ -32,7 +32,7 @@ enum MatrixFormat {
     Npy,
 }
 
-/// Rows written at a time, as text.
+/// Rows of text that are written at a time.
 const BLOCK_ROWS: usize = 64;
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {

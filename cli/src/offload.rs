@@ -1,4 +1,4 @@
-//! `tegula offload`: a person's own kernel, a line an index or key.
+//! `tegula offload`: runs a user's own kernel; one line per index or key.
 
 use crate::flags::{Format, RunFlags};
 use crate::format::Line;
@@ -13,11 +13,11 @@ use tegula_apps::offload::{Key, OwnKernel, Spec, Value};
 
 #[derive(Args)]
 pub(crate) struct Flags {
-    /// The kernel: OpenCL C 1.2 that is CUDA C++ as well, by the names that docs/offload.md explains.
+    /// The kernel: OpenCL C 1.2 that is also CUDA C++, with the names that docs/offload.md explains.
     #[arg(value_name = "KERNEL")]
     kernel: PathBuf,
 
-    /// How records split, what the partial is and how it is shown, in TOML.
+    /// The form of records, partials and answers, in TOML.
     #[arg(long, value_name = "FILE")]
     spec: PathBuf,
 
@@ -25,8 +25,9 @@ pub(crate) struct Flags {
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<OsString>,
 
-    /// Devices that run it, as often as there are several: every one that is not the processor itself
-    /// (auto, gpu), or those with NAME in their name, as `tegula devices` shows it. The cores cannot.
+    /// Devices that run the kernel; may be given more than once. auto, gpu: every device that is not the
+    /// processor itself. NAME: those with NAME in their name, as `tegula devices` shows it. The cores
+    /// cannot run it.
     #[arg(
         long = "device",
         value_name = "auto|gpu|NAME",
@@ -77,7 +78,7 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
     })
 }
 
-/// A short file's text.
+/// Reads the text of a short file.
 fn text(path: &Path) -> Result<String> {
     let bytes = fs::read(path).map_err(|cause| InputError::from_io(path, cause))?;
     String::from_utf8(bytes).map_err(|fault| {

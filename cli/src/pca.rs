@@ -1,4 +1,4 @@
-//! `tegula pca`: means, variances and components, a line each.
+//! `tegula pca`: means, variances and components, one line each.
 
 use crate::flags::RunFlags;
 use crate::request::Request;
@@ -12,12 +12,12 @@ use tegula_linalg::Pca;
 
 #[derive(Args)]
 pub(crate) struct Flags {
-    /// Rows of numbers: files of text, a row a line, or .npy files of f32 or f64; folders, patterns
+    /// Rows of numbers: files of text, one row per line, or .npy files of f32 or f64; folders, patterns
     /// (* ? [...] **), or - for text on standard input.
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<OsString>,
 
-    /// How many components; 0 for means and covariances alone [default: as many as there are columns].
+    /// The number of components; 0 for means and covariances alone [default: the number of columns].
     #[arg(short, long, value_name = "N")]
     components: Option<usize>,
 

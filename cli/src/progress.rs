@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use tegula::ProgressReading;
 
-/// A display of progress; dropping it ends the display and clears a bar.
+/// A display of progress. Dropping it ends the display and clears the bar.
 pub(crate) struct Shown {
     /// Dropped to tell the thread to end.
     stop: Option<Sender<()>>,
@@ -61,7 +61,7 @@ enum Display {
 
 impl Display {
     fn tick(&mut self, reading: ProgressReading, elapsed: Duration) {
-        // A closed standard error takes nothing away from the job.
+        // A closed standard error does not change the job.
         match self {
             #[cfg(feature = "bar")]
             Display::Bar(bar) => bar.draw(&reading),
@@ -80,7 +80,7 @@ impl Display {
         }
     }
 
-    /// The last reading is shown even of a run shorter than a tick, but no bar stays.
+    /// Shows the last reading, also of a run shorter than a tick; clears the bar.
     fn end(&mut self, reading: ProgressReading, elapsed: Duration) {
         match self {
             #[cfg(feature = "bar")]
@@ -90,7 +90,7 @@ impl Display {
     }
 }
 
-/// `12.00 MiB of 1.00 GiB, 512.00 MiB/s, 0:02 left, 1234 keys, 80.00 MiB of 1.00 GiB memory`
+/// Formats `12.00 MiB of 1.00 GiB, 512.00 MiB/s, 0:02 left, 1234 keys, 80.00 MiB of 1.00 GiB memory`
 fn text(reading: &ProgressReading) -> String {
     let of =
         |limit: Option<u64>| limit.map_or(String::new(), |of| format!(" of {}", size::show(of)));
@@ -107,7 +107,7 @@ fn text(reading: &ProgressReading) -> String {
     text
 }
 
-/// `0:07`, `12:30`, `3:00:05`; what is begun counts as a second.
+/// Formats `0:07`, `12:30`, `3:00:05`; a part of a second counts as one.
 fn clock(time: Duration) -> String {
     let seconds = time.as_secs_f64().ceil() as u64;
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);

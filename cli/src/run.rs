@@ -35,7 +35,7 @@ pub(crate) fn command(
     Session::command(|session| {
         let mut run = Run::begin(session, flags, request)?;
         let result = work(&mut run);
-        // Of a job that failed or was interrupted, too: it shows how far it came, and at what speed.
+        // Also after a failure or an interrupt: it shows how far the job came, and at what speed.
         let recorded = run.write_timeline();
         result?;
         recorded?;
@@ -43,7 +43,7 @@ pub(crate) fn command(
     })
 }
 
-/// What the jobs of one command share.
+/// State that the jobs of one command share.
 pub(crate) struct Run<'a> {
     session: &'a Session,
     flags: &'a RunFlags,
@@ -58,7 +58,7 @@ pub(crate) struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn begin(session: &'a Session, flags: &'a RunFlags, request: Request) -> Result<Run<'a>> {
-        // Better to fail now than after hours: makes each file once, and takes it away again.
+        // Creates each file once and removes it, so that a bad path fails now and not after hours.
         let timeline = flags.timeline.as_ref().map(|file| &file.path);
         for path in flags.output.iter().chain(&flags.stats_json).chain(timeline) {
             AtomicFile::probe(path)?;
@@ -81,7 +81,7 @@ impl<'a> Run<'a> {
         Ok(Run { session, flags, request, engine, progress, timeline, shown, stats, devices })
     }
 
-    /// Has these devices work beside the cores.
+    /// Lets these devices work beside the cores.
     pub(crate) fn use_devices(&mut self, devices: Vec<Arc<Accelerator>>) {
         self.devices = devices;
     }
@@ -106,7 +106,7 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// The options that the flags make, in the engine's default order.
+    /// Returns the options of the flags, with the engine's default order.
     pub(crate) fn options(&self) -> Options {
         Options {
             tile_bytes: self.flags.tile.0,
@@ -132,7 +132,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Runs one job. What it did is added to what the command reports.
+    /// Runs one job, and adds its figures to the command's.
     pub(crate) fn job<J: Job>(
         &mut self,
         job: &J,
@@ -152,7 +152,7 @@ impl<'a> Run<'a> {
         Ok(output)
     }
 
-    /// Says of what part of the input a state's answers are.
+    /// Says which part of the input the answers of a state cover.
     #[cfg(feature = "state")]
     pub(crate) fn say_how_far(&mut self, report: &StateReport, keys: Option<u64>) {
         self.shown = None;
@@ -171,7 +171,7 @@ impl<'a> Run<'a> {
         &self.engine
     }
 
-    /// Runs a job whose answers so far are written by `write`, if the flags ask for shows.
+    /// Runs a job. If the flags ask for shows, `write` writes each of them.
     pub(crate) fn showing<J: Job>(
         &mut self,
         job: &J,
@@ -203,8 +203,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Does the work of an application that is made of several jobs. What they did is added to what
-    /// the command reports.
+    /// Runs an application of several jobs, and adds their figures to the command's.
     pub(crate) fn several<R>(
         &mut self,
         work: impl FnOnce(&mut Runs<'_>) -> Result<R>,
@@ -215,14 +214,13 @@ impl<'a> Run<'a> {
         Ok(result)
     }
 
-    /// Refuses a state, for a command whose jobs leave no partials.
+    /// Refuses a state, for a command whose jobs have no partials.
     #[cfg(feature = "linalg")]
     pub(crate) fn refuse_state(&self) -> Result<()> {
         if self.flags.state.is_none() {
             return Ok(());
         }
-        let cause =
-            "what this command makes lies in memory as a whole, so it has no partials to save";
+        let cause = "the whole answer of this command is in memory, so it has no partials to save";
         Err(tegula::Error::Option { option: "--state", cause: cause.to_owned() })
     }
 
@@ -238,14 +236,14 @@ impl<'a> Run<'a> {
         self.time(Stage::Output, |run| run.session.write(run.flags.output.as_deref(), fill))
     }
 
-    /// A bar and the answer on one terminal would write over each other.
+    /// Clears the bar where it and the answer would write over each other on one terminal.
     fn clear_terminal(&mut self) {
         if self.flags.output.is_none() && io::stdout().is_terminal() {
             self.shown = None;
         }
     }
 
-    /// Does a stage's work that lies outside the engine, and adds its time.
+    /// Does work of a stage outside the engine, and adds its time.
     fn time<R>(&mut self, stage: Stage, work: impl FnOnce(&Run<'_>) -> Result<R>) -> Result<R> {
         let (begin, cpu_begin): (Instant, Duration) = (Instant::now(), process_cpu());
         let result = match &self.timeline {
@@ -277,11 +275,11 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Says what the command did, where that is asked for.
+    /// Reports what the command did, as far as the flags ask for it.
     fn report(mut self) -> Result<()> {
         self.shown = None;
         if self.flags.stats {
-            // A closed standard error takes nothing away from the answer.
+            // A closed standard error does not change the answer.
             let _ = io::stderr().write_all(stats::table(&self.stats).as_bytes());
         }
         self.say_what_was_skipped();

@@ -1,6 +1,6 @@
-//! A command from its first moment to its last: how an interrupt ends it, and where its answer goes.
-//! An answer goes to standard output, or to a file that appears whole or not at all. Commands that
-//! run jobs have a `Run` on top of this; those that only write, such as generators, need no more.
+//! A command from start to end: how an interrupt ends it, and where its answer goes. An answer goes to
+//! standard output, or to a file that appears whole or not at all. Commands that run jobs have a `Run` on
+//! top of this; commands that only write need no more.
 
 use crate::signals::{self, FileOpen};
 use std::fs::File;
@@ -10,13 +10,13 @@ use std::path::Path;
 use tegula::output::AtomicFile;
 use tegula::{Cancel, Error, Job, Key, Output, OutputError, Result, SortTo};
 
-/// One command at work.
+/// One command that is running.
 pub(crate) struct Session {
     cancel: Cancel,
     file: FileOpen,
 }
 
-/// Where an answer is written: bytes as they come, or the pairs of an output.
+/// Takes an answer: bytes, or the pairs of an output.
 pub(crate) struct Sink<'s> {
     to: &'s mut (dyn Write + Send),
     name: &'s Path,
@@ -24,18 +24,18 @@ pub(crate) struct Sink<'s> {
 }
 
 impl Session {
-    /// Does a command's work; an interrupt meanwhile raises its flag and ends it.
+    /// Does the work of a command. An interrupt raises the flag of the session and ends the work.
     pub(crate) fn command(work: impl FnOnce(&Session) -> Result<()>) -> Result<()> {
         let session = Session { cancel: Cancel::new(), file: FileOpen::default() };
         signals::watch(session.cancel.clone(), session.file.clone())?;
         match work(&session) {
-            // Whatever an interrupted command ran into on its way home, the interrupt ended it.
+            // Whatever error an interrupted command ended with, the interrupt is its cause.
             Err(_) if session.cancel.is_cancelled() => Err(Error::Cancelled),
             result => result,
         }
     }
 
-    /// The flag that an interrupt raises.
+    /// Returns the flag that an interrupt raises.
     pub(crate) fn cancel(&self) -> &Cancel {
         &self.cancel
     }
@@ -61,7 +61,7 @@ impl Session {
 }
 
 impl Session {
-    /// Writes a file beside the answer: also when the command failed or was interrupted.
+    /// Writes a file beside the answer, also after a failure or an interrupt.
     pub(crate) fn write_even_so(
         &self,
         path: &Path,
@@ -79,7 +79,7 @@ impl Session {
         Ok(result?)
     }
 
-    /// Has `sort` write to the file `to`, or to standard output.
+    /// Lets `sort` write to the file `to`, or to standard output.
     pub(crate) fn sort<R>(
         &self,
         to: Option<&Path>,
@@ -100,8 +100,7 @@ impl Session {
 }
 
 impl Sink<'_> {
-    /// Writes some bytes of the answer: better many at once than few. Fails once the command is
-    /// interrupted.
+    /// Writes bytes of the answer; large pieces are faster. Fails once the command is interrupted.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
         if self.cancel.is_cancelled() {
             return Err(Error::Cancelled);
@@ -110,7 +109,7 @@ impl Sink<'_> {
         written.map_err(|cause| OutputError::from_write(self.name, cause).into())
     }
 
-    /// Writes the pairs of `output` in order; `format` appends a pair's text.
+    /// Writes the pairs of `output` in order; `format` appends the text of a pair.
     pub(crate) fn pairs<J: Job>(
         &mut self,
         output: &Output<J>,
@@ -120,12 +119,13 @@ impl Sink<'_> {
     }
 }
 
-/// What an answer shows per key.
+/// The value of a key in an answer.
 pub(crate) type AnswerOf<'a, J> = <<J as Job>::Combine as tegula::Aggregate>::Output<'a>;
 
 const STDOUT: &str = "standard output";
 
-/// Standard output without the standard library's buffer by lines: the engine writes large pieces.
+/// Returns standard output without the line buffer of the standard library: the engine writes large
+/// pieces.
 fn stdout() -> Result<File> {
     let same = io::stdout().as_fd().try_clone_to_owned();
     let same = same.map_err(|cause| Error::System { action: "open standard output", cause })?;

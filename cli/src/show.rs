@@ -1,6 +1,6 @@
-//! `--show`: the answers so far, while a job runs, on standard error or in a file. Each show is a line
-//! that says what of the input it has seen, and the pairs as lines, in the form of the answer. Counts
-//! and sums have with them what they are likely to come to.
+//! `--show`: the answers so far, while a job runs, on standard error or in a file. Each show is one line
+//! that says which part of the input it covers, then the pairs as lines in the form of the answer.
+//! Counts and sums have an estimate of their final value.
 
 use crate::flags::{self, AnswerFlags, Format};
 use crate::format::Line;
@@ -14,16 +14,16 @@ use std::path::PathBuf;
 use std::time::Duration;
 use tegula::{Estimates, Every, Job, Key, Order, OutputError, Result, Show, Shown};
 
-/// Pairs in a show if neither --show-top nor --top says how many.
+/// Pairs in a show if neither --show-top nor --top gives a number.
 const TOP: usize = 10;
-/// Of so many first pairs a show says since when they have been the same.
+/// Lengths of the first pairs for which a show says since when they are the same.
 const STABLE: [usize; 6] = [3, 5, 10, 20, 50, 100];
 
 /// Whether and how to show answers while the job runs.
 #[derive(Args, Clone, Default)]
 pub(crate) struct ShowFlags {
-    /// Show the answers so far while the job runs: each time a part of the input was mapped (every=5%),
-    /// a time has passed (every=10s; ms, s, m, h), or so many bytes were mapped (every=1G).
+    /// Show the answers so far while the job runs: after each part of the input (every=5%), each time
+    /// (every=10s; ms, s, m, h), or each number of bytes (every=1G) that was mapped.
     #[arg(long, value_name = "every=5%|10s|1G", value_parser = every, help_heading = "Shows")]
     pub(crate) show: Option<Every>,
 
@@ -31,7 +31,7 @@ pub(crate) struct ShowFlags {
     #[arg(long, value_name = "N|all", value_parser = most, requires = "show", help_heading = "Shows")]
     pub(crate) show_top: Option<Most>,
 
-    /// Write shows to FILE instead of standard error, each as it is made.
+    /// Write shows to FILE instead of standard error, each when it is made.
     #[arg(long, value_name = "FILE", requires = "show", help_heading = "Shows")]
     pub(crate) show_to: Option<PathBuf>,
 
@@ -62,12 +62,12 @@ pub(crate) struct Shows {
 }
 
 impl ShowFlags {
-    /// Whether shows and a progress bar would write over each other.
+    /// Returns whether shows and a progress bar would write over each other.
     pub(crate) fn is_on_terminal(&self) -> bool {
         self.show.is_some() && self.show_to.is_none() && io::stderr().is_terminal()
     }
 
-    /// Opens what shows are written to.
+    /// Opens the file, or standard error, that shows go to.
     pub(crate) fn open(&self, format: Format) -> Result<Shows> {
         let to = match &self.show_to {
             None => To::Stderr,
@@ -80,7 +80,7 @@ impl ShowFlags {
         Ok(Shows { to, format, estimates: Estimates::new(), text: Vec::new() })
     }
 
-    /// The shows of a job, each seen by a function.
+    /// Returns the shows of a job; `see` takes each of them.
     pub(crate) fn of<'s, J: Job>(
         &self,
         every: Every,
@@ -130,7 +130,7 @@ impl Shows {
         self.put()
     }
 
-    /// As `write`, where a pair makes lines of its own.
+    /// Writes a show in which `lines` appends the lines of a pair.
     pub(crate) fn write_lines<J: Job>(
         &mut self,
         shown: &Shown<'_, J>,
@@ -147,7 +147,7 @@ impl Shows {
 
     fn put(&mut self) -> Result<()> {
         match &mut self.to {
-            // A closed standard error takes nothing away from the job.
+            // A closed standard error does not change the job.
             To::Stderr => {
                 let _ = io::stderr().write_all(&self.text);
                 Ok(())
@@ -160,7 +160,7 @@ impl Shows {
     }
 }
 
-/// The line before the pairs of a show.
+/// Appends the line before the pairs of a show.
 fn head<J: Job>(format: Format, shown: &Shown<'_, J>, text: &mut Vec<u8>) {
     let part = |bytes: u64| shown.bytes_planned.map(|all| bytes as f64 / all.max(1) as f64);
     let stable = STABLE.iter().filter_map(|&count| Some((count, shown.stable_since(count)?)));
@@ -205,7 +205,7 @@ fn head<J: Job>(format: Format, shown: &Shown<'_, J>, text: &mut Vec<u8>) {
     text.extend_from_slice(line.as_bytes());
 }
 
-/// How often, from `every=5%`, `every=10s` or `every=1G`; the message is for the person who typed it.
+/// Parses `every=5%`, `every=10s` or `every=1G`; the error is a message for the user.
 fn every(text: &str) -> Result<Every, String> {
     let text = text.strip_prefix("every=").ok_or(HINT)?;
     if let Some(percent) = text.strip_suffix('%') {

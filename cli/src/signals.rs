@@ -1,8 +1,8 @@
-//! Ctrl-C and its relatives: the first asks the run to stop, the second ends the program.
+//! SIGINT, SIGTERM and SIGHUP: the first asks the run to stop, the second ends the program.
 //!
-//! A run that is asked to stop comes home by itself within its splits in hand. Where it cannot, for
-//! it is stuck in a write that nobody reads, the program ends without it after a moment, unless a
-//! file is open that would be left behind half-written.
+//! A run that is asked to stop finishes the splits that its workers have, and returns. If it does not
+//! return, because a write blocks that nobody reads, the program exits without it after `GRACE`, unless
+//! an output file is open that would be left half-written.
 
 use crate::exit::INTERRUPTED;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -14,10 +14,10 @@ use std::thread;
 use std::time::Duration;
 use tegula::{Cancel, Error, Result};
 
-/// How long the run may take to come home: well under the second that a person waits.
+/// The time that a run has to return: well under the second that a user waits.
 const GRACE: Duration = Duration::from_millis(700);
 
-/// Raised while a file is open that only the run itself can take away again.
+/// Raised while a file is open that only the run can remove.
 #[derive(Clone, Default)]
 pub(crate) struct FileOpen(Arc<AtomicBool>);
 
@@ -51,7 +51,7 @@ pub(crate) fn watch(cancel: Cancel, file: FileOpen) -> Result<()> {
     Ok(())
 }
 
-/// The signals that whoever started this program did not ask it to ignore, as `nohup` does.
+/// Returns the signals that the parent process did not have ignored, as `nohup` does.
 fn not_ignored() -> impl Iterator<Item = i32> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

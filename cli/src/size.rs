@@ -1,7 +1,7 @@
 //! Sizes on the command line: `1000`, `64k`, `4M`, `1GiB`. Units are binary, as for caches and
 //! memory: `k` is 1024 bytes.
 
-/// Bytes of a size; the message of the error is for the person who typed it.
+/// Parses a size into bytes; the error is a message for the user.
 pub(crate) fn parse(text: &str) -> Result<u64, String> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
@@ -22,16 +22,16 @@ pub(crate) fn parse(text: &str) -> Result<u64, String> {
     number.checked_mul(1 << shift).ok_or_else(|| TOO_LARGE.to_owned())
 }
 
-/// As [`parse`], or `auto` (`None`).
+/// Parses a size, or `auto` (`None`).
 pub(crate) fn parse_or_auto(text: &str) -> Result<AutoSize, String> {
     if text == "auto" { Ok(AutoSize(None)) } else { parse(text).map(|bytes| AutoSize(Some(bytes))) }
 }
 
-/// A size in bytes, or the engine's choice.
+/// A size in bytes, or `None` for the engine's choice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct AutoSize(pub(crate) Option<u64>);
 
-/// Bytes for people: in the largest binary unit they fill.
+/// Formats bytes in the largest binary unit that is at most as large.
 pub(crate) fn show(bytes: u64) -> String {
     let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
     match units.into_iter().find(|(_, shift)| bytes >> shift > 0) {
@@ -41,7 +41,7 @@ pub(crate) fn show(bytes: u64) -> String {
 }
 
 const HINT: &str = "write a whole number of bytes or binary units: 1000, 64k, 4M, 1GiB";
-const TOO_LARGE: &str = "more bytes than can be counted";
+const TOO_LARGE: &str = "more than 2^64 bytes";
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,4 @@
-//! `tegula sort`: the flags of its own, and the sort they make.
+//! `tegula sort`: its own flags, and the sort that they make.
 
 use crate::flags::RunFlags;
 use crate::request::Request;
@@ -24,7 +24,7 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "A..B", value_parser = range)]
     key: Option<Range<u64>>,
 
-    /// From the last key to the first.
+    /// Sort from the last key to the first.
     #[arg(short, long)]
     reverse: bool,
 
@@ -32,8 +32,8 @@ pub(crate) struct Flags {
     #[arg(short, long)]
     unique: bool,
 
-    /// Keep records with equal keys in the order of the input. They always are; this says that it
-    /// matters.
+    /// Keep records with equal keys in the order of the input. The sort always does; the flag states
+    /// that it matters.
     #[arg(short, long)]
     stable: bool,
 

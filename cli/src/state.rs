@@ -1,4 +1,4 @@
-//! `tegula state`: what runs have saved: which jobs, what of each, whether it is whole; and its removal.
+//! `tegula state`: lists, shows, verifies and removes the states that runs have saved.
 
 use crate::session::Session;
 use crate::size;
@@ -16,7 +16,7 @@ pub(crate) enum Command {
         #[arg(value_name = "DIR")]
         folder: PathBuf,
     },
-    /// Show what a job is, and its snapshots.
+    /// Show a job's identity and its snapshots.
     Show(OfJob),
     /// Read all of a job's state (of every job, without --job) and compare its checksums.
     Verify(OfJob),

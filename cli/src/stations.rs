@@ -1,4 +1,4 @@
-//! `tegula stations`: the answer is one text, as the One Billion Row Challenge asks for it.
+//! `tegula stations`: the answer is one text, in the form of the One Billion Row Challenge.
 
 use crate::flags::RunFlags;
 use crate::request::Request;

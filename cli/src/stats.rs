@@ -1,4 +1,4 @@
-//! What a run did, as a table for people and as JSON for programs. Both show the same figures.
+//! The figures of a run, as a table for people and as JSON for programs. Both have the same figures.
 
 use crate::size;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use tegula::Stats;
 use tegula::device::DeviceFigures;
 use tegula::schedule::GroupShare;
 
-/// The table, one figure a line.
+/// Returns the table, one figure per line.
 pub(crate) fn table(stats: &Stats) -> String {
     let mut table = String::new();
     for stage in &stats.stages {
@@ -87,7 +87,7 @@ pub(crate) fn table(stats: &Stats) -> String {
     table
 }
 
-/// Who read: the workers, or readers ahead of them.
+/// Says who read the input: the workers, or readers ahead of them.
 fn read_ahead(stats: &Stats) -> String {
     match stats.readers {
         0 => "nothing: workers read what they map".to_owned(),
@@ -99,7 +99,7 @@ fn read_ahead(stats: &Stats) -> String {
     }
 }
 
-/// Whether reads went through the page cache.
+/// Says whether reads went through the page cache.
 fn direct(stats: &Stats) -> String {
     match stats.direct_bytes {
         0 => "none: files are read through the page cache".to_owned(),
@@ -114,7 +114,7 @@ fn group_text(group: &GroupShare) -> String {
     )
 }
 
-/// How much a device did, and how long it copied, ran kernels and had nothing to do.
+/// Says how much a device did, and how long it copied and ran kernels.
 fn device_text(device: &DeviceFigures) -> String {
     let what = format!("{} ({})", device.name, device.backend);
     let fault = device.fault.as_ref().map(|fault| format!("; {fault}")).unwrap_or_default();
@@ -150,7 +150,7 @@ fn device_text(device: &DeviceFigures) -> String {
     )
 }
 
-/// `gzip, 1.00 MiB of 4.00 MiB in 2 files`, for each format.
+/// Formats `gzip, 1.00 MiB of 4.00 MiB in 2 files`, for each format.
 fn compressed(stats: &Stats) -> String {
     let formats = stats.compressed.iter().map(|one| {
         let (small, large) = (size::show(one.compressed_bytes), size::show(one.bytes));
@@ -160,7 +160,7 @@ fn compressed(stats: &Stats) -> String {
     if formats.is_empty() { "nothing".to_owned() } else { formats.join("; ") }
 }
 
-/// Input per second of all stages together, by the clock and by processor time.
+/// Formats the throughput of all stages together, by wall clock and by processor time.
 fn throughput(stats: &Stats) -> String {
     let rate =
         |time: Duration| size::show((stats.bytes as f64 / time.as_secs_f64().max(1e-9)) as u64);
@@ -174,7 +174,7 @@ fn line(table: &mut String, name: &str, text: &str) {
     let _ = writeln!(table, "{name:<12}{}", text.trim_start());
 }
 
-/// The figures under their names in the engine; times in seconds.
+/// Returns the figures by their names in the engine; times are in seconds.
 pub(crate) fn json(stats: &Stats) -> Value {
     let stages = stats.stages.iter().map(|stage| {
         json!({ "stage": stage.stage.name(), "wall_s": stage.wall.as_secs_f64(), "cpu_s": stage.cpu.as_secs_f64() })

@@ -1,4 +1,5 @@
-//! `tegula teravalidate`: says what records there are if they are in order, and which is not if not.
+//! `tegula teravalidate`: checks that records are sorted. Prints their number, checksum and duplicates, or
+//! fails with the first record that is out of order.
 
 use crate::flags::RunFlags;
 use crate::request::Request;
@@ -10,8 +11,8 @@ use tegula_apps::{TeraReport, TeraValidate};
 
 #[derive(Args)]
 pub(crate) struct Flags {
-    /// Files or folders of records of 100 bytes, whose first 10 are the key; together, in the order of
-    /// their names, they should be sorted.
+    /// Files or folders of records of 100 bytes, whose first 10 are the key. All records must be sorted,
+    /// over all files in the order of their names.
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<OsString>,
 
@@ -27,7 +28,8 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
         if let Some(misplaced) = misplaced {
             let (source, offset) = (misplaced.path, Some(misplaced.offset));
             let number = misplaced.record;
-            let cause = format!("record {number} has a lesser key than the one before: not sorted");
+            let cause =
+                format!("record {number} has a lesser key than the one before: not sorted");
             let place = Place { source, line: None, offset };
             return Err(Error::Record { place, cause: cause.into() });
         }

@@ -1,4 +1,4 @@
-//! `--timeline`: the file it names, whose ending says in which form it is written.
+//! `--timeline`: the file that it names. The ending of the name chooses the form.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use tegula::timeline::Recording;
 use tegula_timeline_draw::write_svg;
 
-/// Where a timeline goes.
+/// The file of a timeline, and its form.
 #[derive(Clone)]
 pub(crate) struct TimelineFile {
     pub(crate) path: PathBuf,
@@ -28,7 +28,7 @@ impl TimelineFile {
     }
 }
 
-/// The file of an argument; the message of the error is for the person who typed it.
+/// Parses the name of a file; the error is a message for the user.
 pub(crate) fn file(path: OsString) -> Result<TimelineFile, String> {
     let path = PathBuf::from(path);
     let ending = path.extension().map(OsStr::to_ascii_lowercase);
@@ -40,7 +40,7 @@ pub(crate) fn file(path: OsString) -> Result<TimelineFile, String> {
     Ok(TimelineFile { path, form })
 }
 
-/// What the timeline shows: the command line, without the folder of the program.
+/// Returns the title of the timeline: the command line, without the folder of the program.
 pub(crate) fn title() -> String {
     let mut words = std::env::args_os();
     let program = words.next().unwrap_or_default();

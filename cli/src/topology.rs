@@ -1,4 +1,4 @@
-//! `tegula topology`: the machine as the engine sees it, and the sizes it would start from.
+//! `tegula topology`: the machine as the engine sees it, and the sizes that the engine starts from.
 
 use crate::flags::grouping;
 use crate::session::Session;
@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::fmt::Write;
 use tegula::{DEFAULT_TILE_BYTES, Grouping, Result, Topology, sizing};
 
-/// Of which machine.
+/// Which machine to show.
 #[derive(Args)]
 pub(crate) struct Flags {
     /// Show the groups that this value of --groups makes: N of the same size, or the machine that FILE
