@@ -64,7 +64,6 @@ test: test-rust test-hadoop test-hadoop-compat ## Run all tests, those in the do
 
 test-rust: need-cargo need-java need-pocl ## Run the tests of the Rust crates
 	POCL_CACHE_DIR=$(abspath $(TARGET))/pocl cargo test --workspace --all-features
-	cargo test -p tegula-cli --test program urls_want_the_feature
 
 test-emulators: need-cargo $(EMULATORS)/azurite-$(AZURITE) $(EMULATORS)/fake-gcs-$(FAKE_GCS) ## Test az:// and gs:// against their emulators (Node and Go)
 	AZURITE=$(EMULATORS)/node_modules/.bin/azurite-blob FAKE_GCS=$(EMULATORS)/fake-gcs-server \

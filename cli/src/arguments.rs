@@ -2,7 +2,7 @@
 //! files, in any mixture and in their order.
 
 use std::ffi::{OsStr, OsString};
-use tegula::{Input, InputError, Result};
+use tegula::{Error, Input, InputError, Result};
 
 /// Looks up the files that the arguments name.
 pub(crate) fn input(arguments: &[OsString]) -> Result<Input> {
@@ -25,22 +25,29 @@ fn is_url(argument: &OsStr) -> bool {
     })
 }
 
+#[cfg(feature = "remote")]
 fn remote(url: &OsStr) -> Result<Input> {
-    let refused = |cause: &str, advice: &str| {
-        let (cause, advice) = (cause.to_owned(), advice.to_owned());
-        InputError::Refused { path: url.into(), cause, advice }
-    };
-    #[cfg(feature = "remote")]
-    return match url.to_str() {
+    match url.to_str() {
         Some(text) => tegula_remote::input(text),
-        None => Err(refused("the URL is not UTF-8", "mend it").into()),
-    };
-    #[cfg(not(feature = "remote"))]
-    Err(refused(
-        "this program was built without remote input",
-        "build it with `make build`, or with cargo's `--features remote`",
-    )
-    .into())
+        None => Err(refused(url, "the URL is not UTF-8", "mend it")),
+    }
+}
+
+#[cfg(not(feature = "remote"))]
+fn remote(url: &OsStr) -> Result<Input> {
+    Err(without_remote(url))
+}
+
+/// What a program answers that was built without remote input.
+#[cfg(any(test, not(feature = "remote")))]
+fn without_remote(url: &OsStr) -> Error {
+    let advice = "build it with `make build`, or with cargo's `--features remote`";
+    refused(url, "this program was built without remote input", advice)
+}
+
+fn refused(url: &OsStr, cause: &str, advice: &str) -> Error {
+    let (cause, advice) = (cause.to_owned(), advice.to_owned());
+    InputError::Refused { path: url.into(), cause, advice }.into()
 }
 
 #[cfg(test)]
@@ -54,6 +61,18 @@ mod tests {
         }
         for path in ["a/b", "", "://x", "1a://x", "a b://x", "/s3://b", "s3:/b", "-"] {
             assert!(!is_url(OsStr::new(path)), "{path}");
+        }
+    }
+
+    /// Called directly, so that it needs no build without the feature.
+    #[test]
+    fn a_program_without_remote_input_says_how_to_build_one_with_it() {
+        for url in ["s3://bucket/one", "hdfs://host:8020/x*", "gs://bucket", "az://container/x"] {
+            let message = without_remote(OsStr::new(url)).to_string();
+            assert!(message.starts_with(&format!("{url}: ")), "{message}");
+            for part in ["without remote input", "make build", "--features remote"] {
+                assert!(message.contains(part), "{message}");
+            }
         }
     }
 }

@@ -25,8 +25,6 @@ mod records_are_sorted_and_validated;
 mod shows_are_written_while_a_job_runs;
 mod sizes_are_shown_by_topology;
 mod timelines_are_written;
-#[cfg(not(feature = "remote"))]
-mod urls_want_the_feature;
 mod watching_changes_nothing;
 mod wrong_usage_ends_with_2;
 
