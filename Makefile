@@ -84,12 +84,14 @@ test-hadoop-compat: need-java ## Run Pig, Crunch and Mahout on the engine and on
 
 lint: lint-rust lint-python lint-hadoop ## Check format and style of all code
 
+# All features are on, as in tests, so that what others depend on is checked once. Then what is left out
+# without features: it is in the libraries that have some, and in the program.
 lint-rust: need-lints
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo clippy --workspace --all-targets --all-features --locked -- -D warnings
+	cargo clippy -p tegula -p tegula-apps -p tegula-cli --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc -p tegula -p tegula-apps -p tegula-linalg -p tegula-remote \
-		--no-deps --locked
+		--all-features --no-deps --locked
 
 lint-python: $(VENV)/ruff-$(RUFF)
 	$(VENV)/bin/ruff check --config bench/ruff.toml bench hadoop/bench
