@@ -28,8 +28,7 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
         if let Some(misplaced) = misplaced {
             let (source, offset) = (misplaced.path, Some(misplaced.offset));
             let number = misplaced.record;
-            let cause =
-                format!("record {number} has a lesser key than the one before: not sorted");
+            let cause = format!("record {number} has a lesser key than the one before: not sorted");
             let place = Place { source, line: None, offset };
             return Err(Error::Record { place, cause: cause.into() });
         }

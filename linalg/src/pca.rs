@@ -8,7 +8,7 @@ use crate::ordered_sum::OrderedSum;
 use faer::Side;
 use std::sync::{Mutex, PoisonError};
 use tegula::{Combine, Error, Place, Result, Sum};
-use tegula_apps::{Matrix, Runs, TASK_BYTES, task_numbers};
+use tegula_apps::{Matrix, Runs};
 
 /// The fewest and the most rows of a task: enough that a product of columns justifies the cost of its sum.
 const BLOCK_ROWS: (usize, usize) = (256, 4096);

@@ -9,7 +9,7 @@ use faer::{MatMut, MatRef};
 use std::sync::{Arc, Mutex, PoisonError};
 use tegula::{Error, Place, Result};
 use tegula_apps::matrix::Element;
-use tegula_apps::{Matrix, Runs, TASK_BYTES, task_numbers};
+use tegula_apps::{Matrix, Runs};
 
 /// Rows and columns of a block. Columns of the second matrix are packed for each block that contains them,
 /// so blocks are tall: with 256 whole rows each, a product of 2048 x 2048 took a fifth longer.

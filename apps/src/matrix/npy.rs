@@ -5,7 +5,7 @@
 
 use super::{Element, Matrix, nothing};
 use crate::headers::{at, head, look_into};
-use crate::runs::{Runs, TASK_BYTES, task_numbers};
+use crate::runs::Runs;
 use std::sync::{Arc, Mutex, PoisonError};
 use tegula::{Input, InputFile, Result};
 
