@@ -1,5 +1,6 @@
 //! How the program ends: the exit code, and the one line that says why.
 
+use crate::advice;
 use std::io::Write;
 use std::process::ExitCode;
 use tegula::{Error, OutputError, Result};
@@ -27,7 +28,10 @@ pub(crate) fn code(result: Result<()>) -> ExitCode {
             ExitCode::FAILURE
         }
         Err(error) => {
-            let message = error.to_string();
+            let mut message = error.to_string();
+            if let Some(advice) = advice::of(&error) {
+                message = format!("{message} ({advice})");
+            }
             if let Error::Option { .. } = error {
                 return wrong_usage(&message);
             }

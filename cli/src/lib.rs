@@ -7,6 +7,7 @@
     allow(dead_code, reason = "commands share more than each of them needs")
 )]
 
+mod advice;
 mod arguments;
 mod devices;
 mod exit;
