@@ -46,7 +46,7 @@ pub(crate) fn run<J: Job>(
     let showing = match &mut show {
         Some(show) => {
             let wanted = show.wanted;
-            see = |moment: Moment<'_, J::Combine>| show.see(moment);
+            see = |moment: &Moment<'_, J::Combine>| show.see(moment);
             Some(Showing { wanted, is_largest_first: facts.is_largest_first, see: &mut see })
         }
         None => None,
@@ -164,7 +164,7 @@ fn plan(
 ) -> Result<Plan> {
     let input = recognise(input, options.plain, core.pool(), failure)?;
     let unit_bytes = sizing::unit_bytes(core.topology());
-    Plan::new(input, facts.cut.clone(), options.cutting(sizing::SPLIT_BYTES, unit_bytes))
+    Plan::new(input, facts.cut, options.cutting(sizing::SPLIT_BYTES, unit_bytes))
 }
 
 /// The map stage of a run, with those who work beside it: the thread that makes shows, and what saves.

@@ -13,6 +13,8 @@ use crate::partial::{PairRef, Partial};
 use crate::split::Split;
 use std::ptr::NonNull;
 
+type Accumulator<J> = <<J as Job>::Combine as Aggregate>::Accumulator;
+
 /// A worker's container, with its way in: an array of the job's keys where there is one, else batches.
 pub(crate) struct Inlet<'p, J: Job> {
     batched: BatchEmitter<'p, J>,
@@ -78,10 +80,7 @@ impl<'p, J: Job> Inlet<'p, J> {
     }
 
     /// Hands over to another partial from now on. The container is empty.
-    pub(crate) fn redirect(
-        &mut self,
-        partial: &'p Partial<<J::Combine as Aggregate>::Accumulator>,
-    ) {
+    pub(crate) fn redirect(&mut self, partial: &'p Partial<Accumulator<J>>) {
         self.array.iter_mut().for_each(|array| array.redirect(partial));
         self.batched.redirect(partial);
     }
@@ -106,8 +105,8 @@ impl<'p, J: Job> Inlet<'p, J> {
     /// Shows pairs, as [`Batched::each`](super::Batched::each).
     pub(crate) fn each(
         &self,
-        wants: &dyn Fn(&<J::Combine as Aggregate>::Accumulator) -> bool,
-        see: &mut dyn FnMut(PairRef<'_, <J::Combine as Aggregate>::Accumulator>),
+        wants: &dyn Fn(&Accumulator<J>) -> bool,
+        see: &mut dyn FnMut(PairRef<'_, Accumulator<J>>),
     ) -> bool {
         match &self.array {
             Some(array) => array.each(wants, see),
@@ -116,7 +115,7 @@ impl<'p, J: Job> Inlet<'p, J> {
     }
 
     /// Returns the accumulator of a key, as [`Batched::get`](super::Batched::get).
-    pub(crate) fn get(&self, key: &[u8]) -> Option<&<J::Combine as Aggregate>::Accumulator> {
+    pub(crate) fn get(&self, key: &[u8]) -> Option<&Accumulator<J>> {
         match &self.array {
             Some(array) => array.get(key),
             None => self.batched.get(key),
@@ -169,11 +168,7 @@ impl<'s, J: Job> Emit<'s, J> for InletSplit<'_, '_, 's, J> {
         }
     }
 
-    fn emit_total(
-        &mut self,
-        key: <J::Key as Key>::Borrowed<'_>,
-        total: <J::Combine as Aggregate>::Accumulator,
-    ) {
+    fn emit_total(&mut self, key: <J::Key as Key>::Borrowed<'_>, total: Accumulator<J>) {
         match self.array() {
             Some(array) => array.emit_total(key, total),
             None => self.batched.emit_total(key, total),

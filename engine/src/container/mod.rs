@@ -71,7 +71,6 @@ pub enum Container {
     Array,
     /// 256 trees by the hash of the key, as in Metis before prediction (section 3.3): kept to be compared
     /// with.
-    #[doc(hidden)]
     HashTree,
 }
 

@@ -119,7 +119,7 @@ pub(crate) struct Showing<'s, C: Aggregate> {
     pub(crate) wanted: Wanted,
     /// Whether the largest value comes first, so that samples may do.
     pub(crate) is_largest_first: bool,
-    pub(crate) see: &'s mut (dyn FnMut(Moment<'_, C>) -> Result<()> + Send + 's),
+    pub(crate) see: &'s mut (dyn FnMut(&Moment<'_, C>) -> Result<()> + Send + 's),
 }
 
 /// The function that gets each show.
@@ -174,7 +174,7 @@ impl<'s, J: Job> Show<'s, J> {
     }
 
     /// Gives one show to the caller's function.
-    pub(crate) fn see(&mut self, moment: Moment<'_, J::Combine>) -> Result<()> {
+    pub(crate) fn see(&mut self, moment: &Moment<'_, J::Combine>) -> Result<()> {
         (self.see)(&Shown::of(moment))
     }
 }

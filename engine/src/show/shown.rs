@@ -40,9 +40,10 @@ pub(crate) struct Moment<'a, C: Aggregate> {
 }
 
 impl<'a, J: Job> Shown<'a, J> {
-    pub(super) fn of(moment: Moment<'a, J::Combine>) -> Shown<'a, J> {
-        let Moment { number, bytes, bytes_planned, keys, elapsed, is_last, stability, .. } = moment;
-        let answers = Answers::of(moment.answers);
+    pub(super) fn of(moment: &Moment<'a, J::Combine>) -> Shown<'a, J> {
+        let Moment { number, bytes, bytes_planned, keys, elapsed, is_last, answers, stability } =
+            *moment;
+        let answers = Answers::of(answers);
         Shown { number, bytes, bytes_planned, keys, elapsed, is_last, answers, stability }
     }
 }

@@ -223,7 +223,7 @@ impl<C: Aggregate> Maker<'_, '_, C> {
             let first = answers.first_keys(STABLE_KEYS_MOST)?;
             self.stability.see(first.iter().map(|key| &**key), bytes);
         }
-        (self.showing.see)(Moment {
+        (self.showing.see)(&Moment {
             number: self.number,
             bytes,
             bytes_planned: Some(plan.bytes).filter(|_| plan.is_of_known_length()),
