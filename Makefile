@@ -109,7 +109,7 @@ campaign: need-cargo ## Kill runs a thousand times and let them go on; SEED=1 KI
 # Property tests want the current folder, and under Miri a few cases must do.
 miri: need-miri ## Run the tests of containers, memory and partials under Miri (slow)
 	MIRIFLAGS=-Zmiri-disable-isolation PROPTEST_CASES=4 cargo +nightly miri test -p tegula --lib \
-		--target-dir $(TARGET)/miri -- aggregate:: container:: memory:: partial:: key:: split:: plan:: reduce::
+		--target-dir $(TARGET)/miri -- aggregate:: container:: memory:: merge:: partial:: key:: slots:: split:: plan:: reduce::
 
 loom: need-cargo ## Try all interleavings of the scheduler
 	RUSTFLAGS="--cfg loom" cargo test -p tegula --lib --release --target-dir $(TARGET)/loom schedule

@@ -1,24 +1,19 @@
-//! The engine compiled for one aggregate: a table of the functions that are generic over it, but for the job's
-//! map. The tables of the common aggregates are compiled in this crate, so a crate that defines a job with one
-//! of them compiles its map and nothing else of the engine.
+//! The stages compiled for one aggregate. Those of the common aggregates are compiled in this crate, so a crate
+//! that runs a job with one of them compiles the job's map and nothing else of the engine.
 
 use crate::aggregate::Aggregate;
-use crate::cancel::Cancel;
-use crate::container::{Batched, Container};
-use crate::engine::Core;
-use crate::error::{MemoryError, Result};
+use crate::combine::{Count, Sum};
+use crate::core::Core;
+use crate::error::Result;
 use crate::input::Input;
-use crate::memory::ChunkPool;
 use crate::options::Options;
-use crate::output::{Finished, Format};
+use crate::output::Finished;
 use crate::reduce::Ranking;
-use crate::run::{ErasedJob, run_erased};
+use crate::run::{ErasedJob, run};
 use crate::saved::answers_of;
 use crate::show::Showing;
-use crate::sizing::TableLimits;
 use crate::state::{SavedPartials, StateReport};
-use std::io::Write;
-use std::path::Path;
+use std::any::Any;
 use std::sync::Arc;
 
 type Run<C> = fn(
@@ -32,43 +27,44 @@ type Run<C> = fn(
 type Saved<C> =
     fn(&Arc<Core>, Ranking<'_, C>, &Options, SavedPartials) -> Result<(StateReport, Finished<C>)>;
 
-type Tables<C> =
-    fn(Container, &Arc<ChunkPool>, TableLimits, u64) -> Result<Box<dyn Batched<C>>, MemoryError>;
-
-type WriteAnswer<C> = fn(
-    &Finished<C>,
-    &mut (dyn Write + Send),
-    &Path,
-    &Cancel,
-    &Format<'_, <C as Aggregate>::Reduced>,
-) -> Result<()>;
-
-/// The engine's functions for the aggregate `C`. Opaque: aggregates hand it out, and the engine calls it.
-pub struct Compiled<C: Aggregate> {
+/// The functions of the engine that are generic over the aggregate alone.
+pub(crate) struct Compiled<C: Aggregate> {
     pub(crate) run: Run<C>,
     pub(crate) saved: Saved<C>,
-    pub(crate) tables: Tables<C>,
-    pub(crate) write: WriteAnswer<C>,
 }
+
+static COUNT: Compiled<Count> = Compiled::here();
+static SUM: Compiled<Sum<u64>> = Compiled::here();
 
 impl<C: Aggregate> Compiled<C> {
-    /// The functions, compiled by the crate that names this.
-    pub const HERE: Compiled<C> = Compiled {
-        run: run_erased::<C>,
-        saved: answers_of::<C>,
-        tables: Container::tables::<C>,
-        write: Finished::<C>::write,
-    };
+    /// Returns the functions for an aggregate: those of this crate if it holds them, or else as compiled by
+    /// the crate that calls this.
+    pub(crate) fn get() -> Compiled<C> {
+        if C::IS_COMPILED { Compiled::found() } else { Compiled::here() }
+    }
+
+    const fn here() -> Compiled<C> {
+        Compiled { run: run::<C>, saved: answers_of::<C> }
+    }
+
+    fn found() -> Compiled<C> {
+        let all: [&dyn Any; 2] = [&COUNT, &SUM];
+        let mut found = all.iter().filter_map(|one| one.downcast_ref::<Compiled<C>>());
+        let Some(Compiled { run, saved }) = found.next() else {
+            unreachable!("an aggregate that says so is in the list above");
+        };
+        Compiled { run: *run, saved: *saved }
+    }
 }
 
-/// Has this crate compile the engine for an aggregate, in whose `impl` it stands.
-macro_rules! compiled_here {
-    ($aggregate:ty) => {
-        #[doc(hidden)]
-        fn compiled() -> &'static $crate::compiled::Compiled<Self> {
-            static HERE: $crate::compiled::Compiled<$aggregate> = $crate::compiled::Compiled::HERE;
-            &HERE
-        }
-    };
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_that_say_so_are_compiled_here() {
+        assert!(Count::IS_COMPILED && Sum::<u64>::IS_COMPILED);
+        assert!(std::ptr::fn_addr_eq(Compiled::<Count>::get().run, COUNT.run));
+        assert!(std::ptr::fn_addr_eq(Compiled::<Sum<u64>>::get().run, SUM.run));
+    }
 }
-pub(crate) use compiled_here;

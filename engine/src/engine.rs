@@ -1,23 +1,26 @@
 //! The engine: workers, memory and what is known of the machine, kept from job to job. [`Engine::run`]
 //! takes a job through its stages; `run.rs` shows them on one screen.
 
-use crate::aggregate::Aggregate;
-use crate::container::{Entry, MediumKey};
-use crate::error::{Error, MemoryError, Result};
+use crate::compiled::Compiled;
+use crate::core::{Core, bind};
+use crate::error::{Error, Result, StorageError};
+use crate::facts::JobFacts;
 use crate::input::Input;
-use crate::job::Job;
-use crate::memory::{
-    BlockPool, Budget, Reserved, resident_bytes, return_large_allocations, work_in,
-};
+use crate::job::{Job, comparison};
+use crate::map::JobMappers;
+use crate::memory::{BlockPool, Budget, resident_bytes, return_large_allocations, work_in};
 use crate::options::Options;
 use crate::output::Output;
-use crate::run::run;
+use crate::reduce::Ranking;
+use crate::run::ErasedJob;
 use crate::schedule::{Placement, Pool};
-use crate::show::Show;
-use crate::sizing::Shares;
+use crate::show::{Moment, Show, Showing};
+use crate::sort::{self, Sort, SortTo};
+use crate::state::{SavedPartials, StateReport};
+use crate::stats::Stats;
 use crate::storage::{Disk, Storage};
+use crate::tasks;
 use crate::topology::Topology;
-use rustix::thread::{CpuSet, sched_setaffinity};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -27,19 +30,18 @@ pub struct Engine {
     core: Arc<Core>,
 }
 
-/// What jobs and their answers share.
-pub(crate) struct Core {
-    pool: Pool,
-    placement: Placement,
-    blocks: Arc<BlockPool>,
-    topology: Topology,
-    /// Whether the topology is this machine's.
-    is_here: bool,
-    /// The limit on the process, and what of it is not the budget's.
-    limit_bytes: Option<u64>,
-    beside_bytes: u64,
-    storage: Arc<dyn Storage>,
+/// What a state has saved so far, as answers.
+#[non_exhaustive]
+pub struct Saved<J: Job> {
+    /// What the state holds, and of what input: `mapped_bytes` of `input_bytes` are in the answers, and all
+    /// of it if it is `done`.
+    pub report: StateReport,
+    /// The answers of that part of the input, in the order that was asked for.
+    pub output: Output<J>,
 }
+
+/// So often a state may be changed while it is looked at; a run saves once a second at most.
+const LOOKS_MOST: u32 = 20;
 
 /// How an engine is to be built. [`Engine::builder`] begins one.
 #[derive(Clone, Debug, Default)]
@@ -63,9 +65,6 @@ pub enum Grouping {
     Like(Topology),
 }
 
-/// Memory that stays with the engine when a job ends, per worker: about what a job's tables and
-/// buffers need again.
-const KEPT_BYTES_PER_WORKER: usize = 32 << 20;
 /// Memory that is not counted block by block: the program's own code as it is touched, and small
 /// allocations; and per worker its stack.
 const BESIDE_BYTES: u64 = 4 << 20;
@@ -102,6 +101,98 @@ impl Engine {
     /// See [`Error`]; the job leaves nothing behind.
     pub fn run_with<J: Job>(&self, job: &J, input: Input, options: &Options) -> Result<Output<J>> {
         run(&self.core, job, input, options, None)
+    }
+
+    /// The answers of what a run with a state has saved so far: of this job, in
+    /// [`Options::state`], with the order and the top of the options. The run may be at work meanwhile, in
+    /// another process, or have been killed; its input is not looked at, so that the state's folder can be
+    /// a copy on another machine. What is saved, is: all of the input's part that it stands for, once.
+    ///
+    /// # Errors
+    /// [`StateError::Missing`](crate::StateError::Missing) if nothing was saved there, [`StateError::OtherJob`](crate::StateError::OtherJob) if it was by another job,
+    /// and those of the disk and of memory.
+    pub fn saved<J: Job>(&self, job: &J, options: &Options) -> Result<Saved<J>> {
+        let Some(state) = &options.state else {
+            let cause = "name the state whose answers are to be shown".to_owned();
+            return Err(Error::Option { option: "state", cause });
+        };
+        let facts = JobFacts::of(job)?;
+        let compare = comparison(job);
+        let ranking = Ranking::new((!facts.is_largest_first).then_some(&compare));
+        let mut looks = 0;
+        loop {
+            looks += 1;
+            let partials = SavedPartials::look(state, &facts)?;
+            match (Compiled::get().saved)(self.core(), ranking, options, partials) {
+                // The run has saved more, and removed what that stands for.
+                Err(Error::Storage(StorageError::Missing { .. })) if looks < LOOKS_MOST => {}
+                saved => {
+                    let (report, output) = saved?;
+                    return Ok(Saved { report, output: Output::of(output) });
+                }
+            }
+        }
+    }
+
+    /// Sorts the input. Time is linear in the input's bytes, plus O(n log n) for the n records, of
+    /// which the logarithm is that of a range that fits a cache. Memory holds the input once, or what
+    /// the budget allows: the rest goes to the engine's scratch storage once, and if a range should be
+    /// larger than the budget, once more. `order` and `top` of the options do not apply.
+    ///
+    /// # Errors
+    /// See [`Error`](crate::Error); what was written until then is not the answer.
+    ///
+    /// ```
+    /// # fn main() -> tegula::Result<()> {
+    /// use tegula::{Engine, Input, Options, Sort, SortTo};
+    ///
+    /// let (input, mut sorted) = (Input::bytes("pear\napple\nfig\n"), Vec::new());
+    /// let to = SortTo::Writer(&mut sorted, "a vector".as_ref());
+    /// Engine::new()?.sort(&Sort::lines(), input, to, &Options::default())?;
+    /// assert_eq!(sorted, b"apple\nfig\npear\n");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn sort(
+        &self,
+        sort: &Sort,
+        input: Input,
+        to: SortTo<'_>,
+        options: &Options,
+    ) -> Result<Stats> {
+        sort::run(self.core(), sort, input, to, options)
+    }
+
+    /// Runs `task(worker, number)` once for each number below `count`, on all workers, in no promised order.
+    /// Workers are numbered from 0 to [`workers`](Engine::workers); no two tasks run at once with the same
+    /// worker. A task must not wait for another one. Progress counts each task as a byte of the input. Of the
+    /// options, `progress`, `timeline` and `cancel` apply. Costs one atomic increment a task.
+    ///
+    /// # Errors
+    /// The error of the task with the least number of those that failed; [`Error::Panicked`], which names the
+    /// task, if it panicked; [`Error::Cancelled`]. Tasks that had not begun are left out then.
+    ///
+    /// ```
+    /// # fn main() -> tegula::Result<()> {
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    /// use tegula::{Engine, Options};
+    ///
+    /// let sum = AtomicU64::new(0);
+    /// Engine::new()?.tasks(1000, &Options::default(), |_, number| {
+    ///     sum.fetch_add(number as u64, Ordering::Relaxed);
+    ///     Ok(())
+    /// })?;
+    /// assert_eq!(sum.into_inner(), 499_500);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn tasks(
+        &self,
+        count: usize,
+        options: &Options,
+        task: impl Fn(usize, usize) -> Result<()> + Sync,
+    ) -> Result<Stats> {
+        tasks::run(self.core(), count, options, &task)
     }
 
     pub(crate) fn core(&self) -> &Arc<Core> {
@@ -141,6 +232,32 @@ impl Engine {
     pub fn topology(&self) -> &Topology {
         &self.core.topology
     }
+}
+
+/// Runs a job on an engine.
+fn run<J: Job>(
+    core: &Arc<Core>,
+    job: &J,
+    input: Input,
+    options: &Options,
+    mut show: Option<Show<'_, J>>,
+) -> Result<Output<J>> {
+    let facts = JobFacts::of(job)?;
+    options.container.check(facts.key_range)?;
+    let mappers = JobMappers(job);
+    let compare = comparison(job);
+    let ranking = Ranking::new((!facts.is_largest_first).then_some(&compare));
+    let mut see;
+    let showing = match &mut show {
+        Some(show) => {
+            let wanted = show.wanted;
+            see = |moment: &Moment<'_, J::Combine>| show.see(moment);
+            Some(Showing { wanted, is_largest_first: facts.is_largest_first, see: &mut see })
+        }
+        None => None,
+    };
+    let job = ErasedJob { facts: &facts, mappers: &mappers, ranking };
+    Ok(Output::of((Compiled::get().run)(core, job, input, options, showing)?))
 }
 
 impl EngineBuilder {
@@ -231,99 +348,6 @@ impl EngineBuilder {
     }
 }
 
-impl Core {
-    pub(crate) fn pool(&self) -> &Pool {
-        &self.pool
-    }
-
-    pub(crate) fn placement(&self) -> &Placement {
-        &self.placement
-    }
-
-    pub(crate) fn blocks(&self) -> &Arc<BlockPool> {
-        &self.blocks
-    }
-
-    pub(crate) fn topology(&self) -> &Topology {
-        &self.topology
-    }
-
-    pub(crate) fn storage(&self) -> &Arc<dyn Storage> {
-        &self.storage
-    }
-
-    /// Whether memory has a limit.
-    pub(crate) fn is_limited(&self) -> bool {
-        self.limit_bytes.is_some()
-    }
-
-    /// The limit on the memory of the process.
-    pub(crate) fn limit_bytes(&self) -> Option<u64> {
-        self.limit_bytes
-    }
-
-    /// The error of a job that needs at least `least` of a budget in which it does not have that.
-    pub(crate) fn too_small(&self, least: u64) -> MemoryError {
-        let limit_bytes = self.limit_bytes.unwrap_or(u64::MAX);
-        let left = self.blocks.budget().limit();
-        let least_bytes = (limit_bytes.max(self.beside_bytes) - left).saturating_add(least);
-        MemoryError::TooSmall { limit_bytes, least_bytes, workers: self.pool.workers() }
-    }
-
-    /// How a job of so many threads that hold pairs divides the budget, of which so many bytes are its
-    /// own already.
-    ///
-    /// # Errors
-    /// [`MemoryError::TooSmall`] if the job cannot run with it.
-    pub(crate) fn shares<C: Aggregate>(
-        &self,
-        split_bytes: u64,
-        held_bytes: usize,
-        threads: usize,
-    ) -> Result<Shares, MemoryError> {
-        let budget = self.blocks.budget().limit().saturating_sub(held_bytes as u64);
-        let least = self.least_bytes::<C>(split_bytes, threads);
-        match self.limit_bytes {
-            Some(_) if budget < least => Err(self.too_small(least + held_bytes as u64)),
-            _ => Ok(Shares::new(
-                &self.topology,
-                usize::try_from(budget).unwrap_or(usize::MAX),
-                threads,
-            )),
-        }
-    }
-
-    /// What a job cannot do without.
-    pub(crate) fn least_bytes<C: Aggregate>(&self, split_bytes: u64, threads: usize) -> u64 {
-        let slot_bytes = size_of::<Entry<MediumKey, C::Accumulator>>();
-        Shares::least_bytes(slot_bytes, split_bytes, threads) as u64
-    }
-
-    /// Counts the list of the input's files, which is there before anything else takes of the budget.
-    ///
-    /// # Errors
-    /// [`MemoryError::TooSmall`] if it has no room, of a job that needs at `least` so much beside it.
-    pub(crate) fn count_list(&self, input: &Input, least: u64) -> Result<Reserved, MemoryError> {
-        let bytes = input.list_bytes();
-        let counted = Reserved::new(&self.blocks, bytes, "the list of the input's files");
-        counted.map_err(|_| self.too_small(least + bytes as u64))
-    }
-
-    /// Takes the calling thread, which is no worker, to the processors and the memory of a worker's group.
-    pub(crate) fn go_to_group_of(&self, worker: usize) {
-        let group = self.placement.group_of(worker);
-        work_in(group);
-        if self.is_here && self.placement.groups() > 1 {
-            bind(&self.topology.groups[self.placement.number_of(group)].processors);
-        }
-    }
-
-    /// Gives memory beyond what the next job will want back to the system.
-    pub(crate) fn trim(&self) {
-        self.blocks.release(self.pool.workers() * KEPT_BYTES_PER_WORKER);
-    }
-}
-
 /// Binds each worker to its processors, and to its group's part of memory.
 fn pinning(
     processors: Vec<Vec<u32>>,
@@ -335,14 +359,6 @@ fn pinning(
         work_in(group_of[worker]);
         bind(&processors[worker]);
     }
-}
-
-/// Binds the calling thread to processors. Where that is not allowed, the scheduler decides.
-fn bind(processors: &[u32]) {
-    let mut set = CpuSet::new();
-    let known = processors.iter().map(|&processor| processor as usize);
-    known.filter(|&known| known < CpuSet::MAX_CPU).for_each(|known| set.set(known));
-    let _ = sched_setaffinity(None, &set);
 }
 
 /// For each group the memory node that all of its processors are on, if there are several nodes.

@@ -5,9 +5,9 @@ use crate::aggregate::Aggregate;
 use crate::container::KeyRange;
 use crate::device::{Alone, Offload};
 use crate::error::Result;
+use crate::identity::Identity;
 use crate::input::Cut;
 use crate::job::{Job, Sees};
-use crate::state::Identity;
 
 /// Data that the stages of a run need to know of its job.
 pub(crate) struct JobFacts {

@@ -3,11 +3,11 @@
 use crate::aggregate::Aggregate;
 use crate::device::{ARGUMENTS, Alone, Offload};
 use crate::error::Result;
+use crate::identity::Identity;
 use crate::input::Cut;
 use crate::key::Key;
-use crate::partial::PairRef;
+use crate::slots::PairRef;
 use crate::split::Split;
-use crate::state::Identity;
 use std::cmp::Ordering;
 use std::ops::RangeInclusive;
 

@@ -1,6 +1,6 @@
 //! The room of one run: the memory and the disk that it shares out among its partials and its answer.
 
-use crate::engine::Core;
+use crate::core::Core;
 use crate::memory::{BlockPool, ChunkPool};
 use crate::output::Stored;
 use crate::partial::{Partial, Spill};

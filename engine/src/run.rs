@@ -4,62 +4,35 @@
 use crate::aggregate::Aggregate;
 use crate::bad::{BadRecord, BadRecords};
 use crate::codec::recognise;
+use crate::core::Core;
 use crate::device::Alone;
-use crate::engine::Core;
 use crate::error::{MemoryError, Result};
 use crate::facts::JobFacts;
 use crate::failure::Failure;
 use crate::input::Input;
-use crate::job::{Job, comparison};
-use crate::map::{JobMappers, MapStage, MapTotals, Mappers, Spread};
+use crate::map::{MapStage, MapTotals, Mappers, Spread};
 use crate::memory::{ChunkPool, Reserved, resident_peak_bytes};
 use crate::merge::{MergeStage, Piece};
 use crate::options::Options;
-use crate::output::{Finished, Output, PointedAt};
+use crate::output::{Finished, PointedAt};
 use crate::partial::Partial;
 use crate::plan::Plan;
 use crate::progress::{Progress, Stage};
 use crate::reduce::{Ranking, ReduceStage, ReduceTotals, Reduced};
 use crate::room::Room;
 use crate::schedule::Placement;
-use crate::show::{Epochs, Moment, Show, ShowStage, Showing};
+use crate::show::{Epochs, ShowStage, Showing};
 use crate::sizing;
-use crate::state::{Figures, Means, Saving};
+use crate::state::{Figures, Means, Saving, Terms};
 use crate::stats::{StageClock, Stats};
 use crate::tokenize::Simd;
 use std::sync::Arc;
 
-/// Runs a job on an engine.
-pub(crate) fn run<J: Job>(
-    core: &Arc<Core>,
-    job: &J,
-    input: Input,
-    options: &Options,
-    mut show: Option<Show<'_, J>>,
-) -> Result<Output<J>> {
-    let facts = JobFacts::of(job)?;
-    options.container.check(facts.key_range)?;
-    let mappers = JobMappers(job);
-    let compare = comparison(job);
-    let ranking = Ranking::new((!facts.is_largest_first).then_some(&compare));
-    let mut see;
-    let showing = match &mut show {
-        Some(show) => {
-            let wanted = show.wanted;
-            see = |moment: &Moment<'_, J::Combine>| show.see(moment);
-            Some(Showing { wanted, is_largest_first: facts.is_largest_first, see: &mut see })
-        }
-        None => None,
-    };
-    let job = ErasedJob { facts: &facts, mappers: &mappers, ranking };
-    Ok(Output::of((J::Combine::compiled().run)(core, job, input, options, showing)?))
-}
-
 /// A job whose type is gone: its facts, its map, and its order by value.
 pub(crate) struct ErasedJob<'j, C: Aggregate> {
-    facts: &'j JobFacts,
-    mappers: &'j dyn Mappers<C>,
-    ranking: Ranking<'j, C>,
+    pub(crate) facts: &'j JobFacts,
+    pub(crate) mappers: &'j dyn Mappers<C>,
+    pub(crate) ranking: Ranking<'j, C>,
 }
 
 impl<C: Aggregate> Clone for ErasedJob<'_, C> {
@@ -70,8 +43,8 @@ impl<C: Aggregate> Clone for ErasedJob<'_, C> {
 
 impl<C: Aggregate> Copy for ErasedJob<'_, C> {}
 
-/// As `run`, compiled once for all jobs with the same aggregate.
-pub(crate) fn run_erased<C: Aggregate>(
+/// Runs a job on an engine.
+pub(crate) fn run<C: Aggregate>(
     core: &Arc<Core>,
     job: ErasedJob<'_, C>,
     input: Input,
@@ -95,8 +68,10 @@ pub(crate) fn run_erased<C: Aggregate>(
     let saving = clock.time(Stage::Plan, || {
         let (chunks, block_bytes) = (&room.chunks, room.shares.block_bytes);
         let means = means(core, &failure);
+        let Options { skip_bad, plain, ref devices, .. } = *options;
+        let terms = Terms { skip_bad, plain, devices: devices.len() };
         let open =
-            |state| Saving::open(state, job.facts, &mut plan, options, chunks, block_bytes, means);
+            |state| Saving::open(state, job.facts, &mut plan, terms, chunks, block_bytes, means);
         options.state.as_ref().map(open).transpose()
     })?;
     let bad = BadRecords::new(options.skip_bad, plan.cut.is_lines());

@@ -2,14 +2,12 @@
 //! comes from snapshots alone.
 
 use crate::aggregate::Aggregate;
-use crate::engine::{Core, Engine};
-use crate::error::{Error, Result, StorageError};
-use crate::facts::JobFacts;
+use crate::core::Core;
+use crate::error::Result;
 use crate::failure::Failure;
-use crate::job::{Job, comparison};
 use crate::memory::Reserved;
 use crate::options::Options;
-use crate::output::{Finished, Output};
+use crate::output::Finished;
 use crate::partial::Upkeep;
 use crate::plan::FileNames;
 use crate::progress::Stage;
@@ -23,53 +21,8 @@ use crate::stats::{StageClock, Stats};
 use std::sync::Arc;
 
 const STAGE: &str = "reading what was saved";
-/// So often a state may be changed while it is looked at; a run saves once a second at most.
-const LOOKS_MOST: u32 = 20;
 /// Partitions are looked at after so many pairs.
 const PAIRS_PER_LOOK: u64 = 64 << 10;
-
-/// What a state has saved so far, as answers.
-#[non_exhaustive]
-pub struct Saved<J: Job> {
-    /// What the state holds, and of what input: `mapped_bytes` of `input_bytes` are in the answers, and all
-    /// of it if it is `done`.
-    pub report: StateReport,
-    /// The answers of that part of the input, in the order that was asked for.
-    pub output: Output<J>,
-}
-
-impl Engine {
-    /// The answers of what a run with a state has saved so far: of this job, in
-    /// [`Options::state`], with the order and the top of the options. The run may be at work meanwhile, in
-    /// another process, or have been killed; its input is not looked at, so that the state's folder can be
-    /// a copy on another machine. What is saved, is: all of the input's part that it stands for, once.
-    ///
-    /// # Errors
-    /// [`StateError::Missing`](crate::StateError::Missing) if nothing was saved there, [`StateError::OtherJob`](crate::StateError::OtherJob) if it was by another job,
-    /// and those of the disk and of memory.
-    pub fn saved<J: Job>(&self, job: &J, options: &Options) -> Result<Saved<J>> {
-        let Some(state) = &options.state else {
-            let cause = "name the state whose answers are to be shown".to_owned();
-            return Err(Error::Option { option: "state", cause });
-        };
-        let facts = JobFacts::of(job)?;
-        let compare = comparison(job);
-        let ranking = Ranking::new((!facts.is_largest_first).then_some(&compare));
-        let mut looks = 0;
-        loop {
-            looks += 1;
-            let partials = SavedPartials::look(state, &facts)?;
-            match (J::Combine::compiled().saved)(self.core(), ranking, options, partials) {
-                // The run has saved more, and removed what that stands for.
-                Err(Error::Storage(StorageError::Missing { .. })) if looks < LOOKS_MOST => {}
-                saved => {
-                    let (report, output) = saved?;
-                    return Ok(Saved { report, output: Output::of(output) });
-                }
-            }
-        }
-    }
-}
 
 pub(crate) fn answers_of<C: Aggregate>(
     core: &Arc<Core>,

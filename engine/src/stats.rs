@@ -4,7 +4,6 @@ use crate::bad::{BAD_RECORDS_SHOWN, BadRecord};
 use crate::device::DeviceFigures;
 use crate::error::{Place, Result};
 use crate::failure::guard;
-use crate::map::{add_figures, add_shares, add_times};
 use crate::plan::FormatFigures;
 use crate::process::process_cpu;
 use crate::progress::{Progress, Stage};
@@ -191,6 +190,24 @@ impl<'p> StageClock<'p> {
     pub(crate) fn finish(self) -> Vec<StageTime> {
         self.stages
     }
+}
+
+/// Adds later shares to those of the same groups.
+pub(crate) fn add_shares(shares: &mut Vec<GroupShare>, later: &[GroupShare]) {
+    shares.resize(shares.len().max(later.len()), GroupShare::default());
+    shares.iter_mut().zip(later).for_each(|(share, later)| share.add(later));
+}
+
+/// Adds later figures to those of the same devices.
+pub(crate) fn add_figures(devices: &mut Vec<DeviceFigures>, later: &[DeviceFigures]) {
+    devices.resize(devices.len().max(later.len()), DeviceFigures::default());
+    devices.iter_mut().zip(later).for_each(|(device, later)| device.add(later));
+}
+
+/// Adds later times to those of the same workers.
+pub(crate) fn add_times(times: &mut Vec<Duration>, later: &[Duration]) {
+    times.resize(times.len().max(later.len()), Duration::ZERO);
+    times.iter_mut().zip(later).for_each(|(time, later)| *time += *later);
 }
 
 #[cfg(test)]

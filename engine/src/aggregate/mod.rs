@@ -20,7 +20,6 @@ pub use list::List;
 pub use values::Values;
 
 use crate::combine::{Combine, Inverse, Share};
-use crate::compiled::Compiled;
 use crate::memory::ValueStore;
 use std::cmp::Ordering;
 
@@ -59,6 +58,10 @@ pub trait Aggregate: Sized + 'static {
     /// See [`Combine::SHARE`].
     #[doc(hidden)]
     const SHARE: Option<Share<Self::Accumulator>> = None;
+
+    /// See [`Combine::IS_COMPILED`].
+    #[doc(hidden)]
+    const IS_COMPILED: bool = false;
 
     #[doc(hidden)]
     fn hold(value: Self::Value<'_>) -> Self::Held;
@@ -117,11 +120,6 @@ pub trait Aggregate: Sized + 'static {
     /// Reads an answer's byte form back. Returns `None` if the bytes are not one.
     #[doc(hidden)]
     fn decode_reduced(bytes: &mut &[u8], store: &mut ValueStore) -> Option<Self::Reduced>;
-    /// See [`Combine::compiled`].
-    #[doc(hidden)]
-    fn compiled() -> &'static Compiled<Self> {
-        &Compiled::HERE
-    }
 }
 
 impl<C: Combine> Aggregate for C {
@@ -135,6 +133,7 @@ impl<C: Combine> Aggregate for C {
     const REDUCES: bool = false;
     const INVERSE: Option<Inverse<C::Accumulator>> = C::INVERSE;
     const SHARE: Option<Share<C::Accumulator>> = C::SHARE;
+    const IS_COMPILED: bool = C::IS_COMPILED;
 
     #[inline(always)]
     fn hold(value: C::Value) -> C::Value {
@@ -205,9 +204,5 @@ impl<C: Combine> Aggregate for C {
 
     fn decode_reduced(bytes: &mut &[u8], _: &mut ValueStore) -> Option<C::Accumulator> {
         C::decode(bytes)
-    }
-
-    fn compiled() -> &'static Compiled<C> {
-        <C as Combine>::compiled()
     }
 }

@@ -19,7 +19,6 @@ pub use mean::{Mean, MeanAccumulator};
 pub use min_max::{Max, Min};
 pub use sum::Sum;
 
-use crate::compiled::Compiled;
 use std::cmp::Ordering;
 
 /// Merges the values of one key. To add a combine of your own, implement `identity`, `absorb`, `merge` and
@@ -47,6 +46,11 @@ pub trait Combine: Sized + 'static {
     /// ([`Job::LARGEST_FIRST`](crate::Job::LARGEST_FIRST)). Default: `None`.
     const SHARE: Option<Share<Self::Accumulator>> = None;
 
+    /// Whether the engine's crate holds the stages compiled for this combine, so that a crate with a job
+    /// need not compile them again.
+    #[doc(hidden)]
+    const IS_COMPILED: bool = false;
+
     /// Returns the accumulator without values.
     fn identity() -> Self::Accumulator;
     /// Adds one emitted value.
@@ -61,12 +65,6 @@ pub trait Combine: Sized + 'static {
     fn encode(accumulator: &Self::Accumulator, out: &mut Vec<u8>);
     /// Reads a byte form back and takes its bytes off the front. Returns `None` if they are not one.
     fn decode(bytes: &mut &[u8]) -> Option<Self::Accumulator>;
-    /// The engine, compiled for this combine: by the crate that runs a job with it, unless it is one of
-    /// the engine's own.
-    #[doc(hidden)]
-    fn compiled() -> &'static Compiled<Self> {
-        &Compiled::HERE
-    }
 }
 
 /// Takes accumulators out of others into which they were merged: [`Combine::INVERSE`].

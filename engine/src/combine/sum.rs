@@ -1,7 +1,6 @@
 //! The sum of a key's values. Integers never wrap; sums of floats do not depend on order.
 
 use super::{Binned, Combine, Share, take};
-use crate::compiled::compiled_here;
 use std::cmp::Ordering;
 use std::marker::PhantomData;
 
@@ -21,6 +20,8 @@ impl Combine for Sum<u64> {
     type Value = u64;
     type Accumulator = u64;
     type Output = u64;
+
+    const IS_COMPILED: bool = true;
 
     const SHARE: Option<Share<u64>> =
         Some(Share { of: |sum, parts| sum / parts, most: |a, b| a.saturating_add(*b) });
@@ -58,8 +59,6 @@ impl Combine for Sum<u64> {
     fn decode(bytes: &mut &[u8]) -> Option<u64> {
         take(bytes).map(u64::from_le_bytes)
     }
-
-    compiled_here!(Sum<u64>);
 }
 
 impl Combine for Sum<i64> {

@@ -4,14 +4,15 @@
 use super::append::Appender;
 use super::class::ClassTable;
 use super::hash::HashTables;
-use super::slot::{LongKey, MediumKey, ShortKey, SlotKey};
-use super::table::Hint;
 use super::{Batched, HandedOver, Hashed};
 use crate::aggregate::Aggregate;
 use crate::error::MemoryError;
 use crate::memory::ChunkPool;
-use crate::partial::{Outlet, PairRef};
+use crate::partial::Outlet;
 use crate::sizing::TableLimits;
+use crate::slots::Hint;
+use crate::slots::PairRef;
+use crate::slots::{LongKey, MediumKey, ShortKey, SlotKey};
 use std::sync::Arc;
 
 /// Below so many pairs per key of a table that is about to leave the second-level cache, combining

@@ -2,14 +2,14 @@
 //! A worker gathers a few pairs for each partition, so that a lock is taken and a list's end is
 //! touched once for all of them. It holds nothing else.
 
-use super::slot::{Entry, LongKey, MediumKey, ShortKey, SlotKey};
-use super::table::Hint;
 use super::{Batched, HandedOver, Hashed};
 use crate::aggregate::Aggregate;
 use crate::error::MemoryError;
 use crate::memory::{ChunkPool, ValueStore};
 use crate::partial::{Outlet, PARTITIONS, partition_of};
 use crate::sizing::TableLimits;
+use crate::slots::Hint;
+use crate::slots::{Entry, LongKey, MediumKey, ShortKey, SlotKey};
 use crate::timeline;
 use std::sync::Arc;
 

@@ -2,15 +2,16 @@
 //! and no comparison until the array is handed over: a pair costs an index and its combining.
 
 use super::range::{KeyRange, OutOfRange};
-use super::slot::{ShortKey, SlotKey};
-use super::table::Table;
 use super::{HandedOver, Making};
 use crate::aggregate::Aggregate;
 use crate::error::{MemoryError, Result};
 use crate::job::{Emit, Job};
 use crate::key::Key;
 use crate::memory::{BlockPool, ValueStore};
-use crate::partial::{Outlet, PairRef, Partial};
+use crate::partial::{Outlet, Partial};
+use crate::slots::PairRef;
+use crate::slots::Table;
+use crate::slots::{ShortKey, SlotKey};
 use crate::split::Split;
 use crate::timeline;
 use std::sync::Arc;

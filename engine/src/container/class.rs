@@ -2,14 +2,14 @@
 //! its pairs over and start again, empty, in the same memory.
 
 use super::HandedOver;
-use super::slot::{Entry, SlotKey};
 use super::standing::Standing;
-use super::table::Table;
 use crate::aggregate::Aggregate;
 use crate::error::MemoryError;
 use crate::memory::{ChunkPool, ValueStore};
 use crate::partial::Outlet;
 use crate::sizing::TableLimits;
+use crate::slots::Table;
+use crate::slots::{Entry, SlotKey};
 use crate::timeline;
 use std::sync::Arc;
 

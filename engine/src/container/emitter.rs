@@ -6,15 +6,16 @@
 //! It never keeps a borrowed key past [`BatchEmitter::finish_split`].
 
 use super::range::{KeyRange, OutOfRange};
-use super::slot::{Entry, LONG_KEY_BYTES, LongKey, MediumKey, ShortKey, SlotKey, hash_bytes};
-use super::table::Hint;
 use super::{Batched, HandedOver, Hashed, Making};
 use crate::aggregate::Aggregate;
 use crate::error::{MemoryError, Result};
 use crate::job::{Emit, Job};
 use crate::key::{Key, KeyForm};
 use crate::memory::OVERREAD_BYTES;
-use crate::partial::{Outlet, PairRef, Partial, partition_of};
+use crate::partial::{Outlet, Partial, partition_of};
+use crate::slots::Hint;
+use crate::slots::PairRef;
+use crate::slots::{Entry, LONG_KEY_BYTES, LongKey, MediumKey, ShortKey, SlotKey, hash_bytes};
 use crate::split::Split;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -172,8 +173,8 @@ unsafe impl<J: Job> Send for BatchEmitter<'_, J> {}
 
 impl<'p, J: Job> BatchEmitter<'p, J> {
     pub(super) fn new(making: &Making<'p, J::Combine>) -> Result<Self, MemoryError> {
-        let Making { container, chunks, limits, share_bytes, .. } = *making;
-        let container = (J::Combine::compiled().tables)(container, chunks, limits, share_bytes)?;
+        let Making { container, chunks, limits, share_bytes, tables, .. } = *making;
+        let container = tables(container, chunks, limits, share_bytes)?;
         let batch = NonNull::from(Box::leak(Box::<Batch<Held<J>>>::new_uninit())).cast();
         let ahead = container.ahead();
         let lane = Lane { batch, short_len: 0, other_len: 0, window: Window::NONE, ahead };

@@ -2,14 +2,15 @@
 //! room, and keeps its size when it is handed over.
 
 use super::class::ClassTable;
-use super::slot::{Entry, LONG_KEY_BYTES, LongKey, MediumKey, ShortKey, SlotKey, hash_bytes};
-use super::table::Hint;
 use super::{Batched, HandedOver, Hashed};
 use crate::aggregate::Aggregate;
 use crate::error::MemoryError;
 use crate::memory::{ByteArena, ChunkPool};
-use crate::partial::{Outlet, PairRef};
+use crate::partial::Outlet;
 use crate::sizing::TableLimits;
+use crate::slots::Hint;
+use crate::slots::PairRef;
+use crate::slots::{Entry, LONG_KEY_BYTES, LongKey, MediumKey, ShortKey, SlotKey, hash_bytes};
 use std::ptr::NonNull;
 use std::sync::Arc;
 

@@ -1,14 +1,14 @@
 //! The hash+tree container of Metis (section 3.3): a fixed hash table with an ordered tree in each
 //! entry. Its entries are the partitions, so that a tree is handed over as it stands.
 
-use super::slot::{Entry, LongKey, MediumKey, ShortKey, SlotKey};
-use super::table::Hint;
 use super::{Batched, HandedOver, Hashed};
 use crate::aggregate::Aggregate;
 use crate::error::MemoryError;
 use crate::memory::{ByteArena, ChunkPool, ValueStore};
 use crate::partial::{Outlet, PARTITIONS, partition_of};
 use crate::sizing::TableLimits;
+use crate::slots::Hint;
+use crate::slots::{Entry, LongKey, MediumKey, ShortKey, SlotKey};
 use crate::timeline;
 use std::collections::BTreeMap;
 use std::sync::Arc;

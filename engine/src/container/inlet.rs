@@ -9,7 +9,8 @@ use crate::aggregate::Aggregate;
 use crate::error::{MemoryError, Result};
 use crate::job::{Emit, Job};
 use crate::key::Key;
-use crate::partial::{PairRef, Partial};
+use crate::partial::Partial;
+use crate::slots::PairRef;
 use crate::split::Split;
 use std::ptr::NonNull;
 

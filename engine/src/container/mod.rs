@@ -15,25 +15,21 @@ mod hash;
 mod hash_tree;
 mod inlet;
 mod range;
-mod slot;
 mod standing;
-mod table;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use crate::memory::OVERREAD_BYTES;
 pub(crate) use inlet::Inlet;
 pub(crate) use range::KeyRange;
-pub(crate) use slot::{
-    ClassEntry, Entry, LONG_KEY_BYTES, LongKey, MediumKey, ShortKey, SlotKey, hash_bytes, head,
-};
-pub(crate) use table::Table;
 
 use crate::aggregate::Aggregate;
 use crate::error::{Error, MemoryError, Result};
 use crate::memory::ChunkPool;
-use crate::partial::{Outlet, PairRef};
+use crate::partial::Outlet;
 use crate::sizing::TableLimits;
+use crate::slots::PairRef;
+use crate::slots::{Hint, LongKey, MediumKey, ShortKey};
 use adaptive::Choosing;
 use append::Appender;
 use hash::HashTables;
@@ -41,7 +37,6 @@ use hash_tree::ForestOf;
 use std::ops::AddAssign;
 use std::sync::Arc;
 use std::time::Duration;
-use table::Hint;
 
 /// The containers that workers can keep their pairs in, for [`Options::container`](crate::Options::container).
 /// The choice cannot change the answer, only its cost.
@@ -116,7 +111,13 @@ pub(crate) struct Making<'p, C: Aggregate> {
     /// Bytes of the input that the worker is likely to map in all; 0 where nobody knows.
     pub(crate) share_bytes: u64,
     pub(crate) container: Container,
+    /// [`Container::tables`], compiled with the stages.
+    pub(crate) tables: Tables<C>,
 }
+
+/// Makes the tables of a worker.
+pub(crate) type Tables<C> =
+    fn(Container, &Arc<ChunkPool>, TableLimits, u64) -> Result<Box<dyn Batched<C>>, MemoryError>;
 
 /// A container that takes its pairs in batches. Each call takes hundreds of pairs, so a call through a
 /// pointer costs nothing, and the tables are compiled once for all jobs with the same aggregate.

@@ -2,12 +2,12 @@
 //! hit in the cache each. Handed over piece by piece, each of them would go to a partition that nobody has
 //! touched since the last: a miss or two a pair, and all of them to be folded at the end.
 
-use super::slot::{Entry, SlotKey};
-use super::table::Table;
 use crate::aggregate::Aggregate;
 use crate::error::MemoryError;
 use crate::memory::{BlockPool, ChunkPool};
 use crate::partial::Outlet;
+use crate::slots::Table;
+use crate::slots::{Entry, SlotKey};
 use std::sync::Arc;
 
 /// The table of one size class of keys that are stored in it.

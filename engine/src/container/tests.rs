@@ -3,7 +3,6 @@
 //! a `BTreeMap`.
 
 use super::Container::{self, Adaptive, Append, Array, Hash, HashTree};
-use super::slot::{ShortKey, SlotKey, hash_bytes};
 use super::{Inlet, KeyRange, Making, OVERREAD_BYTES};
 use crate::bad::BadRecords;
 use crate::combine::Sum;
@@ -13,6 +12,7 @@ use crate::memory::{BlockPool, Budget, ChunkPool};
 use crate::origin::{Origin, OriginKind};
 use crate::partial::{Folder, Outlet, PARTITIONS, Pairs, Partial, Witness};
 use crate::sizing::TableLimits;
+use crate::slots::{ShortKey, SlotKey, hash_bytes};
 use crate::split::Split;
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -72,7 +72,15 @@ impl Bench {
         outlet: Outlet<'b, u64>,
     ) -> Inlet<'b, J> {
         let chunks = &self.chunks;
-        let making = Making { chunks, outlet, limits, range, share_bytes: 0, container };
+        let making = Making {
+            chunks,
+            outlet,
+            limits,
+            range,
+            share_bytes: 0,
+            container,
+            tables: Container::tables,
+        };
         Inlet::new(&making).unwrap()
     }
 

@@ -4,13 +4,14 @@
 use super::assignment::Assignment;
 use super::devices::Crew;
 use super::worker::Worker;
-use super::{Before, MapStage, Reading, add_figures, hand_out};
+use super::{Before, MapStage, Reading, hand_out};
 use crate::aggregate::Aggregate;
 use crate::device::DeviceError;
 use crate::error::{Error, InputError, Result};
 use crate::ingest::Feed;
 use crate::plan::{Part, Ranged};
 use crate::schedule::PerWorker;
+use crate::stats::add_figures;
 
 impl<'r, C: Aggregate> MapStage<'r, C> {
     /// Refuses what devices cannot be given, if only they can do the job.

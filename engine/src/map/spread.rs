@@ -3,6 +3,7 @@
 
 use crate::device::DeviceFigures;
 use crate::schedule::{GroupShare, HandOut};
+use crate::stats::{add_shares, add_times};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -47,22 +48,4 @@ impl Spread {
         add_shares(&mut self.groups, &hand_out.shares());
         add_times(&mut self.idle, &homecoming.idle());
     }
-}
-
-/// Adds later shares to those of the same groups.
-pub(crate) fn add_shares(shares: &mut Vec<GroupShare>, later: &[GroupShare]) {
-    shares.resize(shares.len().max(later.len()), GroupShare::default());
-    shares.iter_mut().zip(later).for_each(|(share, later)| share.add(later));
-}
-
-/// Adds later figures to those of the same devices.
-pub(crate) fn add_figures(devices: &mut Vec<DeviceFigures>, later: &[DeviceFigures]) {
-    devices.resize(devices.len().max(later.len()), DeviceFigures::default());
-    devices.iter_mut().zip(later).for_each(|(device, later)| device.add(later));
-}
-
-/// Adds later times to those of the same workers.
-pub(crate) fn add_times(times: &mut Vec<Duration>, later: &[Duration]) {
-    times.resize(times.len().max(later.len()), Duration::ZERO);
-    times.iter_mut().zip(later).for_each(|(time, later)| *time += *later);
 }

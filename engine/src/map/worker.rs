@@ -5,7 +5,7 @@ use super::{Before, MapStage, MapTotals, numbered};
 use crate::aggregate::Aggregate;
 use crate::bad::BadRecords;
 use crate::codec::Unpacked;
-use crate::container::Making;
+use crate::container::{Container, Making};
 use crate::device::ARGUMENTS;
 use crate::error::Result;
 use crate::ingest::{Block, Feed, Load, Reader, SplitBuffer, Waits};
@@ -77,6 +77,7 @@ impl<'r, C: Aggregate> Worker<'r, C> {
             range: stage.facts.key_range,
             share_bytes: stage.plan.likely_bytes() / stage.pool.workers() as u64,
             container: stage.container,
+            tables: Container::tables,
         };
         let mapper = stage.mappers.mapper(&making)?;
         let compress = Duration::ZERO;

@@ -7,8 +7,9 @@ use crate::error::{MemoryError, Result};
 use crate::job::Job;
 use crate::key::Key;
 use crate::merge::Piece;
-use crate::partial::{self, PairRef, RunReader, read_run};
+use crate::partial::{self, RunReader, read_run};
 use crate::plan::{FileNames, Plan};
+use crate::slots::PairRef;
 use std::marker::PhantomData;
 use std::path::PathBuf;
 

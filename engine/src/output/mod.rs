@@ -9,18 +9,17 @@ pub use crate::storage::AtomicFile;
 pub use answers::Answers;
 pub(crate) use answers::Seen;
 pub(crate) use turns::{Turn, Turns};
-pub(crate) use write::Format;
 
 use crate::aggregate::Aggregate;
 use crate::cancel::Cancel;
-use crate::engine::Core;
+use crate::core::Core;
 use crate::error::{MemoryError, Result};
 use crate::job::Job;
 use crate::key::Key;
 use crate::memory::{ByteArena, ChunkPool, KeptValues};
 use crate::merge::Piece;
-use crate::partial::PairRef;
 use crate::plan::FileNames;
+use crate::slots::PairRef;
 use crate::stats::Stats;
 use crate::storage::Scratch;
 use crate::timeline::Timeline;
@@ -28,6 +27,7 @@ use std::io::Write;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use write::Format;
 
 type Value<'a, J> = <<J as Job>::Combine as Aggregate>::Output<'a>;
 
@@ -49,9 +49,20 @@ pub(crate) struct Finished<C: Aggregate> {
     stats: Stats,
     /// Where writing is recorded.
     timeline: Option<Timeline>,
+    /// [`Finished::write_all`], compiled with the stages.
+    write: WriteAll<C>,
     /// Dropped last, when the memory of the fields above has gone back to it.
     core: TrimmedCore,
 }
+
+/// Writes an answer.
+type WriteAll<C> = fn(
+    &Finished<C>,
+    &mut (dyn Write + Send),
+    &Path,
+    &Cancel,
+    &Format<'_, <C as Aggregate>::Reduced>,
+) -> Result<()>;
 
 /// Where pieces are that are not in memory.
 pub(crate) struct Stored {
@@ -87,7 +98,18 @@ impl<C: Aggregate> Finished<C> {
     ) -> Finished<C> {
         let len = pieces.iter().map(Piece::pairs).sum();
         let core = TrimmedCore(core);
-        Finished { pieces, _pointed_at: pointed_at, files, stored, len, stats, timeline, core }
+        let write = Finished::write_all;
+        Finished {
+            pieces,
+            _pointed_at: pointed_at,
+            files,
+            stored,
+            len,
+            stats,
+            timeline,
+            write,
+            core,
+        }
     }
 
     fn answers(&self) -> Seen<'_, C> {
@@ -160,7 +182,7 @@ impl<J: Job> Output<J> {
         cancel: &Cancel,
         format: impl Fn(<J::Key as Key>::Borrowed<'_>, Value<'_, J>, &mut Vec<u8>) + Sync,
     ) -> Result<()> {
-        (J::Combine::compiled().write)(&self.written, sink, name, cancel, &|pair, text| {
+        (self.written.write)(&self.written, sink, name, cancel, &|pair, text| {
             let (key, value) = show::<J>(pair);
             format(key, value, text);
         })

@@ -9,9 +9,10 @@ use crate::error::{MemoryError, Result};
 use crate::failure::Failure;
 use crate::memory::Buffer;
 use crate::merge::{Held, Piece};
-use crate::partial::{Answers, PairRef, RunReader, read_run};
+use crate::partial::{Answers, RunReader, read_run};
 use crate::progress::Stage;
 use crate::schedule::{Cursor, PerWorker, Step};
+use crate::slots::PairRef;
 use crate::timeline::Context;
 use std::io::Write;
 use std::ops::Range;
@@ -42,11 +43,11 @@ struct Writer<C: Aggregate> {
 }
 
 /// Appends a pair's text.
-pub(crate) type Format<'f, V> = dyn Fn(PairRef<'_, V>, &mut Vec<u8>) + Sync + 'f;
+pub(super) type Format<'f, V> = dyn Fn(PairRef<'_, V>, &mut Vec<u8>) + Sync + 'f;
 
 impl<C: Aggregate> Finished<C> {
     /// Writes the pairs in order, as [`Output::write`](crate::Output::write) says.
-    pub(crate) fn write(
+    pub(super) fn write_all(
         &self,
         sink: &mut (dyn Write + Send),
         name: &Path,

@@ -5,9 +5,9 @@ use super::form::Accumulators;
 use super::runs::RunWriter;
 use super::{PARTITION_BITS, Pairs, Partition};
 use crate::aggregate::Aggregate;
-use crate::container::{Entry, LongKey, MediumKey, ShortKey, SlotKey, Table};
 use crate::error::{MemoryError, Result};
 use crate::memory::{ByteArena, ChunkList, ChunkPool};
+use crate::slots::{Entry, LongKey, MediumKey, ShortKey, SlotKey, Table};
 use std::sync::Arc;
 
 /// What takes folded pairs, class by class.

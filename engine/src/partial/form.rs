@@ -2,12 +2,12 @@
 //! drawn byte by byte in `docs/partial-format.md`. A partial is any sequence of blocks; a reader can
 //! take one partition of many partials and stream. Whatever is kept or sent of a partial has this form.
 
-use super::PairRef;
 use super::compress::Compressor;
 use crate::aggregate::Aggregate;
 use crate::encoding::{checksum, put_bytes, take_number};
 use crate::error::MemoryError;
 use crate::memory::{BlockPool, Buffer, ValueStore};
+use crate::slots::PairRef;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;

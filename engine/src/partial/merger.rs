@@ -2,15 +2,15 @@
 //! of any size is folded in the memory of one block per run. Where there are more runs than blocks
 //! may be held, the newest are joined to a longer one first.
 
-use super::PairRef;
 use super::fold::{Taker, is_gone};
 use super::form::{Accumulators, Form};
 use super::runs::{Run, RunReader, RunWriter};
 use crate::aggregate::Aggregate;
-use crate::container::{Entry, LONG_KEY_BYTES, LongKey, MediumKey, ShortKey, SlotKey, hash_bytes};
 use crate::error::{Error, Result};
 use crate::memory::{ChunkPool, ValueStore};
 use crate::sizing::Shares;
+use crate::slots::PairRef;
+use crate::slots::{Entry, LONG_KEY_BYTES, LongKey, MediumKey, ShortKey, SlotKey, hash_bytes};
 use crate::storage::Scratch;
 use std::cmp::Ordering;
 use std::ops::Range;

@@ -24,15 +24,15 @@ pub(crate) use form::{
 };
 pub(crate) use merger::{Merger, read_run};
 pub(crate) use outlet::{Outlet, Witness};
-pub(crate) use pairs::{PairRef, Pairs};
+pub(crate) use pairs::Pairs;
 pub(crate) use partition::Partition;
 pub(crate) use runs::{Run, RunReader, RunWriter, store};
 pub(crate) use spill::{Spill, Spiller};
 pub(crate) use upkeep::Upkeep;
 
-use crate::container::{LONG_KEY_BYTES, MediumKey, ShortKey, SlotKey, hash_bytes};
 use crate::error::MemoryError;
 use crate::memory::{ChunkPool, KeptValues, ValueStore};
+use crate::slots::{LONG_KEY_BYTES, MediumKey, ShortKey, SlotKey, hash_bytes};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// log2 of the number of partitions of every partial. 256 of them keep a partition's table inside a

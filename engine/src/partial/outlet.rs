@@ -2,9 +2,9 @@
 //! and where the run keeps what it does (`state/`), a witness sees each of them on its way.
 
 use super::{Partial, Partition, partition_of};
-use crate::container::{Entry, SlotKey, Table};
 use crate::error::MemoryError;
 use crate::memory::ValueStore;
+use crate::slots::{Entry, SlotKey, Table};
 use std::convert::Infallible;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

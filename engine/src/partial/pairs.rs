@@ -2,11 +2,11 @@
 //! a range holds of an answer. Pairs are numbered: first the short ones, then the medium, then the
 //! long.
 
-use crate::container::{
-    ClassEntry, Entry, LONG_KEY_BYTES, LongKey, MediumKey, ShortKey, SlotKey, hash_bytes,
-};
 use crate::error::MemoryError;
 use crate::memory::{ByteArena, ChunkList, ChunkPool, prefetch};
+use crate::slots::{
+    ClassEntry, Entry, LONG_KEY_BYTES, LongKey, MediumKey, PairRef, ShortKey, SlotKey, hash_bytes,
+};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -16,26 +16,6 @@ pub(crate) struct Pairs<V: Copy> {
     pub(crate) medium: ChunkList<Entry<MediumKey, V>>,
     pub(crate) long: ChunkList<Entry<LongKey, V>>,
     pub(crate) arena: ByteArena,
-}
-
-/// A pair as it stands in a list.
-pub(crate) struct PairRef<'a, V> {
-    pub(crate) key: &'a [u8],
-    pub(crate) value: &'a V,
-}
-
-impl<V> Clone for PairRef<'_, V> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<V> Copy for PairRef<'_, V> {}
-
-impl<'a, V> PairRef<'a, V> {
-    pub(crate) fn of<K: SlotKey>(entry: &'a Entry<K, V>) -> PairRef<'a, V> {
-        PairRef { key: entry.key.bytes(), value: &entry.value }
-    }
 }
 
 impl<V: Copy> Pairs<V> {

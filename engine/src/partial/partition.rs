@@ -4,9 +4,9 @@
 use super::pairs::Pairs;
 use super::runs::Run;
 use super::tiers::Tiers;
-use crate::container::{Entry, SlotKey};
 use crate::error::MemoryError;
 use crate::memory::ChunkPool;
+use crate::slots::{Entry, SlotKey};
 use std::sync::Arc;
 
 /// Below this many pairs a partition is never folded while the job runs: the memory at stake is

@@ -3,12 +3,12 @@
 //! pairs in the order of size class, hash, key, so they merge as they are read, in little memory
 //! whatever their length.
 
-use super::PairRef;
 use super::fold::Taker;
 use super::form::{BlockReader, Form, OpenBlock, Sealer};
-use crate::container::{Entry, SlotKey};
 use crate::error::{Error, MemoryError, Result};
 use crate::memory::{ByteArena, ChunkPool, ValueStore};
+use crate::slots::PairRef;
+use crate::slots::{Entry, SlotKey};
 use crate::storage::{Region, Scratch};
 use std::marker::PhantomData;
 use std::ops::Range;

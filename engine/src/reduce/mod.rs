@@ -12,13 +12,10 @@ mod ranking;
 mod select;
 mod splitters;
 mod stored;
-#[cfg(test)]
-mod tests;
 
 pub(crate) use ranking::Ranking;
 
 use crate::aggregate::Aggregate;
-use crate::container::{Entry, SlotKey};
 use crate::error::{Error, MemoryError, Result};
 use crate::failure::Failure;
 use crate::memory::{ByteArena, ChunkPool};
@@ -27,6 +24,7 @@ use crate::partial::{
     Answers, Folder, Merger, PARTITIONS, Pairs, Partial, Partition, Run, RunWriter, Spill, Taker,
 };
 use crate::schedule::{PerWorker, Pool, for_each};
+use crate::slots::{Entry, SlotKey};
 use ranges::{Ranges, Scatter};
 use select::Selection;
 use splitters::{Sample, Splitters};

@@ -5,10 +5,10 @@
 use super::Range;
 use super::splitters::Splitters;
 use crate::aggregate::Aggregate;
-use crate::container::{ClassEntry, Entry, LongKey, MediumKey, ShortKey, SlotKey};
 use crate::error::MemoryError;
 use crate::memory::{ByteArena, ChunkList, ChunkPool};
 use crate::partial::{Pairs, Taker};
+use crate::slots::{ClassEntry, Entry, LongKey, MediumKey, ShortKey, SlotKey};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Pairs that a worker gathers before it copies them to their range.

@@ -2,7 +2,7 @@
 //! two pairs are equal.
 
 use crate::aggregate::Aggregate;
-use crate::partial::PairRef;
+use crate::slots::PairRef;
 use std::cmp::Ordering;
 
 /// How a job compares two pairs of its answer.

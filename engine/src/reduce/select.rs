@@ -4,10 +4,11 @@
 use super::copies::Copies;
 use super::ranking::Ranking;
 use crate::aggregate::Aggregate;
-use crate::container::{Entry, SlotKey};
 use crate::error::{Error, MemoryError};
 use crate::memory::{BlockPool, ByteArena, ChunkPool, Reserved, ValueStore};
-use crate::partial::{PairRef, Pairs, Taker};
+use crate::partial::{Pairs, Taker};
+use crate::slots::PairRef;
+use crate::slots::{Entry, SlotKey};
 use std::sync::Arc;
 
 /// The N best pairs seen, and some more that were not yet thrown out.

@@ -6,11 +6,12 @@
 use super::copies::Copies;
 use super::ranking::Ranking;
 use crate::aggregate::Aggregate;
-use crate::container::{Entry, SlotKey, head};
 use crate::error::MemoryError;
 use crate::memory::{ByteArena, ChunkPool, KeptValues};
 use crate::options::Order;
-use crate::partial::{PARTITIONS, PairRef, Partial, Taker};
+use crate::partial::{PARTITIONS, Partial, Taker};
+use crate::slots::PairRef;
+use crate::slots::{Entry, SlotKey, head};
 use std::sync::Arc;
 
 /// Pairs in a range: about what fits a second-level cache together with its sort keys.
@@ -269,7 +270,7 @@ fn every_nth<T>(items: Vec<T>, parts: usize) -> Vec<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::container::{MediumKey, ShortKey};
+    use crate::slots::{MediumKey, ShortKey};
     use proptest::prelude::*;
 
     proptest! {

@@ -6,13 +6,14 @@ use super::Range;
 use super::ranking::Ranking;
 use super::splitters::{Sample, Splitters};
 use crate::aggregate::Aggregate;
-use crate::container::{Entry, ShortKey, SlotKey};
 use crate::error::{Error, MemoryError, Result};
 use crate::memory::{ByteArena, ChunkPool, Reserved};
 use crate::options::Order;
 use crate::partial::{
-    Answers, Form, OpenBlock, PairRef, Run, RunReader, Sealer, Spill, Taker, read_run, store,
+    Answers, Form, OpenBlock, Run, RunReader, Sealer, Spill, Taker, read_run, store,
 };
+use crate::slots::PairRef;
+use crate::slots::{Entry, ShortKey, SlotKey};
 use crate::storage::Region;
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -6,8 +6,7 @@ use crate::cancel::Cancel;
 use crate::failure::Failure;
 use crate::input::{ByteSet, Cut, Delimiter, Input, RangeSource};
 use crate::memory::{BlockPool, Budget};
-use crate::options::Options;
-use crate::plan::Plan;
+use crate::plan::{Cutting, Plan, Reads};
 use crate::schedule::Pool;
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -35,7 +34,8 @@ fn plan(files: &Files, cut: Cut) -> Plan {
     let shelf = Shelf(files.iter().map(|(name, bytes)| (name.into(), bytes.clone())).collect());
     let listed = files.iter().map(|(name, bytes)| (name, bytes.len() as u64));
     let input = Input::ranges(Arc::new(shelf), listed);
-    let cutting = Options::default().cutting(1 << 16, 1 << 16);
+    let (tile_bytes, split_bytes, unit_bytes) = (32 << 20, 1 << 16, 1 << 16);
+    let cutting = Cutting { tile_bytes, split_bytes, unit_bytes, reads: Reads::default() };
     Plan::new(input, cut, cutting).unwrap()
 }
 

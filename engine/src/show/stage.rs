@@ -6,7 +6,7 @@ use super::sample::{Asked, Base, Sample, highest};
 use super::stability::{STABLE_KEYS_MOST, Stability};
 use super::{Every, Moment, Showing};
 use crate::aggregate::Aggregate;
-use crate::engine::Core;
+use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::failure::Failure;
 use crate::memory::ChunkPool;

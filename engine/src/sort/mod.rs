@@ -24,7 +24,7 @@ mod store;
 pub use records::{Records, Sort};
 
 use crate::codec::recognise;
-use crate::engine::{Core, Engine};
+use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::failure::Failure;
 use crate::ingest::{AheadTotals, Reader};
@@ -64,39 +64,14 @@ pub enum SortTo<'w> {
     Writer(&'w mut (dyn Write + Send), &'w Path),
 }
 
-impl Engine {
-    /// Sorts the input. Time is linear in the input's bytes, plus O(n log n) for the n records, of
-    /// which the logarithm is that of a range that fits a cache. Memory holds the input once, or what
-    /// the budget allows: the rest goes to the engine's scratch storage once, and if a range should be
-    /// larger than the budget, once more. `order` and `top` of the options do not apply.
-    ///
-    /// # Errors
-    /// See [`Error`](crate::Error); what was written until then is not the answer.
-    ///
-    /// ```
-    /// # fn main() -> tegula::Result<()> {
-    /// use tegula::{Engine, Input, Options, Sort, SortTo};
-    ///
-    /// let (input, mut sorted) = (Input::bytes("pear\napple\nfig\n"), Vec::new());
-    /// let to = SortTo::Writer(&mut sorted, "a vector".as_ref());
-    /// Engine::new()?.sort(&Sort::lines(), input, to, &Options::default())?;
-    /// assert_eq!(sorted, b"apple\nfig\npear\n");
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn sort(
-        &self,
-        sort: &Sort,
-        input: Input,
-        to: SortTo<'_>,
-        options: &Options,
-    ) -> Result<Stats> {
-        run(self.core(), sort, input, to, options)
-    }
-}
-
 /// All of a sort: plan, partition, and the ranges; each timed.
-fn run(core: &Core, sort: &Sort, input: Input, to: SortTo<'_>, options: &Options) -> Result<Stats> {
+pub(crate) fn run(
+    core: &Core,
+    sort: &Sort,
+    input: Input,
+    to: SortTo<'_>,
+    options: &Options,
+) -> Result<Stats> {
     let progress = options.progress.clone().unwrap_or_default();
     let failure = Failure::new(&options.cancel);
     let timeline = options.timeline.as_ref();

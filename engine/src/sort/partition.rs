@@ -8,7 +8,7 @@ use super::records::Form;
 use super::source::{Section, Source, Spooled};
 use super::splitters::{LANES, SplitView, Splitters};
 use super::store::{Pile, PileSize, RangeRows};
-use crate::engine::Core;
+use crate::core::Core;
 use crate::error::Result;
 use crate::failure::Failure;
 use crate::ingest::{AheadTotals, Feed, Portion, Reader, SplitBuffer, Waits};

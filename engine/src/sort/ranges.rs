@@ -9,7 +9,7 @@ use super::sizes::Sizes;
 use super::source::Sample;
 use super::splitters::{Place, Splitters};
 use super::store::{HEADER_BYTES, Held, Pile, RangeRows};
-use crate::engine::Core;
+use crate::core::Core;
 use crate::error::Result;
 use crate::failure::Failure;
 use crate::memory::{Access, Block, BlockPool};

@@ -4,7 +4,7 @@
 use super::records::Form;
 use super::splitters::Place;
 use crate::codec::Supply;
-use crate::engine::Core;
+use crate::core::Core;
 use crate::error::{Place as InputPlace, Result};
 use crate::failure::{Failure, guard};
 use crate::ingest::{Next, Reader, SplitBuffer, StreamQueue, read_stream};

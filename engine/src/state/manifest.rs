@@ -4,11 +4,11 @@
 use super::coverage::Coverage;
 use super::fingerprint;
 use super::folds::Fold;
-use super::identity::Identity;
 use super::snapshot::HEAD_BYTES;
 use crate::bad::Found;
 use crate::encoding::{Reading, body_of, framed, put_bytes, put_number};
 use crate::error::{Result, StorageError};
+use crate::identity::Identity;
 use crate::relocation::Standing;
 use crate::reuse::Print;
 use crate::storage::Storage;

@@ -36,7 +36,6 @@ mod fingerprint;
 mod finishing;
 mod folder;
 mod folds;
-mod identity;
 mod manifest;
 mod pace;
 mod report;
@@ -49,11 +48,10 @@ mod tiles;
 
 pub(crate) use coverage::{ALL_FILES, Ranges};
 pub(crate) use folds::Taking;
-pub use identity::Identity;
 pub(crate) use manifest::Figures;
 pub use report::{StateReport, files_of, jobs_of, remove, report, verify};
 pub(crate) use saved::SavedPartials;
-pub(crate) use saving::{Mapped, Saving};
+pub(crate) use saving::{Mapped, Saving, Terms};
 pub use tiles::Incremental;
 pub(crate) use tiles::Means;
 

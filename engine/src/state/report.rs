@@ -1,9 +1,10 @@
 //! What lies in a state, for people: its jobs, what each has, whether it is whole; and its removal.
 
+use super::LOCK;
 use super::folder::Folder;
 use super::manifest::{Manifest, Snapshot, snapshot_name};
-use super::{Identity, LOCK};
 use crate::error::{Result, StateError, StorageError};
+use crate::identity::Identity;
 use crate::storage::{Disk, Storage};
 use std::fs;
 use std::path::Path;

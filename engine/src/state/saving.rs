@@ -10,13 +10,13 @@ use super::saver::{Saver, SaverThread};
 use super::snapshot::{Keeps, SnapshotReader, SnapshotWriter};
 use super::stock::Stock;
 use super::tiles::{Means, TILES, TileTable};
-use super::{Identity, Incremental, State, tiles};
+use super::{Incremental, State, tiles};
 use crate::aggregate::Aggregate;
 use crate::bad::Found;
 use crate::error::{Error, Result, StateError, StorageError};
 use crate::facts::JobFacts;
+use crate::identity::Identity;
 use crate::memory::ChunkPool;
-use crate::options::Options;
 use crate::partial::Outlet;
 use crate::plan::{Part, Plan};
 use crate::reuse::Print;
@@ -108,6 +108,17 @@ impl FoundState {
     }
 }
 
+/// The options of a run that a state depends on.
+#[derive(Clone, Copy)]
+pub(crate) struct Terms {
+    /// Whether bad records are counted instead of refused.
+    pub(crate) skip_bad: bool,
+    /// Whether compressed files are read as they are.
+    pub(crate) plain: bool,
+    /// Devices that work beside the cores.
+    pub(crate) devices: usize,
+}
+
 impl<C: Aggregate> Saving<C> {
     /// Opens a state for a run: empty, or what a run of the same job over the same input has left.
     ///
@@ -117,12 +128,12 @@ impl<C: Aggregate> Saving<C> {
         state: &State,
         facts: &JobFacts,
         plan: &mut Plan,
-        options: &Options,
+        terms: Terms,
         chunks: &Arc<ChunkPool>,
         block_bytes: usize,
         means: Means<'_>,
     ) -> Result<Saving<C>> {
-        let identity = identity_of(facts, plan, options, state.incremental)?;
+        let identity = identity_of(facts, plan, terms, state.incremental)?;
         if C::KEEPS_VALUES && plan.parts.iter().any(|part| matches!(part, Part::Packed(_))) {
             return Err(StateError::InOrder.into());
         }
@@ -181,7 +192,7 @@ impl<C: Aggregate> Saving<C> {
                 StorageError::Damaged { path: storage.path().to_path_buf(), offset: 0, cause }
             })?;
         // Where tiles are found again, devices do nothing.
-        let devices = if tiles.is_some() { 0 } else { options.devices.len() };
+        let devices = if tiles.is_some() { 0 } else { terms.devices };
         let workers = means.pool.workers() + devices;
         let saver = Arc::new(Saver::new(storage, manifest.clone(), digest_of(&identity)));
         let keeps = if tiles.is_some() { Keeps::Together } else { Keeps::Apart };
@@ -326,7 +337,7 @@ pub(super) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 fn identity_of(
     facts: &JobFacts,
     plan: &Plan,
-    options: &Options,
+    terms: Terms,
     incremental: Option<Incremental>,
 ) -> Result<Identity, Error> {
     let Some(identity) = &facts.identity else { return Err(StateError::NoIdentity.into()) };
@@ -334,8 +345,8 @@ fn identity_of(
         .clone()
         .with("tile bytes", plan.tile_bytes)
         .with(tiles::SPLIT_BYTES, plan.split_bytes)
-        .with("bad records", if options.skip_bad { "skipped" } else { "refused" })
-        .with("compressed files", if options.plain { "as they are" } else { "decompressed" })
+        .with("bad records", if terms.skip_bad { "skipped" } else { "refused" })
+        .with("compressed files", if terms.plain { "as they are" } else { "decompressed" })
         .with(
             "tiles",
             incremental.map_or_else(

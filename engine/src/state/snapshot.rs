@@ -5,14 +5,15 @@ use super::folds::Taking;
 use super::manifest::{Piece, Snapshot, snapshot_name};
 use super::saver::Saver;
 use crate::aggregate::Aggregate;
-use crate::container::{Entry, SlotKey};
 use crate::error::{Error, MemoryError, Result, StorageError};
 use crate::memory::{ByteArena, ChunkPool, ValueStore};
 use crate::partial::{
-    Accumulators, BlockReader, HEADER_BYTES, MIXED, OpenBlock, PairRef, Partial, Partition, Sealer,
-    Taker, Witness, hash_of, partition_of,
+    Accumulators, BlockReader, HEADER_BYTES, MIXED, OpenBlock, Partial, Partition, Sealer, Taker,
+    Witness, hash_of, partition_of,
 };
 use crate::relocation::Relocation;
+use crate::slots::PairRef;
+use crate::slots::{Entry, SlotKey};
 use crate::storage::{Storage, StoredFile};
 use std::marker::PhantomData;
 use std::sync::Arc;

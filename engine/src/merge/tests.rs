@@ -1,18 +1,18 @@
 //! From a partial to an answer, in every order, against a sorted `BTreeMap`. It is here, and not only
 //! among the engine's tests, for Miri to see that no key is read that is gone.
 
-use super::{Ranking, ReduceStage};
+use super::{MergeStage, Piece};
 use crate::cancel::Cancel;
 use crate::combine::Sum;
-use crate::container::{Entry, LongKey, ShortKey, SlotKey, Table, hash_bytes};
 use crate::error::{Error, Result};
 use crate::failure::Failure;
 use crate::memory::{BlockPool, Budget, ByteArena, ChunkPool};
-use crate::merge::{MergeStage, Piece};
 use crate::options::Order;
-use crate::partial::{Answers, Folder, Outlet, PairRef, Partial, RunReader, Spill, read_run};
+use crate::partial::{Answers, Folder, Outlet, Partial, RunReader, Spill, read_run};
+use crate::reduce::{Ranking, ReduceStage};
 use crate::schedule::Pool;
 use crate::sizing::{Shares, TableLimits};
+use crate::slots::{Entry, LongKey, PairRef, ShortKey, SlotKey, Table, hash_bytes};
 use crate::storage::{Call, Disk, Fault, Faulty, Scratch, Storage};
 use std::cmp::Reverse;
 use std::ptr::NonNull;

@@ -9,10 +9,10 @@
 //! behind a batch whether that happens ([`Table::is_crowded`]) and helps itself: it hands over what
 //! there is, or spreads the slots ([`Table::spread`]).
 
+use super::PairRef;
 use super::slot::{Entry, SlotKey};
 use crate::error::MemoryError;
 use crate::memory::{Access, Block, BlockPool, prefetch};
-use crate::partial::PairRef;
 use std::cmp::Ordering;
 use std::convert::Infallible;
 use std::hint::select_unpredictable;

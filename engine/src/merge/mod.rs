@@ -2,8 +2,10 @@
 //! is sorted are numbers of pairs; the pairs stay where they are. A range on disk is brought into
 //! memory for it, and goes back in order.
 
+#[cfg(test)]
+mod tests;
+
 use crate::aggregate::Aggregate;
-use crate::container::{Entry, SlotKey};
 use crate::error::{MemoryError, Result};
 use crate::failure::Failure;
 use crate::memory::{Access, Block, ChunkList, ChunkPool};
@@ -11,6 +13,7 @@ use crate::options::Order;
 use crate::partial::{Answers, Pairs, Run, RunReader, RunWriter, Spill};
 use crate::reduce::{Range, Ranking};
 use crate::schedule::{PerWorker, Pool, for_each};
+use crate::slots::{Entry, SlotKey};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Pairs in the order in which the answer shows them.
