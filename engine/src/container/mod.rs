@@ -12,6 +12,7 @@ mod array;
 mod class;
 mod emitter;
 mod hash;
+#[cfg(any(test, feature = "testing"))]
 mod hash_tree;
 mod inlet;
 mod range;
@@ -33,6 +34,7 @@ use crate::slots::{Hint, LongKey, MediumKey, ShortKey};
 use adaptive::Choosing;
 use append::Appender;
 use hash::HashTables;
+#[cfg(any(test, feature = "testing"))]
 use hash_tree::ForestOf;
 use std::ops::AddAssign;
 use std::sync::Arc;
@@ -66,6 +68,7 @@ pub enum Container {
     Array,
     /// 256 trees by the hash of the key, as in Metis before prediction (section 3.3): kept to be compared
     /// with.
+    #[cfg(any(test, feature = "testing"))]
     HashTree,
 }
 
@@ -96,6 +99,7 @@ impl Container {
             }
             Container::Hash => Box::new(HashTables::<C>::new(pool, limits)?),
             Container::Append => Box::new(Appender::<C>::new(pool, limits)),
+            #[cfg(any(test, feature = "testing"))]
             Container::HashTree => Box::new(ForestOf::<C>::new(pool, limits)),
         })
     }

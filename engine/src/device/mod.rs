@@ -15,16 +15,22 @@
 //! ```
 //!
 //! There is one file or folder per back-end: `emulated.rs` is a device of pure Rust with a clock of its
-//! own; `opencl/` and `cuda/` belong to the features of these names. `driver.rs` keeps units in flight on
+//! own; it, `opencl/` and `cuda/` belong to the features of these names. `driver.rs` keeps units in flight on
 //! any of them and counts each exactly once, whatever fails. `tuning.rs` finds the number and size of
 //! units. Each kernel is one text that the prelude (`prelude.h`) makes valid OpenCL C and CUDA C++. Kernels
 //! only add integers, so that every device and every order gives the same bytes.
+
+#![cfg_attr(
+    not(any(feature = "emulated", feature = "opencl", feature = "cuda")),
+    allow(dead_code, reason = "without a back-end nobody calls what all of them share")
+)]
 
 mod accelerator;
 mod alone;
 #[cfg(feature = "cuda")]
 mod cuda;
 mod driver;
+#[cfg(any(test, feature = "emulated"))]
 mod emulated;
 mod feeders;
 mod figures;
@@ -46,6 +52,7 @@ pub use alone::Alone;
 #[cfg(feature = "cuda")]
 pub use cuda::Cuda;
 pub use driver::{Driver, Turn};
+#[cfg(any(test, feature = "emulated"))]
 pub use emulated::{Clock, Emulated, Fault, FaultAt, Model};
 pub use figures::DeviceFigures;
 pub use kernel::{ARGUMENTS, EmulatedKernel, Kernel, Launch, Offload, Piece, Shape};

@@ -1,12 +1,14 @@
 //! Finds the devices of each back-end in this build, and measures their transfer rates.
 
-use super::{Accelerator, Clock, DeviceError, Emulated, Kernel, Launch, Model, Room, Shape};
+use super::{Accelerator, DeviceError, Kernel, Launch, Room, Shape};
+#[cfg(feature = "emulated")]
+use super::{Clock, Emulated, Model};
 use std::time::Duration;
 
 /// The devices that were found.
 #[derive(Debug, Default)]
 pub struct Present {
-    /// Devices that can be used, real ones first; the last is the emulated one.
+    /// Devices that can be used, real ones first; with the feature `emulated` the last is that one.
     pub devices: Vec<Accelerator>,
     /// The reasons why others are unusable.
     pub unusable: Vec<DeviceError>,
@@ -15,23 +17,23 @@ pub struct Present {
 impl Present {
     /// Searches for devices. Opens the loaders of the back-ends, which may take some tenths of a second.
     pub fn look() -> Present {
-        let mut present = Present::default();
+        let present = Present::default();
         // First, because the maker's own driver is better where both know a device.
         #[cfg(feature = "cuda")]
-        present.add(super::Cuda::list());
+        let present = present.with(super::Cuda::list());
         #[cfg(feature = "opencl")]
-        present.add(super::OpenCl::list());
-        let model = Model { clock: Clock::Wall, ..Model::default() };
-        present.devices.push(Accelerator::new(Emulated::new(model)));
+        let present = present.with(super::OpenCl::list());
+        #[cfg(feature = "emulated")]
+        let present = present
+            .with(Ok(vec![Ok(Emulated::new(Model { clock: Clock::Wall, ..Model::default() }))]));
         present
     }
 
     /// Adds the devices of a back-end, except those whose names another back-end has found.
-    #[cfg(any(feature = "cuda", feature = "opencl"))]
-    fn add<D: super::Device + 'static>(
-        &mut self,
+    fn with<D: super::Device + 'static>(
+        mut self,
         found: Result<Vec<Result<D, DeviceError>>, DeviceError>,
-    ) {
+    ) -> Present {
         let known: Vec<String> =
             self.devices.iter().map(|device| device.caps().name.clone()).collect();
         for device in found.unwrap_or_else(|why| vec![Err(why)]) {
@@ -41,6 +43,7 @@ impl Present {
                 Err(why) => self.unusable.push(why),
             }
         }
+        self
     }
 }
 
@@ -96,6 +99,7 @@ impl Accelerator {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::device::{Emulated, Model};
 
     #[test]
     fn the_rate_of_a_link_is_measured() {

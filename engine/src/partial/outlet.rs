@@ -125,6 +125,7 @@ impl<'p, V: Copy> Outlet<'p, V> {
     }
 
     /// Moves pairs of one partition in, no two with the same key.
+    #[cfg(any(test, feature = "testing"))]
     pub(crate) fn add_segment<K: SlotKey>(
         &self,
         index: usize,

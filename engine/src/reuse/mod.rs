@@ -21,15 +21,19 @@ mod stretches;
 #[cfg(test)]
 mod tests;
 mod tile;
+#[cfg(feature = "testing")]
 mod trial;
 mod twins;
 
 pub use fingerprint::Hashing;
 pub(crate) use fingerprint::{Anchor, Print, TilePrint};
-pub(crate) use matching::{Reuse, Tiling, Trust};
+#[cfg(any(test, feature = "testing"))]
+pub(crate) use matching::Tiling;
+pub(crate) use matching::{Reuse, Trust};
 pub(crate) use passing::Passing;
 pub(crate) use record::Remembered;
 pub(crate) use sources::{Sources, print_of};
 pub(crate) use stamps::Stamps;
 pub(crate) use tile::{KeptTile, Place, Tile};
+#[cfg(feature = "testing")]
 pub use trial::{Trial, trial};

@@ -9,6 +9,7 @@
 
 mod atomic;
 mod disk;
+#[cfg(any(test, feature = "testing"))]
 mod faulty;
 mod nameless;
 mod scratch;
@@ -17,6 +18,7 @@ mod tests;
 
 pub use atomic::AtomicFile;
 pub use disk::Disk;
+#[cfg(any(test, feature = "testing"))]
 pub use faulty::{Call, Fault, Faulty};
 pub(crate) use scratch::{Region, Scratch};
 
