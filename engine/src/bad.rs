@@ -5,8 +5,8 @@ use crate::encoding::{Reading, put_bytes, put_number};
 use crate::error::{Error, Place, Result};
 use crate::origin::{Origin, OriginKind, newlines};
 use crate::plan::Plan;
+use crate::sync::{Mutex, MutexGuard};
 use std::mem;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A record that a map refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -165,6 +165,6 @@ impl BadRecords {
     }
 
     fn found(&self) -> MutexGuard<'_, Found> {
-        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+        self.found.lock()
     }
 }

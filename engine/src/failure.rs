@@ -3,10 +3,10 @@
 
 use crate::cancel::Cancel;
 use crate::error::{Error, Place, Result};
+use crate::sync::Mutex;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 /// Shared by the workers of one run.
 pub(crate) struct Failure {
@@ -22,7 +22,7 @@ impl Failure {
 
     /// Records that step number `at` failed.
     fn record(&self, at: u64, error: Error) {
-        let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut first = self.first.lock();
         if first.as_ref().is_none_or(|(earlier, _)| at < *earlier) {
             *first = Some((at, error));
         }
@@ -48,7 +48,7 @@ impl Failure {
     /// The number of the step in which a record was refused, if the run stops because of it: in steps before it
     /// an earlier record may be. 0 if the run stops because of anything else.
     pub(crate) fn refused_at(&self) -> u64 {
-        let first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = self.first.lock();
         match *first {
             Some((at, Error::Record { .. })) if !self.cancel.is_cancelled() => at,
             _ => 0,
@@ -57,7 +57,7 @@ impl Failure {
 
     /// What the run is to return if it should stop.
     pub(crate) fn check(&self) -> Result<()> {
-        if let Some((_, error)) = self.first.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        if let Some((_, error)) = self.first.lock().take() {
             return Err(error);
         }
         if self.cancel.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }

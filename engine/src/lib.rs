@@ -52,6 +52,7 @@ mod split;
 pub mod state;
 mod stats;
 pub mod storage;
+mod sync;
 mod tasks;
 pub mod timeline;
 pub mod tokenize;

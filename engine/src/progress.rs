@@ -2,8 +2,8 @@
 //! and that anyone may read at any time. They never influence the run.
 
 use crate::memory::resident_bytes;
+use crate::sync::{Mutex, MutexGuard};
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The stages of a run, in order. (See ARCHITECTURE.md, the path of the data.)
@@ -143,7 +143,7 @@ impl Progress {
     }
 
     fn mapping(&self) -> MutexGuard<'_, Mapping> {
-        self.mapping.lock().unwrap_or_else(PoisonError::into_inner)
+        self.mapping.lock()
     }
 
     /// Begins a run's counters, whose input is now known.

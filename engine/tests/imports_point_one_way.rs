@@ -17,6 +17,7 @@ const LAYERS: [(&str, &[&str]); 4] = [
         &[
             "error",
             "encoding",
+            "sync",
             "cancel",
             "failure",
             "process",

@@ -17,10 +17,11 @@ use crate::memory::BlockPool;
 use crate::memory::InputBuffer;
 use crate::plan::{Packed, Tally};
 use crate::schedule::Step;
+use crate::sync::{Mutex, MutexGuard};
 use crate::timeline;
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Buffers per worker: one that is mapped, one that is filled, and one between them.
@@ -440,6 +441,6 @@ impl<'p> Supply<'p> {
     }
 
     fn lock(&self) -> MutexGuard<'_, State<'p>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }

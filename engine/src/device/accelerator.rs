@@ -7,10 +7,11 @@ use super::{
     Alone, Caps, Device, DeviceError, DeviceFigures, Driver, Kernel, Offload, Program, Room,
 };
 use crate::sizing::Ramp;
+use crate::sync::{Mutex, MutexGuard};
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A device for runs ([`Options::devices`](crate::Options::devices)). It keeps compiled kernels and the
 /// sizes that were found.
@@ -223,6 +224,6 @@ impl Accelerator {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Known>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock()
     }
 }

@@ -4,8 +4,9 @@
 //! drops the residence, the devices' memory is freed.
 
 use super::{Accelerator, Piece, Room, Session};
+use crate::sync::{Mutex, MutexGuard};
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// An input in memory whose units stay on devices from one job to the next. Jobs that share it must have
 /// the same kernel, the same shape of partial, and the same arguments for the same records
@@ -94,6 +95,6 @@ impl Residence {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }

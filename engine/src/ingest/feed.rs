@@ -14,11 +14,12 @@ use crate::memory::BlockPool;
 use crate::plan::Ranged;
 use crate::schedule::{HandOut, Pool};
 use crate::sizing::Units;
+use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::timeline::{self, Context};
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Builder};
 use std::time::{Duration, Instant};
 
@@ -427,7 +428,7 @@ impl<'p> Feed<'p> {
     fn wait_for_end(&self, failure: &Failure) -> bool {
         let state = self.lock();
         let waited = self.ended.wait_timeout_while(state, TICK, |state| !state.ended);
-        let state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        let state = waited;
         state.ended || failure.stops()
     }
 
@@ -498,7 +499,7 @@ impl<'p> Feed<'p> {
                 continue;
             }
             let waited = self.freed.wait_timeout(state, TICK);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            state = waited;
         }
     }
 
@@ -543,7 +544,7 @@ impl<'p> Feed<'p> {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

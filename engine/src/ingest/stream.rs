@@ -10,6 +10,7 @@ use crate::memory::BlockPool;
 use crate::memory::InputBuffer;
 use crate::origin;
 use crate::plan::Tally;
+use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::timeline;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -18,7 +19,7 @@ use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How long the reader waits before it looks at the cancel flag again.
@@ -123,13 +124,12 @@ impl StreamQueue {
                 return Ok(buffer);
             }
             let _waiting = timeline::begin(timeline::Kind::Idle);
-            state =
-                self.freed.wait_timeout(state, PATIENCE).unwrap_or_else(PoisonError::into_inner).0;
+            state = self.freed.wait_timeout(state, PATIENCE);
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -1,10 +1,11 @@
 //! Tiles that the caller makes: acquired by the engine when it has room, released when it has what it
 //! needs of them (Ostrich, section 3, `acquire` and `release`).
 
+use crate::sync::Mutex;
 use std::fmt;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// A source of tiles of the caller's own; see [`Input::tiles`](crate::Input::tiles). One thread calls
 /// it, and may be blocked by it.
@@ -53,7 +54,7 @@ impl TileStream {
 
     /// Shows the next tile to `look`; `None` at the end.
     pub(crate) fn next(&self, look: &mut dyn FnMut(&[u8])) -> io::Result<Option<()>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).next(look)
+        self.0.lock().next(look)
     }
 }
 

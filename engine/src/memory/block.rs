@@ -4,8 +4,9 @@
 use super::budget::Budget;
 use super::home;
 use crate::error::MemoryError;
+use crate::sync::{Mutex, MutexGuard};
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// Sizes are multiples of this, so that blocks of one use fit the next.
 const GRAIN_BYTES: usize = 64 << 10;
@@ -232,7 +233,7 @@ impl BlockPool {
 
 impl Shelf {
     fn lock(&self) -> MutexGuard<'_, Vec<Raw>> {
-        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+        self.free.lock()
     }
 }
 

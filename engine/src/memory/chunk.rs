@@ -5,9 +5,10 @@
 use super::block::{Block, BlockPool};
 use super::home;
 use crate::error::MemoryError;
+use crate::sync::{Mutex, MutexGuard};
 use std::ptr::NonNull;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Size of a chunk. Each of some hundreds of partitions wastes half of one per size class on
 /// average, so it is small; yet it holds hundreds of entries, so its upkeep is nothing.
@@ -85,7 +86,7 @@ impl ChunkPool {
     /// A chunk that lies idle in another part. Its lock is only tried: this thread holds one.
     fn idle_elsewhere(&self, own: usize) -> Option<Chunk> {
         let mut others = self.parts.iter().enumerate().filter(|(number, _)| *number != own);
-        others.find_map(|(_, part)| part.try_lock().ok()?.free.pop())
+        others.find_map(|(_, part)| part.try_lock()?.free.pop())
     }
 
     /// Takes chunks back, each to the part it was cut in.
@@ -122,7 +123,7 @@ impl ChunkPool {
     }
 
     fn lock(&self, part: usize) -> MutexGuard<'_, Part> {
-        self.parts[part].lock().unwrap_or_else(PoisonError::into_inner)
+        self.parts[part].lock()
     }
 }
 

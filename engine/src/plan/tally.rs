@@ -1,7 +1,7 @@
 //! Counts decompressed files and bytes by format, for the figures of a run.
 
 use crate::input::Format;
-use std::sync::{Mutex, PoisonError};
+use crate::sync::Mutex;
 
 /// Files of one format that a run decompressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,13 +40,13 @@ impl Tally {
     pub(crate) fn add(&self, format: Format, compressed_bytes: u64, bytes: u64) {
         if format != Format::Plain {
             let one = FormatFigures { format: format.name(), files: 1, compressed_bytes, bytes };
-            one.add_to(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+            one.add_to(&mut self.0.lock());
         }
     }
 
     /// Returns the figures of each format that occurred, by name.
     pub(crate) fn figures(&self) -> Vec<FormatFigures> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut all = self.0.lock().clone();
         all.sort_unstable_by_key(|figures| figures.format);
         all
     }

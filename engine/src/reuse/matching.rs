@@ -14,9 +14,10 @@ use crate::failure::Failure;
 use crate::input::Cut;
 use crate::memory::{BlockPool, Reserved};
 use crate::schedule::{Cursor, PerWorker, Pool, Step};
+use crate::sync::Mutex;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// What may be taken for unchanged without reading it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,6 +43,10 @@ pub(crate) struct Reuse<'r> {
 }
 
 /// The tiles of a run, in the order of the input: each byte of each file is in exactly one.
+#[cfg_attr(
+    not(any(test, feature = "testing")),
+    allow(dead_code, reason = "a run needs the tiles, a trial the figures too")
+)]
 pub(crate) struct Tiling {
     pub(crate) tiles: Vec<Tile>,
     /// Bytes of all tiles, and of those that were there in the last run.
@@ -198,14 +203,14 @@ impl<'r> Reuse<'r> {
                 finders.with(worker, make, |finder| work(finder, taken as usize))
             });
             let Some(result) = result else { return Step::Done };
-            done.lock().unwrap_or_else(PoisonError::into_inner).push((taken, result));
+            done.lock().push((taken, result));
             Step::More
         };
         if count > 0 {
             self.pool.run(step, || ());
         }
         self.failure.check()?;
-        let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut done = done.into_inner();
         done.sort_unstable_by_key(|(number, _)| *number);
         Ok(done.into_iter().map(|(_, result)| result).collect())
     }

@@ -2,7 +2,7 @@
 //! its own core and memory node), used by no other.
 
 use crate::error::Result;
-use std::sync::{Mutex, PoisonError};
+use crate::sync::Mutex;
 
 /// A value per worker, each behind a lock that only its worker takes while the stage runs.
 pub(crate) struct PerWorker<T> {
@@ -25,7 +25,7 @@ impl<T> PerWorker<T> {
         make: impl FnOnce() -> Result<T>,
         work: impl FnOnce(&mut T) -> Result<R>,
     ) -> Result<R> {
-        let mut value = self.values[worker].0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut value = self.values[worker].0.lock();
         match &mut *value {
             Some(value) => work(value),
             none => work(none.insert(make()?)),
@@ -34,8 +34,6 @@ impl<T> PerWorker<T> {
 
     /// The values that were made.
     pub(crate) fn into_values(self) -> impl Iterator<Item = T> {
-        self.values
-            .into_iter()
-            .filter_map(|value| value.0.into_inner().unwrap_or_else(PoisonError::into_inner))
+        self.values.into_iter().filter_map(|value| value.0.into_inner())
     }
 }

@@ -2,7 +2,7 @@
 //! caller said. Shared by the workers of a run.
 
 use super::Search;
-use std::sync::Mutex;
+use crate::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -65,7 +65,7 @@ impl Units {
         let Some(search) = &self.search else { return };
         // Units at the end of a tile are smaller, and say nothing about the size.
         if splits == self.now()
-            && let Ok(mut led) = search.try_lock()
+            && let Some(mut led) = search.try_lock()
         {
             if !led.search.is_comparing() {
                 led.leader = worker;
@@ -79,7 +79,7 @@ impl Units {
 
     /// The size that was found best, in bytes.
     pub(crate) fn best_bytes(&self) -> u64 {
-        let best = self.search.as_ref().and_then(|search| Some(search.lock().ok()?.search.best()));
+        let best = self.search.as_ref().map(|search| search.lock().search.best());
         best.unwrap_or(1) * self.split_bytes
     }
 }

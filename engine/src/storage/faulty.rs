@@ -9,12 +9,13 @@
 
 use super::{Storage, StoredFile};
 use crate::error::StorageError;
+use crate::sync::{Mutex, MutexGuard};
 use rustix::io::Errno;
 use std::fmt;
 use std::io;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// A testing aid: wraps any storage. Clones are the same storage, so keep one to look at.
 #[derive(Clone)]
@@ -202,7 +203,7 @@ fn kill() -> ! {
 }
 
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
+    state.lock()
 }
 
 impl State {

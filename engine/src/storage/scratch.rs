@@ -5,11 +5,12 @@
 
 use super::{Storage, StoredFile};
 use crate::error::StorageError;
+use crate::sync::Mutex;
 use crate::timeline;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 /// Bytes that did not fit in memory.
 pub(crate) struct Scratch {
@@ -112,7 +113,7 @@ impl Scratch {
 
     fn file(&self) -> Result<&dyn StoredFile, StorageError> {
         if self.file.get().is_none() {
-            let _one = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+            let _one = self.opening.lock();
             if self.file.get().is_none() {
                 let _ = self.file.set(self.storage.scratch()?);
             }

@@ -3,7 +3,8 @@
 
 use super::spans::{Span, Spans};
 use super::{Clock, Inner, LaneRecording, lock};
-use std::sync::{Arc, Mutex, Weak};
+use crate::sync::Mutex;
+use std::sync::{Arc, Weak};
 use std::thread::{self, ThreadId};
 
 /// What a thread without a name is called.

@@ -20,10 +20,11 @@ pub(crate) use track::Track;
 
 use crate::memory::BlockPool;
 use crate::progress::Stage;
+use crate::sync::{Mutex, MutexGuard};
 use lane::{Lane, Owner};
 use sampler::Sampler;
 use spans::Spans;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// What a thread is doing.
@@ -239,5 +240,5 @@ impl Inner {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // Each change under these locks is whole.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }

@@ -5,9 +5,10 @@
 use super::{Clock, lock};
 use crate::memory::BlockPool;
 use crate::process::process_cpu;
+use crate::sync::{Condvar, Mutex};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -118,7 +119,7 @@ impl Shared {
         while !state.ended {
             let every = state.every;
             let waited = self.ended.wait_timeout(state, every);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            state = waited;
             let sample = eyes.look(self.clock, &state.blocks);
             sample.trace();
             state.add(sample);

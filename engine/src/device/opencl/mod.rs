@@ -7,6 +7,7 @@
 mod session;
 
 use super::{Caps, Device, DeviceError, Kernel, Program, Room, Session};
+use crate::sync::Mutex;
 use opencl3::context::Context;
 use opencl3::device::{CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_CPU, Device as Handle};
 use opencl3::error_codes::ClError;
@@ -15,7 +16,7 @@ use opencl3::platform::get_platforms;
 use opencl3::program::Program as Built;
 use session::{ClSession, Means};
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 const BACKEND: &str = "opencl";
 const ATOMICS: &str = "cl_khr_int64_base_atomics";
@@ -45,7 +46,7 @@ impl OpenCl {
     /// # Errors
     /// Returns [`DeviceError::Missing`] if there is no loader, no driver or no device.
     pub fn list() -> Result<Vec<Result<OpenCl, DeviceError>>, DeviceError> {
-        let _alone = LISTING.lock().unwrap_or_else(PoisonError::into_inner);
+        let _alone = LISTING.lock();
         let missing =
             |cause: String, advice| DeviceError::Missing { backend: BACKEND, cause, advice };
         if !opencl3_loader_is_there() {
@@ -141,7 +142,7 @@ impl Program for ClProgram {
             let (device, memory_bytes) = (caps.name.clone(), caps.memory_bytes);
             return Err(DeviceError::TooSmall { device, memory_bytes, least_bytes: room.bytes() });
         }
-        let first = self.function.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let first = self.function.lock().take();
         let failed = failed(&caps.name, "make a kernel");
         let function = match first {
             Some(function) => function,
