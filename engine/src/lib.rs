@@ -57,6 +57,8 @@ mod tasks;
 pub mod timeline;
 pub mod tokenize;
 pub mod topology;
+#[cfg(feature = "testing")]
+mod trial;
 
 pub use aggregate::*;
 pub use bad::{BAD_RECORDS_SHOWN, BadRecord};
@@ -87,3 +89,5 @@ pub use storage::{Disk, Storage, StoredFile};
 pub use timeline::Timeline;
 pub use tokenize::WordClass;
 pub use topology::Topology;
+#[cfg(feature = "testing")]
+pub use trial::{Trial, trial};

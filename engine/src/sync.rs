@@ -46,6 +46,20 @@ impl Condvar {
         Condvar(sync::Condvar::new())
     }
 
+    /// Waits until it is notified.
+    pub(crate) fn wait<'m, T>(&self, guard: MutexGuard<'m, T>) -> MutexGuard<'m, T> {
+        self.0.wait(guard).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits as long as the condition holds.
+    pub(crate) fn wait_while<'m, T>(
+        &self,
+        guard: MutexGuard<'m, T>,
+        condition: impl FnMut(&mut T) -> bool,
+    ) -> MutexGuard<'m, T> {
+        self.0.wait_while(guard, condition).unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Waits for `time` at most.
     pub(crate) fn wait_timeout<'m, T>(
         &self,

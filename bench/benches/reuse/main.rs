@@ -15,7 +15,8 @@ use rivals::Way;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
-use tegula::reuse::{Hashing, trial};
+use tegula::reuse::Hashing;
+use tegula::trial;
 use tegula::{Cut, Engine, Input};
 use text::Edits;
 

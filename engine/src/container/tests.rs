@@ -14,10 +14,11 @@ use crate::partial::{Folder, Outlet, PARTITIONS, Pairs, Partial, Witness};
 use crate::sizing::TableLimits;
 use crate::slots::{ShortKey, SlotKey, hash_bytes};
 use crate::split::Split;
+use crate::sync::Mutex;
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{Arc, LazyLock};
 
 /// Tables stay as they begin.
 const NO_GROWTH: TableLimits =
@@ -256,11 +257,11 @@ fn pieces_are_seen_one_by_one(container: Container, stay: bool) {
             let left = emitter.handed_over().pairs - before;
             assert_eq!(left, if stay { all - stayed } else { left });
         }
-        assert_eq!(std::mem::take(&mut seen.lock().unwrap().0), of_piece, "piece {piece}");
+        assert_eq!(std::mem::take(&mut seen.lock().0), of_piece, "piece {piece}");
         of_piece.into_iter().for_each(|(key, count)| *expected.entry(key).or_default() += count);
     }
     emitter.hand_over().unwrap();
-    assert_eq!(seen.lock().unwrap().0, Counts::new(), "what stayed was seen before");
+    assert_eq!(seen.lock().0, Counts::new(), "what stayed was seen before");
     drop(emitter);
     assert!(bench.reduce() == expected);
 }

@@ -19,11 +19,11 @@ use crate::plan::Ranged;
 use crate::schedule::{PerWorker, Step};
 use crate::sizing::Units;
 use crate::state::{ALL_FILES, Mapped, Saving};
+use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::timeline::{self, Context};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The part of the budget that the slots of one device may take.
@@ -203,7 +203,7 @@ impl<'s, 'r, C: Aggregate> Crew<'s, 'r, C> {
 
     /// What each device did.
     pub(super) fn figures(self) -> Vec<DeviceFigures> {
-        self.state.into_inner().unwrap_or_else(PoisonError::into_inner).figures
+        self.state.into_inner().figures
     }
 
     /// A device's thread.
@@ -271,7 +271,7 @@ impl<'s, 'r, C: Aggregate> Crew<'s, 'r, C> {
                 return false;
             }
             let waited = self.changed.wait_timeout(state, LOOK);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            state = waited;
         }
         false
     }
@@ -305,7 +305,7 @@ impl<'s, 'r, C: Aggregate> Crew<'s, 'r, C> {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

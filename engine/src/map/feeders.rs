@@ -10,9 +10,10 @@ use crate::input::Cut;
 use crate::memory::BlockPool;
 use crate::plan::Ranged;
 use crate::schedule::{Pool, Step};
+use crate::sync::Mutex;
 use crate::timeline;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Read at a time on the way to a slot.
 const READ_BYTES: u64 = 1 << 20;
@@ -178,7 +179,7 @@ fn share(from: From<'_>, helpers: &mut [Helper], own: &mut Reader, parts: &mut [
             // One thread takes a step, so nobody waits for the lock.
             let part = Mutex::new((reader, part));
             let step = |_| {
-                let (reader, part) = &mut *part.lock().unwrap_or_else(PoisonError::into_inner);
+                let (reader, part) = &mut *part.lock();
                 part.fill(from, reader);
                 Step::Done
             };

@@ -14,7 +14,8 @@ use crate::partial::{Answers, Pairs, Run, RunReader, RunWriter, Spill};
 use crate::reduce::{Range, Ranking};
 use crate::schedule::{PerWorker, Pool, for_each};
 use crate::slots::{Entry, SlotKey};
-use std::sync::{Arc, Mutex, PoisonError};
+use crate::sync::Mutex;
+use std::sync::Arc;
 
 /// Pairs in the order in which the answer shows them.
 pub(crate) enum Piece<V: Copy> {
@@ -65,17 +66,15 @@ impl<C: Aggregate> MergeStage<'_, C> {
         let ranges: Vec<_> = ranges.into_iter().map(|range| Mutex::new(Some(range))).collect();
         let sorters = PerWorker::new(self.pool.workers());
         for_each(self.pool, self.failure, "the merge stage", ranges.len(), |index, number| {
-            let range = ranges[number].lock().unwrap_or_else(PoisonError::into_inner).take();
+            let range = ranges[number].lock().take();
             let Some(range) = range else { return Ok(()) };
             let make = || Ok(Sorter { stage: self, keys: None, disk: None });
             let piece = sorters.with(index, make, |sorter| sorter.sort(range))?;
-            *pieces[number].lock().unwrap_or_else(PoisonError::into_inner) = Some(piece);
+            *pieces[number].lock() = Some(piece);
             Ok(())
         })?;
         let pieces = pieces.into_iter();
-        Ok(pieces
-            .filter_map(|piece| piece.into_inner().unwrap_or_else(PoisonError::into_inner))
-            .collect())
+        Ok(pieces.filter_map(|piece| piece.into_inner()).collect())
     }
 }
 

@@ -3,10 +3,10 @@
 
 use crate::error::{OutputError, Result};
 use crate::failure::Failure;
+use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::timeline::{self, Kind};
 use std::io::Write;
 use std::path::Path;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// A sink that pieces are written to in turn.
 pub(crate) struct Turns<'w> {
@@ -43,7 +43,7 @@ impl<'w> Turns<'w> {
 
     /// Flushes the sink, when all pieces are written.
     pub(crate) fn finish(self) -> Result<()> {
-        let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state.into_inner();
         state.sink.flush().map_err(|cause| OutputError::from_write(self.name, cause).into())
     }
 }
@@ -67,10 +67,10 @@ impl<'w> Turn<'_, 'w> {
 
     fn wait(&self) -> MutexGuard<'_, State<'w>> {
         let turns = self.turns;
-        let mut state = turns.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = turns.state.lock();
         let waits = (state.next != self.number).then(|| timeline::begin(Kind::Idle));
         while state.next != self.number {
-            state = turns.turned.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = turns.turned.wait(state);
         }
         drop(waits);
         state

@@ -33,7 +33,8 @@ pub(crate) use upkeep::Upkeep;
 use crate::error::MemoryError;
 use crate::memory::{ChunkPool, KeptValues, ValueStore};
 use crate::slots::{LONG_KEY_BYTES, MediumKey, ShortKey, SlotKey, hash_bytes};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use crate::sync::{Mutex, MutexGuard};
+use std::sync::Arc;
 
 /// log2 of the number of partitions of every partial. 256 of them keep a partition's table inside a
 /// second-level cache up to some ten million keys, and cost a few hundred bytes each when empty. (Fewer for Miri, which is slow.)
@@ -66,14 +67,14 @@ impl<V: Copy> Partial<V> {
     /// Takes over what the accumulators that were handed over so far point at.
     pub(crate) fn keep_values(&self, store: &mut ValueStore) {
         if let Some(values) = store.seal() {
-            self.values.lock().unwrap_or_else(PoisonError::into_inner).push(values);
+            self.values.lock().push(values);
         }
     }
 
     /// What accumulators that were handed over so far point at, for whoever keeps it as long as they
     /// are used.
     pub(crate) fn take_values(&self) -> Vec<KeptValues> {
-        std::mem::take(&mut self.values.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut self.values.lock())
     }
 
     /// Moves all of another partial in, to which nobody adds meanwhile. Linear in its pairs.
@@ -85,7 +86,7 @@ impl<V: Copy> Partial<V> {
             }
             into.take_in(&mut from)?;
         }
-        let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut values = self.values.lock();
         values.extend(other.take_values());
         Ok(())
     }
@@ -97,7 +98,7 @@ impl<V: Copy> Partial<V> {
 
     pub(crate) fn partition(&self, index: usize) -> MutexGuard<'_, Partition<V>> {
         // A holder that panicked has failed its job; nobody reads the partition for an answer.
-        self.partitions[index].lock().unwrap_or_else(PoisonError::into_inner)
+        self.partitions[index].lock()
     }
 
     /// A way in for pairs that were saved. If they `are_folded`, all that comes by such ways has each key once, and

@@ -5,8 +5,8 @@ use super::{Partial, Partition, partition_of};
 use crate::error::MemoryError;
 use crate::memory::ValueStore;
 use crate::slots::{Entry, SlotKey, Table};
+use crate::sync::{Mutex, MutexGuard};
 use std::convert::Infallible;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Who sees what a worker hands over.
 pub(crate) trait Witness<V>: Send {
@@ -47,7 +47,7 @@ impl<'p, V: Copy> Outlet<'p, V> {
     }
 
     fn seeing(&self) -> Seeing<'p, V> {
-        self.witness.map(|witness| witness.lock().unwrap_or_else(PoisonError::into_inner))
+        self.witness.map(|witness| witness.lock())
     }
 
     /// Takes over what the accumulators that were handed over so far point at.

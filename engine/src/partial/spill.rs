@@ -12,8 +12,9 @@ use crate::error::{Error, MemoryError, Result};
 use crate::memory::{BlockPool, ChunkPool, Reserved};
 use crate::sizing::Shares;
 use crate::storage::Scratch;
+use crate::sync::Mutex;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// Once it spills, it spills until this part of the share is left: runs are the longer for it.
 const LEFT_DIVISOR: usize = 2;
@@ -94,7 +95,7 @@ impl Spill {
     /// Counts what it takes to know where a run lies that was `made`, and no more for those that are
     /// `gone`.
     pub(crate) fn note(&self, made: &Run, gone: &[Run]) -> Result<(), MemoryError> {
-        let (total, memory) = &mut *self.index.lock().unwrap_or_else(PoisonError::into_inner);
+        let (total, memory) = &mut *self.index.lock();
         *total += made.index_bytes();
         *total -= gone.iter().map(Run::index_bytes).sum::<usize>().min(*total);
         memory.cover(*total)
@@ -102,7 +103,7 @@ impl Spill {
 
     /// Counts no more what it took to know where a run lay.
     pub(crate) fn forget(&self, run: &Run) {
-        let (total, _) = &mut *self.index.lock().unwrap_or_else(PoisonError::into_inner);
+        let (total, _) = &mut *self.index.lock();
         *total = total.saturating_sub(run.index_bytes());
     }
 
@@ -113,10 +114,10 @@ impl Spill {
         }
         self.began.store(true, Ordering::Relaxed);
         let bytes = runs.iter().map(Run::index_bytes).sum::<usize>();
-        let (total, memory) = &mut *other.index.lock().unwrap_or_else(PoisonError::into_inner);
+        let (total, memory) = &mut *other.index.lock();
         *total = total.saturating_sub(bytes);
         memory.fit(*total)?;
-        let (total, memory) = &mut *self.index.lock().unwrap_or_else(PoisonError::into_inner);
+        let (total, memory) = &mut *self.index.lock();
         *total += bytes;
         memory.cover(*total)
     }
@@ -158,7 +159,7 @@ impl Spill {
         spiller: &mut Spiller<C>,
     ) -> Result<()> {
         // One at a time: whoever comes meanwhile waits until there is room.
-        let _alone = self.alone.lock().unwrap_or_else(PoisonError::into_inner);
+        let _alone = self.alone.lock();
         if !self.is_due(chunks) {
             return Ok(());
         }

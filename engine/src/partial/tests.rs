@@ -1,10 +1,10 @@
 //! Blocks come back as they were written, or are refused: no damage goes unseen.
 
-use super::PairRef;
 use super::form::{Accumulators, BlockReader, Damage, OpenBlock, Sealer};
 use crate::combine::Sum;
 use crate::error::{MemoryError, Result};
 use crate::memory::{BlockPool, Budget, ChunkPool, ValueStore};
+use crate::slots::PairRef;
 use proptest::prelude::*;
 use std::sync::Arc;
 use std::time::Duration;

@@ -25,12 +25,13 @@ use crate::partial::{
 };
 use crate::schedule::{PerWorker, Pool, for_each};
 use crate::slots::{Entry, SlotKey};
+use crate::sync::Mutex;
 use ranges::{Ranges, Scatter};
 use select::Selection;
 use splitters::{Sample, Splitters};
 use std::any::Any;
 use std::marker::PhantomData;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use stored::{StoredRanges, StoredScatter, divide};
 
 /// What the reduce stage needs to know of its run.
@@ -224,15 +225,14 @@ impl<'r, C: Aggregate> ReduceStage<'r, C> {
         let runs: Vec<_> =
             ranges.into_runs().into_iter().map(|run| Mutex::new((Some(run), Vec::new()))).collect();
         for_each(self.pool, self.failure, STAGE, runs.len(), |_, number| {
-            let mut run = runs[number].lock().unwrap_or_else(PoisonError::into_inner);
+            let mut run = runs[number].lock();
             let (run, parts) = &mut *run;
             run.take().map_or(Ok(()), |run| {
                 divide(run, self.ranking, self.order, spill, self.chunks, parts)
             })
         })?;
         let ranges = runs.into_iter();
-        let ranges =
-            ranges.flat_map(|run| run.into_inner().unwrap_or_else(PoisonError::into_inner).1);
+        let ranges = ranges.flat_map(|run| run.into_inner().1);
         Ok(Reduced { ranges: ranges.collect(), long_keys: Vec::new(), totals })
     }
 
@@ -249,13 +249,12 @@ impl<'r, C: Aggregate> ReduceStage<'r, C> {
                 merge(spill, partition, &mut worker.folder, &mut worker.taker, self.keeps)?;
                 let run = worker.taker.taker.finish()?;
                 spill.note(&run, &[])?;
-                *runs[number].lock().unwrap_or_else(PoisonError::into_inner) = run;
+                *runs[number].lock() = run;
                 Ok(())
             })
         })?;
         let (_, totals) = split_totals(workers.into_values().collect());
-        let runs =
-            runs.into_iter().map(|run| run.into_inner().unwrap_or_else(PoisonError::into_inner));
+        let runs = runs.into_iter().map(|run| run.into_inner());
         let ranges = runs.filter(|run| run.pairs > 0).map(Range::Stored).collect();
         Ok(Reduced { ranges, long_keys: Vec::new(), totals })
     }

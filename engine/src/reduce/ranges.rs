@@ -9,7 +9,8 @@ use crate::error::MemoryError;
 use crate::memory::{ByteArena, ChunkList, ChunkPool};
 use crate::partial::{Pairs, Taker};
 use crate::slots::{ClassEntry, Entry, LongKey, MediumKey, ShortKey, SlotKey};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use crate::sync::{Mutex, MutexGuard};
+use std::sync::Arc;
 
 /// Pairs that a worker gathers before it copies them to their range.
 const GATHERED: usize = 32;
@@ -30,7 +31,7 @@ impl<'r, C: Aggregate> Ranges<'r, C> {
         let shared: Vec<usize> =
             (0..self.ranges.len()).map(|range| self.splitters.shared_prefix(range)).collect();
         let pairs = self.ranges.into_iter();
-        let pairs = pairs.map(|pairs| pairs.into_inner().unwrap_or_else(PoisonError::into_inner));
+        let pairs = pairs.map(|pairs| pairs.into_inner());
         pairs
             .zip(shared)
             .map(|(pairs, shared_prefix)| Range::Held { pairs: Box::new(pairs), shared_prefix })
@@ -38,7 +39,7 @@ impl<'r, C: Aggregate> Ranges<'r, C> {
     }
 
     fn lock(&self, range: usize) -> MutexGuard<'_, Pairs<C::Reduced>> {
-        self.ranges[range].lock().unwrap_or_else(PoisonError::into_inner)
+        self.ranges[range].lock()
     }
 }
 

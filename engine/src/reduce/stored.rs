@@ -15,7 +15,8 @@ use crate::partial::{
 use crate::slots::PairRef;
 use crate::slots::{Entry, ShortKey, SlotKey};
 use crate::storage::Region;
-use std::sync::{Arc, Mutex, PoisonError};
+use crate::sync::Mutex;
+use std::sync::Arc;
 
 /// Memory that the places of a range's blocks take: a few, for they lie in regions.
 const PLACES_BYTES: usize = 512;
@@ -54,7 +55,7 @@ impl<'r, C: Aggregate> StoredRanges<'r, C> {
 
     pub(super) fn into_runs(self) -> Vec<Run> {
         let runs = self.runs.into_iter();
-        let runs = runs.map(|run| run.into_inner().unwrap_or_else(PoisonError::into_inner).0);
+        let runs = runs.map(|run| run.into_inner().0);
         runs.filter(|run| run.pairs > 0).collect()
     }
 }
@@ -94,7 +95,7 @@ impl<'r, C: Aggregate> StoredScatter<'r, C> {
     fn store(&mut self, range: usize) -> Result<()> {
         let scratch = self.ranges.spill.scratch();
         store(scratch, &mut self.sealer, &mut self.open[range], range, |bytes, pairs| {
-            let mut run = self.ranges.runs[range].lock().unwrap_or_else(PoisonError::into_inner);
+            let mut run = self.ranges.runs[range].lock();
             let (run, region) = &mut *run;
             let place = region.take(scratch, bytes);
             run.add(place.clone(), pairs);

@@ -21,8 +21,6 @@ mod stretches;
 #[cfg(test)]
 mod tests;
 mod tile;
-#[cfg(feature = "testing")]
-mod trial;
 mod twins;
 
 pub use fingerprint::Hashing;
@@ -35,5 +33,3 @@ pub(crate) use record::Remembered;
 pub(crate) use sources::{Sources, print_of};
 pub(crate) use stamps::Stamps;
 pub(crate) use tile::{KeptTile, Place, Tile};
-#[cfg(feature = "testing")]
-pub use trial::{Trial, trial};

@@ -469,5 +469,8 @@ fn a_run_that_is_cancelled_ends() {
         failure: &Failure::new(&cancel),
     };
     let stamps = Stamps::all(1, None);
-    assert!(matches!(reuse.tiles(&Remembered::default(), &stamps), Err(crate::Error::Cancelled)));
+    assert!(matches!(
+        reuse.tiles(&Remembered::default(), &stamps),
+        Err(crate::error::Error::Cancelled)
+    ));
 }

@@ -14,9 +14,10 @@ use super::sample::{Asked, Sample};
 use super::{Every, Wanted};
 use crate::partial::Partial;
 use crate::plan::{Part, Plan};
+use crate::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 /// The most epochs that may be open, or closed and not yet taken.
@@ -415,9 +416,9 @@ impl<'r, V: Copy> Epochs<'r, V> {
                 Some(wait) if wait.is_zero() => return Event::Time,
                 Some(wait) => {
                     let waited = self.changed.wait_timeout(state, wait);
-                    waited.unwrap_or_else(PoisonError::into_inner).0
+                    waited
                 }
-                None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+                None => self.changed.wait(state),
             };
         }
     }
@@ -428,7 +429,7 @@ impl<'r, V: Copy> Epochs<'r, V> {
     }
 
     fn lock(&self) -> MutexGuard<'_, State<V>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

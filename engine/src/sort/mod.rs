@@ -36,6 +36,7 @@ use crate::plan::Plan;
 use crate::progress::Stage;
 use crate::stats::{StageClock, Stats};
 use crate::storage::Scratch;
+use crate::sync::Mutex;
 use crate::tokenize::Simd;
 use partition::PartitionPass;
 use ranges::{Out, RangePass};
@@ -45,7 +46,6 @@ use source::Source;
 use splitters::Splitters;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
 use store::RangeRows;
 

@@ -17,8 +17,8 @@ use crate::progress::Progress;
 use crate::schedule::{Cursor, HandOut, PerWorker, Placement, Step};
 use crate::sizing::Units;
 use crate::storage::Scratch;
+use crate::sync::Mutex;
 use std::ops::Range;
-use std::sync::Mutex;
 
 const STAGE: &str = "the map stage";
 /// Splits that a worker takes together, at most: then their records in a range are one segment, and a

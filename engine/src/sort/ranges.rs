@@ -16,9 +16,10 @@ use crate::memory::{Access, Block, BlockPool};
 use crate::output::{AtomicFile, Turn, Turns};
 use crate::schedule::{Cursor, PerWorker, Step};
 use crate::storage::Scratch;
+use crate::sync::{Mutex, MutexGuard};
 use crate::timeline;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Records sampled per range that a range is divided into again.
 const SAMPLED_PER_RANGE: usize = 16;
@@ -394,5 +395,5 @@ fn add_first_segment(sample: &mut Sample<'_>, chunk: &[u8], split: u32) {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }

@@ -13,8 +13,8 @@ use crate::memory::InputBuffer;
 use crate::plan::{Extent, Packed, Part, Plan, Ranged};
 use crate::schedule::Step;
 use crate::storage::Scratch;
+use crate::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 /// Buffers of a stream per worker: one that is put away and one that is filled meanwhile.
 const STREAM_BUFFERS_PER_WORKER: usize = 2;
@@ -228,8 +228,8 @@ fn plan_bytes(plan: &Plan) -> u64 {
     ranged.sum()
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(mutex: &Mutex<T>) -> crate::sync::MutexGuard<'_, T> {
+    mutex.lock()
 }
 
 /// Keys taken so far.
@@ -354,7 +354,7 @@ impl Spooling<'_> {
 
 /// Blocks in the order of the input.
 fn in_order(spool: Mutex<Vec<Spooled>>) -> Vec<Spooled> {
-    let mut spool = spool.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut spool = spool.into_inner();
     spool.sort_unstable_by_key(|block| block.number);
     spool
 }

@@ -6,9 +6,10 @@ use super::manifest::Manifest;
 use super::snapshot::Written;
 use crate::error::{Error, Result, StorageError};
 use crate::storage::Storage;
+use crate::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -133,7 +134,7 @@ impl Saver {
         let is_busy = |queue: &mut Queue| {
             queue.fault.is_none() && (queue.is_busy || !queue.waiting.is_empty())
         };
-        queue = self.changed.wait_while(queue, is_busy).unwrap_or_else(PoisonError::into_inner);
+        queue = self.changed.wait_while(queue, is_busy);
         queue.awaited -= 1;
         drop(queue);
         self.check()
@@ -162,8 +163,7 @@ impl Saver {
         let mut queue = self.lock();
         loop {
             while let Some(pause) = queue.pause(Instant::now()) {
-                let paused = self.changed.wait_timeout(queue, pause);
-                (queue, _) = paused.unwrap_or_else(PoisonError::into_inner);
+                queue = self.changed.wait_timeout(queue, pause);
             }
             let written = std::mem::take(&mut queue.waiting);
             if written.is_empty() {
@@ -203,7 +203,7 @@ impl Saver {
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queue.lock()
     }
 }
 

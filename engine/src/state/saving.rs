@@ -21,8 +21,9 @@ use crate::partial::Outlet;
 use crate::plan::{Part, Plan};
 use crate::reuse::Print;
 use crate::stats::Stats;
+use crate::sync::{Mutex, MutexGuard};
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use twox_hash::XxHash3_128;
 
@@ -330,7 +331,7 @@ impl<C: Aggregate> Saving<C> {
 }
 
 pub(super) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }
 
 /// The job's identity, and what of the options and the plan decides which splits there are.

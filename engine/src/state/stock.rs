@@ -106,9 +106,10 @@ impl<'m> Stock<'m> {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use super::super::coverage::Coverage;
     use super::super::tiles::TILES;
-    use super::super::{Identity, coverage::Coverage};
     use super::*;
+    use crate::identity::Identity;
     use proptest::prelude::*;
 
     /// A piece of a tile or, if told so, of the fold of that number.

@@ -18,9 +18,10 @@ use crate::reuse::{
 };
 use crate::schedule::{Pool, for_each};
 use crate::storage::Storage;
+use crate::sync::Mutex;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// How the tiles of the last run are looked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -230,12 +231,12 @@ impl TileTable {
             let place = &missing[at].place;
             let print = print_of(&sources, place, self.hashing)?;
             if self.stamps.hold(&sources, place.files())? {
-                *found[at].lock().unwrap_or_else(PoisonError::into_inner) = Some(print);
+                *found[at].lock() = Some(print);
             }
             Ok(())
         })?;
         let found = found.into_iter().map(Mutex::into_inner);
-        let found = found.map(|print| print.unwrap_or_else(PoisonError::into_inner));
+        let found = found.map(|print| print);
         let numbered = missing.iter().map(|tile| tile.number).zip(found);
         Ok(numbered.filter_map(|(number, print)| Some((number, print?))).collect())
     }

@@ -1,7 +1,6 @@
 //! What a change costs, measured: for benches that compare ways to find old tiles again, and for who wants
 //! to know beforehand what a state would spare. A job needs none of it.
 
-use super::{Hashing, Remembered, Reuse, Sources, Stamps, Tiling, Trust, print_of};
 use crate::cancel::Cancel;
 use crate::engine::Engine;
 use crate::error::{Error, Result, StorageError};
@@ -10,6 +9,7 @@ use crate::input::{Cut, Input};
 use crate::options::Options;
 use crate::plan::Plan;
 use crate::process::process_cpu;
+use crate::reuse::{Hashing, Remembered, Reuse, Sources, Stamps, Tiling, Trust, print_of};
 use crate::sizing::SPLIT_BYTES;
 use std::time::Duration;
 
