@@ -5,6 +5,7 @@
 use crate::error::{Error, InputError, Result};
 use crate::input::{RangeSource, read_range};
 use crate::memory::{BlockPool, Reserved};
+use crate::sizing::part;
 use std::collections::VecDeque;
 use std::panic::resume_unwind;
 use std::path::PathBuf;
@@ -15,9 +16,7 @@ use std::thread::{self, JoinHandle};
 pub(super) const RANGE_BYTES: usize = 1 << 20;
 /// Outstanding requests for one file, in addition to the range that is decompressed.
 const RANGES_AHEAD: usize = 3;
-/// A file may take this fraction of the budget for reading ahead. The rest stays free, because blocks need
-/// memory, too.
-const BUDGET_PART: u64 = 32;
+/// This fraction of the budget stays free, because blocks need memory, too.
 const BUDGET_KEPT_PART: u64 = 2;
 
 /// The bytes of one file, in order.
@@ -45,7 +44,7 @@ impl Ahead {
         blocks: &Arc<BlockPool>,
     ) -> Option<Ahead> {
         let budget = blocks.budget();
-        let room = budget.limit() / BUDGET_PART / RANGE_BYTES as u64;
+        let room = budget.limit() / part::RANGES_AHEAD / RANGE_BYTES as u64;
         let ranges = RANGES_AHEAD.min(usize::try_from(room).unwrap_or(usize::MAX));
         let wanted = (ranges + 1) * RANGE_BYTES;
         if ranges == 0 || budget.used() + wanted as u64 > budget.limit() / BUDGET_KEPT_PART {

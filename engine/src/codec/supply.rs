@@ -17,6 +17,7 @@ use crate::memory::BlockPool;
 use crate::memory::InputBuffer;
 use crate::plan::{Packed, Tally};
 use crate::schedule::Step;
+use crate::sizing::part;
 use crate::sync::{Mutex, MutexGuard};
 use crate::timeline;
 use std::collections::VecDeque;
@@ -29,7 +30,6 @@ const BUFFERS_PER_WORKER: usize = 3;
 /// Additional buffers per worker for units that are decompressed ahead of a file's first unit: two blocks
 /// of bzip2. `AHEAD_PART` bounds them by the budget.
 const AHEAD_BYTES_PER_WORKER: usize = 2 << 20;
-const AHEAD_PART: u64 = 16;
 /// Smaller or larger ones gain nothing.
 const BUFFER_BYTES_LEAST: u64 = 4 << 10;
 const BUFFER_BYTES_MOST: u64 = 4 << 20;
@@ -135,7 +135,7 @@ impl<'p> Supply<'p> {
     ) -> Supply<'p> {
         let buffer_bytes = split_bytes.clamp(BUFFER_BYTES_LEAST, BUFFER_BYTES_MOST) as usize;
         let ahead = AHEAD_BYTES_PER_WORKER * workers;
-        let share = blocks.budget().limit() / AHEAD_PART;
+        let share = blocks.budget().limit() / part::DECODED_AHEAD;
         let ahead = ahead.min(usize::try_from(share).unwrap_or(usize::MAX));
         let state = State {
             lanes: Vec::new(),

@@ -13,7 +13,7 @@ use crate::input::{Cut, Material};
 use crate::memory::BlockPool;
 use crate::plan::Ranged;
 use crate::schedule::{HandOut, Pool};
-use crate::sizing::Units;
+use crate::sizing::{Units, part};
 use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::timeline::{self, Context};
 use std::collections::BTreeMap;
@@ -30,9 +30,7 @@ const TICK: Duration = Duration::from_millis(10);
 const AHEAD_BYTES: u64 = 1 << 20;
 /// What a load's buffer may take beside its splits: the rest of the last record, and rounding.
 const LOAD_MARGIN_BYTES: u64 = 128 << 10;
-/// Part of the budget that buffers of what is read ahead may take.
-const AHEAD_PART: u64 = 8;
-/// What those of files may take for each worker: enough for readers to keep a disk busy. Sources that are
+/// What buffers of files that are read ahead may take for each worker: enough for readers to keep a disk busy. Sources that are
 /// slower to answer need more, because more of their reads must be under way at once.
 const FILES_AHEAD_BYTES: u64 = 6 << 20;
 /// Stack of a reader, which calls a source of the user's.
@@ -191,7 +189,7 @@ impl<'p> Feed<'p> {
             freed: Condvar::new(),
             ended: Condvar::new(),
         };
-        let room_bytes = blocks.budget().limit() / AHEAD_PART;
+        let room_bytes = blocks.budget().limit() / part::READ_AHEAD;
         match ranged.material {
             Material::Files(_) => feed.within(room_bytes.min(FILES_AHEAD_BYTES * workers as u64)),
             Material::Ranges(..) | Material::Memory(_) => feed.within(room_bytes),

@@ -17,7 +17,7 @@ use crate::ingest::Feed;
 use crate::memory::Reserved;
 use crate::plan::Ranged;
 use crate::schedule::{PerWorker, Step};
-use crate::sizing::Units;
+use crate::sizing::{Units, part};
 use crate::state::{ALL_FILES, Mapped, Saving};
 use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::timeline::{self, Context};
@@ -26,8 +26,6 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// The part of the budget that the slots of one device may take.
-const SLOTS_PART: u64 = 16;
 /// Before this, nobody knows how fast the workers are.
 const SECONDS_KNOWN: f64 = 0.002;
 /// Where a worker saves after so many bytes, a device fetches its partial after so many units.
@@ -219,7 +217,7 @@ impl<'s, 'r, C: Aggregate> Crew<'s, 'r, C> {
             return Ok(());
         }
         let blocks = stage.chunks.blocks();
-        let host_bytes = blocks.budget().limit() / SLOTS_PART;
+        let host_bytes = blocks.budget().limit() / part::SLOTS;
         let (split_bytes, bytes) = (layout.split_bytes(), layout.bytes());
         let started = match self.alone {
             None => device.start(offload, split_bytes, bytes, host_bytes),

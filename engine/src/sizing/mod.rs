@@ -1,8 +1,9 @@
 //! Sizes, none of which can change an answer: those that follow from the machine's caches and from the
-//! budget (`shares.rs`), and those that are looked for while a job runs (`search.rs`, `units.rs`; from
+//! budget (`part.rs`, `shares.rs`), and those that are looked for while a job runs (`search.rs`, `units.rs`; from
 //! far below, `ramp.rs`). A tile's size is no business of this folder: tiles are what later runs
 //! recognise, and never move.
 
+pub(crate) mod part;
 mod ramp;
 mod search;
 mod shares;

@@ -1,6 +1,7 @@
 //! Sizes that follow from the machine's caches and from the budget: what a worker takes at first, how
 //! large its table grows before it is handed over, how many pairs there may be before they go to disk.
 
+use super::part;
 use crate::topology::Topology;
 
 /// The size of a split where the caller does not say it, in bytes: the least that a worker takes at a
@@ -41,27 +42,6 @@ pub(crate) struct TableLimits {
     pub(crate) beside: usize,
 }
 
-/// Shares of the budget, each one over so many parts. While maps run, tables and partials are held;
-/// after them, blocks of runs that are merged and of ranges that are filled.
-mod part {
-    /// Per worker: a table of one class. There are three, and growing takes one and a half.
-    pub(super) const TABLE: usize = 16;
-    /// Per worker: what the keys or values of one table hold elsewhere. There may be seven of them.
-    pub(super) const BESIDE: usize = 48;
-    /// Once: pairs in partials.
-    pub(super) const PARTIAL: usize = 3;
-    /// Per worker: a block on its way to or from disk.
-    pub(super) const BLOCK: usize = 1024;
-    /// Per worker: the blocks of the runs that are merged.
-    pub(super) const MERGE: usize = 12;
-    /// Per worker: the blocks of the ranges that are filled.
-    pub(super) const SCATTER: usize = 8;
-    /// Per worker: a sample of the answer.
-    pub(super) const SAMPLE: usize = 64;
-    /// Per worker: a range that is sorted.
-    pub(super) const RANGE: usize = 3;
-}
-
 const BLOCK_BYTES_LEAST: usize = 4 << 10;
 const BLOCK_BYTES_MOST: usize = 64 << 10;
 /// A table must take one batch of pairs at least.
@@ -91,27 +71,27 @@ impl Shares {
     /// The shares of a budget (`usize::MAX`: no limit) on a machine.
     pub(crate) fn new(topology: &Topology, budget_bytes: usize, workers: usize) -> Shares {
         let l2_bytes = topology.l2_bytes() as usize;
-        let each = budget_bytes / workers;
-        let most = (l2_bytes * L2S_PER_TABLE).min(TABLE_BYTES_MOST).min(each / part::TABLE);
-        let all = ALL_KEYS_BYTES_MOST.min(each / part::TABLE);
+        let share = |parts: u64| budget_bytes / workers / parts as usize;
+        let most = (l2_bytes * L2S_PER_TABLE).min(TABLE_BYTES_MOST).min(share(part::TABLE));
+        let all = ALL_KEYS_BYTES_MOST.min(share(part::TABLE));
         let cached = (l2_bytes * L2S_PER_CACHED_TABLE).min(most);
         let standing = cached / STANDING_TABLES_PER_CACHED;
         Shares {
-            tables: TableLimits { cached, most, all, standing, beside: each / part::BESIDE },
-            partial_bytes: budget_bytes / part::PARTIAL,
-            block_bytes: (each / part::BLOCK).clamp(BLOCK_BYTES_LEAST, BLOCK_BYTES_MOST),
-            merge_bytes: each / part::MERGE,
-            scatter_bytes: each / part::SCATTER,
-            sample_bytes: each / part::SAMPLE,
-            range_bytes: each / part::RANGE,
+            tables: TableLimits { cached, most, all, standing, beside: share(part::BESIDE) },
+            partial_bytes: budget_bytes / part::PARTIAL as usize,
+            block_bytes: share(part::BLOCK).clamp(BLOCK_BYTES_LEAST, BLOCK_BYTES_MOST),
+            merge_bytes: share(part::MERGE),
+            scatter_bytes: share(part::SCATTER),
+            sample_bytes: share(part::SAMPLE),
+            range_bytes: share(part::RANGE),
         }
     }
 
     /// The least budget with which a job can run: whose shares hold a batch of the largest of its
     /// slots, and a little of every partition.
     pub(crate) fn least_bytes(slot_bytes: usize, split_bytes: u64, workers: usize) -> usize {
-        let tables = workers * part::TABLE * TABLE_SLOTS_LEAST * slot_bytes;
-        let partials = part::PARTIAL * PARTIAL_BYTES_LEAST;
+        let tables = workers * part::TABLE as usize * TABLE_SLOTS_LEAST * slot_bytes;
+        let partials = part::PARTIAL as usize * PARTIAL_BYTES_LEAST;
         tables.max(partials).saturating_add(4 * workers * (split_bytes.min(1 << 40) as usize))
     }
 }

@@ -1,7 +1,7 @@
 //! How many splits a worker takes at a time: what a search finds best on the job's own work, or what the
 //! caller said. Shared by the workers of a run.
 
-use super::Search;
+use super::{Search, part};
 use crate::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -9,8 +9,6 @@ use std::time::Duration;
 /// What a worker takes at a time, at most. More has never been better, and it must fit in memory for
 /// each worker.
 const UNIT_BYTES_MOST: u64 = 4 << 20;
-/// Part of the budget that all units together may take.
-const UNITS_PART: u64 = 32;
 
 /// The size of a unit of work, in splits.
 pub(crate) struct Units {
@@ -47,7 +45,7 @@ impl Units {
         workers: usize,
     ) -> Units {
         let start = (start_bytes / split_bytes).max(1);
-        let room = budget_bytes / UNITS_PART / workers as u64;
+        let room = budget_bytes / part::UNIT / workers as u64;
         let most = (UNIT_BYTES_MOST.min(room) / split_bytes).max(start);
         let search = Led { search: Search::new(start, 1, most), leader: 0 };
         let search = Some(Mutex::new(search));
