@@ -26,6 +26,7 @@
 
 use super::Placement;
 use super::sync::{AtomicU64, Count, Ordering};
+use crossbeam_utils::CachePadded;
 use std::ops::Range;
 
 /// A group takes so many times as many pieces of what its queue holds as it has workers: pieces become
@@ -38,10 +39,10 @@ pub struct HandOut<'p> {
     placement: &'p Placement,
     /// For each tile its next split and its end.
     tiles: Vec<AtomicU64>,
-    queues: Vec<Padded<Queue>>,
+    queues: Vec<CachePadded<Queue>>,
     /// Tiles that went from one queue to another.
     moves: AtomicU64,
-    taken: Vec<Padded<Taken>>,
+    taken: Vec<CachePadded<Taken>>,
     /// Splits that devices took, and all there were.
     taken_last: Count,
     splits: u64,
@@ -78,11 +79,6 @@ pub struct GroupShare {
     /// Splits of tiles that stood in another group's queue at first.
     pub splits_remote: u64,
 }
-
-/// Two cache lines, so that those who write to one do not disturb those who read another.
-#[derive(Debug)]
-#[repr(align(128))]
-struct Padded<T>(T);
 
 /// The two halves of a word.
 fn halves(word: u64) -> (u32, u32) {
@@ -122,14 +118,14 @@ impl<'p> HandOut<'p> {
         let queues = (0..placement.groups()).map(|group| {
             let workers = placement.workers_of(group);
             let home = border(workers.start)..border(workers.end);
-            Padded(Queue { tiles: AtomicU64::new(word(home.start, home.end)), home })
+            CachePadded::new(Queue { tiles: AtomicU64::new(word(home.start, home.end)), home })
         });
         HandOut {
             placement,
             tiles: tiles.iter().map(|tile| AtomicU64::new(word(tile.start, tile.end))).collect(),
             queues: queues.collect(),
             moves: AtomicU64::new(0),
-            taken: (0..placement.workers()).map(|_| Padded(Taken::default())).collect(),
+            taken: (0..placement.workers()).map(|_| CachePadded::new(Taken::default())).collect(),
             taken_last: Count::new(0),
             splits,
         }
@@ -172,9 +168,9 @@ impl<'p> HandOut<'p> {
     pub fn take_last(&self, most: u64) -> Option<Range<u64>> {
         loop {
             let queues = self.queues.iter().map(|queue| {
-                let tiles = queue.0.tiles.load(Ordering::Acquire);
+                let tiles = queue.tiles.load(Ordering::Acquire);
                 let (current, end) = halves(tiles);
-                (end - current, &queue.0.tiles, tiles)
+                (end - current, &queue.tiles, tiles)
             });
             let (tiles_left, queue, tiles) = queues.max_by_key(|&(left, ..)| left)?;
             if tiles_left == 0 {
@@ -206,7 +202,7 @@ impl<'p> HandOut<'p> {
 
     /// How many splits are still to be taken, about. Costs a read for each worker.
     pub fn left(&self) -> u64 {
-        let taken = self.taken.iter().map(|taken| taken.0.splits.load(Ordering::Relaxed));
+        let taken = self.taken.iter().map(|taken| taken.splits.load(Ordering::Relaxed));
         let taken = taken.sum::<u64>() + self.taken_last.load(Ordering::Relaxed);
         self.splits.saturating_sub(taken)
     }
@@ -216,7 +212,7 @@ impl<'p> HandOut<'p> {
         let share = |group| {
             let workers = self.placement.workers_of(group);
             let mut share = GroupShare { workers: workers.len(), ..GroupShare::default() };
-            self.taken[workers].iter().for_each(|taken| share.add(&taken.0.share()));
+            self.taken[workers].iter().for_each(|taken| share.add(&taken.share()));
             share
         };
         (0..self.placement.groups()).map(share).collect()
@@ -224,7 +220,7 @@ impl<'p> HandOut<'p> {
 
     /// Splits of the current tile of a queue.
     fn take_from(&self, group: usize, worker: usize, most: u64) -> Option<Range<u64>> {
-        let queue = &self.queues[group].0.tiles;
+        let queue = &self.queues[group].tiles;
         let mut tiles = queue.load(Ordering::Acquire);
         loop {
             let (current, end) = halves(tiles);
@@ -303,9 +299,9 @@ impl<'p> HandOut<'p> {
 
     /// Sees to it that a group whose queue was found empty has a tile, if another has one to spare.
     fn steal(&self, group: usize, worker: usize) -> bool {
-        let own = &self.queues[group].0.tiles;
+        let own = &self.queues[group].tiles;
         for &other in self.placement.others(group) {
-            let queue = &self.queues[other].0.tiles;
+            let queue = &self.queues[other].tiles;
             let mut tiles = queue.load(Ordering::Acquire);
             let (current, end) = halves(tiles);
             if end - current < 2 {
@@ -324,7 +320,7 @@ impl<'p> HandOut<'p> {
                 let rest = word(halves(tiles).0, end - 1);
                 match queue.compare_exchange(tiles, rest, acq_rel, acquire) {
                     Ok(_) => {
-                        self.taken[worker].0.tiles_stolen.fetch_add(1, Ordering::Relaxed);
+                        self.taken[worker].tiles_stolen.fetch_add(1, Ordering::Relaxed);
                         break;
                     }
                     Err(now) => tiles = now,
@@ -336,8 +332,8 @@ impl<'p> HandOut<'p> {
     }
 
     fn count(&self, worker: usize, tile: u32, splits: u32, ends_tile: bool) {
-        let taken = &self.taken[worker].0;
-        let home = &self.queues[self.placement.group_of(worker)].0.home;
+        let taken = &self.taken[worker];
+        let home = &self.queues[self.placement.group_of(worker)].home;
         taken.splits.fetch_add(splits.into(), Ordering::Relaxed);
         if !home.contains(&tile) {
             taken.splits_remote.fetch_add(splits.into(), Ordering::Relaxed);
@@ -414,7 +410,7 @@ mod loom_tests {
             let mut hand_out = HandOut::new(tile_ends.iter().copied(), placement);
             let mut first = 0;
             for (queue, tiles) in hand_out.queues.iter_mut().zip(tiles) {
-                queue.0.tiles = AtomicU64::new(word(first, first + tiles));
+                queue.tiles = AtomicU64::new(word(first, first + tiles));
                 first += tiles;
             }
             let hand_out = Arc::new(hand_out);

@@ -3,19 +3,16 @@
 
 use crate::error::Result;
 use crate::sync::Mutex;
+use crossbeam_utils::CachePadded;
 
 /// A value per worker, each behind a lock that only its worker takes while the stage runs.
 pub(crate) struct PerWorker<T> {
-    values: Vec<Padded<T>>,
+    values: Vec<CachePadded<Mutex<Option<T>>>>,
 }
-
-/// Two cache lines, so that workers do not share one.
-#[repr(align(128))]
-struct Padded<T>(Mutex<Option<T>>);
 
 impl<T> PerWorker<T> {
     pub(crate) fn new(workers: usize) -> PerWorker<T> {
-        PerWorker { values: (0..workers).map(|_| Padded(Mutex::new(None))).collect() }
+        PerWorker { values: (0..workers).map(|_| CachePadded::new(Mutex::new(None))).collect() }
     }
 
     /// Works with the worker's value, made by `make` the first time.
@@ -25,7 +22,7 @@ impl<T> PerWorker<T> {
         make: impl FnOnce() -> Result<T>,
         work: impl FnOnce(&mut T) -> Result<R>,
     ) -> Result<R> {
-        let mut value = self.values[worker].0.lock();
+        let mut value = self.values[worker].lock();
         match &mut *value {
             Some(value) => work(value),
             none => work(none.insert(make()?)),
@@ -34,6 +31,6 @@ impl<T> PerWorker<T> {
 
     /// The values that were made.
     pub(crate) fn into_values(self) -> impl Iterator<Item = T> {
-        self.values.into_iter().filter_map(|value| value.0.into_inner())
+        self.values.into_iter().filter_map(|value| value.into_inner().into_inner())
     }
 }
