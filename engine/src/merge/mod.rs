@@ -74,7 +74,7 @@ impl<C: Aggregate> MergeStage<'_, C> {
             Ok(())
         })?;
         let pieces = pieces.into_iter();
-        Ok(pieces.filter_map(|piece| piece.into_inner()).collect())
+        Ok(pieces.filter_map(Mutex::into_inner).collect())
     }
 }
 

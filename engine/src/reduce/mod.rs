@@ -254,7 +254,7 @@ impl<'r, C: Aggregate> ReduceStage<'r, C> {
             })
         })?;
         let (_, totals) = split_totals(workers.into_values().collect());
-        let runs = runs.into_iter().map(|run| run.into_inner());
+        let runs = runs.into_iter().map(Mutex::into_inner);
         let ranges = runs.filter(|run| run.pairs > 0).map(Range::Stored).collect();
         Ok(Reduced { ranges, long_keys: Vec::new(), totals })
     }

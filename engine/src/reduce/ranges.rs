@@ -31,7 +31,7 @@ impl<'r, C: Aggregate> Ranges<'r, C> {
         let shared: Vec<usize> =
             (0..self.ranges.len()).map(|range| self.splitters.shared_prefix(range)).collect();
         let pairs = self.ranges.into_iter();
-        let pairs = pairs.map(|pairs| pairs.into_inner());
+        let pairs = pairs.map(Mutex::into_inner);
         pairs
             .zip(shared)
             .map(|(pairs, shared_prefix)| Range::Held { pairs: Box::new(pairs), shared_prefix })

@@ -414,10 +414,7 @@ impl<'r, V: Copy> Epochs<'r, V> {
             let wait = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
             state = match wait {
                 Some(wait) if wait.is_zero() => return Event::Time,
-                Some(wait) => {
-                    let waited = self.changed.wait_timeout(state, wait);
-                    waited
-                }
+                Some(wait) => self.changed.wait_timeout(state, wait),
                 None => self.changed.wait(state),
             };
         }

@@ -236,7 +236,6 @@ impl TileTable {
             Ok(())
         })?;
         let found = found.into_iter().map(Mutex::into_inner);
-        let found = found.map(|print| print);
         let numbered = missing.iter().map(|tile| tile.number).zip(found);
         Ok(numbered.filter_map(|(number, print)| Some((number, print?))).collect())
     }
