@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn all_that_say_so_are_compiled_here() {
-        assert!(Count::IS_COMPILED && Sum::<u64>::IS_COMPILED);
+        const { assert!(Count::IS_COMPILED && Sum::<u64>::IS_COMPILED) };
         assert!(std::ptr::fn_addr_eq(Compiled::<Count>::get().run, COUNT.run));
         assert!(std::ptr::fn_addr_eq(Compiled::<Sum<u64>>::get().run, SUM.run));
     }
