@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
@@ -86,6 +87,8 @@ enum Framework {
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-Xmx1g",
+                "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
                 "-Dtegula.claim.local=" + (this == TEGULA),
                 "-Dhadoop.tmp.dir=" + home + "/tmp",
                 "-Djava.io.tmpdir=" + Files.createDirectories(home.resolve("jvm")),
@@ -129,15 +132,17 @@ enum Framework {
     }
 
     /**
-     * Runs a program under both and compares the files that it leaves, to the byte.
+     * Runs a program under both at once and compares the files that it leaves, to the byte.
      *
      * @param leastJobs how many jobs it makes, or more
      * @param cutAnywhere folders of which the program cuts the content into files by chance
      * @return what it has done under the engine
      */
     static Outcome compare(Path folder, int leastJobs, List<String> program, String... cutAnywhere) throws Exception {
-        Outcome right = LOCAL.run(folder, program);
+        FutureTask<Outcome> local = new FutureTask<>(() -> LOCAL.run(folder, program));
+        new Thread(local, "local").start();
         Outcome ours = TEGULA.run(folder, program);
+        Outcome right = local.get();
         for (String each : cutAnywhere) {
             right.join(each);
             ours.join(each);
