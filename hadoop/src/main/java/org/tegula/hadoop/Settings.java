@@ -23,7 +23,10 @@ public final class Settings {
     /** Classes of input formats of a program's own whose pairs may be kept, beside those of Hadoop. None if not set. */
     public static final String CACHE_FORMATS = "tegula.cache.formats";
 
-    /** How names of outputs begin that are kept in memory alone: {@code temp} if it is not set, {@code none} for none. */
+    /**
+     * How names of outputs begin that are kept in memory alone: {@code temp} if it is not set, {@code none} for none. Such a name is
+     * the prefix alone, or goes on with no letter or digit.
+     */
     public static final String TEMPORARY_PREFIX = "tegula.temporary.prefix";
 
     /** The prefix if none is set. */
@@ -34,6 +37,15 @@ public final class Settings {
 
     /** Outputs that are kept in memory alone whatever their names are, with commas between. */
     public static final String TEMPORARY_PATHS = "tegula.temporary.paths";
+
+    /**
+     * After how many seconds without use a file that is in memory alone is written to the disk; read by each file system. 0 for
+     * never.
+     */
+    public static final String TEMPORARY_SECONDS = "tegula.temporary.seconds";
+
+    /** The seconds if none are set. */
+    public static final long TEMPORARY_SECONDS_DEFAULT = 600;
 
     /**
      * The folder in which a job leaves its history for Hadoop's own tools, and where clients look for jobs that the engine does

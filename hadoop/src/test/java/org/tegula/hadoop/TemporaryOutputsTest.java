@@ -195,8 +195,8 @@ class TemporaryOutputsTest {
         assertTrue(counting(folder.resolve("listed")).waitForCompletion(false));
         assertFalse(Files.exists(folder.resolve("listed")));
         conf.set(Settings.TEMPORARY_PREFIX, "scratch");
-        assertTrue(counting(folder.resolve("scratch1")).waitForCompletion(false));
-        assertFalse(Files.exists(folder.resolve("scratch1")));
+        assertTrue(counting(folder.resolve("scratch-1")).waitForCompletion(false));
+        assertFalse(Files.exists(folder.resolve("scratch-1")));
     }
 
     @Test
@@ -330,6 +330,34 @@ class TemporaryOutputsTest {
             seen.add(all);
         }
         assertEquals(seen.get(0), seen.get(1));
+    }
+
+    @Test
+    void isNotWhateverBeginsWithTheSameLetters() throws Exception {
+        for (String name : List.of("temperatures", "temp1")) {
+            assertTrue(counting(folder.resolve(name)).waitForCompletion(false));
+            assertTrue(Files.exists(folder.resolve(name).resolve("_SUCCESS")), name);
+        }
+        for (String name : List.of("temp", "temp_1")) {
+            Job job = counting(folder.resolve(name));
+            assertTrue(job.waitForCompletion(false));
+            assertFalse(Files.exists(folder.resolve(name)), name);
+            String said = job.getStatus().getSchedulingInfo();
+            assertTrue(said.contains(name + " is in the memory of the engine alone"), said);
+        }
+    }
+
+    @Test
+    void goesToTheDiskWhenNobodyUsesIt() throws Exception {
+        conf.setInt("tegula.temporary.seconds", 1);
+        Path counts = folder.resolve("temp-counts");
+        assertTrue(counting(counts).waitForCompletion(false));
+        for (String each : List.of("part-r-00000", "_SUCCESS")) {
+            while (!Files.exists(counts.resolve(each))) {
+                Thread.sleep(20);
+            }
+        }
+        assertEquals("one\t1\nthree\t3\ntwo\t2\n", print(counts, folder.resolve("text"), 0));
     }
 
     @Test

@@ -11,16 +11,21 @@ import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import javax.security.sasl.SaslException;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.CommonConfigurationKeysPublic;
 import org.apache.hadoop.ipc.RPC;
 import org.apache.hadoop.ipc.RemoteException;
+import org.apache.hadoop.mapreduce.JobID;
+import org.apache.hadoop.mapreduce.JobStatus;
 import org.apache.hadoop.mapreduce.protocol.ClientProtocol;
 import org.apache.hadoop.net.NetUtils;
 import org.apache.hadoop.security.AccessControlException;
 import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.security.token.SecretManager.InvalidToken;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.tegula.hadoop.Settings;
 import org.tegula.hadoop.server.ServerProtocol;
 import org.tegula.hadoop.server.ServerSecret;
@@ -30,6 +35,10 @@ import org.tegula.hadoop.server.ServerSecret;
  * whoever makes it hears in plain words why that fails.
  */
 public final class ServerConnection implements InvocationHandler {
+    private static final Logger LOG = LoggerFactory.getLogger(ServerConnection.class);
+    /** What a status has where nothing is to be said. */
+    private static final String NO_NOTE = new JobStatus().getSchedulingInfo();
+
     private static final int CONNECT_RETRIES = 2;
     private static final int CONNECT_RETRY_MILLIS = 200;
     private static final Set<String> REFUSALS =
@@ -40,6 +49,7 @@ public final class ServerConnection implements InvocationHandler {
     private final InetSocketAddress address;
     private final Path tokenFile;
     private final String user;
+    private final Set<JobID> told = ConcurrentHashMap.newKeySet();
     private ServerProtocol calls;
 
     private ServerConnection(Configuration site, String host) throws IOException {
@@ -122,9 +132,20 @@ public final class ServerConnection implements InvocationHandler {
             if (method.getName().equals("submitJob")) {
                 Heartbeat.keep(this);
             }
+            if (answer instanceof JobStatus status && status.isJobComplete()) {
+                tell(status);
+            }
             return answer;
         } catch (InvocationTargetException e) {
             throw e.getCause() instanceof IOException io ? explain(io) : e.getCause();
+        }
+    }
+
+    /** Says once what the server has to say of a job at its end. */
+    private void tell(JobStatus status) {
+        String note = status.getSchedulingInfo();
+        if (!note.equals(NO_NOTE) && told.add(status.getJobID())) {
+            LOG.warn("{}, on the server at {}: {}", status.getJobID(), name, note);
         }
     }
 

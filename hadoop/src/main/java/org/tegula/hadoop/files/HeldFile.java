@@ -20,6 +20,7 @@ final class HeldFile {
     /** Null for folders. */
     private final Room room;
 
+    private final long keepNanos;
     private final long number = CLOCK.incrementAndGet();
     private final Object making = new Object();
     private Chunks bytes;
@@ -28,20 +29,23 @@ final class HeldFile {
     private volatile FsPermission permission;
     private volatile long modifiedMillis = System.currentTimeMillis();
     private volatile long used = number;
+    private volatile long usedNanos = System.nanoTime();
     private volatile boolean complete;
 
-    private HeldFile(Room room, FsPermission permission) {
+    private HeldFile(Room room, FsPermission permission, long keepNanos) {
         this.room = room;
+        this.keepNanos = keepNanos;
         this.bytes = room == null ? null : new Chunks(room);
         this.permission = permission;
     }
 
-    static HeldFile file(Room room, FsPermission permission) {
-        return new HeldFile(room, permission);
+    /** A file that is in memory as long as it is used at least once in some nanoseconds. */
+    static HeldFile file(Room room, FsPermission permission, long keepNanos) {
+        return new HeldFile(room, permission, keepNanos);
     }
 
     static HeldFile folder(FsPermission permission) {
-        return new HeldFile(null, permission);
+        return new HeldFile(null, permission, Long.MAX_VALUE);
     }
 
     boolean isFolder() {
@@ -125,6 +129,7 @@ final class HeldFile {
             release();
         }
         modifiedMillis = System.currentTimeMillis();
+        usedNanos = System.nanoTime();
         complete = true;
     }
 
@@ -144,6 +149,12 @@ final class HeldFile {
 
     void touch() {
         used = CLOCK.incrementAndGet();
+        usedNanos = System.nanoTime();
+    }
+
+    /** Whether nobody has used it for so long that it goes to the disk. */
+    boolean isIdle() {
+        return complete && System.nanoTime() - usedNanos > keepNanos;
     }
 
     /** Gives back its memory; open readers may go on. */

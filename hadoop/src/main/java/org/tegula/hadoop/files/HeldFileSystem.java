@@ -12,6 +12,7 @@ import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FileAlreadyExistsException;
@@ -25,6 +26,7 @@ import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.util.ShutdownHookManager;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.tegula.hadoop.Settings;
 import org.tegula.hadoop.cache.FileVersion;
 import org.tegula.hadoop.cache.PairCache;
 import org.tegula.hadoop.cache.SequencePairs;
@@ -43,10 +45,12 @@ public final class HeldFileSystem extends LocalDisk implements Versioned {
     private static final int SHUTDOWN_PRIORITY = 15;
 
     private static final HeldTree HELD = new HeldTree();
+    private static final long LOOK_MILLIS = 1000;
     private static boolean hooked;
 
     private final LocalDisk disk = new LocalDisk();
     private PairCache cache;
+    private long keepNanos;
 
     /** Made by Hadoop. */
     public HeldFileSystem() {}
@@ -56,6 +60,8 @@ public final class HeldFileSystem extends LocalDisk implements Versioned {
         super.initialize(uri, conf);
         disk.initialize(uri, conf);
         cache = PairCache.shared(conf);
+        long seconds = conf.getLong(Settings.TEMPORARY_SECONDS, Settings.TEMPORARY_SECONDS_DEFAULT);
+        keepNanos = seconds == 0 ? Long.MAX_VALUE : TimeUnit.SECONDS.toNanos(seconds);
     }
 
     /**
@@ -82,6 +88,35 @@ public final class HeldFileSystem extends LocalDisk implements Versioned {
         if (!hooked) {
             hooked = true;
             ShutdownHookManager.get().addShutdownHook(files::writeAllToDisk, SHUTDOWN_PRIORITY);
+            Thread flusher = new Thread(files::writeIdleToDisk, "tegula-temporary-outputs");
+            flusher.setDaemon(true);
+            flusher.start();
+        }
+    }
+
+    /** Puts on the disk, from time to time, what nobody has used for long: a JVM that is killed takes the rest along. */
+    private void writeIdleToDisk() {
+        try {
+            while (true) {
+                Thread.sleep(LOOK_MILLIS);
+                for (String name : HELD.idle()) {
+                    HeldFile file = HELD.at(name);
+                    if (file != null) {
+                        writeIdleToDisk(name, file);
+                    }
+                }
+            }
+        } catch (InterruptedException e) {
+            LOG.warn("What is in memory alone is written to the disk at the end only, from now on", e);
+        }
+    }
+
+    private void writeIdleToDisk(String name, HeldFile file) {
+        try {
+            writeToDisk(name, file);
+        } catch (IOException | RuntimeException e) {
+            LOG.error("{} was kept in memory and cannot be written: it stays there, and is tried again", name, e);
+            file.touch();
         }
     }
 
@@ -316,7 +351,7 @@ public final class HeldFileSystem extends LocalDisk implements Versioned {
     private HeldFile create(String name, FsPermission permission) {
         FsPermission mask = FsPermission.getUMask(getConf());
         HeldFile file = HeldFile.file(
-                cache, (permission == null ? FsPermission.getFileDefault() : permission).applyUMask(mask));
+                cache, (permission == null ? FsPermission.getFileDefault() : permission).applyUMask(mask), keepNanos);
         HELD.put(name, file);
         return file;
     }

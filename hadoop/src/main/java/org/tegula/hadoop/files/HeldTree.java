@@ -169,6 +169,17 @@ final class HeldTree {
         return oldest;
     }
 
+    /** The names of files that nobody has used for long. */
+    synchronized List<String> idle() {
+        List<String> idle = new ArrayList<>();
+        files.forEach((name, file) -> {
+            if (file.isIdle()) {
+                idle.add(name);
+            }
+        });
+        return idle;
+    }
+
     /** The sizes of files that are complete, by their names. */
     synchronized Map<String, Long> sizes() {
         Map<String, Long> sizes = new TreeMap<>();

@@ -184,13 +184,14 @@ public final class Job implements JobFacts {
             try {
                 JobSplit.TaskSplitMetaInfo[] splits = folder.readSplits(id, conf);
                 makeTasks(splits.length, conf.getNumReduceTasks());
-                TemporaryOutput.hold(conf);
+                Optional<String> held = TemporaryOutput.hold(conf);
                 committer.setupJob(context);
                 state.setUp();
                 shuffled.addAll(map(splits));
                 reduce(shuffled, splits.length);
                 committer.commitJob(context);
                 keepWritten();
+                held.ifPresent(this::tell);
             } catch (Throwable e) {
                 abort(committer, context);
                 throw e;
@@ -202,6 +203,12 @@ public final class Job implements JobFacts {
             resources.disk().delete();
             folder.delete(conf);
         }
+    }
+
+    /** Says what a person should know of a job that has succeeded, here and where its client is. */
+    private void tell(String note) {
+        LOG.warn("{}: {}", id, note);
+        state.setNote(note);
     }
 
     private synchronized void addWritten(Attempt attempt) {

@@ -26,6 +26,7 @@ final class JobState {
     private float setup;
     private float cleanup;
     private String failure = "";
+    private String note = new JobStatus().getSchedulingInfo();
     private long finishMillis;
     private float mapProgress;
     private float reduceProgress;
@@ -76,6 +77,11 @@ final class JobState {
         file = settings;
     }
 
+    /** Notes what a client is to say of the job. */
+    synchronized void setNote(String text) {
+        note = text;
+    }
+
     synchronized boolean hasEnded() {
         return finishMillis != 0;
     }
@@ -99,6 +105,7 @@ final class JobState {
         status.setStartTime(startMillis);
         status.setFinishTime(finishMillis);
         status.setFailureInfo(failure);
+        status.setSchedulingInfo(note);
         return status;
     }
 
@@ -141,6 +148,11 @@ final class JobState {
         @Override
         public synchronized void setFinishTime(long millis) {
             super.setFinishTime(millis);
+        }
+
+        @Override
+        public synchronized void setSchedulingInfo(String text) {
+            super.setSchedulingInfo(text);
         }
 
         @Override

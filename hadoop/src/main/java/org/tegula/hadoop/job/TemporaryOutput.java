@@ -1,6 +1,7 @@
 package org.tegula.hadoop.job;
 
 import java.io.IOException;
+import java.util.Optional;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapred.FileOutputFormat;
@@ -12,21 +13,43 @@ import org.tegula.hadoop.files.CachedLocalFileSystem;
 final class TemporaryOutput {
     private TemporaryOutput() {}
 
-    /** Keeps the job's output in memory if its name or the job says so, and all who look for it would find it there. */
-    static void hold(JobConf conf) throws IOException {
+    /**
+     * Keeps the job's output in memory if its name or the job says so, and all who look for it would find it there.
+     *
+     * @return what a person should know of it; nothing if the output goes to the disk
+     */
+    static Optional<String> hold(JobConf conf) throws IOException {
         Path output = FileOutputFormat.getOutputPath(conf);
         if (output == null) {
-            return;
+            return Optional.empty();
         }
         FileSystem files = output.getFileSystem(conf);
-        if (files instanceof CachedLocalFileSystem local && isTemporary(files.makeQualified(output), files, conf)) {
-            local.hold(files.makeQualified(output));
+        Path whole = files.makeQualified(output);
+        if (files instanceof CachedLocalFileSystem local && isTemporary(whole, files, conf) && local.hold(whole)) {
+            return Optional.of(note(whole, conf));
         }
+        return Optional.empty();
+    }
+
+    private static String note(Path output, JobConf conf) {
+        long seconds = conf.getLong(Settings.TEMPORARY_SECONDS, Settings.TEMPORARY_SECONDS_DEFAULT);
+        String later = seconds == 0 ? "" : seconds + " seconds after its last use, or ";
+        return output + " is in the memory of the engine alone: it is written to the disk " + later
+                + "when the engine's JVM ends, and lost if that JVM is killed before (" + Settings.TEMPORARY_PREFIX
+                + ")";
+    }
+
+    /** A longer word that begins as the prefix does is another name. */
+    private static boolean begins(String name, String prefix) {
+        return name.startsWith(prefix)
+                && (name.length() == prefix.length()
+                        || !Character.isLetterOrDigit(name.charAt(prefix.length()))
+                        || !Character.isLetterOrDigit(prefix.charAt(prefix.length() - 1)));
     }
 
     private static boolean isTemporary(Path output, FileSystem files, JobConf conf) {
         String prefix = conf.get(Settings.TEMPORARY_PREFIX, Settings.TEMPORARY_PREFIX_DEFAULT);
-        if (!prefix.equals(Settings.TEMPORARY_PREFIX_NONE) && output.getName().startsWith(prefix)) {
+        if (!prefix.equals(Settings.TEMPORARY_PREFIX_NONE) && begins(output.getName(), prefix)) {
             return true;
         }
         for (String each : conf.getTrimmedStrings(Settings.TEMPORARY_PATHS)) {

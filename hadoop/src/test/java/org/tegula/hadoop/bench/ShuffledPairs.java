@@ -108,7 +108,7 @@ public final class ShuffledPairs extends Configured implements Tool {
         Path in = new Path(folder, "in");
         write(getConf(), in, pairs, partitions);
         for (int iteration = 0; iteration < iterations; iteration++) {
-            Path out = new Path(folder, iteration < iterations - 1 ? "temp" + iteration : "out");
+            Path out = new Path(folder, iteration < iterations - 1 ? "temp-" + iteration : "out");
             Job job = Job.getInstance(new Configuration(getConf()), "pairs");
             job.setJarByClass(ShuffledPairs.class);
             job.setInputFormatClass(SequenceFileInputFormat.class);

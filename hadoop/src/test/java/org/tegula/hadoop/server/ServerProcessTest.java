@@ -113,6 +113,10 @@ class ServerProcessTest {
         assertEquals(0, Processes.end(third));
         assertEquals(List.of("[_SUCCESS, part-r-00000] true", "true false false", "a=1 b=2 true", "true false"), said);
         assertFalse(Files.exists(folder.resolve("temp-renamed")));
+        long saying = Files.readAllLines(folder.resolve("errors")).stream()
+                .filter(line -> line.contains("temp-counts is in the memory of the engine alone"))
+                .count();
+        assertEquals(2, saying, "the server and the client that has made it");
     }
 
     @Test
