@@ -89,14 +89,9 @@ class HardFaultsTest extends FaultTests {
     @CsvSource({"local, EXIT", "tegula, EXIT", "tegula, RUNTIME_EXIT", "local, HALT", "tegula, HALT"})
     void aMapperThatEndsTheJvmLeavesNoOutput(String framework, Way way) throws Exception {
         Path log = folder.resolve("log");
-        Process process = new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        ExitingProgram.class.getName(),
-                        framework,
-                        folder.toString(),
-                        way.name())
+        List<String> command = Jvms.command(ExitingProgram.class);
+        command.addAll(List.of(framework, folder.toString(), way.name()));
+        Process process = new ProcessBuilder(command)
                 .redirectErrorStream(true)
                 .redirectOutput(log.toFile())
                 .start();

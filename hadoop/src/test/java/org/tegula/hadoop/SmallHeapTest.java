@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -22,12 +21,7 @@ class SmallHeapTest {
 
     @Test
     void finishesAShuffleOfFiveTimesTheHeap() throws Exception {
-        List<String> command = new ArrayList<>(List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-Xmx64m",
-                "-cp",
-                System.getProperty("java.class.path"),
-                RandomShuffle.class.getName()));
+        List<String> command = Jvms.command(RandomShuffle.class, "-Xmx64m");
         command.addAll(Engines.TEGULA.options(folder.resolve("tmp")));
         command.addAll(List.of(folder.resolve("work").toString(), "6", "300"));
         Path printed = folder.resolve("printed");

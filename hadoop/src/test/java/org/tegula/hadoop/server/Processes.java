@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import org.tegula.hadoop.Jvms;
 
 /** Starts JVMs with the class path of the tests. */
 final class Processes implements AutoCloseable {
@@ -21,14 +22,9 @@ final class Processes implements AutoCloseable {
     }
 
     Process start(Class<?> main, Map<String, String> settings, String... arguments) throws IOException {
-        List<String> command = new ArrayList<>(
-                List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-Xmx256m"));
-        command.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"));
-        command.add(
-                "-Dlog4j.configuration=" + Path.of("conf", "log4j.properties").toUri());
-        command.add("-cp");
-        command.add(System.getProperty("java.class.path"));
-        command.add(main.getName());
+        String log =
+                "-Dlog4j.configuration=" + Path.of("conf", "log4j.properties").toUri();
+        List<String> command = Jvms.command(main, "-Xmx256m", log);
         settings.forEach((name, value) -> command.add("-D" + name + "=" + value));
         command.addAll(List.of(arguments));
         Process process = new ProcessBuilder(command)
