@@ -17,6 +17,7 @@ import org.slf4j.LoggerFactory;
 final class FileRun implements Run {
     private static final Logger LOG = LoggerFactory.getLogger(FileRun.class);
     private static final int BUFFER_BYTES = 1 << 16;
+    private static final int LARGEST_ARRAY = Integer.MAX_VALUE - 8;
 
     private final Path file;
     private final long[] starts;
@@ -65,22 +66,26 @@ final class FileRun implements Run {
         private final DataInputStream in;
         private final CRC32C seen = new CRC32C();
         private final int checksum;
+        private final byte[] buffer = new byte[BUFFER_BYTES];
         /** Not yet in the buffer. */
         private long unread;
-        /** Read, but not yet given out, up to {@link #filled}. */
+        /** In the buffer, but not yet given out, up to {@link #filled}. */
         private int at;
 
         private int filled;
+        /** How much of the present record's value was not looked at: all or nothing. */
+        private int unloaded;
 
         Cursor(InputStream in, long length, int checksum) {
             this.in = new DataInputStream(in);
             this.unread = length;
             this.checksum = checksum;
-            this.bytes = new byte[BUFFER_BYTES];
         }
 
         @Override
         public boolean next() throws IOException {
+            bytes = buffer;
+            skipValue();
             if (unread == 0 && at == filled) {
                 if ((int) seen.getValue() != checksum) {
                     throw new IOException("The spill file " + file + " was damaged after it was written: its checksum"
@@ -90,19 +95,70 @@ final class FileRun implements Run {
             }
             keyLength = vint();
             valueLength = vint();
-            ensure(keyLength + valueLength);
-            keyStart = at;
-            at += keyLength + valueLength;
+            check(keyLength, valueLength);
+            if (keyLength + valueLength <= buffer.length) {
+                keyStart = take(keyLength + valueLength);
+            } else if (keyLength <= buffer.length) {
+                keyStart = take(keyLength);
+                unloaded = valueLength;
+            } else {
+                bytes = new byte[keyLength];
+                keyStart = 0;
+                read(0, keyLength);
+                unloaded = valueLength;
+            }
             return true;
+        }
+
+        @Override
+        public void load() throws IOException {
+            if (unloaded == 0) {
+                return;
+            }
+            byte[] key = bytes;
+            bytes = new byte[keyLength + valueLength];
+            System.arraycopy(key, keyStart, bytes, 0, keyLength);
+            keyStart = 0;
+            unloaded = 0;
+            read(keyLength, valueLength);
+        }
+
+        private void skipValue() throws IOException {
+            while (unloaded > 0) {
+                int count = Math.min(unloaded, buffer.length);
+                take(count);
+                unloaded -= count;
+            }
         }
 
         private int vint() throws IOException {
             ensure(1);
-            int size = WritableUtils.decodeVIntSize(bytes[at]);
+            int size = WritableUtils.decodeVIntSize(buffer[at]);
             ensure(size);
-            int value = vintAt(bytes, at);
-            at += size;
-            return value;
+            return vintAt(buffer, take(size));
+        }
+
+        /** A record that goes beyond the end of the partition is none. */
+        private void check(int keyBytes, int valueBytes) throws IOException {
+            if (keyBytes < 0 || valueBytes < 0 || (long) keyBytes + valueBytes > unread + filled - at) {
+                throw beyondEnd();
+            }
+            if ((long) keyBytes + valueBytes > LARGEST_ARRAY) {
+                throw new IOException("A record of " + keyBytes + " and " + valueBytes
+                        + " bytes is larger than an array: make keys or values of the job smaller");
+            }
+        }
+
+        private EOFException beyondEnd() {
+            return new EOFException("The spill file " + file + " was damaged after it was written: a record goes"
+                    + " beyond its end. The disk may be failing; run the job again");
+        }
+
+        /** Passes over bytes, which are in the buffer then; gives back where. */
+        private int take(int count) throws IOException {
+            ensure(count);
+            at += count;
+            return at - count;
         }
 
         /** Brings the next bytes into the buffer, one after the other. */
@@ -111,19 +167,28 @@ final class FileRun implements Run {
             if (held >= needed) {
                 return;
             }
-            if (needed < 0 || needed - held > unread) {
-                throw new EOFException("The spill file " + file + " was damaged after it was written: a record goes"
-                        + " beyond its end. The disk may be failing; run the job again");
+            if (needed - held > unread) {
+                throw beyondEnd();
             }
-            byte[] target = needed <= bytes.length ? bytes : new byte[needed];
-            System.arraycopy(bytes, at, target, 0, held);
-            bytes = target;
+            System.arraycopy(buffer, at, buffer, 0, held);
             at = 0;
-            int count = (int) Math.min(bytes.length - held, unread);
-            in.readFully(bytes, held, count);
-            seen.update(bytes, held, count);
-            unread -= count;
+            int count = (int) Math.min(buffer.length - held, unread);
+            fill(buffer, held, count);
             filled = held + count;
+        }
+
+        /** Reads the next bytes to a place in the record's own array: those in the buffer, and what follows them. */
+        private void read(int target, int count) throws IOException {
+            int held = Math.min(filled - at, count);
+            System.arraycopy(buffer, at, bytes, target, held);
+            at += held;
+            fill(bytes, target + held, count - held);
+        }
+
+        private void fill(byte[] target, int start, int count) throws IOException {
+            in.readFully(target, start, count);
+            seen.update(target, start, count);
+            unread -= count;
         }
 
         @Override

@@ -52,6 +52,9 @@ final class MergeQueue extends PriorityQueue<RunCursor> implements Closeable {
             }
         }
         current = top();
+        if (current != null) {
+            current.load();
+        }
         return current;
     }
 

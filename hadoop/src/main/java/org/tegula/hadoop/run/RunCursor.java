@@ -4,7 +4,10 @@ import java.io.Closeable;
 import java.io.IOException;
 import org.tegula.hadoop.memory.Ints;
 
-/** A place in one partition of a run. Key and value are views that the next step may overwrite. */
+/**
+ * A place in one partition of a run. Key and value are views that the next step may overwrite. Of a large record, the value is
+ * brought into memory only by {@link #load}: whoever merges many runs needs the keys of all, and the value of one.
+ */
 public abstract class RunCursor implements Closeable {
     byte[] bytes;
     int keyStart;
@@ -23,6 +26,13 @@ public abstract class RunCursor implements Closeable {
      * @throws IOException if the file cannot be read or was damaged
      */
     public abstract boolean next() throws IOException;
+
+    /**
+     * Brings the value of the present record into memory. Until then, only the key may be looked at.
+     *
+     * @throws IOException if the file cannot be read or was damaged
+     */
+    public void load() throws IOException {}
 
     /**
      * The array in which key and value stand, one after the other.
