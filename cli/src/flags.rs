@@ -154,8 +154,8 @@ pub(crate) struct RunFlags {
 pub(crate) struct ProgressFlag {
     /// Progress on standard error: a bar where that is a terminal (auto), a line (plain) or a JSON
     /// object (json) every second, or nothing (off).
-    #[arg(id = "progress", long = "progress", value_name = "FORM", value_enum, default_value_t = Show::Auto, help_heading = "Watch")]
-    pub(crate) show: Show,
+    #[arg(long, value_enum, default_value_t = Show::Auto, help_heading = "Watch")]
+    pub(crate) progress: Show,
 }
 
 /// How much of what a state holds is shown, and in which order.

@@ -186,6 +186,12 @@ fn built_without(part: &str, feature: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn flags_of_every_command_go_together() {
+        Cli::command().debug_assert();
+    }
 
     #[test]
     fn a_command_that_was_left_out_is_refused_by_its_feature() {

@@ -53,7 +53,7 @@ impl MakeFlags {
         let shown = if on_terminal {
             None
         } else {
-            progress::show(reader(Arc::clone(&made), count), self.progress.show)
+            progress::show(reader(Arc::clone(&made), count), self.progress.progress)
         };
         let written = Session::command(|session| {
             session.write(self.output.as_deref(), |sink| make(&mut Maker { sink, made: &made }))

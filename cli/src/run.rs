@@ -70,7 +70,7 @@ impl<'a> Run<'a> {
         let timeline = timeline.map(|_| Timeline::new(timeline::title()));
         let progress = Arc::<Progress>::default();
         let watched = Arc::clone(&progress);
-        let shown = progress::show(move || watched.read(), flags.progress.show);
+        let shown = progress::show(move || watched.read(), flags.progress.progress);
         let mut engine =
             Engine::builder().workers(flags.workers).groups(groups).memory_bytes(flags.memory);
         if let Some(folder) = &flags.scratch {

@@ -74,10 +74,14 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
     let refuse = |cause: String| Err(Error::Option { option: "--state", cause });
     let path = flags.state.join(&report.id);
     let Some(request) = Request::parse(&report.about) else {
-        let path = path.display();
+        let again = match report.done {
+            true => "the run is complete, so it only prints its answer",
+            false => "it resumes, and its answers can be shown from then on",
+        };
         return refuse(format!(
-            "{path} does not say which command made it: another version of this program did, or another \
-             program; run the command again with this --state and --job, and show it then"
+            "{} does not say which command made it: another version of this program did, or another \
+             program; run the command again with this --state and --job: {again}",
+            path.display()
         ));
     };
     let name = &request.command;
