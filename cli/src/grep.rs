@@ -60,7 +60,7 @@ struct Search<'a> {
 pub(crate) fn run(flags: &Flags) -> Result<()> {
     let &Flags { by, lines, ignore_case, fixed, .. } = flags;
     let search = Search { pattern: &flags.pattern, by, lines, ignore_case, fixed };
-    let request = Request::of("grep").with("pattern", search.pattern).choice("by", by);
+    let request = Request::of("grep").with("pattern", search.pattern).choice("by", &by);
     let request =
         request.with("lines", lines).with("ignore_case", ignore_case).with("fixed", fixed);
     run::command(&flags.run, request.answer(&flags.answer), |run| {

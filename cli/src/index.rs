@@ -43,7 +43,7 @@ pub(crate) struct Flags {
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
     let only = only(flags)?;
-    let mut request = Request::of("index").choice("words", flags.words).answer(&flags.answer);
+    let mut request = Request::of("index").choice("words", &flags.words).answer(&flags.answer);
     if let Some(only) = &only {
         let sorted: BTreeSet<_> = only.iter().map(Vec::as_slice).collect();
         request = request.list("only", sorted.into_iter());

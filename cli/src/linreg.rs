@@ -42,7 +42,7 @@ impl From<Points> for linreg::Points {
 }
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
-    let request = Request::of("linreg").choice("points", flags.points);
+    let request = Request::of("linreg").choice("points", &flags.points);
     let points = flags.points.into();
     run::command(&flags.run, request, |run| {
         run.use_devices(flags.devices.open()?);

@@ -37,7 +37,7 @@ enum By {
 }
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
-    let request = Request::of("logstats").choice("key", flags.key).answer(&flags.answer);
+    let request = Request::of("logstats").choice("key", &flags.key).answer(&flags.answer);
     run::command(&flags.run, request, |run| answer(run, flags.key, &flags.paths, &flags.answer))
 }
 

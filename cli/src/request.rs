@@ -28,7 +28,7 @@ impl Request {
     }
 
     /// Adds an option that is one of several choices.
-    pub(crate) fn choice(self, name: &str, choice: impl ValueEnum) -> Request {
+    pub(crate) fn choice(self, name: &str, choice: &impl ValueEnum) -> Request {
         let value = choice.to_possible_value();
         self.with(name, value.map(|value| value.get_name().to_owned()))
     }
@@ -41,7 +41,7 @@ impl Request {
 
     /// Adds the options of an answer of pairs. Its order and length are chosen anew at each show.
     pub(crate) fn answer(self, answer: &AnswerFlags) -> Request {
-        self.choice("format", answer.format)
+        self.choice("format", &answer.format)
     }
 
     /// Returns the bytes that a state keeps.
@@ -133,7 +133,7 @@ mod read {
         #[test]
         fn a_request_is_read_as_it_was_made() {
             let keys: [&[u8]; 3] = [b"text", b"\xff\x00", b""];
-            let request = Request::of("find").with("count", 3).choice("format", Format::Jsonl);
+            let request = Request::of("find").with("count", 3).choice("format", &Format::Jsonl);
             let request = request.list("keys", keys.into_iter());
             let read = Request::parse(&request.to_bytes());
             assert_eq!(read, Some(request.clone()));

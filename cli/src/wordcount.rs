@@ -48,7 +48,7 @@ impl Words {
 }
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
-    let request = Request::of("wordcount").choice("words", flags.words).answer(&flags.answer);
+    let request = Request::of("wordcount").choice("words", &flags.words).answer(&flags.answer);
     run::command(&flags.run, request, |run| {
         run.use_devices(flags.devices.open()?);
         answer(run, flags.words, &flags.paths, &flags.answer)
