@@ -47,7 +47,7 @@ NUMBER_INPUTS := picture.bmp points.bin lines.txt grid.npy square.npy large.npy 
 	bench-show bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline \
 	bench-incremental bench-state bench-compressed bench-files bench-remote bench-gpu \
 	bench-hadoop bench-hadoop-cluster bench-hadoop-memory \
-	corpus clean test-emulators \
+	corpus clean test-emulators s3-server \
 	need-cargo need-emulators need-java need-lints need-miri need-pocl need-python
 
 help: ## Show this list
@@ -62,7 +62,7 @@ build: need-cargo ## Build the release binary with all its commands
 
 test: test-rust test-hadoop test-hadoop-compat ## Run all tests, those in the documentation too
 
-test-rust: need-cargo need-java need-pocl ## Run the tests of the Rust crates
+test-rust: need-cargo need-java need-pocl $(VENV)/s3-server ## Run the tests of the Rust crates
 	POCL_CACHE_DIR=$(abspath $(TARGET))/pocl cargo test --workspace --all-features
 
 test-emulators: need-cargo $(EMULATORS)/azurite-$(AZURITE) $(EMULATORS)/fake-gcs-$(FAKE_GCS) ## Test az:// and gs:// against their emulators (Node and Go)
@@ -94,8 +94,8 @@ lint-rust: need-lints
 		--all-features --no-deps --locked
 
 lint-python: $(VENV)/ruff-$(RUFF)
-	$(VENV)/bin/ruff check --config bench/ruff.toml bench hadoop/bench
-	$(VENV)/bin/ruff format --config bench/ruff.toml --check bench hadoop/bench
+	$(VENV)/bin/ruff check --config bench/ruff.toml bench hadoop/bench remote/servers
+	$(VENV)/bin/ruff format --config bench/ruff.toml --check bench hadoop/bench remote/servers
 
 lint-hadoop: need-java
 	cd hadoop && mvn -q spotless:check compile
@@ -182,7 +182,7 @@ bench-ingest: need-cargo need-python $(CORPUS)/source256.txt $(CORPUS)/letters.t
 	cargo build --release -p tegula-bench
 	python3 bench/compare/ingest.py --corpus $(CORPUS) --binary $(TARGET)/release/ingest --runs $(RUNS)
 
-bench-remote: build need-java need-python $(REMOTE_INPUTS:%=$(CORPUS)/%) ## Time jobs over s3:// and hdfs:// on loopback beside the same files on disk
+bench-remote: build need-java $(VENV)/s3-server $(REMOTE_INPUTS:%=$(CORPUS)/%) ## Time jobs over s3:// and hdfs:// on loopback beside the same files on disk
 	cargo build --release -p tegula-remote-servers
 	python3 bench/compare/remote.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS) \
 		--servers $(TARGET)/release/loopback
@@ -292,6 +292,13 @@ $(VENV)/ruff-$(RUFF): | $(VENV)/bin/python
 
 $(VENV)/nvrtc-$(NVRTC): | $(VENV)/bin/python
 	$(VENV)/bin/python -m pip install --quiet nvidia-cuda-nvrtc-cu12==$(NVRTC)
+	touch $@
+
+s3-server: $(VENV)/s3-server ## Install the S3 server of the tests (moto, in Python)
+
+# Of what moto needs for S3 only a part is ever loaded, and so compiled.
+$(VENV)/s3-server: remote/servers/requirements.txt | $(VENV)/bin/python
+	$(VENV)/bin/python -m pip install --quiet --no-compile -r $<
 	touch $@
 
 $(VENV)/compare: bench/compare/requirements.txt | $(VENV)/bin/python

@@ -84,8 +84,8 @@ fn and_a_matrix_replaced_meanwhile_is_refused() {
     server.after(u32::MAX, || ());
     answer(&server, &arguments);
     let requests = server.requests();
-    let path = server.path("bucket", "tall.npy");
-    server.after(requests - 1, move || fs::write(path, npy(300_001, 2)).unwrap());
+    let objects = server.objects();
+    server.after(requests - 1, move || objects.put("bucket", "tall.npy", &npy(300_001, 2)));
     let message = fault(tegula(&server, &arguments));
     assert!(message.contains("tall.npy: it changed after the job began"), "{message}");
 }

@@ -1,7 +1,7 @@
 //! Google Cloud Storage: the emulator fake-gcs-server, a program in Go. Where it is, the variable
 //! `FAKE_GCS` says; `make test-emulators` sets it.
 
-use std::io::{Read, Write};
+use crate::http::send;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command};
 use std::thread::sleep;
@@ -47,18 +47,8 @@ impl Gcs {
     }
 
     fn post(&self, path: &str, good: &[u16], body: &[u8]) {
-        let mut connection = TcpStream::connect(self.address).unwrap();
-        let head = format!(
-            "POST {path} HTTP/1.1\r\nHost: {}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
-            self.address,
-            body.len()
-        );
-        connection.write_all(head.as_bytes()).unwrap();
-        connection.write_all(body).unwrap();
-        let mut answer = String::new();
-        connection.read_to_string(&mut answer).unwrap();
-        let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok());
-        assert!(status.is_some_and(|status| good.contains(&status)), "{path}: {answer}");
+        let (status, answer) = send(self.address, "POST", path, body);
+        assert!(good.contains(&status), "{path}: {answer}");
     }
 }
 

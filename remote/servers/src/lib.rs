@@ -7,11 +7,13 @@
 mod azure;
 mod gcs;
 mod hdfs;
+mod http;
 mod proxy;
+mod requests;
 mod s3;
 
 pub use azure::Azure;
 pub use gcs::Gcs;
 pub use hdfs::Hdfs;
 pub use proxy::Proxy;
-pub use s3::S3;
+pub use s3::{Objects, S3};

@@ -1,9 +1,8 @@
-//! Servers on loopback for benchmarks: `loopback FILE...` starts S3, with an empty bucket `bench`, and
-//! HDFS, with the files in `/bench`. It prints a line each, `s3 ENDPOINT` and `hdfs ROOT`, then `java
-//! CLASS-PATH`, with which Hadoop's own programs run, and goes on until its standard input ends.
+//! Servers on loopback for benchmarks: `loopback FILE...` starts S3, which is empty, and HDFS, with the
+//! files in `/bench`. It prints a line each, `s3 ENDPOINT` and `hdfs ROOT`, then `java CLASS-PATH`, with
+//! which Hadoop's own programs run, and goes on until its standard input ends.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use std::fs;
 use std::io::{Read, stdin};
 use std::path::Path;
 use tegula_remote_servers::{Hdfs, S3};
@@ -13,14 +12,13 @@ const BLOCK_BYTES: u64 = 128 << 20;
 
 fn main() {
     let s3 = S3::start();
-    fs::create_dir(s3.path("bench", "")).unwrap();
     let hdfs = Hdfs::start_with(BLOCK_BYTES);
     for file in std::env::args_os().skip(1) {
         let file = Path::new(&file);
         let name = file.file_name().unwrap().to_str().unwrap();
         hdfs.put_local(file, &format!("/bench/{name}"));
     }
-    println!("s3 {}", s3.endpoint());
+    println!("s3 {}", s3.direct_endpoint());
     println!("hdfs {}", hdfs.root());
     println!("java {}", Hdfs::class_path());
     stdin().read_to_end(&mut Vec::new()).unwrap();

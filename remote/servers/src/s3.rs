@@ -1,70 +1,26 @@
-//! An S3 server over a folder: buckets are folders, keys are paths. It checks signatures, gives
-//! ETags, ranges and lists by pages of 1000. The public one lists no ETags, as some servers do not.
+//! S3: servers of moto, which is written in Python and needs no compiler (`s3.py`). They check
+//! signatures, give ETags and ranges, and list by pages of 1000. Public ones list no ETags, as some
+//! servers do not. All servers of a process come from one Python process, which loads moto once.
 
-use hyper::body::Incoming;
-use hyper::service::service_fn;
-use hyper::{Request, Response};
-use hyper_util::rt::{TokioExecutor, TokioIo};
-use hyper_util::server::conn::auto::Builder;
-use s3s::auth::SimpleAuth;
-use s3s::dto::{
-    GetObjectInput, GetObjectOutput, HeadObjectInput, HeadObjectOutput, ListObjectsV2Input,
-    ListObjectsV2Output, PutObjectInput, PutObjectOutput,
-};
-use s3s::service::S3ServiceBuilder;
-use s3s::{S3Request, S3Response, S3Result, s3_error};
-use s3s_fs::FileSystem;
-use std::fs;
-use std::net::SocketAddr;
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
-use tempfile::TempDir;
-use tokio::net::TcpListener;
-use tokio::runtime::Runtime;
+use crate::http::{escaped, send};
+use crate::requests::Requests;
+use std::io::{BufRead, BufReader, Lines, Write};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{LazyLock, Mutex};
 
-/// A server that runs until it is dropped.
+/// A server that runs until it is dropped. Clients reach it through a proxy that can refuse requests.
 pub struct S3 {
-    root: TempDir,
-    address: SocketAddr,
-    busy: Arc<Mutex<Busy>>,
-    happenings: Arc<Mutex<Happenings>>,
-    _runtime: Runtime,
+    pid: u32,
+    objects: Objects,
+    requests: Requests,
 }
 
-/// Answers that say that the server has too much to do.
-#[derive(Default)]
-struct Busy {
-    status: u16,
-    retry_after: Option<u32>,
-    left: u32,
-}
-
-/// What happens between two requests.
-#[derive(Default)]
-struct Happenings {
-    next: Option<(u32, Box<dyn FnOnce() + Send>)>,
-    requests: u32,
-}
-
-impl Happenings {
-    fn request(&mut self) {
-        if let Some((_, act)) = self.next.take_if(|(before, _)| *before == self.requests) {
-            act();
-        }
-        self.requests += 1;
-    }
-}
-
-impl Busy {
-    fn refuse(&mut self) -> Option<Response<s3s::Body>> {
-        self.left = self.left.checked_sub(1)?;
-        let mut refusal = Response::builder().status(self.status);
-        if let Some(seconds) = self.retry_after {
-            refusal = refusal.header("retry-after", seconds);
-        }
-        let body = "<Error><Code>SlowDown</Code><Message>Reduce your rate.</Message></Error>";
-        Some(refusal.body(s3s::Body::from(body.to_owned())).unwrap())
-    }
+/// What a server keeps, for a test to change at any time.
+#[derive(Clone, Copy, Debug)]
+pub struct Objects {
+    server: SocketAddr,
 }
 
 impl S3 {
@@ -75,149 +31,128 @@ impl S3 {
 
     /// Starts a server without buckets, which lets the one key in.
     pub fn start() -> S3 {
-        S3::start_with(Some(SimpleAuth::from_single(S3::KEY_ID, S3::SECRET)))
+        S3::start_with("signed")
     }
 
     /// Starts a server that lets everybody in who does not sign.
     pub fn start_public() -> S3 {
-        S3::start_with(None)
+        S3::start_with("public")
     }
 
-    fn start_with(auth: Option<SimpleAuth>) -> S3 {
-        let root = tempfile::tempdir().unwrap();
-        let mut builder = S3ServiceBuilder::new(Objects {
-            files: FileSystem::new(root.path()).unwrap(),
-            root: root.path().to_path_buf(),
-            lists_tags: auth.is_some(),
-        });
-        if let Some(auth) = auth {
-            builder.set_auth(auth);
-        }
-        let service = builder.build();
-        let runtime = Runtime::new().unwrap();
-        let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
-        let address = listener.local_addr().unwrap();
-        let busy = Arc::<Mutex<Busy>>::default();
-        let happenings = Arc::<Mutex<Happenings>>::default();
-        let shared = (Arc::clone(&busy), Arc::clone(&happenings));
-        runtime.spawn(async move {
-            while let Ok((socket, _)) = listener.accept().await {
-                let (service, (busy, happenings)) = (service.clone(), shared.clone());
-                let service = service_fn(move |request: Request<Incoming>| {
-                    let refusal = busy.lock().unwrap().refuse();
-                    if refusal.is_none() {
-                        happenings.lock().unwrap().request();
-                    }
-                    let service = service.clone();
-                    async move {
-                        match refusal {
-                            Some(refusal) => Ok(refusal),
-                            None => service.call(request.map(Into::into)).await,
-                        }
-                    }
-                });
-                tokio::spawn(async move {
-                    let http = Builder::new(TokioExecutor::new());
-                    // A client that goes away is no fault of the server's.
-                    let _ = http.serve_connection(TokioIo::new(socket), service).await;
-                });
-            }
-        });
-        S3 { root, address, busy, happenings, _runtime: runtime }
+    fn start_with(kind: &str) -> S3 {
+        let answer = Moto::tell(&format!("start {kind}"));
+        let answer = answer.unwrap_or_else(|cause| panic!("{cause}"));
+        let (pid, port) = answer.split_once(' ').unwrap();
+        let server = (Ipv4Addr::LOCALHOST, port.parse().unwrap()).into();
+        let requests = Requests::start(server);
+        S3 { pid: pid.parse().unwrap(), objects: Objects { server }, requests }
     }
 
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.requests.address()
     }
 
     /// The URL of the server, for `AWS_ENDPOINT_URL`.
     pub fn endpoint(&self) -> String {
-        format!("http://{}", self.address)
+        format!("http://{}", self.address())
     }
 
-    /// Answers the next requests, so many, with `status` alone, and with `Retry-After` if so many
-    /// seconds are given.
+    /// The URL of the server without the proxy.
+    pub fn direct_endpoint(&self) -> String {
+        format!("http://{}", self.objects.server)
+    }
+
+    /// Answers the next `requests` with `status` alone, and with `Retry-After` if seconds are given.
     pub fn refuse_next(&self, requests: u32, status: u16, retry_after: Option<u32>) {
-        *self.busy.lock().unwrap() = Busy { status, retry_after, left: requests };
+        self.requests.refuse_next(requests, status, retry_after);
     }
 
-    /// How many requests are still to be refused.
+    /// The number of requests that are still to be refused.
     pub fn left_to_refuse(&self) -> u32 {
-        self.busy.lock().unwrap().left
+        self.requests.left_to_refuse()
     }
 
-    /// Answers so many requests more, and then does `act` before the next one.
+    /// Answers `requests` more, and calls `act` before the next one.
     pub fn after(&self, requests: u32, act: impl FnOnce() + Send + 'static) {
-        let next = Some((requests, Box::new(act) as Box<dyn FnOnce() + Send>));
-        *self.happenings.lock().unwrap() = Happenings { next, requests: 0 };
+        self.requests.after(requests, act);
     }
 
-    /// Requests that were answered since [`S3::after`], or since the start.
+    /// The number of requests that were answered since [`S3::after`], or since the start.
     pub fn requests(&self) -> u32 {
-        self.happenings.lock().unwrap().requests
+        self.requests.passed()
     }
 
-    /// Where an object lies on disk.
-    pub fn path(&self, bucket: &str, key: &str) -> PathBuf {
-        self.root.path().join(bucket).join(key)
+    /// What it keeps.
+    pub fn objects(&self) -> Objects {
+        self.objects
     }
 
+    /// As [`Objects::put`].
+    pub fn put(&self, bucket: &str, key: &str, bytes: &[u8]) {
+        self.objects.put(bucket, key, bytes);
+    }
+}
+
+impl Objects {
     /// Makes or replaces an object, and its bucket.
     pub fn put(&self, bucket: &str, key: &str, bytes: &[u8]) {
-        let path = self.path(bucket, key);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, bytes).unwrap();
+        self.send("PUT", bucket, key, bytes);
+    }
+
+    /// Removes an object.
+    pub fn delete(&self, bucket: &str, key: &str) {
+        self.send("DELETE", bucket, key, &[]);
+    }
+
+    fn send(&self, method: &str, bucket: &str, key: &str, bytes: &[u8]) {
+        let (status, answer) =
+            send(self.server, method, &format!("/{bucket}/{}", escaped(key)), bytes);
+        assert_eq!(status, 200, "{method} {bucket}/{key}: {answer}");
     }
 }
 
-/// The server of the library, with what it lacks of S3.
-struct Objects {
-    files: FileSystem,
-    root: PathBuf,
-    lists_tags: bool,
-}
-
-#[async_trait::async_trait]
-impl s3s::S3 for Objects {
-    async fn get_object(
-        &self,
-        request: S3Request<GetObjectInput>,
-    ) -> S3Result<S3Response<GetObjectOutput>> {
-        self.files.get_object(request).await
-    }
-
-    async fn put_object(
-        &self,
-        request: S3Request<PutObjectInput>,
-    ) -> S3Result<S3Response<PutObjectOutput>> {
-        self.files.put_object(request).await
-    }
-
-    /// A folder is no object.
-    async fn head_object(
-        &self,
-        request: S3Request<HeadObjectInput>,
-    ) -> S3Result<S3Response<HeadObjectOutput>> {
-        if self.root.join(&request.input.bucket).join(&request.input.key).is_dir() {
-            return Err(s3_error!(NoSuchKey));
-        }
-        self.files.head_object(request).await
-    }
-
-    /// With ETags.
-    async fn list_objects_v2(
-        &self,
-        request: S3Request<ListObjectsV2Input>,
-    ) -> S3Result<S3Response<ListObjectsV2Output>> {
-        let bucket = request.input.bucket.clone();
-        let mut response = self.files.list_objects_v2(request).await?;
-        for object in response.output.contents.iter_mut().flatten().filter(|_| self.lists_tags) {
-            let bytes =
-                fs::read(self.root.join(&bucket).join(object.key.as_deref().unwrap_or_default()));
-            let sum = md5::compute(bytes.unwrap_or_default());
-            object.e_tag = Some(s3s::dto::ETag::Strong(format!("{sum:x}")));
-        }
-        Ok(response)
+impl Drop for S3 {
+    fn drop(&mut self) {
+        // Should this fail, the server ends with the process.
+        let _ = Moto::tell(&format!("stop {}", self.pid));
     }
 }
+
+/// The Python process that servers come from. It ends when this process does, which closes its input.
+struct Moto {
+    _child: Child,
+    stdin: ChildStdin,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Moto {
+    /// Sends a command, and returns the line that answers it; or why there is none.
+    fn tell(command: &str) -> Result<String, String> {
+        static MOTO: LazyLock<Result<Mutex<Moto>, String>> =
+            LazyLock::new(|| Moto::start().map(Mutex::new));
+        let moto = MOTO.as_ref().map_err(String::clone)?;
+        let mut moto = moto.lock().map_err(|cause| cause.to_string())?;
+        let said = writeln!(moto.stdin, "{command}").ok().and_then(|()| moto.lines.next());
+        said.and_then(Result::ok)
+            .ok_or_else(|| format!("the S3 server does not run, and says why above; {INSTALL}"))
+    }
+
+    fn start() -> Result<Moto, String> {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let python = here.join("../../bench/.venv/bin/python");
+        let child = Command::new(&python)
+            .arg(here.join("s3.py"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn();
+        let mut child = child.map_err(|cause| {
+            format!("{}, which the S3 server needs: {cause}; {INSTALL}", python.display())
+        })?;
+        let stdin = child.stdin.take().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Ok(Moto { _child: child, stdin, lines })
+    }
+}
+
+const INSTALL: &str = "`make s3-server` installs it";

@@ -1,7 +1,7 @@
 //! What cannot be had is one clear message: the URL, why not, and what to do. It comes soon.
 
 use crate::common::{SOON, fault, settings};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::time::Instant;
 use tegula_remote::Settings;
 use tegula_remote_servers::S3;
@@ -40,9 +40,12 @@ fn each_refusal_names_the_url_the_cause_and_the_remedy() {
 #[test]
 fn nobody_there_is_said_soon() {
     let began = Instant::now();
-    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let settings = settings(format!("http://{free}"));
-    for url in ["s3://bucket/key".to_owned(), format!("hdfs://{free}/key")] {
+    // The port of a client: nobody listens there, and nobody else is given it meanwhile.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let nobody = client.local_addr().unwrap();
+    let settings = settings(format!("http://{nobody}"));
+    for url in ["s3://bucket/key".to_owned(), format!("hdfs://{nobody}/key")] {
         let message = fault(settings.input(&url));
         assert!(
             message.starts_with(&url) && message.contains("no answer after 4 tries"),

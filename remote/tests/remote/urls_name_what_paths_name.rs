@@ -1,6 +1,7 @@
 //! A folder of a store is read as the same folder on disk would be: the same files in the same order.
 
 use crate::common::{listing, settings};
+use std::fs;
 use tegula::Input;
 use tegula_remote_servers::S3;
 
@@ -19,12 +20,15 @@ const NAMES: [&str; 10] = [
 
 #[test]
 fn folders_and_patterns_give_the_files_of_the_same_tree_on_disk() {
-    let server = S3::start();
+    let (server, local) = (S3::start(), tempfile::tempdir().unwrap());
+    let root = local.path();
     for name in NAMES {
+        let path = root.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, name).unwrap();
         server.put("bucket", name, name.as_bytes());
     }
     let settings = settings(server.endpoint());
-    let root = server.path("bucket", "");
     for given in [
         "",
         "logs",

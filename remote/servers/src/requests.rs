@@ -1,0 +1,144 @@
+//! A proxy in front of an HTTP server that sees single requests: it refuses some, counts the others,
+//! and lets something happen between two of them. It passes requests that have no body.
+
+use std::io::{BufRead, BufReader, Read, Write, copy};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+/// Answers that say that the server has too much to do.
+#[derive(Default)]
+struct Busy {
+    status: u16,
+    retry_after: Option<u32>,
+    left: u32,
+}
+
+/// What happens between two requests.
+#[derive(Default)]
+struct Happenings {
+    next: Option<(u32, Box<dyn FnOnce() + Send>)>,
+    requests: u32,
+}
+
+#[derive(Default)]
+struct State {
+    busy: Busy,
+    happenings: Happenings,
+}
+
+/// A proxy that listens until the process ends.
+pub(crate) struct Requests {
+    address: SocketAddr,
+    state: Arc<Mutex<State>>,
+}
+
+impl Requests {
+    /// Passes all requests on to `server`, for now.
+    pub(crate) fn start(server: SocketAddr) -> Requests {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let address = listener.local_addr().unwrap();
+        let state = Arc::<Mutex<State>>::default();
+        let shared = Arc::clone(&state);
+        thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                let state = Arc::clone(&shared);
+                thread::spawn(move || serve(&client, server, &state));
+            }
+        });
+        Requests { address, state }
+    }
+
+    /// Where it listens.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Answers the next `requests` itself with `status`, and with `Retry-After` if seconds are given.
+    pub(crate) fn refuse_next(&self, requests: u32, status: u16, retry_after: Option<u32>) {
+        self.state.lock().unwrap().busy = Busy { status, retry_after, left: requests };
+    }
+
+    /// The number of requests that are still to be refused.
+    pub(crate) fn left_to_refuse(&self) -> u32 {
+        self.state.lock().unwrap().busy.left
+    }
+
+    /// Passes `requests` on, and calls `act` before the next one.
+    pub(crate) fn after(&self, requests: u32, act: impl FnOnce() + Send + 'static) {
+        let next = Some((requests, Box::new(act) as Box<dyn FnOnce() + Send>));
+        self.state.lock().unwrap().happenings = Happenings { next, requests: 0 };
+    }
+
+    /// The number of requests that were passed on since [`Requests::after`], or since the start.
+    pub(crate) fn passed(&self) -> u32 {
+        self.state.lock().unwrap().happenings.requests
+    }
+}
+
+impl State {
+    /// The answer to a request that is refused; `None` for one that is passed on.
+    fn request(&mut self, head: &[u8]) -> Option<String> {
+        if let Some(left) = self.busy.left.checked_sub(1) {
+            self.busy.left = left;
+            return Some(self.busy.refusal(head.starts_with(b"HEAD ")));
+        }
+        let happenings = &mut self.happenings;
+        if let Some((_, act)) =
+            happenings.next.take_if(|(before, _)| *before == happenings.requests)
+        {
+            act();
+        }
+        happenings.requests += 1;
+        None
+    }
+}
+
+impl Busy {
+    fn refusal(&self, head_alone: bool) -> String {
+        let body = "<Error><Code>SlowDown</Code><Message>Reduce your rate.</Message></Error>";
+        let (status, length) = (self.status, body.len());
+        let when = self.retry_after.map(|seconds| format!("Retry-After: {seconds}\r\n"));
+        let when = when.unwrap_or_default();
+        format!(
+            "HTTP/1.1 {status} Busy\r\n{when}Content-Length: {length}\r\n\r\n{}",
+            if head_alone { "" } else { body }
+        )
+    }
+}
+
+fn serve(mut client: &TcpStream, server: SocketAddr, state: &Mutex<State>) {
+    let Ok(server) = TcpStream::connect(server) else { return };
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let _ = copy(&mut &server, &mut &*client);
+            let _ = client.shutdown(Shutdown::Both);
+        });
+        let mut requests = BufReader::new(client);
+        while let Some(request) = head(&mut requests) {
+            let refusal = state.lock().unwrap().request(&request);
+            let sent = match refusal {
+                Some(refusal) => client.write_all(refusal.as_bytes()),
+                None => (&server).write_all(&request),
+            };
+            if sent.is_err() {
+                break;
+            }
+        }
+        let _ = server.shutdown(Shutdown::Both);
+    });
+}
+
+/// The head of the next request, with the empty line that ends it; `None` after the last one.
+fn head(from: &mut impl BufRead) -> Option<Vec<u8>> {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let count = from.take(MOST_HEAD_BYTES).read_until(b'\n', &mut head).ok()?;
+        if count == 0 {
+            return None;
+        }
+    }
+    Some(head)
+}
+
+const MOST_HEAD_BYTES: u64 = 64 << 10;
