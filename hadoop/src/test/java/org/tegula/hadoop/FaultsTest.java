@@ -19,6 +19,7 @@ import org.apache.hadoop.mapreduce.InputSplit;
 import org.apache.hadoop.mapreduce.Job;
 import org.apache.hadoop.mapreduce.JobContext;
 import org.apache.hadoop.mapreduce.JobCounter;
+import org.apache.hadoop.mapreduce.JobPriority;
 import org.apache.hadoop.mapreduce.JobStatus;
 import org.apache.hadoop.mapreduce.Mapper;
 import org.apache.hadoop.mapreduce.OutputCommitter;
@@ -207,6 +208,23 @@ class FaultsTest extends FaultTests {
         }
         assertEquals(JobStatus.State.KILLED, job.getJobState());
         assertEquals(Set.of(), Trees.read(out).keySet());
+    }
+
+    /** Hadoop's client sends numbers, whichever of its calls is used. */
+    @Test
+    void changesThePriorityOfAJobThatRuns() throws Exception {
+        gate = new CountDownLatch(1);
+        Job job = job();
+        job.setMapperClass(Gated.class);
+        job.submit();
+        job.setPriority(JobPriority.VERY_HIGH);
+        assertEquals(JobPriority.VERY_HIGH, job.getStatus().getPriority());
+        job.setPriorityAsInteger(1);
+        assertEquals(JobPriority.VERY_LOW, job.getStatus().getPriority());
+        job.setPriorityAsInteger(17);
+        assertEquals(JobPriority.VERY_HIGH, job.getStatus().getPriority());
+        gate.countDown();
+        assertTrue(job.waitForCompletion(false));
     }
 
     @Test

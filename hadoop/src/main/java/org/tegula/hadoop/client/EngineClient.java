@@ -26,6 +26,7 @@ import org.apache.hadoop.mapreduce.TaskCompletionEvent;
 import org.apache.hadoop.mapreduce.TaskReport;
 import org.apache.hadoop.mapreduce.TaskTrackerInfo;
 import org.apache.hadoop.mapreduce.TaskType;
+import org.apache.hadoop.mapreduce.TypeConverter;
 import org.apache.hadoop.mapreduce.protocol.ClientProtocol;
 import org.apache.hadoop.mapreduce.security.token.delegation.DelegationTokenIdentifier;
 import org.apache.hadoop.mapreduce.server.jobtracker.JTConfig;
@@ -47,6 +48,7 @@ import org.tegula.hadoop.job.JobFolder;
  */
 public class EngineClient implements ClientProtocol {
     private static final String QUEUE = "default";
+    private static final String MOST = JobPriority.VERY_HIGH.name();
 
     private final Engine engine;
     private final Configuration conf;
@@ -103,7 +105,25 @@ public class EngineClient implements ClientProtocol {
 
     @Override
     public void setJobPriority(JobID id, String priority) throws IOException {
-        known(id).setPriority(JobPriority.valueOf(priority));
+        known(id).setPriority(priority(priority));
+    }
+
+    /** Hadoop's own client sends the number of a priority. */
+    private static JobPriority priority(String asked) throws IOException {
+        try {
+            return TypeConverter.fromYarnApplicationPriority(
+                    Math.min(Integer.parseInt(asked), TypeConverter.toYarnApplicationPriority(MOST)));
+        } catch (NumberFormatException e) {
+            // then it is a name
+        }
+        try {
+            return JobPriority.valueOf(asked);
+        } catch (IllegalArgumentException e) {
+            throw new IOException(
+                    "There is no priority " + asked + ": name one of " + List.of(JobPriority.values())
+                            + ", or a number up to 5",
+                    e);
+        }
     }
 
     @Override
