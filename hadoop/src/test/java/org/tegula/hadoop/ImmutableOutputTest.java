@@ -17,7 +17,9 @@ import org.apache.hadoop.io.SequenceFile;
 import org.apache.hadoop.mapred.JobClient;
 import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapred.MapReduceBase;
+import org.apache.hadoop.mapred.MapRunnable;
 import org.apache.hadoop.mapred.OutputCollector;
+import org.apache.hadoop.mapred.RecordReader;
 import org.apache.hadoop.mapred.Reporter;
 import org.apache.hadoop.mapreduce.Job;
 import org.apache.hadoop.mapreduce.Mapper;
@@ -233,6 +235,51 @@ class ImmutableOutputTest {
                 note(REDUCED, value);
                 value.getBytes()[0]++;
                 context.write(key, value);
+            }
+        }
+    }
+
+    /** What the first job of a runner writes, the second reads, and neither is copied on its way to a reduce. */
+    @Test
+    void passesTheObjectsOfARunnerOfTheProgramsOwn() throws Exception {
+        Path from = in;
+        for (int i = 0; i < 2; i++) {
+            MAPPED.clear();
+            REDUCED.clear();
+            JobConf job = new JobConf(conf);
+            job.setInputFormat(org.apache.hadoop.mapred.SequenceFileInputFormat.class);
+            job.setOutputFormat(org.apache.hadoop.mapred.SequenceFileOutputFormat.class);
+            job.setMapRunnerClass(OldRunner.class);
+            job.setReducerClass(OldCollecting.class);
+            job.setOutputKeyClass(IntWritable.class);
+            job.setOutputValueClass(BytesWritable.class);
+            org.apache.hadoop.mapred.FileInputFormat.setInputPaths(job, from.toString());
+            from = newFolder();
+            org.apache.hadoop.mapred.FileOutputFormat.setOutputPath(job, hadoop(from));
+            JobClient.runJob(job);
+            assertEquals(PAIRS / 2, MAPPED.size());
+            assertEquals(MAPPED, REDUCED);
+        }
+    }
+
+    static class OldRunner
+            implements MapRunnable<IntWritable, BytesWritable, IntWritable, BytesWritable>, ImmutableOutput {
+        @Override
+        public void configure(JobConf job) {}
+
+        @Override
+        public void run(
+                RecordReader<IntWritable, BytesWritable> in,
+                OutputCollector<IntWritable, BytesWritable> out,
+                Reporter reporter)
+                throws IOException {
+            IntWritable key = in.createKey();
+            BytesWritable value = in.createValue();
+            while (in.next(key, value)) {
+                note(MAPPED, value);
+                out.collect(key, value);
+                key = in.createKey();
+                value = in.createValue();
             }
         }
     }

@@ -32,6 +32,17 @@ public final class Promises {
         return ImmutableOutput.class.isAssignableFrom(type) || KNOWN.contains(type);
     }
 
+    /**
+     * Whether the job has a {@code MapRunnable} of its own: it reads the records by itself, into objects of its own, and may have
+     * no mapper. If it promises, that is for what it emits.
+     *
+     * @param conf of the job
+     * @return false for Hadoop's own runner, and for jobs whose mapper is of {@code mapreduce}
+     */
+    public static boolean hasOwnRunner(JobConf conf) {
+        return !conf.getUseNewMapper() && conf.getMapRunnerClass() != MapRunner.class;
+    }
+
     private static Class<?> mapper(JobConf conf) {
         return conf.getUseNewMapper() ? conf.getClass(MRJobConfig.MAP_CLASS_ATTR, Mapper.class) : conf.getMapperClass();
     }
@@ -44,11 +55,11 @@ public final class Promises {
      * @return false if pairs must be copied
      */
     public static boolean isMadeByMapper(JobConf conf, Object split) {
-        if (!conf.getUseNewMapper()) {
-            Class<?> runner = conf.getMapRunnerClass();
-            if (!(runner == MapRunner.class && SkipBadRecords.getMapperMaxSkipRecords(conf) == 0)) {
-                return false;
-            }
+        if (hasOwnRunner(conf)) {
+            return isMadeBy(conf.getMapRunnerClass());
+        }
+        if (!conf.getUseNewMapper() && SkipBadRecords.getMapperMaxSkipRecords(conf) != 0) {
+            return false;
         }
         Class<?> mapper = mapper(conf);
         return isMadeBy(DELEGATING.contains(mapper) ? InputPart.mapper(split) : mapper);
@@ -75,7 +86,7 @@ public final class Promises {
      */
     public static boolean passObjects(JobConf conf) {
         boolean combines = conf.get(MRJobConfig.COMBINE_CLASS_ATTR) != null || conf.getCombinerClass() != null;
-        Class<?> mapper = mapper(conf);
+        Class<?> mapper = hasOwnRunner(conf) ? conf.getMapRunnerClass() : mapper(conf);
         return !combines && isMadeByReducer(conf) && (isMadeBy(mapper) || DELEGATING.contains(mapper));
     }
 }

@@ -81,7 +81,7 @@ public abstract class MapAttempt extends Attempt {
         if (promised && live != null) {
             live.promise();
         }
-        return new Inputs(job.cache(), conf, reporter, home, promised, known);
+        return new Inputs(job.cache(), conf, reporter, home, promised && !Promises.hasOwnRunner(conf), known);
     }
 
     private void count(List<Run> runs) {
