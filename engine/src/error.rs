@@ -222,7 +222,7 @@ pub enum InputError {
         record: u64,
     },
     /// A compressed file that ends too early.
-    #[error("{}: the {format} data is cut short: it ends at byte {offset} of the file; get the whole file, or read it as it is (--plain)", .path.display())]
+    #[error("{}: the {format} data is cut short: it ends at byte {offset} of the file; get the whole file, or read it as it is", .path.display())]
     Truncated {
         /// The path.
         path: PathBuf,
@@ -232,7 +232,7 @@ pub enum InputError {
         offset: u64,
     },
     /// A compressed file that cannot be decompressed, or whose checksum is not that of what it gives.
-    #[error("{}: the {format} data is damaged near byte {offset} of the file: {cause}; get the file anew, or read it as it is (--plain)", .path.display())]
+    #[error("{}: the {format} data is damaged near byte {offset} of the file: {cause}; get the file anew, or read it as it is", .path.display())]
     Damaged {
         /// The path.
         path: PathBuf,
@@ -245,7 +245,7 @@ pub enum InputError {
         cause: String,
     },
     /// A file whose name is that of a compressed one, and whose first bytes are not.
-    #[error("{}: is named as {format} data, but does not begin as such: it is cut short, damaged or misnamed; rename it, or read it as it is (--plain)", .path.display())]
+    #[error("{}: is named as {format} data, but does not begin as such: it is cut short, damaged or misnamed; rename it, or read it as it is", .path.display())]
     Misnamed {
         /// The path.
         path: PathBuf,
@@ -342,7 +342,7 @@ impl OutputError {
 pub enum MemoryError {
     /// The job needs more than its budget.
     #[error(
-        "the memory budget of {limit_bytes} bytes is reached ({needed_bytes} bytes are needed for {purpose}), which cannot go to disk; give a larger --memory or fewer workers"
+        "the memory budget of {limit_bytes} bytes is reached ({needed_bytes} bytes are needed for {purpose}), which cannot go to disk; give a larger budget or fewer workers"
     )]
     Budget {
         /// What the memory was for.
@@ -354,7 +354,7 @@ pub enum MemoryError {
     },
     /// The budget is less than the job can run with at all.
     #[error(
-        "a memory budget of {limit_bytes} bytes is too small: with {workers} workers this job needs at least {least_bytes} bytes (fewer workers need less); give a larger --memory"
+        "a memory budget of {limit_bytes} bytes is too small: with {workers} workers this job needs at least {least_bytes} bytes (fewer workers need less); give a larger budget"
     )]
     TooSmall {
         /// The budget.
@@ -391,13 +391,13 @@ pub enum MemoryError {
 #[non_exhaustive]
 pub enum StateError {
     /// Another run uses it.
-    #[error("{}: another run uses this state now; wait for its end, or name another job (--job)", .path.display())]
+    #[error("{}: another run uses this state now; wait for its end, or name another job", .path.display())]
     InUse {
         /// The job's folder.
         path: PathBuf,
     },
     /// It is of another job, or of the same with other options.
-    #[error("{}: the state is of another job: {difference}; name another job (--job), or remove this state (tegula state rm)", .path.display())]
+    #[error("{}: the state is of another job: {difference}; name another job, or remove this state", .path.display())]
     OtherJob {
         /// The job's folder.
         path: PathBuf,
@@ -405,7 +405,7 @@ pub enum StateError {
         difference: String,
     },
     /// The input is not what it was.
-    #[error("{}: the input is not what it was when this state was begun: {difference}; name another job (--job), remove this state (tegula state rm), or begin one that bears changes (--incremental)", .path.display())]
+    #[error("{}: the input is not what it was when this state was begun: {difference}; name another job, remove this state, or begin an incremental one", .path.display())]
     OtherInput {
         /// The job's folder.
         path: PathBuf,
@@ -424,24 +424,24 @@ pub enum StateError {
     )]
     NoIdentity,
     /// A stream cannot be read again.
-    #[error("{}: cannot be read a second time, so a state of it would be of no use; give files, or run without --state", .name.display())]
+    #[error("{}: cannot be read a second time, so a state of it would be of no use; give files, or run without a state", .name.display())]
     Stream {
         /// The stream's name.
         name: PathBuf,
     },
     /// Compressed files have no tiles that could be found again.
     #[error(
-        "compressed files have no tiles that could be found again: decompress them, read them as they are (--plain), or run without --incremental"
+        "compressed files have no tiles that could be found again: decompress them, read them as they are, or run without an incremental state"
     )]
     Packed,
     /// Values of compressed files are numbered as they come.
     #[error(
-        "a job that keeps all values in the order of the input cannot be resumed over compressed files; decompress them, or run without --state"
+        "a job that keeps all values in the order of the input cannot be resumed over compressed files; decompress them, or run without a state"
     )]
     InOrder,
     /// A name that cannot be a folder's.
     #[error(
-        "{id:?}: cannot be a job's name: give 1 to 200 letters, digits, dots, underscores and hyphens, no dot first (--job)"
+        "{id:?}: cannot be a job's name: give 1 to 200 letters, digits, dots, underscores and hyphens, no dot first"
     )]
     Name {
         /// The name.
@@ -454,7 +454,7 @@ pub enum StateError {
 #[non_exhaustive]
 pub enum StorageError {
     /// The folder cannot be used at all.
-    #[error("{}: cannot be used as scratch folder: {cause}; name a folder that exists and that you may write to (--scratch)", .path.display())]
+    #[error("{}: cannot be used as scratch folder: {cause}; name a folder that exists and that you may write to", .path.display())]
     Folder {
         /// The folder.
         path: PathBuf,
@@ -462,7 +462,7 @@ pub enum StorageError {
         cause: io::Error,
     },
     /// The disk is full, or the user's share of it.
-    #[error("{}: no room for scratch files: {cause}; free some, name another folder (--scratch), or give more --memory", .path.display())]
+    #[error("{}: no room for scratch files: {cause}; free some, name another folder, or give a larger budget", .path.display())]
     Full {
         /// The file, or the folder of a file without a name.
         path: PathBuf,
@@ -502,7 +502,7 @@ pub enum StorageError {
         cause: &'static str,
     },
     /// Any other answer of the operating system.
-    #[error("{}: cannot {action}: {cause}; look at the disk, or name another folder (--scratch)", .path.display())]
+    #[error("{}: cannot {action}: {cause}; look at the disk, or name another folder", .path.display())]
     Access {
         /// What was tried.
         action: &'static str,

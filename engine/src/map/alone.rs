@@ -32,7 +32,7 @@ impl<'r, C: Aggregate> MapStage<'r, C> {
             Part::Packed(packed) => Some((
                 packed.origin(0, None).place(None, 0).source,
                 "compressed files and those in framed records",
-                "decompress them, or read them as they are (--plain)",
+                "decompress them, or read them as they are",
             )),
             Part::Stream(stream) => {
                 Some((stream.name.clone(), "pipes and standard input", "give a file"))

@@ -321,5 +321,5 @@ impl Job for PlacesByFirst {
 fn values_of_one_key_that_do_not_fit_are_an_error() {
     let engine = limited(LITTLE);
     let result = engine.run(&Places, Input::bytes("word ".repeat(6_000_000)));
-    error_saying(&engine, result, &["memory budget", "give a larger --memory"]);
+    error_saying(&engine, result, &["memory budget", "give a larger budget"]);
 }

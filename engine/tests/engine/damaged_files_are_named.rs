@@ -204,7 +204,7 @@ fn a_name_that_the_content_belies_is_an_error() {
         for content in contents {
             fs::write(&path, content).unwrap();
             let result = engine.run(&JOB, Input::paths([&path]).unwrap());
-            let error = error_saying(&engine, result, &[packing.format(), "--plain"]);
+            let error = error_saying(&engine, result, &[packing.format(), "as it is"]);
             assert!(matches!(error, Error::Input(InputError::Misnamed { .. })));
         }
     }

@@ -49,7 +49,7 @@ fn too_little_is_refused_with_the_least_that_would_do() {
         let small = Engine::builder().workers(2).memory_bytes(limit).build().unwrap();
         let Err(error) = run(&small) else { panic!("{limit} bytes were enough") };
         let message = error.to_string();
-        assert!(message.contains("too small") && message.contains("--memory"), "{message}");
+        assert!(message.contains("too small") && message.contains("larger budget"), "{message}");
         let Error::Memory(MemoryError::TooSmall { limit_bytes, least_bytes, workers }) = error
         else {
             panic!("{error:?}")
@@ -74,7 +74,7 @@ fn one_record_beyond_the_limit_is_refused() {
     let engine = limited(LITTLE);
     let text = vec![b'x'; 80 << 20];
     let refused = Engine::run(&engine, &JOB, Input::bytes(text));
-    let says = ["memory budget", "a record must fit in memory", "give a larger --memory"];
+    let says = ["memory budget", "a record must fit in memory", "give a larger budget"];
     let error = error_saying(&engine, refused, &says);
     assert!(matches!(error, Error::Memory(MemoryError::Budget { .. })), "{error:?}");
 }
@@ -95,7 +95,7 @@ fn a_list_of_files_beyond_the_limit_is_refused() {
     let engine = limited(LITTLE);
     engine.run(&JOB, input(1000)).unwrap();
     let refused = engine.run(&JOB, input(2_000_000));
-    let error = error_saying(&engine, refused, &["is too small", "at least", "--memory"]);
+    let error = error_saying(&engine, refused, &["is too small", "at least", "larger budget"]);
     let Error::Memory(MemoryError::TooSmall { limit_bytes, least_bytes, .. }) = error else {
         panic!("{error:?}")
     };

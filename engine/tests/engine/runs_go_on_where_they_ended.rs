@@ -227,7 +227,8 @@ fn a_state_of_something_else_is_refused() {
     let engine = engine(2);
     run(&engine, input(), state()).unwrap();
     let alpha = engine.run_with(&Words(WordClass::Alpha), input(), &saving(state()));
-    let says = ["another job", "class was \"Whitespace\" and is \"Alpha\"", "--job", "state rm"];
+    let says =
+        ["class was \"Whitespace\" and is \"Alpha\"", "name another job", "remove this state"];
     let error = error_saying(&engine, alpha, &says);
     assert!(matches!(error, Error::State(StateError::OtherJob { .. })));
     let tiles = Options { tile_bytes: Some(999), ..saving(state()) };
@@ -266,7 +267,7 @@ fn a_state_of_something_else_is_refused() {
     let mut opened = fs::File::open(files.path().join("pipe")).unwrap();
     std::io::copy(&mut opened, &mut std::io::sink()).unwrap();
     writer.join().unwrap();
-    error_saying(&engine, streamed, &["a second time", "--state"]);
+    error_saying(&engine, streamed, &["a second time", "without a state"]);
 }
 
 /// A job that does not say what it is.
@@ -388,7 +389,7 @@ fn collected_values_keep_their_order() {
     let state = saving(State::new(folder.path(), "places"));
     let engine = engine(2);
     let refused = engine.run_with(&Places, packed, &state);
-    error_saying(&engine, refused, &["compressed files", "--state"]);
+    error_saying(&engine, refused, &["compressed files", "without a state"]);
 }
 
 #[test]
