@@ -2,33 +2,18 @@
 //! says so, it is counted and passed over, and the earliest ones are shown: the same ones for any
 //! number of workers and any size of splits.
 
+use crate::jobs::{Mapping, good_lines, mapping};
 use crate::support::{
     cases, count_line, engines, error_saying, file_in, folder_of, pipe_written_by, text_of,
 };
 use proptest::prelude::*;
 use std::io::Write;
-use tegula::{
-    BAD_RECORDS_SHOWN, BadRecord, Emit, Error, Input, Job, Options, Place, Result, Split, Sum,
-};
+use tegula::{BAD_RECORDS_SHOWN, BadRecord, Cut, Error, Input, Options, Place};
 use tempfile::TempDir;
 
-/// How often each line occurs; lines that begin with `-` are bad.
-struct GoodLines;
-
-impl Job for GoodLines {
-    type Key = [u8];
-    type Combine = Sum<u64>;
-
-    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
-        for line in split.lines() {
-            if line.starts_with(b"-") {
-                split.bad(line, format!("{} bytes of no good", line.len()))?;
-            } else {
-                emit.emit(line, 1);
-            }
-        }
-        Ok(())
-    }
+/// Lines that begin with `-` are bad.
+fn job() -> Mapping<'static> {
+    good_lines(|line| line.starts_with(b"-").then(|| format!("{} bytes of no good", line.len())))
 }
 
 fn skip(split_bytes: u64) -> Options {
@@ -73,14 +58,14 @@ proptest! {
         let good = lines.filter(|line| !line.starts_with('-')).count() as u64;
         for engine in engines() {
             let input = || Input::paths([folder.path()]).unwrap();
-            let output = engine.run_with(&GoodLines, input(), &skip(split)).unwrap();
+            let output = engine.run_with(&job(), input(), &skip(split)).unwrap();
             let stats = output.stats();
             prop_assert_eq!(stats.bad_records, bad.len() as u64);
             prop_assert_eq!(&stats.bad_first[..], &bad[..bad.len().min(BAD_RECORDS_SHOWN)]);
             let counted: u64 = output.iter().unwrap().map(|(_, count)| count).sum();
             prop_assert_eq!(counted, good);
             let strict = Options { skip_bad: false, ..skip(split) };
-            match (engine.run_with(&GoodLines, input(), &strict), bad.first()) {
+            match (engine.run_with(&job(), input(), &strict), bad.first()) {
                 (Err(Error::Record { place, cause }), Some(first)) => {
                     prop_assert_eq!((&place, cause.to_string()), (&first.place, first.cause.clone()));
                 }
@@ -98,8 +83,8 @@ fn in_memory() {
     for engine in engines() {
         let input = || Input::bytes("good\n-bad\ngood\n");
         let says = ["memory, line 2, byte 5: 4 bytes of no good"];
-        error_saying(engine, engine.run(&GoodLines, input()), &says);
-        let output = engine.run_with(&GoodLines, input(), &skip(3)).unwrap();
+        error_saying(engine, engine.run(&job(), input()), &says);
+        let output = engine.run_with(&job(), input(), &skip(3)).unwrap();
         assert_eq!(output.stats().bad_first[0].place.to_string(), "memory, line 2, byte 5");
         assert_eq!(text_of(&output, count_line), b"good\t2\n");
     }
@@ -119,7 +104,7 @@ fn in_a_stream_of_many_blocks() {
             });
             let options = Options { skip_bad: skips, ..skip(1000) };
             let first = "line 100001, byte 1200000";
-            match engine.run_with(&GoodLines, input, &options) {
+            match engine.run_with(&job(), input, &options) {
                 Ok(output) => {
                     let places: Vec<String> =
                         output.stats().bad_first.iter().map(|bad| bad.place.to_string()).collect();
@@ -137,17 +122,12 @@ fn in_a_stream_of_many_blocks() {
 #[test]
 fn in_a_file_that_is_gone() {
     let folder = folder_of(&["good\n-bad\n"]);
-    struct Remover<'f>(&'f TempDir);
-    impl Job for Remover<'_> {
-        type Key = [u8];
-        type Combine = Sum<u64>;
-
-        fn map<'s>(&self, split: Split<'s>, _: &mut impl Emit<'s, Self>) -> Result<()> {
-            std::fs::remove_file(file_in(self.0, 0)).unwrap();
-            split.bad(&split.bytes()[5..], "gone")
-        }
-    }
+    let remover = mapping(|split, _| {
+        std::fs::remove_file(file_in(&folder, 0)).unwrap();
+        split.bad(&split.bytes()[5..], "gone")
+    });
+    let remover = remover.cut_at(Cut::Lines);
     let engine = &engines()[1];
     let input = Input::paths([folder.path()]).unwrap();
-    error_saying(engine, engine.run(&Remover(&folder), input), &["000.txt, byte 5: gone"]);
+    error_saying(engine, engine.run(&remover, input), &["000.txt, byte 5: gone"]);
 }

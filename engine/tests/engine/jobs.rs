@@ -52,24 +52,52 @@ impl Job for CopiedWords {
 }
 
 /// A job of `u64` sums under byte keys whose map is a function: for tests that need a map of their
-/// own. Boxed, so that the engine is compiled once for all of them.
-pub(crate) struct Mapping<'f>(Box<Map<'f>>);
+/// own. Boxed, so that the engine is compiled once for all of them. It cuts around white space.
+pub(crate) struct Mapping<'f> {
+    map: Box<Map<'f>>,
+    cut: Cut,
+    sees: Sees,
+    identity: Option<Identity>,
+}
 
 type Map<'f> = dyn Fn(Split<'_>, EmitPair<'_>) -> Result<()> + Sync + 'f;
 
 /// What such a function is given to emit with.
 pub(crate) type EmitPair<'e> = &'e mut dyn FnMut(&[u8], u64);
 
+impl Mapping<'_> {
+    pub(crate) fn cut_at(self, cut: Cut) -> Self {
+        Mapping { cut, ..self }
+    }
+
+    pub(crate) fn that_sees(self, sees: Sees) -> Self {
+        Mapping { sees, ..self }
+    }
+
+    /// Lets its runs keep a state.
+    pub(crate) fn named(self, name: &str) -> Self {
+        Mapping { identity: Some(Identity::new(name, 1)), ..self }
+    }
+}
+
 impl Job for Mapping<'_> {
     type Key = [u8];
     type Combine = Sum<u64>;
 
     fn cut(&self) -> Cut {
-        Cut::around(WordClass::Whitespace)
+        self.cut
+    }
+
+    fn sees(&self) -> Sees {
+        self.sees
+    }
+
+    fn identity(&self) -> Option<Identity> {
+        self.identity.clone()
     }
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
-        (self.0)(split, &mut |key, value| emit.emit_copied(key, value))
+        (self.map)(split, &mut |key, value| emit.emit_copied(key, value))
     }
 }
 
@@ -77,5 +105,20 @@ impl Job for Mapping<'_> {
 pub(crate) fn mapping<'f>(
     map: impl Fn(Split<'_>, EmitPair<'_>) -> Result<()> + Sync + 'f,
 ) -> Mapping<'f> {
-    Mapping(Box::new(map))
+    let cut = Cut::around(WordClass::Whitespace);
+    Mapping { map: Box::new(map), cut, sees: Sees::Places, identity: None }
+}
+
+/// How often each line occurs; those that `cause` gives a cause for are bad.
+pub(crate) fn good_lines(cause: fn(&[u8]) -> Option<String>) -> Mapping<'static> {
+    let job = mapping(move |split, emit| {
+        for line in split.lines() {
+            match cause(line) {
+                Some(cause) => split.bad(line, cause)?,
+                None => emit(line, 1),
+            }
+        }
+        Ok(())
+    });
+    job.cut_at(Cut::Lines)
 }

@@ -223,31 +223,21 @@ fn a_panic_while_a_stream_is_read_ends_the_job() {
     });
 }
 
-/// Cuts where its function says, which is wherever it does not panic.
-struct BadCut;
-
-impl Job for BadCut {
-    type Key = [u8];
-    type Combine = Sum<u64>;
-
-    fn cut(&self) -> Cut {
-        Cut::Between(|before, _| {
-            assert!(before != b'!', "the cut does not like !");
-            before == b' '
-        })
-    }
-
-    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
-        emit.emit(split.bytes(), 1);
-        Ok(())
-    }
-}
-
 #[test]
 fn a_panic_of_the_cut_ends_the_job() {
+    let bad_cut = || {
+        let job = mapping(|split, emit| {
+            emit(split.bytes(), 1);
+            Ok(())
+        });
+        job.cut_at(Cut::Between(|before, _| {
+            assert!(before != b'!', "the cut does not like !");
+            before == b' '
+        }))
+    };
     let text = "one two three four! five six ".repeat(10_000);
     let engine = engine(2);
-    let failed = engine.run_with(&BadCut, Input::bytes(text.clone()), &splits_of(100));
+    let failed = engine.run_with(&bad_cut(), Input::bytes(text.clone()), &splits_of(100));
     let says = ["the map stage", "the cut does not like !"];
     error_saying(&engine, failed, &says);
     within(60, move || {
@@ -256,7 +246,7 @@ fn a_panic_of_the_cut_ends_the_job() {
             // Whose every byte is disliked; the reader may go away at any time.
             let _ = std::io::Write::write_all(&mut pipe, "!".repeat(text.len()).as_bytes());
         });
-        error_saying(&engine, engine.run_with(&BadCut, pipe, &splits_of(100)), &says);
+        error_saying(&engine, engine.run_with(&bad_cut(), pipe, &splits_of(100)), &says);
         writer.join().unwrap();
     });
 }

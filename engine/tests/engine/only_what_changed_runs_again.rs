@@ -1,7 +1,7 @@
 //! A run that is incremental finds the tiles of the last one again and maps only the others: the answer is
 //! that of a run over all of the input, whatever was changed in it; and a change costs its tiles.
 
-use crate::jobs::Words;
+use crate::jobs::{Mapping, Words, mapping};
 use crate::packing::PACKINGS;
 use crate::reading_overlaps_mapping::Slow;
 use crate::support::{
@@ -16,7 +16,7 @@ use tegula::reuse::Hashing;
 use tegula::storage::{Call, Disk, Fault, Faulty, Storage};
 use tegula::{
     Collect, Count, Cut, Emit, Engine, Fixed, Identity, Incremental, Input, Job, Mean, Options,
-    Relocation, Result, SaveEvery, Sees, Split, State, Sum, Values, WordClass,
+    Relocation, Result, SaveEvery, Sees, Split, State, Values, WordClass,
 };
 use tempfile::TempDir;
 
@@ -171,25 +171,13 @@ impl Job for Counts {
 }
 
 /// Lines by file.
-struct LinesOfFiles;
-
-impl Job for LinesOfFiles {
-    type Key = [u8];
-    type Combine = Sum<u64>;
-
-    fn sees(&self) -> Sees {
-        Sees::Paths
-    }
-
-    fn identity(&self) -> Option<Identity> {
-        Some(Identity::new("lines of files", 1))
-    }
-
-    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+fn lines_of_files() -> Mapping<'static> {
+    let job = mapping(|split, emit| {
         let path = split.path().into_os_string().into_encoded_bytes();
-        emit.emit_copied(&path, split.lines().count() as u64);
+        emit(&path, split.lines().count() as u64);
         Ok(())
-    }
+    });
+    job.cut_at(Cut::Lines).that_sees(Sees::Paths).named("lines of files")
 }
 
 fn options(state: State, incremental: Incremental) -> Options {
@@ -270,8 +258,9 @@ impl Bench {
         let output = engine.run_with(&Lengths, self.input(), &self.state("lengths")).unwrap();
         let plain = engine.run(&Lengths, self.input()).unwrap();
         assert!(text_of(&output, mean_line) == text_of(&plain, mean_line), "lengths");
-        let output = engine.run_with(&LinesOfFiles, self.input(), &self.state("lines")).unwrap();
-        let plain = engine.run(&LinesOfFiles, self.input()).unwrap();
+        let output =
+            engine.run_with(&lines_of_files(), self.input(), &self.state("lines")).unwrap();
+        let plain = engine.run(&lines_of_files(), self.input()).unwrap();
         assert!(text_of(&output, count_line) == text_of(&plain, count_line), "lines");
         mapped
     }

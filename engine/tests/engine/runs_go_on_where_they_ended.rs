@@ -2,7 +2,7 @@
 //! where it ended: the same bytes come out, and what was saved is not mapped again. A state of something
 //! else, or one that was damaged, is refused by name.
 
-use crate::jobs::Words;
+use crate::jobs::{Mapping, Words, good_lines, mapping};
 use crate::packing::PACKINGS;
 use crate::support::{
     LITTLE, cases, count_line, engine, engines, error_saying, file_in, folder_of, limited,
@@ -18,7 +18,7 @@ use std::time::Duration;
 use tegula::storage::{Call, Disk, Fault, Faulty, Storage};
 use tegula::{
     Collect, Cut, Emit, Engine, Error, Identity, Input, Job, Options, Result, SaveEvery, Split,
-    State, StateError, StorageError, Sum, WordClass,
+    State, StateError, StorageError, WordClass,
 };
 use tempfile::TempDir;
 
@@ -175,26 +175,19 @@ fn each_call_may_lose_the_power() {
 /// A run that stops at a fault has saved what it had; the next one does not map that again.
 #[test]
 fn what_was_saved_is_not_mapped_again() {
-    /// Words, counting the bytes that it maps; its map fails beyond so many.
-    struct Stopping<'a>(&'a AtomicU64, u64);
-    impl Job for Stopping<'_> {
-        type Key = [u8];
-        type Combine = Sum<u64>;
-
-        fn identity(&self) -> Option<Identity> {
-            Some(Identity::new("stopping", 1))
-        }
-
-        fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+    /// Counts the bytes that it maps; its map fails beyond so many.
+    fn stopping(mapped: &AtomicU64, most: u64) -> Mapping<'_> {
+        let job = mapping(move |split, emit| {
             let bytes = split.bytes();
             // The saver needs time, too.
             std::thread::sleep(Duration::from_micros(500));
-            if self.0.fetch_add(bytes.len() as u64, Ordering::Relaxed) > self.1 {
+            if mapped.fetch_add(bytes.len() as u64, Ordering::Relaxed) > most {
                 split.bad(&bytes[..1], "enough")?;
             }
-            emit.emit_each(split.fields(), 1);
+            split.fields().for_each(|word| emit(word, 1));
             Ok(())
-        }
+        });
+        job.cut_at(Cut::Lines).named("stopping")
     }
     let text = words(10_000);
     let bytes = text.len() as u64;
@@ -204,11 +197,11 @@ fn what_was_saved_is_not_mapped_again() {
         let state = || State::new(folder.path(), "stopping");
         let mapped = AtomicU64::new(0);
         let input = || Input::bytes(text.clone());
-        let stopped = engine.run_with(&Stopping(&mapped, bytes * 3 / 4), input(), &saving(state()));
+        let stopped = engine.run_with(&stopping(&mapped, bytes * 3 / 4), input(), &saving(state()));
         error_saying(engine, stopped, &["enough"]);
         let mapped = AtomicU64::new(0);
         let output =
-            engine.run_with(&Stopping(&mapped, u64::MAX), input(), &saving(state())).unwrap();
+            engine.run_with(&stopping(&mapped, u64::MAX), input(), &saving(state())).unwrap();
         assert!(text_of(&output, count_line) == expected);
         let (mapped, restored) = (mapped.load(Ordering::Relaxed), output.stats().restored_bytes);
         assert!(restored >= TILE_BYTES, "{restored} of {bytes}");
@@ -252,8 +245,9 @@ fn a_state_of_something_else_is_refused() {
     fs::remove_file(file_in(&files, 9)).unwrap();
     refused("files at its end are gone");
 
-    let nameless =
-        engine.run_with(&Lines, input(), &Options { state: Some(state()), ..Options::default() });
+    let nameless = mapping(|_, _| Ok(()));
+    let options = Options { state: Some(state()), ..Options::default() };
+    let nameless = engine.run_with(&nameless, input(), &options);
     error_saying(&engine, nameless, &["no identity", "Job::identity"]);
     for id in ["", ".", "..", "a/b", "a b", &"x".repeat(201)] {
         let bad = run(&engine, input(), State::new(folder.path(), id));
@@ -268,19 +262,6 @@ fn a_state_of_something_else_is_refused() {
     std::io::copy(&mut opened, &mut std::io::sink()).unwrap();
     writer.join().unwrap();
     error_saying(&engine, streamed, &["a second time", "without a state"]);
-}
-
-/// A job that does not say what it is.
-struct Lines;
-
-impl Job for Lines {
-    type Key = [u8];
-    type Combine = Sum<u64>;
-
-    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
-        emit.emit_each(split.lines(), 1);
-        Ok(())
-    }
 }
 
 #[test]
@@ -446,40 +427,22 @@ fn little_memory_is_enough_for_a_state() {
 /// What was skipped before the run ended is told by the one that goes on.
 #[test]
 fn bad_records_are_counted_once() {
-    struct GoodLines;
-    impl Job for GoodLines {
-        type Key = [u8];
-        type Combine = Sum<u64>;
-
-        fn identity(&self) -> Option<Identity> {
-            Some(Identity::new("good lines", 1))
-        }
-
-        fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
-            for line in split.lines() {
-                if line.starts_with(b"7") {
-                    split.bad(line, "a seven")?;
-                } else {
-                    emit.emit(line, 1);
-                }
-            }
-            Ok(())
-        }
-    }
+    let job = good_lines(|line| line.starts_with(b"7").then(|| "a seven".to_owned()));
+    let job = job.named("good lines");
     let text = words(3000);
     let input = || Input::bytes(text.clone());
     let options = |state| Options { skip_bad: true, ..state };
-    let plain = engine(1).run_with(&GoodLines, input(), &options(Options::default())).unwrap();
+    let plain = engine(1).run_with(&job, input(), &options(Options::default())).unwrap();
     for engine in engines() {
         let folder = tempfile::tempdir().unwrap();
         let disk: Arc<dyn Storage> = Arc::new(Disk::new(folder.path()));
         let faulty =
             Faulty::new(Arc::clone(&disk), 7).fail_once(Call::Rename, SECOND_SAVE, Fault::Io);
         let state = options(saving(State::on(Arc::new(faulty))));
-        assert!(engine.run_with(&GoodLines, input(), &state).is_err());
+        assert!(engine.run_with(&job, input(), &state).is_err());
         for _ in 0..2 {
             let state = options(saving(State::on(Arc::clone(&disk))));
-            let output = engine.run_with(&GoodLines, input(), &state).unwrap();
+            let output = engine.run_with(&job, input(), &state).unwrap();
             assert!(text_of(&output, count_line) == text_of(&plain, count_line));
             let (now, then) = (output.stats(), plain.stats());
             assert_eq!((now.bad_records, &now.bad_first), (then.bad_records, &then.bad_first));
