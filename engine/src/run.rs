@@ -65,15 +65,16 @@ pub(crate) fn run<C: Aggregate>(
     let room = Room::new(core, core.shares::<C>(plan.unit_bytes, counted.bytes(), threads)?);
     let partial = room.partial();
     show.iter().try_for_each(|show| show.wanted.check(&plan, options.state.is_some()))?;
-    let saving = clock.time(Stage::Plan, || {
-        let (chunks, block_bytes) = (&room.chunks, room.shares.block_bytes);
-        let means = means(core, &failure);
+    let mut open = |state| {
         let Options { skip_bad, plain, ref devices, .. } = *options;
         let terms = Terms { skip_bad, plain, devices: devices.len() };
-        let open =
-            |state| Saving::open(state, job.facts, &mut plan, terms, chunks, block_bytes, means);
-        options.state.as_ref().map(open).transpose()
-    })?;
+        let (chunks, block_bytes) = (&room.chunks, room.shares.block_bytes);
+        let means = means(core, &failure);
+        clock.time(Stage::Plan, || {
+            Saving::open(state, job.facts, &mut plan, terms, chunks, block_bytes, means)
+        })
+    };
+    let saving = options.state.as_ref().map(&mut open).transpose()?;
     let bad = BadRecords::new(options.skip_bad, plan.cut.is_lines());
     let epochs = show.as_ref().map(|show| {
         let hands = (core.pool().workers(), options.devices.len());
