@@ -2,7 +2,7 @@
 //! each stage timed. Output is written later, by whoever holds the answer.
 
 use crate::aggregate::Aggregate;
-use crate::bad::{BadRecord, BadRecords};
+use crate::bad::BadRecords;
 use crate::codec::recognise;
 use crate::core::Core;
 use crate::device::Alone;
@@ -23,7 +23,7 @@ use crate::room::Room;
 use crate::schedule::Placement;
 use crate::show::{Epochs, ShowStage, Showing};
 use crate::sizing;
-use crate::state::{Figures, Means, Saving, Terms};
+use crate::state::{Figures, Means, Saving, State, Terms};
 use crate::stats::{StageClock, Stats};
 use crate::tokenize::Simd;
 use std::sync::Arc;
@@ -66,13 +66,8 @@ pub(crate) fn run<C: Aggregate>(
     let partial = room.partial();
     show.iter().try_for_each(|show| show.wanted.check(&plan, options.state.is_some()))?;
     let mut open = |state| {
-        let Options { skip_bad, plain, ref devices, .. } = *options;
-        let terms = Terms { skip_bad, plain, devices: devices.len() };
-        let (chunks, block_bytes) = (&room.chunks, room.shares.block_bytes);
-        let means = means(core, &failure);
-        clock.time(Stage::Plan, || {
-            Saving::open(state, job.facts, &mut plan, terms, chunks, block_bytes, means)
-        })
+        clock
+            .time(Stage::Plan, || open_state(state, job, &mut plan, &room, options, core, &failure))
     };
     let saving = options.state.as_ref().map(&mut open).transpose()?;
     let bad = BadRecords::new(options.skip_bad, plan.cut.is_lines());
@@ -103,15 +98,31 @@ pub(crate) fn run<C: Aggregate>(
     progress.set_keys(answer.totals.keys);
     drop((epochs, partial));
     core.trim();
-    let bad = bad.finish(&plan);
-    let mut stats = stats::<C>(core, &plan, &mapped, bad, &answer.totals, clock);
+    let mut stats = stats::<C>(core, &plan, &mapped, spread, &answer.totals, clock);
+    (stats.bad_records, stats.bad_first) = bad.finish(&plan);
     stats.spilled_bytes = room.scratch.bytes();
     saving.iter().for_each(|saving| saving.count_in(&mut stats));
-    Spread { groups: stats.groups, idle: stats.map_idle, devices: stats.devices } = spread;
     let (stored, files) = (room.stored(), plan.into_names(counted));
     let Answer { pieces, pointed_at, .. } = answer;
     let timeline = options.timeline.clone();
     Ok(Finished::new(Arc::clone(core), pieces, pointed_at, stored, files, stats, timeline))
+}
+
+/// Opens the state of a run; where tiles are found again, the plan is cut into those.
+fn open_state<C: Aggregate>(
+    state: &State,
+    job: ErasedJob<'_, C>,
+    plan: &mut Plan,
+    room: &Room,
+    options: &Options,
+    core: &Core,
+    failure: &Failure,
+) -> Result<Saving<C>> {
+    let Options { skip_bad, plain, ref devices, .. } = *options;
+    let terms = Terms { skip_bad, plain, devices: devices.len() };
+    let (chunks, block_bytes, means) =
+        (&room.chunks, room.shares.block_bytes, means(core, failure));
+    Saving::open(state, job.facts, plan, terms, chunks, block_bytes, means)
 }
 
 fn means<'r>(core: &'r Core, failure: &'r Failure) -> Means<'r> {
@@ -242,7 +253,7 @@ fn stats<C: Aggregate>(
     core: &Core,
     plan: &Plan,
     mapped: &MapTotals,
-    (bad_records, bad_first): (u64, Vec<BadRecord>),
+    spread: Spread,
     reduced: &ReduceTotals,
     clock: StageClock<'_>,
 ) -> Stats {
@@ -269,17 +280,13 @@ fn stats<C: Aggregate>(
         unit_bytes: mapped.unit_bytes,
         pairs: mapped.pairs,
         pairs_handed_over: mapped.pairs_handed_over,
-        bad_records,
-        bad_first,
         keys: reduced.keys,
         key_value_bytes: reduced.key_bytes + reduced.keys * value_bytes,
-        spilled_bytes: 0,
-        restored_bytes: 0,
-        saved_bytes: 0,
         memory_counted_peak: core.blocks().budget().peak(),
         memory_resident_peak: resident_peak_bytes(),
-        groups: Vec::new(),
-        map_idle: Vec::new(),
-        devices: Vec::new(),
+        groups: spread.groups,
+        map_idle: spread.idle,
+        devices: spread.devices,
+        ..Stats::default()
     }
 }
