@@ -174,6 +174,7 @@ public final class Job implements JobFacts {
     }
 
     private void execute() throws Exception {
+        UnusedSettings.check(id.toString(), conf);
         List<Run> shuffled = new ArrayList<>();
         try (LocalCache cache = LocalCache.fill(conf, id.toString(), this::isKilled);
                 JobJar jar = JobJar.open(conf, id.toString());

@@ -21,7 +21,6 @@ import org.tegula.hadoop.task.Attempt;
  */
 final class Stage {
     private static final Logger LOG = LoggerFactory.getLogger(Stage.class);
-    private static final long LOOK_MILLIS = 1000;
     private static final long GRACE_MILLIS = 5000;
 
     private final StageRules rules;
@@ -65,7 +64,7 @@ final class Stage {
 
     /** Runs all tasks; at the end no attempt runs that could still do harm. */
     synchronized void run() throws TaskFailure, InterruptedException {
-        long look = System.currentTimeMillis() + LOOK_MILLIS;
+        long look = System.currentTimeMillis() + rules.lookMillis();
         try {
             while (failure == null && !stopped && !(pending.isEmpty() && running.isEmpty())) {
                 while (!pending.isEmpty() && running.size() < rules.atOnce()) {
@@ -75,7 +74,7 @@ final class Stage {
                 wait(Math.max(1, look - System.currentTimeMillis()));
                 if (System.currentTimeMillis() >= look) {
                     endSilent();
-                    look = System.currentTimeMillis() + LOOK_MILLIS;
+                    look = System.currentTimeMillis() + rules.lookMillis();
                 }
             }
         } finally {

@@ -73,6 +73,7 @@ public abstract class Attempt {
      */
     public final void run() throws Exception {
         FileSystemCounts traffic = new FileSystemCounts();
+        TimeCounts times = new TimeCounts();
         localise();
         org.apache.hadoop.mapred.TaskAttemptContext context = new ReportingContext(conf, id, reporter);
         setUpOutput(context);
@@ -88,6 +89,7 @@ public abstract class Attempt {
             throw e;
         } finally {
             traffic.addTo(reporter.counters());
+            times.addTo(reporter);
             reporter.getCounter(TaskCounter.COMMITTED_HEAP_BYTES)
                     .setValue(Runtime.getRuntime().totalMemory());
         }
