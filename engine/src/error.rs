@@ -413,7 +413,7 @@ pub enum StateError {
         difference: String,
     },
     /// There is none.
-    #[error("{}: no state lies there; tegula state ls shows those of a folder", .path.display())]
+    #[error("{}: no state is there", .path.display())]
     Missing {
         /// The job's folder.
         path: PathBuf,

@@ -83,7 +83,7 @@ fn with_the_same_command() {
     assert_eq!((said("ls").as_str(), fs::read_dir(path("state")).unwrap().count()), ("", 0));
     let missing =
         tegula().args(["state", "show", "--job", "words"]).arg(path("state")).output().unwrap();
-    assert!(String::from_utf8_lossy(&missing.stderr).contains("no state lies there"));
+    assert!(String::from_utf8_lossy(&missing.stderr).contains("no state is there"));
 }
 
 fn snapshots(folder: &Path) -> usize {
@@ -113,7 +113,7 @@ fn states_of_which_nothing_can_be_shown_are_named() {
     show(&[], 1, "state");
     run("a", &["wordcount"]);
     show(&[], 0, "tegula: a: all of 11 B, 2 keys");
-    show(&["--job", "b"], 1, "no state lies there");
+    show(&["--job", "b"], 1, "no state is there");
     run("b", &["grep", "o"]);
     show(&[], 2, "has several: a, b");
     show(&["--job", "b"], 0, "tegula: b: all of 11 B, 1 keys");
