@@ -4,6 +4,9 @@
 //! no branch to miss.
 //!
 //! It never keeps a borrowed key past [`BatchEmitter::finish_split`].
+//!
+//! Outcomes that are as good as random (is the key new? is a slot vacant?) decide no branch. Once a batch brings hardly a
+//! new key, the next batch looks for each key in its most likely slot first, and then for the few others together.
 
 use super::range::{KeyRange, OutOfRange};
 use super::{Batched, HandedOver, Hashed, Making};

@@ -7,6 +7,9 @@
 //! A direct read wants places in the file and in memory at the borders of disk blocks. The buffer is
 //! filled from a place that stands to its borders as the place in the file does; a few bytes before and
 //! behind what is wanted are read with it.
+//!
+//! It needs no thread or ring of its own: the readers' reads, a mebibyte each, reach the rate of the disk
+//! (figures in `docs/input.md`).
 
 use crate::plan::DirectReads;
 use rustix::fs::{Advice, OFlags, fadvise, fcntl_getfl, fcntl_setfl};
