@@ -230,7 +230,7 @@ fn a_state_of_something_else_is_refused() {
 
     let second = file_in(&files, 1);
     let refused = |says: &str| {
-        let says = ["not what it was", says, "state rm"];
+        let says = ["not what it was", says, "remove this state"];
         let error = error_saying(&engine, run(&engine, input(), state()), &says);
         assert!(matches!(error, Error::State(StateError::OtherInput { .. })));
     };

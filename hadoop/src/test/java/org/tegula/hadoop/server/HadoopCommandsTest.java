@@ -12,6 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.io.LongWritable;
 import org.apache.hadoop.io.Text;
 import org.apache.hadoop.mapred.JobConf;
@@ -58,6 +59,8 @@ class HadoopCommandsTest {
         if (server != null) {
             server.close();
         }
+        // Hadoop's cache would hand a client's view of the disk, which asks this server, to other tests.
+        FileSystem.closeAll();
     }
 
     @BeforeEach

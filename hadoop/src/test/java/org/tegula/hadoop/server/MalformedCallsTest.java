@@ -14,6 +14,7 @@ import java.nio.file.Path;
 import java.util.Random;
 import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.mapreduce.Job;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -49,6 +50,8 @@ class MalformedCallsTest {
     @AfterEach
     void close() throws IOException {
         server.close();
+        // Hadoop's cache would hand a client's view of the disk, which asks this server, to other tests.
+        FileSystem.closeAll();
     }
 
     static Stream<Arguments> calls() throws IOException {

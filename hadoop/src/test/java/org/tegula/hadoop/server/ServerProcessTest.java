@@ -13,6 +13,7 @@ import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.mapreduce.Cluster;
 import org.apache.hadoop.mapreduce.Job;
 import org.apache.hadoop.mapreduce.JobID;
@@ -65,6 +66,8 @@ class ServerProcessTest {
         if (cluster != null) {
             cluster.close();
         }
+        // Hadoop's cache would hand a client's view of the disk, which asks this server, to other tests.
+        FileSystem.closeAll();
     }
 
     private Configuration conf() {

@@ -23,6 +23,7 @@ import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.io.IntWritable;
 import org.apache.hadoop.io.LongWritable;
 import org.apache.hadoop.io.Text;
@@ -79,6 +80,8 @@ class ServerTest {
     @AfterEach
     void close() throws IOException {
         server.close();
+        // Hadoop's cache would hand a client's view of the disk, which asks this server, to other tests.
+        FileSystem.closeAll();
     }
 
     /** Others' tests share the JVM's cache and count what they read. */
