@@ -10,11 +10,12 @@ The end of standard input ends all of them, so no server outlives the program th
 read for their clients. A test fills buckets by PUT and DELETE of /BUCKET/KEY, for which no signature is needed.
 """
 
+import logging
 import os
 import re
 import signal
 import sys
-from urllib.parse import unquote
+from urllib.parse import quote, unquote, unquote_plus
 
 from flask import has_request_context, request
 from moto import settings
@@ -55,6 +56,16 @@ def value(key):
     return Ranges(key)[0 : key.contentsize]
 
 
+def canonical(query):
+    """Encodes a query anew, as signatures want it: moto compares it as it came, S3 does not."""
+    pairs = (pair.partition("=") for pair in query.split("&") if pair)
+    return "&".join(f"{encoded(name)}={encoded(value)}" for name, _, value in pairs)
+
+
+def encoded(text):
+    return quote(unquote_plus(text), safe="-_.~")
+
+
 class Server:
     """The WSGI application of one server."""
 
@@ -73,6 +84,7 @@ class Server:
     def __call__(self, environ, start_response):
         # Where moto looks for the path as it was signed.
         environ["RAW_URI"] = environ["REQUEST_URI"]
+        environ["QUERY_STRING"] = canonical(environ["QUERY_STRING"])
         method = environ["REQUEST_METHOD"]
         if method in ("PUT", "DELETE"):
             self.change(method, environ)
@@ -108,6 +120,8 @@ class Server:
 
 
 def serve(signed, ready):
+    # That requests wait for a thread is no news.
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     server = create_server(
         Server(signed),
         host="127.0.0.1",

@@ -17,7 +17,9 @@ fn recording(workers: usize, wall_ns: u64, title: &str) -> Recording {
             if end_ns > wall_ns {
                 break;
             }
-            lane.spans.push(Span { kind, begin_ns: at, end_ns });
+            if kind != Kind::Idle {
+                lane.spans.push(Span { kind, begin_ns: at, end_ns });
+            }
             at = end_ns;
         }
         lane.name = name;

@@ -226,7 +226,7 @@ fn a_kernel_that_leaves_its_partial_is_found() {
     for (text, parts) in [
         ("COMBINE(UNIT[0], 1);", ["64 times", "beyond the last, 15"]),
         ("COMBINE((u64)-1, 1);", ["64 times", "beyond the last, 15"]),
-        ("GLOBAL_ADD64(&partial[VALUES + 7], (u64)1);", ["behind the 16 words", "mend"]),
+        ("GLOBAL_ADD64(&partial[VALUES + 7], (u64)1);", ["past the 16 words", "fix"]),
     ] {
         let text = format!("KERNEL void k(OFFLOAD) {{ if (GID < 64) {{ {text} }} }}");
         let spec = spec_of(By::Sum, Number::U64);

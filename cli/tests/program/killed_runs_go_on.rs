@@ -176,7 +176,7 @@ fn what_is_shown_has_the_form_of_the_answer() {
         (&["wordcount", "--words=alpha", "--format=jsonl"][..], "text"),
         (&["index", "--words=unicode", "--word=BE", "--word=not"], "text"),
         (&["grep", "T.", "--ignore-case", "--by=match"], "text"),
-        (&["grep", "o.", "--fixed", "--lines"], "text"),
+        (&["grep", "be", "--fixed", "--lines"], "text"),
         (&["top", "9", "--by=1", "--separator= "], "text"),
         (&["top", "9", "--sum=2", "--separator=;"], "heat"),
         (&["stringmatch", "--keys", &keys, "--key=or not"], "text"),
