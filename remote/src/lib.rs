@@ -4,11 +4,11 @@
 //! reads with. A lost connection is tried again, within bounds; a file that changed is an error,
 //! never a mixture of the old and the new.
 //!
-//! A `Store` makes one request and classifies its failure (`fault.rs`). `source.rs` and `retry.rs` try again for all
-//! stores alike, `find.rs` lists the files that a URL names in the order of a local tree, and `gate.rs` holds requests
-//! back as long as a busy store asks. Asynchronous code runs on a small runtime of its own behind `read_at`, which
-//! blocks; no other crate knows of it. The version in each answer is compared with the listed one before its bytes are
-//! taken.
+//! A `Store` makes one request and classifies its failure (`fault.rs`). `source.rs` and `retry.rs` try
+//! again for all stores alike, `find.rs` lists the files that a URL names in the order of a local tree, and
+//! `gate.rs` holds requests back as long as a busy store asks. Asynchronous code runs on a small runtime of
+//! its own behind `read_at`, which blocks; no other crate knows of it. The version in each answer is
+//! compared with the listed one before its bytes are taken.
 //!
 //! ```no_run
 //! # fn main() -> tegula::Result<()> {

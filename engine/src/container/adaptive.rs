@@ -10,9 +10,7 @@ use crate::error::MemoryError;
 use crate::memory::ChunkPool;
 use crate::partial::Outlet;
 use crate::sizing::TableLimits;
-use crate::slots::Hint;
-use crate::slots::PairRef;
-use crate::slots::{LongKey, MediumKey, ShortKey, SlotKey};
+use crate::slots::{Hint, LongKey, MediumKey, PairRef, ShortKey, SlotKey};
 use std::sync::Arc;
 
 /// Below so many pairs per key of a table that is about to leave the second-level cache, combining

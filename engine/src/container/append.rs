@@ -8,8 +8,7 @@ use crate::error::MemoryError;
 use crate::memory::{ChunkPool, ValueStore};
 use crate::partial::{Outlet, PARTITIONS, partition_of};
 use crate::sizing::TableLimits;
-use crate::slots::Hint;
-use crate::slots::{Entry, LongKey, MediumKey, ShortKey, SlotKey};
+use crate::slots::{Entry, Hint, LongKey, MediumKey, ShortKey, SlotKey};
 use crate::timeline;
 use std::sync::Arc;
 

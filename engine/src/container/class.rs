@@ -8,8 +8,7 @@ use crate::error::MemoryError;
 use crate::memory::{ChunkPool, ValueStore};
 use crate::partial::Outlet;
 use crate::sizing::TableLimits;
-use crate::slots::Table;
-use crate::slots::{Entry, SlotKey};
+use crate::slots::{Entry, SlotKey, Table};
 use crate::timeline;
 use std::sync::Arc;
 

@@ -5,8 +5,9 @@
 //!
 //! It never keeps a borrowed key past [`BatchEmitter::finish_split`].
 //!
-//! Outcomes that are as good as random (is the key new? is a slot vacant?) decide no branch. Once a batch brings hardly a
-//! new key, the next batch looks for each key in its most likely slot first, and then for the few others together.
+//! Outcomes that are as good as random (is the key new? is a slot vacant?) decide no branch. Once a batch
+//! brings hardly a new key, the next batch looks for each key in its most likely slot first, and then for
+//! the few others together.
 
 use super::range::{KeyRange, OutOfRange};
 use super::{Batched, HandedOver, Hashed, Making};
@@ -16,9 +17,9 @@ use crate::job::{Emit, Job};
 use crate::key::{Key, KeyForm};
 use crate::memory::OVERREAD_BYTES;
 use crate::partial::{Outlet, Partial, partition_of};
-use crate::slots::Hint;
-use crate::slots::PairRef;
-use crate::slots::{Entry, LONG_KEY_BYTES, LongKey, MediumKey, ShortKey, SlotKey, hash_bytes};
+use crate::slots::{
+    Entry, Hint, LONG_KEY_BYTES, LongKey, MediumKey, PairRef, ShortKey, SlotKey, hash_bytes,
+};
 use crate::split::Split;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;

@@ -8,9 +8,9 @@ use crate::error::MemoryError;
 use crate::memory::{ByteArena, ChunkPool};
 use crate::partial::Outlet;
 use crate::sizing::TableLimits;
-use crate::slots::Hint;
-use crate::slots::PairRef;
-use crate::slots::{Entry, LONG_KEY_BYTES, LongKey, MediumKey, ShortKey, SlotKey, hash_bytes};
+use crate::slots::{
+    Entry, Hint, LONG_KEY_BYTES, LongKey, MediumKey, PairRef, ShortKey, SlotKey, hash_bytes,
+};
 use std::ptr::NonNull;
 use std::sync::Arc;
 

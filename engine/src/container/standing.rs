@@ -6,8 +6,7 @@ use crate::aggregate::Aggregate;
 use crate::error::MemoryError;
 use crate::memory::{BlockPool, ChunkPool};
 use crate::partial::Outlet;
-use crate::slots::Table;
-use crate::slots::{Entry, SlotKey};
+use crate::slots::{Entry, SlotKey, Table};
 use std::sync::Arc;
 
 /// The table of one size class of keys that are stored in it.

@@ -4,11 +4,11 @@
 //! the job runs, by what reading was seen to cost (`readers.rs`). Takes the splits that a hand-out
 //! gives; hands on buffers.
 //!
-//! Every 10 ms the calling thread looks at two figures: whether threads gave their processor away in reads (the
-//! system counts that, `blocked.rs`), and whether workers found nothing to map. `Readers` decides from these alone.
-//! The load that was read last is mapped first, because it is the likeliest to be in a cache. The number of loads that may
-//! lie ready is found too: where workers find nothing and afterwards readers find no room, they wait for each
-//! other in turn, so the number doubles each time.
+//! Every 10 ms the calling thread looks at two figures: whether threads gave their processor away in reads
+//! (the system counts that, `blocked.rs`), and whether workers found nothing to map. `Readers` decides from
+//! these alone. The load that was read last is mapped first, because it is the likeliest to be in a cache.
+//! The number of loads that may lie ready is found too: where workers find nothing and afterwards readers
+//! find no room, they wait for each other in turn, so the number doubles each time.
 
 use super::blocked::Waits;
 use super::reader::{OpenFile, Reader, SplitBuffer};

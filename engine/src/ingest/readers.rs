@@ -2,8 +2,8 @@
 //! split that its worker reads is in its cache; else as few as keep the workers busy, or as many as
 //! make the source give more. Takes what was seen over one tick of time; hands on a number.
 //!
-//! The number begins at two, doubles while workers starve and twice as many readers read more, halves after a while
-//! without starvation, and returns to none when reads no longer wait.
+//! The number begins at two, doubles while workers starve and twice as many readers read more, halves after
+//! a while without starvation, and returns to none when reads no longer wait.
 
 use std::time::Duration;
 

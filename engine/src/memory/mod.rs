@@ -6,8 +6,8 @@
 //! the end). Each group of workers has a part of the pools, on its own memory node (section 5.2), from
 //! which its threads take and to which blocks and chunks go back, whoever is done with them.
 //!
-//! A `Buffer` is counted before it grows for a large record, and shrinks after it. With a limit, large allocations
-//! that are freed go back to the system at once (`allocator.rs`).
+//! A `Buffer` is counted before it grows for a large record, and shrinks after it. With a limit, large
+//! allocations that are freed go back to the system at once (`allocator.rs`).
 
 mod allocator;
 mod arena;

@@ -9,8 +9,9 @@ use crate::aggregate::Aggregate;
 use crate::error::{Error, Result};
 use crate::memory::{ChunkPool, ValueStore};
 use crate::sizing::Shares;
-use crate::slots::PairRef;
-use crate::slots::{Entry, LONG_KEY_BYTES, LongKey, MediumKey, ShortKey, SlotKey, hash_bytes};
+use crate::slots::{
+    Entry, LONG_KEY_BYTES, LongKey, MediumKey, PairRef, ShortKey, SlotKey, hash_bytes,
+};
 use crate::storage::Scratch;
 use std::cmp::Ordering;
 use std::ops::Range;

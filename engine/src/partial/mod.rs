@@ -4,10 +4,10 @@
 //! partition. Its ONE byte form is `form.rs`; what does not fit in memory is spilled in that form, and
 //! merged from it.
 //!
-//! A partition is a lock around lists of pairs. The lock is held while one table's pairs of that partition are copied
-//! in. After each split that handed a table over, the worker folds the partitions that have doubled since they were last
-//! folded (compress). So partials hold about twice the distinct pairs at most, and a fixed number below which folding
-//! does not pay.
+//! A partition is a lock around lists of pairs. The lock is held while one table's pairs of that partition
+//! are copied in. After each split that handed a table over, the worker folds the partitions that have
+//! doubled since they were last folded (compress). So partials hold about twice the distinct pairs at most,
+//! and a fixed number below which folding does not pay.
 
 mod compress;
 mod fold;

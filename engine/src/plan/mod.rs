@@ -6,11 +6,12 @@
 //! at the borders that the job's [`Cut`] names. So planning reads no data.
 //!
 //! # Identity and work
-//! The unit of identity is not the unit of work. What is saved, found again or handed to another machine is a
-//! tile, and no measurement moves its borders. A worker takes several neighbouring splits of one tile at a time; their
-//! number changes while the job runs and may differ from worker to worker. Nothing after the reader sees it:
-//! records belong to the split in which they begin, and a key's values to the key. Where order matters, a piece of work
-//! counts as the first of its splits, and numbers of splits ascend with the input.
+//! The unit of identity is not the unit of work. What is saved, found again or handed to another machine is
+//! a tile, and no measurement moves its borders. A worker takes several neighbouring splits of one tile at
+//! a time; their number changes while the job runs and may differ from worker to worker. Nothing after the
+//! reader sees it: records belong to the split in which they begin, and a key's values to the key. Where
+//! order matters, a piece of work counts as the first of its splits, and numbers of splits ascend with the
+//! input.
 
 mod layout;
 mod packed;

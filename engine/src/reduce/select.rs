@@ -7,8 +7,7 @@ use crate::aggregate::Aggregate;
 use crate::error::{Error, MemoryError};
 use crate::memory::{BlockPool, ByteArena, ChunkPool, Reserved, ValueStore};
 use crate::partial::{Pairs, Taker};
-use crate::slots::PairRef;
-use crate::slots::{Entry, SlotKey};
+use crate::slots::{Entry, PairRef, SlotKey};
 use std::sync::Arc;
 
 /// The N best pairs seen, and some more that were not yet thrown out.

@@ -10,8 +10,7 @@ use crate::error::MemoryError;
 use crate::memory::{ByteArena, ChunkPool, KeptValues};
 use crate::options::Order;
 use crate::partial::{PARTITIONS, Partial, Taker};
-use crate::slots::PairRef;
-use crate::slots::{Entry, SlotKey, head};
+use crate::slots::{Entry, PairRef, SlotKey, head};
 use std::sync::Arc;
 
 /// Pairs in a range: about what fits a second-level cache together with its sort keys.

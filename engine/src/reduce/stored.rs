@@ -12,8 +12,7 @@ use crate::options::Order;
 use crate::partial::{
     Answers, Form, OpenBlock, Run, RunReader, Sealer, Spill, Taker, read_run, store,
 };
-use crate::slots::PairRef;
-use crate::slots::{Entry, ShortKey, SlotKey};
+use crate::slots::{Entry, PairRef, ShortKey, SlotKey};
 use crate::storage::Region;
 use crate::sync::Mutex;
 use std::sync::Arc;

@@ -5,8 +5,8 @@
 //! [`HandOut`] is public so that a simulation can drive it over machines that are not there; a job
 //! needs none of it. It knows nothing of time, threads or data: whoever calls `take` is a worker.
 //!
-//! Tiles overlap: a worker that has nothing left of one tile begins the next while another worker still combines.
-//! `Pipeline::Off` shows the gain: all workers end a tile, hand over and wait for each other.
+//! Tiles overlap: a worker that has nothing left of one tile begins the next while another worker still
+//! combines. `Pipeline::Off` shows the gain: all workers end a tile, hand over and wait for each other.
 
 mod cursor;
 mod each;

@@ -8,8 +8,8 @@
 //! like that. Then all of them lead to a few slots, and to probe takes as long as there are keys. The caller asks
 //! behind a batch whether that happens ([`Table::is_crowded`]) and helps itself: it hands over what
 //! there is, or spreads the slots ([`Table::spread`]).
-//! A crowd is 256 occupied slots in a row. It is handed over at once, and the tables of a partition spread their slots by
-//! another hash.
+//! A crowd is 256 occupied slots in a row. It is handed over at once, and the tables of a partition spread
+//! their slots by another hash.
 
 use super::PairRef;
 use super::slot::{Entry, SlotKey};

@@ -31,10 +31,10 @@
 //! Otherwise, at the end the folded partial of the whole replaces all snapshots: it is the result, in the form of
 //! partials, so the same run, started again, only reads it.
 //!
-//! If a piece brings many pairs, they go on into the partial. If it brings few, they stay with the worker, in a table beside
-//! its own (`container/standing.rs`), because each would cost a partition that has left the cache. After each
-//! commit the saver rests for thirty times as long as the commit took, a second at most; snapshots that arrive
-//! meanwhile are named together.
+//! If a piece brings many pairs, they go on into the partial. If it brings few, they stay with the worker,
+//! in a table beside its own (`container/standing.rs`), because each would cost a partition that has left
+//! the cache. After each commit the saver rests for thirty times as long as the commit took, a second at
+//! most; snapshots that arrive meanwhile are named together.
 
 mod coverage;
 mod fingerprint;

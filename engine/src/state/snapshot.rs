@@ -12,8 +12,7 @@ use crate::partial::{
     Witness, hash_of, partition_of,
 };
 use crate::relocation::Relocation;
-use crate::slots::PairRef;
-use crate::slots::{Entry, SlotKey};
+use crate::slots::{Entry, PairRef, SlotKey};
 use crate::storage::{Storage, StoredFile};
 use std::marker::PhantomData;
 use std::sync::Arc;
