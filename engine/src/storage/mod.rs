@@ -1,6 +1,6 @@
 //! Storage: the one door through which the engine keeps bytes on disk. A [`Storage`] is a folder; it
 //! gives [`StoredFile`]s, which are anonymous and gone with their last handle (what does not fit in
-//! memory) or have names (what outlives a run). [`Disk`] is a real folder, [`Faulty`] the same with
+//! memory) or have names (what outlives a run). [`Disk`] is a real folder, `Faulty` the same with
 //! things going wrong as a test plans them.
 //!
 //! Calls are for large blocks and hence rare, so both are trait objects. Nothing here counts memory,
