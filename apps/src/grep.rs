@@ -5,7 +5,7 @@ use memchr::{memchr, memrchr};
 use regex::bytes::{Regex, RegexBuilder};
 use regex_syntax::hir::Look;
 use std::os::unix::ffi::OsStrExt;
-use tegula::{Emit, Error, Identity, Job, Result, Sees, Split, Sum};
+use tegula::{Emit, Error, Identity, Job, Result, Resumable, Sees, Split, Sum};
 
 /// Bytes of lines that are searched at a time. A search for a literal inside the pattern stops using the
 /// literal after too many false candidates, and then passes each byte of the remaining text through an
@@ -114,16 +114,8 @@ impl Job for Grep {
 
     const LARGEST_FIRST: bool = true;
 
-    fn sees(&self) -> Sees {
-        match self.count {
-            Counted::Matches | Counted::Lines => Sees::Paths,
-            Counted::Texts => Sees::Records,
-        }
-    }
-
-    fn identity(&self) -> Option<Identity> {
-        let identity = Identity::new("grep", 1).with("pattern", &self.meant);
-        Some(identity.with("count", format!("{:?}", self.count)))
+    fn state(&self) -> Option<&dyn Resumable> {
+        Some(self)
     }
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
@@ -141,6 +133,20 @@ impl Job for Grep {
             emit.emit_copied(split.path().as_os_str().as_bytes(), count);
         }
         Ok(())
+    }
+}
+
+impl Resumable for Grep {
+    fn identity(&self) -> Identity {
+        let identity = Identity::new("grep", 1).with("pattern", &self.meant);
+        identity.with("count", format!("{:?}", self.count))
+    }
+
+    fn sees(&self) -> Sees {
+        match self.count {
+            Counted::Matches | Counted::Lines => Sees::Paths,
+            Counted::Texts => Sees::Records,
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use crate::{Words, listed};
 use std::collections::HashSet;
 use tegula::tokenize::Tokens;
 use tegula::{
-    Collect, Cut, Emit, Fixed, Identity, Job, Relocation, Result, Sees, Split, WordClass,
+    Collect, Cut, Emit, Fixed, Identity, Job, Relocation, Result, Resumable, Sees, Split, WordClass,
 };
 
 /// Collects the places of words, in the order of the input.
@@ -70,26 +70,16 @@ impl Job for Index {
     type Key = [u8];
     type Combine = Collect<Place>;
 
-    fn identity(&self) -> Option<Identity> {
-        let only = self.only.as_ref().map(|only| {
-            let mut words: Vec<&[u8]> = only.iter().map(Vec::as_slice).collect();
-            words.sort_unstable();
-            listed(&words)
-        });
-        let identity = Identity::new("index", 1).with("words", self.words.name());
-        Some(identity.with("only", only.unwrap_or_else(|| "all".to_owned())))
-    }
-
-    fn sees(&self) -> Sees {
-        Sees::Relocatable
-    }
-
     fn cut(&self) -> Cut {
         self.words.cut()
     }
 
     fn folds_ascii(&self) -> bool {
         self.words.folds_ascii()
+    }
+
+    fn state(&self) -> Option<&dyn Resumable> {
+        Some(self)
     }
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
@@ -106,5 +96,21 @@ impl Job for Index {
             }),
         }
         Ok(())
+    }
+}
+
+impl Resumable for Index {
+    fn identity(&self) -> Identity {
+        let only = self.only.as_ref().map(|only| {
+            let mut words: Vec<&[u8]> = only.iter().map(Vec::as_slice).collect();
+            words.sort_unstable();
+            listed(&words)
+        });
+        let identity = Identity::new("index", 1).with("words", self.words.name());
+        identity.with("only", only.unwrap_or_else(|| "all".to_owned()))
+    }
+
+    fn sees(&self) -> Sees {
+        Sees::Relocatable
     }
 }

@@ -15,6 +15,8 @@ mod headers;
 pub mod histogram;
 #[cfg(feature = "index")]
 mod index;
+#[cfg(feature = "json")]
+pub mod json;
 #[cfg(feature = "kmeans")]
 pub mod kmeans;
 #[cfg(feature = "linreg")]

@@ -23,17 +23,16 @@ impl<'e> Runs<'e> {
     /// Runs a job.
     ///
     /// # Errors
-    /// Returns the errors of [`Engine::run_with`].
+    /// Returns the errors of [`JobRun::run`](tegula::JobRun::run).
     pub fn job<J: Job>(&mut self, job: &J, input: Input) -> Result<Output<J>> {
-        let state = match (&self.options.state, job.identity()) {
+        let state = match (&self.options.state, job.state()) {
             (Some(state), Some(_)) => {
                 self.saved += 1;
                 state.step(self.saved)
             }
             _ => None,
         };
-        let output =
-            self.engine.run_with(job, input, &Options { state, ..self.options.clone() })?;
+        let output = self.engine.job(job).options(&self.options).state(state).run(input)?;
         self.stats.add(output.stats());
         Ok(output)
     }

@@ -4,7 +4,7 @@
 use crate::listed;
 use aho_corasick::packed::{Config, MatchKind, Searcher};
 use std::collections::HashMap;
-use tegula::{Cut, Emit, Identity, Job, Result, Sees, Split, Sum};
+use tegula::{Cut, Emit, Identity, Job, Result, Resumable, Sees, Split, Sum};
 
 /// Counts the lines that equal a key. The answer's keys are those found.
 pub struct StringMatch {
@@ -115,16 +115,12 @@ impl Job for StringMatch {
 
     const LARGEST_FIRST: bool = true;
 
-    fn sees(&self) -> Sees {
-        Sees::Records
-    }
-
-    fn identity(&self) -> Option<Identity> {
-        Some(self.keys.identity("count"))
-    }
-
     fn cut(&self) -> Cut {
         Cut::Lines
+    }
+
+    fn state(&self) -> Option<&dyn Resumable> {
+        Some(self)
     }
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
@@ -133,16 +129,26 @@ impl Job for StringMatch {
     }
 }
 
+impl Resumable for StringMatch {
+    fn identity(&self) -> Identity {
+        self.keys.identity("count")
+    }
+
+    fn sees(&self) -> Sees {
+        Sees::Records
+    }
+}
+
 impl Job for StringPlaces {
     type Key = [u8];
     type Combine = Sum<u64>;
 
-    fn identity(&self) -> Option<Identity> {
-        Some(self.keys.identity("places"))
-    }
-
     fn cut(&self) -> Cut {
         Cut::Lines
+    }
+
+    fn state(&self) -> Option<&dyn Resumable> {
+        Some(self)
     }
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
@@ -156,6 +162,12 @@ impl Job for StringPlaces {
             emit.emit_copied(&place.form(), 1);
         });
         Ok(())
+    }
+}
+
+impl Resumable for StringPlaces {
+    fn identity(&self) -> Identity {
+        self.keys.identity("places")
     }
 }
 

@@ -1,7 +1,7 @@
 //! Counts lines, or sums a field, by another field. The engine's selection
 //! ([`Options::top`](tegula::Options)) then keeps the N largest.
 
-use tegula::{Count, Emit, Identity, Job, Result, Sees, Split, Sum};
+use tegula::{Count, Emit, Identity, Job, Result, Resumable, Sees, Split, Sum};
 
 /// Counts the occurrences of each value of a field.
 #[derive(Clone, Copy, Debug)]
@@ -30,13 +30,8 @@ impl Job for FieldCounts {
 
     const LARGEST_FIRST: bool = true;
 
-    fn sees(&self) -> Sees {
-        Sees::Records
-    }
-
-    fn identity(&self) -> Option<Identity> {
-        let identity = Identity::new("top", 1).with("separator", self.separator);
-        Some(identity.with("by", self.by))
+    fn state(&self) -> Option<&dyn Resumable> {
+        Some(self)
     }
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
@@ -50,17 +45,23 @@ impl Job for FieldCounts {
     }
 }
 
-impl Job for FieldSums {
-    type Key = [u8];
-    type Combine = Sum<f64>;
+impl Resumable for FieldCounts {
+    fn identity(&self) -> Identity {
+        let identity = Identity::new("top", 1).with("separator", self.separator);
+        identity.with("by", self.by)
+    }
 
     fn sees(&self) -> Sees {
         Sees::Records
     }
+}
 
-    fn identity(&self) -> Option<Identity> {
-        let identity = Identity::new("top", 1).with("separator", self.separator);
-        Some(identity.with("by", self.by).with("sum", self.sum))
+impl Job for FieldSums {
+    type Key = [u8];
+    type Combine = Sum<f64>;
+
+    fn state(&self) -> Option<&dyn Resumable> {
+        Some(self)
     }
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
@@ -76,6 +77,17 @@ impl Job for FieldSums {
             }
         }
         Ok(())
+    }
+}
+
+impl Resumable for FieldSums {
+    fn identity(&self) -> Identity {
+        let identity = Identity::new("top", 1).with("separator", self.separator);
+        identity.with("by", self.by).with("sum", self.sum)
+    }
+
+    fn sees(&self) -> Sees {
+        Sees::Records
     }
 }
 

@@ -54,7 +54,7 @@ fn main() -> ExitCode {
 fn count(container: Container, workers: usize, path: &str) -> Result<Output<Words>> {
     let engine = Engine::builder().workers(workers).build()?;
     let options = Options { container, ..Options::default() };
-    engine.run_with(&Words, Input::paths([path])?, &options)
+    engine.job(&Words).options(&options).run(Input::paths([path])?)
 }
 
 /// The answer's figures: the sum depends on the place of every pair.

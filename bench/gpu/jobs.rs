@@ -11,12 +11,12 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tegula::device::{ARGUMENTS, Kernel, Offload, Shape};
-use tegula::{Accelerator, Engine, Input, Job as _, Options};
+use tegula::{Accelerator, Engine, Input, Offloadable, Options};
 use tegula_apps::histogram::Histogram;
 use tegula_apps::kmeans::{KMeans, Start};
 use tegula_apps::linreg::{Line, Points};
 use tegula_apps::matrix::Element;
-use tegula_apps::{Matrix, Runs, WordCount, Words};
+use tegula_apps::{Matrix, Runs, WordCount};
 use twox_hash::XxHash3_128;
 
 /// A row of 1024 pixels.
@@ -74,7 +74,16 @@ pub(crate) struct Job {
 }
 
 pub(crate) fn all() -> [Job; 5] {
-    let histogram = Job {
+    let histogram = histogram();
+    let linreg = linreg(&histogram);
+    let first_pass = first_pass(&linreg);
+    let later_passes = later_passes(&first_pass);
+    let word_count = word_count(&linreg);
+    [histogram, linreg, first_pass, later_passes, word_count]
+}
+
+fn histogram() -> Job {
+    Job {
         name: "histogram",
         behind: None,
         header: Some(|bytes| format!("P6\n1024 {}\n255\n", bytes / ROW_BYTES).into_bytes()),
@@ -102,8 +111,11 @@ pub(crate) fn all() -> [Job; 5] {
         },
         units: &[("pinned", From::Pinned, Some(0.9)), ("staged", From::Staged, None)],
         alone: Some(Some(0.75)),
-    };
-    let linreg = Job {
+    }
+}
+
+fn linreg(base: &Job) -> Job {
+    Job {
         name: "linreg",
         header: Some(|_| Vec::new()),
         whole: |runs, given| {
@@ -123,9 +135,12 @@ pub(crate) fn all() -> [Job; 5] {
             }
             Tally::Dense { words: sums.map(i64::cast_unsigned).to_vec(), sums: 6 }
         },
-        ..histogram
-    };
-    let first_pass = Job {
+        ..*base
+    }
+}
+
+fn first_pass(base: &Job) -> Job {
+    Job {
         name: "kmeans",
         header: None,
         pattern: points,
@@ -142,18 +157,24 @@ pub(crate) fn all() -> [Job; 5] {
         expected: sums_of_groups,
         units: &[("pinned", From::Pinned, Some(0.85)), ("staged", From::Staged, None)],
         alone: Some(None),
-        ..linreg
-    };
-    // A job that devices do alone leaves nothing there: who would do it if one was lost?
-    let later_passes = Job {
+        ..*base
+    }
+}
+
+/// A job that devices do alone leaves nothing there: who would do it if one was lost?
+fn later_passes(base: &Job) -> Job {
+    Job {
         name: "kmeans later",
         behind: Some(("kmeans", LATER)),
         whole: |runs, given| grouped(runs, given, 1 + LATER),
         units: &[("resident", From::Device, Some(1.0))],
         alone: None,
-        ..first_pass
-    };
-    let word_count = Job {
+        ..*base
+    }
+}
+
+fn word_count(base: &Job) -> Job {
+    Job {
         name: "wordcount",
         header: Some(|_| Vec::new()),
         pattern: text,
@@ -168,10 +189,7 @@ pub(crate) fn all() -> [Job; 5] {
             })?;
             Ok(format!("{words} words, {:x}", hash.finish_128()))
         },
-        offload: |_| match WordCount::default().offload() {
-            Some(offload) => offload,
-            None => unreachable!("{:?} have a kernel", Words::default()),
-        },
+        offload: |_| WordCount::default().offload(),
         arguments: [0; ARGUMENTS],
         expected: |pattern| {
             let mut counts = HashMap::new();
@@ -181,9 +199,8 @@ pub(crate) fn all() -> [Job; 5] {
         },
         units: &[("pinned", From::Pinned, Some(0.5)), ("staged", From::Staged, None)],
         alone: Some(None),
-        ..linreg
-    };
-    [histogram, linreg, first_pass, later_passes, word_count]
+        ..*base
+    }
 }
 
 /// A kernel that adds to an array of words.

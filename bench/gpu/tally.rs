@@ -1,7 +1,7 @@
 //! What partials of a kernel come to together, to be compared with what the cores make of the same bytes.
 
 use std::collections::HashMap;
-use tegula::{Emit, Job};
+use tegula::{Emit, Offloadable};
 use tegula_apps::WordCount;
 
 #[derive(Debug, PartialEq)]

@@ -53,7 +53,7 @@ struct Mapped {
 
 fn mapped<J: Job>(engine: &Engine, job: &J, input: Input, reads: Reads) -> Result<Mapped> {
     let options = Options { reads, ..Options::default() };
-    let output = engine.run_with(job, input, &options)?;
+    let output = engine.job(job).options(&options).run(input)?;
     let stats = output.stats();
     let map = || stats.stages.iter().filter(|time| time.stage == Stage::Map);
     Ok(Mapped {

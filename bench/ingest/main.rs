@@ -218,7 +218,7 @@ fn from_memory_watched<J: Job>(
             }
             seen
         });
-        let run = engine.run_with(job, Input::shared(Arc::clone(bytes)), &options);
+        let run = engine.job(job).options(&options).run(Input::shared(Arc::clone(bytes)));
         ended.store(true, Ordering::Relaxed);
         let seen = watch.join().unwrap_or_default();
         run.map(|_| seen)
@@ -240,7 +240,7 @@ fn map_seconds<J: Job>(
     split_bytes: Option<u64>,
 ) -> Result<f64> {
     let options = Options { split_bytes, ..Options::default() };
-    let output = engine.run_with(job, input, &options)?;
+    let output = engine.job(job).options(&options).run(input)?;
     let stages = output.stats().stages.iter();
     Ok(stages.filter(|time| time.stage == Stage::Map).map(|time| time.wall.as_secs_f64()).sum())
 }

@@ -69,7 +69,7 @@ pub(crate) fn record(name: &str, files: &[&str]) -> Result<(), Box<dyn Error>> {
     let (mut ingest_s, mut costs) = (f64::INFINITY, Vec::new());
     for _ in 0..RUNS {
         let job = Timed { began: Mutex::default() };
-        let output = engine.run_with(&job, Input::paths(files)?, &options)?;
+        let output = engine.job(&job).options(&options).run(Input::paths(files)?)?;
         ingest_s = ingest_s.min(output.stats().ingest_busy.as_secs_f64());
         let began = job.began.into_inner().unwrap_or_default();
         let took = began.windows(2).map(|pair| (pair[1] - pair[0]).as_secs_f64() * 1e6);

@@ -118,7 +118,7 @@ fn count(
     let options = Options { order: Order::Value, top: Some(top), ..Options::default() };
     let input = Input::paths(paths)?;
     if every <= 0.0 {
-        let output = engine.run_with(&Words, input, &options)?;
+        let output = engine.job(&Words).options(&options).run(input)?;
         return Ok((0, output.iter()?.fold(0, mix)));
     }
     let (mut shows, mut shown_sum) = (0, 0);
@@ -135,7 +135,7 @@ fn count(
         Tiers::Two => show.all().order(Order::None),
         Tiers::TwoOfMost => show.top(top.saturating_mul(MOST_TIMES)),
     };
-    let output = engine.run_showing(&Words, input, &options, show)?;
+    let output = engine.job(&Words).options(&options).show(show).run(input)?;
     let sum = output.iter()?.fold(0, mix);
     assert_eq!(sum, shown_sum, "the last show is not the answer");
     Ok((shows, sum))
@@ -145,7 +145,7 @@ fn count(
 fn show_two_tiers(engine: &Engine, options: &Options, shown: &Shown<'_, Words>) -> Result<u64> {
     let top = options.top.unwrap_or(usize::MAX);
     let second =
-        engine.run_with(&TopCounts(top), Input::bytes(lines(shown.answers())?), options)?;
+        engine.job(&TopCounts(top)).options(options).run(Input::bytes(lines(shown.answers())?))?;
     Ok(second.iter()?.fold(0, mix))
 }
 

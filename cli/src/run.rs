@@ -142,11 +142,11 @@ impl<'a> Run<'a> {
         let output = match self.flags.look {
             #[cfg(feature = "state")]
             Some(look) => {
-                let saved = self.engine.saved(job, &look.of(options))?;
+                let saved = self.engine.job(job).options(&look.of(options)).saved()?;
                 self.say_how_far(&saved.report, Some(saved.output.stats().keys));
                 saved.output
             }
-            _ => self.engine.run_with(job, input, options)?,
+            _ => self.engine.job(job).options(options).run(input)?,
         };
         self.stats.add(output.stats());
         Ok(output)
@@ -188,7 +188,7 @@ impl<'a> Run<'a> {
         }
         let mut shows = answer.show.open(answer.format)?;
         let show = answer.show.of(every, answer, |shown| write(&mut shows, shown));
-        let output = self.engine.run_showing(job, input, &options, show)?;
+        let output = self.engine.job(job).options(&options).show(show).run(input)?;
         self.stats.add(output.stats());
         Ok(output)
     }

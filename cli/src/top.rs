@@ -1,4 +1,4 @@
-//! `tegula top`: the largest counts, or sums, of a field.
+//! `tegula top`: the largest counts, or sums, of a field of lines or of JSON.
 
 use crate::flags::{AnswerFlags, Format, RunFlags};
 use crate::request::Request;
@@ -8,7 +8,8 @@ use clap::Args;
 #[cfg(feature = "state")]
 use serde_json::Value;
 use std::ffi::OsString;
-use tegula::Result;
+use tegula::{Count, Error, Job, Result, Sum};
+use tegula_apps::json::{JsonCounts, JsonPath, JsonSums};
 use tegula_apps::top::{FieldCounts, FieldSums};
 
 #[derive(Args)]
@@ -25,9 +26,14 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "FIELD", value_parser = crate::flags::count, default_value = "1")]
     by: usize,
 
-    /// Add up this field's numbers, instead of counting lines.
-    #[arg(long, value_name = "FIELD", value_parser = crate::flags::count)]
-    sum: Option<usize>,
+    /// Read lines of JSON, and count the values of this field: keys of objects and indices of arrays, with
+    /// dots between them (user.id). A backslash before a dot makes it part of a key.
+    #[arg(long, value_name = "FIELD", conflicts_with_all = ["by", "separator"])]
+    json: Option<JsonPath>,
+
+    /// Add up this field's numbers, instead of counting lines: from 1, or as --json names fields.
+    #[arg(long, value_name = "FIELD")]
+    sum: Option<String>,
 
     /// The byte between fields: a character of ASCII, or \t.
     #[arg(short, long, value_name = "C", value_parser = separator, default_value = "\\t")]
@@ -46,51 +52,106 @@ pub(crate) struct Flags {
 }
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
-    let &Flags { count, by, sum, separator, format, ref show, .. } = flags;
-    let kept = AnswerFlags { top: Some(count), order: None, format, show: show.clone() };
-    let request = Request::of("top").with("by", by).with("sum", sum).with("separator", separator);
-    let fields = Fields { separator, by, sum };
-    run::command(&flags.run, request.answer(&kept), |run| fields.answer(run, &flags.paths, &kept))
+    let Flags { count, by, json, sum, separator, format, show, .. } = flags;
+    let kept = AnswerFlags { top: Some(*count), order: None, format: *format, show: show.clone() };
+    let fields = match json {
+        None => Fields::columns(*separator, *by, sum.as_deref()),
+        Some(by) => Fields::json(by.clone(), sum.as_deref()),
+    };
+    let fields = fields.map_err(|cause| Error::Option { option: "--sum", cause })?;
+    let request = fields.request().answer(&kept);
+    run::command(&flags.run, request, |run| fields.answer(run, &flags.paths, &kept))
 }
 
 #[cfg(feature = "state")]
 pub(crate) fn show(request: &Request, flags: &RunFlags) -> Result<()> {
     let number = |value: &Value| usize::try_from(value.as_u64()?).ok();
-    let fields = Fields {
-        separator: request.option("separator", |value| number(value)?.try_into().ok())?,
-        by: request.option("by", number)?,
-        sum: request.option("sum", |value| match value.is_null() {
-            true => Some(None),
-            false => number(value).map(Some),
-        })?,
+    let path = |value: &Value| value.as_str()?.parse::<JsonPath>().ok();
+    let fields = if request.has("json") {
+        Fields::Json {
+            by: request.option("json", path)?,
+            sum: request.option("sum", |value| match value.is_null() {
+                true => Some(None),
+                false => path(value).map(Some),
+            })?,
+        }
+    } else {
+        Fields::Columns {
+            separator: request.option("separator", |value| number(value)?.try_into().ok())?,
+            by: request.option("by", number)?,
+            sum: request.option("sum", |value| match value.is_null() {
+                true => Some(None),
+                false => number(value).map(Some),
+            })?,
+        }
     };
     let kept = request.answer_flags()?;
     run::command(flags, request.clone(), |run| fields.answer(run, &[], &kept))
 }
 
 /// The field that is the key, and the field to add up, if any.
-struct Fields {
-    separator: u8,
-    by: usize,
-    sum: Option<usize>,
+#[derive(Clone)]
+enum Fields {
+    Columns { separator: u8, by: usize, sum: Option<usize> },
+    Json { by: JsonPath, sum: Option<JsonPath> },
 }
 
 impl Fields {
-    fn answer(&self, run: &mut Run<'_>, paths: &[OsString], flags: &AnswerFlags) -> Result<()> {
-        let &Fields { separator, by, sum } = self;
-        match sum {
-            None => {
-                run.pairs(&FieldCounts { separator, by }, paths, flags, |value, count, line| {
-                    line.bytes("value", value).total("count", count);
-                })
+    fn columns(separator: u8, by: usize, sum: Option<&str>) -> Result<Fields, String> {
+        Ok(Fields::Columns { separator, by, sum: sum.map(crate::flags::count).transpose()? })
+    }
+
+    fn json(by: JsonPath, sum: Option<&str>) -> Result<Fields, String> {
+        Ok(Fields::Json { by, sum: sum.map(str::parse).transpose()? })
+    }
+
+    fn request(&self) -> Request {
+        let request = Request::of("top");
+        match self {
+            Fields::Columns { separator, by, sum } => {
+                request.with("by", *by).with("sum", *sum).with("separator", *separator)
             }
-            Some(sum) => {
-                run.pairs(&FieldSums { separator, by, sum }, paths, flags, |value, sum, line| {
-                    line.bytes("value", value).float_total("sum", sum);
-                })
+            Fields::Json { by, sum } => {
+                let sum = sum.as_ref().map(ToString::to_string);
+                request.with("json", by.to_string()).with("sum", sum)
             }
         }
     }
+
+    fn answer(&self, run: &mut Run<'_>, paths: &[OsString], flags: &AnswerFlags) -> Result<()> {
+        match self.clone() {
+            Fields::Columns { separator, by, sum: None } => {
+                counts(run, &FieldCounts { separator, by }, paths, flags)
+            }
+            Fields::Columns { separator, by, sum: Some(sum) } => {
+                sums(run, &FieldSums { separator, by, sum }, paths, flags)
+            }
+            Fields::Json { by, sum: None } => counts(run, &JsonCounts { by }, paths, flags),
+            Fields::Json { by, sum: Some(sum) } => sums(run, &JsonSums { by, sum }, paths, flags),
+        }
+    }
+}
+
+fn counts(
+    run: &mut Run<'_>,
+    job: &impl Job<Key = [u8], Combine = Count>,
+    paths: &[OsString],
+    flags: &AnswerFlags,
+) -> Result<()> {
+    run.pairs(job, paths, flags, |value, count, line| {
+        line.bytes("value", value).total("count", count);
+    })
+}
+
+fn sums(
+    run: &mut Run<'_>,
+    job: &impl Job<Key = [u8], Combine = Sum<f64>>,
+    paths: &[OsString],
+    flags: &AnswerFlags,
+) -> Result<()> {
+    run.pairs(job, paths, flags, |value, sum, line| {
+        line.bytes("value", value).float_total("sum", sum);
+    })
 }
 
 fn separator(text: &str) -> Result<u8, String> {

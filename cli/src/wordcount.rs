@@ -6,8 +6,10 @@ use crate::request::Request;
 use crate::run::{self, Run};
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
-use tegula::Result;
+use tegula::{Count, Job, Result};
 use tegula_apps::WordCount;
+#[cfg(feature = "json")]
+use tegula_apps::json::{JsonPath, JsonWords};
 
 #[derive(Args)]
 pub(crate) struct Flags {
@@ -19,6 +21,12 @@ pub(crate) struct Flags {
     /// of Unicode text (UAX #29), in folded case.
     #[arg(long, value_enum, default_value_t = Words::Whitespace)]
     words: Words,
+
+    /// Read lines of JSON, and count the words in the text of this field: keys of objects and indices of
+    /// arrays, with dots between them (user.name).
+    #[cfg(feature = "json")]
+    #[arg(long, value_name = "FIELD", conflicts_with = "names")]
+    json: Option<JsonPath>,
 
     #[command(flatten)]
     answer: AnswerFlags,
@@ -49,6 +57,13 @@ impl Words {
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
     let request = Request::of("wordcount").choice("words", &flags.words).answer(&flags.answer);
+    #[cfg(feature = "json")]
+    if let Some(field) = &flags.json {
+        let request = request.with("json", field.to_string());
+        return run::command(&flags.run, request, |run| {
+            answer_json(run, field.clone(), flags.words, &flags.paths, &flags.answer)
+        });
+    }
     run::command(&flags.run, request, |run| {
         run.use_devices(flags.devices.open()?);
         answer(run, flags.words, &flags.paths, &flags.answer)
@@ -58,12 +73,38 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
 #[cfg(feature = "state")]
 pub(crate) fn show(request: &Request, flags: &RunFlags) -> Result<()> {
     let (words, kept) = (request.chosen("words")?, request.answer_flags()?);
+    #[cfg(feature = "json")]
+    if request.has("json") {
+        let field: JsonPath = request.option("json", |path| path.as_str()?.parse().ok())?;
+        return run::command(flags, request.clone(), |run| {
+            answer_json(run, field, words, &[], &kept)
+        });
+    }
     run::command(flags, request.clone(), |run| answer(run, words, &[], &kept))
 }
 
 fn answer(run: &mut Run<'_>, words: Words, paths: &[OsString], flags: &AnswerFlags) -> Result<()> {
-    let job = WordCount { words: words.definition() };
-    run.pairs(&job, paths, flags, |word, count, line| {
+    count(run, &WordCount { words: words.definition() }, paths, flags)
+}
+
+#[cfg(feature = "json")]
+fn answer_json(
+    run: &mut Run<'_>,
+    field: JsonPath,
+    words: Words,
+    paths: &[OsString],
+    flags: &AnswerFlags,
+) -> Result<()> {
+    count(run, &JsonWords { field, words: words.definition() }, paths, flags)
+}
+
+fn count(
+    run: &mut Run<'_>,
+    job: &impl Job<Key = [u8], Combine = Count>,
+    paths: &[OsString],
+    flags: &AnswerFlags,
+) -> Result<()> {
+    run.pairs(job, paths, flags, |word, count, line| {
         line.bytes("key", word).total("value", count);
     })
 }

@@ -23,7 +23,7 @@ impl Job for WordCount {
 
 fn main() -> Result<()> {
     let input = Input::paths(std::env::args_os().skip(1))?;
-    let output = Engine::new()?.run(&WordCount, input)?;
+    let output = Engine::new()?.job(&WordCount).run(input)?;
     let mut stdout = std::io::BufWriter::new(std::io::stdout().lock());
     for (word, count) in output.iter()? {
         // A reader that wants no more of it is no failure.

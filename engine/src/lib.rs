@@ -5,89 +5,115 @@
 //! in cache, combines in tables of each worker's own, hands tables over by partition, and gives the
 //! answer sorted, ranked or as it is, with the same bytes for any number of workers.
 //!
-//! [`Job`] shows a whole program. The path of the data is the order of the modules below; the design
-//! is told in `ARCHITECTURE.md`.
+//! [`Job`] shows a whole program. This crate is the interface of five others, which do the work;
+//! `ARCHITECTURE.md` describes the design.
 
-pub mod aggregate;
-mod bad;
-mod cancel;
-mod codec;
-pub mod combine;
-mod compiled;
-mod container;
-mod core;
-pub mod device;
-mod encoding;
-mod engine;
-mod error;
-mod facts;
-mod failure;
-mod identity;
-mod ingest;
-mod input;
-mod job;
-mod key;
-mod map;
-mod memory;
-mod merge;
-mod options;
-mod origin;
-pub mod output;
-mod partial;
-mod plan;
-mod process;
-mod progress;
-mod reduce;
-mod relocation;
-pub mod reuse;
-mod room;
-mod run;
-mod saved;
-pub mod schedule;
-mod show;
-pub mod sizing;
-mod slots;
-mod sort;
-mod split;
-pub mod state;
-mod stats;
-pub mod storage;
-mod sync;
-mod tasks;
-pub mod timeline;
-pub mod tokenize;
-pub mod topology;
+pub use tegula_core::{
+    Answers, Container, Emit, Engine, EngineBuilder, Estimate, Estimates, Every, Grouping,
+    Incremental, Job, JobRun, Offloadable, Options, Order, Output, Pair, Pipeline, Records,
+    Resumable, STABLE_KEYS_MOST, SaveEvery, Saved, Sees, Show, Shown, Sort, SortTo, StageTime,
+    State, Stats,
+};
 #[cfg(feature = "testing")]
-mod trial;
-
-pub use aggregate::*;
-pub use bad::{BAD_RECORDS_SHOWN, BadRecord};
-pub use cancel::Cancel;
-pub use combine::*;
-pub use container::Container;
-pub use device::{Accelerator, DeviceError};
-pub use engine::{Engine, EngineBuilder, Grouping, Saved};
-pub use error::{
+pub use tegula_core::{Trial, trial};
+pub use tegula_device::{Accelerator, DeviceError};
+pub use tegula_input::bad::{BAD_RECORDS_SHOWN, BadRecord};
+pub use tegula_input::input::{
+    ByteSet, Cut, Delimited, Delimiter, Input, InputFile, RangeSource, TileSource,
+};
+pub use tegula_input::plan::{DEFAULT_TILE_BYTES, FormatFigures, INCREMENTAL_TILE_BYTES, Reads};
+pub use tegula_input::split::{Lines, Split};
+pub use tegula_machine::cancel::Cancel;
+pub use tegula_machine::error::{
     Error, InputError, MemoryError, OutputError, Place, Result, StateError, StorageError,
 };
-pub use identity::Identity;
-pub use input::{ByteSet, Cut, Delimited, Delimiter, Input, InputFile, RangeSource, TileSource};
-pub use job::{Emit, Job, Pair, Sees};
-pub use key::Key;
-pub use options::{Options, Order, Pipeline};
-pub use output::{Answers, Output};
-pub use plan::{DEFAULT_TILE_BYTES, FormatFigures, INCREMENTAL_TILE_BYTES, Reads};
-pub use process::process_cpu;
-pub use progress::{Progress, ProgressReading, Stage};
-pub use relocation::Relocation;
-pub use show::{Estimate, Estimates, Every, STABLE_KEYS_MOST, Show, Shown};
-pub use sort::{Records, Sort, SortTo};
-pub use split::{Lines, Split};
-pub use state::{Incremental, SaveEvery, State};
-pub use stats::{StageTime, Stats};
+pub use tegula_machine::process::process_cpu;
+pub use tegula_machine::progress::{Progress, ProgressReading, Stage};
+pub use tegula_machine::relocation::Relocation;
+pub use tegula_pairs::identity::Identity;
+pub use tegula_pairs::key::Key;
+
+pub use aggregate::*;
+pub use combine::*;
 pub use storage::{Disk, Storage, StoredFile};
 pub use timeline::Timeline;
 pub use tokenize::WordClass;
 pub use topology::Topology;
-#[cfg(feature = "testing")]
-pub use trial::{Trial, trial};
+
+/// Treatments of the values of one key.
+pub mod aggregate {
+    pub use tegula_pairs::aggregate::{
+        Aggregate, ByteArray, Collect, Element, Fixed, Group, List, Reduce, Values,
+    };
+}
+
+/// Aggregates that merge values into one.
+pub mod combine {
+    pub use tegula_pairs::combine::{
+        Binned, Combine, Count, Inverse, Max, Mean, MeanAccumulator, Min, Share, Sum,
+    };
+}
+
+/// Devices beside the cores.
+pub mod device {
+    #[cfg(feature = "cuda")]
+    pub use tegula_device::Cuda;
+    #[cfg(feature = "opencl")]
+    pub use tegula_device::OpenCl;
+    pub use tegula_device::{
+        ARGUMENTS, Accelerator, Alone, Caps, Device, DeviceError, DeviceFigures, Done, Driver,
+        EmulatedKernel, Kernel, Launch, Offload, Outcome, Outlook, Piece, Present, Program, Read,
+        Residence, Room, Session, Shape, Slot, Turn, Work,
+    };
+    #[cfg(feature = "emulated")]
+    pub use tegula_device::{Clock, Emulated, Fault, FaultAt, Model};
+}
+
+/// The answer of a run, and files that appear only when all of them is written.
+pub mod output {
+    pub use tegula_core::output::{Answers, AtomicFile, Output, Portion};
+}
+
+/// The ways to see whether a file's content is still the same.
+pub mod reuse {
+    pub use tegula_core::reuse::Hashing;
+}
+
+/// The division of tiles among workers.
+pub mod schedule {
+    pub use tegula_machine::schedule::{GroupShare, HandOut, Placement};
+}
+
+/// The search for sizes while a run goes on.
+pub mod sizing {
+    pub use tegula_machine::sizing::{Ramp, SPLIT_BYTES, Search, unit_bytes};
+}
+
+/// The state of a run, which outlives it.
+pub mod state {
+    pub use tegula_core::state::{
+        Incremental, SaveEvery, State, StateReport, files_of, jobs_of, remove, report, verify,
+    };
+}
+
+/// The files that a run writes and reads back.
+pub mod storage {
+    pub use tegula_machine::storage::{AtomicFile, Disk, Storage, StoredFile};
+    #[cfg(feature = "testing")]
+    pub use tegula_machine::storage::{Call, Fault, Faulty};
+}
+
+/// The record of what each thread did.
+pub mod timeline {
+    pub use tegula_machine::timeline::{Kind, LaneRecording, Recording, Sample, Span, Timeline};
+}
+
+/// Words of a text.
+pub mod tokenize {
+    pub use tegula_input::tokenize::{Records, Simd, Tokens, WordClass, fold_ascii};
+}
+
+/// The processors, caches and memory nodes of a machine.
+pub mod topology {
+    pub use tegula_machine::topology::{ASSUMED_L2_BYTES, Cache, Group, Node, Processor, Topology};
+}

@@ -77,7 +77,7 @@ fn spans_of_every_stage_are_entered_and_left() {
     let engine = Engine::builder().workers(2).build().unwrap();
     let text: String = (0..400_000).map(|number| format!("word{number}\n")).collect();
     let options = Options { split_bytes: Some(16 << 10), ..Options::default() };
-    let output = engine.run_with(&Words, Input::bytes(text), &options).unwrap();
+    let output = engine.job(&Words).options(&options).run(Input::bytes(text)).unwrap();
     let write = |key: &[u8], _, text: &mut Vec<u8>| text.extend_from_slice(key);
     output.write(&mut Vec::new(), Path::new("a vector"), &Cancel::new(), write).unwrap();
     drop((output, engine));

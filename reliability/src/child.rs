@@ -8,7 +8,7 @@ use tegula::output::AtomicFile;
 use tegula::storage::{Call, Disk, Fault, Faulty, Storage};
 use tegula::{
     Accelerator, Cancel, Emit, Engine, Identity, Incremental, Input, Job, Key, Max, Options, Order,
-    Output, Result, SaveEvery, Sees, Split, State,
+    Output, Result, Resumable, SaveEvery, Sees, Split, State,
 };
 use tegula_apps::{Index, WordCount, Words};
 
@@ -138,12 +138,8 @@ impl Job for LongestLine {
     type Key = [u8];
     type Combine = Max<u64>;
 
-    fn sees(&self) -> Sees {
-        Sees::Records
-    }
-
-    fn identity(&self) -> Option<Identity> {
-        Some(Identity::new("longest line", 1))
+    fn state(&self) -> Option<&dyn Resumable> {
+        Some(self)
     }
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
@@ -152,6 +148,16 @@ impl Job for LongestLine {
             words.for_each(|word| emit.emit(word, line.len() as u64));
         }
         Ok(())
+    }
+}
+
+impl Resumable for LongestLine {
+    fn identity(&self) -> Identity {
+        Identity::new("longest line", 1)
+    }
+
+    fn sees(&self) -> Sees {
+        Sees::Records
     }
 }
 
@@ -172,7 +178,7 @@ fn answer<J: Job>(
         devices: flags.device.then(device).into_iter().collect(),
         ..Options::default()
     };
-    let output: Output<J> = engine.run_with(job, Input::paths([&flags.input])?, &options)?;
+    let output: Output<J> = engine.job(job).options(&options).run(Input::paths([&flags.input])?)?;
     let mut file = AtomicFile::create(&flags.output)?;
     output.write(&mut file, &flags.output, &Cancel::new(), line)?;
     Ok(file.commit()?)

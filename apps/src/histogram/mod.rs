@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use tally::Tables;
 use tegula::device::{ARGUMENTS, Offload};
-use tegula::{Cut, Emit, Identity, Input, Job, Output, Result, Split, Sum};
+use tegula::{Cut, Emit, Identity, Input, Job, Offloadable, Output, Result, Resumable, Split, Sum};
 
 /// Counts levels. Its keys are 256 times the channel (0 red, 1 green, 2 blue) and the level added.
 pub struct Histogram {
@@ -61,29 +61,17 @@ impl Job for Histogram {
     type Key = u16;
     type Combine = Sum<u64>;
 
-    fn identity(&self) -> Option<Identity> {
-        Some(Identity::new("histogram", 1))
-    }
-
     /// Anywhere, because a split's offset in its file determines the channel of each byte.
     fn cut(&self) -> Cut {
         Cut::Fixed(1)
     }
 
-    fn offload(&self) -> Option<Offload> {
-        Some(offload::offload())
+    fn state(&self) -> Option<&dyn Resumable> {
+        Some(self)
     }
 
-    fn launch(&self, split: &Split<'_>) -> Option<[u64; ARGUMENTS]> {
-        let picture = self.pictures.get(&split.path())?;
-        Some(picture.arguments(split.offset()))
-    }
-
-    fn unload<'s>(&self, partial: &[u64], emit: &mut impl Emit<'s, Self>) -> Result<()> {
-        for (key, &count) in (0..).zip(partial) {
-            emit.emit(key, count);
-        }
-        Ok(())
+    fn device(&self) -> Option<&dyn Offloadable<Self>> {
+        Some(self)
     }
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
@@ -99,6 +87,30 @@ impl Job for Histogram {
                 let key = (channel as u16) << 8 | u16::from(level);
                 emit.emit(key, tables.total(place, level));
             }
+        }
+        Ok(())
+    }
+}
+
+impl Resumable for Histogram {
+    fn identity(&self) -> Identity {
+        Identity::new("histogram", 1)
+    }
+}
+
+impl Offloadable for Histogram {
+    fn offload(&self) -> Offload {
+        offload::offload()
+    }
+
+    fn launch(&self, split: &Split<'_>) -> Option<[u64; ARGUMENTS]> {
+        let picture = self.pictures.get(&split.path())?;
+        Some(picture.arguments(split.offset()))
+    }
+
+    fn unload(&self, partial: &[u64], emit: &mut dyn Emit<'_, Self>) -> Result<()> {
+        for (key, &count) in (0..).zip(partial) {
+            emit.emit(key, count);
         }
         Ok(())
     }

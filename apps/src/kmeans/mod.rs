@@ -14,7 +14,7 @@ use centres::{Centres, Sums};
 use group_mean::GroupMean;
 use offload::OnDevices;
 use tegula::device::{ARGUMENTS, Offload};
-use tegula::{Cut, Emit, Error, Identity, Input, Job, Result, Split};
+use tegula::{Cut, Emit, Error, Identity, Input, Job, Offloadable, Result, Resumable, Split};
 
 /// The parameters of k-means.
 #[derive(Clone, Copy, Debug)]
@@ -95,7 +95,8 @@ impl Groups {
         on_devices: Option<&OnDevices<'_>>,
     ) -> Result<()> {
         let (means, centres) = (self.means.clone(), Centres::of(&self.means));
-        let round = Round { means, element: points.element, centres, on_devices };
+        let on_devices = on_devices.map(|points| RoundOnDevices { points, means: &means });
+        let round = Round { means: &means, element: points.element, centres, on_devices };
         let output = runs.job(&round, Input::shared(points.bytes.clone()))?;
         self.counts.fill(0);
         self.settled = true;
@@ -113,46 +114,62 @@ impl Groups {
 /// The job of one round: sums the points of each group, by group and column.
 struct Round<'p> {
     /// The means that points are compared with.
-    means: Vec<Vec<f64>>,
+    means: &'p [Vec<f64>],
     element: Element,
     centres: Centres,
-    on_devices: Option<&'p OnDevices<'p>>,
+    on_devices: Option<RoundOnDevices<'p>>,
+}
+
+/// The same round as devices do it.
+struct RoundOnDevices<'p> {
+    points: &'p OnDevices<'p>,
+    means: &'p [Vec<f64>],
 }
 
 impl Job for Round<'_> {
     type Key = u64;
     type Combine = GroupMean;
 
-    fn identity(&self) -> Option<Identity> {
-        let means: Vec<u8> =
-            self.means.iter().flatten().flat_map(|mean| mean.to_le_bytes()).collect();
-        let round = Identity::new("kmeans round", 1).with("element", format!("{:?}", self.element));
-        Some(round.with("groups", self.means.len()).with_bytes("means", &means))
-    }
-
     fn cut(&self) -> Cut {
         Cut::Fixed((self.centres.columns * self.element.bytes()) as u64)
     }
 
-    fn offload(&self) -> Option<Offload> {
-        self.on_devices.map(|points| points.offload(&self.means))
+    fn state(&self) -> Option<&dyn Resumable> {
+        Some(self)
     }
 
-    fn launch(&self, _: &Split<'_>) -> Option<[u64; ARGUMENTS]> {
-        self.on_devices.map(|points| points.arguments(self.means.len()))
-    }
-
-    fn unload<'s>(&self, partial: &[u64], emit: &mut impl Emit<'s, Self>) -> Result<()> {
-        if let Some(points) = self.on_devices {
-            let sums = points.sums(partial, self.means.len());
-            sums.for_each(|(key, sum)| emit.emit(key, sum));
-        }
-        Ok(())
+    fn device(&self) -> Option<&dyn Offloadable<Self>> {
+        self.on_devices.as_ref().map(|round| round as &dyn Offloadable<Self>)
     }
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
         let sums = Sums::of(&self.centres, self.element, split.bytes());
         sums.iter().for_each(|(key, sum)| emit.emit(key, sum));
+        Ok(())
+    }
+}
+
+impl Resumable for Round<'_> {
+    fn identity(&self) -> Identity {
+        let means: Vec<u8> =
+            self.means.iter().flatten().flat_map(|mean| mean.to_le_bytes()).collect();
+        let round = Identity::new("kmeans round", 1).with("element", format!("{:?}", self.element));
+        round.with("groups", self.means.len()).with_bytes("means", &means)
+    }
+}
+
+impl<'p> Offloadable<Round<'p>> for RoundOnDevices<'p> {
+    fn offload(&self) -> Offload {
+        self.points.offload(self.means)
+    }
+
+    fn launch(&self, _: &Split<'_>) -> Option<[u64; ARGUMENTS]> {
+        Some(self.points.arguments(self.means.len()))
+    }
+
+    fn unload(&self, partial: &[u64], emit: &mut dyn Emit<'_, Round<'p>>) -> Result<()> {
+        let sums = self.points.sums(partial, self.means.len());
+        sums.for_each(|(key, sum)| emit.emit(key, sum));
         Ok(())
     }
 }

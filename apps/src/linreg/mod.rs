@@ -57,7 +57,7 @@ impl Line {
     /// came. [`Options::state`] names the state of its job.
     ///
     /// # Errors
-    /// Those of [`Engine::saved`], and of `fit` for too few points.
+    /// Those of [`JobRun::saved`](tegula::JobRun::saved), and of `fit` for too few points.
     pub fn saved(
         engine: &Engine,
         options: &Options,
@@ -65,11 +65,11 @@ impl Line {
     ) -> Result<(StateReport, Line)> {
         let (report, sums) = match points {
             Points::Text => {
-                let saved = engine.saved(&TextPoints, options)?;
+                let saved = engine.job(&TextPoints).options(options).saved()?;
                 (saved.report, text_sums(&saved.output)?)
             }
             Points::Bytes => {
-                let saved = engine.saved(&BytePoints, options)?;
+                let saved = engine.job(&BytePoints).options(options).saved()?;
                 (saved.report, byte_sums(&saved.output)?)
             }
         };

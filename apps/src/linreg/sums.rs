@@ -5,7 +5,7 @@ use crate::double;
 use crate::matrix::{no_number, numbers};
 use multiversion::multiversion;
 use tegula::device::{Kernel, Launch, Offload, Shape};
-use tegula::{Cut, Emit, Identity, Job, Result, Sees, Split, Sum};
+use tegula::{Cut, Emit, Identity, Job, Offloadable, Result, Resumable, Sees, Split, Sum};
 
 /// The sums over all points; each is a key of the jobs.
 #[derive(Clone, Copy)]
@@ -27,16 +27,16 @@ impl Job for BytePoints {
     type Key = u8;
     type Combine = Sum<i64>;
 
-    fn identity(&self) -> Option<Identity> {
-        Some(Identity::new("linreg", 1).with("points", "bytes"))
-    }
-
-    fn sees(&self) -> Sees {
-        Sees::Records
-    }
-
     fn cut(&self) -> Cut {
         Cut::Fixed(2)
+    }
+
+    fn state(&self) -> Option<&dyn Resumable> {
+        Some(self)
+    }
+
+    fn device(&self) -> Option<&dyn Offloadable<Self>> {
+        Some(self)
     }
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
@@ -44,8 +44,20 @@ impl Job for BytePoints {
         ALL.iter().zip(sums).for_each(|(&of, sum)| emit.emit(of as u8, sum));
         Ok(())
     }
+}
 
-    fn offload(&self) -> Option<Offload> {
+impl Resumable for BytePoints {
+    fn identity(&self) -> Identity {
+        Identity::new("linreg", 1).with("points", "bytes")
+    }
+
+    fn sees(&self) -> Sees {
+        Sees::Records
+    }
+}
+
+impl Offloadable for BytePoints {
+    fn offload(&self) -> Offload {
         let kernel = Kernel {
             entry: "linreg".into(),
             file: "linreg.c".into(),
@@ -54,10 +66,10 @@ impl Job for BytePoints {
             emulated: Some(emulated),
         };
         let (partial, broadcast) = (Shape::Dense(ALL.len()), Vec::new());
-        Some(Offload { kernel, partial, broadcast, residence: None })
+        Offload { kernel, partial, broadcast, residence: None }
     }
 
-    fn unload<'s>(&self, partial: &[u64], emit: &mut impl Emit<'s, Self>) -> Result<()> {
+    fn unload(&self, partial: &[u64], emit: &mut dyn Emit<'_, Self>) -> Result<()> {
         let sums = partial.iter().map(|sum| sum.cast_signed());
         ALL.iter().zip(sums).for_each(|(&of, sum)| emit.emit(of as u8, sum));
         Ok(())
@@ -101,16 +113,12 @@ impl Job for TextPoints {
     type Key = u8;
     type Combine = double::Total;
 
-    fn identity(&self) -> Option<Identity> {
-        Some(Identity::new("linreg", 1).with("points", "text"))
-    }
-
-    fn sees(&self) -> Sees {
-        Sees::Records
-    }
-
     fn cut(&self) -> Cut {
         Cut::Lines
+    }
+
+    fn state(&self) -> Option<&dyn Resumable> {
+        Some(self)
     }
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
@@ -133,5 +141,15 @@ impl Job for TextPoints {
             ALL.iter().zip(values).for_each(|(&of, value)| emit.emit(of as u8, value));
         }
         Ok(())
+    }
+}
+
+impl Resumable for TextPoints {
+    fn identity(&self) -> Identity {
+        Identity::new("linreg", 1).with("points", "text")
+    }
+
+    fn sees(&self) -> Sees {
+        Sees::Records
     }
 }

@@ -4,7 +4,7 @@
 use crate::digits::whole;
 use memchr::{memchr, memmem};
 use std::cmp::Ordering;
-use tegula::{Combine, Emit, Identity, Job, Result, Sees, Split};
+use tegula::{Combine, Emit, Identity, Job, Result, Resumable, Sees, Split};
 
 /// Requests and bytes by one field of an access log.
 #[derive(Clone, Copy, Debug)]
@@ -31,13 +31,8 @@ impl Job for Access {
     type Key = [u8];
     type Combine = Traffic;
 
-    fn sees(&self) -> Sees {
-        Sees::Records
-    }
-
-    fn identity(&self) -> Option<Identity> {
-        let key = format!("{:?}", self.key);
-        Some(Identity::new("logstats", 1).with("of", "access").with("key", key))
+    fn state(&self) -> Option<&dyn Resumable> {
+        Some(self)
     }
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
@@ -57,6 +52,17 @@ impl Job for Access {
             }
         }
         Ok(())
+    }
+}
+
+impl Resumable for Access {
+    fn identity(&self) -> Identity {
+        let key = format!("{:?}", self.key);
+        Identity::new("logstats", 1).with("of", "access").with("key", key)
+    }
+
+    fn sees(&self) -> Sees {
+        Sees::Records
     }
 }
 

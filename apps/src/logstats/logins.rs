@@ -2,7 +2,7 @@
 //! contributes its length, in whatever order the lines come.
 
 use crate::digits::whole;
-use tegula::{Emit, Identity, Job, Result, Sees, Split, Sum};
+use tegula::{Emit, Identity, Job, Result, Resumable, Sees, Split, Sum};
 
 /// Sums logout times minus login times, by user, from lines of `user login|logout seconds`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -12,12 +12,8 @@ impl Job for Logins {
     type Key = [u8];
     type Combine = Sum<i64>;
 
-    fn sees(&self) -> Sees {
-        Sees::Records
-    }
-
-    fn identity(&self) -> Option<Identity> {
-        Some(Identity::new("logstats", 1).with("of", "logins"))
+    fn state(&self) -> Option<&dyn Resumable> {
+        Some(self)
     }
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
@@ -31,6 +27,16 @@ impl Job for Logins {
             }
         }
         Ok(())
+    }
+}
+
+impl Resumable for Logins {
+    fn identity(&self) -> Identity {
+        Identity::new("logstats", 1).with("of", "logins")
+    }
+
+    fn sees(&self) -> Sees {
+        Sees::Records
     }
 }
 

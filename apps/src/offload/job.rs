@@ -7,7 +7,7 @@ use crate::fault;
 use std::marker::PhantomData;
 use std::ops::RangeInclusive;
 use tegula::device::{ARGUMENTS, Alone, Offload, Shape};
-use tegula::{Combine, Cut, Emit, Error, Identity, Job, Result, Split};
+use tegula::{Combine, Cut, Emit, Error, Identity, Job, Offloadable, Result, Resumable, Split};
 
 /// Words after the values: the number of indices out of range, the number of values that were not finite,
 /// and words that must stay zero.
@@ -102,12 +102,28 @@ impl<C: Words> Job for ArrayJob<'_, C> {
         Some(0..=self.0.spec.values - 1)
     }
 
-    fn identity(&self) -> Option<Identity> {
-        Some(self.0.identity())
+    fn state(&self) -> Option<&dyn Resumable> {
+        Some(self)
     }
 
-    fn offload(&self) -> Option<Offload> {
-        Some(self.0.offload(Shape::Dense(self.0.spec.values as usize + GUARDS)))
+    fn device(&self) -> Option<&dyn Offloadable<Self>> {
+        Some(self)
+    }
+
+    fn map<'s>(&self, _: Split<'s>, _: &mut impl Emit<'s, Self>) -> Result<()> {
+        Err(self.0.no_map())
+    }
+}
+
+impl<C: Words> Resumable for ArrayJob<'_, C> {
+    fn identity(&self) -> Identity {
+        self.0.identity()
+    }
+}
+
+impl<C: Words> Offloadable for ArrayJob<'_, C> {
+    fn offload(&self) -> Offload {
+        self.0.offload(Shape::Dense(self.0.spec.values as usize + GUARDS))
     }
 
     fn alone(&self) -> Option<Alone> {
@@ -118,7 +134,7 @@ impl<C: Words> Job for ArrayJob<'_, C> {
         Some(arguments(split))
     }
 
-    fn unload<'s>(&self, partial: &[u64], emit: &mut impl Emit<'s, Self>) -> Result<()> {
+    fn unload(&self, partial: &[u64], emit: &mut dyn Emit<'_, Self>) -> Result<()> {
         let ArrayJob(own, _) = self;
         let values = own.spec.values as usize;
         let (words, guards) = partial.split_at(values);
@@ -146,10 +162,6 @@ impl<C: Words> Job for ArrayJob<'_, C> {
         combined.for_each(|(&word, index)| emit.emit(index, C::Value::of(word)));
         Ok(())
     }
-
-    fn map<'s>(&self, _: Split<'s>, _: &mut impl Emit<'s, Self>) -> Result<()> {
-        Err(self.0.no_map())
-    }
 }
 
 impl<C: Words> Job for TableJob<'_, C> {
@@ -160,12 +172,28 @@ impl<C: Words> Job for TableJob<'_, C> {
         self.0.spec.cut()
     }
 
-    fn identity(&self) -> Option<Identity> {
-        Some(self.0.identity())
+    fn state(&self) -> Option<&dyn Resumable> {
+        Some(self)
     }
 
-    fn offload(&self) -> Option<Offload> {
-        Some(self.0.offload(Shape::Table((self.0.spec.table_bytes / 8) as usize)))
+    fn device(&self) -> Option<&dyn Offloadable<Self>> {
+        Some(self)
+    }
+
+    fn map<'s>(&self, _: Split<'s>, _: &mut impl Emit<'s, Self>) -> Result<()> {
+        Err(self.0.no_map())
+    }
+}
+
+impl<C: Words> Resumable for TableJob<'_, C> {
+    fn identity(&self) -> Identity {
+        self.0.identity()
+    }
+}
+
+impl<C: Words> Offloadable for TableJob<'_, C> {
+    fn offload(&self) -> Offload {
+        self.0.offload(Shape::Table((self.0.spec.table_bytes / 8) as usize))
     }
 
     fn alone(&self) -> Option<Alone> {
@@ -176,7 +204,7 @@ impl<C: Words> Job for TableJob<'_, C> {
         Some(arguments(split))
     }
 
-    fn unload<'s>(&self, partial: &[u64], emit: &mut impl Emit<'s, Self>) -> Result<()> {
+    fn unload(&self, partial: &[u64], emit: &mut dyn Emit<'_, Self>) -> Result<()> {
         let TableJob(own, _) = self;
         let head = &partial[..table::HEAD];
         if head[1] > 0 {
@@ -197,9 +225,5 @@ impl<C: Words> Job for TableJob<'_, C> {
             return Err(own.fault("wrote into its table past COMBINE; fix the kernel".to_owned()));
         }
         Ok(())
-    }
-
-    fn map<'s>(&self, _: Split<'s>, _: &mut impl Emit<'s, Self>) -> Result<()> {
-        Err(self.0.no_map())
     }
 }

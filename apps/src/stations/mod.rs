@@ -8,7 +8,7 @@ mod generate;
 pub use extremes::{Extremes, Seen, Temperatures};
 pub use generate::{ListError, Measurements};
 
-use tegula::{Emit, Identity, Job, Output, Result, Sees, Split};
+use tegula::{Emit, Identity, Job, Output, Result, Resumable, Sees, Split};
 
 /// The most bytes of a station's name.
 const NAME_BYTES_MOST: usize = 100;
@@ -21,12 +21,8 @@ impl Job for Stations {
     type Key = [u8];
     type Combine = Extremes;
 
-    fn sees(&self) -> Sees {
-        Sees::Records
-    }
-
-    fn identity(&self) -> Option<Identity> {
-        Some(Identity::new("stations", 1))
+    fn state(&self) -> Option<&dyn Resumable> {
+        Some(self)
     }
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
@@ -46,6 +42,16 @@ impl Job for Stations {
             }
         }
         Ok(())
+    }
+}
+
+impl Resumable for Stations {
+    fn identity(&self) -> Identity {
+        Identity::new("stations", 1)
+    }
+
+    fn sees(&self) -> Sees {
+        Sees::Records
     }
 }
 

@@ -10,7 +10,7 @@ use crate::ROW_BYTES;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use tegula::{Cut, Emit, Identity, Job, MemoryError, Output, Result, Split};
+use tegula::{Cut, Emit, Identity, Job, MemoryError, Output, Result, Resumable, Split};
 
 /// Checks the records of each split. Emits a pair per split, whose key is the file's path and the split's
 /// offset in it, so that pairs are in the order of the files' names and of the records in them.
@@ -21,12 +21,12 @@ impl Job for TeraValidate {
     type Key = [u8];
     type Combine = Stretches;
 
-    fn identity(&self) -> Option<Identity> {
-        Some(Identity::new("teravalidate", 1))
-    }
-
     fn cut(&self) -> Cut {
         Cut::Fixed(ROW_BYTES as u64)
+    }
+
+    fn state(&self) -> Option<&dyn Resumable> {
+        Some(self)
     }
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
@@ -35,6 +35,12 @@ impl Job for TeraValidate {
         key.extend_from_slice(&split.offset().to_be_bytes());
         emit.emit_copied(&key, Stretch::of(split.bytes()));
         Ok(())
+    }
+}
+
+impl Resumable for TeraValidate {
+    fn identity(&self) -> Identity {
+        Identity::new("teravalidate", 1)
     }
 }
 
@@ -99,7 +105,7 @@ mod tests {
     fn report(rows: &[u8], split_bytes: u64) -> TeraReport {
         let engine = Engine::builder().workers(2).build().unwrap();
         let options = Options { split_bytes: Some(split_bytes), ..Options::default() };
-        let output = engine.run_with(&TeraValidate, Input::bytes(rows), &options).unwrap();
+        let output = engine.job(&TeraValidate).options(&options).run(Input::bytes(rows)).unwrap();
         TeraReport::new(&output).unwrap()
     }
 

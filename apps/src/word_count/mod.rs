@@ -5,7 +5,9 @@ mod offload;
 use crate::unicode_words::{self, Word};
 use tegula::device::{ARGUMENTS, Offload};
 use tegula::tokenize::Tokens;
-use tegula::{Count, Cut, Emit, Identity, Job, Result, Sees, Split, WordClass};
+use tegula::{
+    Count, Cut, Emit, Identity, Job, Offloadable, Result, Resumable, Sees, Split, WordClass,
+};
 
 /// Counts words.
 #[derive(Clone, Copy, Debug, Default)]
@@ -69,14 +71,6 @@ impl Job for WordCount {
 
     const LARGEST_FIRST: bool = true;
 
-    fn sees(&self) -> Sees {
-        Sees::Records
-    }
-
-    fn identity(&self) -> Option<Identity> {
-        Some(Identity::new("wordcount", 1).with("words", self.words.name()))
-    }
-
     fn cut(&self) -> Cut {
         self.words.cut()
     }
@@ -85,16 +79,16 @@ impl Job for WordCount {
         self.words.folds_ascii()
     }
 
-    fn offload(&self) -> Option<Offload> {
-        offload::offload(self.words)
+    fn state(&self) -> Option<&dyn Resumable> {
+        Some(self)
     }
 
-    fn launch(&self, _: &Split<'_>) -> Option<[u64; ARGUMENTS]> {
-        Some([u64::from(self.words == Words::Alpha), 0, 0, 0, 0, 0])
-    }
-
-    fn unload<'s>(&self, partial: &[u64], emit: &mut impl Emit<'s, Self>) -> Result<()> {
-        offload::unload(partial, emit)
+    // No kernel has the rules of Unicode words.
+    fn device(&self) -> Option<&dyn Offloadable<Self>> {
+        match self.words {
+            Words::Whitespace | Words::Alpha => Some(self),
+            Words::Unicode => None,
+        }
     }
 
     // One branch per split of some hundred thousand bytes, so three types would save nothing.
@@ -105,6 +99,30 @@ impl Job for WordCount {
             Words::Unicode => count_unicode(split.bytes(), emit),
         }
         Ok(())
+    }
+}
+
+impl Resumable for WordCount {
+    fn identity(&self) -> Identity {
+        Identity::new("wordcount", 1).with("words", self.words.name())
+    }
+
+    fn sees(&self) -> Sees {
+        Sees::Records
+    }
+}
+
+impl Offloadable for WordCount {
+    fn offload(&self) -> Offload {
+        offload::offload(self.words == Words::Alpha)
+    }
+
+    fn launch(&self, _: &Split<'_>) -> Option<[u64; ARGUMENTS]> {
+        Some([u64::from(self.words == Words::Alpha), 0, 0, 0, 0, 0])
+    }
+
+    fn unload(&self, partial: &[u64], emit: &mut dyn Emit<'_, Self>) -> Result<()> {
+        offload::unload(partial, emit)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Word count on a device: `words.c`, and its twin in Rust for the emulated device. Takes a piece of text;
 //! hands on a table of words, by their bytes, with their counts.
 
-use super::{WordCount, Words};
+use super::WordCount;
 use crate::fault;
 use tegula::device::{Kernel, Launch, Offload, Shape};
 use tegula::{Emit, Result, WordClass};
@@ -19,23 +19,17 @@ const PROBES: usize = 64;
 /// The mark of a slot's last word of bytes.
 const IS_LAST: u8 = 0x80;
 
-/// Returns a device's work for words of this definition; `None` for Unicode words, whose rules no kernel
-/// has.
-pub(super) fn offload(words: Words) -> Option<Offload> {
-    let is_alpha = match words {
-        Words::Whitespace => 0,
-        Words::Alpha => 1,
-        Words::Unicode => return None,
-    };
+/// Returns a device's work: for words of letters, or for those between white space.
+pub(super) fn offload(is_alpha: bool) -> Offload {
     let kernel = Kernel {
         entry: "words_counted".into(),
         file: "words.c".into(),
         source: include_str!("words.c").into(),
-        defines: vec![("ALPHA".into(), is_alpha)],
+        defines: vec![("ALPHA".into(), is_alpha.into())],
         emulated: Some(emulated),
     };
     let (partial, broadcast) = (Shape::Table(TABLE_WORDS), Vec::new());
-    Some(Offload { kernel, partial, broadcast, residence: None })
+    Offload { kernel, partial, broadcast, residence: None }
 }
 
 /// Returns the slots of either kind in a table of `words` words, and the words of each slot.
@@ -47,7 +41,7 @@ fn regions(words: usize) -> [(std::ops::Range<usize>, usize); 2] {
 }
 
 /// Emits the words of a table.
-pub(super) fn unload<'s>(table: &[u64], emit: &mut impl Emit<'s, WordCount>) -> Result<()> {
+pub(super) fn unload(table: &[u64], emit: &mut dyn Emit<'_, WordCount>) -> Result<()> {
     for (region, slot_words) in regions(table.len()) {
         let slots = table.get(region).unwrap_or_default();
         for slot in slots.chunks_exact(slot_words).filter(|slot| slot[0] != 0) {

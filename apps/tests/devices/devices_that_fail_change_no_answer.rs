@@ -54,20 +54,25 @@ fn at_every_stage_with_a_table() {
     let count = |devices| {
         let options = Options { split_bytes: Some(16 << 10), devices, ..Options::default() };
         let input = Input::bytes(text.clone());
-        let output = engine().run_with(&WordCount::default(), input, &options).unwrap();
+        let output = engine().job(&WordCount::default()).options(&options).run(input).unwrap();
         let counts = output.iter().unwrap().map(|(word, count)| (word.to_vec(), count));
         (counts.collect::<Vec<_>>(), output.stats().devices.clone())
     };
     let (expected, _) = count(Vec::new());
     let mut faults = 0;
-    for at in [
+    let places = [
         FaultAt::Stage,
         FaultAt::Submit,
         FaultAt::Kernel,
         FaultAt::Snapshot,
         FaultAt::Reset,
         FaultAt::Overflow,
-    ] {
+    ];
+    // On a busy machine the cores may be done before a device has come far: then it gets further chances.
+    for at in places.into_iter().cycle().take(4 * places.len()) {
+        if at == places[0] && faults >= 3 {
+            break;
+        }
         for after in [0, 1, 5, 30] {
             let faults_asked_for =
                 vec![Fault { at, after }, Fault { at: FaultAt::Overflow, after: 3 }];

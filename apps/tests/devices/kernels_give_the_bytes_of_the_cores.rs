@@ -17,7 +17,7 @@ use tegula_apps::{Runs, WordCount, Words};
 fn levels(folder: &Path, options: &Options) -> (Levels, u64) {
     let input = Input::paths([folder]).unwrap();
     let job = Histogram::of(&input).unwrap();
-    let output = engine().run_with(&job, input, options).unwrap();
+    let output = engine().job(&job).options(options).run(input).unwrap();
     let by_device = output.stats().devices.iter().map(|device| device.bytes).sum();
     (Histogram::levels(&output).unwrap(), by_device)
 }
@@ -39,7 +39,7 @@ fn word_counts(
     options: &Options,
 ) -> (Vec<(Vec<u8>, u64)>, Vec<DeviceFigures>) {
     let job = WordCount { words };
-    let output = engine().run_with(&job, Input::bytes(text), options).unwrap();
+    let output = engine().job(&job).options(options).run(Input::bytes(text)).unwrap();
     let counts = output.iter().unwrap().map(|(word, count)| (word.to_vec(), count));
     (counts.collect(), output.stats().devices.clone())
 }

@@ -44,14 +44,14 @@ fn every_job_has_the_answer_of_the_cores() {
     fs::write(folder.path().join("a.ppm"), ppm(2001, 1500, 24)).unwrap();
     let count = |options: &Options| {
         let input = Input::paths([folder.path().join("words")]).unwrap();
-        let output = engine().run_with(&WordCount::default(), input, options).unwrap();
+        let output = engine().job(&WordCount::default()).options(options).run(input).unwrap();
         let counts = output.iter().unwrap().map(|(word, count)| (word.to_vec(), count));
         counts.collect::<Vec<_>>()
     };
     let levels = |options: &Options| {
         let input = Input::paths([folder.path().join("a.ppm")]).unwrap();
         let job = Histogram::of(&input).unwrap();
-        Histogram::levels(&engine().run_with(&job, input, options).unwrap()).unwrap()
+        Histogram::levels(&engine().job(&job).options(options).run(input).unwrap()).unwrap()
     };
     let cores = Options::default();
     let (line_expected, count_expected) = (line(&bytes, cores.clone()).0, count(&cores));

@@ -33,7 +33,7 @@ fn pairs<J: Job<Key = [u8], Combine = C>, C: Combine<Output: PartialEq + Debug>>
     let mut answers = engines().iter().flat_map(|engine| {
         [Some(split_bytes), None].map(|split_bytes| {
             let options = Options { split_bytes, ..options.clone() };
-            let output = engine.run_with(job, Input::bytes(text), &options).unwrap();
+            let output = engine.job(job).options(&options).run(Input::bytes(text)).unwrap();
             output.iter().unwrap().map(|(key, answer)| (key.to_vec(), answer)).collect::<Vec<_>>()
         })
     });

@@ -16,7 +16,7 @@ where
         let text = [good.as_bytes(), line, good.as_bytes(), b""].join(&b'\n');
         let place = format!("memory, line 2, byte {}", good.len() + 1);
         for engine in engines() {
-            let error = engine.run(job, Input::bytes(&text[..])).map(|_| ()).unwrap_err();
+            let error = engine.job(job).run(Input::bytes(&text[..])).map(|_| ()).unwrap_err();
             let said = error.to_string();
             assert!(
                 said.starts_with(&place) && said.contains(cause),
@@ -80,7 +80,7 @@ fn of_stations_whose_names_are_no_text() {
     for engine in engines() {
         let run = |skip_bad| {
             let options = Options { split_bytes: Some(1000), skip_bad, ..Options::default() };
-            engine.run_with(&Stations, Input::bytes(&text[..]), &options)
+            engine.job(&Stations).options(&options).run(Input::bytes(&text[..]))
         };
         let said = run(false).map(|_| ()).unwrap_err().to_string();
         assert!(said.starts_with("memory, line 5001, byte 60000: "), "{said}");

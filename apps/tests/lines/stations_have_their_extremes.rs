@@ -31,7 +31,7 @@ fn challenge(text: &str, split_bytes: u64) -> String {
     let answers = engines().iter().flat_map(|engine| {
         [Some(split_bytes), None].map(|split_bytes| {
             let options = Options { split_bytes, ..Options::default() };
-            let output = engine.run_with(&Stations, Input::bytes(text), &options).unwrap();
+            let output = engine.job(&Stations).options(&options).run(Input::bytes(text)).unwrap();
             String::from_utf8(answer(&output).unwrap()).unwrap()
         })
     });

@@ -32,7 +32,7 @@ fn check(text: &[u8], keys: &[Vec<u8>], split: u64) {
     }
     places.sort_unstable();
     let found = same(split, |engine, options| {
-        let output = engine.run_with(&StringMatch::new(keys), Input::bytes(text), &options);
+        let output = engine.job(&StringMatch::new(keys)).options(&options).run(Input::bytes(text));
         let output = output.unwrap();
         output.iter().unwrap().map(|(key, count)| (key.to_vec(), count)).collect::<Vec<_>>()
     });
@@ -40,7 +40,7 @@ fn check(text: &[u8], keys: &[Vec<u8>], split: u64) {
     let found = same(split, |engine, options| {
         let job = StringPlaces::new(keys);
         assert_eq!(job.keys(), sorted);
-        let output = engine.run_with(&job, Input::bytes(text), &options).unwrap();
+        let output = engine.job(&job).options(&options).run(Input::bytes(text)).unwrap();
         let place = |key| {
             let place = Place::read(key).unwrap();
             assert_eq!(place.path, b"memory");
@@ -92,7 +92,7 @@ fn places_come_by_key_then_file_then_byte() {
         write(folder.path(), name, "tab\t\ntab\nx\ntab\n");
     }
     let job = StringPlaces::new(["tab", "tab\t"]);
-    let output = engines()[1].run(&job, Input::paths([folder.path()]).unwrap()).unwrap();
+    let output = engines()[1].job(&job).run(Input::paths([folder.path()]).unwrap()).unwrap();
     let places: Vec<_> = output
         .iter()
         .unwrap()

@@ -102,7 +102,7 @@ proptest! {
         let levels = same(split, |engine, options| {
             let input = Input::paths([folder.path()]).unwrap();
             let job = Histogram::of(&input).unwrap();
-            Histogram::levels(&engine.run_with(&job, input, &options).unwrap()).unwrap()
+            Histogram::levels(&engine.job(&job).options(&options).run(input).unwrap()).unwrap()
         });
         prop_assert!(levels == expected);
     }

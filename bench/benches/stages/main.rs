@@ -44,7 +44,7 @@ fn engine() -> Engine {
 }
 
 fn run<J: Job>(engine: &Engine, job: &J, text: Text, options: &Options) -> Output<J> {
-    engine.run_with(job, Input::paths([text.path()]).unwrap(), options).unwrap()
+    engine.job(job).options(options).run(Input::paths([text.path()]).unwrap()).unwrap()
 }
 
 /// The wall time of one stage, summed over `runs` whole runs.

@@ -11,7 +11,7 @@ fn run(command: &[&str], lines: &str, flags: &[&str]) -> (Output, PathBuf, tempf
     (output, input, folder)
 }
 
-const CASES: [(&[&str], &str, &str, &str); 4] = [
+const CASES: [(&[&str], &str, &str, &str); 7] = [
     (&["stations"], "a;1.0", "a;1", "{a=1.0/1.0/1.0}\n"),
     (&["logstats"], "a login 1", "a log 1", "a\t-2\n"),
     (
@@ -21,6 +21,9 @@ const CASES: [(&[&str], &str, &str, &str); 4] = [
         "h\t2\t10\n",
     ),
     (&["top", "1", "--by=2", "-s;"], "x;a", "x", "a\t2\n"),
+    (&["top", "1", "--json=u.id"], r#"{"u":{"id":"a"}}"#, r#"{"u":{"id":"a"}"#, "a\t2\n"),
+    (&["top", "1", "--json=u", "--sum=n"], r#"{"u":1,"n":2}"#, r#"{"u":1,"n":"2"}"#, "1\t4\n"),
+    (&["wordcount", "--json=m"], r#"{"m":"a"}"#, r#"{"m":["a"]}"#, "a\t2\n"),
 ];
 
 #[test]

@@ -18,7 +18,7 @@ fn plain_alpha(bytes: &[u8]) -> Vec<u8> {
 
 /// The project's own texts: real words, in many small files.
 fn own_texts() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../engine/src")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/src")
 }
 
 fn read_all(folder: &Path, into: &mut Vec<u8>) {

@@ -11,6 +11,8 @@ const CASES: &[Case] = &[
     (&["index"], b"a b", Ok("")),
     (&["grep", "a"], b"a b", Ok("")),
     (&["top", "3"], b"a b", Ok("")),
+    (&["top", "3", "--json=a"], br#"{"a":"b"}"#, Ok("")),
+    (&["wordcount", "--json=a"], br#"{"a":"b c"}"#, Ok("")),
     (&["stations"], b"a;1.0", Ok("{}\n")),
     (&["logstats"], b"ann login 1", Ok("")),
     (

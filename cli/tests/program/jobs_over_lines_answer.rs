@@ -77,6 +77,27 @@ fn patterns_by_file_and_by_match() {
 }
 
 #[test]
+fn fields_of_json_are_counted_added_up_and_split_into_words() {
+    let lines = concat!(
+        r#"{"user":{"id":"ann","tags":["x","y"]},"bytes":1,"text":"To be, or"}"#,
+        "\n",
+        r#"{"text":"not \u0054o\tbe","bytes":2.5,"user":{"id":"\u00e9va","tags":["y"]}}"#,
+        "\n",
+        r#" { "user" : { "id" : "ann" , "tags" : [ "x" ] } , "bytes" : -3 , "text" : "" } "#,
+        "\r\n",
+    );
+    let said = |arguments: &[&str]| text(over(lines.as_bytes(), arguments));
+    assert_eq!(said(&["top", "9", "--json", "user.id"]), "ann\t2\néva\t1\n");
+    assert_eq!(said(&["top", "9", "--json", "user.tags.0"]), "x\t2\ny\t1\n");
+    assert_eq!(said(&["top", "9", "--json", "user.id", "--sum", "bytes"]), "éva\t2.5\nann\t-2\n");
+    assert_eq!(said(&["wordcount", "--json", "text"]), "To\t2\nbe\t1\nbe,\t1\nnot\t1\nor\t1\n");
+    for words in ["alpha", "unicode"] {
+        let all = said(&["wordcount", "--json", "text", "--words", words]);
+        assert_eq!(all, "be\t2\nnot\t1\nor\t1\nto\t2\n", "{words}");
+    }
+}
+
+#[test]
 fn tops_by_count_and_by_sum() {
     let table = b"a;x;1\nb;x;2.5\na;y;1\nc;y;-9\n";
     let top = |arguments: &[&str]| text(over(table, &[&["top"], arguments].concat()));

@@ -171,6 +171,8 @@ fn what_is_shown_has_the_form_of_the_answer() {
     fs::write(path("keys"), b"to be\n\xff\n").unwrap();
     fs::write(path("log"), "ann login 5\nann logout 9\n").unwrap();
     fs::write(path("heat"), "Hot;9.9\nCold;-9.9\n").unwrap();
+    let json = r#"{"user":{"id":"ann"},"bytes":5,"message":"To be"}"#;
+    fs::write(path("json"), json).unwrap();
     let keys = path("keys").display().to_string();
     for (number, (command, file)) in [
         (&["wordcount", "--words=alpha", "--format=jsonl"][..], "text"),
@@ -179,6 +181,9 @@ fn what_is_shown_has_the_form_of_the_answer() {
         (&["grep", "be", "--fixed", "--lines"], "text"),
         (&["top", "9", "--by=1", "--separator= "], "text"),
         (&["top", "9", "--sum=2", "--separator=;"], "heat"),
+        (&["top", "9", "--json=user.id"], "json"),
+        (&["top", "9", "--json=user.id", "--sum=bytes"], "json"),
+        (&["wordcount", "--json=message", "--words=alpha"], "json"),
         (&["stringmatch", "--keys", &keys, "--key=or not"], "text"),
         (&["stringmatch", "--key=to be", "--places", "--format=jsonl"], "text"),
         (&["logstats"], "log"),

@@ -263,6 +263,35 @@ impl Machine {
         (CORE_BYTES / self.split_bytes).max(1)
     }
 
+    /// The time that a core needs for splits, with the device at work or not.
+    fn time_of_core(&self, splits: &Range<u64>, is_beside: bool) -> Duration {
+        let bytes = (splits.end - splits.start) * self.split_bytes;
+        let speed = if is_beside { self.beside } else { 1.0 };
+        Duration::from_secs_f64(bytes as f64 / self.core_bytes_s / speed)
+    }
+
+    /// When each core is free first. Where slots take time, they are not in step: what they take is a measure
+    /// of what they do.
+    fn first_free(&self) -> Vec<Duration> {
+        let at_a_time_s = match self.feeder_bytes_s {
+            None => 0.0,
+            Some(_) => CORE_BYTES as f64 / self.core_bytes_s,
+        };
+        let begin = |core| at_a_time_s * core as f64 / self.cores as f64;
+        (0..self.cores).map(|core| Duration::from_secs_f64(begin(core))).collect()
+    }
+
+    /// Starts the device.
+    fn start(&self) -> Result<Driver, DeviceError> {
+        let bytes = self.splits * self.split_bytes;
+        let accelerator = Accelerator::new(Emulated::new(self.model.clone()));
+        let driver = accelerator.start(&self.offload(), self.split_bytes, bytes, u64::MAX)?;
+        Ok(match self.fetched_every {
+            Some(every) => driver.within(every * self.split_bytes / UNITS_PER_FETCH),
+            None => driver,
+        })
+    }
+
     /// Runs until every split is counted. Where the device cannot be started, the cores do all.
     pub(crate) fn run(&self) -> Outcome {
         let placement = Placement::flat(self.cores.max(1));
@@ -291,30 +320,12 @@ impl Machine {
             filling: Duration::ZERO,
             fed: vec![0; self.cores.max(1) + 1],
         };
-        let accelerator = Accelerator::new(Emulated::new(self.model.clone()));
-        let started = accelerator.start(
-            &self.offload(),
-            self.split_bytes,
-            self.splits * self.split_bytes,
-            u64::MAX,
-        );
-        let started = started.map(|driver| match self.fetched_every {
-            Some(every) => driver.within(every * self.split_bytes / UNITS_PER_FETCH),
-            None => driver,
-        });
+        let started = self.start();
         let mut driver = started.map_err(|error: DeviceError| {
             run.outcome.device.fault = Some(error.to_string());
         });
         let mut at_work = driver.is_ok();
-        // When each core is free again.
-        let at_a_time_s = CORE_BYTES as f64 / self.core_bytes_s;
-        let begin =
-            |core: usize| Duration::from_secs_f64(at_a_time_s * core as f64 / self.cores as f64);
-        // Where slots take time, they are not in step: what they take is a measure of what they do.
-        let in_step = self.feeder_bytes_s.is_none();
-        let mut free: Vec<Duration> = (0..self.cores)
-            .map(|core| if in_step { Duration::ZERO } else { begin(core) })
-            .collect();
+        let mut free = self.first_free();
         let mut end = Duration::ZERO;
         let mut lent = 0;
         loop {
@@ -331,12 +342,9 @@ impl Machine {
                 let splits = splits.or_else(|| hand_out.take(core, self.core_splits()));
                 match splits {
                     Some(splits) => {
-                        let bytes = (splits.end - splits.start) * self.split_bytes;
                         let is_beside =
                             at_work && driver.as_ref().is_ok_and(|one| !one.is_resting());
-                        let speed = if is_beside { self.beside } else { 1.0 };
-                        free[core] +=
-                            Duration::from_secs_f64(bytes as f64 / self.core_bytes_s / speed);
+                        free[core] += self.time_of_core(&splits, is_beside);
                         run.others_splits += splits.end - splits.start;
                         end = end.max(free[core]);
                         run.map(splits);

@@ -3,7 +3,7 @@
 use crate::machine::{Chance, dense, table};
 use std::time::Duration;
 use tegula::device::{Alone, Kernel, Offload, Shape};
-use tegula::{Cut, Emit, Identity, Job, Output, Result, Split, Sum};
+use tegula::{Cut, Emit, Identity, Job, Offloadable, Output, Result, Resumable, Split, Sum};
 
 /// Numbers are below this.
 pub(crate) const NUMBERS: usize = 97;
@@ -35,11 +35,32 @@ impl Job for Numbers {
         Cut::Fixed(8)
     }
 
-    fn identity(&self) -> Option<Identity> {
-        Some(Identity::new("numbers", 1))
+    fn state(&self) -> Option<&dyn Resumable> {
+        Some(self)
     }
 
-    fn offload(&self) -> Option<Offload> {
+    fn device(&self) -> Option<&dyn Offloadable<Self>> {
+        Some(self)
+    }
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        // Or the cores would be done before a device has begun.
+        std::thread::sleep(Duration::from_micros(50));
+        for number in split.bytes().as_chunks().0 {
+            emit.emit(u64::from_le_bytes(*number), 1);
+        }
+        Ok(())
+    }
+}
+
+impl Resumable for Numbers {
+    fn identity(&self) -> Identity {
+        Identity::new("numbers", 1)
+    }
+}
+
+impl Offloadable for Numbers {
+    fn offload(&self) -> Offload {
         let kernel = Kernel {
             entry: "count".into(),
             file: "count.c".into(),
@@ -47,14 +68,14 @@ impl Job for Numbers {
             defines: Vec::new(),
             emulated: Some(if matches!(self.partial, Shape::Dense(_)) { dense } else { table }),
         };
-        Some(Offload { kernel, partial: self.partial, broadcast: Vec::new(), residence: None })
+        Offload { kernel, partial: self.partial, broadcast: Vec::new(), residence: None }
     }
 
     fn alone(&self) -> Option<Alone> {
         self.alone.then(Alone::default)
     }
 
-    fn unload<'s>(&self, partial: &[u64], emit: &mut impl Emit<'s, Self>) -> Result<()> {
+    fn unload(&self, partial: &[u64], emit: &mut dyn Emit<'_, Self>) -> Result<()> {
         match self.partial {
             Shape::Dense(_) => {
                 let counts = (0..).zip(partial).filter(|&(_, &count)| count > 0);
@@ -64,15 +85,6 @@ impl Job for Numbers {
                 let slots = partial[1..].as_chunks().0.iter().filter(|[key, _]| *key > 0);
                 slots.for_each(|&[key, count]| emit.emit_total(key - 1, count));
             }
-        }
-        Ok(())
-    }
-
-    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
-        // Or the cores would be done before a device has begun.
-        std::thread::sleep(Duration::from_micros(50));
-        for number in split.bytes().as_chunks().0 {
-            emit.emit(u64::from_le_bytes(*number), 1);
         }
         Ok(())
     }

@@ -48,7 +48,7 @@ fn device_bytes(stats: &Stats) -> u64 {
 }
 
 fn expected(bytes: &[u8]) -> String {
-    let output = engine(2).run(&Numbers::DENSE, Input::bytes(bytes.to_vec())).unwrap();
+    let output = engine(2).job(&Numbers::DENSE).run(Input::bytes(bytes.to_vec())).unwrap();
     lines(&output)
 }
 
@@ -84,7 +84,7 @@ fn after_any_loss_of_power() {
             let state = State::on(Arc::new(faulty.clone())).save_every(every).keep_partials(keeps);
             let input = Input::bytes(bytes.clone());
             let engine = &engines[chance.below(2) as usize];
-            match engine.run_with(&job, input, &options(state, devices)) {
+            match engine.job(&job).options(&options(state, devices)).run(input) {
                 Ok(output) => {
                     assert!(lines(&output) == expected, "seed {seed}");
                     let stats = output.stats();
@@ -128,7 +128,7 @@ fn what_a_device_did_is_not_done_again() {
         // It dies on the way, and no core takes its place.
         let model = Model { faults: vec![Fault { at: FaultAt::Snapshot, after: 6 }], ..slow() };
         let run = |job: &Numbers, devices| {
-            engine(2).run_with(job, Input::bytes(bytes.clone()), &options(state(), devices))
+            engine(2).job(job).options(&options(state(), devices)).run(Input::bytes(bytes.clone()))
         };
         let stopped = run(&job, vec![emulated(model)]).map(|output| lines(&output));
         assert!(matches!(stopped, Err(Error::Device(_))), "{stopped:?}");
@@ -154,7 +154,8 @@ fn a_device_saves_as_often_as_was_asked_for() {
         let state = State::new(folder.path(), "numbers").save_every(every).keep_partials(true);
         let job = Numbers { alone: true, ..Numbers::DENSE };
         let options = options(state, vec![emulated(slow())]);
-        let output = engine(1).run_with(&job, Input::bytes(bytes.clone()), &options).unwrap();
+        let output =
+            engine(1).job(&job).options(&options).run(Input::bytes(bytes.clone())).unwrap();
         (count(&folder.path().join("numbers")), output.stats().devices[0].snapshots)
     };
     let tiles = (bytes.len() as u64).div_ceil(TILE_BYTES);
@@ -179,7 +180,7 @@ fn tiles_that_are_found_again_are_done_by_cores() {
     let state = State::new(folder.path(), "numbers").incremental(Incremental::default());
     let options = options(state, vec![emulated(Model::default())]);
     let output =
-        engine(2).run_with(&Numbers::DENSE, Input::bytes(bytes.clone()), &options).unwrap();
+        engine(2).job(&Numbers::DENSE).options(&options).run(Input::bytes(bytes.clone())).unwrap();
     assert!(lines(&output) == expected(&bytes));
     let device = &output.stats().devices[0];
     let says = device.fault.as_deref().unwrap_or_default();

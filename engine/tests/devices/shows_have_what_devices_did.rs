@@ -30,7 +30,8 @@ fn shown(
         Ok(())
     });
     let show = if let Some(top) = top { show.top(top) } else { show.all() };
-    let output = engine.run_showing(job, Input::bytes(bytes.to_vec()), options, show).unwrap();
+    let output =
+        engine.job(job).options(options).show(show).run(Input::bytes(bytes.to_vec())).unwrap();
     let device = output.stats().devices.iter().map(|device| device.bytes).sum();
     (lines(&output), seen, device)
 }
@@ -39,7 +40,7 @@ fn shown(
 fn what_is_said_to_be_seen_is_counted() {
     let bytes = numbers(&mut Chance::of(5), 1 << 20);
     let engine = Engine::builder().workers(2).build().unwrap();
-    let expected = lines(&engine.run(&Numbers::DENSE, Input::bytes(bytes.clone())).unwrap());
+    let expected = lines(&engine.job(&Numbers::DENSE).run(Input::bytes(bytes.clone())).unwrap());
     let faults = [vec![], vec![Fault { at: FaultAt::Kernel, after: 20 }]];
     let (mut shows, mut by_device) = (0, 0);
     for job in [Numbers::DENSE, Numbers::TABLE, Numbers::CROWDED] {
@@ -110,7 +111,7 @@ fn shows_in_order_are_of_what_cores_do() {
     let options = Options { devices: vec![emulated(Vec::new())], ..Options::default() };
     let show = Show::new(Every::Part(0.1), |_| Ok(())).in_order(true);
     let input = Input::bytes(bytes);
-    let output = engine.run_showing(&Numbers::DENSE, input, &options, show).unwrap();
+    let output = engine.job(&Numbers::DENSE).options(&options).show(show).run(input).unwrap();
     let device = &output.stats().devices[0];
     let says = device.fault.as_deref().unwrap_or_default();
     assert!(device.bytes == 0 && says.contains("in the order of the input"), "{says}");

@@ -43,7 +43,7 @@ fn expected(text: &str, top: Option<usize>) -> Vec<u8> {
 fn check(engine: &Engine, text: &str, spills: bool) {
     for top in [None, Some(50)] {
         let options = Options { order: Order::Value, top, ..Options::default() };
-        let output = engine.run_with(&ByLastLetter, Input::bytes(text), &options).unwrap();
+        let output = engine.job(&ByLastLetter).options(&options).run(Input::bytes(text)).unwrap();
         assert!(text_of(&output, count_line) == expected(text, top), "{top:?}");
         assert_eq!(output.stats().spilled_bytes > 0, spills);
     }

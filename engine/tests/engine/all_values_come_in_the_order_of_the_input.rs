@@ -72,7 +72,7 @@ fn check_places(container: Container, engine: &Engine, files: &[Vec<u8>], split:
     let (folder, expected) = (folder_of(files), index(files));
     let options = Options { split_bytes: Some(split), container, ..Options::default() };
     let input = Input::paths([folder.path()]).unwrap();
-    let output = engine.run_with(&Places, input, &options).unwrap();
+    let output = engine.job(&Places).options(&options).run(input).unwrap();
     let path_of = |file| output.file(file).unwrap();
     let paths: Vec<_> = (0..files.len() as u32).map(path_of).collect();
     assert!(paths.is_sorted() && output.file(files.len() as u32).is_none());
@@ -148,7 +148,7 @@ proptest! {
         for engine in engines() {
             let options = Options { split_bytes: Some(split), ..Options::default() };
             let input = Input::bytes(lines.join("\n"));
-            let output = engine.run_with(&LinesByLetter, input, &options).unwrap();
+            let output = engine.job(&LinesByLetter).options(&options).run(input).unwrap();
             let found = output.iter().unwrap().map(|(letter, lines)| (letter, lines.map(Vec::from).collect()));
             prop_assert_eq!(found.collect::<BTreeMap<_, _>>(), expected.clone());
         }
@@ -170,7 +170,7 @@ fn long_values_and_streams_keep_their_order() {
     let paths = [file_in(&folder, 0), folder.path().join("pipe"), file_in(&folder, 1)];
     let options = Options { split_bytes: Some(4096), ..Options::default() };
     let output =
-        engine(3).run_with(&LinesByLetter, Input::paths(paths).unwrap(), &options).unwrap();
+        engine(3).job(&LinesByLetter).options(&options).run(Input::paths(paths).unwrap()).unwrap();
     writer.join().unwrap();
     let mut expected = vec!["a".to_owned()];
     expected.extend(lines.iter().map(|line| match line.len() % 2 {
@@ -236,7 +236,7 @@ fn a_general_reduce_is_ranked_and_cut_off_by_what_it_gives() {
         let answer = |order, top| -> Medians {
             let options = Options { order, top, ..Options::default() };
             let input = Input::bytes(text.clone());
-            let output = engine.run_with(&MedianPlaces, input, &options).unwrap();
+            let output = engine.job(&MedianPlaces).options(&options).run(input).unwrap();
             output.iter().unwrap().map(|(word, median)| (word.to_vec(), median)).collect()
         };
         assert!(answer(Order::Key, None) == by_key);
@@ -251,7 +251,7 @@ fn a_general_reduce_is_ranked_and_cut_off_by_what_it_gives() {
 #[test]
 fn a_reduce_that_panics_fails_its_job_alone() {
     let engine = engine(2);
-    let result = engine.run(&MedianPlaces, Input::bytes("to poison or not"));
+    let result = engine.job(&MedianPlaces).run(Input::bytes("to poison or not"));
     error_saying(&engine, result, &["the reduce stage", "no median"]);
     assert_works(&engine);
 }
@@ -267,7 +267,8 @@ fn values_that_do_not_fit_in_memory_are_the_same_from_disk() {
             places.for_each(|place| out.extend_from_slice(format!(" {}", place.offset).as_bytes()));
             out.push(b'\n');
         };
-        let output = engine.run_with(&PlacesByFirst, Input::bytes(text.clone()), options).unwrap();
+        let output =
+            engine.job(&PlacesByFirst).options(options).run(Input::bytes(text.clone())).unwrap();
         (text_of(&output, line), output.stats().spilled_bytes > 0)
     };
     let medians = |engine: &Engine, options: &Options| {
@@ -276,7 +277,8 @@ fn values_that_do_not_fit_in_memory_are_the_same_from_disk() {
                 format!("{} {median:?}\n", String::from_utf8_lossy(word)).as_bytes(),
             );
         };
-        let output = engine.run_with(&MedianPlaces, Input::bytes(text.clone()), options).unwrap();
+        let output =
+            engine.job(&MedianPlaces).options(options).run(Input::bytes(text.clone())).unwrap();
         (text_of(&output, line), output.stats().spilled_bytes > 0)
     };
     for order in [Order::Key, Order::Value, Order::None] {
@@ -320,6 +322,6 @@ impl Job for PlacesByFirst {
 #[test]
 fn values_of_one_key_that_do_not_fit_are_an_error() {
     let engine = limited(LITTLE);
-    let result = engine.run(&Places, Input::bytes("word ".repeat(6_000_000)));
+    let result = engine.job(&Places).run(Input::bytes("word ".repeat(6_000_000)));
     error_saying(&engine, result, &["memory budget", "give a larger budget"]);
 }

@@ -74,7 +74,7 @@ fn shows_of(
         Ok(())
     });
     let show = show.in_order(in_order);
-    let output = engine.run_showing(&JOB, input, options, show).unwrap();
+    let output = engine.job(&JOB).options(options).show(show).run(input).unwrap();
     let stats = output.stats().clone();
     let answer = text_of(&output, count_line);
     let (last, before) = seen.split_last().expect("there is always a last show");
@@ -238,7 +238,12 @@ fn a_show_is_of_the_bytes_that_it_says_and_of_no_others() {
                 ..Options::default()
             };
             let show = show.in_order(in_order);
-            engine.run_showing(&Numbers, Input::bytes(bytes.clone()), &options, show).unwrap();
+            engine
+                .job(&Numbers)
+                .options(&options)
+                .show(show)
+                .run(Input::bytes(bytes.clone()))
+                .unwrap();
             // Some may be left out, where the machine is busy elsewhere.
             assert!((2..=51).contains(&shows), "{shows} shows");
         }
@@ -356,7 +361,7 @@ fn values_that_are_kept_are_shown_in_order_and_reduced() {
             Ok(())
         });
         let input = Input::bytes(text.clone());
-        engine.run_showing(&Places, input, &options, show.in_order(true)).unwrap();
+        engine.job(&Places).options(&options).show(show.in_order(true)).run(input).unwrap();
         assert!(shows > 1);
         let show = Show::new(Every::Part(0.3), |shown| {
             let end = line_end(shown.bytes);
@@ -371,7 +376,7 @@ fn values_that_are_kept_are_shown_in_order_and_reduced() {
             Ok(())
         });
         let input = Input::bytes(text.clone());
-        engine.run_showing(&MiddlePlaces, input, &options, show.in_order(true)).unwrap();
+        engine.job(&MiddlePlaces).options(&options).show(show.in_order(true)).run(input).unwrap();
     }
 }
 
@@ -418,7 +423,7 @@ fn a_stream_that_pauses_is_shown_as_far_as_it_came() {
                 let _ = told.send(shown.bytes);
                 Ok(())
             });
-            let output = engine.run_showing(&JOB, input, &options, show).unwrap();
+            let output = engine.job(&JOB).options(&options).show(show).run(input).unwrap();
             assert_eq!(text_of(&output, count_line), format!("ab\t{}\n", 3 * block).into_bytes());
             writer.join().unwrap();
         });
@@ -446,7 +451,7 @@ fn nobody_waits_for_who_looks_at_a_show() {
         });
         let text = "0123456 ".repeat(splits as usize);
         let options = Options { split_bytes: Some(8), ..Options::default() };
-        let output = engine.run_showing(&job, Input::bytes(text), &options, show).unwrap();
+        let output = engine.job(&job).options(&options).show(show).run(Input::bytes(text)).unwrap();
         assert_eq!(output.len(), 1);
         // And one that had fallen due meanwhile, and the last.
         assert!((2..=3).contains(&shows), "{shows}");
@@ -485,13 +490,13 @@ fn a_show_can_run_jobs_over_its_answers_on_the_same_engine() {
                     times.extend(count.to_le_bytes());
                     *expected.entry(count).or_default() += 1;
                 }
-                let second = engine.run(&Times, Input::bytes(times))?;
+                let second = engine.job(&Times).run(Input::bytes(times))?;
                 assert!(second.iter()?.eq(expected));
                 shows += 1;
                 Ok(())
             });
             let options = Options { split_bytes: Some(2000), ..Options::default() };
-            engine.run_showing(&JOB, Input::bytes(text.clone()), &options, show).unwrap();
+            engine.job(&JOB).options(&options).show(show).run(Input::bytes(text.clone())).unwrap();
             assert!(shows > 1);
         }
     });
@@ -526,7 +531,7 @@ fn a_run_that_goes_on_shows_what_was_saved_of_it() {
                 }
                 Ok(())
             });
-            let result = engine.run_showing(&JOB, input(), &options(&cancel), show);
+            let result = engine.job(&JOB).options(&options(&cancel)).show(show).run(input());
             error_saying(engine, result, &["cancelled"]);
             let every = Every::Part(0.05);
             let (shows, answer, stats) =
@@ -535,7 +540,7 @@ fn a_run_that_goes_on_shows_what_was_saved_of_it() {
             let last = &shows[shows.len() - 1];
             assert!(last.counts() == all && last.text() == answer);
             let show = Show::new(every, |_| Ok(())).in_order(true);
-            let result = engine.run_showing(&JOB, input(), &options(&Cancel::new()), show);
+            let result = engine.job(&JOB).options(&options(&Cancel::new())).show(show).run(input());
             error_saying(engine, result, &["show", "leave the order, or the state"]);
         }
     }
@@ -568,7 +573,12 @@ fn what_comes_behind_a_gap_is_kept_apart_until_it_closes() {
         });
         let options = Options { tile_bytes: Some(80), split_bytes: Some(8), ..Options::default() };
         let text = "0123456 ".repeat(100);
-        engine.run_showing(&job, Input::bytes(text), &options, show.in_order(true)).unwrap();
+        engine
+            .job(&job)
+            .options(&options)
+            .show(show.in_order(true))
+            .run(Input::bytes(text))
+            .unwrap();
         assert_eq!(shown_bytes, [160, 320, 480, 640, 800]);
     });
 }

@@ -36,7 +36,7 @@ fn text<J: Job<Key = [u8]>>(engine: &Engine, job: &J, input: Input, options: &Op
 where
     J::Combine: for<'a> tegula::Aggregate<Output<'a> = u64>,
 {
-    text_of(&engine.run_with(job, input, options).unwrap(), count_line)
+    text_of(&engine.job(job).options(options).run(input).unwrap(), count_line)
 }
 
 fn sorted_lines(text: &[u8]) -> Vec<&[u8]> {
@@ -65,7 +65,7 @@ proptest! {
         let options = Options { order, top, tile_bytes, split_bytes, ..Options::default() };
         for engine in engines() {
             let input = Input::paths([folder.path()]).unwrap();
-            let output = engine.run_with(&Words(class), input, &options).unwrap();
+            let output = engine.job(&Words(class)).options(&options).run(input).unwrap();
             prop_assert!(text_of(&output, count_line) == expected, "{} workers", engine.workers());
             let stats = output.stats();
             prop_assert_eq!(stats.bytes, files.iter().map(|file| file.len() as u64).sum::<u64>());

@@ -34,7 +34,7 @@ fn run_over_changed(
     let path = file_in(folder, 0);
     let input = Input::paths([&path]).unwrap();
     change(&path);
-    engine.run_with(&JOB, input, &splits()).map(|output| text_of(&output, count_line))
+    engine.job(&JOB).options(&splits()).run(input).map(|output| text_of(&output, count_line))
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn what_may_not_be_read_is_named() {
         let error = error_saying(&engine, refused, &says);
         assert!(matches!(error, Error::Input(InputError::Denied { .. })));
         let folder_refused = Input::paths([folder.path()]).unwrap();
-        error_saying(&engine, engine.run(&JOB, folder_refused), &says);
+        error_saying(&engine, engine.job(&JOB).run(folder_refused), &says);
     });
     let (planned, allowed) = (std::sync::Barrier::new(2), std::sync::Barrier::new(2));
     std::thread::scope(|scope| {
@@ -180,7 +180,7 @@ fn what_may_not_be_read_is_named() {
             let input = Input::paths([file_in(&folder, 1)]).unwrap();
             planned.wait();
             allowed.wait();
-            error_saying(&engine, engine.run(&JOB, input), &["001.txt", "permission denied"]);
+            error_saying(&engine, engine.job(&JOB).run(input), &["001.txt", "permission denied"]);
         });
     });
 }
@@ -193,7 +193,7 @@ fn special_files_below_folders_are_counted_and_passed_over() {
     symlink(file_in(&folder, 0), folder.path().join("link")).unwrap();
     let input = Input::paths([folder.path()]).unwrap();
     assert_eq!(input.passed_over(), 2);
-    let output = engine(2).run(&JOB, input).unwrap();
+    let output = engine(2).job(&JOB).run(input).unwrap();
     assert_eq!(output.stats().files_passed_over, 2);
     assert_eq!(text_of(&output, count_line), b"word\t1000\n");
 }

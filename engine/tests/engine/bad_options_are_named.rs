@@ -29,11 +29,11 @@ fn sizes_of_zero_are_refused() {
     ];
     for (name, options) in cases {
         let job = Words(WordClass::Whitespace);
-        let result = engine.run_with(&job, Input::bytes("a"), &options);
+        let result = engine.job(&job).options(&options).run(Input::bytes("a"));
         let error = error_saying(&engine, result, &[name, "give at least 1"]);
         assert!(matches!(error, Error::Option { option, .. } if option == name));
     }
-    let result = engine.run(&Nothing, Input::bytes("a"));
+    let result = engine.job(&Nothing).run(Input::bytes("a"));
     error_saying(&engine, result, &["record size: 0 bytes; give at least 1"]);
 }
 

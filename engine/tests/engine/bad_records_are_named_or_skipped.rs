@@ -58,14 +58,14 @@ proptest! {
         let good = lines.filter(|line| !line.starts_with('-')).count() as u64;
         for engine in engines() {
             let input = || Input::paths([folder.path()]).unwrap();
-            let output = engine.run_with(&job(), input(), &skip(split)).unwrap();
+            let output = engine.job(&job()).options(&skip(split)).run(input()).unwrap();
             let stats = output.stats();
             prop_assert_eq!(stats.bad_records, bad.len() as u64);
             prop_assert_eq!(&stats.bad_first[..], &bad[..bad.len().min(BAD_RECORDS_SHOWN)]);
             let counted: u64 = output.iter().unwrap().map(|(_, count)| count).sum();
             prop_assert_eq!(counted, good);
             let strict = Options { skip_bad: false, ..skip(split) };
-            match (engine.run_with(&job(), input(), &strict), bad.first()) {
+            match (engine.job(&job()).options(&strict).run(input()), bad.first()) {
                 (Err(Error::Record { place, cause }), Some(first)) => {
                     prop_assert_eq!((&place, cause.to_string()), (&first.place, first.cause.clone()));
                 }
@@ -83,8 +83,8 @@ fn in_memory() {
     for engine in engines() {
         let input = || Input::bytes("good\n-bad\ngood\n");
         let says = ["memory, line 2, byte 5: 4 bytes of no good"];
-        error_saying(engine, engine.run(&job(), input()), &says);
-        let output = engine.run_with(&job(), input(), &skip(3)).unwrap();
+        error_saying(engine, engine.job(&job()).run(input()), &says);
+        let output = engine.job(&job()).options(&skip(3)).run(input()).unwrap();
         assert_eq!(output.stats().bad_first[0].place.to_string(), "memory, line 2, byte 5");
         assert_eq!(text_of(&output, count_line), b"good\t2\n");
     }
@@ -104,7 +104,7 @@ fn in_a_stream_of_many_blocks() {
             });
             let options = Options { skip_bad: skips, ..skip(1000) };
             let first = "line 100001, byte 1200000";
-            match engine.run_with(&job(), input, &options) {
+            match engine.job(&job()).options(&options).run(input) {
                 Ok(output) => {
                     let places: Vec<String> =
                         output.stats().bad_first.iter().map(|bad| bad.place.to_string()).collect();
@@ -129,5 +129,5 @@ fn in_a_file_that_is_gone() {
     let remover = remover.cut_at(Cut::Lines);
     let engine = &engines()[1];
     let input = Input::paths([folder.path()]).unwrap();
-    error_saying(engine, engine.run(&remover, input), &["000.txt, byte 5: gone"]);
+    error_saying(engine, engine.job(&remover).run(input), &["000.txt, byte 5: gone"]);
 }

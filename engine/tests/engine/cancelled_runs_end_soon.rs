@@ -29,8 +29,14 @@ fn a_run_that_is_cancelled_beforehand_maps_nothing() {
         mapped.fetch_add(1, Ordering::Relaxed);
         Ok(())
     });
-    assert_cancelled(&engine, engine.run_with(&job, Input::bytes("a b"), &cancellable(&cancel)));
-    assert_cancelled(&engine, engine.run_with(&job, Input::bytes(""), &cancellable(&cancel)));
+    assert_cancelled(
+        &engine,
+        engine.job(&job).options(&cancellable(&cancel)).run(Input::bytes("a b")),
+    );
+    assert_cancelled(
+        &engine,
+        engine.job(&job).options(&cancellable(&cancel)).run(Input::bytes("")),
+    );
     assert_eq!(mapped.load(Ordering::Relaxed), 0);
 }
 
@@ -45,7 +51,7 @@ fn a_map_can_cancel_its_own_run() {
             Ok(())
         });
         let input = Input::bytes("0123456789 ".repeat(10_000));
-        assert_cancelled(&engine, engine.run_with(&job, input, &cancellable(&cancel)));
+        assert_cancelled(&engine, engine.job(&job).options(&cancellable(&cancel)).run(input));
         // Each worker finishes the split that it has in hand.
         assert!(mapped.load(Ordering::Relaxed) <= 21 + workers);
     }
@@ -58,7 +64,7 @@ fn an_error_found_before_the_flag_is_raised_is_the_one_that_is_told() {
         cancel.cancel();
         split.bad(b"", "worse than cancelled")
     });
-    let result = engine.run_with(&job, Input::bytes("a b c"), &cancellable(&cancel));
+    let result = engine.job(&job).options(&cancellable(&cancel)).run(Input::bytes("a b c"));
     error_saying(&engine, result, &["worse than cancelled"]);
 }
 
@@ -76,7 +82,7 @@ fn a_long_run_is_cancelled_from_outside_within_a_second() {
             cancel.cancel();
             Instant::now()
         });
-        assert_cancelled(&engine, engine.run_with(&job, input, &cancellable(&cancel)));
+        assert_cancelled(&engine, engine.job(&job).options(&cancellable(&cancel)).run(input));
         raise.join().unwrap()
     });
     assert!(began.elapsed() < Duration::from_secs(1));
@@ -111,7 +117,7 @@ fn pipes_that_say_nothing_are_left_within_a_second() {
                     Instant::now()
                 })
             };
-            let result = engine.run_with(&JOB, input, &cancellable(&cancel));
+            let result = engine.job(&JOB).options(&cancellable(&cancel)).run(input);
             let (ended, raised) = (Instant::now(), raise.join().unwrap());
             assert!(ended.saturating_duration_since(raised) < Duration::from_secs(1));
             assert_cancelled(&engine, result);
@@ -133,7 +139,7 @@ fn pipe_without_writer(folder: &Path) -> Input {
 fn writing_is_cancelled_between_blocks() {
     let (engine, cancel) = (engine(3), Cancel::new());
     let text: String = (0..100_000).map(|i| format!("{i} ")).collect();
-    let output = engine.run(&JOB, Input::bytes(text)).unwrap();
+    let output = engine.job(&JOB).run(Input::bytes(text)).unwrap();
     let (mut sink, lines) = (Vec::new(), AtomicUsize::new(0));
     let written = output.write(&mut sink, Path::new("a vector"), &cancel, |_, _, text| {
         if lines.fetch_add(1, Ordering::Relaxed) == 1000 {

@@ -80,7 +80,7 @@ proptest! {
             let options = Options {
                 tile_bytes: Some(tile), split_bytes: Some(split.min(tile)), ..Options::default()
             };
-            let output = engine.run_with(&JOB, Input::paths([folder.path()]).unwrap(), &options);
+            let output = engine.job(&JOB).options(&options).run(Input::paths([folder.path()]).unwrap());
             let output = output.unwrap();
             prop_assert!(text_of(&output, count_line) == expected, "{} workers", engine.workers());
             let bytes: usize = files.iter().map(|file| file.text.len()).sum();
@@ -154,7 +154,7 @@ fn values_come_in_the_order_of_the_input_over_all_kinds_of_files() {
     for engine in engines() {
         let options = Options { split_bytes: Some(5000), ..Options::default() };
         let input = Input::paths([folder.path()]).unwrap();
-        let output = engine.run_with(&LinesInOrder, input, &options).unwrap();
+        let output = engine.job(&LinesInOrder).options(&options).run(input).unwrap();
         let found: Vec<(u32, u64)> =
             output.iter().unwrap().flat_map(|(_, values)| values).collect();
         assert!(found == expected, "{} workers", engine.workers());
@@ -187,9 +187,9 @@ fn long_records_are_whole() {
         let (folder, expected) = (written(std::slice::from_ref(&file)), expected(&[file]));
         for engine in engines() {
             let input = || Input::paths([folder.path()]).unwrap();
-            let output = engine.run_with(&JOB, input(), &options).unwrap();
+            let output = engine.job(&JOB).options(&options).run(input()).unwrap();
             assert!(text_of(&output, count_line) == expected, "{packing:?}");
-            let output = engine.run_with(&WholeFiles, input(), &options).unwrap();
+            let output = engine.job(&WholeFiles).options(&options).run(input()).unwrap();
             let lengths: Vec<u64> = output.iter().unwrap().flat_map(|(_, all)| all).collect();
             assert_eq!(lengths, [long.len() as u64]);
         }
@@ -211,7 +211,7 @@ fn streams_are_decompressed_too() {
                 let (input, writer) = pipe_written_by(&folder, move |mut pipe| {
                     packed.chunks(piece).for_each(|piece| pipe.write_all(piece).unwrap());
                 });
-                let output = engine(2).run(&JOB, input).unwrap();
+                let output = engine(2).job(&JOB).run(input).unwrap();
                 writer.join().unwrap();
                 assert!(text_of(&output, count_line) == expected, "{packing:?}");
                 let seen = &output.stats().compressed[0];
@@ -243,14 +243,14 @@ fn files_of_a_callers_source_are_decompressed_too() {
         .map(|(at, packing)| (format!("{at}.{}", packing.ending()), files[at].len() as u64));
     let input = Input::ranges(Arc::new(Kept(files.to_vec())), names.collect::<Vec<_>>());
     let all = vec![Piece { text, packing: None, piece: 1, named: true }; PACKINGS.len()];
-    let output = engine(2).run(&JOB, input).unwrap();
+    let output = engine(2).job(&JOB).run(input).unwrap();
     assert!(text_of(&output, count_line) == expected(&all));
     assert_eq!(output.stats().compressed.len(), 4);
 }
 
 fn count(engine: &Engine, path: &Path, plain: bool) -> Result<Vec<u8>> {
     let options = Options { plain, ..Options::default() };
-    let output = engine.run_with(&JOB, Input::paths([path]).unwrap(), &options)?;
+    let output = engine.job(&JOB).options(&options).run(Input::paths([path]).unwrap())?;
     Ok(text_of(&output, count_line))
 }
 
@@ -307,7 +307,7 @@ fn a_large_file_is_decompressed_side_by_side() {
             for split in [4096, 100_000] {
                 let options = Options { split_bytes: Some(split), ..Options::default() };
                 let input = Input::paths([folder.path()]).unwrap();
-                let output = engine.run_with(&JOB, input, &options).unwrap();
+                let output = engine.job(&JOB).options(&options).run(input).unwrap();
                 assert!(text_of(&output, count_line) == expected, "{packing:?} {split}");
             }
         }

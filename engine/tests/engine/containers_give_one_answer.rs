@@ -32,7 +32,7 @@ where
     for<'a> Answer<'a, J>: Debug,
 {
     let options = Options { container, ..options.clone() };
-    let output = engine.run_with(job, Input::bytes(input), &options).unwrap();
+    let output = engine.job(job).options(&options).run(Input::bytes(input)).unwrap();
     String::from_utf8(text_of(&output, line::<J>)).unwrap()
 }
 
@@ -157,9 +157,9 @@ fn a_key_outside_the_declared_range_fails_the_job_and_is_named() {
     let job = pairs::<i32>(|key| i32::from(key) - 10, Some(-10..=100));
     let words = ["memory, byte 0", "key 190", "keys are -10 to 100", "key_range"];
     let input = || Input::bytes(vec![1, 1, 200, 1, 2, 2]);
-    error_saying(&engine, engine.run_with(&job, input(), &within(Array)), &words);
-    error_saying(&engine, engine.run_with(&job, input(), &within(Hash)), &words);
-    error_saying(&engine, engine.run_with(&job, input(), &within(Adaptive)), &words);
+    error_saying(&engine, engine.job(&job).options(&within(Array)).run(input()), &words);
+    error_saying(&engine, engine.job(&job).options(&within(Hash)).run(input()), &words);
+    error_saying(&engine, engine.job(&job).options(&within(Adaptive)).run(input()), &words);
 }
 
 #[test]
@@ -168,13 +168,17 @@ fn ranges_and_arrays_that_cannot_be_meant_are_refused() {
     let (options, input) = (Options::default(), || Input::bytes(vec![1, 1]));
     let job = pairs::<u32>(u32::from, None);
     let words = ["Container::Array", "key_range"];
-    error_saying(&engine, engine.run_with(&job, input(), &within(Array)), &words);
-    error_saying(&engine, engine.run_with(&WordsInEachWay, input(), &within(Array)), &words);
+    error_saying(&engine, engine.job(&job).options(&within(Array)).run(input()), &words);
+    error_saying(&engine, engine.job(&WordsInEachWay).options(&within(Array)).run(input()), &words);
     let backwards = pairs::<u32>(u32::from, Some(RangeInclusive::new(9, 3)));
-    error_saying(&engine, engine.run_with(&backwards, input(), &options), &["key_range", "least"]);
+    error_saying(
+        &engine,
+        engine.job(&backwards).options(&options).run(input()),
+        &["key_range", "least"],
+    );
     // Too large for any memory.
     let huge = pairs::<u64>(u64::from, Some(0..=u64::MAX));
-    error_saying(&engine, engine.run_with(&huge, input(), &within(Array)), &["array"]);
+    error_saying(&engine, engine.job(&huge).options(&within(Array)).run(input()), &["array"]);
     assert_works(&engine);
 }
 
@@ -209,7 +213,8 @@ fn totals_count_as_the_values_that_they_were_made_of() {
     let options = Options { split_bytes: Some(100), ..Options::default() };
     let counts = |container| -> Vec<(Vec<u8>, u64)> {
         let options = Options { container, ..options.clone() };
-        let output = engine.run_with(&WordsInEachWay, Input::bytes(&*text), &options).unwrap();
+        let output =
+            engine.job(&WordsInEachWay).options(&options).run(Input::bytes(&*text)).unwrap();
         output.iter().unwrap().map(|(key, count)| (key.to_vec(), count)).collect()
     };
     assert_eq!(counts(Hash), expected);
@@ -218,7 +223,7 @@ fn totals_count_as_the_values_that_they_were_made_of() {
     assert_eq!(counts(Adaptive), expected);
     let bytes = |container| -> Vec<(u8, u64)> {
         let input = Input::bytes(&*text);
-        let output = engine.run_with(&BytesByTotals, input, &within(container)).unwrap();
+        let output = engine.job(&BytesByTotals).options(&within(container)).run(input).unwrap();
         output.iter().unwrap().collect()
     };
     let expected = (0..=u8::MAX).filter_map(|byte| {

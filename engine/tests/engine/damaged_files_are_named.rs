@@ -15,7 +15,7 @@ const TEXT: &[u8] = b"to be or not to be, that is the question: whether 'tis nob
 
 fn count(engine: &Engine, path: &Path) -> Result<Vec<u8>> {
     let options = Options { split_bytes: Some(4096), ..Options::default() };
-    let output = engine.run_with(&JOB, Input::paths([path]).unwrap(), &options)?;
+    let output = engine.job(&JOB).options(&options).run(Input::paths([path]).unwrap())?;
     Ok(text_of(&output, count_line))
 }
 
@@ -203,7 +203,7 @@ fn a_name_that_the_content_belies_is_an_error() {
         let contents = others.map(|other| other.pack(TEXT)).chain([TEXT.to_vec(), Vec::new()]);
         for content in contents {
             fs::write(&path, content).unwrap();
-            let result = engine.run(&JOB, Input::paths([&path]).unwrap());
+            let result = engine.job(&JOB).run(Input::paths([&path]).unwrap());
             let error = error_saying(&engine, result, &[packing.format(), "as it is"]);
             assert!(matches!(error, Error::Input(InputError::Misnamed { .. })));
         }
@@ -220,6 +220,6 @@ fn of_several_files_the_damaged_one_is_named() {
         }
         fs::write(folder.path().join(format!("{number}.gz")), bytes).unwrap();
     }
-    let result = engine.run(&JOB, Input::paths([folder.path()]).unwrap());
+    let result = engine.job(&JOB).run(Input::paths([folder.path()]).unwrap());
     error_saying(&engine, result, &["31.gz", "cut short", "gzip"]);
 }

@@ -45,7 +45,7 @@ fn the_answer_is_the_same_and_most_is_read_directly() {
                 let big = ["1", "3"].map(|name| make_cold(&folder.path().join(name)));
                 let options = Options { split_bytes, reads, ..Options::default() };
                 let input = Input::paths([folder.path()]).unwrap();
-                let output = engine.run_with(&JOB, input, &options).unwrap();
+                let output = engine.job(&JOB).options(&options).run(input).unwrap();
                 assert!(text_of(&output, count_line) == expected, "{split_bytes:?} {reads:?}");
                 let direct = output.stats().direct_bytes;
                 match reads {
@@ -87,6 +87,6 @@ fn a_file_that_shrank_is_named() {
     make_cold(&path);
     let options = Options { reads: Reads::Direct, ..Options::default() };
     let engine = crate::support::engine(2);
-    let result = engine.run_with(&JOB, input, &options);
+    let result = engine.job(&JOB).options(&options).run(input);
     crate::support::error_saying(&engine, result, &["short", "4000000", "1234567"]);
 }

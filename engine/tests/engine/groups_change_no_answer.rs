@@ -18,7 +18,7 @@ fn options() -> Options {
 #[test]
 fn of_machines_that_are_not_there() {
     let run = |engine: &Engine| {
-        let output = engine.run_with(&JOB, Input::bytes(text()), &options()).unwrap();
+        let output = engine.job(&JOB).options(&options()).run(Input::bytes(text())).unwrap();
         (text_of(&output, count_line), output.stats().clone())
     };
     let (expected, _) = run(&grouped(1, "cores 1"));
@@ -43,8 +43,9 @@ fn of_machines_that_are_not_there() {
 fn of_this_machine_divided() {
     let processors = Topology::detect().processors.len();
     let engine = Engine::builder().groups(Grouping::Count(processors)).build().unwrap();
-    let output = engine.run_with(&JOB, Input::bytes(text()), &options()).unwrap();
-    let one = grouped(1, "cores 1").run_with(&JOB, Input::bytes(text()), &options()).unwrap();
+    let output = engine.job(&JOB).options(&options()).run(Input::bytes(text())).unwrap();
+    let one =
+        grouped(1, "cores 1").job(&JOB).options(&options()).run(Input::bytes(text())).unwrap();
     assert!(text_of(&output, count_line) == text_of(&one, count_line));
     let refused = Engine::builder().groups(Grouping::Count(processors + 1)).build();
     let error = error_saying(&engine, refused, &["groups", "give 1 to"]);
@@ -55,7 +56,7 @@ fn of_this_machine_divided() {
 fn with_little_memory() {
     let text: String = (0..600_000).map(|number| format!("word-{} ", number % 400_000)).collect();
     let run = |engine: &Engine| {
-        let output = engine.run_with(&JOB, Input::bytes(text.clone()), &options()).unwrap();
+        let output = engine.job(&JOB).options(&options()).run(Input::bytes(text.clone())).unwrap();
         (text_of(&output, count_line), output.stats().spilled_bytes)
     };
     let (expected, _) = run(&grouped(1, "cores 1"));

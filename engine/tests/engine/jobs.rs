@@ -1,6 +1,6 @@
 //! Jobs that several tests run.
 
-use tegula::{Count, Cut, Emit, Identity, Job, Result, Sees, Split, Sum, WordClass};
+use tegula::{Count, Cut, Emit, Identity, Job, Result, Resumable, Sees, Split, Sum, WordClass};
 
 /// How often each word of a class occurs; letters folded if the class is of letters.
 pub(crate) struct Words(pub(crate) WordClass);
@@ -17,17 +17,23 @@ impl Job for Words {
         self.0 == WordClass::Alpha
     }
 
-    fn sees(&self) -> Sees {
-        Sees::Records
-    }
-
-    fn identity(&self) -> Option<Identity> {
-        Some(Identity::new("words", 1).with("class", format!("{:?}", self.0)))
+    fn state(&self) -> Option<&dyn Resumable> {
+        Some(self)
     }
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
         emit.emit_each(split.words(self.0), 1);
         Ok(())
+    }
+}
+
+impl Resumable for Words {
+    fn identity(&self) -> Identity {
+        Identity::new("words", 1).with("class", format!("{:?}", self.0))
+    }
+
+    fn sees(&self) -> Sees {
+        Sees::Records
     }
 }
 
@@ -88,16 +94,22 @@ impl Job for Mapping<'_> {
         self.cut
     }
 
-    fn sees(&self) -> Sees {
-        self.sees
-    }
-
-    fn identity(&self) -> Option<Identity> {
-        self.identity.clone()
+    fn state(&self) -> Option<&dyn Resumable> {
+        self.identity.as_ref().map(|_| self as &dyn Resumable)
     }
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
         (self.map)(split, &mut |key, value| emit.emit_copied(key, value))
+    }
+}
+
+impl Resumable for Mapping<'_> {
+    fn identity(&self) -> Identity {
+        self.identity.clone().unwrap()
+    }
+
+    fn sees(&self) -> Sees {
+        self.sees
     }
 }
 

@@ -24,7 +24,7 @@ where
     let text = text(number);
     let order = if number.is_multiple_of(2) { Order::Key } else { Order::Value };
     let options = Options { order, split_bytes: Some(1000), ..Options::default() };
-    let output = engine.run_with(job, Input::bytes(text.clone()), &options).unwrap();
+    let output = engine.job(job).options(&options).run(Input::bytes(text.clone())).unwrap();
     let expected = reference::answer(&reference::count([&*text], class), order, None);
     assert!(text_of(&output, count_line) == count_lines(&expected), "job {number}");
 }
@@ -36,7 +36,7 @@ fn fail(engine: &Engine, number: u64) {
         if split.offset() < 100_000 { Ok(()) } else { split.bad(b"", "an error") }
     });
     let options = Options { split_bytes: Some(1000), ..Options::default() };
-    match engine.run_with(&job, Input::bytes(text(number)), &options) {
+    match engine.job(&job).options(&options).run(Input::bytes(text(number))) {
         Err(Error::Panicked { .. }) => assert!(!number.is_multiple_of(2)),
         Err(Error::Record { .. }) => assert!(number.is_multiple_of(2)),
         Err(other) => panic!("{other:?}"),
@@ -77,7 +77,7 @@ fn answers_are_written_at_once() {
     let engine = engine(3);
     let job = Words(WordClass::Whitespace);
     let outputs: Vec<_> =
-        (0..4).map(|number| engine.run(&job, Input::bytes(text(number))).unwrap()).collect();
+        (0..4).map(|number| engine.job(&job).run(Input::bytes(text(number))).unwrap()).collect();
     let alone: Vec<_> = outputs.iter().map(|output| text_of(output, count_line)).collect();
     std::thread::scope(|scope| {
         for _ in 0..4 {
@@ -92,10 +92,10 @@ fn answers_are_written_at_once() {
 fn an_answer_outlives_its_engine_and_its_input() {
     let job = Words(WordClass::Whitespace);
     let engine = engine(2);
-    let expected = text_of(&engine.run(&job, Input::bytes(text(1))).unwrap(), count_line);
+    let expected = text_of(&engine.job(&job).run(Input::bytes(text(1))).unwrap(), count_line);
     let (first, second) = (
-        engine.run(&job, Input::bytes(text(1))).unwrap(),
-        engine.run(&job, Input::bytes(text(1))).unwrap(),
+        engine.job(&job).run(Input::bytes(text(1))).unwrap(),
+        engine.job(&job).run(Input::bytes(text(1))).unwrap(),
     );
     // Memory that the first held serves others; the second keeps its own.
     drop(first);
@@ -127,7 +127,7 @@ fn progress_and_figures_tell_what_was_done() {
     };
     let engine = engine(2);
     let job = Words(WordClass::Whitespace);
-    let output = engine.run_with(&job, Input::bytes(text.clone()), &options).unwrap();
+    let output = engine.job(&job).options(&options).run(Input::bytes(text.clone())).unwrap();
     let reading = progress.read();
     let bytes = text.len() as u64;
     assert_eq!((reading.bytes_planned, reading.bytes_done), (bytes, bytes));

@@ -25,7 +25,8 @@ fn answers_that_do_not_fit_are_the_same_from_disk() {
         for top in [None, Some(10_000)] {
             let options = Options { order, top, ..Options::default() };
             let run = |engine: &Engine| {
-                let output = engine.run_with(&JOB, Input::bytes(text.clone()), &options).unwrap();
+                let output =
+                    engine.job(&JOB).options(&options).run(Input::bytes(text.clone())).unwrap();
                 let counted = output.stats().memory_counted_peak;
                 (text_of(&output, count_line), output.stats().spilled_bytes, counted)
             };
@@ -43,7 +44,7 @@ fn answers_that_do_not_fit_are_the_same_from_disk() {
 #[test]
 fn too_little_is_refused_with_the_least_that_would_do() {
     let text = distinct_words(1000);
-    let run = |engine: &Engine| engine.run(&JOB, Input::bytes(text.clone()));
+    let run = |engine: &Engine| engine.job(&JOB).run(Input::bytes(text.clone()));
     let expected = text_of(&run(&engine(2)).unwrap(), count_line);
     for limit in [0, 1, 1 << 20] {
         let small = Engine::builder().workers(2).memory_bytes(limit).build().unwrap();
@@ -64,7 +65,7 @@ fn too_little_is_refused_with_the_least_that_would_do() {
 
 #[test]
 fn an_answer_on_disk_cannot_be_had_at_once() {
-    let output = limited(LITTLE).run(&JOB, Input::bytes(distinct_words(150_000))).unwrap();
+    let output = limited(LITTLE).job(&JOB).run(Input::bytes(distinct_words(150_000))).unwrap();
     let Err(error) = output.iter().map(Iterator::count) else { panic!("it is on disk") };
     assert!(error.to_string().contains("450000 pairs are on disk"), "{error}");
 }
@@ -73,7 +74,7 @@ fn an_answer_on_disk_cannot_be_had_at_once() {
 fn one_record_beyond_the_limit_is_refused() {
     let engine = limited(LITTLE);
     let text = vec![b'x'; 80 << 20];
-    let refused = Engine::run(&engine, &JOB, Input::bytes(text));
+    let refused = engine.job(&JOB).run(Input::bytes(text));
     let says = ["memory budget", "a record must fit in memory", "give a larger budget"];
     let error = error_saying(&engine, refused, &says);
     assert!(matches!(error, Error::Memory(MemoryError::Budget { .. })), "{error:?}");
@@ -93,8 +94,8 @@ fn a_list_of_files_beyond_the_limit_is_refused() {
     let input =
         |files: u32| Input::ranges(Arc::new(Spaces), (0..files).map(|file| (file.to_string(), 1)));
     let engine = limited(LITTLE);
-    engine.run(&JOB, input(1000)).unwrap();
-    let refused = engine.run(&JOB, input(2_000_000));
+    engine.job(&JOB).run(input(1000)).unwrap();
+    let refused = engine.job(&JOB).run(input(2_000_000));
     let error = error_saying(&engine, refused, &["is too small", "at least", "larger budget"]);
     let Error::Memory(MemoryError::TooSmall { limit_bytes, least_bytes, .. }) = error else {
         panic!("{error:?}")
@@ -120,7 +121,7 @@ fn a_disk_that_fails_is_an_error_and_leaves_an_engine_that_works() {
         let limit = resident_bytes() + LITTLE;
         let builder = Engine::builder().workers(2).memory_bytes(limit);
         let engine = builder.storage(Arc::new(faulty)).build().unwrap();
-        let result = engine.run(&JOB, Input::bytes(text.clone()));
+        let result = engine.job(&JOB).run(Input::bytes(text.clone()));
         let error = error_saying(&engine, result, &[says]);
         assert!(matches!(error, Error::Storage(_)), "{error:?}");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "something was left");
@@ -136,7 +137,7 @@ fn tiles_and_splits_beyond_all_memory_take_none() {
         let options = Options { tile_bytes, split_bytes, ..Options::default() };
         let inputs = [Input::bytes("a b"), Input::paths(["/proc/version"]).unwrap()];
         for input in inputs {
-            let output = engine.run_with(&JOB, input, &options).unwrap();
+            let output = engine.job(&JOB).options(&options).run(input).unwrap();
             assert!(!output.is_empty() && output.stats().memory_counted_peak < 100 << 20);
         }
     }
@@ -152,7 +153,7 @@ fn memory_that_the_system_does_not_have_is_an_error() {
 fn memory_beyond_the_systems() {
     if has_little_address_space() {
         let engine = engine(1);
-        let result = engine.run(&JOB, Input::bytes(vec![b'x'; 200 << 20]));
+        let result = engine.job(&JOB).run(Input::bytes(vec![b'x'; 200 << 20]));
         let says = ["the operating system gave no memory for a piece of input", "close other"];
         let error = error_saying(&engine, result, &says);
         assert!(matches!(error, Error::Memory(MemoryError::System { .. })), "{error:?}");

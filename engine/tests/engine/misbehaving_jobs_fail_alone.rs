@@ -32,7 +32,8 @@ fn an_error_of_the_map_names_the_record_and_the_earliest_one_wins() {
         let path = folder.path().join("001.txt");
         let says = [&*format!("{}, byte 5: this word is bad", path.display())];
         // One split a file: the second bad word is not even seen.
-        let error = error_saying(&engine, engine.run_with(&job, input, &splits_of(30)), &says);
+        let error =
+            error_saying(&engine, engine.job(&job).options(&splits_of(30)).run(input), &says);
         let Error::Record { place, .. } = error else { panic!("{error:?}") };
         assert_eq!(place, Place { source: path, line: None, offset: Some(5) });
     }
@@ -47,7 +48,7 @@ fn a_panic_of_the_map_names_the_split() {
             assert!(!split.bytes().starts_with(b"c"), "no c, please");
             Ok(())
         });
-        let result = engine.run_with(&job, Input::bytes("aaa bbb ccc ddd "), &splits_of(4));
+        let result = engine.job(&job).options(&splits_of(4)).run(Input::bytes("aaa bbb ccc ddd "));
         let says = ["panicked at memory, byte 8: no c, please; the job is stopped"];
         let error = error_saying(&engine, result, &says);
         let Error::Panicked { place, message } = error else { panic!("{error:?}") };
@@ -59,7 +60,7 @@ fn a_panic_of_the_map_names_the_split() {
 fn a_panic_without_a_message_is_a_panic_still() {
     let engine = engine(2);
     let job = mapping(|_, _| std::panic::panic_any(7));
-    let error = error_saying(&engine, engine.run(&job, Input::bytes("a")), &["no message"]);
+    let error = error_saying(&engine, engine.job(&job).run(Input::bytes("a")), &["no message"]);
     assert!(matches!(error, Error::Panicked { .. }));
 }
 
@@ -73,7 +74,7 @@ fn a_sum_that_overflows_fails_the_job() {
     // In one split (absorb), and over two workers' tables (merge).
     for (text, workers) in [("a a a ", 1), ("a a b c d e f g h i j k a a ", 2)] {
         let engine = engine(workers);
-        let result = engine.run_with(&job, Input::bytes(text), &splits_of(1));
+        let result = engine.job(&job).options(&splits_of(1)).run(Input::bytes(text));
         let error = error_saying(&engine, result, &says);
         assert!(matches!(error, Error::Panicked { .. }), "{error:?}");
     }
@@ -164,9 +165,11 @@ fn panics_in(part: Part, stage: &str, order: Order, count: u64) {
         let engine = engine(workers);
         let options = Options { order, ..splits_of(1000) };
         // It works with values that nobody minds.
-        let fine = engine.run_with(&Numbers { disliked: None }, numbers(count), &options).unwrap();
+        let fine =
+            engine.job(&Numbers { disliked: None }).options(&options).run(numbers(count)).unwrap();
         assert_eq!(fine.len() as u64, count);
-        let failed = engine.run_with(&Numbers { disliked: Some(part) }, numbers(count), &options);
+        let failed =
+            engine.job(&Numbers { disliked: Some(part) }).options(&options).run(numbers(count));
         let says = [stage, &*format!("{part:?} does not like")];
         let error = error_saying(&engine, failed, &says);
         assert!(matches!(error, Error::Panicked { .. }), "{error:?}");
@@ -192,7 +195,8 @@ fn a_panic_while_partials_are_compressed_names_the_map_stage() {
 fn a_panic_while_the_answer_is_written_names_the_output_stage() {
     for (workers, count) in [(1, 20), (3, 20), (1, 100_000), (3, 100_000)] {
         let engine = engine(workers);
-        let output = engine.run(&Numbers { disliked: Some(Part::Finish) }, numbers(count)).unwrap();
+        let output =
+            engine.job(&Numbers { disliked: Some(Part::Finish) }).run(numbers(count)).unwrap();
         let mut sink = Vec::new();
         let written =
             output.write(&mut sink, Path::new("a vector"), &Cancel::new(), |key, value, text| {
@@ -216,7 +220,7 @@ fn a_panic_while_a_stream_is_read_ends_the_job() {
                 // Until the reader goes away.
                 while std::io::Write::write_all(&mut pipe, text.as_bytes()).is_ok() {}
             });
-            let failed = engine.run(&Numbers { disliked: Some(Part::Merge) }, pipe);
+            let failed = engine.job(&Numbers { disliked: Some(Part::Merge) }).run(pipe);
             error_saying(&engine, failed, &["the map stage", "Merge does not like"]);
             writer.join().unwrap();
         }
@@ -237,7 +241,7 @@ fn a_panic_of_the_cut_ends_the_job() {
     };
     let text = "one two three four! five six ".repeat(10_000);
     let engine = engine(2);
-    let failed = engine.run_with(&bad_cut(), Input::bytes(text.clone()), &splits_of(100));
+    let failed = engine.job(&bad_cut()).options(&splits_of(100)).run(Input::bytes(text.clone()));
     let says = ["the map stage", "the cut does not like !"];
     error_saying(&engine, failed, &says);
     within(60, move || {
@@ -246,7 +250,7 @@ fn a_panic_of_the_cut_ends_the_job() {
             // Whose every byte is disliked; the reader may go away at any time.
             let _ = std::io::Write::write_all(&mut pipe, "!".repeat(text.len()).as_bytes());
         });
-        error_saying(&engine, engine.run_with(&bad_cut(), pipe, &splits_of(100)), &says);
+        error_saying(&engine, engine.job(&bad_cut()).options(&splits_of(100)).run(pipe), &says);
         writer.join().unwrap();
     });
 }
@@ -275,7 +279,7 @@ proptest! {
             Ok(())
         });
         let engine = engine(workers);
-        let result = engine.run_with(&job, Input::bytes(text.clone()), &splits_of(split));
+        let result = engine.job(&job).options(&splits_of(split)).run(Input::bytes(text.clone()));
         match result {
             Ok(output) => prop_assert!(bad >= words && output.len() == words),
             Err(Error::Panicked { .. }) => prop_assert!(panics && bad < words),

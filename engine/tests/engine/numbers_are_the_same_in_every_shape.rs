@@ -83,7 +83,7 @@ fn check<R: Row>(records: &[Record], split: u64) -> Result<(), TestCaseError> {
         let text = |order, split_bytes| {
             let options = Options { order, split_bytes, ..Options::default() };
             let input = Input::bytes(bytes_of(records));
-            let output = engine.run_with(&Table::<R>(PhantomData), input, &options).unwrap();
+            let output = engine.job(&Table::<R>(PhantomData)).options(&options).run(input).unwrap();
             text_of(&output, line::<Table<R>>)
         };
         let by_key = text(Order::Key, Some(split));

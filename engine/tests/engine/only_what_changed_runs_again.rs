@@ -16,7 +16,7 @@ use tegula::reuse::Hashing;
 use tegula::storage::{Call, Disk, Fault, Faulty, Storage};
 use tegula::{
     Collect, Count, Cut, Emit, Engine, Fixed, Identity, Incremental, Input, Job, Mean, Options,
-    Relocation, Result, SaveEvery, Sees, Split, State, Values, WordClass,
+    Relocation, Result, Resumable, SaveEvery, Sees, Split, State, Values, WordClass,
 };
 use tempfile::TempDir;
 
@@ -55,16 +55,12 @@ impl Job for Places {
     type Key = [u8];
     type Combine = Collect<Place>;
 
-    fn sees(&self) -> Sees {
-        Sees::Relocatable
-    }
-
     fn cut(&self) -> Cut {
         Cut::around(WordClass::Whitespace)
     }
 
-    fn identity(&self) -> Option<Identity> {
-        Some(Identity::new("places", 1))
+    fn state(&self) -> Option<&dyn Resumable> {
+        Some(self)
     }
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
@@ -72,6 +68,16 @@ impl Job for Places {
             emit.emit(word, Place { file: split.file(), offset: split.offset_of(word) });
         }
         Ok(())
+    }
+}
+
+impl Resumable for Places {
+    fn identity(&self) -> Identity {
+        Identity::new("places", 1)
+    }
+
+    fn sees(&self) -> Sees {
+        Sees::Relocatable
     }
 }
 
@@ -83,21 +89,27 @@ impl Job for Offsets {
     type Key = [u8];
     type Combine = Collect<u64>;
 
-    fn sees(&self) -> Sees {
-        self.0.unwrap_or(Sees::Places)
-    }
-
     fn cut(&self) -> Cut {
         Cut::around(WordClass::Whitespace)
     }
 
-    fn identity(&self) -> Option<Identity> {
-        Some(Identity::new("offsets", 1))
+    fn state(&self) -> Option<&dyn Resumable> {
+        Some(self)
     }
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
         split.fields().for_each(|word| emit.emit(word, split.offset_of(word)));
         Ok(())
+    }
+}
+
+impl Resumable for Offsets {
+    fn identity(&self) -> Identity {
+        Identity::new("offsets", 1)
+    }
+
+    fn sees(&self) -> Sees {
+        self.0.unwrap_or(Sees::Places)
     }
 }
 
@@ -108,17 +120,23 @@ impl Job for Lines {
     type Key = [u8];
     type Combine = Collect<[u8]>;
 
-    fn sees(&self) -> Sees {
-        Sees::Records
-    }
-
-    fn identity(&self) -> Option<Identity> {
-        Some(Identity::new("lines by word", 1))
+    fn state(&self) -> Option<&dyn Resumable> {
+        Some(self)
     }
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
         split.lines().for_each(|line| emit.emit(&line[..line.len().min(3)], line));
         Ok(())
+    }
+}
+
+impl Resumable for Lines {
+    fn identity(&self) -> Identity {
+        Identity::new("lines by word", 1)
+    }
+
+    fn sees(&self) -> Sees {
+        Sees::Records
     }
 }
 
@@ -129,12 +147,8 @@ impl Job for Lengths {
     type Key = [u8];
     type Combine = Mean<u64>;
 
-    fn sees(&self) -> Sees {
-        Sees::Records
-    }
-
-    fn identity(&self) -> Option<Identity> {
-        Some(Identity::new("lengths", 1))
+    fn state(&self) -> Option<&dyn Resumable> {
+        Some(self)
     }
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
@@ -145,6 +159,16 @@ impl Job for Lengths {
     }
 }
 
+impl Resumable for Lengths {
+    fn identity(&self) -> Identity {
+        Identity::new("lengths", 1)
+    }
+
+    fn sees(&self) -> Sees {
+        Sees::Records
+    }
+}
+
 /// Counts of words.
 struct Counts;
 
@@ -152,21 +176,27 @@ impl Job for Counts {
     type Key = [u8];
     type Combine = Count;
 
-    fn sees(&self) -> Sees {
-        Sees::Records
-    }
-
     fn cut(&self) -> Cut {
         Cut::around(WordClass::Whitespace)
     }
 
-    fn identity(&self) -> Option<Identity> {
-        Some(Identity::new("counts", 1))
+    fn state(&self) -> Option<&dyn Resumable> {
+        Some(self)
     }
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
         split.fields().for_each(|word| emit.emit(word, ()));
         Ok(())
+    }
+}
+
+impl Resumable for Counts {
+    fn identity(&self) -> Identity {
+        Identity::new("counts", 1)
+    }
+
+    fn sees(&self) -> Sees {
+        Sees::Records
     }
 }
 
@@ -232,35 +262,36 @@ impl Bench {
 
     /// Runs all jobs, compares with runs without a state, and returns the bytes that the count mapped.
     fn check(&self, engine: &Engine) -> u64 {
-        let output = engine.run_with(&JOB, self.input(), &self.state("words")).unwrap();
-        let plain = engine.run(&JOB, self.input()).unwrap();
+        let output = engine.job(&JOB).options(&self.state("words")).run(self.input()).unwrap();
+        let plain = engine.job(&JOB).run(self.input()).unwrap();
         assert!(text_of(&output, count_line) == text_of(&plain, count_line), "words");
         let mapped = output.stats().bytes - output.stats().restored_bytes;
         assert_eq!(output.stats().bytes, plain.stats().bytes);
-        let output = engine.run_with(&Counts, self.input(), &self.state("counts")).unwrap();
+        let output = engine.job(&Counts).options(&self.state("counts")).run(self.input()).unwrap();
         assert!(text_of(&output, count_line) == text_of(&plain, count_line), "counts");
-        let output = engine.run_with(&Places, self.input(), &self.state("places")).unwrap();
-        let plain = engine.run(&Places, self.input()).unwrap();
+        let output = engine.job(&Places).options(&self.state("places")).run(self.input()).unwrap();
+        let plain = engine.job(&Places).run(self.input()).unwrap();
         assert!(text_of(&output, places_line) == text_of(&plain, places_line), "places");
         let placed = output.stats().bytes - output.stats().restored_bytes;
         assert!(placed <= mapped, "places are relocated: {placed}, {mapped} bytes");
-        let saved = engine.saved(&Places, &self.state("places")).unwrap();
+        let saved = engine.job(&Places).options(&self.state("places")).saved().unwrap();
         assert!(text_of(&saved.output, places_line) == text_of(&plain, places_line), "saved");
         for sees in [None, Some(Sees::Relocatable)] {
             let (job, id) = (Offsets(sees), format!("offsets-{}", sees.is_some()));
-            let output = engine.run_with(&job, self.input(), &self.state(&id)).unwrap();
-            let plain = engine.run(&job, self.input()).unwrap();
+            let output = engine.job(&job).options(&self.state(&id)).run(self.input()).unwrap();
+            let plain = engine.job(&job).run(self.input()).unwrap();
             assert!(text_of(&output, offsets_line) == text_of(&plain, offsets_line), "{id}");
         }
-        let output = engine.run_with(&Lines, self.input(), &self.state("by-word")).unwrap();
-        let plain = engine.run(&Lines, self.input()).unwrap();
+        let output = engine.job(&Lines).options(&self.state("by-word")).run(self.input()).unwrap();
+        let plain = engine.job(&Lines).run(self.input()).unwrap();
         assert!(text_of(&output, lines_line) == text_of(&plain, lines_line), "by word");
-        let output = engine.run_with(&Lengths, self.input(), &self.state("lengths")).unwrap();
-        let plain = engine.run(&Lengths, self.input()).unwrap();
+        let output =
+            engine.job(&Lengths).options(&self.state("lengths")).run(self.input()).unwrap();
+        let plain = engine.job(&Lengths).run(self.input()).unwrap();
         assert!(text_of(&output, mean_line) == text_of(&plain, mean_line), "lengths");
         let output =
-            engine.run_with(&lines_of_files(), self.input(), &self.state("lines")).unwrap();
-        let plain = engine.run(&lines_of_files(), self.input()).unwrap();
+            engine.job(&lines_of_files()).options(&self.state("lines")).run(self.input()).unwrap();
+        let plain = engine.job(&lines_of_files()).run(self.input()).unwrap();
         assert!(text_of(&output, count_line) == text_of(&plain, count_line), "lines");
         mapped
     }
@@ -380,7 +411,8 @@ fn an_incremental_run_goes_on_where_it_ended() {
     let bench = Bench::new(&[words(1, 20_000)]);
     let folder = tempfile::tempdir().unwrap();
     let disk: Arc<dyn Storage> = Arc::new(Disk::new(folder.path()));
-    let plain = |engine: &Engine| text_of(&engine.run(&JOB, bench.input()).unwrap(), count_line);
+    let plain =
+        |engine: &Engine| text_of(&engine.job(&JOB).run(bench.input()).unwrap(), count_line);
     for (round, engine) in engines().iter().enumerate() {
         Change::Insert(9000, b"inserted ".to_vec()).make(bench.files.path(), 0);
         for (call, nth) in
@@ -389,14 +421,14 @@ fn an_incremental_run_goes_on_where_it_ended() {
             let faulty = Faulty::new(Arc::clone(&disk), round as u64);
             let faulty = faulty.fail_once(call, nth, Fault::PowerLoss);
             let options = options(State::on(Arc::new(faulty.clone())), Incremental::default());
-            if let Ok(output) = engine.run_with(&JOB, bench.input(), &options) {
+            if let Ok(output) = engine.job(&JOB).options(&options).run(bench.input()) {
                 assert!(text_of(&output, count_line) == plain(engine));
             } else {
                 faulty.lose_power();
             }
         }
         let options = options(State::on(Arc::clone(&disk)), Incremental::default());
-        let output = engine.run_with(&JOB, bench.input(), &options).unwrap();
+        let output = engine.job(&JOB).options(&options).run(bench.input()).unwrap();
         assert!(text_of(&output, count_line) == plain(engine));
         assert!(output.stats().restored_bytes > 0);
     }
@@ -415,8 +447,8 @@ fn tiles_that_are_read_ahead_are_found_again() {
             let (tile_bytes, split_bytes) = (Some(32 << 10), Some(3000));
             let options =
                 Options { state: Some(incremental), tile_bytes, split_bytes, ..Options::default() };
-            let output = engine.run_with(&JOB, input, &options).unwrap();
-            let plain = engine.run(&JOB, Input::bytes(text)).unwrap();
+            let output = engine.job(&JOB).options(&options).run(input).unwrap();
+            let plain = engine.job(&JOB).run(Input::bytes(text)).unwrap();
             assert!(text_of(&output, count_line) == text_of(&plain, count_line));
             (output.stats().bytes - output.stats().restored_bytes, output.stats().read_ahead_bytes)
         };
@@ -435,14 +467,14 @@ fn trust_spares_reading_and_blake3_is_another_job() {
     let engine = engine(2);
     let run = |incremental: Incremental| {
         let options = options(State::new(bench.states.path(), "trusting"), incremental);
-        engine.run_with(&JOB, bench.input(), &options)
+        engine.job(&JOB).options(&options).run(bench.input())
     };
     let trusting = Incremental { append_only: true, trust_mtime: true, ..Incremental::default() };
     run(trusting).unwrap();
     Change::Append(words(2, 50)).make(bench.files.path(), 0);
     let output = run(trusting).unwrap();
     assert!(output.stats().restored_bytes > 20_000);
-    let plain = engine.run(&JOB, bench.input()).unwrap();
+    let plain = engine.job(&JOB).run(bench.input()).unwrap();
     assert!(text_of(&output, count_line) == text_of(&plain, count_line));
     let blake3 = run(Incremental { hashing: Hashing::Blake3, ..Incremental::default() });
     error_saying(&engine, blake3, &["tiles was", "Xxh3", "Blake3"]);
@@ -453,6 +485,6 @@ fn compressed_files_are_refused() {
     let bench = Bench::new(&[]);
     fs::write(bench.files.path().join("a.gz"), PACKINGS[0].pack(b"to be or not to be")).unwrap();
     let engine = engine(1);
-    let refused = engine.run_with(&JOB, bench.input(), &bench.state("words"));
+    let refused = engine.job(&JOB).options(&bench.state("words")).run(bench.input());
     error_saying(&engine, refused, &["compressed", "as they are", "incremental state"]);
 }

@@ -13,7 +13,7 @@ use tegula::{Cancel, Engine, Error, Input, Output, OutputError, Result, WordClas
 /// An answer of many blocks of text.
 fn answer(engine: &Engine) -> Output<Words> {
     let text: String = (0..100_000).map(|i| format!("word-number-{i} ")).collect();
-    engine.run(&Words(WordClass::Whitespace), Input::bytes(text)).unwrap()
+    engine.job(&Words(WordClass::Whitespace)).run(Input::bytes(text)).unwrap()
 }
 
 fn write(output: &Output<Words>, sink: &mut (dyn Write + Send), name: &str) -> Result<()> {
@@ -96,7 +96,7 @@ fn a_sink_that_takes_little_at_a_time_or_is_interrupted_gets_all() {
     }
 
     let engine = engine(2);
-    let output = engine.run(&Words(WordClass::Whitespace), Input::bytes("a b a")).unwrap();
+    let output = engine.job(&Words(WordClass::Whitespace)).run(Input::bytes("a b a")).unwrap();
     let mut sink = Little(Vec::new());
     write(&output, &mut sink, "sink").unwrap();
     assert_eq!(sink.0, b"a\t2\nb\t1\n");

@@ -32,7 +32,7 @@ fn millions_of_words_are_counted_to_the_byte() {
     let expected = count_lines(&reference::answer(&counts, Order::Key, None));
     for workers in [1, 3] {
         let input = Input::bytes(text.clone());
-        let output = engine(workers).run(&Words(WordClass::Whitespace), input).unwrap();
+        let output = engine(workers).job(&Words(WordClass::Whitespace)).run(input).unwrap();
         let stats = output.stats();
         assert_eq!((stats.pairs, stats.keys), (WORDS, counts.len() as u64));
         assert!(stats.pairs_handed_over > stats.keys, "no table was handed over before the end");
@@ -49,7 +49,7 @@ fn the_largest_of_millions_are_selected() {
         let options = Options { order, top, ..Options::default() };
         let input = Input::bytes(text.clone());
         let job = Words(WordClass::Whitespace);
-        let output = engine(2).run_with(&job, input, &options).unwrap();
+        let output = engine(2).job(&job).options(&options).run(input).unwrap();
         let expected = count_lines(&reference::answer(&counts, order, top));
         assert!(text_of(&output, count_line) == expected, "{order:?}");
     }

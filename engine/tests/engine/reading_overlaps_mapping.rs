@@ -107,7 +107,7 @@ proptest! {
         for engine in engines() {
             let pause = move |read: u64| Duration::from_micros(read.wrapping_mul(7919) % (micros + 1));
             let (input, _) = Slow::new(files.clone(), pause).input();
-            let output = engine.run_with(&JOB, input, &options).unwrap();
+            let output = engine.job(&JOB).options(&options).run(input).unwrap();
             prop_assert_eq!(text_of(&output, count_line), &expected[..]);
         }
     }
@@ -118,7 +118,7 @@ fn readers_run_ahead_and_are_as_many_as_a_slow_source_is_worth() {
     let files = vec![text(24 << 20)];
     let expected = expected(&files);
     let (input, source) = Slow::new(files, |_| Duration::from_millis(30)).input();
-    let output = engine(2).run(&JOB, input).unwrap();
+    let output = engine(2).job(&JOB).run(input).unwrap();
     assert!(text_of(&output, count_line) == expected);
     let stats = output.stats();
     assert_eq!((stats.bytes, stats.read_ahead_bytes >= stats.bytes), (24 << 20, true));
@@ -139,7 +139,7 @@ fn a_decoder_does_not_wait_for_each_range_in_turn() {
         for (engine, most) in [(engine(1), 2..=3), (limited(LITTLE), 1..=1)] {
             let source = Slow::new(vec![packed.clone()], |_| Duration::from_millis(30));
             let (input, source) = source.input();
-            let output = engine.run(&JOB, input).unwrap();
+            let output = engine.job(&JOB).run(input).unwrap();
             assert!(text_of(&output, count_line) == expected);
             let seen = source.most.load(Ordering::SeqCst);
             assert!(most.contains(&seen), "{packing:?}: {seen} reads at once");
@@ -157,7 +157,7 @@ fn a_range_that_fails_ahead_of_a_decoder_ends_the_run() {
         source.fails = Some((3, io::ErrorKind::ConnectionReset));
         let (input, source) = source.input();
         let engine = engine(2);
-        let error = error_saying(&engine, engine.run(&JOB, input), &["the line is dead"]);
+        let error = error_saying(&engine, engine.job(&JOB).run(input), &["the line is dead"]);
         assert!(matches!(error, Error::Input(_)) && error.to_string().contains("slow://0"));
         assert_eq!(source.now.load(Ordering::SeqCst), 0);
     });
@@ -166,7 +166,7 @@ fn a_range_that_fails_ahead_of_a_decoder_ends_the_run() {
 #[test]
 fn files_that_are_there_are_read_by_the_workers() {
     let folder = crate::support::folder_of(&[text(1 << 20), text(1 << 20)]);
-    let output = engine(2).run(&JOB, Input::paths([folder.path()]).unwrap()).unwrap();
+    let output = engine(2).job(&JOB).run(Input::paths([folder.path()]).unwrap()).unwrap();
     assert!(output.stats().read_ahead_bytes < 2 << 20);
 }
 
@@ -176,7 +176,7 @@ fn what_is_read_ahead_stays_within_the_budget() {
     let expected = expected(&files);
     let (input, _) = Slow::new(files, |_| Duration::from_millis(2)).input();
     let engine = limited(LITTLE);
-    let output = engine.run(&JOB, input).unwrap();
+    let output = engine.job(&JOB).run(input).unwrap();
     assert!(text_of(&output, count_line) == expected);
     let peak = output.stats().memory_counted_peak;
     assert!(peak <= LITTLE, "{peak} bytes were counted");
@@ -193,7 +193,7 @@ fn a_read_that_fails_names_the_file_and_ends_the_run() {
             let mut source = Slow::new(files, |_| Duration::from_millis(1));
             source.fails = Some((3, kind));
             let engine = engine(3);
-            let result = engine.run(&JOB, source.input().0);
+            let result = engine.job(&JOB).run(source.input().0);
             let error = error_saying(&engine, result, &words[1..]);
             assert!(matches!(error, Error::Input(_)) && error.to_string().contains("slow://"));
         });
@@ -206,7 +206,7 @@ fn a_source_that_panics_fails_its_job_alone() {
         let pause = |read| if read < 2 { Duration::ZERO } else { panic!("the cable was cut") };
         let (input, _) = Slow::new(vec![text(8 << 20)], pause).input();
         let engine = engine(2);
-        error_saying(&engine, engine.run(&JOB, input), &["panicked", "the cable was cut"]);
+        error_saying(&engine, engine.job(&JOB).run(input), &["panicked", "the cable was cut"]);
     });
 }
 
@@ -222,7 +222,7 @@ fn a_cancelled_run_ends_while_its_source_is_slow() {
             Duration::from_millis(20)
         };
         let (input, _) = Slow::new(vec![text(64 << 20)], pause).input();
-        let result = engine(2).run_with(&JOB, input, &options);
+        let result = engine(2).job(&JOB).options(&options).run(input);
         assert!(matches!(result, Err(Error::Cancelled)));
     });
 }
@@ -250,7 +250,7 @@ impl Job for Places {
 fn collected_values_keep_the_order_of_the_input() {
     let places = |engine: &Engine, input| {
         let options = Options { split_bytes: Some(5000), ..Options::default() };
-        let output = engine.run_with(&Places, input, &options).unwrap();
+        let output = engine.job(&Places).options(&options).run(input).unwrap();
         text_of(&output, |word, places, line: &mut Vec<u8>| {
             line.extend_from_slice(word);
             places.for_each(|place| line.extend_from_slice(format!(" {place}").as_bytes()));
@@ -311,7 +311,7 @@ proptest! {
         let options = Options { split_bytes: Some(split), ..Options::default() };
         for engine in engines() {
             let (input, back) = tiles(&all, false);
-            let output = engine.run_with(&JOB, input, &options).unwrap();
+            let output = engine.job(&JOB).options(&options).run(input).unwrap();
             // A tile's end is a border: no word goes on in the next tile.
             prop_assert_eq!(text_of(&output, count_line), &expected[..]);
             prop_assert_eq!(&*back.lock().unwrap(), &all);
@@ -343,7 +343,7 @@ fn tiles_are_cut_as_the_job_says() {
     let lengths = |cut| {
         let (input, _) = tiles(&all, false);
         let options = Options { split_bytes: Some(8192), ..Options::default() };
-        let output = engine(2).run_with(&Splits(cut), input, &options).unwrap();
+        let output = engine(2).job(&Splits(cut)).options(&options).run(input).unwrap();
         output.iter().unwrap().collect::<Vec<_>>()
     };
     assert_eq!(lengths(Cut::Whole), [(0, 30_000), (30_000, 60_000)]);
@@ -351,7 +351,7 @@ fn tiles_are_cut_as_the_job_says() {
     assert!(fixed.len() >= 2 && fixed.iter().all(|(_, length)| length.is_multiple_of(1000)));
     assert_eq!(fixed.iter().map(|(_, length)| length).sum::<u64>(), 90_000);
     let (input, _) = tiles(&all, false);
-    let result = engine(1).run(&Splits(Cut::Fixed(7000)), input);
+    let result = engine(1).job(&Splits(Cut::Fixed(7000))).run(input);
     assert!(matches!(result, Err(Error::Input(InputError::Ragged { length: 30_000, .. }))));
 }
 
@@ -360,7 +360,7 @@ fn tiles_that_fail_end_the_run_and_come_back() {
     let all = vec![text(50_000), text(70_000)];
     let (input, back) = tiles(&all, true);
     let engine = engine(2);
-    error_saying(&engine, engine.run(&JOB, input), &["camera", "the camera is off"]);
+    error_saying(&engine, engine.job(&JOB).run(input), &["camera", "the camera is off"]);
     assert_eq!(*back.lock().unwrap(), all);
 }
 
@@ -374,6 +374,10 @@ fn tiles_come_back_from_a_cut_that_panics() {
         before == b' '
     });
     let options = Options { split_bytes: Some(8192), ..Options::default() };
-    error_saying(&engine, engine.run_with(&Splits(cut), input, &options), &["does not like !"]);
+    error_saying(
+        &engine,
+        engine.job(&Splits(cut)).options(&options).run(input),
+        &["does not like !"],
+    );
     assert_eq!(*back.lock().unwrap(), all);
 }

@@ -80,7 +80,7 @@ fn check(cut: Cut, files: &[Vec<u8>], tile: u64, split: u64) -> Result<(), TestC
     };
     for engine in engines() {
         let input = Input::paths([folder.path()]).unwrap();
-        let output = engine.run_with(&Records(cut), input, &options).unwrap();
+        let output = engine.job(&Records(cut)).options(&options).run(input).unwrap();
         prop_assert!(text_of(&output, count_line) == expected, "{} workers", engine.workers());
     }
     Ok(())
@@ -92,7 +92,7 @@ fn check_in_order(cut: Cut, text: &[u8], split: u64) -> Result<(), TestCaseError
     let options = Options { split_bytes: Some(split), order: Order::Key, ..Options::default() };
     let packed = folder_of(&[Packing::Gzip.pack(text)]);
     for engine in engines() {
-        let run = |input| engine.run_with(&Records(cut), input, &options).unwrap();
+        let run = |input| engine.job(&Records(cut)).options(&options).run(input).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let written = text.to_vec();
         let (pipe, writer) = pipe_written_by(&folder, move |mut pipe| {
@@ -186,7 +186,7 @@ fn a_file_of_torn_records_is_named() {
     let input = Input::paths([folder.path()]).unwrap();
     let ragged = file_in(&folder, 1);
     let says = [ragged.to_str().unwrap(), "17 bytes is no multiple of the record size 8"];
-    let error = error_saying(&engine, engine.run(&Records(Cut::Fixed(8)), input), &says);
+    let error = error_saying(&engine, engine.job(&Records(Cut::Fixed(8))).run(input), &says);
     let Error::Input(InputError::Ragged { path, length: 17, record: 8 }) = error else {
         panic!("{error:?}")
     };

@@ -17,8 +17,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tegula::storage::{Call, Disk, Fault, Faulty, Storage};
 use tegula::{
-    Collect, Cut, Emit, Engine, Error, Identity, Input, Job, Options, Result, SaveEvery, Split,
-    State, StateError, StorageError, WordClass,
+    Collect, Cut, Emit, Engine, Error, Identity, Input, Job, Options, Result, Resumable, SaveEvery,
+    Split, State, StateError, StorageError, WordClass,
 };
 use tempfile::TempDir;
 
@@ -46,14 +46,14 @@ fn saving(state: State) -> Options {
 }
 
 fn run(engine: &Engine, input: Input, state: State) -> Result<(Vec<u8>, u64, u64)> {
-    let output = engine.run_with(&JOB, input, &saving(state))?;
+    let output = engine.job(&JOB).options(&saving(state)).run(input)?;
     let stats = output.stats();
     assert!(stats.restored_bytes <= stats.bytes);
     Ok((text_of(&output, count_line), stats.restored_bytes, stats.bytes))
 }
 
 fn plain(input: Input) -> Vec<u8> {
-    text_of(&engine(2).run(&JOB, input).unwrap(), count_line)
+    text_of(&engine(2).job(&JOB).run(input).unwrap(), count_line)
 }
 
 /// Names of what is left in a state's folder, snapshots counted.
@@ -197,11 +197,15 @@ fn what_was_saved_is_not_mapped_again() {
         let state = || State::new(folder.path(), "stopping");
         let mapped = AtomicU64::new(0);
         let input = || Input::bytes(text.clone());
-        let stopped = engine.run_with(&stopping(&mapped, bytes * 3 / 4), input(), &saving(state()));
+        let stopped =
+            engine.job(&stopping(&mapped, bytes * 3 / 4)).options(&saving(state())).run(input());
         error_saying(engine, stopped, &["enough"]);
         let mapped = AtomicU64::new(0);
-        let output =
-            engine.run_with(&stopping(&mapped, u64::MAX), input(), &saving(state())).unwrap();
+        let output = engine
+            .job(&stopping(&mapped, u64::MAX))
+            .options(&saving(state()))
+            .run(input())
+            .unwrap();
         assert!(text_of(&output, count_line) == expected);
         let (mapped, restored) = (mapped.load(Ordering::Relaxed), output.stats().restored_bytes);
         assert!(restored >= TILE_BYTES, "{restored} of {bytes}");
@@ -219,14 +223,14 @@ fn a_state_of_something_else_is_refused() {
     let input = || Input::paths([files.path()]).unwrap();
     let engine = engine(2);
     run(&engine, input(), state()).unwrap();
-    let alpha = engine.run_with(&Words(WordClass::Alpha), input(), &saving(state()));
+    let alpha = engine.job(&Words(WordClass::Alpha)).options(&saving(state())).run(input());
     let says =
         ["class was \"Whitespace\" and is \"Alpha\"", "name another job", "remove this state"];
     let error = error_saying(&engine, alpha, &says);
     assert!(matches!(error, Error::State(StateError::OtherJob { .. })));
     let tiles = Options { tile_bytes: Some(999), ..saving(state()) };
     let says = ["tile bytes was \"4000\" and is \"999\""];
-    error_saying(&engine, engine.run_with(&JOB, input(), &tiles), &says);
+    error_saying(&engine, engine.job(&JOB).options(&tiles).run(input()), &says);
 
     let second = file_in(&files, 1);
     let refused = |says: &str| {
@@ -247,8 +251,8 @@ fn a_state_of_something_else_is_refused() {
 
     let nameless = mapping(|_, _| Ok(()));
     let options = Options { state: Some(state()), ..Options::default() };
-    let nameless = engine.run_with(&nameless, input(), &options);
-    error_saying(&engine, nameless, &["no identity", "Job::identity"]);
+    let nameless = engine.job(&nameless).options(&options).run(input());
+    error_saying(&engine, nameless, &["no identity", "Resumable"]);
     for id in ["", ".", "..", "a/b", "a b", &"x".repeat(201)] {
         let bad = run(&engine, input(), State::new(folder.path(), id));
         error_saying(&engine, bad, &["cannot be a job's name"]);
@@ -328,8 +332,8 @@ impl Job for Places {
         Cut::around(WordClass::Whitespace)
     }
 
-    fn identity(&self) -> Option<Identity> {
-        Some(Identity::new("places", 1))
+    fn state(&self) -> Option<&dyn Resumable> {
+        Some(self)
     }
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
@@ -337,6 +341,12 @@ impl Job for Places {
             emit.emit(word, split.offset_of(word));
         }
         Ok(())
+    }
+}
+
+impl Resumable for Places {
+    fn identity(&self) -> Identity {
+        Identity::new("places", 1)
     }
 }
 
@@ -349,17 +359,18 @@ fn collected_values_keep_their_order() {
         text.push(b'\n');
     };
     let input = || Input::bytes(text.clone());
-    let expected = text_of(&engine(1).run(&Places, input()).unwrap(), line);
+    let expected = text_of(&engine(1).job(&Places).run(input()).unwrap(), line);
     for engine in engines() {
         let folder = tempfile::tempdir().unwrap();
         let disk: Arc<dyn Storage> = Arc::new(Disk::new(folder.path()));
         let faulty = Faulty::new(Arc::clone(&disk), 7);
         let faulty = faulty.fail_once(Call::Rename, SECOND_SAVE, Fault::Io);
-        let stopped = engine.run_with(&Places, input(), &saving(State::on(Arc::new(faulty))));
+        let stopped =
+            engine.job(&Places).options(&saving(State::on(Arc::new(faulty)))).run(input());
         assert!(stopped.is_err());
         for again in engines() {
             let state = State::on(Arc::clone(&disk)).keep_partials(true);
-            let output = again.run_with(&Places, input(), &saving(state)).unwrap();
+            let output = again.job(&Places).options(&saving(state)).run(input()).unwrap();
             assert!(text_of(&output, line) == expected);
         }
     }
@@ -369,7 +380,7 @@ fn collected_values_keep_their_order() {
     let packed = Input::paths([files.path()]).unwrap();
     let state = saving(State::new(folder.path(), "places"));
     let engine = engine(2);
-    let refused = engine.run_with(&Places, packed, &state);
+    let refused = engine.job(&Places).options(&state).run(packed);
     error_saying(&engine, refused, &["compressed files", "without a state"]);
 }
 
@@ -414,9 +425,10 @@ fn little_memory_is_enough_for_a_state() {
     let faulty =
         Faulty::new(Arc::clone(&disk), 1).fail_once(Call::Rename, SECOND_SAVE, Fault::Full);
     let engine = limited(LITTLE);
-    assert!(engine.run_with(&JOB, input(), &options(Arc::new(faulty))).is_err());
+    assert!(engine.job(&JOB).options(&options(Arc::new(faulty))).run(input()).is_err());
     for _ in 0..2 {
-        let output = limited(LITTLE).run_with(&JOB, input(), &options(Arc::clone(&disk))).unwrap();
+        let output =
+            limited(LITTLE).job(&JOB).options(&options(Arc::clone(&disk))).run(input()).unwrap();
         let stats = output.stats();
         assert!(stats.spilled_bytes > 0 && stats.restored_bytes > 0);
         assert!(stats.memory_counted_peak <= LITTLE, "{}", stats.memory_counted_peak);
@@ -432,17 +444,17 @@ fn bad_records_are_counted_once() {
     let text = words(3000);
     let input = || Input::bytes(text.clone());
     let options = |state| Options { skip_bad: true, ..state };
-    let plain = engine(1).run_with(&job, input(), &options(Options::default())).unwrap();
+    let plain = engine(1).job(&job).options(&options(Options::default())).run(input()).unwrap();
     for engine in engines() {
         let folder = tempfile::tempdir().unwrap();
         let disk: Arc<dyn Storage> = Arc::new(Disk::new(folder.path()));
         let faulty =
             Faulty::new(Arc::clone(&disk), 7).fail_once(Call::Rename, SECOND_SAVE, Fault::Io);
         let state = options(saving(State::on(Arc::new(faulty))));
-        assert!(engine.run_with(&job, input(), &state).is_err());
+        assert!(engine.job(&job).options(&state).run(input()).is_err());
         for _ in 0..2 {
             let state = options(saving(State::on(Arc::clone(&disk))));
-            let output = engine.run_with(&job, input(), &state).unwrap();
+            let output = engine.job(&job).options(&state).run(input()).unwrap();
             assert!(text_of(&output, count_line) == text_of(&plain, count_line));
             let (now, then) = (output.stats(), plain.stats());
             assert_eq!((now.bad_records, &now.bad_first), (then.bad_records, &then.bad_first));

@@ -23,7 +23,7 @@ fn what_a_show_does_wrong_fails_its_job_by_name() {
                     let fails = shown.number == fails_at || shown.is_last;
                     if fails { see(shown.number) } else { Ok(()) }
                 });
-                engine.run_showing(&JOB, Input::bytes(text.clone()), &options, show)
+                engine.job(&JOB).options(&options).show(show).run(Input::bytes(text.clone()))
             };
             let result = run(&mut |_| panic!("no more shows"));
             let error = error_saying(engine, result, &["panicked at a show", "no more shows"]);
@@ -47,7 +47,7 @@ fn a_show_can_cancel_its_run_and_none_follows() {
             cancel.cancel();
             Ok(())
         });
-        let result = engine.run_showing(&JOB, Input::bytes(text.clone()), &options, show);
+        let result = engine.job(&JOB).options(&options).show(show).run(Input::bytes(text.clone()));
         let error = error_saying(engine, result, &["cancelled"]);
         assert!(matches!(error, Error::Cancelled) && shows == 1);
     }
@@ -67,7 +67,7 @@ fn a_job_that_fails_shows_no_more() {
     });
     let options = Options { split_bytes: Some(100), ..Options::default() };
     let text = "0123456 ".repeat(10_000);
-    let result = engine.run_showing(&job, Input::bytes(text), &options, show);
+    let result = engine.job(&job).options(&options).show(show).run(Input::bytes(text));
     error_saying(&engine, result, &["a bad record"]);
     assert!(!last.load(Relaxed));
 }
@@ -78,7 +78,7 @@ fn shows_that_cannot_be_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let run = |input: Input, every: Every, in_order: bool| {
         let show = Show::new(every, |_| Ok(())).in_order(in_order);
-        engine.run_showing(&JOB, input, &Options::default(), show)
+        engine.job(&JOB).show(show).run(input)
     };
     let text = || Input::bytes("a b");
     for (every, says) in [

@@ -20,7 +20,7 @@ fn first_keys_are_stable_since_the_show_that_had_them_first() {
             Ok(())
         });
         let show = show.in_order(true).order(Order::Value);
-        engine.run_showing(&JOB, Input::bytes(text.clone()), &options, show).unwrap();
+        engine.job(&JOB).options(&options).show(show).run(Input::bytes(text.clone())).unwrap();
         let some = |since: [u64; 3]| [Some(since[0]), Some(since[1]), Some(since[2]), None];
         // b 1500, c 500; b 2500, c 1000, a 500; b 2500, a 2000, c 1500; a 3500, b 2500, c 2000.
         let expected = [
@@ -54,7 +54,7 @@ fn what_counts_will_come_to_is_told_with_an_interval() {
             Ok(())
         });
         let show = show.top(20).order(Order::Value);
-        engine.run_showing(&JOB, Input::bytes(text.clone()), &options, show).unwrap();
+        engine.job(&JOB).options(&options).show(show).run(Input::bytes(text.clone())).unwrap();
         let inside =
             figures.iter().filter(|(total, within, truth)| (total - truth).abs() <= *within);
         let (inside, of) = (inside.count(), figures.len());

@@ -11,7 +11,7 @@ use std::thread::sleep;
 use std::time::Duration;
 use tegula::{
     Collect, Combine, Count, Emit, Engine, Error, Identity, Incremental, Input, Job, Options,
-    Order, Result, SaveEvery, Saved, Sees, Split, State, StateError, Sum, WordClass,
+    Order, Result, Resumable, SaveEvery, Saved, Sees, Split, State, StateError, Sum, WordClass,
 };
 
 /// Lines are all of this length, so that what was counted says how many bytes were mapped.
@@ -28,18 +28,24 @@ where
     type Key = [u8];
     type Combine = C;
 
-    fn identity(&self) -> Option<Identity> {
-        Some(Identity::new("slowly", 1))
-    }
-
-    fn sees(&self) -> Sees {
-        Sees::Records
+    fn state(&self) -> Option<&dyn Resumable> {
+        Some(self)
     }
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
         sleep(Duration::from_micros(300));
         split.lines().for_each(|line| emit.emit(&line[..6], C::Value::ONE));
         Ok(())
+    }
+}
+
+impl<C> Resumable for Slowly<C> {
+    fn identity(&self) -> Identity {
+        Identity::new("slowly", 1)
+    }
+
+    fn sees(&self) -> Sees {
+        Sees::Records
     }
 }
 
@@ -87,7 +93,7 @@ fn look_on<J: Job<Key = [u8]>>(
     let mut seen = Vec::new();
     loop {
         let over = is_over.load(Ordering::SeqCst);
-        match looker.saved(job, options) {
+        match looker.job(job).options(options).saved() {
             Err(Error::State(StateError::Missing { .. })) if !over => {}
             saved => {
                 let saved = saved.unwrap();
@@ -117,7 +123,7 @@ where
         let is_over = AtomicBool::new(false);
         let moments = std::thread::scope(|scope| {
             let looker = scope.spawn(|| look_on(&engine(2), &job, &options, &is_over, counted));
-            let output = engine(2).run_with(&job, Input::paths([&path]).unwrap(), &options);
+            let output = engine(2).job(&job).options(&options).run(Input::paths([&path]).unwrap());
             is_over.store(true, Ordering::SeqCst);
             let all: u64 = output.unwrap().iter().unwrap().map(|pair| pair.1).sum();
             assert_eq!(all * LINE_BYTES, text.len() as u64);
@@ -126,10 +132,10 @@ where
         assert!(moments > 2 || round > 0, "{moments}");
         // Without the input, and to the byte.
         fs::remove_file(&path).unwrap();
-        let saved = engine(3).saved(&job, &options).unwrap();
+        let saved = engine(3).job(&job).options(&options).saved().unwrap();
         assert!(saved.report.done && saved.report.mapped_bytes == text.len() as u64);
         assert_eq!(saved.report.about, b"a test");
-        let plain = engine(1).run(&job, Input::bytes(text.clone())).unwrap();
+        let plain = engine(1).job(&job).run(Input::bytes(text.clone())).unwrap();
         assert!(saved.output.iter().unwrap().eq(plain.iter().unwrap()));
         // Some of the first lines go, some come between, some at the end.
         let at = 3000 * LINE_BYTES as usize;
@@ -158,8 +164,8 @@ impl Job for Places {
     type Key = [u8];
     type Combine = Collect<(u32, u64)>;
 
-    fn identity(&self) -> Option<Identity> {
-        Some(Identity::new("places", 1))
+    fn state(&self) -> Option<&dyn Resumable> {
+        Some(self)
     }
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
@@ -172,6 +178,12 @@ impl Job for Places {
     }
 }
 
+impl Resumable for Places {
+    fn identity(&self) -> Identity {
+        Identity::new("places", 1)
+    }
+}
+
 #[test]
 fn with_the_names_of_files_and_in_the_order_asked_for() {
     let folder = tempfile::tempdir().unwrap();
@@ -179,9 +191,10 @@ fn with_the_names_of_files_and_in_the_order_asked_for() {
     for incremental in [None, Some(Incremental::default())] {
         let state = tempfile::tempdir().unwrap();
         let options = options(state.path(), incremental);
-        let ran = engine(2).run_with(&Places, Input::paths(&paths).unwrap(), &options).unwrap();
+        let ran =
+            engine(2).job(&Places).options(&options).run(Input::paths(&paths).unwrap()).unwrap();
         for looker in [engine(1), engine(3), limited(64 << 20)] {
-            let saved = looker.saved(&Places, &options).unwrap();
+            let saved = looker.job(&Places).options(&options).saved().unwrap();
             assert_eq!(
                 [0, 1].map(|file| saved.output.file(file)),
                 [0, 1].map(|file| ran.file(file))
@@ -196,7 +209,7 @@ fn with_the_names_of_files_and_in_the_order_asked_for() {
             assert!(lists(&saved.output) == lists(&ran));
         }
         let top = Options { top: Some(3), order: Order::None, ..options };
-        assert_eq!(engine(2).saved(&Places, &top).unwrap().output.len(), 3);
+        assert_eq!(engine(2).job(&Places).options(&top).saved().unwrap().output.len(), 3);
     }
 }
 
@@ -204,11 +217,11 @@ fn with_the_names_of_files_and_in_the_order_asked_for() {
 fn what_is_of_another_job_or_not_there_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let options = options(folder.path(), None);
-    let missing = engine(1).saved(&Places, &options);
+    let missing = engine(1).job(&Places).options(&options).saved();
     assert!(matches!(missing, Err(Error::State(StateError::Missing { .. }))));
     let none = Options::default();
-    error_saying(&engine(1), engine(1).saved(&Places, &none), &["name the state"]);
-    engine(1).run_with(&Places, Input::bytes(lines(0..10)), &options).unwrap();
-    let other = engine(1).saved(&Words(WordClass::Whitespace), &options);
+    error_saying(&engine(1), engine(1).job(&Places).options(&none).saved(), &["name the state"]);
+    engine(1).job(&Places).options(&options).run(Input::bytes(lines(0..10))).unwrap();
+    let other = engine(1).job(&Words(WordClass::Whitespace)).options(&options).saved();
     error_saying(&engine(1), other, &["another job", "job was \"places\" and is \"words\""]);
 }

@@ -36,7 +36,7 @@ fn count_piped(engine: &Engine, text: &[u8], piece: usize, pause: Duration, spli
         }
     });
     let options = Options { split_bytes: Some(split), ..Options::default() };
-    let output = engine.run_with(&JOB, input, &options).unwrap();
+    let output = engine.job(&JOB).options(&options).run(input).unwrap();
     writer.join().unwrap();
     assert_eq!(output.stats().bytes, text.len() as u64);
     text_of(&output, count_line)
@@ -97,7 +97,7 @@ fn files_and_streams_are_read_in_their_order() {
     });
     let pipe = folder.path().join("pipe");
     let paths = [file_in(&folder, 0), pipe, file_in(&folder, 1)];
-    let output = engine(2).run(&JOB, Input::paths(paths).unwrap()).unwrap();
+    let output = engine(2).job(&JOB).run(Input::paths(paths).unwrap()).unwrap();
     writer.join().unwrap();
     assert_eq!(text_of(&output, count_line), expected(b"first file the pipe between last file"));
     assert_eq!(output.stats().files, 3);
@@ -107,7 +107,7 @@ fn files_and_streams_are_read_in_their_order() {
 fn files_without_a_length_are_read_to_their_end() {
     let path = "/proc/self/mounts";
     let text = std::fs::read(path).unwrap();
-    let output = engine(2).run(&JOB, Input::paths([path]).unwrap()).unwrap();
+    let output = engine(2).job(&JOB).run(Input::paths([path]).unwrap()).unwrap();
     assert_eq!(text_of(&output, count_line), expected(&text));
 }
 
@@ -141,7 +141,7 @@ fn records_of_a_fixed_size_are_cut_from_streams_too() {
                 }
                 pipe.write_all(if torn { b"7 bytes" } else { b"" }).unwrap();
             });
-            let result = engine.run_with(&Eights, input, &options);
+            let result = engine.job(&Eights).options(&options).run(input);
             writer.join().unwrap();
             if torn {
                 let says = ["pipe", "320007 bytes is no multiple of the record size 8"];
@@ -171,7 +171,7 @@ fn an_error_of_the_map_names_the_place_in_the_stream() {
                 Some(word) => split.bad(word, "a bad word"),
                 None => Ok(()),
             });
-        let result = engine.run(&job, input);
+        let result = engine.job(&job).run(input);
         writer.join().unwrap();
         let says = ["pipe, byte 200000: a bad word"];
         error_saying(&engine, result, &says);

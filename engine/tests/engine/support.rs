@@ -116,7 +116,7 @@ pub(crate) fn assert_works(engine: &Engine) {
     let text = "to be or not to be ".repeat(5000);
     let options = Options { split_bytes: Some(1000), ..Options::default() };
     let job = Words(WordClass::Whitespace);
-    let output = engine.run_with(&job, Input::bytes(text), &options).unwrap();
+    let output = engine.job(&job).options(&options).run(Input::bytes(text)).unwrap();
     let text = text_of(&output, count_line);
     assert_eq!(text, b"be\t10000\nnot\t5000\nor\t5000\nto\t10000\n");
 }

@@ -42,7 +42,7 @@ fn words_of_the_books_equal_the_naive_count() {
         let expected = count_lines(&reference::answer(&counts, Order::Key, None));
         for workers in [1, 2, 7] {
             let input = Input::paths([folder.path()]).unwrap();
-            let output = engine(workers).run(&Words(class), input).unwrap();
+            let output = engine(workers).job(&Words(class)).run(input).unwrap();
             assert!(text_of(&output, count_line) == expected, "{class:?}, {workers} workers");
         }
     }

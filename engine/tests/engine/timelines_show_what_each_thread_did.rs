@@ -24,7 +24,7 @@ fn count(engine: &Engine, input: Input, timeline: &Timeline) {
         split_bytes: Some(64 << 10),
         ..Options::default()
     };
-    let output = engine.run_with(&JOB, input, &options).unwrap();
+    let output = engine.job(&JOB).options(&options).run(input).unwrap();
     let mut written = Vec::new();
     output.write(&mut written, Path::new("a vector"), &Cancel::new(), count_line).unwrap();
     assert!(!written.is_empty());
@@ -211,7 +211,7 @@ fn a_job_that_failed_has_a_timeline_up_to_there() {
     let timeline = Timeline::new("failed");
     let options = Options { timeline: Some(timeline.clone()), ..Options::default() };
     options.cancel.cancel();
-    let failed = engine(2).run_with(&JOB, Input::bytes("a b"), &options);
+    let failed = engine(2).job(&JOB).options(&options).run(Input::bytes("a b"));
     assert!(failed.is_err());
     let recording = timeline.read();
     check(&recording);

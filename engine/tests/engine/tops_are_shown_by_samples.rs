@@ -76,7 +76,7 @@ fn run(
     let show = show.top(top).order(order);
     let split_bytes = Some(split_records * RECORD_BYTES);
     let options = Options { split_bytes, tile_bytes: Some(16 << 10), ..Options::default() };
-    engine(workers).run_showing(&job, Input::bytes(bytes), &options, show).unwrap();
+    engine(workers).job(&job).options(&options).show(show).run(Input::bytes(bytes)).unwrap();
     (seen, job.by.into_inner().unwrap().into_values().collect())
 }
 

@@ -25,7 +25,8 @@ pub(crate) fn text(bytes: usize) -> Vec<u8> {
 pub(crate) fn count(input: Input, workers: usize) -> Result<String> {
     let engine = Engine::builder().workers(workers).build()?;
     let options = Options { tile_bytes: Some(1 << 20), ..Options::default() };
-    let output = engine.run_with(&WordCount { words: Words::Whitespace }, input, &options)?;
+    let output =
+        engine.job(&WordCount { words: Words::Whitespace }).options(&options).run(input)?;
     let mut answer = String::new();
     output.for_each(|word, count| {
         writeln!(answer, "{}\t{count}", String::from_utf8_lossy(word)).unwrap();

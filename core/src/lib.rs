@@ -1,0 +1,50 @@
+//! Jobs and their runs: the map with its containers, reduce, merge, sort, output, shows, state and reuse.
+//!
+//! This crate is internal to Tegula. Its interface is the crate `tegula`; everything else may change.
+
+#![warn(missing_debug_implementations)]
+
+mod compiled;
+mod container;
+mod core;
+mod engine;
+mod facts;
+mod job;
+mod job_run;
+mod map;
+mod merge;
+mod options;
+pub mod output;
+mod reduce;
+pub mod reuse;
+mod room;
+mod run;
+mod saved;
+mod show;
+mod sort;
+pub mod state;
+mod stats;
+mod tasks;
+#[cfg(feature = "testing")]
+mod trial;
+
+pub use container::Container;
+pub use engine::{Engine, EngineBuilder, Grouping};
+pub use job::{Emit, Job, Offloadable, Pair, Resumable, Sees};
+pub use job_run::{JobRun, Saved};
+pub use options::{Options, Order, Pipeline};
+pub use output::{Answers, Output};
+pub use show::{Estimate, Estimates, Every, STABLE_KEYS_MOST, Show, Shown};
+pub use sort::{Records, Sort, SortTo};
+pub use state::{Incremental, SaveEvery, State};
+pub use stats::{StageTime, Stats};
+#[cfg(feature = "testing")]
+pub use trial::{Trial, trial};
+
+use tegula_device as device;
+use tegula_input::{bad, codec, ingest, input, origin, plan, split, tokenize};
+use tegula_machine::{
+    cancel, encoding, error, failure, memory, process, progress, relocation, schedule, sizing,
+    storage, sync, timeline, topology,
+};
+use tegula_pairs::{aggregate, combine, identity, key, partial, slots};

@@ -1,0 +1,106 @@
+//! How a job is to be run: the choices that a caller may make, each with a default that suits most.
+
+use crate::cancel::Cancel;
+use crate::container::Container;
+use crate::device::Accelerator;
+use crate::error::{Error, Result};
+use crate::plan::{Cutting, DEFAULT_TILE_BYTES, INCREMENTAL_TILE_BYTES, Reads};
+use crate::progress::Progress;
+use crate::state::State;
+use crate::timeline::Timeline;
+use std::sync::Arc;
+
+/// Order of the answer's pairs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// By key, bytes ascending (integers by value).
+    #[default]
+    Key,
+    /// As [`Job::compare`](crate::Job::compare) says: by value, largest first, unless the job says
+    /// otherwise; ties by key.
+    Value,
+    /// The order in which partitions hold them: the same on every run, but of no meaning.
+    None,
+}
+
+/// How tiles follow each other (Ostrich, section 5.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pipeline {
+    /// A worker goes on with the next tile at once, and combines when it has something to combine.
+    #[default]
+    On,
+    /// All workers end a tile, hand over its pairs and wait for each other before the next: what it
+    /// would cost not to overlap. Streams have no tiles to wait for.
+    Off,
+}
+
+/// Options of one run. Every field has a default; write
+/// `Options { order: Order::Value, ..Options::default() }`.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Order of the answer. Default: by key.
+    pub order: Order,
+    /// Keep only the N pairs that come first by value (ties: the smaller key), found by selection.
+    /// They come in `order`. Default: keep all.
+    pub top: Option<usize>,
+    /// Size of a tile in bytes, at least 1. Default ([`DEFAULT_TILE_BYTES`]): the same on every
+    /// machine, for tiles are what later runs recognise.
+    pub tile_bytes: Option<u64>,
+    /// Size of a split in bytes, at least 1; a worker then takes one at a time. Default: small ones, of
+    /// which a worker takes as many as are seen to go best.
+    pub split_bytes: Option<u64>,
+    /// Where workers keep their pairs. Default: [`Container::Adaptive`].
+    pub container: Container,
+    /// Whether workers map the next tile while pairs of the last one are still combined.
+    pub pipeline: Pipeline,
+    /// Count the records that the map refuses ([`Split::bad`](crate::split::Split::bad)) and go on, instead of
+    /// failing at the first; [`Stats`](crate::Stats) has their number and where the first ones are.
+    pub skip_bad: bool,
+    /// Read every file as it is, even one that is compressed. Default: files and streams that are
+    /// gzip, zstd, bzip2 or LZ4 data, by their name or their first bytes, are decompressed. Bytes in
+    /// memory never are.
+    pub plain: bool,
+    /// Whether files are read past the page cache. Compressed ones never are.
+    pub reads: Reads,
+    /// Where partials are saved, so that the same run can go on after a kill. Default: nowhere.
+    pub state: Option<State>,
+    /// Live counters, for a progress bar.
+    pub progress: Option<Arc<Progress>>,
+    /// Devices that work beside the cores on what they can do of the job: input of known length that is
+    /// not compressed, in runs that find no tiles again ([`State::incremental`]) and make no shows in the order
+    /// of the input. They change no byte of the answer, and a state may be gone on with by others; what they did is
+    /// in [`Stats::devices`](crate::Stats::devices). One that fails gives its work back to the cores.
+    /// Default: none.
+    pub devices: Vec<Arc<Accelerator>>,
+    /// Leave the cores out of what devices can do: these then do all of the input, as of a job that has no map
+    /// ([`Offloadable::alone`](crate::Offloadable::alone)), and the run fails where it would go on with the cores. Default: no.
+    pub devices_alone: bool,
+    /// Records what each thread does when.
+    pub timeline: Option<Timeline>,
+    /// The flag by which the run can be stopped.
+    pub cancel: Cancel,
+}
+
+impl Options {
+    pub(crate) fn check(&self) -> Result<()> {
+        let zero = |option, value: Option<u64>| match value {
+            Some(0) => Err(Error::Option { option, cause: "0 bytes; give at least 1".into() }),
+            _ => Ok(()),
+        };
+        zero("tile_bytes", self.tile_bytes)?;
+        zero("split_bytes", self.split_bytes)
+    }
+
+    /// Returns how the input is to be cut and read: in splits of `split_bytes`, of which a worker takes
+    /// `unit_bytes` at first, unless the options name a size.
+    pub(crate) fn cutting(&self, split_bytes: u64, unit_bytes: u64) -> Cutting {
+        let is_incremental = self.state.as_ref().is_some_and(State::is_incremental);
+        let usual = if is_incremental { INCREMENTAL_TILE_BYTES } else { DEFAULT_TILE_BYTES };
+        Cutting {
+            tile_bytes: self.tile_bytes.unwrap_or(usual),
+            split_bytes: self.split_bytes.unwrap_or(split_bytes),
+            unit_bytes: self.split_bytes.unwrap_or(unit_bytes),
+            reads: self.reads,
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Portions of an answer: pairs that follow each other, few enough that many threads share an answer evenly. Who
+//! writes an answer formats them side by side; who reads it into columns does the same.
+
+use super::Finished;
+use crate::aggregate::Aggregate;
+use crate::error::Result;
+use crate::merge::Piece;
+use crate::partial::{Answers, RunReader, read_run};
+use crate::slots::PairRef;
+
+/// Pairs in a portion of what is in memory: some hundreds of kilobytes of text.
+const PORTION_PAIRS: usize = 8 << 10;
+
+/// Pairs stand in another order than they are shown in; this many ahead of the one that is shown are asked
+/// for.
+const AHEAD: usize = 16;
+
+/// Pairs that follow each other in one answer: see [`Output::portions`](crate::Output::portions).
+#[derive(Clone, Copy, Debug)]
+pub struct Portion {
+    piece: usize,
+    /// The first pair of a piece in memory; the number of the extent of one on disk.
+    first: usize,
+}
+
+impl<C: Aggregate> Finished<C> {
+    pub(super) fn portions(&self) -> Vec<Portion> {
+        let mut portions = Vec::new();
+        for (piece, of) in self.pieces.iter().enumerate() {
+            match of {
+                Piece::Held(held) => {
+                    let firsts = (0..held.pairs.len()).step_by(PORTION_PAIRS);
+                    portions.extend(firsts.map(|first| Portion { piece, first }));
+                }
+                Piece::Stored(run) => {
+                    let extents = 0..run.extents.len();
+                    portions.extend(extents.map(|first| Portion { piece, first }));
+                }
+            }
+        }
+        portions
+    }
+
+    /// Shows the pairs of a portion in order until `see` fails. The reader is made when one is needed.
+    pub(super) fn for_each_in(
+        &self,
+        Portion { piece, first }: Portion,
+        reader: &mut Option<RunReader<Answers<C>>>,
+        mut see: impl FnMut(PairRef<'_, C::Reduced>) -> Result<()>,
+    ) -> Result<()> {
+        match &self.pieces[piece] {
+            Piece::Held(held) => {
+                let len = held.pairs.len();
+                (first..len.min(first + PORTION_PAIRS)).try_for_each(|place| {
+                    held.pairs.prefetch(held.number_at((place + AHEAD).min(len - 1)));
+                    see(held.pairs.get(held.number_at(place)))
+                })
+            }
+            Piece::Stored(run) => {
+                let reader = self.stored.reader::<C>(reader)?;
+                read_run(reader, run.number, std::slice::from_ref(&run.extents[first]), see)
+            }
+        }
+    }
+}

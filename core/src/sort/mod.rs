@@ -1,0 +1,296 @@
+//! Sort: records of any input into the order of their keys, in memory as long as it lasts and over a
+//! scratch file beyond that.
+//!
+//! It is a sample sort: splitters from a sample divide the order into ranges that fit a cache; one
+//! pass over the input puts each record into its range; then each range is sorted by one worker and
+//! written where it belongs. A record is moved three times (to its range, back into the cache, to the
+//! output) and its whole key is compared only where 8 bytes do not decide.
+//!
+//! Equal keys keep the order of the input, always: a record's place in it is the last part of what is
+//! compared. So the output is the same bytes for any number of workers, any size of splits, and
+//! whether there was memory enough.
+
+mod packed;
+mod partition;
+mod radix;
+mod ranges;
+mod records;
+mod segments;
+mod sizes;
+mod source;
+mod splitters;
+mod store;
+
+pub use records::{Records, Sort};
+
+use crate::codec::recognise;
+use crate::core::Core;
+use crate::error::{Error, Result};
+use crate::failure::Failure;
+use crate::ingest::{AheadTotals, Reader};
+use crate::input::Input;
+use crate::memory::{resident_peak_bytes, usable_bytes};
+use crate::options::Options;
+use crate::output::{AtomicFile, Turns};
+use crate::plan::Plan;
+use crate::progress::{Progress, Stage};
+use crate::stats::{StageClock, Stats};
+use crate::storage::Scratch;
+use crate::sync::Mutex;
+use crate::tokenize::Simd;
+use partition::PartitionPass;
+use ranges::{Out, RangePass};
+use records::Form;
+use sizes::{Known, Sizes};
+use source::Source;
+use splitters::Splitters;
+use std::fmt;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use store::RangeRows;
+
+/// Sampled records per range. The largest of many ranges is then rarely twice the average.
+const OVERSAMPLING: usize = 16;
+/// Of streams, this part of the memory is kept before it goes to disk.
+const SPOOLED_PART: u64 = 4;
+/// The sample that the first guess at the number of ranges is made from.
+const SAMPLE_LEAST: usize = 256;
+
+/// Where sorted records go.
+pub enum SortTo<'w> {
+    /// A file, which is not committed: ranges are written side by side at their places.
+    File(&'w mut AtomicFile),
+    /// A writer, in order, and what messages call it.
+    Writer(&'w mut (dyn Write + Send), &'w Path),
+}
+
+impl fmt::Debug for SortTo<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SortTo::File(file) => f.debug_tuple("File").field(file).finish(),
+            SortTo::Writer(_, name) => f.debug_tuple("Writer").field(name).finish_non_exhaustive(),
+        }
+    }
+}
+
+/// Runs a sort: plan, partition, and the ranges; each timed.
+pub(crate) fn run(
+    core: &Core,
+    sort: &Sort,
+    input: Input,
+    to: SortTo<'_>,
+    options: &Options,
+) -> Result<Stats> {
+    let progress = &options.progress.clone().unwrap_or_default();
+    let failure = &Failure::new(&options.cancel);
+    let timeline = options.timeline.as_ref();
+    timeline.iter().for_each(|timeline| timeline.watch(core.blocks(), core.limit_bytes()));
+    let mut clock = StageClock::new(progress, timeline);
+    options.check()?;
+    if options.state.is_some() {
+        let cause = "a sort has no partials that could be saved; run it without one".into();
+        return Err(Error::Option { option: "state", cause });
+    }
+    sort.cut().check()?;
+    let form = &sort.form()?;
+    let _counted = core.count_list(&input, Means::least_bytes(core))?;
+    let means = Means::of(core)?;
+
+    let plan = &clock.time(Stage::Plan, || {
+        let input = recognise(input, options.plain, core.pool(), failure)?;
+        let split_bytes = means.split_bytes();
+        Plan::new(input, sort.cut(), options.cutting(split_bytes, split_bytes))
+    })?;
+    progress.plan(plan.files, plan.bytes, core.limit_bytes());
+    let scratch = &Scratch::new(core.storage());
+    let passes = Passes { core, sort, form, means, plan, scratch, failure, progress };
+    let partitioned = clock.time(Stage::Map, || passes.partition())?;
+    let written = clock.time(Stage::Merge, || passes.write(&partitioned, to))?;
+
+    core.trim();
+    Ok(Stats { stages: clock.finish(), ..passes.stats(&partitioned, written) })
+}
+
+/// The two passes of a sort over its plan.
+struct Passes<'r> {
+    core: &'r Core,
+    sort: &'r Sort,
+    form: &'r Form,
+    means: Means,
+    plan: &'r Plan,
+    scratch: &'r Arc<Scratch>,
+    failure: &'r Failure,
+    progress: &'r Progress,
+}
+
+impl Passes<'_> {
+    /// Puts each record of the input into its range.
+    fn partition(&self) -> Result<Partitioned> {
+        let Passes { core, form, ref means, plan, scratch, failure, progress, .. } = *self;
+        let spooled = means.usable_bytes / SPOOLED_PART;
+        let source = &Source::open(core, plan, scratch, failure, spooled)?;
+        let (splitters, sizes) = &means.divide(core, source, form, scratch)?;
+        let (pile_size, ahead_bytes) = (sizes.pile, sizes.ahead_bytes);
+        let split_bytes = plan.split_bytes;
+        let pass = PartitionPass {
+            core,
+            form,
+            source,
+            splitters,
+            scratch,
+            pile_size,
+            split_bytes,
+            ahead_bytes,
+            failure,
+            progress,
+        };
+        let (ranges, ahead) = pass.run()?;
+        Ok(Partitioned {
+            ahead,
+            records: ranges.iter().map(|range| range.records).sum(),
+            ranges: ranges.into_iter().map(Mutex::new).collect(),
+            sizes: *sizes,
+            bytes: source.bytes(),
+            splits: source.splits(),
+        })
+    }
+
+    /// Sorts each range and writes it. Returns the number of records written.
+    fn write(&self, partitioned: &Partitioned, to: SortTo<'_>) -> Result<u64> {
+        let name = to.name();
+        let out = to.out(&name, self.sort.unique);
+        let pass = RangePass {
+            core: self.core,
+            form: self.form,
+            unique: self.sort.unique,
+            ranges: &partitioned.ranges,
+            scratch: self.scratch,
+            sizes: partitioned.sizes,
+            failure: self.failure,
+            out: &out,
+            last: Mutex::default(),
+            written: AtomicU64::new(0),
+        };
+        let written = pass.run()?;
+        out.finish()?;
+        Ok(written)
+    }
+
+    fn stats(&self, partitioned: &Partitioned, written: u64) -> Stats {
+        let &Partitioned { records, bytes, splits, ahead, .. } = partitioned;
+        Stats {
+            workers: self.core.pool().workers(),
+            simd: Simd::detect().name(),
+            files: self.plan.files,
+            files_passed_over: self.plan.passed_over,
+            bytes,
+            compressed: self.plan.tally.figures(),
+            tiles: self.plan.tiles(),
+            tile_bytes: self.plan.tile_bytes,
+            splits,
+            split_bytes: self.plan.split_bytes,
+            unit_bytes: self.plan.split_bytes,
+            readers: ahead.readers,
+            read_ahead_bytes: ahead.bytes,
+            read_ahead_busy: ahead.busy,
+            pairs: records,
+            pairs_handed_over: records,
+            keys: written,
+            key_value_bytes: bytes,
+            direct_bytes: self.plan.direct_bytes(),
+            spilled_bytes: self.scratch.bytes(),
+            memory_counted_peak: self.core.blocks().budget().peak(),
+            memory_resident_peak: resident_peak_bytes(),
+            ..Stats::default()
+        }
+    }
+}
+
+/// What the partition pass leaves.
+struct Partitioned {
+    ahead: AheadTotals,
+    ranges: Vec<Mutex<RangeRows>>,
+    records: u64,
+    sizes: Sizes,
+    bytes: u64,
+    splits: u64,
+}
+
+/// What a sort may use of the machine.
+struct Means {
+    workers: u64,
+    usable_bytes: u64,
+    l2_bytes: u64,
+}
+
+impl Means {
+    fn of(core: &Core) -> Result<Means> {
+        let usable_bytes = usable_bytes(core.blocks());
+        let workers = core.pool().workers() as u64;
+        let least = Means::least_bytes(core);
+        if usable_bytes < least {
+            return Err(core.too_small(least).into());
+        }
+        Ok(Means { workers, usable_bytes, l2_bytes: core.topology().l2_bytes() })
+    }
+
+    fn least_bytes(core: &Core) -> u64 {
+        core.pool().workers() as u64 * sizes::WORKER_BYTES_LEAST
+    }
+
+    fn split_bytes(&self) -> u64 {
+        sizes::split_bytes(self.workers, self.usable_bytes, self.l2_bytes)
+    }
+
+    /// Chooses ranges by two samples: a small one to learn how many there should be, and one that is
+    /// large enough for those.
+    fn divide(
+        &self,
+        core: &Core,
+        source: &Source<'_>,
+        form: &Form,
+        scratch: &Scratch,
+    ) -> Result<(Splitters, Sizes)> {
+        let mut reader = Reader::new(core.blocks(), self.split_bytes())?;
+        let (first, record_bytes) = source.sample(SAMPLE_LEAST, form, &mut reader, scratch)?;
+        let known = Known {
+            bytes: source.bytes(),
+            record_bytes,
+            workers: self.workers,
+            // What streams left in memory is used.
+            usable_bytes: self.usable_bytes.saturating_sub(source.kept_bytes()),
+            l2_bytes: self.l2_bytes,
+        };
+        let sizes = Sizes::new(known, form);
+        let wanted = sizes.ranges * OVERSAMPLING;
+        let sample = if wanted <= SAMPLE_LEAST {
+            first
+        } else {
+            source.sample(wanted, form, &mut reader, scratch)?.0
+        };
+        Ok((Splitters::choose(sample, sizes.ranges, form.reverse), sizes))
+    }
+}
+
+impl<'w> SortTo<'w> {
+    fn name(&self) -> PathBuf {
+        match self {
+            SortTo::File(file) => file.path().to_path_buf(),
+            SortTo::Writer(_, name) => name.to_path_buf(),
+        }
+    }
+
+    /// Of `unique` records nobody knows beforehand how many there are before a range.
+    fn out<'o>(self, name: &'o Path, unique: bool) -> Out<'o>
+    where
+        'w: 'o,
+    {
+        match self {
+            SortTo::File(file) if file.is_regular() && !unique => Out::File(file),
+            SortTo::File(file) => Out::InTurn(Turns::new(file, name)),
+            SortTo::Writer(sink, _) => Out::InTurn(Turns::new(sink, name)),
+        }
+    }
+}

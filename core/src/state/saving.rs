@@ -1,0 +1,409 @@
+//! Saving, as a run sees it: what it finds in its state, what each worker adds, and what stays at the end.
+
+use super::coverage::Coverage;
+use super::fingerprint::Fingerprint;
+use super::folder::Folder;
+use super::folds::{Choice, Taking, tile_of};
+use super::manifest::{Figures, Manifest, Piece};
+use super::pace::Pace;
+use super::saver::{Saver, SaverThread};
+use super::snapshot::{Keeps, SnapshotReader, SnapshotWriter};
+use super::stock::Stock;
+use super::tiles::{Means, TILES, TileTable};
+use super::{Incremental, State, tiles};
+use crate::aggregate::Aggregate;
+use crate::bad::Found;
+use crate::error::{Error, Result, StateError, StorageError};
+use crate::facts::JobFacts;
+use crate::identity::Identity;
+use crate::memory::ChunkPool;
+use crate::partial::Outlet;
+use crate::plan::{Part, Plan};
+use crate::reuse::Print;
+use crate::stats::Stats;
+use crate::storage::Storage;
+use crate::sync::{Mutex, MutexGuard};
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use twox_hash::XxHash3_128;
+
+/// The state of one run.
+pub(crate) struct Saving<C: Aggregate> {
+    // Dropped in this order: writers may remove files, then the saver ends, then the lock goes.
+    workers: Vec<Mutex<SnapshotWriter<C>>>,
+    pub(super) covering: Vec<Mutex<Covering>>,
+    _thread: SaverThread,
+    pub(super) saver: Arc<Saver>,
+    found: FoundState,
+    /// Whether all of the input was covered when the run began.
+    pub(super) was_done: bool,
+    pub(super) keeps_partials: bool,
+    /// If tiles are found again.
+    pub(super) tiles: Option<TileTable>,
+    pub(super) block_bytes: usize,
+    _folder: Folder,
+}
+
+/// What there was when the run began.
+pub(crate) struct FoundState {
+    /// What is taken in of it.
+    pub(crate) takings: Vec<Taking>,
+    /// The splits that this stands for, what maps did of them, and the records they refused.
+    pub(crate) coverage: Coverage,
+    pub(crate) figures: Figures,
+    pub(crate) bad: Found,
+}
+
+/// What a worker mapped since it saved last.
+pub(super) struct Covering {
+    pub(super) coverage: Coverage,
+    figures: Figures,
+    emitted_before: u64,
+    pace: Pace,
+    /// Whether it is time to save.
+    is_due: bool,
+    /// Time spent on saving since snapshots were last given to the saver.
+    saving: Duration,
+}
+
+/// What of the input a worker has mapped, or a device, all of it together.
+pub(crate) struct Mapped<'a> {
+    /// Of the plan.
+    pub(crate) part: usize,
+    /// Of the part, if it is read in order; else [`ALL_FILES`](super::ALL_FILES).
+    pub(crate) file: u64,
+    /// Splits, or bytes of the file.
+    pub(crate) ranges: &'a [Range<u64>],
+    pub(crate) bytes: u64,
+    pub(crate) splits: u64,
+}
+
+impl FoundState {
+    /// `Err` if two pieces cover the same.
+    fn of(
+        manifest: &Manifest,
+        tiles: Option<&TileTable>,
+        has_inverse: bool,
+    ) -> Result<FoundState, &'static str> {
+        let mut coverage = manifest.coverage()?;
+        let mut takings = Vec::new();
+        if let Some(tiles) = tiles {
+            coverage = tiles.in_plan(&coverage);
+            let there = tiles.in_order().into_iter().collect();
+            let stock = Stock::of(manifest);
+            let choice = Choice::of(&stock, &there, has_inverse);
+            takings = choice.takings(&stock, |number| tiles.standing(number));
+        } else {
+            takings.extend(manifest.snapshots.iter().map(Taking::whole));
+        }
+        let (mut figures, mut bad) = (Figures::default(), Found::default());
+        let counts = |piece: &&Piece| match tiles {
+            Some(tiles) => tile_of(piece).is_some_and(|tile| tiles.has(tile)),
+            None => true,
+        };
+        for piece in manifest.pieces().filter(counts) {
+            figures.add(piece.figures);
+            bad.add(&piece.bad);
+        }
+        Ok(FoundState { takings, coverage, figures, bad })
+    }
+}
+
+/// The options of a run that a state depends on.
+#[derive(Clone, Copy)]
+pub(crate) struct Terms {
+    /// Whether bad records are counted instead of refused.
+    pub(crate) skip_bad: bool,
+    /// Whether compressed files are read as they are.
+    pub(crate) plain: bool,
+    /// Devices that work beside the cores.
+    pub(crate) devices: usize,
+}
+
+impl<C: Aggregate> Saving<C> {
+    /// Opens a state for a run: empty, or what a run of the same job over the same input has left.
+    ///
+    /// # Errors
+    /// [`StateError`] if the state is in use or of something else, [`StorageError`].
+    pub(crate) fn open(
+        state: &State,
+        facts: &JobFacts,
+        plan: &mut Plan,
+        terms: Terms,
+        chunks: &Arc<ChunkPool>,
+        block_bytes: usize,
+        means: Means<'_>,
+    ) -> Result<Saving<C>> {
+        let identity = identity_of(facts, plan, terms, state.incremental)?;
+        if C::KEEPS_VALUES && plan.parts.iter().any(|part| matches!(part, Part::Packed(_))) {
+            return Err(StateError::InOrder.into());
+        }
+        let folder = state.open()?;
+        let storage = Arc::clone(&folder.storage);
+        let fingerprint = Fingerprint::of(plan)?;
+        let found = Manifest::read(&*storage)?;
+        folder.tidy(found.as_ref())?;
+        let mut manifest = match found {
+            Some(found) => go_on(found, state, &identity, fingerprint, plan, &folder)?,
+            None => begin(state, &identity, fingerprint, plan, &*storage)?,
+        };
+        let mut tiles = None;
+        if let Some(incremental) = state.incremental {
+            let found = TileTable::find(facts, plan, incremental, &mut manifest, &*storage, means)?;
+            manifest.done = false;
+            manifest.write(&*storage)?;
+            folder.tidy(Some(&manifest))?;
+            tiles = Some(found);
+        }
+        let found =
+            FoundState::of(&manifest, tiles.as_ref(), C::INVERSE.is_some()).map_err(|cause| {
+                StorageError::Damaged { path: storage.path().to_path_buf(), offset: 0, cause }
+            })?;
+        // Where tiles are found again, devices do nothing.
+        let devices = if tiles.is_some() { 0 } else { terms.devices };
+        let workers = means.pool.workers() + devices;
+        let saver = Arc::new(Saver::new(storage, manifest.clone(), digest_of(&identity)));
+        let keeps = if tiles.is_some() { Keeps::Together } else { Keeps::Apart };
+        let writer = |_| Ok(Mutex::new(SnapshotWriter::new(&saver, chunks, block_bytes, keeps)?));
+        let now = Instant::now();
+        let covering = |_| {
+            let (coverage, figures) = Default::default();
+            let pace = Pace::new(state.save_every, plan.tile_bytes, now);
+            let (is_due, saving) = (false, Duration::ZERO);
+            Mutex::new(Covering { coverage, figures, emitted_before: 0, pace, is_due, saving })
+        };
+        Ok(Saving {
+            workers: (0..workers).map(writer).collect::<Result<_>>()?,
+            covering: (0..workers).map(covering).collect(),
+            _thread: saver.start()?,
+            saver,
+            found,
+            was_done: manifest.done,
+            keeps_partials: state.keeps_partials,
+            tiles,
+            block_bytes,
+            _folder: folder,
+        })
+    }
+
+    /// Adds the figures of the state to those of its run.
+    pub(crate) fn count_in(&self, stats: &mut Stats) {
+        stats.restored_bytes = self.found.figures.bytes;
+        stats.saved_bytes = self.saver.saved_bytes();
+    }
+
+    /// What there was when the run began.
+    pub(crate) fn found(&self) -> &FoundState {
+        &self.found
+    }
+
+    pub(crate) fn read(&self, taking: &Taking, chunks: &Arc<ChunkPool>) -> Result<SnapshotReader> {
+        let (storage, identity) = (self.saver.storage(), self.saver.identity_digest());
+        SnapshotReader::open(storage, taking, identity, chunks, self.block_bytes)
+    }
+
+    /// The outlet of a worker such that what it hands over is seen here.
+    pub(crate) fn watch<'p>(
+        &'p self,
+        worker: usize,
+        outlet: Outlet<'p, C::Accumulator>,
+    ) -> Outlet<'p, C::Accumulator> {
+        outlet.seen_by(&self.workers[worker])
+    }
+
+    /// Whether a worker is to save as soon as it has mapped so many bytes beside what it has noted.
+    pub(crate) fn is_due(&self, worker: usize, bytes: u64) -> bool {
+        let mut covering = lock(&self.covering[worker]);
+        covering.is_due |= covering.pace.is_due(bytes, Instant::now()) && self.saver.has_room();
+        covering.is_due
+    }
+
+    /// The bytes that a worker may map between saves, if it is not a matter of time.
+    pub(crate) fn bytes_between(&self) -> Option<u64> {
+        self.covering.first().and_then(|covering| lock(covering).pace.bytes_between())
+    }
+
+    /// Notes what a worker has mapped; returns whether it is to save now.
+    pub(crate) fn mapped(&self, worker: usize, mapped: &Mapped<'_>) -> Result<bool> {
+        self.saver.check()?;
+        let mut covering = lock(&self.covering[worker]);
+        let &Mapped { part, file, ranges, bytes, splits } = mapped;
+        for range in ranges {
+            covering.coverage.add(part, file, range.clone());
+        }
+        covering.figures.add(Figures { bytes, splits, emitted: 0 });
+        // What the saver has no time for joins what comes next.
+        covering.is_due |= covering.pace.mapped(bytes, Instant::now()) && self.saver.has_room();
+        // With tiles that are found again, the end of the tile is waited for.
+        Ok(covering.is_due && self.tiles.is_none())
+    }
+
+    /// Saves what a worker mapped since it did so last, and is to save no more if this `is_last`. All of it
+    /// was handed over; this `began` when that did. `emitted` counts from the run's begin. With `print`, it
+    /// is all of a tile.
+    pub(crate) fn save(
+        &self,
+        worker: usize,
+        emitted: u64,
+        bad: Found,
+        print: Option<Print>,
+        (began, is_last): (Instant, bool),
+    ) -> Result<()> {
+        let mut covering = lock(&self.covering[worker]);
+        if covering.coverage.is_empty() {
+            return Ok(());
+        }
+        let mut coverage = std::mem::take(&mut covering.coverage);
+        let mut stood = None;
+        if let Some(tiles) = &self.tiles {
+            coverage = tiles.by_tiles(&coverage);
+            let tile = coverage.files(TILES).next().filter(|_| C::KEEPS_VALUES);
+            stood = tile.and_then(|number| tiles.standing(number));
+        }
+        let figures = Figures {
+            emitted: emitted - covering.emitted_before,
+            ..std::mem::take(&mut covering.figures)
+        };
+        covering.emitted_before = emitted;
+        let mut writer = lock(&self.workers[worker]);
+        writer.end_piece(Piece { coverage, figures, bad, print, stood, ..Piece::default() })?;
+        let now = Instant::now();
+        covering.saving += now - began;
+        if self.tiles.is_none() || covering.is_due || is_last || writer.is_full() {
+            self.saver.save(writer.take_written());
+            covering.is_due = false;
+            let took = std::mem::take(&mut covering.saving);
+            covering.pace.saved(took, now);
+        }
+        Ok(())
+    }
+
+    /// Where each tile lies, if each piece that is saved is of one.
+    pub(crate) fn tiles(&self) -> Option<&TileTable> {
+        self.tiles.as_ref()
+    }
+
+    /// Whether workers are to save the last of what they have, too: else the result takes its place.
+    pub(crate) fn keeps_partials(&self) -> bool {
+        self.keeps_partials
+    }
+
+    /// No worker saves any more, and what was handed over since a save need not be seen.
+    pub(crate) fn end_of_maps(&self) -> Result<()> {
+        if !self.keeps_partials {
+            self.workers.iter().try_for_each(|worker| lock(worker).stop())?;
+        }
+        self.saver.check()
+    }
+}
+
+pub(super) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock()
+}
+
+/// The job's identity, and what of the options and the plan decides which splits there are.
+fn identity_of(
+    facts: &JobFacts,
+    plan: &Plan,
+    terms: Terms,
+    incremental: Option<Incremental>,
+) -> Result<Identity, Error> {
+    let Some(identity) = &facts.identity else { return Err(StateError::NoIdentity.into()) };
+    Ok(identity
+        .clone()
+        .with("tile bytes", plan.tile_bytes)
+        .with(tiles::SPLIT_BYTES, plan.split_bytes)
+        .with("bad records", if terms.skip_bad { "skipped" } else { "refused" })
+        .with("compressed files", if terms.plain { "as they are" } else { "decompressed" })
+        .with(
+            "tiles",
+            incremental.map_or_else(
+                || "by place".to_owned(),
+                |incremental| tiles::said(incremental.hashing),
+            ),
+        ))
+}
+
+pub(super) fn digest_of(identity: &Identity) -> u128 {
+    let mut bytes = Vec::new();
+    identity.encode(&mut bytes);
+    XxHash3_128::oneshot(&bytes)
+}
+
+/// Returns the manifest that a run goes on with, if it is of this job and, unless tiles are found again, of this
+/// input.
+fn go_on(
+    mut found: Manifest,
+    state: &State,
+    identity: &Identity,
+    fingerprint: Fingerprint,
+    plan: &Plan,
+    folder: &Folder,
+) -> Result<Manifest> {
+    check_job(&found, identity, folder)?;
+    found.about = state.about.clone().unwrap_or(found.about);
+    match state.incremental {
+        None => check_input(&found, fingerprint, plan, folder)?,
+        Some(_) => {
+            let Fingerprint { files, digest } = fingerprint;
+            (found.files, found.input_bytes, found.input_digest) = (files, plan.bytes, digest);
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the manifest of a run that nothing was found of. Unless tiles are found again, it is written.
+fn begin(
+    state: &State,
+    identity: &Identity,
+    fingerprint: Fingerprint,
+    plan: &Plan,
+    storage: &dyn Storage,
+) -> Result<Manifest> {
+    let Fingerprint { files, digest } = fingerprint;
+    let manifest = Manifest {
+        identity: identity.clone(),
+        about: state.about.clone().unwrap_or_default(),
+        files,
+        input_bytes: plan.bytes,
+        input_digest: digest,
+        next: 0,
+        done: false,
+        tiles: None,
+        folds: Vec::new(),
+        snapshots: Vec::new(),
+    };
+    if state.incremental.is_none() {
+        Fingerprint::write(plan, storage)?;
+        manifest.write(storage)?;
+    }
+    Ok(manifest)
+}
+
+/// Whether what was found is of this job.
+fn check_job(found: &Manifest, identity: &Identity, folder: &Folder) -> Result<()> {
+    match found.identity.difference(identity) {
+        Some(difference) => {
+            let path = folder.storage.path().to_path_buf();
+            Err(StateError::OtherJob { path, difference }.into())
+        }
+        None => Ok(()),
+    }
+}
+
+/// Whether it is of this input.
+fn check_input(
+    found: &Manifest,
+    fingerprint: Fingerprint,
+    plan: &Plan,
+    folder: &Folder,
+) -> Result<()> {
+    let known = Fingerprint { files: found.files, digest: found.input_digest };
+    if known == fingerprint {
+        return Ok(());
+    }
+    let path = folder.storage.path().to_path_buf();
+    let difference = Fingerprint::difference(plan, &*folder.storage)?;
+    Err(StateError::OtherInput { path, difference }.into())
+}

@@ -1,0 +1,298 @@
+//! A session over CUDA: one stream copies units in while another runs kernels, which wait for their copy by
+//! an event. Slots are memory of the device, each with pinned memory of the host.
+
+use super::{Caps, DeviceError, failed};
+use crate::{Done, Outcome, Piece, Room, Session, Shape, Slot};
+use cudarc::driver::sys::CUevent_flags::{self, CU_EVENT_DEFAULT};
+use cudarc::driver::{
+    CudaContext, CudaEvent, CudaFunction, CudaSlice, CudaStream, DevicePtr, DriverError,
+    LaunchConfig, PinnedHostSlice, PushKernelArg, result,
+};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Threads of a group (a block).
+const GROUP: usize = 256;
+/// Groups per multiprocessor, so that all are busy while some wait for memory.
+const GROUPS_PER_UNIT: usize = 8;
+/// Bytes that justify the start of a thread.
+const BYTES_PER_THREAD: usize = 64;
+
+pub(super) struct CudaSession {
+    name: String,
+    room: Room,
+    context: Arc<CudaContext>,
+    copies: Arc<CudaStream>,
+    kernels: Arc<CudaStream>,
+    function: CudaFunction,
+    groups_most: usize,
+    slots: Vec<CudaSlot>,
+    /// Resident units, and their bytes.
+    kept: Vec<CudaSlice<u8>>,
+    kept_bytes: u64,
+    free: Vec<usize>,
+    partial: CudaSlice<u64>,
+    broadcast: CudaSlice<u64>,
+    in_flight: VecDeque<Flight>,
+    began: Instant,
+    /// The end of the unit that came back last, or the session's beginning, and its time.
+    last: (CudaEvent, Duration),
+}
+
+/// A slot: pinned memory of the host, and the same size on the device.
+struct CudaSlot {
+    pinned: PinnedHostSlice<u8>,
+    device: CudaSlice<u8>,
+    /// The destination of the copy of a table's first word after each unit.
+    first_word: PinnedHostSlice<u64>,
+}
+
+struct Flight {
+    slot: usize,
+    /// The beginning and end of its copy, if the unit was not resident.
+    copy: Option<(CudaEvent, CudaEvent)>,
+    kernel: CudaEvent,
+    end: CudaEvent,
+}
+
+type Made<T> = Result<T, DriverError>;
+
+/// The flag that makes an event record its time.
+fn timed() -> Option<CUevent_flags> {
+    Some(CU_EVENT_DEFAULT)
+}
+
+impl CudaSession {
+    pub(super) fn open(
+        context: &Arc<CudaContext>,
+        caps: &Caps,
+        function: CudaFunction,
+        room: &Room,
+    ) -> Made<CudaSession> {
+        context.bind_to_thread()?;
+        let (copies, kernels) = (context.new_stream()?, context.new_stream()?);
+        let partial = kernels.alloc_zeros::<u64>(room.partial.words().max(1))?;
+        let broadcast = kernels.alloc_zeros::<u64>(room.broadcast_words.max(1))?;
+        let mut slots = Vec::with_capacity(room.slots);
+        for _ in 0..room.slots {
+            // SAFETY: pinned memory is written before it is read: zeros here. Kernels read the device's
+            // memory only after a copy into it.
+            let (mut pinned, mut first_word, device) = unsafe {
+                let pinned = context.alloc_pinned_with_flags::<u8>(room.slot_bytes.max(1), 0)?;
+                let first_word = context.alloc_pinned_with_flags::<u64>(1, 0)?;
+                (pinned, first_word, copies.alloc::<u8>(room.slot_bytes.max(1))?)
+            };
+            // SAFETY: both have equally many elements, and all-zero bytes are valid ones.
+            unsafe {
+                pinned.as_mut_ptr()?.write_bytes(0, room.slot_bytes);
+                first_word.as_mut_ptr()?.write_bytes(0, 1);
+            }
+            slots.push(CudaSlot { pinned, device, first_word });
+        }
+        copies.synchronize()?;
+        kernels.synchronize()?;
+        let start = kernels.record_event(Some(CU_EVENT_DEFAULT))?;
+        Ok(CudaSession {
+            name: caps.name.clone(),
+            room: *room,
+            context: Arc::clone(context),
+            groups_most: caps.compute_units as usize * GROUPS_PER_UNIT,
+            copies,
+            kernels,
+            function,
+            free: (0..room.slots).rev().collect(),
+            slots,
+            kept: Vec::new(),
+            kept_bytes: 0,
+            partial,
+            broadcast,
+            in_flight: VecDeque::new(),
+            began: Instant::now(),
+            last: (start, Duration::ZERO),
+        })
+    }
+
+    fn clear(&mut self) -> Made<()> {
+        self.kernels.memset_zeros(&mut self.partial)?;
+        self.kernels.synchronize()
+    }
+
+    /// Copies a slot's first bytes to memory that was kept for them, or else to the slot's own. Returns
+    /// events of its beginning and end.
+    fn copy(
+        &mut self,
+        slot: usize,
+        kept: Option<usize>,
+        bytes: usize,
+    ) -> Made<(CudaEvent, CudaEvent)> {
+        self.context.bind_to_thread()?;
+        let CudaSlot { pinned, device, .. } = &mut self.slots[slot];
+        let copy_began = self.copies.record_event(timed())?;
+        let (place, _) = kept.map_or(&*device, |kept| &self.kept[kept]).device_ptr(&self.copies);
+        // SAFETY: both have that many bytes. The host's are not written while this copy is in progress,
+        // because the slot is not free until `poll` has seen the unit's end; `drop` waits for the streams.
+        unsafe {
+            let from = std::slice::from_raw_parts(pinned.as_ptr()?, bytes);
+            result::memcpy_htod_async(place, from, self.copies.cu_stream())?;
+        }
+        Ok((copy_began, self.copies.record_event(timed())?))
+    }
+
+    /// Launches the kernel over memory that was kept, or else over a slot's own.
+    fn launch(
+        &mut self,
+        slot: usize,
+        kept: Option<usize>,
+        copy: Option<(CudaEvent, CudaEvent)>,
+        pieces: &[Piece],
+    ) -> Made<()> {
+        self.context.bind_to_thread()?;
+        let CudaSlot { device, first_word, .. } = &mut self.slots[slot];
+        let words = self.room.partial.words() as u64;
+        let unit = kept.map_or(&*device, |kept| &self.kept[kept]);
+        if let Some((_, copied)) = &copy {
+            self.kernels.wait(copied)?;
+        }
+        for piece in pieces {
+            let threads = piece.bytes.div_ceil(BYTES_PER_THREAD);
+            let groups = threads.div_ceil(GROUP).clamp(1, self.groups_most);
+            let numbers = [piece.start as u64, piece.bytes as u64];
+            let mut launch = self.kernels.launch_builder(&self.function);
+            launch.arg(unit);
+            for number in numbers.iter().chain(&piece.arguments) {
+                launch.arg(number);
+            }
+            launch.arg(&self.broadcast).arg(&mut self.partial).arg(&words);
+            let (grid, block) = ((groups as u32, 1, 1), (GROUP as u32, 1, 1));
+            let shape = LaunchConfig { grid_dim: grid, block_dim: block, shared_mem_bytes: 0 };
+            // SAFETY: the arguments are those of `OFFLOAD` in the prelude, in order and size: memory, eight
+            // numbers, twice memory, a number. The piece is inside the unit.
+            unsafe { launch.launch(shape)? };
+        }
+        let kernel = self.kernels.record_event(timed())?;
+        if let Shape::Table(_) = self.room.partial {
+            let (place, _) = self.partial.device_ptr(&self.kernels);
+            // SAFETY: both are at least a word. The host's is read only after this copy has ended.
+            unsafe {
+                let word = std::slice::from_raw_parts_mut(first_word.as_mut_ptr()?, 1);
+                result::memcpy_dtoh_async(word, place, self.kernels.cu_stream())?;
+            }
+        }
+        let end = self.kernels.record_event(timed())?;
+        self.in_flight.push_back(Flight { slot, copy, kernel, end });
+        Ok(())
+    }
+
+    /// Returns the oldest unit in flight, if it is done or was waited for.
+    fn oldest(&mut self, wait: bool) -> Made<Option<Done>> {
+        let Some(flight) = self.in_flight.front() else { return Ok(None) };
+        if wait {
+            flight.end.synchronize()?;
+        } else if !flight.end.try_is_complete()? {
+            return Ok(None);
+        }
+        let Some(flight) = self.in_flight.pop_front() else { return Ok(None) };
+        let between = |from: &CudaEvent, to: &CudaEvent| -> Made<Duration> {
+            Ok(Duration::from_secs_f64(f64::from(from.elapsed_ms(to)?.max(0.0)) / 1e3))
+        };
+        // A kernel begins when its copy has arrived and the kernel before it has ended.
+        let mut kernel = between(&self.last.0, &flight.kernel)?;
+        let at = self.last.1 + between(&self.last.0, &flight.end)?;
+        let (mut copy, mut copied) = (Duration::ZERO, at);
+        if let Some((began, ended)) = &flight.copy {
+            copy = between(began, ended)?;
+            copied = at.saturating_sub(between(ended, &flight.end)?);
+            kernel = kernel.min(between(ended, &flight.kernel)?);
+        }
+        self.last = (flight.end, at);
+        let word = self.slots[flight.slot].first_word.as_slice()?;
+        let overflowed = self.room.partial.overflowed(word);
+        let outcome = if overflowed { Outcome::Overflow } else { Outcome::Ok };
+        self.free.push(flight.slot);
+        Ok(Some(Done { outcome, copy, copied, kernel, at }))
+    }
+}
+
+impl Session for CudaSession {
+    fn stage(&mut self) -> Result<Option<Slot>, DeviceError> {
+        Ok(self.free.pop().map(Slot))
+    }
+
+    fn bytes_mut(&mut self, slot: &Slot) -> &mut [u8] {
+        let bytes = self.room.slot_bytes;
+        match self.slots[slot.0].pinned.as_mut_ptr() {
+            // SAFETY: that many initialised bytes are there, and the owner of a `Slot` has exclusive
+            // access: it is neither free nor in flight.
+            Ok(start) => unsafe { std::slice::from_raw_parts_mut(start, bytes) },
+            // The device is lost, as the next call will report; no unit fits in an empty slice.
+            Err(_) => &mut [],
+        }
+    }
+
+    fn put_back(&mut self, slot: Slot) {
+        self.free.push(slot.0);
+    }
+
+    fn keep(&mut self, bytes: usize) -> Option<usize> {
+        let has_room = self.kept_bytes + bytes as u64 <= self.room.resident_bytes;
+        // SAFETY: kernels read it only after the copy into it.
+        let made = has_room.then(|| unsafe { self.copies.alloc::<u8>(bytes.max(1)) });
+        self.kept.push(made?.ok()?);
+        self.kept_bytes += bytes as u64;
+        Some(self.kept.len() - 1)
+    }
+
+    fn submit_to(
+        &mut self,
+        kept: Option<usize>,
+        slot: Slot,
+        bytes: usize,
+        pieces: &[Piece],
+    ) -> Result<(), DeviceError> {
+        self.room.check(bytes, pieces);
+        let copied = self.copy(slot.0, kept, bytes);
+        let launched = copied.and_then(|copy| self.launch(slot.0, kept, Some(copy), pieces));
+        launched.map_err(failed(&self.name, "take a unit"))
+    }
+
+    fn reuse(&mut self, slot: Slot, kept: usize, pieces: &[Piece]) -> Result<(), DeviceError> {
+        let launched = self.launch(slot.0, Some(kept), None, pieces);
+        launched.map_err(failed(&self.name, "take a unit"))
+    }
+
+    fn poll(&mut self, wait: bool) -> Result<Option<Done>, DeviceError> {
+        let failed = failed(&self.name, "run the kernel");
+        self.oldest(wait).map_err(failed)
+    }
+
+    fn snapshot(&mut self, into: &mut Vec<u64>) -> Result<(), DeviceError> {
+        let failed = failed(&self.name, "copy the partial out");
+        into.clear();
+        into.resize(self.room.partial.words(), 0);
+        let copied = self.kernels.memcpy_dtoh(&self.partial.slice(..into.len()), into);
+        copied.and_then(|()| self.clear()).map_err(failed)
+    }
+
+    fn reset(&mut self) -> Result<(), DeviceError> {
+        self.clear().map_err(failed(&self.name, "make the partial zeros"))
+    }
+
+    fn broadcast(&mut self, words: &[u64]) -> Result<(), DeviceError> {
+        let failed = failed(&self.name, "copy the broadcast words");
+        let copied = self.kernels.memcpy_htod(words, &mut self.broadcast);
+        copied.and_then(|()| self.kernels.synchronize()).map_err(failed)
+    }
+
+    fn now(&self) -> Duration {
+        self.began.elapsed()
+    }
+}
+
+impl Drop for CudaSession {
+    /// Waits until no operation uses the memory that is freed now. An error here has occurred before.
+    fn drop(&mut self) {
+        let _ = self.copies.synchronize();
+        let _ = self.kernels.synchronize();
+    }
+}

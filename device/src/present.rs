@@ -1,0 +1,110 @@
+//! Finds the devices of each back-end in this build, and measures their transfer rates.
+
+use super::{Accelerator, DeviceError, Kernel, Launch, Room, Shape};
+#[cfg(feature = "emulated")]
+use super::{Clock, Emulated, Model};
+use std::time::Duration;
+
+/// The devices that were found.
+#[derive(Debug, Default)]
+pub struct Present {
+    /// Devices that can be used, real ones first; with the feature `emulated` the last is that one.
+    pub devices: Vec<Accelerator>,
+    /// The reasons why others are unusable.
+    pub unusable: Vec<DeviceError>,
+}
+
+impl Present {
+    /// Searches for devices. Opens the loaders of the back-ends, which may take some tenths of a second.
+    pub fn look() -> Present {
+        let present = Present::default();
+        // First, because the maker's own driver is better where both know a device.
+        #[cfg(feature = "cuda")]
+        let present = present.with(super::Cuda::list());
+        #[cfg(feature = "opencl")]
+        let present = present.with(super::OpenCl::list());
+        #[cfg(feature = "emulated")]
+        let present = present
+            .with(Ok(vec![Ok(Emulated::new(Model { clock: Clock::Wall, ..Model::default() }))]));
+        present
+    }
+
+    /// Adds the devices of a back-end, except those whose names another back-end has found.
+    fn with<D: super::Device + 'static>(
+        mut self,
+        found: Result<Vec<Result<D, DeviceError>>, DeviceError>,
+    ) -> Present {
+        let known: Vec<String> =
+            self.devices.iter().map(|device| device.caps().name.clone()).collect();
+        for device in found.unwrap_or_else(|why| vec![Err(why)]) {
+            match device {
+                Ok(device) if known.contains(&device.caps().name) => {}
+                Ok(device) => self.devices.push(Accelerator::new(device)),
+                Err(why) => self.unusable.push(why),
+            }
+        }
+        self
+    }
+}
+
+/// The size of a copied unit, which is large for any device; some tens of them are copied to measure the
+/// rate.
+const UNIT_BYTES: usize = 8 << 20;
+const UNITS: usize = 24;
+const SLOTS: usize = 3;
+
+impl Accelerator {
+    /// Measures the bytes per second from pinned host memory to the device, with several copies in flight.
+    /// Takes some hundredths of a second, and 24 MiB of either memory, or less on a small device.
+    ///
+    /// # Errors
+    /// Returns the device's errors.
+    pub fn copy_bytes_s(&self) -> Result<f64, DeviceError> {
+        fn nothing(_: &Launch<'_>, _: &mut [u64]) {}
+        let kernel = Kernel {
+            entry: "nothing".into(),
+            file: "nothing.c".into(),
+            source: "KERNEL void nothing(OFFLOAD) {}\n".into(),
+            defines: Vec::new(),
+            emulated: Some(nothing),
+        };
+        let most = self.caps().memory_bytes.min(self.caps().allocation_bytes) as usize / 4;
+        let slot_bytes = UNIT_BYTES.min(most);
+        let room = Room {
+            slots: SLOTS,
+            slot_bytes,
+            partial: Shape::Dense(1),
+            broadcast_words: 0,
+            resident_bytes: 0,
+        };
+        let program = self.device().compile(&kernel)?;
+        let mut session = program.open(&room)?;
+        let (mut sent, mut done) = (0, Vec::new());
+        while done.len() < UNITS {
+            match session.stage()?.filter(|_| sent < UNITS) {
+                Some(slot) => {
+                    session.submit(slot, slot_bytes, &[])?;
+                    sent += 1;
+                }
+                None => done.extend(session.poll(true)?.map(|done| done.at)),
+            }
+        }
+        // The first copies touch fresh memory.
+        let (first, last) = (done[SLOTS - 1], done[UNITS - 1]);
+        let took = last.saturating_sub(first).max(Duration::from_nanos(1));
+        Ok((slot_bytes * (UNITS - SLOTS)) as f64 / took.as_secs_f64())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Emulated, Model};
+
+    #[test]
+    fn the_rate_of_a_link_is_measured() {
+        let model = Model { link_bytes_s: 3e9, memory_bytes: 64 << 20, ..Model::default() };
+        let rate = Accelerator::new(Emulated::new(model)).copy_bytes_s().unwrap();
+        assert!((2.9e9..3.1e9).contains(&rate), "{rate}");
+    }
+}

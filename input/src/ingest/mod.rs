@@ -1,0 +1,17 @@
+//! Ingest: bytes into reused buffers, cut at records. Two ways: from files and memory each worker
+//! reads its own split into its own buffer just before it maps it, so the bytes are in its cache, or,
+//! where reads wait, readers run ahead of the workers into a fixed set of buffers; a stream has one
+//! such reader.
+
+mod blocked;
+mod direct;
+mod feed;
+mod reader;
+mod readers;
+mod stream;
+mod tiles;
+
+pub use blocked::Waits;
+pub use feed::{AheadTotals, Feed, Load, Portion};
+pub use reader::{Reader, SplitBuffer};
+pub use stream::{Block, Next, StreamQueue, read_stream};

@@ -1,0 +1,236 @@
+//! Where an input may be cut: the job's word on what a record is. Offsets between cuts are nominal;
+//! a record belongs to the split in which it begins, and whoever reads the split reads on to its end.
+
+use super::delimiter::Delimiter;
+use crate::error::{Error, Result};
+use crate::tokenize::WordClass;
+use std::fmt;
+
+/// Where a job's input may be cut, so that no record is torn.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Cut {
+    /// Behind each newline. Of a line that ends in `\r\n`, the `\r` is the last byte.
+    Lines,
+    /// Behind each byte of a set. See [`Cut::around`] for words.
+    After(ByteSet),
+    /// Behind each delimiter of several bytes, or of one. [`Split::delimited`](crate::split::Split::delimited)
+    /// has the records.
+    Delimiter(Delimiter),
+    /// Between two neighbouring bytes for which the function says so.
+    Between(fn(u8, u8) -> bool),
+    /// Records of this many bytes, at least 1. A file whose length is no multiple is an error.
+    Fixed(u64),
+    /// Behind each record, where only the begin of a record says how long it is: behind a length, say,
+    /// or where a newline in quotes ends no line. The function gets bytes that begin with a record, at
+    /// least one, and says how many belong to it, at least 1; `None`, or more than it got, if that takes
+    /// more bytes, whose number grows until it has them or the file ends. The last record of a file may
+    /// be cut short: the map sees it as it is.
+    ///
+    /// There is no way to such a record but from the one before it, so each file is read in order, and
+    /// many files at once.
+    ///
+    /// ```
+    /// # use tegula::*;
+    /// // A length of four bytes, little endian, then so many bytes.
+    /// fn record(bytes: &[u8]) -> Option<usize> {
+    ///     Some(4 + u32::from_le_bytes(*bytes.first_chunk()?) as usize)
+    /// }
+    /// let cut = Cut::Framed(record);
+    /// ```
+    Framed(fn(&[u8]) -> Option<usize>),
+    /// Nowhere: every file is one split, and must fit in memory.
+    Whole,
+}
+
+/// A set of byte values.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct ByteSet([u64; 4]);
+
+impl ByteSet {
+    /// The set of these bytes.
+    pub const fn of(bytes: &[u8]) -> ByteSet {
+        let mut set = [0; 4];
+        let mut at = 0;
+        while at < bytes.len() {
+            set[(bytes[at] >> 6) as usize] |= 1 << (bytes[at] & 63);
+            at += 1;
+        }
+        ByteSet(set)
+    }
+
+    /// The set of the bytes for which `member` says so.
+    pub fn from_fn(member: impl Fn(u8) -> bool) -> ByteSet {
+        let members: Vec<u8> = (0..=u8::MAX).filter(|&byte| member(byte)).collect();
+        ByteSet::of(&members)
+    }
+
+    /// Whether the byte is in the set.
+    #[inline(always)]
+    pub const fn contains(self, byte: u8) -> bool {
+        self.0[(byte >> 6) as usize] >> (byte & 63) & 1 == 1
+    }
+}
+
+impl fmt::Debug for ByteSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries((0..=u8::MAX).filter(|&byte| self.contains(byte))).finish()
+    }
+}
+
+impl Cut {
+    /// Behind every byte that separates words of this class: the cut of a job that looks at words,
+    /// and to which a line of any length is nothing special.
+    pub fn around(words: WordClass) -> Cut {
+        Cut::After(ByteSet::from_fn(|byte| !words.contains(byte)))
+    }
+
+    /// Whether records are lines.
+    #[doc(hidden)]
+    pub fn is_lines(&self) -> bool {
+        matches!(self, Cut::Lines)
+    }
+
+    /// Refuses a cut that cannot be meant.
+    #[doc(hidden)]
+    pub fn check(&self) -> Result<()> {
+        match self {
+            Cut::Fixed(0) => Err(Error::Option {
+                option: "record size",
+                cause: "0 bytes; give at least 1".into(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether records can be found from the begin of their file only.
+    #[doc(hidden)]
+    pub fn is_in_order(&self) -> bool {
+        matches!(self, Cut::Framed(_))
+    }
+
+    /// Bytes before a border that say whether it is one, at least 1.
+    #[doc(hidden)]
+    pub fn bytes_before(&self) -> usize {
+        match self {
+            Cut::Delimiter(delimiter) => delimiter.before(),
+            _ => 1,
+        }
+    }
+
+    /// Bytes behind a border, beside the next, that say whether it is one.
+    #[doc(hidden)]
+    pub fn bytes_behind(&self) -> usize {
+        match self {
+            Cut::Delimiter(delimiter) => delimiter.behind(),
+            _ => 0,
+        }
+    }
+
+    /// The first border at an index in `from..to`: a place before which `bytes` may be cut. `from`
+    /// is at least 1 and `to` at most `bytes.len()`, for a border is seen by the bytes beside it:
+    /// [`bytes_before`](Cut::bytes_before) `from`, if the file has so many, and
+    /// [`bytes_behind`](Cut::bytes_behind) `to`. The end of a file is always a border, and not looked
+    /// for here; neither are the borders of `Fixed` and `Whole`, which are known without looking. For
+    /// `Framed`, `bytes` begin with a record.
+    #[doc(hidden)]
+    pub fn find_border(&self, bytes: &[u8], from: usize, to: usize) -> Option<usize> {
+        if from >= to {
+            return None;
+        }
+        let before = &bytes[from - 1..to - 1];
+        match self {
+            Cut::Lines => memchr::memchr(b'\n', before).map(|at| from + at),
+            Cut::After(set) => {
+                before.iter().position(|&byte| set.contains(byte)).map(|at| from + at)
+            }
+            Cut::Delimiter(delimiter) => delimiter.find_border(bytes, from, to),
+            Cut::Between(border) => (from..to).find(|&at| border(bytes[at - 1], bytes[at])),
+            Cut::Framed(record) => {
+                frames(*record, bytes).find(|&end| end >= from).filter(|&end| end < to)
+            }
+            Cut::Fixed(_) | Cut::Whole => None,
+        }
+    }
+
+    /// The last border of `bytes`, which begin with a record, other than their ends, and such that no
+    /// byte behind them can change it. All borders that could be seen in the first `looked` bytes are
+    /// known not to be there.
+    #[doc(hidden)]
+    pub fn find_last_border(&self, bytes: &[u8], looked: usize) -> Option<usize> {
+        // At the end of what was looked at, the bytes behind were missing.
+        let from = looked.saturating_sub(1 + self.bytes_behind());
+        let inner = from..bytes.len().saturating_sub(1).max(from);
+        match self {
+            Cut::Lines => memchr::memrchr(b'\n', &bytes[inner]).map(|at| from + at + 1),
+            Cut::After(set) => {
+                bytes[inner].iter().rposition(|&byte| set.contains(byte)).map(|at| from + at + 1)
+            }
+            Cut::Delimiter(delimiter) => delimiter.find_last_border(bytes, from),
+            Cut::Between(border) => {
+                (from + 1..bytes.len()).rev().find(|&at| border(bytes[at - 1], bytes[at]))
+            }
+            Cut::Framed(record) => {
+                frames(*record, bytes).take_while(|&end| end < bytes.len()).last()
+            }
+            Cut::Fixed(record) => {
+                let whole = bytes.len() as u64 / record * record;
+                (whole > 0).then_some(whole as usize)
+            }
+            Cut::Whole => None,
+        }
+    }
+}
+
+/// The ends of the records that are whole in `bytes`, which begin with one.
+///
+/// # Panics
+/// If a record is said to have no bytes: it would have no end.
+fn frames(record: fn(&[u8]) -> Option<usize>, bytes: &[u8]) -> impl Iterator<Item = usize> {
+    let mut end = 0;
+    std::iter::from_fn(move || {
+        let rest = bytes.get(end..).filter(|rest| !rest.is_empty())?;
+        let length = record(rest).filter(|&length| length <= rest.len())?;
+        assert!(length > 0, "Cut::Framed: a record of 0 bytes");
+        end += length;
+        Some(end)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn borders_are_found_from_both_ends() {
+        let text = b"one two\nthree four";
+        let spaces = Cut::After(ByteSet::of(b" \n"));
+        let between = Cut::Between(|a, b| a == b' ' && b != b' ');
+        assert_eq!(Cut::Lines.find_border(text, 1, text.len()), Some(8));
+        assert_eq!(Cut::Lines.find_border(text, 8, 9), Some(8));
+        assert_eq!(Cut::Lines.find_border(text, 9, text.len()), None);
+        assert_eq!(spaces.find_border(text, 1, 5), Some(4));
+        assert_eq!(spaces.find_border(text, 1, 4), None);
+        assert_eq!(spaces.find_last_border(text, 0), Some(14));
+        assert_eq!(between.find_border(text, 5, text.len()), Some(14));
+        assert_eq!(between.find_last_border(text, 0), Some(14));
+        assert_eq!(Cut::Lines.find_last_border(b"no border\n", 0), None);
+        assert_eq!(Cut::Fixed(5).find_last_border(text, 0), Some(15));
+        assert_eq!(Cut::Fixed(50).find_last_border(text, 0), None);
+        for cut in [Cut::Lines, spaces, between, Cut::Whole] {
+            assert_eq!(cut.find_last_border(b"", 0), None);
+        }
+    }
+
+    #[test]
+    fn frames_are_counted_from_the_first() {
+        let framed = Cut::Framed(|bytes| Some(1 + usize::from(bytes[0])));
+        let text = [2, 9, 9, 0, 1, 9, 3, 9];
+        assert_eq!(framed.find_border(&text, 1, text.len()), Some(3));
+        assert_eq!(framed.find_border(&text, 4, 6), Some(4));
+        assert_eq!(framed.find_border(&text, 5, 6), None);
+        assert_eq!(framed.find_last_border(&text, 0), Some(6));
+        assert_eq!(framed.find_last_border(&text[..6], 0), Some(4));
+        assert_eq!(framed.find_last_border(&text[..2], 0), None);
+    }
+}

@@ -1,0 +1,209 @@
+//! A delimiter: the bytes between two records. Where it overlaps itself, as three newlines hold `\n\n`
+//! twice, the whole chain is one delimiter: so any part of a text shows, by a few bytes more, where its
+//! records end, and it never matters where the input was cut.
+
+use crate::error::{Error, Result};
+use memchr::memmem;
+use std::fmt;
+
+/// Bytes that end a record, 1 to 32 of them. What overlaps is one delimiter: after `\n\n`, records are
+/// paragraphs, whatever the number of empty lines between them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Delimiter {
+    bytes: [u8; BYTES_MOST],
+    len: usize,
+    /// Bit `k`: the delimiter may begin again `k` bytes behind its begin.
+    shifts: u32,
+}
+
+const BYTES_MOST: usize = 32;
+
+impl Delimiter {
+    /// The delimiter that these bytes are.
+    ///
+    /// # Errors
+    /// [`Error::Option`] if there are none, or more than 32.
+    pub fn new(bytes: impl AsRef<[u8]>) -> Result<Delimiter> {
+        let bytes = bytes.as_ref();
+        if bytes.is_empty() || bytes.len() > BYTES_MOST {
+            let cause = format!("{} bytes; give 1 to {BYTES_MOST}", bytes.len());
+            return Err(Error::Option { option: "delimiter", cause });
+        }
+        let mut padded = [0; BYTES_MOST];
+        padded[..bytes.len()].copy_from_slice(bytes);
+        let overlapping = (1..bytes.len()).filter(|&by| bytes.starts_with(&bytes[by..]));
+        let shifts = overlapping.fold(0, |shifts, by| shifts | 1 << by);
+        Ok(Delimiter { bytes: padded, len: bytes.len(), shifts })
+    }
+
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
+    /// Bytes before a border that say whether it is one.
+    pub(super) fn before(&self) -> usize {
+        self.len
+    }
+
+    /// Bytes behind a border that say whether it is one: those of a delimiter that may overlap.
+    pub(super) fn behind(&self) -> usize {
+        self.shifts.checked_ilog2().unwrap_or(0) as usize
+    }
+
+    /// Where the chain of delimiters ends that begins at `from`.
+    fn chain_end(&self, text: &[u8], from: usize) -> usize {
+        let mut last = from;
+        while let Some(next) = self.overlapping(text, last) {
+            last = next;
+        }
+        last + self.len
+    }
+
+    /// Where the next delimiter begins that overlaps the one at `at`.
+    fn overlapping(&self, text: &[u8], at: usize) -> Option<usize> {
+        let mut shifts = self.shifts;
+        while shifts != 0 {
+            let next = at + shifts.trailing_zeros() as usize;
+            if text[next..].starts_with(self.bytes()) {
+                return Some(next);
+            }
+            shifts &= shifts - 1;
+        }
+        None
+    }
+
+    /// The first border of `text` in `from..to`. What is behind [`text`](Delimiter::behind) counts as
+    /// no delimiter.
+    pub(super) fn find_border(&self, text: &[u8], from: usize, to: usize) -> Option<usize> {
+        let start = from.saturating_sub(self.len);
+        // A chain may be seen from its middle on: only its end is a border.
+        let found = memmem::find(&text[start..to.max(start)], self.bytes())?;
+        let border = self.chain_end(text, start + found);
+        (border < to).then_some(border)
+    }
+
+    /// The last border of `text` above `from` that no byte behind `text` can change.
+    pub(super) fn find_last_border(&self, text: &[u8], from: usize) -> Option<usize> {
+        let start = (from + 1).saturating_sub(self.len);
+        let decided = text.len().saturating_sub(self.behind().max(1));
+        let mut later = usize::MAX;
+        let finder = memmem::FinderRev::new(self.bytes());
+        let mut end = text.len();
+        while let Some(found) = finder.rfind(&text[start.min(end)..end]) {
+            let at = start + found;
+            let border = at + self.len;
+            if border <= decided && border <= later && border > from {
+                return Some(border);
+            }
+            later = at;
+            // Of those before, the next may overlap this one.
+            end = border - 1;
+        }
+        None
+    }
+
+    /// The records of `text`.
+    #[doc(hidden)]
+    pub fn records<'t>(&self, text: &'t [u8]) -> Delimited<'t> {
+        Delimited {
+            delimiter: *self,
+            finder: memmem::Finder::new(self.bytes()).into_owned(),
+            rest: text,
+        }
+    }
+}
+
+impl fmt::Debug for Delimiter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Delimiter(\"{}\")", self.bytes().escape_ascii())
+    }
+}
+
+/// The records of a split that a delimiter ends, without it.
+#[derive(Clone, Debug)]
+pub struct Delimited<'s> {
+    delimiter: Delimiter,
+    finder: memmem::Finder<'static>,
+    rest: &'s [u8],
+}
+
+impl<'s> Iterator for Delimited<'s> {
+    type Item = &'s [u8];
+
+    fn next(&mut self) -> Option<&'s [u8]> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let Some(at) = self.finder.find(self.rest) else {
+            return Some(std::mem::take(&mut self.rest));
+        };
+        let (record, behind) = (&self.rest[..at], self.delimiter.chain_end(self.rest, at));
+        self.rest = &self.rest[behind..];
+        Some(record)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::input::Cut;
+    use proptest::prelude::*;
+
+    /// Borders of a text, its end left out, by looking at each place alone.
+    fn borders(text: &[u8], delimiter: &[u8]) -> Vec<usize> {
+        let ends = |at: usize| at >= delimiter.len() && text[..at].ends_with(delimiter);
+        let overlapped =
+            |at: usize| (at + 1..at + delimiter.len()).any(|end| end <= text.len() && ends(end));
+        (1..text.len()).filter(|&at| ends(at) && !overlapped(at)).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn borders_are_the_ends_of_chains(
+            text in prop::collection::vec(prop::sample::select(vec![b'a', b'b']), 0..60),
+            delimiter in prop::collection::vec(prop::sample::select(vec![b'a', b'b']), 1..6),
+            from in 0usize..60,
+            to in 0usize..60,
+        ) {
+            let all = borders(&text, &delimiter);
+            let cut = Delimiter::new(&delimiter).unwrap();
+            let from = from.clamp(1, text.len().max(1));
+            let to = to.clamp(from, text.len().max(from));
+            let first = all.iter().copied().find(|border| (from..to).contains(border));
+            let find = |text: &[u8], from, to| Cut::Delimiter(cut).find_border(text, from, to);
+            prop_assert_eq!(find(&text, from, to), first);
+            let last = |border: &usize| *border > from && *border + cut.behind() <= text.len();
+            prop_assert_eq!(cut.find_last_border(&text, from), all.iter().copied().rfind(last));
+            // A part of the text shows the same borders.
+            let start = from.saturating_sub(cut.before());
+            let seen = find(&text[start..], from - start, to - start);
+            prop_assert_eq!(seen.map(|border| border + start), first);
+        }
+
+        #[test]
+        fn records_lie_between_borders(
+            text in prop::collection::vec(prop::sample::select(vec![b'a', b'\n']), 0..60),
+        ) {
+            let delimiter = Delimiter::new("\n\n").unwrap();
+            let mut borders = borders(&text, b"\n\n");
+            borders.push(text.len());
+            let mut from = 0;
+            let mut expected = Vec::new();
+            for border in borders.into_iter().filter(|_| !text.is_empty()) {
+                let record = &text[from..border];
+                let end = memmem::find(record, b"\n\n").unwrap_or(record.len());
+                expected.push(&record[..end]);
+                from = border;
+            }
+            prop_assert_eq!(delimiter.records(&text).collect::<Vec<_>>(), expected);
+        }
+    }
+
+    #[test]
+    fn lengths_are_checked() {
+        assert!(Delimiter::new("").is_err() && Delimiter::new([b'x'; 33]).is_err());
+        assert_eq!(Delimiter::new([b'x'; 32]).unwrap().behind(), 31);
+        assert_eq!(Delimiter::new("\r\n").unwrap().behind(), 0);
+    }
+}

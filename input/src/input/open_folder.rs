@@ -1,0 +1,121 @@
+//! A folder that stays open while its files are read one after the other: to look a name up in it costs
+//! less than to walk the path to it for each file. Descriptors are few, and files need them first, so
+//! only a part of those the process may have is ever held for folders; who gets none walks the path.
+
+use super::files::{Folder, Folders, open_file};
+use rustix::fs::{Mode, OFlags, open, openat};
+use rustix::io::retry_on_intr;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Of the files that the process may have open, one in so many may be such a folder.
+const DESCRIPTORS_PER_FOLDER: u64 = 8;
+/// Such folders of all readers: descriptors are the process's own, as is their limit.
+static HELD: AtomicU64 = AtomicU64::new(0);
+
+/// What one reader holds open.
+#[derive(Debug, Default)]
+pub struct OpenFolder(Option<Held>);
+
+#[derive(Debug)]
+struct Held {
+    /// Says of which list, with `folder`, it is a folder.
+    above: Arc<Folders>,
+    folder: Folder,
+    descriptor: OwnedFd,
+    _permit: Permit,
+}
+
+impl OpenFolder {
+    /// Opens a file of a folder.
+    pub(super) fn open(
+        &mut self,
+        above: &Arc<Folders>,
+        folder: Folder,
+        name: &OsStr,
+    ) -> io::Result<File> {
+        let is_held = |held: &Held| held.folder == folder && Arc::ptr_eq(&held.above, above);
+        if !self.0.as_ref().is_some_and(is_held) {
+            self.0 = None;
+            self.0 = Held::new(above, folder);
+        }
+        match &self.0 {
+            Some(held) => {
+                // As `open_file`: a pipe would wait for its writer.
+                let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+                let opened =
+                    retry_on_intr(|| openat(&held.descriptor, name, flags, Mode::empty()))?;
+                Ok(opened.into())
+            }
+            None => open_file(&above.path(folder).join(name)),
+        }
+    }
+}
+
+impl Held {
+    /// `None` if there is no descriptor for it, or it cannot be opened: opening the file says why.
+    fn new(above: &Arc<Folders>, folder: Folder) -> Option<Held> {
+        let permit = Permit::take()?;
+        // To look names up in it, nobody need be allowed to list it.
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let descriptor = open(above.path(folder), flags, Mode::empty()).ok()?;
+        Some(Held { above: Arc::clone(above), folder, descriptor, _permit: permit })
+    }
+}
+
+/// The right to hold one more folder. Given back when dropped.
+#[derive(Debug)]
+struct Permit;
+
+impl Permit {
+    fn take() -> Option<Permit> {
+        let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+        let most = limit.unwrap_or(u64::MAX) / DESCRIPTORS_PER_FOLDER;
+        let one_more = |held: u64| (held < most).then_some(held + 1);
+        HELD.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).ok().map(|_| Permit)
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        HELD.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::files::FileList;
+    use super::*;
+    use std::fs;
+    use std::io::Read;
+
+    #[test]
+    fn files_are_those_of_their_folder_however_many_folders_are_held() {
+        let root = tempfile::tempdir().unwrap();
+        let mut list = FileList::default();
+        for number in 0..40 {
+            let path = root.path().join(format!("{number}"));
+            fs::create_dir(&path).unwrap();
+            let folder = list.add_folder(None, path.as_os_str());
+            for file in ["a", "b", "c", "d"] {
+                fs::write(path.join(file), format!("{number} {file}")).unwrap();
+                list.add_file(Some(folder), OsStr::new(file), 3);
+            }
+        }
+        let mut all: Vec<OpenFolder> = (0..300).map(|_| OpenFolder::default()).collect();
+        for (reader, held) in all.iter_mut().enumerate() {
+            for file in [reader % 160, (reader + 1) % 160, reader % 4] {
+                let mut text = String::new();
+                list.open(file, held).unwrap().read_to_string(&mut text).unwrap();
+                assert_eq!(text, format!("{} {}", file / 4, ["a", "b", "c", "d"][file % 4]));
+            }
+        }
+        fs::remove_file(root.path().join("0/b")).unwrap();
+        let missing = list.open(1, &mut all[0]).unwrap_err();
+        assert_eq!(missing.kind(), io::ErrorKind::NotFound);
+    }
+}

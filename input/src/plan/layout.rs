@@ -1,0 +1,221 @@
+//! Where tiles and splits lie. All files stand end to end in one line of bytes; a tile is a stretch
+//! of it: either a piece of one file that is at least a tile long, counted from that file's start, or
+//! a pack of whole smaller files that follow each other. A tile's splits are equal stretches of it; a
+//! file no longer than a split is read whole by the split in which it begins.
+//!
+//! Cutting big files from their own start keeps their tiles where they are when another file changes.
+
+use std::ops::Range;
+
+/// Tiles and splits of a list of files.
+pub struct Layout {
+    /// Where each file begins in the line of bytes; one more entry for its end.
+    starts: Vec<u64>,
+    tiles: Vec<Tile>,
+    splits: u64,
+    split_bytes: u64,
+    whole: bool,
+}
+
+struct Tile {
+    bytes: Range<u64>,
+    first_split: u64,
+}
+
+/// A nominal range of bytes of one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Extent {
+    pub file: usize,
+    pub bytes: Range<u64>,
+}
+
+impl Layout {
+    /// Lays out files of the given lengths. With `whole`, no file is cut. `split_bytes` is at most
+    /// `tile_bytes`, and both are at least 1.
+    pub fn new(
+        lengths: impl Iterator<Item = u64>,
+        tile_bytes: u64,
+        split_bytes: u64,
+        whole: bool,
+    ) -> Layout {
+        debug_assert!(0 < split_bytes && split_bytes <= tile_bytes);
+        let mut layout =
+            Layout { starts: vec![0], tiles: Vec::new(), splits: 0, split_bytes, whole };
+        let (mut end, mut pack_start) = (0, 0);
+        for length in lengths {
+            let start = end;
+            end += length;
+            layout.starts.push(end);
+            if length >= tile_bytes && !whole {
+                layout.add_tile(pack_start..start);
+                let cuts = (start..end).step_by(usize::try_from(tile_bytes).unwrap_or(usize::MAX));
+                cuts.for_each(|cut| layout.add_tile(cut..end.min(cut + tile_bytes)));
+                pack_start = end;
+            } else if end - pack_start >= tile_bytes {
+                layout.add_tile(pack_start..end);
+                pack_start = end;
+            }
+        }
+        layout.add_tile(pack_start..end);
+        layout
+    }
+
+    /// The tile that a split is of, by its place among them, and that tile's first split.
+    pub fn tile_of(&self, split: u64) -> (usize, u64) {
+        let tile = self.tiles.partition_point(|tile| tile.first_split <= split) - 1;
+        (tile, self.tiles[tile].first_split)
+    }
+
+    /// The first split behind a tile.
+    pub fn first_split_behind(&self, tile: usize) -> u64 {
+        self.tiles.get(tile + 1).map_or(self.splits, |next| next.first_split)
+    }
+
+    /// Where a file begins in the line of bytes.
+    pub fn start_of(&self, file: usize) -> u64 {
+        self.starts[file]
+    }
+
+    /// The same files in other tiles, which are stretches of the line of bytes, in order, and cover all of
+    /// it.
+    pub fn with_tiles(&self, tiles: impl Iterator<Item = Range<u64>>) -> Layout {
+        let (starts, tiles_none) = (self.starts.clone(), Vec::new());
+        let mut layout = Layout { starts, tiles: tiles_none, splits: 0, ..*self };
+        tiles.for_each(|tile| layout.add_tile(tile));
+        layout
+    }
+
+    fn add_tile(&mut self, bytes: Range<u64>) {
+        if !bytes.is_empty() {
+            let first_split = self.splits;
+            self.splits += (bytes.end - bytes.start).div_ceil(self.split_bytes);
+            self.tiles.push(Tile { bytes, first_split });
+        }
+    }
+
+    pub fn tiles(&self) -> usize {
+        self.tiles.len()
+    }
+
+    /// Splits in all. Splits are numbered through the tiles in order.
+    pub fn splits(&self) -> u64 {
+        self.splits
+    }
+
+    /// Nominal size of a split.
+    pub fn split_bytes(&self) -> u64 {
+        self.split_bytes
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.starts[self.starts.len() - 1]
+    }
+
+    /// For each tile, in order, the first split behind it.
+    pub fn tile_ends(&self) -> impl Iterator<Item = u64> {
+        let behind = self.tiles.iter().skip(1).map(|tile| tile.first_split);
+        behind.chain((!self.tiles.is_empty()).then_some(self.splits))
+    }
+
+    /// Bytes of each tile, in order, and the first split behind it.
+    pub fn tile_bytes(&self) -> impl Iterator<Item = (u64, u64)> {
+        let bytes = self.tiles.iter().map(|tile| tile.bytes.end - tile.bytes.start);
+        bytes.zip(self.tile_ends())
+    }
+
+    /// The extents of splits that follow each other in one tile, in order. Costs a binary search and
+    /// no memory.
+    pub fn extents(&self, splits: Range<u64>) -> impl Iterator<Item = Extent> {
+        let after = self.tiles.partition_point(|tile| tile.first_split <= splits.start);
+        let tile = &self.tiles[after - 1];
+        let from = tile.bytes.start + (splits.start - tile.first_split) * self.split_bytes;
+        let to = tile.bytes.end.min(from + (splits.end - splits.start) * self.split_bytes);
+        let first = self.starts.partition_point(|&start| start <= from) - 1;
+        (first..self.starts.len() - 1)
+            .take_while(move |&file| self.starts[file] < to)
+            .filter_map(move |file| self.extent(file, from, to))
+    }
+
+    /// What of a file belongs to the split that covers `from..to`.
+    fn extent(&self, file: usize, from: u64, to: u64) -> Option<Extent> {
+        let (start, end) = (self.starts[file], self.starts[file + 1]);
+        let bytes = if self.whole || end - start <= self.split_bytes {
+            if start < from { start..start } else { start..end }
+        } else {
+            start.max(from)..end.min(to)
+        };
+        (!bytes.is_empty()).then(|| Extent { file, bytes: bytes.start - start..bytes.end - start })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn extents(layout: &Layout) -> Vec<Extent> {
+        (0..layout.splits()).flat_map(|split| layout.extents(split..split + 1)).collect()
+    }
+
+    #[test]
+    fn small_files_share_a_tile_and_big_ones_have_many() {
+        let layout = Layout::new([10, 10, 100, 10, 0, 10, 10].into_iter(), 30, 10, false);
+        let tiles: Vec<_> = layout.tiles.iter().map(|tile| tile.bytes.clone()).collect();
+        assert_eq!(tiles, [0..20, 20..50, 50..80, 80..110, 110..120, 120..150]);
+    }
+
+    #[test]
+    fn tiles_of_a_big_file_do_not_move_when_a_small_one_before_it_grows() {
+        let cuts = |first: u64| -> Vec<u64> {
+            let layout = Layout::new([first, 1000].into_iter(), 64, 64, false);
+            layout.tiles.iter().skip(1).map(|tile| tile.bytes.start - first).collect()
+        };
+        assert_eq!(cuts(10), cuts(50));
+    }
+
+    proptest! {
+        #[test]
+        fn every_byte_is_in_exactly_one_extent(
+            lengths in prop::collection::vec(0u64..200, 0..30),
+            tile in 1u64..300,
+            split in 1u64..300,
+            whole: bool,
+        ) {
+            let layout = Layout::new(lengths.iter().copied(), tile, split.min(tile), whole);
+            let mut expected = vec![0; lengths.len()];
+            for Extent { file, bytes } in extents(&layout) {
+                prop_assert_eq!(bytes.start, expected[file]);
+                prop_assert!(!whole || bytes.end == lengths[file]);
+                expected[file] = bytes.end;
+            }
+            prop_assert_eq!(expected, lengths);
+        }
+
+        #[test]
+        fn splits_taken_together_cover_what_they_cover_one_by_one(
+            lengths in prop::collection::vec(0u64..200, 1..30),
+            tile in 1u64..300,
+            split in 1u64..300,
+            together in 1u64..20,
+        ) {
+            let layout = Layout::new(lengths.iter().copied(), tile, split.min(tile), false);
+            let bytes = |splits: &[Range<u64>]| {
+                let mut covered = Vec::new();
+                for extent in splits.iter().flat_map(|splits| layout.extents(splits.clone())) {
+                    covered.extend(extent.bytes.map(|at| (extent.file, at)));
+                }
+                covered
+            };
+            let (mut taken, mut next) = (Vec::new(), 0);
+            for tile_end in layout.tile_ends() {
+                while next < tile_end {
+                    let end = tile_end.min(next + together);
+                    taken.push(next..end);
+                    next = end;
+                }
+            }
+            let one_by_one: Vec<_> = (0..layout.splits()).map(|split| split..split + 1).collect();
+            prop_assert_eq!(bytes(&taken), bytes(&one_by_one));
+        }
+    }
+}

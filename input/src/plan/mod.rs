@@ -1,0 +1,324 @@
+//! The plan: the input cut into tiles (sub-jobs, the unit of identity) and tiles into splits (map
+//! tasks, the unit of a worker's work). Tiles are a pure function of the input and the options: never
+//! of the number of workers, of memory, or of time. Splits are free to change from run to run.
+//!
+//! Cuts here are nominal byte offsets; which bytes a split really covers is settled when it is read,
+//! at the borders that the job's [`Cut`] names. So planning reads no data.
+//!
+//! # Identity and work
+//! The unit of identity is not the unit of work. What is saved, found again or handed to another machine is
+//! a tile, and no measurement moves its borders. A worker takes several neighbouring splits of one tile at
+//! a time; their number changes while the job runs and may differ from worker to worker. Nothing after the
+//! reader sees it: records belong to the split in which they begin, and a key's values to the key. Where
+//! order matters, a piece of work counts as the first of its splits, and numbers of splits ascend with the
+//! input.
+
+mod layout;
+mod packed;
+mod reads;
+mod tally;
+
+pub use layout::{Extent, Layout};
+pub use packed::Packed;
+pub use reads::DirectReads;
+pub use reads::Reads;
+pub use tally::FormatFigures;
+pub use tally::Tally;
+
+use crate::error::{InputError, Result};
+use crate::input::{
+    Cut, FileList, Format, Input, MEMORY, Material, PackedFiles, Source, StreamSource,
+};
+use crate::memory::{Reserved, available_bytes};
+use crate::origin::{Origin, OriginKind};
+use std::path::PathBuf;
+
+/// The tile that every run starts from: 32 MiB.
+pub const DEFAULT_TILE_BYTES: u64 = 32 << 20;
+/// The size of a tile, about, in runs that find tiles of earlier runs again: 2 MiB, because a changed byte
+/// costs a whole tile.
+pub const INCREMENTAL_TILE_BYTES: u64 = 2 << 20;
+
+/// How an input is to be cut and read.
+#[derive(Clone, Copy, Debug)]
+pub struct Cutting {
+    pub tile_bytes: u64,
+    /// Size of a split; no split is longer than a tile.
+    pub split_bytes: u64,
+    /// Size of what a worker takes at first.
+    pub unit_bytes: u64,
+    pub reads: Reads,
+}
+
+/// What is to be read, and how it is cut.
+pub struct Plan {
+    pub parts: Vec<Part>,
+    pub cut: Cut,
+    pub tile_bytes: u64,
+    /// Size of a split: what tiles are counted in.
+    pub split_bytes: u64,
+    /// What a worker takes at first: a few splits, or one if the caller said how large they are.
+    pub unit_bytes: u64,
+    /// Files in all; a stream counts as one.
+    pub files: u64,
+    /// Bytes in all as files hold them, compressed or not; 0 if there is a stream.
+    pub bytes: u64,
+    pub passed_over: u64,
+    /// What was decompressed.
+    pub tally: Tally,
+}
+
+/// What compressed text expands to, roughly: for sizes that need not be right.
+const LIKELY_EXPANSION: u64 = 4;
+
+/// A part of the input that is read in one way.
+pub enum Part {
+    /// Bytes that can be read at any offset.
+    Ranged(Box<Ranged>),
+    /// Files that are decompressed, each in order.
+    Packed(Box<Packed>),
+    /// Bytes that come in order.
+    Stream(StreamSource),
+}
+
+/// Files or memory, and their layout in tiles and splits.
+pub struct Ranged {
+    /// Its place among the plan's parts.
+    pub number: usize,
+    pub material: Material,
+    pub layout: Layout,
+    pub direct: DirectReads,
+}
+
+impl Plan {
+    /// Plans a run over `input`, whose records `cut` tells apart.
+    ///
+    /// # Errors
+    /// [`InputError::Ragged`] for a file that is not whole records of a fixed size.
+    pub fn new(input: Input, cut: Cut, cutting: Cutting) -> Result<Plan> {
+        let Cutting { tile_bytes, reads, .. } = cutting;
+        let unit_bytes = cutting.unit_bytes.min(tile_bytes);
+        let split_bytes = cutting.split_bytes.min(tile_bytes);
+        let mut plan = Plan {
+            parts: Vec::new(),
+            cut,
+            tile_bytes,
+            split_bytes,
+            unit_bytes,
+            files: 0,
+            bytes: 0,
+            passed_over: input.passed_over,
+            tally: Tally::default(),
+        };
+        for source in input.sources {
+            plan.add(source)?;
+        }
+        plan.choose_reads(reads);
+        if plan.parts.iter().any(|part| matches!(part, Part::Stream(_))) {
+            plan.bytes = 0;
+        }
+        let weight_of_all = plan.packed().map(|packed| packed.weight).sum();
+        for part in &mut plan.parts {
+            if let Part::Packed(packed) = part {
+                packed.weight_of_all = weight_of_all;
+            }
+        }
+        Ok(plan)
+    }
+
+    /// Settles whether files are read past the page cache.
+    fn choose_reads(&mut self, reads: Reads) {
+        let wanted = reads.are_direct(self.bytes, available_bytes);
+        for part in &mut self.parts {
+            if let Part::Ranged(ranged) = part {
+                ranged.direct.wanted = wanted && matches!(ranged.material, Material::Files(_));
+            }
+        }
+    }
+
+    /// Bytes that were read past the page cache.
+    pub fn direct_bytes(&self) -> u64 {
+        self.ranged().map(|ranged| ranged.direct.bytes()).sum()
+    }
+
+    /// What a file of a part is. A stream has no lines that could be counted any more.
+    pub fn origin(&self, part: usize, file: usize) -> Origin<'_> {
+        match &self.parts[part] {
+            Part::Ranged(ranged) => ranged.origin(file),
+            Part::Packed(packed) => packed.origin(file, None),
+            Part::Stream(stream) => {
+                let kind = OriginKind::Stream { name: &stream.name, newlines: None };
+                Origin { part, kind }
+            }
+        }
+    }
+
+    /// Tiles of the parts whose length is known.
+    pub fn tiles(&self) -> u64 {
+        self.ranged().map(|ranged| ranged.layout.tiles() as u64).sum()
+    }
+
+    /// The names of the files, when nothing more is to be read; `counted` is their memory.
+    pub fn into_names(self, counted: Reserved) -> FileNames {
+        let names_of = |material| match material {
+            Material::Files(files) | Material::Ranges(_, files) => Names::Files(files),
+            Material::Memory(_) => Names::One(MEMORY.into()),
+        };
+        let names = self.parts.into_iter().map(|part| match part {
+            Part::Ranged(ranged) => names_of(ranged.material),
+            Part::Packed(packed) => names_of(packed.material),
+            Part::Stream(stream) => Names::One(stream.name),
+        });
+        FileNames { names: names.collect(), _counted: counted }
+    }
+
+    /// Whether the input's length is known: not of a stream.
+    pub fn is_of_known_length(&self) -> bool {
+        !self.parts.iter().any(|part| matches!(part, Part::Stream(_)))
+    }
+
+    /// The path of a file by its number in the whole input.
+    pub fn name(&self, number: u32) -> Option<PathBuf> {
+        let mut number = number as usize;
+        for part in &self.parts {
+            let material = match part {
+                Part::Ranged(ranged) => &ranged.material,
+                Part::Packed(packed) => &packed.material,
+                Part::Stream(stream) if number == 0 => return Some(stream.name.clone()),
+                Part::Stream(_) => {
+                    number -= 1;
+                    continue;
+                }
+            };
+            if number < material.files() {
+                return Some(material.path(number));
+            }
+            number -= material.files();
+        }
+        None
+    }
+
+    fn ranged(&self) -> impl Iterator<Item = &Ranged> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Ranged(ranged) => Some(&**ranged),
+            Part::Packed(_) | Part::Stream(_) => None,
+        })
+    }
+
+    fn packed(&self) -> impl Iterator<Item = &Packed> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Packed(packed) => Some(&**packed),
+            Part::Ranged(_) | Part::Stream(_) => None,
+        })
+    }
+
+    /// Bytes that will be mapped, as far as that can be guessed; 0 if there is a stream.
+    pub fn likely_bytes(&self) -> u64 {
+        let packed: u64 = self.packed().map(|packed| packed.bytes).sum();
+        self.bytes + packed.min(self.bytes) * (LIKELY_EXPANSION - 1)
+    }
+
+    fn add(&mut self, source: Source) -> Result<()> {
+        let material = match source {
+            Source::Files(files) => Material::Files(files),
+            Source::Ranges(source, files) => Material::Ranges(source, files),
+            Source::Memory(bytes) => Material::Memory(bytes),
+            Source::Packed(PackedFiles { from, files, formats }) => {
+                let material = match from {
+                    Some(from) => Material::Ranges(from, files),
+                    None => Material::Files(files),
+                };
+                self.add_packed(material, formats);
+                return Ok(());
+            }
+            Source::Stream(stream) => {
+                self.files += 1;
+                self.parts.push(Part::Stream(stream));
+                return Ok(());
+            }
+        };
+        if let Cut::Fixed(record) = self.cut {
+            check_whole_records(&material, record)?;
+        }
+        let in_memory = matches!(material, Material::Memory(_));
+        if self.cut.is_in_order() && !in_memory && material.files() > 0 {
+            // Read as what is compressed is: each file in order.
+            let formats = vec![Format::Plain; material.files()];
+            self.add_packed(material, formats);
+            return Ok(());
+        }
+        let whole = matches!(self.cut, Cut::Whole) || self.cut.is_in_order();
+        let lengths = (0..material.files()).map(|file| material.bytes(file));
+        let layout = Layout::new(lengths, self.tile_bytes, self.split_bytes, whole);
+        self.files += material.files() as u64;
+        self.bytes += layout.bytes();
+        self.parts.push(Part::Ranged(Box::new(Ranged {
+            number: self.parts.len(),
+            material,
+            layout,
+            direct: DirectReads::default(),
+        })));
+        Ok(())
+    }
+
+    fn add_packed(&mut self, material: Material, formats: Vec<Format>) {
+        let packed = Packed::new(self.parts.len(), material, formats);
+        self.files += packed.files() as u64;
+        self.bytes += packed.bytes;
+        self.parts.push(Part::Packed(Box::new(packed)));
+    }
+}
+
+/// The names of all files that were read, in order.
+pub struct FileNames {
+    names: Vec<Names>,
+    _counted: Reserved,
+}
+
+enum Names {
+    Files(FileList),
+    One(PathBuf),
+}
+
+impl FileNames {
+    /// Of files that are named by a list and not read.
+    pub fn of(files: FileList, counted: Reserved) -> FileNames {
+        FileNames { names: vec![Names::Files(files)], _counted: counted }
+    }
+
+    /// The path of a file by its number.
+    pub fn get(&self, number: u32) -> Option<PathBuf> {
+        let mut number = number as usize;
+        for names in &self.names {
+            match names {
+                Names::Files(files) if number < files.len() => return Some(files.path(number)),
+                Names::One(path) if number == 0 => return Some(path.clone()),
+                Names::Files(files) => number -= files.len(),
+                Names::One(_) => number -= 1,
+            }
+        }
+        None
+    }
+}
+
+impl Ranged {
+    pub fn origin(&self, file: usize) -> Origin<'_> {
+        let kind = match &self.material {
+            Material::Files(files) => OriginKind::File { files, file },
+            Material::Ranges(source, files) => OriginKind::Range { source: &**source, files, file },
+            Material::Memory(bytes) => OriginKind::Memory(bytes),
+        };
+        Origin { part: self.number, kind }
+    }
+}
+
+fn check_whole_records(material: &Material, record: u64) -> Result<(), InputError> {
+    for file in 0..material.files() {
+        let length = material.bytes(file);
+        if !length.is_multiple_of(record) {
+            let path = material.path(file);
+            return Err(InputError::Ragged { path, length, record });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,113 @@
+//! A part of the input whose files are decompressed in order, each by itself. Where their blocks will
+//! end is not known before, so each file gets a stretch of numbers in proportion to its length: then
+//! the numbers of blocks are in the order of the input, whoever decompresses what first.
+
+use crate::input::{Format, Material};
+use crate::origin::{Origin, OriginKind};
+use std::ops::Range;
+use std::path::PathBuf;
+
+/// The numbers that all compressed files of an input may have: half of those there are.
+const NUMBERS: u64 = 1 << 31;
+/// An empty file needs numbers, too: it may hold a header only, and still expand.
+const WEIGHT_LEAST: u64 = 64;
+
+/// Files that are decompressed as they are read.
+pub struct Packed {
+    /// Its place among the plan's parts.
+    pub number: usize,
+    pub material: Material,
+    formats: Vec<Format>,
+    /// Of all files of the part.
+    pub(super) weight: u64,
+    /// Of all such parts of the plan.
+    pub(super) weight_of_all: u64,
+    /// Compressed bytes of all files.
+    pub(super) bytes: u64,
+}
+
+impl Packed {
+    pub(super) fn new(number: usize, material: Material, formats: Vec<Format>) -> Packed {
+        let bytes = (0..material.files()).map(|file| material.bytes(file)).sum();
+        let weight = bytes + WEIGHT_LEAST * material.files() as u64;
+        Packed { number, material, formats, weight, weight_of_all: weight, bytes }
+    }
+
+    pub fn files(&self) -> usize {
+        self.formats.len()
+    }
+
+    pub fn path(&self, file: usize) -> PathBuf {
+        self.material.path(file)
+    }
+
+    /// Length of a file as it is, in bytes.
+    pub fn bytes(&self, file: usize) -> u64 {
+        self.material.bytes(file)
+    }
+
+    pub fn format(&self, file: usize) -> Format {
+        self.formats[file]
+    }
+
+    /// A file's part in what there is to number.
+    pub fn weight(&self, file: usize) -> u64 {
+        self.bytes(file) + WEIGHT_LEAST
+    }
+
+    /// The numbers of a stretch of files, from the weight of all before it to that and its own.
+    pub fn numbers(&self, weights: Range<u64>) -> Range<u64> {
+        let numbers = |weight: u64| {
+            let numbers = u128::from(weight) * u128::from(NUMBERS) / u128::from(self.weight_of_all);
+            numbers as u64
+        };
+        numbers(weights.start)..numbers(weights.end)
+    }
+
+    /// The numbers of all files.
+    pub fn numbers_of_all(&self) -> u64 {
+        self.numbers(0..self.weight).end
+    }
+
+    /// What a file is, of which `newlines` were read.
+    pub fn origin(&self, file: usize, newlines: Option<u64>) -> Origin<'_> {
+        let kind = OriginKind::Packed { material: &self.material, file, newlines };
+        Origin { part: self.number, kind }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::input::{Input, RangeSource};
+
+    #[test]
+    fn numbers_ascend_by_file_and_leave_room_for_the_largest_expansion() {
+        let lengths = [10u64, 0, 1 << 40, 3000];
+        let input =
+            Input::ranges(std::sync::Arc::new(Nothing), lengths.map(|n| (n.to_string(), n)));
+        let crate::input::Source::Ranges(source, files) = input.sources.into_iter().next().unwrap()
+        else {
+            panic!("ranges")
+        };
+        let packed = Packed::new(0, Material::Ranges(source, files), vec![Format::Gzip; 4]);
+        let (mut weight, mut end) = (0, 0);
+        for (file, length) in lengths.iter().enumerate() {
+            let numbers = packed.numbers(weight..weight + packed.weight(file));
+            assert_eq!(numbers.start, end);
+            // Blocks of 256 KiB of a thousand times as many bytes.
+            assert!(*length < 1 << 20 || (numbers.end - numbers.start) << 18 > 400 * length);
+            (weight, end) = (weight + packed.weight(file), numbers.end);
+        }
+        assert_eq!((end, packed.numbers_of_all()), (NUMBERS, NUMBERS));
+    }
+
+    #[derive(Debug)]
+    struct Nothing;
+
+    impl RangeSource for Nothing {
+        fn read_at(&self, _: &std::path::Path, _: u64, _: &mut [u8]) -> std::io::Result<()> {
+            Err(std::io::ErrorKind::NotFound.into())
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! The failure of a run: the first thing that went wrong, and the flag by which all workers learn of
+//! it. Of several failures the one earliest in the input is kept.
+
+use crate::cancel::Cancel;
+use crate::error::{Error, Place, Result};
+use crate::sync::Mutex;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Shared by the workers of one run.
+pub struct Failure {
+    raised: AtomicBool,
+    first: Mutex<Option<(u64, Error)>>,
+    cancel: Cancel,
+}
+
+impl Failure {
+    pub fn new(cancel: &Cancel) -> Failure {
+        Failure { raised: AtomicBool::new(false), first: Mutex::new(None), cancel: cancel.clone() }
+    }
+
+    /// Records that step number `at` failed.
+    fn record(&self, at: u64, error: Error) {
+        let mut first = self.first.lock();
+        if first.as_ref().is_none_or(|(earlier, _)| at < *earlier) {
+            *first = Some((at, error));
+        }
+        self.raised.store(true, Ordering::Relaxed);
+    }
+
+    /// Does step number `at` of a stage; an error or panic is recorded and comes to nothing.
+    pub fn attempt<R>(&self, at: u64, stage: &str, work: impl FnOnce() -> Result<R>) -> Option<R> {
+        let outcome = guard(|| Place::stage(stage), work);
+        outcome.map_err(|error| self.record(at, error)).ok()
+    }
+
+    /// Whether workers should stop: something failed, or the run was cancelled.
+    pub fn stops(&self) -> bool {
+        self.raised.load(Ordering::Relaxed) || self.cancel.is_cancelled()
+    }
+
+    /// The number of the step in which a record was refused, if the run stops because of it: in steps before it
+    /// an earlier record may be. 0 if the run stops because of anything else.
+    pub fn refused_at(&self) -> u64 {
+        let first = self.first.lock();
+        match *first {
+            Some((at, Error::Record { .. })) if !self.cancel.is_cancelled() => at,
+            _ => 0,
+        }
+    }
+
+    /// What the run is to return if it should stop.
+    pub fn check(&self) -> Result<()> {
+        if let Some((_, error)) = self.first.lock().take() {
+            return Err(error);
+        }
+        if self.cancel.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
+    }
+}
+
+/// Does some work that may call the job's code; a panic becomes an error that names `place`.
+pub fn guard<R>(place: impl FnOnce() -> Place, work: impl FnOnce() -> Result<R>) -> Result<R> {
+    // What the work holds is dropped or not looked at again: the job has failed.
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(panicked(place(), &*panic)))
+}
+
+fn panicked(place: Place, panic: &(dyn Any + Send)) -> Error {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let message = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    Error::Panicked { place, message: message.unwrap_or_else(|| "no message".to_owned()) }
+}

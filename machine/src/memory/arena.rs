@@ -1,0 +1,124 @@
+//! An arena of bytes: keys too long for a slot are copied here once, at first sight, and stay where
+//! they are until the arena is cleared.
+
+use super::chunk::{CHUNK_BYTES, Chunk, ChunkPool};
+use crate::error::MemoryError;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+/// Byte strings that keep their address.
+pub struct ByteArena {
+    chunks: Vec<Chunk>,
+    /// Chunks before this one are full; it is the one being filled.
+    current: usize,
+    used: usize,
+    /// Each its own allocation. A `Vec`, for unlike a `Box` it may be moved while it is pointed into.
+    large: Vec<Vec<u8>>,
+    large_bytes: usize,
+    pool: Arc<ChunkPool>,
+}
+
+impl ByteArena {
+    pub fn new(pool: &Arc<ChunkPool>) -> ByteArena {
+        ByteArena {
+            chunks: Vec::new(),
+            current: 0,
+            used: 0,
+            large: Vec::new(),
+            large_bytes: 0,
+            pool: Arc::clone(pool),
+        }
+    }
+
+    pub fn pool(&self) -> &Arc<ChunkPool> {
+        &self.pool
+    }
+
+    /// Copies `bytes` in. The pointer is valid for reads of `bytes.len()` bytes until `clear` or
+    /// the arena's end, wherever the arena itself is moved.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<NonNull<u8>, MemoryError> {
+        if bytes.len() > CHUNK_BYTES {
+            return self.push_large(bytes);
+        }
+        if self.current < self.chunks.len() && CHUNK_BYTES - self.used < bytes.len() {
+            self.current += 1;
+            self.used = 0;
+        }
+        if self.current == self.chunks.len() {
+            self.chunks.push(self.pool.take()?);
+        }
+        // SAFETY: `used + bytes.len()` is at most the chunk's size (checked above; a new chunk
+        // starts at 0 and the key is no longer than a chunk), the chunk is this arena's alone, and
+        // bytes beyond `used` were not given out since the last `clear`.
+        let to = unsafe {
+            let to = self.chunks[self.current].start().add(self.used);
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), to.as_ptr(), bytes.len());
+            to
+        };
+        self.used += bytes.len();
+        Ok(to)
+    }
+
+    #[cold]
+    fn push_large(&mut self, bytes: &[u8]) -> Result<NonNull<u8>, MemoryError> {
+        self.pool.blocks().count(bytes.len(), "a key")?;
+        self.pool.hold(bytes.len());
+        self.large_bytes += bytes.len();
+        let mut stored = bytes.to_vec();
+        let start = NonNull::from(&mut stored[..]).cast();
+        self.large.push(stored);
+        Ok(start)
+    }
+
+    /// Bytes in use, about.
+    pub fn bytes(&self) -> usize {
+        self.current * CHUNK_BYTES + self.used + self.large_bytes
+    }
+
+    /// Forgets all strings; keeps the chunks for the next ones.
+    pub fn clear(&mut self) {
+        self.current = 0;
+        self.used = 0;
+        self.large.clear();
+        let large_bytes = std::mem::take(&mut self.large_bytes);
+        if large_bytes > 0 {
+            self.pool.let_go(large_bytes);
+            self.pool.blocks().budget().give(large_bytes);
+        }
+    }
+}
+
+impl Drop for ByteArena {
+    fn drop(&mut self) {
+        self.clear();
+        if !self.chunks.is_empty() {
+            self.pool.give(self.chunks.drain(..));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{BlockPool, Budget};
+    use super::*;
+
+    #[test]
+    fn strings_of_every_length_keep_their_place_and_bytes() {
+        let pool = ChunkPool::new(BlockPool::new(Budget::new(None)));
+        let mut arena = ByteArena::new(&pool);
+        let lengths = [0, 1, 100, CHUNK_BYTES - 1, CHUNK_BYTES, CHUNK_BYTES + 1, 50_000, 3];
+        for round in 0..3u8 {
+            let mut stored = Vec::new();
+            for (i, &length) in lengths.iter().enumerate() {
+                let text = vec![round * 16 + i as u8; length];
+                stored.push((arena.push(&text).unwrap(), text));
+            }
+            for (at, text) in &stored {
+                // SAFETY: the arena is alive and was not cleared since the push.
+                let kept = unsafe { std::slice::from_raw_parts(at.as_ptr(), text.len()) };
+                assert_eq!(kept, &text[..]);
+            }
+            arena.clear();
+        }
+    }
+}

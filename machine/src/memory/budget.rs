@@ -1,0 +1,81 @@
+//! The budget: the only place where bytes are counted. Every block is taken from it and given back
+//! to it; a taking that would pass the limit is refused with both figures.
+
+use crate::error::MemoryError;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A limit in bytes and what is in use of it.
+#[derive(Debug)]
+pub struct Budget {
+    limit: u64,
+    used: AtomicU64,
+    peak: AtomicU64,
+}
+
+impl Budget {
+    /// A budget of `limit` bytes; `None` counts without a limit.
+    pub fn new(limit: Option<u64>) -> Budget {
+        Budget {
+            limit: limit.unwrap_or(u64::MAX),
+            used: AtomicU64::new(0),
+            peak: AtomicU64::new(0),
+        }
+    }
+
+    /// The limit in bytes; `u64::MAX` without one.
+    pub fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// Counts `bytes` as used.
+    pub fn take(&self, bytes: usize, purpose: &'static str) -> Result<(), MemoryError> {
+        let bytes = bytes as u64;
+        let add = |used: u64| Some(used.saturating_add(bytes)).filter(|now| *now <= self.limit);
+        match self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add) {
+            Ok(before) => {
+                self.peak.fetch_max(before + bytes, Ordering::Relaxed);
+                Ok(())
+            }
+            Err(used) => Err(MemoryError::Budget {
+                purpose,
+                needed_bytes: used.saturating_add(bytes),
+                limit_bytes: self.limit,
+            }),
+        }
+    }
+
+    /// Counts `bytes` as no longer used.
+    pub fn give(&self, bytes: usize) {
+        self.used.fetch_sub(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// What is in use now.
+    pub fn used(&self) -> u64 {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    /// The most that was in use at once.
+    pub fn peak(&self) -> u64 {
+        self.peak.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_taking_leaves_the_count_as_it_was() {
+        let budget = Budget::new(Some(100));
+        budget.take(60, "a").unwrap();
+        let refused = budget.take(41, "b").unwrap_err();
+        assert!(matches!(
+            refused,
+            MemoryError::Budget { needed_bytes: 101, limit_bytes: 100, purpose: "b" }
+        ));
+        budget.take(40, "c").unwrap();
+        budget.give(100);
+        budget.take(100, "d").unwrap();
+        assert_eq!(budget.peak(), 100);
+    }
+}

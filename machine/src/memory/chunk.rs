@@ -1,0 +1,314 @@
+//! Chunks: blocks cut into equal pieces, and lists of entries that grow piece by piece. A list never
+//! moves an entry, wastes at most one chunk, and gives its chunks back to the job's pool, where the
+//! next list finds them warm.
+
+use super::block::{Block, BlockPool};
+use super::home;
+use crate::error::MemoryError;
+use crate::sync::{Mutex, MutexGuard};
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Size of a chunk. Each of some hundreds of partitions wastes half of one per size class on
+/// average, so it is small; yet it holds hundreds of entries, so its upkeep is nothing.
+pub(super) const CHUNK_BYTES: usize = 4 << 10;
+/// Chunks are aligned to this; entries must not ask for more.
+const CHUNK_ALIGN: usize = 64;
+/// Fresh blocks to cut chunks from.
+const SLAB_BYTES: usize = 1 << 20;
+/// The largest idle block that is cut into chunks.
+const SLAB_BYTES_MOST: usize = 32 << 20;
+
+/// The chunks of one job. They all return to the engine's blocks when the last list is gone.
+pub struct ChunkPool {
+    blocks: Arc<BlockPool>,
+    /// For each group its part.
+    parts: Vec<Mutex<Part>>,
+    /// Bytes that lists and arenas hold now, those outside of chunks too.
+    held_bytes: AtomicUsize,
+}
+
+#[derive(Default)]
+struct Part {
+    free: Vec<Chunk>,
+    slabs: Vec<Block>,
+    /// Bytes of the last slab that are handed out.
+    used: usize,
+}
+
+/// A piece of a slab, owned by whoever holds it.
+pub(super) struct Chunk {
+    start: NonNull<u8>,
+    /// The part it was cut in.
+    part: usize,
+}
+
+// SAFETY: a chunk is the only way to its piece of memory, and the memory is not tied to a thread.
+unsafe impl Send for Chunk {}
+// SAFETY: sharing a chunk shares a pointer; lists argue for what they do with it.
+unsafe impl Sync for Chunk {}
+
+impl ChunkPool {
+    pub fn new(blocks: Arc<BlockPool>) -> Arc<ChunkPool> {
+        let parts = (0..blocks.groups()).map(|_| Mutex::default()).collect();
+        Arc::new(ChunkPool { blocks, parts, held_bytes: AtomicUsize::new(0) })
+    }
+
+    /// The pool that chunks are cut from.
+    pub fn blocks(&self) -> &Arc<BlockPool> {
+        &self.blocks
+    }
+
+    pub(super) fn take(&self) -> Result<Chunk, MemoryError> {
+        let number = home::part_of(self.parts.len());
+        let mut part = self.lock(number);
+        let chunk = match part.free.pop().or_else(|| part.cut(number)) {
+            Some(chunk) => chunk,
+            // What lies idle is nearer than what was never touched.
+            None => match self.idle_elsewhere(number) {
+                Some(chunk) => chunk,
+                None => {
+                    let slab = self.blocks.take_between(
+                        SLAB_BYTES / 4,
+                        SLAB_BYTES_MOST,
+                        (SLAB_BYTES / self.parts.len()).max(SLAB_BYTES / 4),
+                        "pairs of keys and values",
+                    )?;
+                    part.first_of(slab, number)
+                }
+            },
+        };
+        self.hold(CHUNK_BYTES);
+        Ok(chunk)
+    }
+
+    /// A chunk that lies idle in another part. Its lock is only tried: this thread holds one.
+    fn idle_elsewhere(&self, own: usize) -> Option<Chunk> {
+        let mut others = self.parts.iter().enumerate().filter(|(number, _)| *number != own);
+        others.find_map(|(_, part)| part.try_lock()?.free.pop())
+    }
+
+    /// Takes chunks back, each to the part it was cut in.
+    pub(super) fn give(&self, chunks: impl IntoIterator<Item = Chunk>) {
+        let (mut given, mut at) = (0, None);
+        for chunk in chunks {
+            let number = chunk.part;
+            let part = match &mut at {
+                Some((held, part)) if *held == number => part,
+                _ => {
+                    // Never two locks at once.
+                    at = None;
+                    &mut at.insert((number, self.lock(number))).1
+                }
+            };
+            part.free.push(chunk);
+            given += CHUNK_BYTES;
+        }
+        self.let_go(given);
+    }
+
+    /// Counts bytes that an arena holds outside of chunks, from now on or no longer.
+    pub(super) fn hold(&self, bytes: usize) {
+        self.held_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    pub(super) fn let_go(&self, bytes: usize) {
+        self.held_bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// Bytes that the job's lists and arenas hold now.
+    pub fn held_bytes(&self) -> usize {
+        self.held_bytes.load(Ordering::Relaxed)
+    }
+
+    fn lock(&self, part: usize) -> MutexGuard<'_, Part> {
+        self.parts[part].lock()
+    }
+}
+
+impl Part {
+    /// The next chunk of the last slab, if it has room for one.
+    fn cut(&mut self, part: usize) -> Option<Chunk> {
+        let slab = self.slabs.last().filter(|slab| slab.bytes() - self.used >= CHUNK_BYTES)?;
+        // SAFETY: `used + CHUNK_BYTES` is at most the slab's size, checked just above, so the piece
+        // lies in the slab; `used` only grows per slab, so no piece is cut twice.
+        let start = unsafe { slab.start().add(self.used) };
+        self.used += CHUNK_BYTES;
+        Some(Chunk { start, part })
+    }
+
+    /// The first chunk of a new slab, which is larger than one.
+    fn first_of(&mut self, slab: Block, part: usize) -> Chunk {
+        let start = slab.start();
+        self.slabs.push(slab);
+        self.used = CHUNK_BYTES;
+        Chunk { start, part }
+    }
+}
+
+impl Chunk {
+    /// The first byte: valid for `CHUNK_BYTES`, initialised, aligned to `CHUNK_ALIGN`.
+    pub(super) fn start(&self) -> NonNull<u8> {
+        self.start
+    }
+}
+
+// SAFETY: a list owns its entries; `tail` points into a chunk that it owns.
+unsafe impl<T: Copy + Send> Send for ChunkList<T> {}
+// SAFETY: a shared list is only read.
+unsafe impl<T: Copy + Sync> Sync for ChunkList<T> {}
+
+/// A growing list of plain entries.
+pub struct ChunkList<T: Copy> {
+    chunks: Vec<Chunk>,
+    len: usize,
+    /// Where the next entry goes, if there is room.
+    tail: NonNull<T>,
+    room: usize,
+    pool: Arc<ChunkPool>,
+}
+
+impl<T: Copy> ChunkList<T> {
+    const PER_CHUNK: usize = {
+        assert!(
+            size_of::<T>() > 0 && size_of::<T>() <= CHUNK_BYTES,
+            "accumulators hold at most 4 KiB"
+        );
+        assert!(align_of::<T>() <= CHUNK_ALIGN, "accumulators are aligned to at most 64 bytes");
+        CHUNK_BYTES / size_of::<T>()
+    };
+
+    pub fn new(pool: &Arc<ChunkPool>) -> ChunkList<T> {
+        ChunkList {
+            chunks: Vec::new(),
+            len: 0,
+            tail: NonNull::dangling(),
+            room: 0,
+            pool: Arc::clone(pool),
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    #[inline]
+    pub fn push(&mut self, entry: T) -> Result<(), MemoryError> {
+        if self.room == 0 {
+            self.add_chunk()?;
+        }
+        // SAFETY: `room` is not 0, so `tail` points at a place for an entry in the last chunk, which
+        // this list owns alone.
+        unsafe {
+            self.tail.write(entry);
+            self.advance(1);
+        }
+        Ok(())
+    }
+
+    /// Appends the entries of a slice, a copy per chunk.
+    pub fn extend(&mut self, mut entries: &[T]) -> Result<(), MemoryError> {
+        while !entries.is_empty() {
+            if self.room == 0 {
+                self.add_chunk()?;
+            }
+            let count = entries.len().min(self.room);
+            // SAFETY: as in `push`, for `count` places; a slice cannot lie in this list's chunks
+            // while the list is borrowed mutably.
+            unsafe {
+                std::ptr::copy_nonoverlapping(entries.as_ptr(), self.tail.as_ptr(), count);
+                self.advance(count);
+            }
+            entries = &entries[count..];
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn add_chunk(&mut self) -> Result<(), MemoryError> {
+        let chunk = self.pool.take()?;
+        self.tail = chunk.start().cast();
+        self.room = Self::PER_CHUNK;
+        self.chunks.push(chunk);
+        Ok(())
+    }
+
+    /// # Safety
+    /// `count` is at most `room`, and that many entries were written at `tail`.
+    #[inline(always)]
+    unsafe fn advance(&mut self, count: usize) {
+        // SAFETY: `room` entries fit behind `tail` in its chunk, says the caller.
+        self.tail = unsafe { self.tail.add(count) };
+        self.room -= count;
+        self.len += count;
+    }
+
+    #[inline]
+    pub fn get(&self, index: usize) -> &T {
+        assert!(index < self.len);
+        let (chunk, at) = (index / Self::PER_CHUNK, index % Self::PER_CHUNK);
+        // SAFETY: entries below `len` were written by `push` or `extend`.
+        unsafe { self.chunks[chunk].start().cast::<T>().add(at).as_ref() }
+    }
+
+    /// The entries, as one slice per chunk.
+    pub fn slices(&self) -> impl Iterator<Item = &[T]> {
+        self.chunks.iter().enumerate().map_while(|(chunk, memory)| {
+            let count = self.len.saturating_sub(chunk * Self::PER_CHUNK).min(Self::PER_CHUNK);
+            // SAFETY: the first `count` entries of this chunk are below `len`, hence written.
+            (count > 0).then(|| unsafe {
+                std::slice::from_raw_parts(memory.start().cast::<T>().as_ptr(), count)
+            })
+        })
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.slices().flatten()
+    }
+
+    /// Forgets the entries and gives the chunks back.
+    pub fn clear(&mut self) {
+        self.len = 0;
+        self.room = 0;
+        if !self.chunks.is_empty() {
+            self.pool.give(self.chunks.drain(..));
+        }
+    }
+}
+
+impl<T: Copy> Drop for ChunkList<T> {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Budget;
+    use super::*;
+
+    #[test]
+    fn pushed_and_extended_entries_are_all_there_and_chunks_are_reused() {
+        let pool = ChunkPool::new(BlockPool::new(Budget::new(None)));
+        let mut list = ChunkList::<[u64; 3]>::new(&pool);
+        let count = if cfg!(miri) { 1500 } else { 20_000 };
+        for i in 0..count {
+            list.push([i, i, i]).unwrap();
+        }
+        let more: Vec<[u64; 3]> = (count..2 * count).map(|i| [i, i, i]).collect();
+        list.extend(&more).unwrap();
+        assert_eq!(list.len() as u64, 2 * count);
+        assert!(list.iter().zip(0..).all(|(entry, i)| entry[0] == i));
+        assert_eq!(list.get(1234)[2], 1234);
+        let first = list.chunks[0].start();
+        let chunks = list.chunks.len();
+        list.clear();
+        assert_eq!(list.slices().count(), 0);
+        let mut next = ChunkList::<u8>::new(&pool);
+        for _ in 0..chunks {
+            next.extend(&[1; CHUNK_BYTES]).unwrap();
+        }
+        assert!(next.chunks.iter().any(|chunk| chunk.start() == first));
+    }
+}

@@ -1,0 +1,85 @@
+//! A buffer for a split's bytes: grows, never shrinks, is reused from split to split, and has readable
+//! bytes after its data, so that keys can be loaded at full width.
+
+use super::{Access, Block, BlockPool};
+use crate::error::MemoryError;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+/// Bytes that are readable after the data of an input buffer.
+pub const OVERREAD_BYTES: usize = 32;
+
+/// Reused memory for bytes that are read and mapped.
+pub struct InputBuffer {
+    block: Block,
+    blocks: Arc<BlockPool>,
+}
+
+const PURPOSE: &str = "a piece of input (a record must fit in memory)";
+
+impl InputBuffer {
+    pub fn new(blocks: &Arc<BlockPool>, bytes: usize) -> Result<InputBuffer, MemoryError> {
+        let block = blocks.take(bytes + OVERREAD_BYTES, Access::Streamed, PURPOSE)?;
+        Ok(InputBuffer { block, blocks: Arc::clone(blocks) })
+    }
+
+    /// Bytes that fit.
+    pub fn capacity(&self) -> usize {
+        self.block.bytes() - OVERREAD_BYTES
+    }
+
+    /// Makes room for `bytes`, keeping the first `keep` bytes. Grows at least twofold, so that
+    /// growing byte by byte stays linear. Where the size is known before anything is read,
+    /// [`fit`](InputBuffer::fit) takes less memory.
+    pub fn reserve(&mut self, bytes: usize, keep: usize) -> Result<(), MemoryError> {
+        if bytes > self.capacity() {
+            let mut larger = InputBuffer::new(&self.blocks, bytes.max(2 * self.capacity()))?;
+            larger.bytes_mut()[..keep].copy_from_slice(&self.bytes()[..keep]);
+            std::mem::replace(self, larger).block.discard();
+        }
+        Ok(())
+    }
+
+    /// Makes room for `bytes` and no more, keeping nothing of what was read before.
+    pub fn fit(&mut self, bytes: usize) -> Result<(), MemoryError> {
+        if bytes > self.capacity() {
+            let larger = InputBuffer::new(&self.blocks, bytes)?;
+            std::mem::replace(self, larger).block.discard();
+        }
+        Ok(())
+    }
+
+    pub fn start(&self) -> NonNull<u8> {
+        self.block.start()
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: a block's bytes are all initialised and owned by this buffer, which is borrowed.
+        unsafe { std::slice::from_raw_parts(self.start().as_ptr(), self.capacity()) }
+    }
+
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and borrowed alone.
+        unsafe { std::slice::from_raw_parts_mut(self.start().as_ptr(), self.capacity()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Budget;
+    use super::*;
+
+    #[test]
+    fn a_buffer_that_grows_leaves_nothing_behind() {
+        let blocks = BlockPool::new(Budget::new(None));
+        let mut buffer = InputBuffer::new(&blocks, 1000).unwrap();
+        buffer.bytes_mut()[..5].copy_from_slice(b"input");
+        buffer.reserve(100_000, 5).unwrap();
+        assert_eq!(&buffer.bytes()[..5], b"input");
+        buffer.fit(1 << 20).unwrap();
+        let exact = (1 << 20) + (64 << 10);
+        assert!(buffer.capacity() >= 1 << 20 && blocks.budget().used() == exact);
+        buffer.fit(10).unwrap();
+        assert_eq!((buffer.capacity() + OVERREAD_BYTES) as u64, exact);
+    }
+}

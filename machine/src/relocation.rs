@@ -1,0 +1,72 @@
+//! Relocation: values that say where their records lie are moved with them, as a linker moves addresses.
+//! So a kept partial is good for a tile that lies elsewhere now.
+
+/// How far records lie from where they lay when their values were made: what
+/// `Fixed::relocate` is given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Relocation {
+    // All of them wrap: what moved to the front moved by much.
+    splits: u32,
+    files: u32,
+    bytes: u64,
+}
+
+/// Where a tile stands: the numbers of its first split and file in the whole input, and where in that file
+/// it begins, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    #[doc(hidden)]
+    pub split: u64,
+    #[doc(hidden)]
+    pub file: u64,
+    #[doc(hidden)]
+    pub offset: u64,
+}
+
+impl Standing {
+    /// What this was when the tile's values were made, and where it stands `now`.
+    pub fn relocation(&self, now: &Standing) -> Relocation {
+        Relocation {
+            splits: now.split.wrapping_sub(self.split) as u32,
+            files: now.file.wrapping_sub(self.file) as u32,
+            bytes: now.offset.wrapping_sub(self.offset),
+        }
+    }
+}
+
+impl Relocation {
+    /// The number that a file has now (`Split::file`).
+    #[inline(always)]
+    pub fn file(self, number: u32) -> u32 {
+        number.wrapping_add(self.files)
+    }
+
+    /// Where in its file a record lies now that lay at this offset, in bytes
+    /// (`Split::offset_of`).
+    #[inline(always)]
+    pub fn offset(self, offset: u64) -> u64 {
+        offset.wrapping_add(self.bytes)
+    }
+
+    #[inline(always)]
+    #[doc(hidden)]
+    pub fn split(self, number: u32) -> u32 {
+        number.wrapping_add(self.splits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_moves_to_the_front_comes_out_where_it_is() {
+        let then = Standing { split: 9, file: 3, offset: 1 << 40 };
+        let now = Standing { split: 2, file: 4, offset: 7 };
+        let by = then.relocation(&now);
+        assert_eq!((by.split(11), by.file(3), by.offset((1 << 40) + 5)), (4, 4, 12));
+        let back = now.relocation(&then);
+        assert_eq!((back.split(4), back.file(4), back.offset(12)), (11, 3, (1 << 40) + 5));
+        assert_eq!(then.relocation(&then), Relocation::default());
+    }
+}

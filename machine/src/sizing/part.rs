@@ -1,0 +1,54 @@
+//! The table that divides a memory budget. Each share is one part of so many: of the whole budget, or, where
+//! it says "per worker", of the budget divided by the workers. What is held at the same time amounts to less
+//! than the whole; the rest is for what is counted as it comes, such as a record that is longer than a
+//! buffer.
+
+/// Per worker: a table of one size class. There are three, and growing takes one and a half.
+pub const TABLE: u64 = 16;
+/// Per worker: what the keys or values of one table hold elsewhere. There may be seven of them.
+pub const BESIDE: u64 = 48;
+/// Pairs in partials.
+pub const PARTIAL: u64 = 3;
+/// Per worker: what it reads and maps at a time.
+pub const UNIT: u64 = 32;
+/// Buffers of what is read ahead of the workers.
+pub const READ_AHEAD: u64 = 8;
+/// Buffers of what is decompressed ahead of the workers, instead of the former.
+pub const DECODED_AHEAD: u64 = 16;
+/// Ranges of one compressed file that are read ahead of its decoder.
+pub const RANGES_AHEAD: u64 = 32;
+/// The slots of one device.
+pub const SLOTS: u64 = 20;
+/// Per worker: a block on its way to or from disk.
+pub const BLOCK: u64 = 1024;
+/// Per worker: the blocks of the runs that are merged.
+pub const MERGE: u64 = 12;
+/// Per worker: the blocks of the ranges that are filled.
+pub const SCATTER: u64 = 8;
+/// Per worker: a sample of the answer.
+pub const SAMPLE: u64 = 64;
+/// Per worker: a range that is sorted.
+pub const RANGE: u64 = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sum(shares: &[(f64, u64)]) -> f64 {
+        shares.iter().map(|&(count, parts)| count / parts as f64).sum()
+    }
+
+    #[test]
+    fn what_is_held_at_once_is_less_than_the_budget() {
+        // Three tables beside others, each at most an eighth of a full one.
+        let held = [(4.5 + 3.0 / 8.0, TABLE), (7.0, BESIDE), (1.0, PARTIAL), (1.0, BLOCK)];
+        let beside = [(1.0, UNIT), (1.0, SLOTS)];
+        for ahead in [&[(1.0, READ_AHEAD)][..], &[(1.0, DECODED_AHEAD), (1.0, RANGES_AHEAD)]] {
+            let mapping = sum(&held) + sum(&beside) + sum(ahead);
+            assert!(mapping < 1.0, "{mapping} of the budget while maps run");
+        }
+        let reducing = sum(&[(1.0, PARTIAL), (1.0, MERGE), (1.0, SCATTER), (1.0, BLOCK)]);
+        let sorting = sum(&[(1.0, RANGE), (1.0, SCATTER), (1.0, SAMPLE), (1.0, BLOCK)]);
+        assert!(reducing < 1.0 && sorting < 1.0, "{reducing} and {sorting} after the maps");
+    }
+}

@@ -1,0 +1,103 @@
+//! How many splits a worker takes at a time: what a search finds best on the job's own work, or what the
+//! caller said. Shared by the workers of a run.
+
+use super::{Search, part};
+use crate::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// What a worker takes at a time, at most. More has never been better, and it must fit in memory for
+/// each worker.
+const UNIT_BYTES_MOST: u64 = 4 << 20;
+
+/// The size of a unit of work, in splits.
+#[allow(missing_debug_implementations, reason = "no part of the interface")]
+pub struct Units {
+    now: AtomicU64,
+    /// `None` if the caller has said it.
+    search: Option<Mutex<Led>>,
+    split_bytes: u64,
+}
+
+/// A search in which each comparison is of one worker's work: what workers read side by side may be of very
+/// different kinds, as tiles of different files are, and what one reads changes slowly.
+struct Led {
+    search: Search,
+    /// The worker whose work is compared.
+    leader: usize,
+}
+
+impl Units {
+    /// One split at a time.
+    pub fn fixed(split_bytes: u64) -> Units {
+        Units::of(1, split_bytes)
+    }
+
+    /// So many splits at a time.
+    pub fn of(splits: u64, split_bytes: u64) -> Units {
+        Units { now: AtomicU64::new(splits), search: None, split_bytes }
+    }
+
+    /// A search that starts from units of `start_bytes`.
+    pub fn searched(
+        split_bytes: u64,
+        start_bytes: u64,
+        budget_bytes: u64,
+        workers: usize,
+    ) -> Units {
+        let start = (start_bytes / split_bytes).max(1);
+        let room = budget_bytes / part::UNIT / workers as u64;
+        let most = (UNIT_BYTES_MOST.min(room) / split_bytes).max(start);
+        let search = Led { search: Search::new(start, 1, most), leader: 0 };
+        let search = Some(Mutex::new(search));
+        Units { now: AtomicU64::new(start), search, split_bytes }
+    }
+
+    /// How many splits to take now.
+    pub fn now(&self) -> u64 {
+        self.now.load(Ordering::Relaxed)
+    }
+
+    /// Takes in that a worker took `time` for so many splits. What comes while another worker reports is
+    /// left out, and what comes of others than the one whose work is compared.
+    pub fn add(&self, worker: usize, splits: u64, time: Duration) {
+        let Some(search) = &self.search else { return };
+        // Units at the end of a tile are smaller, and say nothing about the size.
+        if splits == self.now()
+            && let Some(mut led) = search.try_lock()
+        {
+            if !led.search.is_comparing() {
+                led.leader = worker;
+            }
+            if led.leader == worker {
+                led.search.add(splits * self.split_bytes, time);
+                self.now.store(led.search.size(), Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// The size that was found best, in bytes.
+    pub fn best_bytes(&self) -> u64 {
+        let best = self.search.as_ref().map(|search| search.lock().search.best());
+        best.unwrap_or(1) * self.split_bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two workers read what differs by half in speed, and one size is as good as another: what is compared is of
+    /// one of them, so the larger size wins, and wins again.
+    #[test]
+    fn what_another_worker_reads_is_not_compared() {
+        let units = Units::searched(64 << 10, 64 << 10, u64::MAX, 2);
+        for turn in 0..4000_u64 {
+            let (worker, splits) = ((turn % 2) as usize, units.now());
+            let rate = if worker == 0 { 1e9 } else { 0.5e9 };
+            let seconds = (splits * (64 << 10)) as f64 / rate;
+            units.add(worker, splits, Duration::from_secs_f64(seconds));
+        }
+        assert_eq!(units.best_bytes(), UNIT_BYTES_MOST);
+    }
+}

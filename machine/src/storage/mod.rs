@@ -1,0 +1,177 @@
+//! Storage: the one door through which the engine keeps bytes on disk. A [`Storage`] is a folder; it
+//! gives [`StoredFile`]s, which are anonymous and gone with their last handle (what does not fit in
+//! memory) or have names (what outlives a run). [`Disk`] is a real folder, `Faulty` the same with
+//! things going wrong as a test plans them.
+//!
+//! Calls are for large blocks and hence rare, so both are trait objects. Nothing here counts memory,
+//! caches, or knows what the bytes mean; and nothing here may leave an anonymous file behind, not
+//! even when the process is killed.
+
+mod atomic;
+mod disk;
+#[cfg(any(test, feature = "testing"))]
+mod faulty;
+mod nameless;
+mod scratch;
+#[cfg(test)]
+mod tests;
+
+pub use atomic::AtomicFile;
+pub use disk::Disk;
+#[cfg(any(test, feature = "testing"))]
+pub use faulty::{Call, Fault, Faulty};
+pub use scratch::{Region, Scratch};
+
+use crate::error::StorageError;
+use std::fmt;
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+
+/// A folder for files of the engine's own. Names are plain: no separator in them, not `.` or `..`.
+pub trait Storage: fmt::Debug + Send + Sync {
+    /// The folder, for messages.
+    fn path(&self) -> &Path;
+
+    /// A new, empty file without a name. Its space is given back when the handle is dropped or the
+    /// process ends in whatever way.
+    ///
+    /// # Errors
+    /// [`StorageError::Folder`] if the folder cannot be used.
+    fn scratch(&self) -> Result<Box<dyn StoredFile>, StorageError>;
+
+    /// A new, empty file of that name.
+    ///
+    /// # Errors
+    /// [`StorageError::Exists`] if there is one, [`StorageError::Folder`] if the folder cannot be used.
+    fn create(&self, name: &str) -> Result<Box<dyn StoredFile>, StorageError>;
+
+    /// The file of that name, for reading and writing.
+    ///
+    /// # Errors
+    /// [`StorageError::Missing`] if there is none.
+    fn open(&self, name: &str) -> Result<Box<dyn StoredFile>, StorageError>;
+
+    /// Gives a file another name at once; a file that has that name is replaced.
+    ///
+    /// # Errors
+    /// [`StorageError::Missing`] if there is no file `from`.
+    fn rename(&self, from: &str, to: &str) -> Result<(), StorageError>;
+
+    /// Removes a file.
+    ///
+    /// # Errors
+    /// [`StorageError::Missing`] if there is none.
+    fn remove(&self, name: &str) -> Result<(), StorageError>;
+
+    /// The names of the folder's regular files, ascending. Names that are not UTF-8 are not of the
+    /// engine's making and left out.
+    ///
+    /// # Errors
+    /// [`StorageError::Folder`] if the folder cannot be read.
+    fn list(&self) -> Result<Vec<String>, StorageError>;
+
+    /// Makes what was done to names last over a loss of power.
+    ///
+    /// # Errors
+    /// [`StorageError::Access`] if the system cannot promise it.
+    fn sync(&self) -> Result<(), StorageError>;
+
+    /// Locks the file of that name, made if need be, until the handle is dropped or the process ends in
+    /// whatever way; `None` if it is locked by another handle, of any process.
+    ///
+    /// # Errors
+    /// [`StorageError::Folder`] if the folder cannot be used, [`StorageError::Access`] if its file system
+    /// knows no locks.
+    fn lock(&self, name: &str) -> Result<Option<Box<dyn StoredFile>>, StorageError>;
+}
+
+/// An open file. Any number of threads may use it at once, at offsets of their own.
+pub trait StoredFile: fmt::Debug + Send + Sync {
+    /// The file's path for messages; of an anonymous file, its folder's.
+    fn path(&self) -> &Path;
+
+    /// One try to read into `into` from `offset` on: how many bytes came, 0 at the file's end.
+    ///
+    /// # Errors
+    /// As the system answers. [`read_exact_at`](StoredFile::read_exact_at) is for use.
+    fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize>;
+
+    /// One try to write `bytes` at `offset`: how many of them were written.
+    ///
+    /// # Errors
+    /// As the system answers. [`write_all_at`](StoredFile::write_all_at) is for use.
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
+
+    /// The file's length in bytes.
+    ///
+    /// # Errors
+    /// [`StorageError::Access`].
+    fn bytes(&self) -> Result<u64, StorageError>;
+
+    /// Cuts the file short, or lengthens it by a hole that reads as zeros.
+    ///
+    /// # Errors
+    /// [`StorageError::Full`] or [`StorageError::Access`].
+    fn set_bytes(&self, bytes: u64) -> Result<(), StorageError>;
+
+    /// Gives the space of a range back, which then reads as zeros; its length stays. Where the file
+    /// system cannot, the space comes back with the file's end instead.
+    ///
+    /// # Errors
+    /// [`StorageError::Access`].
+    fn punch(&self, range: Range<u64>) -> Result<(), StorageError>;
+
+    /// Makes what was written last over a loss of power.
+    ///
+    /// # Errors
+    /// [`StorageError::Full`] or [`StorageError::Access`]: nothing written since the last sync is
+    /// sure then, and a second try proves nothing.
+    fn sync(&self) -> Result<(), StorageError>;
+
+    /// Fills `into` from `offset` on, by as many reads as that takes.
+    ///
+    /// # Errors
+    /// [`StorageError::Short`] if the file ends before, [`StorageError::Access`].
+    fn read_exact_at(&self, into: &mut [u8], offset: u64) -> Result<(), StorageError> {
+        let mut done = 0;
+        while done < into.len() {
+            let at = offset + done as u64;
+            match self.read_at(&mut into[done..], at) {
+                Ok(0) => {
+                    let wanted = offset + into.len() as u64;
+                    return Err(StorageError::Short {
+                        path: self.path().to_path_buf(),
+                        wanted,
+                        found: at,
+                    });
+                }
+                Ok(count) => done += count,
+                Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
+                Err(cause) => return Err(StorageError::from_io("be read", self.path(), cause)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes all of `bytes` at `offset`, by as many writes as that takes.
+    ///
+    /// # Errors
+    /// [`StorageError::Full`] if there is no room, [`StorageError::Access`]. Part of the bytes may
+    /// be written then.
+    fn write_all_at(&self, bytes: &[u8], offset: u64) -> Result<(), StorageError> {
+        let mut done = 0;
+        while done < bytes.len() {
+            match self.write_at(&bytes[done..], offset + done as u64) {
+                Ok(0) => {
+                    let cause = io::ErrorKind::WriteZero.into();
+                    return Err(StorageError::from_io("be written", self.path(), cause));
+                }
+                Ok(count) => done += count,
+                Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
+                Err(cause) => return Err(StorageError::from_io("be written", self.path(), cause)),
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,128 @@
+//! Scratch: one file without a name, to which blocks are written from any thread and read back. It
+//! is made when the first block is written, and its space is free again when it is dropped. Who
+//! writes much that belongs together reserves regions for it, so that a few places say where it lies,
+//! however much it is.
+
+use super::{Storage, StoredFile};
+use crate::error::StorageError;
+use crate::sync::Mutex;
+use crate::timeline;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// Bytes that did not fit in memory.
+#[allow(missing_debug_implementations, reason = "no part of the interface")]
+pub struct Scratch {
+    storage: Arc<dyn Storage>,
+    file: OnceLock<Box<dyn StoredFile>>,
+    opening: Mutex<()>,
+    /// Where nothing was reserved yet.
+    end: AtomicU64,
+    written: AtomicU64,
+}
+
+/// The shortest and the longest stretch that is reserved at once, in bytes.
+const REGION_BYTES_LEAST: u64 = 256 << 10;
+const REGION_BYTES_MOST: u64 = 1 << 30;
+
+/// A stretch of the file for bytes that belong together. What is never written of it is a hole, which
+/// takes no space.
+#[derive(Debug, Default)]
+pub struct Region {
+    left: Range<u64>,
+    taken: u64,
+}
+
+impl Region {
+    /// The next place for so many bytes. A new stretch is as long as all that was taken so far, so
+    /// that their number grows by one when the bytes have doubled.
+    pub fn take(&mut self, scratch: &Scratch, bytes: u64) -> Range<u64> {
+        if self.left.end - self.left.start < bytes {
+            let more = self.taken.clamp(REGION_BYTES_LEAST, REGION_BYTES_MOST).max(bytes);
+            let start = scratch.end.fetch_add(more, Ordering::Relaxed);
+            self.left = start..start + more;
+        }
+        let place = self.left.start..self.left.start + bytes;
+        self.left.start = place.end;
+        self.taken += bytes;
+        place
+    }
+}
+
+impl Scratch {
+    #[doc(hidden)]
+    pub fn new(storage: &Arc<dyn Storage>) -> Arc<Scratch> {
+        Arc::new(Scratch {
+            storage: Arc::clone(storage),
+            file: OnceLock::new(),
+            opening: Mutex::new(()),
+            end: AtomicU64::new(0),
+            written: AtomicU64::new(0),
+        })
+    }
+
+    /// Writes bytes behind all that were written; says where they are.
+    pub fn append(&self, bytes: &[u8]) -> Result<Range<u64>, StorageError> {
+        self.append_parts([bytes])
+    }
+
+    /// Writes several pieces, one after the other.
+    pub fn append_parts<const N: usize>(
+        &self,
+        parts: [&[u8]; N],
+    ) -> Result<Range<u64>, StorageError> {
+        let len = parts.iter().map(|part| part.len() as u64).sum();
+        let start = self.end.fetch_add(len, Ordering::Relaxed);
+        let mut at = start;
+        for part in parts {
+            self.write(part, at)?;
+            at += part.len() as u64;
+        }
+        Ok(start..at)
+    }
+
+    /// Writes bytes where a region has taken a place for them.
+    pub fn write(&self, bytes: &[u8], offset: u64) -> Result<(), StorageError> {
+        let _writing = timeline::begin(timeline::Kind::Spill);
+        self.file()?.write_all_at(bytes, offset)?;
+        self.written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Fills `into` from `offset` on.
+    pub fn read(&self, offset: u64, into: &mut [u8]) -> Result<(), StorageError> {
+        let _reading = timeline::begin(timeline::Kind::Spill);
+        self.file()?.read_exact_at(into, offset)
+    }
+
+    /// Gives the space of these bytes back, which nobody will read again.
+    pub fn free(&self, extents: &[Range<u64>]) -> Result<(), StorageError> {
+        extents.iter().try_for_each(|extent| self.file()?.punch(extent.clone()))
+    }
+
+    /// Bytes written so far.
+    pub fn bytes(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
+    }
+
+    /// That what was read at `offset` is not what was written there.
+    pub fn damaged(&self, offset: u64, cause: &'static str) -> StorageError {
+        let path = self.file.get().map_or(PathBuf::new(), |file| file.path().to_path_buf());
+        StorageError::Damaged { path, offset, cause }
+    }
+
+    fn file(&self) -> Result<&dyn StoredFile, StorageError> {
+        if self.file.get().is_none() {
+            let _one = self.opening.lock();
+            if self.file.get().is_none() {
+                let _ = self.file.set(self.storage.scratch()?);
+            }
+        }
+        self.file
+            .get()
+            .map(AsRef::as_ref)
+            .ok_or_else(|| StorageError::Missing { path: self.storage.path().to_path_buf() })
+    }
+}

@@ -1,0 +1,60 @@
+//! A track: what a queue of a device does, which no thread of the process does. Whoever hears of it from the
+//! device says from when until when, in order of time; it stands beside the threads' lanes.
+
+use super::context::Context;
+use super::lane::Lane;
+use super::{Inner, Kind, lock};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+#[derive(Clone, Debug)]
+#[doc(hidden)]
+pub struct Track(Arc<Lane>);
+
+impl Track {
+    /// The track of this name in the timeline that the calling thread records in, if it does.
+    pub fn here(name: &str) -> Option<Track> {
+        Context::here().timeline().map(|timeline| Track(timeline.track(name)))
+    }
+
+    /// Adds what the queue did.
+    pub fn add(&self, kind: Kind, begin: Instant, length: Duration) {
+        self.0.push(self.0.clock().span(kind, begin, begin + length));
+    }
+}
+
+impl Inner {
+    fn track(self: &Arc<Inner>, name: &str) -> Arc<Lane> {
+        let mut lanes = lock(&self.lanes);
+        if let Some(lane) = lanes.iter().find(|lane| lane.is_track(name)) {
+            return Arc::clone(lane);
+        }
+        let lane = Arc::new(Lane::of_device(self, name));
+        lanes.push(Arc::clone(&lane));
+        lane
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::progress::Stage;
+    use crate::timeline::{Span, Timeline};
+
+    #[test]
+    fn a_track_is_one_lane_that_is_no_threads() {
+        let timeline = Timeline::new("test");
+        assert!(Track::here("device-0 copies").is_none());
+        let began = Instant::now();
+        for number in 0..2 {
+            let _entered = Context::new(Some(&timeline), Stage::Map).enter();
+            let track = Track::here("device-0 copies").unwrap();
+            let begin = began + Duration::from_micros(100 * number);
+            track.add(Kind::CopyIn, begin, Duration::from_micros(50));
+        }
+        let recording = timeline.read();
+        let track = recording.lanes.iter().find(|lane| lane.is_device).unwrap();
+        let spans: Vec<u64> = track.spans.iter().map(Span::ns).collect();
+        assert_eq!((track.name.as_str(), spans), ("device-0 copies", vec![50_000, 50_000]));
+    }
+}

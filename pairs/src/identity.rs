@@ -1,0 +1,104 @@
+//! What a job is, as far as its partials are concerned: two runs whose identity is the same make the
+//! same pairs of the same bytes.
+
+use crate::encoding::{Reading, put_bytes, put_number};
+use twox_hash::XxHash3_128;
+
+/// The identity of a job: its name, the version of its code, and each parameter that changes what its
+/// map emits or how values combine. The engine adds the options of the run that matter. What is kept of
+/// one identity is never used for another.
+///
+/// ```
+/// let identity = tegula::Identity::new("wordcount", 1).with("words", "alpha");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Names and values, in the order in which they were given.
+    fields: Vec<(String, String)>,
+}
+
+impl Identity {
+    /// The identity of a job without parameters. Raise `version` whenever the code changes what it
+    /// emits or how values combine.
+    pub fn new(job: &str, version: u32) -> Identity {
+        Identity { fields: Vec::new() }.with("job", job).with("version", version)
+    }
+
+    /// Adds a parameter.
+    #[expect(clippy::needless_pass_by_value, reason = "a number or a text is given as it is")]
+    pub fn with(mut self, name: &str, value: impl ToString) -> Identity {
+        self.fields.push((name.to_owned(), value.to_string()));
+        self
+    }
+
+    /// Adds a parameter that is large: what is kept of it is the XXH3 (128 bits) of its bytes.
+    pub fn with_bytes(self, name: &str, bytes: &[u8]) -> Identity {
+        self.with(name, format_args!("{:032x}", XxHash3_128::oneshot(bytes)))
+    }
+
+    /// What is different in `now`, for a message: the first of it; `None` if nothing is.
+    #[doc(hidden)]
+    pub fn difference(&self, now: &Identity) -> Option<String> {
+        let value = |identity: &Identity, name: &str| {
+            let found = identity.fields.iter().find(|(known, _)| known == name);
+            found.map_or_else(|| "not given".to_owned(), |(_, value)| format!("{value:?}"))
+        };
+        let names = self.fields.iter().chain(&now.fields).map(|(name, _)| name);
+        let changed = names.map(|name| (name, value(self, name), value(now, name)));
+        let first = changed.into_iter().find(|(_, was, is)| was != is);
+        first.map(|(name, was, is)| format!("{name} was {was} and is {is}"))
+    }
+
+    /// What is different in a `job`, of which only what is the job's own is known: not what the engine added.
+    #[doc(hidden)]
+    pub fn difference_of_job(&self, job: &Identity) -> Option<String> {
+        let own = self.fields.iter().zip(&job.fields).map(|(found, _)| found.clone());
+        Identity { fields: own.collect() }.difference(job)
+    }
+
+    /// Names and values.
+    pub fn fields(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.fields.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    #[doc(hidden)]
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        put_number(self.fields.len() as u64, out);
+        for (name, value) in &self.fields {
+            put_bytes(name.as_bytes(), out);
+            put_bytes(value.as_bytes(), out);
+        }
+    }
+
+    #[doc(hidden)]
+    pub fn decode(from: &mut Reading<'_>) -> Option<Identity> {
+        let count = from.number()?;
+        let field = |_| Some((from.text()?, from.text()?));
+        Some(Identity { fields: (0..count).map(field).collect::<Option<_>>()? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_difference_is_told_and_the_form_comes_back() {
+        let words = Identity::new("wordcount", 1).with("words", "alpha");
+        let mut bytes = Vec::new();
+        words.encode(&mut bytes);
+        assert_eq!(Identity::decode(&mut Reading::new(&bytes)).as_ref(), Some(&words));
+        assert_eq!(words.difference(&words.clone()), None);
+        let others = [
+            (Identity::new("index", 1), "job was \"wordcount\" and is \"index\""),
+            (
+                Identity::new("wordcount", 2).with("words", "alpha"),
+                "version was \"1\" and is \"2\"",
+            ),
+            (Identity::new("wordcount", 1), "words was \"alpha\" and is not given"),
+        ];
+        for (other, says) in others {
+            assert_eq!(words.difference(&other).as_deref(), Some(says));
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! Merging the runs of a partition: pairs with equal keys become one as they are read, so a partition
+//! of any size is folded in the memory of one block per run. Where there are more runs than blocks
+//! may be held, the newest are joined to a longer one first.
+
+use super::fold::{Taker, is_gone};
+use super::form::{Accumulators, Form};
+use super::runs::{Run, RunReader, RunWriter};
+use crate::aggregate::Aggregate;
+use crate::error::{Error, Result};
+use crate::memory::{ChunkPool, ValueStore};
+use crate::sizing::Shares;
+use crate::slots::{
+    Entry, LONG_KEY_BYTES, LongKey, MediumKey, PairRef, ShortKey, SlotKey, hash_bytes,
+};
+use crate::storage::Scratch;
+use std::cmp::Ordering;
+use std::ops::Range;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+/// A worker's way of merging runs; its buffers serve one partition after the other.
+pub struct Merger<C: Aggregate> {
+    scratch: Arc<Scratch>,
+    chunks: Arc<ChunkPool>,
+    block_bytes: usize,
+    /// The most runs that are read at once.
+    fan_in: usize,
+    readers: Vec<RunReader<Accumulators<C>>>,
+    /// What writes longer runs.
+    writer: Option<RunWriter<Accumulators<C>>>,
+    /// A binary heap, the run with the least pair first.
+    heads: Vec<Head>,
+    /// The key that is being folded, and what its value points at.
+    key: Vec<u8>,
+    store: ValueStore,
+}
+
+/// A run and where the pair at which it stands belongs.
+#[derive(Clone, Copy)]
+struct Head {
+    place: Place,
+    reader: usize,
+}
+
+/// The order of runs, but for the keys of equal hash.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    class: u8,
+    hash: u64,
+}
+
+impl Place {
+    fn of(key: &[u8]) -> Place {
+        if key.len() <= ShortKey::MOST {
+            Place { class: 0, hash: ShortKey::new(key).hash() }
+        } else if key.len() < LONG_KEY_BYTES {
+            Place { class: 1, hash: MediumKey::new(key).hash() }
+        } else {
+            Place { class: 2, hash: hash_bytes(key) }
+        }
+    }
+}
+
+impl<C: Aggregate> Merger<C> {
+    pub fn new(scratch: &Arc<Scratch>, chunks: &Arc<ChunkPool>, shares: &Shares) -> Self {
+        Merger {
+            scratch: Arc::clone(scratch),
+            chunks: Arc::clone(chunks),
+            block_bytes: shares.block_bytes,
+            fan_in: (shares.merge_bytes / (2 * shares.block_bytes)).max(2),
+            readers: Vec::new(),
+            writer: None,
+            heads: Vec::new(),
+            key: Vec::new(),
+            store: ValueStore::new(chunks),
+        }
+    }
+
+    /// The most runs that are read at once.
+    pub(super) fn fan_in(&self) -> usize {
+        self.fan_in
+    }
+
+    /// Hands the pairs of all runs of a partition to `taker`, one per key, in the order of runs. The
+    /// runs stay, but for those that are too many to be read at once: the newest, which are the
+    /// shortest, are joined.
+    pub fn merge<T>(&mut self, runs: &mut Vec<Run>, taker: &mut T) -> Result<()>
+    where
+        T: Taker<C::Accumulator, Error = Error>,
+    {
+        while runs.len() > self.fan_in {
+            let joined = (runs.len() - self.fan_in + 1).min(self.fan_in);
+            let newest = runs.split_off(runs.len() - joined);
+            runs.push(self.join(&newest)?);
+        }
+        self.merge_some(runs, taker)
+    }
+
+    /// One run of the pairs of some runs of a partition, whose space is free then.
+    pub(super) fn join(&mut self, runs: &[Run]) -> Result<Run> {
+        let mut writer = match self.writer.take() {
+            Some(writer) => writer,
+            None => RunWriter::new(&self.scratch, &self.chunks, self.block_bytes)?,
+        };
+        writer.begin(runs.first().map_or(0, |run| run.number));
+        self.merge_some(runs, &mut writer)?;
+        let mut joined = writer.finish()?;
+        joined.level = runs.iter().map(|run| run.level + 1).max().unwrap_or_default();
+        self.writer = Some(writer);
+        runs.iter().try_for_each(|run| self.scratch.free(&run.extents))?;
+        Ok(joined)
+    }
+
+    fn merge_some<T>(&mut self, runs: &[Run], taker: &mut T) -> Result<()>
+    where
+        T: Taker<C::Accumulator, Error = Error>,
+    {
+        while self.readers.len() < runs.len() {
+            self.readers.push(RunReader::new(&self.scratch, &self.chunks, self.block_bytes)?);
+        }
+        self.heads.clear();
+        for (number, run) in runs.iter().enumerate() {
+            self.readers[number].begin(run.number, &run.extents);
+            if self.readers[number].advance()? {
+                self.heads.push(Head { place: self.place(number), reader: number });
+            }
+        }
+        (0..self.heads.len() / 2).rev().for_each(|at| self.sift_down(at));
+        while let Some(&Head { place, reader }) = self.heads.first() {
+            let Some(first) = self.readers[reader].pair() else { break };
+            self.key.clear();
+            self.key.extend_from_slice(first.key);
+            let mut total = C::identity();
+            C::copy_in(&mut total, first.value, &mut self.store);
+            self.advance_first()?;
+            while let Some(next) = self.first_if_same(place) {
+                C::copy_in(&mut total, &next, &mut self.store);
+                self.advance_first()?;
+            }
+            self.store.check()?;
+            if !is_gone::<C>(&total) {
+                give(place, &self.key, total, taker)?;
+            }
+            self.store.reset();
+        }
+        Ok(())
+    }
+
+    /// The value of the least pair, if its key is the one being folded.
+    fn first_if_same(&self, place: Place) -> Option<C::Accumulator> {
+        let head = self.heads.first().filter(|head| head.place == place)?;
+        let pair = self.readers[head.reader].pair()?;
+        (pair.key == self.key).then_some(*pair.value)
+    }
+
+    fn place(&self, reader: usize) -> Place {
+        Place::of(self.readers[reader].pair().map_or(&[], |pair| pair.key))
+    }
+
+    fn advance_first(&mut self) -> Result<()> {
+        let reader = self.heads[0].reader;
+        if self.readers[reader].advance()? {
+            self.heads[0].place = self.place(reader);
+        } else {
+            self.heads.swap_remove(0);
+        }
+        self.sift_down(0);
+        Ok(())
+    }
+
+    fn sift_down(&mut self, mut at: usize) {
+        loop {
+            let (left, right) = (2 * at + 1, 2 * at + 2);
+            let mut least = at;
+            if left < self.heads.len() && self.is_before(left, least) {
+                least = left;
+            }
+            if right < self.heads.len() && self.is_before(right, least) {
+                least = right;
+            }
+            if least == at {
+                return;
+            }
+            self.heads.swap(at, least);
+            at = least;
+        }
+    }
+
+    fn is_before(&self, a: usize, b: usize) -> bool {
+        let (a, b) = (self.heads[a], self.heads[b]);
+        let key = |head: Head| self.readers[head.reader].pair().map(|pair| pair.key);
+        match a.place.cmp(&b.place) {
+            // Of equal keys the earlier run's comes first: a list has the values of one split in order.
+            Ordering::Equal => (key(a), a.reader) < (key(b), b.reader),
+            order => order == Ordering::Less,
+        }
+    }
+}
+
+/// Hands a pair over as an entry of its class.
+fn give<V: Copy, T: Taker<V>>(
+    place: Place,
+    key: &[u8],
+    value: V,
+    taker: &mut T,
+) -> Result<(), T::Error> {
+    match place.class {
+        0 => taker.take(&Entry { key: ShortKey::new(key), value }),
+        1 => taker.take(&Entry { key: MediumKey::new(key), value }),
+        _ => {
+            let key = LongKey::new(place.hash, NonNull::from(key).cast(), key.len());
+            taker.take(&Entry { key, value })
+        }
+    }
+}
+
+/// Shows the pairs of a run (or of a part of it) as they stand.
+pub fn read_run<F: Form>(
+    reader: &mut RunReader<F>,
+    number: usize,
+    extents: &[Range<u64>],
+    mut see: impl FnMut(PairRef<'_, F::Value>) -> Result<()>,
+) -> Result<()> {
+    reader.begin(number, extents);
+    while reader.advance()? {
+        if let Some(pair) = reader.pair() {
+            see(pair)?;
+        }
+    }
+    Ok(())
+}

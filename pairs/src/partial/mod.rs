@@ -1,0 +1,151 @@
+//! Partials: what tiles leave behind. A partial is combined pairs in R partitions by the top bits of
+//! the key's hash; partials merge in any order. This is the ONE form in memory: containers hand
+//! their pairs over to it, compress folds it while the job runs, reduce takes it partition by
+//! partition. Its ONE byte form is `form.rs`; what does not fit in memory is spilled in that form, and
+//! merged from it.
+//!
+//! A partition is a lock around lists of pairs. The lock is held while one table's pairs of that partition
+//! are copied in. After each split that handed a table over, the worker folds the partitions that have
+//! doubled since they were last folded (compress). So partials hold about twice the distinct pairs at most,
+//! and a fixed number below which folding does not pay.
+
+mod compress;
+mod fold;
+mod form;
+mod merger;
+mod outlet;
+mod pairs;
+mod partition;
+mod runs;
+mod spill;
+#[cfg(test)]
+mod tests;
+mod tiers;
+mod upkeep;
+
+pub use fold::{Folder, Taker};
+pub use form::{Accumulators, Answers, BlockReader, Form, HEADER_BYTES, MIXED, OpenBlock, Sealer};
+pub use merger::{Merger, read_run};
+pub use outlet::{Outlet, Witness};
+pub use pairs::Pairs;
+pub use partition::Partition;
+pub use runs::{Run, RunReader, RunWriter, store};
+pub use spill::{Spill, Spiller};
+pub use upkeep::Upkeep;
+
+use crate::error::MemoryError;
+use crate::memory::{ChunkPool, KeptValues, ValueStore};
+use crate::slots::{LONG_KEY_BYTES, MediumKey, ShortKey, SlotKey, hash_bytes};
+use crate::sync::{Mutex, MutexGuard};
+use std::sync::Arc;
+
+/// log2 of the number of partitions of every partial. 256 of them keep a partition's table inside a
+/// second-level cache up to some ten million keys, and cost a few hundred bytes each when empty. (Fewer for Miri, which is slow.)
+pub const PARTITION_BITS: u32 = if cfg!(miri) { 4 } else { 8 };
+/// Number of partitions.
+pub const PARTITIONS: usize = 1 << PARTITION_BITS;
+
+/// The partition of a key by its hash.
+#[inline(always)]
+pub fn partition_of(hash: u64) -> usize {
+    (hash >> (64 - PARTITION_BITS)) as usize
+}
+
+/// The pairs handed over so far, by partition. Workers add to it side by side, a lock per partition,
+/// held for a few hundred pairs at a time.
+pub struct Partial<V: Copy> {
+    partitions: Vec<Mutex<Partition<V>>>,
+    /// What accumulators that were handed over point at.
+    values: Mutex<Vec<KeptValues>>,
+    /// `None` if memory has no limit.
+    spill: Option<Spill>,
+}
+
+impl<V: Copy> Partial<V> {
+    pub fn new(pool: &Arc<ChunkPool>, spill: Option<Spill>) -> Partial<V> {
+        let partitions = (0..PARTITIONS).map(|_| Mutex::new(Partition::new(pool))).collect();
+        Partial { partitions, values: Mutex::default(), spill }
+    }
+
+    /// Takes over what the accumulators that were handed over so far point at.
+    pub fn keep_values(&self, store: &mut ValueStore) {
+        if let Some(values) = store.seal() {
+            self.values.lock().push(values);
+        }
+    }
+
+    /// What accumulators that were handed over so far point at, for whoever keeps it as long as they
+    /// are used.
+    pub fn take_values(&self) -> Vec<KeptValues> {
+        std::mem::take(&mut self.values.lock())
+    }
+
+    /// Moves all of another partial in, to which nobody adds meanwhile. Linear in its pairs.
+    pub fn take_in(&self, other: &Partial<V>) -> Result<(), MemoryError> {
+        for number in 0..PARTITIONS {
+            let (mut into, mut from) = (self.partition(number), other.partition(number));
+            if let (Some(to), Some(of)) = (self.spill(), other.spill()) {
+                to.take_over(of, from.runs.runs_mut())?;
+            }
+            into.take_in(&mut from)?;
+        }
+        let mut values = self.values.lock();
+        values.extend(other.take_values());
+        Ok(())
+    }
+
+    /// Where pairs go that memory has no room for, if memory has a limit.
+    pub fn spill(&self) -> Option<&Spill> {
+        self.spill.as_ref()
+    }
+
+    pub fn partition(&self, index: usize) -> MutexGuard<'_, Partition<V>> {
+        // A holder that panicked has failed its job; nobody reads the partition for an answer.
+        self.partitions[index].lock()
+    }
+
+    /// A way in for pairs that were saved. If they `are_folded`, all that comes by such ways has each key once, and
+    /// comes before anything else.
+    pub fn restore(&self, are_folded: bool) -> Restoring<'_, V> {
+        Restoring { partial: self, are_folded, current: None }
+    }
+}
+
+/// Puts saved pairs in; it is quick where many of one partition follow each other.
+pub struct Restoring<'p, V: Copy> {
+    partial: &'p Partial<V>,
+    are_folded: bool,
+    current: Option<(usize, MutexGuard<'p, Partition<V>>)>,
+}
+
+impl<V: Copy> Restoring<'_, V> {
+    /// Copies a pair in.
+    pub fn put(&mut self, key: &[u8], value: V) -> Result<(), MemoryError> {
+        let wanted = partition_of(hash_of(key));
+        match &mut self.current {
+            Some((index, partition)) if *index == wanted => partition.pairs.push(key, value),
+            _ => {
+                drop(self.current.take());
+                let mut partition = self.partial.partition(wanted);
+                match self.are_folded {
+                    true => partition.go_on_with_folded(),
+                    false => partition.begin_repeating_segment(),
+                }
+                let pushed = partition.pairs.push(key, value);
+                self.current = Some((wanted, partition));
+                pushed
+            }
+        }
+    }
+}
+
+/// The hash of a key, which its length decides how to take.
+pub fn hash_of(key: &[u8]) -> u64 {
+    if key.len() <= ShortKey::MOST {
+        ShortKey::new(key).hash()
+    } else if key.len() < LONG_KEY_BYTES {
+        MediumKey::new(key).hash()
+    } else {
+        hash_bytes(key)
+    }
+}

@@ -1,0 +1,91 @@
+//! One partition of a partial: pairs in segments, each handed over from one table, and the rule that
+//! says when they are to be folded.
+
+use super::pairs::Pairs;
+use super::runs::Run;
+use super::tiers::Tiers;
+use crate::error::MemoryError;
+use crate::memory::ChunkPool;
+use crate::slots::{Entry, SlotKey};
+use std::sync::Arc;
+
+/// Below this many pairs a partition is never folded while the job runs: the memory at stake is
+/// less than what a machine with any job to do can spare (a few MiB over all partitions).
+const FOLD_LEAST: usize = 1024;
+
+/// Pairs whose keys share the top bits of their hash.
+pub struct Partition<V: Copy> {
+    pub pairs: Pairs<V>,
+    /// Tables that handed over here since the last fold, and the fold itself.
+    segments: usize,
+    /// Folding is due at this many pairs.
+    fold_at: usize,
+    /// What was spilled, each run folded and in canonical order.
+    pub runs: Tiers,
+}
+
+impl<V: Copy> Partition<V> {
+    pub fn new(pool: &Arc<ChunkPool>) -> Partition<V> {
+        Partition {
+            pairs: Pairs::new(pool),
+            segments: 0,
+            fold_at: FOLD_LEAST,
+            runs: Tiers::default(),
+        }
+    }
+
+    /// Says that the pairs that follow come from another table than those before.
+    pub(super) fn begin_segment(&mut self) {
+        self.segments += 1;
+    }
+
+    /// Says that the pairs that follow were not combined: keys may repeat among themselves.
+    pub(super) fn begin_repeating_segment(&mut self) {
+        self.segments += 2;
+    }
+
+    /// Says that no key of the pairs that follow came here before, or comes twice among them: all that is here
+    /// came in this way.
+    pub(super) fn go_on_with_folded(&mut self) {
+        self.segments = self.segments.max(1);
+    }
+
+    pub(super) fn push<K: SlotKey>(&mut self, entry: &Entry<K, V>) -> Result<(), MemoryError> {
+        self.pairs.put(entry)
+    }
+
+    /// Whether a key can stand here more than once.
+    pub fn may_repeat(&self) -> bool {
+        self.segments > 1
+    }
+
+    /// Whether it is time to compress. Folding when the pairs have doubled since the last fold costs
+    /// each pair a constant number of folds, and holds at most twice the distinct pairs.
+    pub fn fold_is_due(&self) -> bool {
+        self.may_repeat() && self.pairs.len() >= self.fold_at
+    }
+
+    /// Moves all that another partition holds behind what this one does.
+    pub(super) fn take_in(&mut self, other: &mut Partition<V>) -> Result<(), MemoryError> {
+        self.pairs.append(&mut other.pairs)?;
+        self.segments += other.segments;
+        (other.segments, other.fold_at) = (0, FOLD_LEAST);
+        let runs = other.runs.runs_mut().drain(..);
+        // They are as new as any here, however often they were joined.
+        runs.for_each(|run| self.runs.push(Run { level: 0, ..run }));
+        Ok(())
+    }
+
+    /// Says that all pairs went into a run.
+    pub(super) fn spilled(&mut self, run: Run) {
+        (self.segments, self.fold_at) = (0, FOLD_LEAST);
+        self.runs.push(run);
+    }
+
+    /// Replaces the pairs by folded ones.
+    pub(super) fn folded(&mut self, pairs: Pairs<V>) {
+        self.fold_at = (2 * pairs.len()).max(FOLD_LEAST);
+        self.pairs = pairs;
+        self.segments = 1;
+    }
+}

@@ -1,0 +1,231 @@
+//! Runs: pairs on disk, in blocks one behind the other. A partition that was spilled has a run for
+//! each time; an answer that does not fit in memory is runs, too. Runs of a partition hold their
+//! pairs in the order of size class, hash, key, so they merge as they are read, in little memory
+//! whatever their length.
+
+use super::fold::Taker;
+use super::form::{BlockReader, Form, OpenBlock, Sealer};
+use crate::error::{Error, MemoryError, Result};
+use crate::memory::{ByteArena, ChunkPool, ValueStore};
+use crate::slots::{Entry, PairRef, SlotKey};
+use crate::storage::{Region, Scratch};
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Where the blocks of a run lie, in the order of their pairs; neighbours are joined.
+#[derive(Clone, Debug, Default)]
+pub struct Run {
+    /// The partition (or range) of all its blocks.
+    pub number: usize,
+    pub extents: Vec<Range<u64>>,
+    pub pairs: u64,
+    /// How often its pairs were merged since they were spilled.
+    pub(super) level: u32,
+}
+
+impl Run {
+    pub fn new(number: usize) -> Run {
+        Run { number, ..Run::default() }
+    }
+
+    /// Bytes on disk.
+    pub fn bytes(&self) -> u64 {
+        self.extents.iter().map(|extent| extent.end - extent.start).sum()
+    }
+
+    /// Memory that it takes to know where the run lies, in bytes.
+    pub fn index_bytes(&self) -> usize {
+        // Lists grow by doubling: half as much again on average. A run's is an allocation of its own.
+        const ALLOCATION_BYTES: usize = 32;
+        (size_of::<Run>() + self.extents.len() * size_of::<Range<u64>>()) * 3 / 2 + ALLOCATION_BYTES
+    }
+
+    /// Adds a block at the end.
+    pub fn add(&mut self, block: Range<u64>, pairs: u64) {
+        self.pairs += pairs;
+        match self.extents.last_mut() {
+            Some(last) if last.end == block.start => last.end = block.end,
+            _ => self.extents.push(block),
+        }
+    }
+}
+
+/// Seals a block and writes it where `place(bytes, pairs)` says.
+pub fn store(
+    scratch: &Scratch,
+    sealer: &mut Sealer,
+    block: &mut OpenBlock,
+    number: usize,
+    place: impl FnOnce(u64, u64) -> Range<u64>,
+) -> Result<()> {
+    let pairs = block.pairs();
+    let sealed = sealer.seal(block, number)?;
+    let place = place(sealed.len() as u64, pairs);
+    let began = Instant::now();
+    scratch.write(sealed, place.start)?;
+    sealer.wrote(began.elapsed());
+    Ok(())
+}
+
+/// Writes pairs into a run, in the order in which it takes them.
+pub struct RunWriter<F> {
+    scratch: Arc<Scratch>,
+    block: OpenBlock,
+    sealer: Sealer,
+    run: Run,
+    region: Region,
+    form: PhantomData<fn() -> F>,
+}
+
+impl<F: Form> RunWriter<F> {
+    pub fn new(
+        scratch: &Arc<Scratch>,
+        chunks: &Arc<ChunkPool>,
+        block_bytes: usize,
+    ) -> Result<RunWriter<F>, MemoryError> {
+        Ok(RunWriter {
+            scratch: Arc::clone(scratch),
+            block: OpenBlock::new(chunks.blocks(), block_bytes)?,
+            sealer: Sealer::new(chunks.blocks(), block_bytes)?,
+            run: Run::default(),
+            region: Region::default(),
+            form: PhantomData,
+        })
+    }
+
+    /// Begins a run of a partition (or range).
+    pub fn begin(&mut self, number: usize) {
+        self.run.number = number;
+    }
+
+    pub fn push(&mut self, pair: PairRef<'_, F::Value>) -> Result<()> {
+        if self.block.push::<F>(pair)? { self.store() } else { Ok(()) }
+    }
+
+    /// The run, all of it on disk.
+    pub fn finish(&mut self) -> Result<Run> {
+        if !self.block.is_empty() {
+            self.store()?;
+        }
+        let next = Run::new(self.run.number);
+        Ok(std::mem::replace(&mut self.run, next))
+    }
+
+    fn store(&mut self) -> Result<()> {
+        let (scratch, run, region) = (&self.scratch, &mut self.run, &mut self.region);
+        store(scratch, &mut self.sealer, &mut self.block, run.number, |bytes, pairs| {
+            let place = region.take(scratch, bytes);
+            run.add(place.clone(), pairs);
+            place
+        })
+    }
+}
+
+impl<F: Form> Taker<F::Value> for RunWriter<F> {
+    type Error = Error;
+
+    fn take<K: SlotKey>(&mut self, entry: &Entry<K, F::Value>) -> Result<()> {
+        self.push(PairRef::of(entry))
+    }
+
+    /// What is written was copied.
+    fn keep(&mut self, arena: ByteArena) {
+        drop(arena);
+    }
+}
+
+/// Reads the pairs of a run, one after the other.
+pub struct RunReader<F: Form> {
+    scratch: Arc<Scratch>,
+    number: usize,
+    /// What is still to be read, the next last.
+    extents: Vec<Range<u64>>,
+    /// Where the open block begins.
+    block: u64,
+    reader: BlockReader,
+    key: Range<usize>,
+    value: Option<F::Value>,
+    /// What the value points at.
+    store: ValueStore,
+}
+
+impl<F: Form> RunReader<F> {
+    pub fn new(
+        scratch: &Arc<Scratch>,
+        chunks: &Arc<ChunkPool>,
+        block_bytes: usize,
+    ) -> Result<RunReader<F>, MemoryError> {
+        Ok(RunReader {
+            scratch: Arc::clone(scratch),
+            number: 0,
+            extents: Vec::new(),
+            block: 0,
+            reader: BlockReader::new(chunks.blocks(), block_bytes)?,
+            key: 0..0,
+            value: None,
+            store: ValueStore::new(chunks),
+        })
+    }
+
+    /// Begins to read blocks of a partition (or range); [`advance`](RunReader::advance) finds the first pair.
+    pub fn begin(&mut self, number: usize, extents: &[Range<u64>]) {
+        self.number = number;
+        self.extents.clear();
+        self.extents.extend(extents.iter().rev().cloned());
+        self.reader.clear();
+        self.value = None;
+        self.store.reset();
+    }
+
+    /// Goes on to the next pair; says whether there is one. What the last one pointed at is gone.
+    pub fn advance(&mut self) -> Result<bool> {
+        if F::POINTS {
+            self.store.reset();
+        }
+        self.advance_keeping()
+    }
+
+    /// As `advance`, but what the values so far point at stays until `begin`.
+    pub fn advance_keeping(&mut self) -> Result<bool> {
+        loop {
+            match self.reader.next::<F>(&mut self.store) {
+                Ok(Some(pair)) => {
+                    self.store.check()?;
+                    (self.key, self.value) = (pair.key, Some(pair.value));
+                    return Ok(true);
+                }
+                Ok(None) if !self.open_next()? => {
+                    self.value = None;
+                    return Ok(false);
+                }
+                Ok(None) => {}
+                Err(damage) => return Err(self.scratch.damaged(self.block, damage).into()),
+            }
+        }
+    }
+
+    fn open_next(&mut self) -> Result<bool> {
+        let Some(extent) = self.extents.last_mut() else { return Ok(false) };
+        let (start, room) = (extent.start, extent.end - extent.start);
+        self.block = start;
+        let scratch = &self.scratch;
+        let read =
+            |from: u64, into: &mut [u8]| -> Result<()> { Ok(scratch.read(start + from, into)?) };
+        match self.reader.open(self.number, room, read)? {
+            Ok(bytes) => extent.start += bytes,
+            Err(damage) => return Err(scratch.damaged(start, damage).into()),
+        }
+        if extent.is_empty() {
+            self.extents.pop();
+        }
+        Ok(true)
+    }
+
+    /// The pair it stands at, if there is one.
+    pub fn pair(&self) -> Option<PairRef<'_, F::Value>> {
+        let value = self.value.as_ref()?;
+        Some(PairRef { key: &self.reader.bytes()[self.key.clone()], value })
+    }
+}

@@ -1,0 +1,574 @@
+//! An open table: linear probing, a power of two of slots, each a key and its accumulator, no
+//! pointer in between. The slot index is the hash's *top* bits (behind `SKIP`), so that slot order is
+//! hash order: growing streams, and handing over by partition is one walk from front to back.
+//!
+//! The caller makes room before a batch ([`Table::has_room`]), so the probe loop checks nothing.
+//!
+//! Keys may come in the order of their hashes, or nearly: answers in no order, for one, are read by another job
+//! like that. Then all of them lead to a few slots, and to probe takes as long as there are keys. The caller asks
+//! behind a batch whether that happens ([`Table::is_crowded`]) and helps itself: it hands over what
+//! there is, or spreads the slots ([`Table::spread`]).
+//! A crowd is 256 occupied slots in a row. It is handed over at once, and the tables of a partition spread
+//! their slots by another hash.
+
+use super::PairRef;
+use super::slot::{Entry, SlotKey};
+use crate::error::MemoryError;
+use crate::memory::{Access, Block, BlockPool, prefetch};
+use std::cmp::Ordering;
+use std::convert::Infallible;
+use std::hint::select_unpredictable;
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+/// A table is full at this many eighths of its slots.
+const FULL_EIGHTHS: usize = 5;
+
+/// Slots that are looked at together, at most the fewest there are.
+const BLOCK: usize = 64;
+
+/// Occupied slots one behind the other that are too many: of keys in any other order, of tables that are full, one
+/// place in 10^10 has so many.
+const CROWD: usize = 256;
+/// Spreads keys whose hashes are near each other over all slots; odd, so that no two hashes become one.
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// So many entries, at most, are sorted by insertion: more stand between two vacant ends of blocks only where
+/// keys are crowded.
+const NEAR_MOST: usize = 4 * BLOCK;
+
+/// log2 of the fewest slots.
+const LEAST_BITS: u32 = 6;
+
+/// Slots of one size class. `SKIP` is how many top bits of the hash all keys share, so that they say
+/// nothing here.
+pub struct Table<K, V, const SKIP: u32> {
+    block: Block,
+    blocks: Arc<BlockPool>,
+    mask: usize,
+    shift: u32,
+    len: usize,
+    /// What hashes are multiplied with: 1, or [`SPREAD`]. Tables that are handed over by partition are never
+    /// spread, and are spared the multiplication.
+    factor: u64,
+    slots: PhantomData<Entry<K, V>>,
+}
+
+impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
+    /// An empty table of `2^bits` slots, `bits` at least 6 and at most `64 - SKIP`.
+    pub fn new(blocks: &Arc<BlockPool>, bits: u32) -> Result<Table<K, V, SKIP>, MemoryError> {
+        let block = Self::slots(blocks, bits)?;
+        Ok(Table {
+            block,
+            blocks: Arc::clone(blocks),
+            mask: (1 << bits) - 1,
+            shift: 64 - bits,
+            len: 0,
+            factor: 1,
+            slots: PhantomData,
+        })
+    }
+
+    fn slots(blocks: &Arc<BlockPool>, bits: u32) -> Result<Block, MemoryError> {
+        let bytes = size_of::<Entry<K, V>>() << bits;
+        let mut block = blocks.take(bytes, Access::Random, "a table of keys and values")?;
+        block.zero();
+        Ok(block)
+    }
+
+    /// Fewest bits for which `entries` entries fit.
+    pub fn bits_for(entries: usize) -> u32 {
+        (entries * 8 / FULL_EIGHTHS + 1).next_power_of_two().trailing_zeros().max(LEAST_BITS)
+    }
+
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    pub fn bits(&self) -> u32 {
+        64 - self.shift
+    }
+
+    /// Whether `entries` more entries can be probed for before the table must grow.
+    #[inline]
+    pub fn has_room(&self, entries: usize) -> bool {
+        (self.len + entries) * 8 <= (self.mask + 1) * FULL_EIGHTHS
+    }
+
+    #[inline(always)]
+    fn home(&self, hash: u64) -> usize {
+        home::<SKIP>(hash, self.factor, self.shift)
+    }
+
+    /// Whether the slots that a hash leads to are occupied as far as one might look.
+    #[inline]
+    pub fn is_crowded(&self, hash: u64) -> bool {
+        let home = self.home(hash);
+        (home..home + CROWD).all(|index| !self.key(index & self.mask).is_vacant())
+    }
+
+    /// Lets keys of any hashes lead to all slots, until the table is resized: slot order is not hash order any
+    /// more. For tables within a partition. Linear in the slots; what it holds is copied meanwhile.
+    pub fn spread(&mut self) {
+        debug_assert!(SKIP > 0);
+        let mut held = Vec::with_capacity(self.len);
+        let Ok(()) = self.drain(|entry| {
+            held.push(*entry);
+            Ok::<(), Infallible>(())
+        });
+        self.factor = SPREAD;
+        held.iter().for_each(|entry| self.insert_absent(entry));
+    }
+
+    /// Whether it was spread since it was last resized.
+    pub fn is_spread(&self) -> bool {
+        self.factor != 1
+    }
+
+    #[inline(always)]
+    fn slot(&self, index: usize) -> NonNull<Entry<K, V>> {
+        // SAFETY: every caller's index is a home (of `bits` bits), went through `mask` or counts up to
+        // it, and the block holds `mask + 1` slots.
+        unsafe { self.block.start().cast::<Entry<K, V>>().add(index) }
+    }
+
+    #[inline(always)]
+    fn key(&self, index: usize) -> &K {
+        // SAFETY: a slot is either all zero, which is a valid vacant key, or holds an entry; nobody
+        // writes while `self` is shared.
+        unsafe { &(*self.slot(index).as_ptr()).key }
+    }
+
+    #[inline(always)]
+    fn entry(&self, index: usize) -> &Entry<K, V> {
+        debug_assert!(!self.key(index).is_vacant());
+        // SAFETY: callers ask for slots whose key is not vacant; those hold whole entries.
+        unsafe { self.slot(index).as_ref() }
+    }
+
+    /// Asks the processor to fetch the slot of `hash`.
+    #[inline(always)]
+    pub fn prefetch(&self, hash: u64) {
+        self.hint().prefetch(hash);
+    }
+
+    /// What prefetching needs to know of the table as it is now.
+    #[inline(always)]
+    pub fn hint(&self) -> Hint<K, V, SKIP> {
+        Hint { slots: self.block.start().cast(), shift: self.shift, factor: self.factor }
+    }
+
+    /// Changes the accumulator of `key`, which is put in with `identity` if it is new. There must be
+    /// room.
+    ///
+    /// Whether a key is new is as good as random in many jobs, so it decides no branch here: the key
+    /// is written in any case, and the accumulator chosen.
+    #[inline(always)]
+    pub fn combine(&mut self, key: K, hash: u64, identity: V, change: impl FnOnce(&mut V)) {
+        let mut index = self.home(hash);
+        let vacant = loop {
+            let slot = self.key(index);
+            let vacant = slot.is_vacant();
+            if one_test(vacant, slot.same(&key)) {
+                break vacant;
+            }
+            index = (index + 1) & self.mask;
+        };
+        self.len += usize::from(vacant);
+        // SAFETY: inside the block, borrowed alone. The value of a vacant slot is read as bytes that
+        // may be no V, and replaced by one; the slot is an entry then.
+        unsafe {
+            let slot = self.slot(index).cast::<Entry<K, MaybeUninit<V>>>().as_mut();
+            slot.key = key;
+            let value = select_unpredictable(vacant, MaybeUninit::new(identity), slot.value);
+            let mut value = value.assume_init();
+            change(&mut value);
+            slot.value = MaybeUninit::new(value);
+        }
+    }
+
+    /// As `combine`, for when keys are seldom new: a key that stands in its home costs one guessed
+    /// branch and no more.
+    #[inline(always)]
+    pub fn combine_known(&mut self, key: K, hash: u64, identity: V, change: impl FnOnce(&mut V)) {
+        let home = self.home(hash);
+        if self.key(home).same(&key) {
+            // SAFETY: no key that is put in is vacant, so the slot holds an entry; borrowed alone.
+            return change(unsafe { &mut (*self.slot(home).as_ptr()).value });
+        }
+        self.combine(key, hash, identity, change);
+    }
+
+    /// As `combine`, but a new key is put in as `absent` makes it: for keys that are only borrowed and
+    /// have to be copied first.
+    #[inline(always)]
+    pub fn combine_borrowed(
+        &mut self,
+        key: K,
+        hash: u64,
+        absent: impl FnOnce() -> Result<Entry<K, V>, MemoryError>,
+        change: impl FnOnce(&mut V),
+    ) -> Result<(), MemoryError> {
+        let mut index = self.home(hash);
+        while !self.key(index).same(&key) {
+            if self.key(index).is_vacant() {
+                let entry = absent()?;
+                // SAFETY: inside the block, borrowed alone.
+                unsafe { self.slot(index).write(entry) };
+                self.len += 1;
+                break;
+            }
+            index = (index + 1) & self.mask;
+        }
+        // SAFETY: the slot is not vacant (any more), so it holds an entry; borrowed alone.
+        change(unsafe { &mut (*self.slot(index).as_ptr()).value });
+        Ok(())
+    }
+
+    /// Makes it `2^bits` slots, more than now. On an error of memory the table is as before.
+    pub fn grow(&mut self, bits: u32) -> Result<(), MemoryError> {
+        debug_assert!(bits > self.bits());
+        let mut larger = Table::new(&self.blocks, bits)?;
+        self.drain(|entry| {
+            larger.insert_absent(entry);
+            Ok::<(), MemoryError>(())
+        })?;
+        *self = larger;
+        Ok(())
+    }
+
+    fn insert_absent(&mut self, entry: &Entry<K, V>) {
+        let mut index = self.home(entry.key.hash());
+        while !self.key(index).is_vacant() {
+            index = (index + 1) & self.mask;
+        }
+        // SAFETY: inside the block, borrowed alone.
+        unsafe { self.slot(index).write(*entry) };
+        self.len += 1;
+    }
+
+    /// Shows every entry, in about the order of their hashes, and leaves the table empty. An error of
+    /// `see` ends it early; the table is of no use then.
+    /// Slots are vacated while they are in the cache; those of an empty table are not touched.
+    pub fn drain<E>(
+        &mut self,
+        mut see: impl FnMut(&Entry<K, V>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if self.len == 0 {
+            return Ok(());
+        }
+        let mut occupied = [0; BLOCK];
+        for first in (0..=self.mask).step_by(BLOCK) {
+            self.occupied(first, &mut occupied)
+                .iter()
+                .try_for_each(|&index| see(self.entry(index)))?;
+            // SAFETY: a table has at least BLOCK slots, a power of two of them; borrowed alone.
+            unsafe { self.slot(first).write_bytes(0, BLOCK) };
+        }
+        self.len = 0;
+        Ok(())
+    }
+
+    /// The accumulator of a key, if it is there.
+    pub fn get(&self, key: &K) -> Option<&V> {
+        let mut index = self.home(key.hash());
+        loop {
+            let slot = self.key(index);
+            if slot.is_vacant() {
+                return None;
+            }
+            if slot.same(key) {
+                return Some(&self.entry(index).value);
+            }
+            index = (index + 1) & self.mask;
+        }
+    }
+
+    /// Shows the entries whose values are wanted, in about the order of their hashes.
+    pub fn each(&self, wants: impl Fn(&V) -> bool, mut see: impl FnMut(PairRef<'_, V>)) {
+        let mut occupied = [0; BLOCK];
+        for first in (0..=self.mask).step_by(BLOCK) {
+            for &index in self.occupied(first, &mut occupied) {
+                let entry = self.entry(index);
+                if wants(&entry.value) {
+                    see(PairRef::of(entry));
+                }
+            }
+        }
+    }
+
+    /// The occupied slots of a block. Which they are is as good as random, so it decides no branch.
+    #[inline]
+    fn occupied<'o>(&self, first: usize, occupied: &'o mut [usize; BLOCK]) -> &'o [usize] {
+        let mut count = 0;
+        for index in first..first + BLOCK {
+            occupied[count % BLOCK] = index;
+            count += usize::from(!self.key(index).is_vacant());
+        }
+        &occupied[..count]
+    }
+
+    /// As `drain`, in the order of hash, then key: the same however the table was filled.
+    pub fn drain_sorted<E>(
+        &mut self,
+        see: impl FnMut(&Entry<K, V>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if self.is_spread() { self.drain_all_sorted(see) } else { self.drain_runs_sorted(see) }
+    }
+
+    /// Of slots in any order.
+    fn drain_all_sorted<E>(
+        &mut self,
+        mut see: impl FnMut(&Entry<K, V>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let all = (0..=self.mask).filter(|&index| !self.key(index).is_vacant());
+        let mut all: Vec<Place> = all.map(|index| self.place(index)).collect();
+        all.sort_unstable_by(|a, b| self.order(a, b));
+        self.show_places(&mut all, &mut see)?;
+        self.drain(|_| Ok(()))
+    }
+
+    /// Of slots in hash order.
+    ///
+    /// An entry stands in the run of occupied slots that its hash leads to, and runs follow each
+    /// other in hash order, so sorting within runs sorts all. Runs are short, so whole blocks of them
+    /// are sorted at once, by moving each entry before the few that it is to precede. The last run may
+    /// go on in the table's first slots, mixed with the first run; an entry there that is before its
+    /// home belongs to the last.
+    fn drain_runs_sorted<E>(
+        &mut self,
+        mut see: impl FnMut(&Entry<K, V>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let slots = self.mask + 1;
+        let first_vacant = (0..slots).find(|&index| self.key(index).is_vacant()).unwrap_or(slots);
+        let went_on = |&index: &usize| self.home(self.key(index).hash()) > index;
+        let start = (0..first_vacant).filter(|index| !went_on(index));
+        let mut places: Vec<Place> = start.map(|index| self.place(index)).collect();
+        let mut occupied = [0; BLOCK];
+        for first in (first_vacant / BLOCK * BLOCK..slots).step_by(BLOCK) {
+            let of_block = self.occupied(first, &mut occupied).iter();
+            let of_block = of_block.filter(|&&index| index > first_vacant);
+            places.extend(of_block.map(|&index| self.place(index)));
+            if self.key(first + BLOCK - 1).is_vacant() {
+                self.sort_near(&mut places);
+                self.show_places(&mut places, &mut see)?;
+            }
+        }
+        places.extend((0..first_vacant).filter(went_on).map(|index| self.place(index)));
+        self.sort_near(&mut places);
+        self.show_places(&mut places, &mut see)?;
+        self.drain(|_| Ok(()))
+    }
+
+    #[inline(always)]
+    fn place(&self, index: usize) -> Place {
+        Place { hash: self.key(index).hash(), index }
+    }
+
+    /// The order of hash, then key.
+    #[inline(always)]
+    fn order(&self, a: &Place, b: &Place) -> Ordering {
+        let keys = || self.key(a.index).bytes().cmp(self.key(b.index).bytes());
+        a.hash.cmp(&b.hash).then_with(keys)
+    }
+
+    /// Sorts places that are not far from where they are to be, by insertion; others in the general way.
+    fn sort_near(&self, places: &mut [Place]) {
+        if places.len() > NEAR_MOST {
+            return places.sort_unstable_by(|a, b| self.order(a, b));
+        }
+        for next in 1..places.len() {
+            let mut at = next;
+            while at > 0 && self.order(&places[at], &places[at - 1]).is_lt() {
+                places.swap(at, at - 1);
+                at -= 1;
+            }
+        }
+    }
+
+    /// Shows the entries of these places and empties the list.
+    fn show_places<E>(
+        &self,
+        places: &mut Vec<Place>,
+        see: &mut impl FnMut(&Entry<K, V>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        places.drain(..).try_for_each(|place| see(self.entry(place.index)))
+    }
+
+    /// Gives an empty table `2^bits` slots, in the memory it has where that suffices.
+    pub fn resize(&mut self, bits: u32) -> Result<(), MemoryError> {
+        debug_assert_eq!(self.len, 0);
+        if (size_of::<Entry<K, V>>() << bits) > self.block.bytes() {
+            self.block = Self::slots(&self.blocks, bits)?;
+        }
+        // A block that served a larger table was left all zero by its draining.
+        self.mask = (1 << bits) - 1;
+        self.shift = 64 - bits;
+        self.factor = 1;
+        Ok(())
+    }
+}
+
+/// The slot that a hash leads to, if it is not another key's.
+#[inline(always)]
+fn home<const SKIP: u32>(hash: u64, factor: u64, shift: u32) -> usize {
+    let hash = if SKIP > 0 { hash.wrapping_mul(factor) } else { hash };
+    ((hash << SKIP) >> shift) as usize
+}
+
+/// `a | b`, as one value that is tested once: left to itself, the compiler makes two branches of it,
+/// of which a processor guesses the first wrong as often as not.
+#[inline(always)]
+fn one_test(a: bool, b: bool) -> bool {
+    let either = u32::from(a) | u32::from(b);
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    let either = {
+        let mut either = either;
+        // SAFETY: no instruction at all; the compiler just cannot see where the value comes from.
+        unsafe {
+            std::arch::asm!("/* {0:e} */", inout(reg) either, options(pure, nomem, nostack, preserves_flags));
+        }
+        either
+    };
+    either != 0
+}
+
+/// An occupied slot, by what it is sorted by.
+#[derive(Clone, Copy)]
+struct Place {
+    hash: u64,
+    index: usize,
+}
+
+/// Where the slots of a table are. A hint may be out of date: it is never followed, only prefetched.
+pub struct Hint<K, V, const SKIP: u32> {
+    slots: NonNull<Entry<K, V>>,
+    shift: u32,
+    factor: u64,
+}
+
+impl<K, V, const SKIP: u32> Clone for Hint<K, V, SKIP> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<K, V, const SKIP: u32> Copy for Hint<K, V, SKIP> {}
+
+impl<K, V, const SKIP: u32> Hint<K, V, SKIP> {
+    /// The hint of a container that has no slots: it asks for a line of the container itself, which costs
+    /// nothing.
+    pub fn nowhere<T>(container: &T) -> Self {
+        Hint { slots: NonNull::from(container).cast(), shift: 63, factor: 0 }
+    }
+
+    /// The hint for when no slot will be looked at: it asks for the table's first line, again and
+    /// again, which costs nothing.
+    pub fn idle(self) -> Self {
+        Hint { shift: 63, ..self }
+    }
+
+    /// Asks the processor to fetch the slot of `hash`.
+    #[inline(always)]
+    pub fn prefetch(&self, hash: u64) {
+        let home = home::<SKIP>(hash, self.factor, self.shift);
+        prefetch(self.slots.as_ptr().wrapping_add(home));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::slot::ShortKey;
+    use super::*;
+    use crate::memory::Budget;
+
+    fn add(table: &mut Table<ShortKey, u64, 0>, text: &str, value: u64) {
+        let key = ShortKey::new(text.as_bytes());
+        if !table.has_room(1) {
+            table.grow(table.bits() + 1).unwrap();
+        }
+        table.combine(key, key.hash(), 0, |sum| *sum += value);
+    }
+
+    fn contents(table: &mut Table<ShortKey, u64, 0>) -> Vec<(Vec<u8>, u64)> {
+        let mut all = Vec::new();
+        let see = |entry: &Entry<ShortKey, u64>| {
+            all.push((entry.key.bytes().to_vec(), entry.value));
+            Ok::<(), MemoryError>(())
+        };
+        table.drain_sorted(see).unwrap();
+        all
+    }
+
+    #[test]
+    fn entries_survive_growth_and_come_in_one_order_however_they_came_in() {
+        let blocks = BlockPool::new(Budget::new(None));
+        // Nearly full small tables, so that runs wrap around the end; fewer for Miri, which is slow.
+        let (step, most) = if cfg!(miri) { (13, 100) } else { (1, 700) };
+        for count in (1..40).step_by(step).chain([most]) {
+            let mut forward = Table::new(&blocks, 6).unwrap();
+            let mut backward = Table::new(&blocks, 11).unwrap();
+            for i in 0..3 * count {
+                add(&mut forward, &format!("{count} {}", i % count), 1);
+                add(&mut backward, &format!("{count} {}", (3 * count - 1 - i) % count), 1);
+            }
+            let (all, again) = (contents(&mut forward), contents(&mut backward));
+            assert_eq!(all.len(), count);
+            assert_eq!(all, again);
+            assert!(all.iter().all(|pair| pair.1 == 3));
+            assert!(all.iter().map(|pair| ShortKey::new(&pair.0).hash()).is_sorted());
+        }
+    }
+
+    #[test]
+    fn a_crowded_table_is_spread_and_comes_in_the_same_order() {
+        let blocks = BlockPool::new(Budget::new(None));
+        let all = (0..20_000).map(|number| ShortKey::new(format!("{number}").as_bytes()));
+        let keys: Vec<ShortKey> = all.filter(|key| key.hash() << 8 >> 60 == 7).take(900).collect();
+        let in_table = |count: usize, spread: bool| {
+            let mut table: Table<ShortKey, u64, 8> = Table::new(&blocks, 11).unwrap();
+            for key in &keys[..count] {
+                table.combine(*key, key.hash(), 0, |sum| *sum += 1);
+            }
+            let last = keys[count - 1];
+            let crowded = table.is_crowded(last.hash());
+            if spread {
+                table.spread();
+                assert!(table.is_spread() && !table.is_crowded(last.hash()));
+                table.combine(last, last.hash(), 0, |sum| *sum += 1);
+                assert_eq!((table.get(&last), table.len()), (Some(&2), count));
+            }
+            let mut order = Vec::new();
+            let Ok(()) = table.drain_sorted(|entry| {
+                order.push(entry.key.bytes().to_vec());
+                Ok::<(), Infallible>(())
+            });
+            table.resize(11).unwrap();
+            assert!(!table.is_spread());
+            (crowded, order)
+        };
+        let (few, many) = (in_table(200, false), in_table(900, false));
+        assert!(!few.0 && many.0);
+        assert_eq!(in_table(900, true).1, many.1);
+    }
+
+    #[test]
+    fn a_drained_table_is_empty_at_any_size() {
+        let blocks = BlockPool::new(Budget::new(None));
+        let mut table = Table::new(&blocks, 8).unwrap();
+        for bits in [6, 9, 7, 12, 6] {
+            (0..30).for_each(|i| add(&mut table, &format!("{i}"), 2));
+            let mut seen = 0;
+            let see = |_: &Entry<ShortKey, u64>| {
+                seen += 1;
+                Ok::<(), MemoryError>(())
+            };
+            table.drain(see).unwrap();
+            table.resize(bits).unwrap();
+            assert_eq!((seen, table.len(), table.bits()), (30, 0, bits));
+            assert_eq!(contents(&mut table), []);
+        }
+    }
+}
