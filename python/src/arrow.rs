@@ -1,0 +1,238 @@
+//! Answers as Arrow batches, by the C data interface: whoever takes the stream takes pointers, and copies nothing.
+
+use crate::answer::{Batch, KeyForm, Reading, float_of, int_of};
+use crate::dynamic::{Column, INT_TAG, Number};
+use arrow_array::builder::{Float64Builder, Int64Builder};
+use arrow_array::ffi::FFI_ArrowSchema;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{
+    ArrayRef, Float64Array, Int64Array, LargeBinaryArray, LargeListArray, LargeStringArray,
+    RecordBatch, RecordBatchReader,
+};
+use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use std::sync::Arc;
+
+/// Portions in a batch: some hundred thousand pairs.
+const PORTIONS: usize = 16;
+
+/// The types of an answer's columns.
+pub(crate) struct Shape {
+    schema: SchemaRef,
+}
+
+/// Says that an integer has no room in a column.
+pub(crate) fn too_large(int: i128) -> String {
+    format!(
+        "{int} exceeds 64 bits, which Arrow's and numpy's integers have: read the pairs one by one"
+    )
+}
+
+impl Shape {
+    /// Finds the types. What Python's own maps gave is looked at from the first pair to the last; others say it.
+    pub(crate) fn of(read: &Reading) -> Result<Shape, String> {
+        let mut batch = read.batch();
+        let mut tags = [false; 256];
+        let mut has_floats = vec![false; batch.columns.len()];
+        let is_open = batch.columns.iter().any(|column| matches!(column, Column::Numbers(_)));
+        if read.keys == KeyForm::Tagged || is_open {
+            for portion in 0..read.output.portions() {
+                batch = read.batch();
+                read.output.read(portion, &mut batch).map_err(|error| error.to_string())?;
+                for place in 0..batch.len() {
+                    tags[usize::from(batch.key(place).first().copied().unwrap_or(0))] = true;
+                }
+                for (has, column) in has_floats.iter_mut().zip(&batch.columns) {
+                    if let Column::Numbers(numbers) = column {
+                        *has |=
+                            numbers.iter().any(|number| matches!(number, Some(Number::Float(_))));
+                    }
+                }
+            }
+        }
+        let key = match read.keys {
+            KeyForm::Text => DataType::LargeUtf8,
+            KeyForm::Bytes => DataType::LargeBinary,
+            KeyForm::Tagged => tagged(&tags)?,
+        };
+        let mut fields = vec![Field::new("key", key, false)];
+        for (place, column) in batch.columns.iter().enumerate() {
+            let (kind, nulls) = match column {
+                Column::Ints(_) => (DataType::Int64, false),
+                Column::Floats(_) => (DataType::Float64, false),
+                Column::Numbers(_) if has_floats[place] => (DataType::Float64, true),
+                Column::Numbers(_) => (DataType::Int64, true),
+                Column::Lists { .. } => {
+                    let item = match read.keys {
+                        KeyForm::Text => DataType::LargeUtf8,
+                        KeyForm::Bytes | KeyForm::Tagged => DataType::LargeBinary,
+                    };
+                    (DataType::LargeList(Arc::new(Field::new("item", item, false))), false)
+                }
+            };
+            fields.push(Field::new(
+                read.names.get(place).map_or("value", String::as_str),
+                kind,
+                nulls,
+            ));
+        }
+        Ok(Shape { schema: Arc::new(Schema::new(fields)) })
+    }
+
+    pub(crate) fn c_schema(&self) -> Result<FFI_ArrowSchema, String> {
+        FFI_ArrowSchema::try_from(&*self.schema).map_err(|error| error.to_string())
+    }
+}
+
+fn tagged(tags: &[bool; 256]) -> Result<DataType, String> {
+    let seen: Vec<u8> = (0..=255).filter(|tag| tags[usize::from(*tag)]).collect();
+    match seen[..] {
+        [] | [b's'] => Ok(DataType::LargeUtf8),
+        [b'b'] => Ok(DataType::LargeBinary),
+        [INT_TAG] => Ok(DataType::Int64),
+        [b'f'] | [b'f', INT_TAG] => Ok(DataType::Float64),
+        [b't'] => {
+            Err("keys are tuples, which Arrow has no column for: read the pairs, or to_dict()"
+                .to_owned())
+        }
+        _ => Err(
+            "keys are of several types, and an Arrow column has one: read the pairs, or to_dict()"
+                .to_owned(),
+        ),
+    }
+}
+
+/// Returns a stream of batches.
+pub(crate) fn stream(read: Arc<Reading>, shape: Shape) -> FFI_ArrowArrayStream {
+    FFI_ArrowArrayStream::new(Box::new(Batches { read, schema: shape.schema, next: 0 }))
+}
+
+struct Batches {
+    read: Arc<Reading>,
+    schema: SchemaRef,
+    /// The first portion of the next batch.
+    next: usize,
+}
+
+impl RecordBatchReader for Batches {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}
+
+impl Iterator for Batches {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let end = self.read.output.portions().min(self.next + PORTIONS);
+        let portions = std::mem::replace(&mut self.next, end)..end;
+        if portions.is_empty() {
+            return None;
+        }
+        let mut batch = self.read.batch();
+        for portion in portions {
+            if let Err(error) = self.read.output.read(portion, &mut batch) {
+                return Some(Err(ArrowError::ExternalError(Box::new(error))));
+            }
+        }
+        let fields = self.schema.fields();
+        let keys = keys(&batch, self.read.keys, fields[0].data_type());
+        let columns = batch.columns.into_iter().zip(&fields[1..]);
+        let values = columns.map(|(column, field)| values(column, field.data_type()));
+        let arrays = std::iter::once(keys).chain(values).collect::<Result<Vec<_>, _>>();
+        Some(arrays.and_then(|arrays| RecordBatch::try_new(Arc::clone(&self.schema), arrays)))
+    }
+}
+
+fn offsets(ends: &[usize]) -> OffsetBuffer<i64> {
+    let offsets = std::iter::once(0).chain(ends.iter().map(|end| *end as i64));
+    OffsetBuffer::new(offsets.collect::<ScalarBuffer<i64>>())
+}
+
+fn text(ends: &[usize], bytes: Vec<u8>) -> Result<ArrayRef, ArrowError> {
+    let refused = |cause| {
+        ArrowError::InvalidArgumentError(format!(
+            "text is no UTF-8, which Arrow's text must be ({cause}): give the source encoding=None, and keys are bytes"
+        ))
+    };
+    LargeStringArray::try_new(offsets(ends), Buffer::from_vec(bytes), None)
+        .map(|array| Arc::new(array) as ArrayRef)
+        .map_err(refused)
+}
+
+fn binary(ends: &[usize], bytes: Vec<u8>) -> Result<ArrayRef, ArrowError> {
+    Ok(Arc::new(LargeBinaryArray::try_new(offsets(ends), Buffer::from_vec(bytes), None)?))
+}
+
+fn keys(batch: &Batch, form: KeyForm, kind: &DataType) -> Result<ArrayRef, ArrowError> {
+    let each = || (0..batch.len()).map(|place| batch.key(place));
+    match kind {
+        DataType::Int64 => {
+            let ints = each().map(|key| int_of(&key[1..]).unwrap_or_default());
+            Ok(Arc::new(Int64Array::from_iter_values(ints)))
+        }
+        DataType::Float64 => {
+            let floats = each().map(|key| match key {
+                [INT_TAG, rest @ ..] => int_of(rest).unwrap_or_default() as f64,
+                key => float_of(&key[1..]).unwrap_or_default(),
+            });
+            Ok(Arc::new(Float64Array::from_iter_values(floats)))
+        }
+        kind => {
+            // A key's tag is known, and left out.
+            let tag_bytes = usize::from(form == KeyForm::Tagged);
+            let mut bytes = Vec::with_capacity(batch.keys.len());
+            let mut ends = Vec::with_capacity(batch.len());
+            for key in each() {
+                bytes.extend_from_slice(&key[tag_bytes..]);
+                ends.push(bytes.len());
+            }
+            if *kind == DataType::LargeUtf8 { text(&ends, bytes) } else { binary(&ends, bytes) }
+        }
+    }
+}
+
+fn values(column: Column, kind: &DataType) -> Result<ArrayRef, ArrowError> {
+    match column {
+        Column::Ints(ints) => Ok(Arc::new(Int64Array::from(ints))),
+        Column::Floats(floats) => Ok(Arc::new(Float64Array::from(floats))),
+        Column::Numbers(numbers) if *kind == DataType::Int64 => {
+            let mut ints = Int64Builder::with_capacity(numbers.len());
+            for number in numbers {
+                match number {
+                    Some(Number::Int(int)) => ints.append_value(
+                        i64::try_from(int)
+                            .map_err(|_| ArrowError::InvalidArgumentError(too_large(int)))?,
+                    ),
+                    _ => ints.append_null(),
+                }
+            }
+            Ok(Arc::new(ints.finish()))
+        }
+        Column::Numbers(numbers) => {
+            let mut floats = Float64Builder::with_capacity(numbers.len());
+            for number in numbers {
+                floats.append_option(number.map(|number| match number {
+                    Number::Int(int) => int as f64,
+                    Number::Float(float) => float,
+                }));
+            }
+            Ok(Arc::new(floats.finish()))
+        }
+        Column::Lists { list_ends, ends, bytes } => {
+            let DataType::LargeList(field) = kind else {
+                return Err(ArrowError::SchemaError("lists".to_owned()));
+            };
+            let items = match field.data_type() {
+                DataType::LargeUtf8 => text(&ends, bytes)?,
+                _ => binary(&ends, bytes)?,
+            };
+            Ok(Arc::new(LargeListArray::try_new(
+                Arc::clone(field),
+                offsets(&list_ends),
+                items,
+                None,
+            )?))
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! Companions: processes that run a Python function on splits, one for each engine worker that wants one.
+//!
+//! A worker writes its split into a nameless file in memory (memfd) and 16 bytes into a socket, and sleeps; its
+//! companion maps the split, writes packed columns into a second such file, and 16 bytes back. Both files are
+//! reused for every split and have no name, so nothing outlives a kill. A zygote, one Python process with a single
+//! thread, imports what the function needs and forks companions, so the engine's process never forks and imports
+//! are paid once.
+//!
+//! The worker copies what the companion wrote (`pread`) and checks it; it maps no memory that the companion could
+//! change or cut off.
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::io::Errno;
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+use rustix::process::{Pid, Signal, kill_process};
+use std::fmt;
+use std::fs::File;
+use std::io::{self, IoSlice, Read, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tegula::{Error, Place, Result, Split};
+
+/// Bytes of memory that a companion's file may keep from split to split.
+const KEPT_BYTES: usize = 64 << 20;
+/// How long a zygote may take to end its companions and itself before it is killed.
+const GRACE: Duration = Duration::from_millis(500);
+/// The offset that stands for the whole split.
+const WHOLE_SPLIT: u64 = u64::MAX;
+
+/// Who runs the function.
+pub(crate) enum Caller {
+    Processes(Companions),
+    /// A callable that takes a split's bytes and returns a status and what a companion would have written. It runs
+    /// in this process, on the engine's worker.
+    Threads(Py<PyAny>),
+}
+
+/// What Python raised, on its way to the caller.
+#[derive(Debug)]
+pub(crate) struct Raised {
+    /// The exception, pickled; empty if it cannot be.
+    pub(crate) pickle: Vec<u8>,
+    /// Its traceback as text.
+    pub(crate) text: String,
+    /// Whether the function could not even be loaded, which is no record's fault.
+    pub(crate) at_start: bool,
+}
+
+impl fmt::Display for Raised {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text.lines().last().unwrap_or("the function raised an exception"))
+    }
+}
+
+impl std::error::Error for Raised {}
+
+impl Raised {
+    /// Reads the length of the text as 4 bytes, the text, and the pickle.
+    fn decode(bytes: &[u8]) -> Raised {
+        let (text, pickle) = bytes
+            .split_first_chunk::<4>()
+            .and_then(|(length, rest)| rest.split_at_checked(u32::from_le_bytes(*length) as usize))
+            .unwrap_or_default();
+        let text = String::from_utf8_lossy(text).into_owned();
+        Raised { pickle: pickle.to_vec(), text, at_start: false }
+    }
+}
+
+impl Caller {
+    /// Lets the function map a split, and puts what it wrote into `packed`.
+    pub(crate) fn call(&self, split: &Split<'_>, packed: &mut Vec<u8>) -> Result<()> {
+        let is_mapped = match self {
+            Caller::Processes(companions) => companions.call(split, packed)?,
+            Caller::Threads(callable) => {
+                call_here(callable, split.bytes(), packed).map_err(|error| at(split, error))?
+            }
+        };
+        if is_mapped {
+            return Ok(());
+        }
+        let offset = packed.split_off_front();
+        let raised = Raised::decode(packed);
+        let record = usize::try_from(offset).ok().and_then(|offset| split.bytes().get(offset..));
+        match record {
+            Some(record) => split.bad(record, raised)?,
+            None => return Err(at(split, raised)),
+        }
+        Err(at(split, "a bad record was not skipped by the function's process"))
+    }
+
+    /// Ends what still runs, for an interrupted run. Functions in threads run on to their return.
+    pub(crate) fn kill(&self) {
+        match self {
+            Caller::Processes(companions) => companions.kill(),
+            Caller::Threads(_) => {}
+        }
+    }
+}
+
+trait SplitOffFront {
+    /// Takes an offset off the front; the whole split's if there is none.
+    fn split_off_front(&mut self) -> u64;
+}
+
+impl SplitOffFront for Vec<u8> {
+    fn split_off_front(&mut self) -> u64 {
+        let Some(offset) = self.first_chunk().map(|bytes| u64::from_le_bytes(*bytes)) else {
+            return WHOLE_SPLIT;
+        };
+        self.drain(..8);
+        offset
+    }
+}
+
+/// Calls the function in this process. Returns whether it mapped the split.
+fn call_here(callable: &Py<PyAny>, bytes: &[u8], packed: &mut Vec<u8>) -> PyResult<bool> {
+    Python::attach(|py| {
+        let answer = callable.call1(py, (PyBytes::new(py, bytes),))?;
+        let (status, columns): (u64, Bound<'_, PyBytes>) = answer.extract(py)?;
+        packed.clear();
+        packed.extend_from_slice(columns.as_bytes());
+        Ok(status == 0)
+    })
+}
+
+/// Returns an error about the whole split.
+fn at(split: &Split<'_>, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
+    let place = Place { source: split.path(), line: None, offset: Some(split.offset()) };
+    Error::Record { place, cause: cause.into() }
+}
+
+/// The companions of one run. Dropping them ends their processes.
+pub(crate) struct Companions {
+    zygote: Mutex<Zygote>,
+    idle: Mutex<Vec<Companion>>,
+    all: Mutex<Vec<Pid>>,
+    is_killed: AtomicBool,
+}
+
+struct Zygote {
+    child: Child,
+    /// `None` when its end is wanted.
+    control: Option<UnixStream>,
+    /// Whether it has loaded the function.
+    is_ready: bool,
+}
+
+struct Companion {
+    pid: Pid,
+    socket: UnixStream,
+    input: File,
+    output: File,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Companions {
+    /// Starts a zygote: `python` runs the file `zygote`, which is given `program`, and starts to load it.
+    ///
+    /// The system ends the zygote when the calling thread ends, so this is to be a thread that outlives the run.
+    pub(crate) fn start(python: &str, zygote: &str, program: &[u8]) -> Result<Companions> {
+        let failed = |cause| Error::System { action: "start a Python process", cause };
+        let (control, theirs) = UnixStream::pair().map_err(failed)?;
+        let child = Command::new(python)
+            .args(["-P", zygote, &std::process::id().to_string()])
+            .stdin(OwnedFd::from(theirs))
+            .spawn()
+            .map_err(failed)?;
+        let mut zygote = Zygote { child, control: Some(control), is_ready: false };
+        zygote.send(b'I', program, &[]).map_err(failed)?;
+        Ok(Companions {
+            zygote: Mutex::new(zygote),
+            idle: Mutex::default(),
+            all: Mutex::default(),
+            is_killed: AtomicBool::new(false),
+        })
+    }
+
+    /// Lets a companion map a split. Returns whether it did; else `packed` is what it raised.
+    fn call(&self, split: &Split<'_>, packed: &mut Vec<u8>) -> Result<bool> {
+        let idle = lock(&self.idle).pop();
+        let mut companion = match idle {
+            Some(companion) => companion,
+            None => self.fork().map_err(|cause| at(split, cause))?,
+        };
+        match companion.call(split.bytes(), packed) {
+            Ok(status) => {
+                lock(&self.idle).push(companion);
+                Ok(status == 0)
+            }
+            Err(cause) => Err(at(split, self.why_dead(&companion, &cause, split.bytes().len()))),
+        }
+    }
+
+    fn fork(&self) -> Result<Companion, Box<dyn std::error::Error + Send + Sync>> {
+        let mut zygote = lock(&self.zygote);
+        if self.is_killed.load(Ordering::Acquire) {
+            return Err("interrupted".into());
+        }
+        if !zygote.is_ready {
+            let (status, payload) = zygote.reply()?;
+            if status != 0 {
+                let raised = Raised { at_start: true, ..Raised::decode(&payload) };
+                // The next worker that asks is told the same.
+                zygote.control = None;
+                return Err(raised.into());
+            }
+            zygote.is_ready = true;
+        }
+        let file = |name| memfd_create(name, MemfdFlags::CLOEXEC).map(File::from);
+        let (input, output) = (file("tegula split")?, file("tegula pairs")?);
+        let (socket, theirs) = UnixStream::pair()?;
+        let files = [theirs.as_fd(), input.as_fd(), output.as_fd()];
+        zygote.send(b'F', &[], &files)?;
+        let (_, payload) = zygote.reply()?;
+        let pid = payload.first_chunk().map(|bytes| i32::from_le_bytes(*bytes));
+        let pid = pid.and_then(Pid::from_raw).ok_or("the zygote could not fork")?;
+        lock(&self.all).push(pid);
+        Ok(Companion { pid, socket, input, output })
+    }
+
+    /// Says why a companion no longer answers.
+    fn why_dead(&self, companion: &Companion, cause: &io::Error, bytes: usize) -> String {
+        if self.is_killed.load(Ordering::Acquire) {
+            return "interrupted".to_owned();
+        }
+        let code = lock(&self.zygote).exit_code(companion.pid);
+        let how = match code {
+            Some(code @ ..0) => {
+                let signal = -code;
+                let hint = match signal {
+                    9 => {
+                        "; the system kills with this signal where memory is short: give less to each \
+                          worker, or fewer workers"
+                    }
+                    11 => "; code in C that the function calls went wrong",
+                    _ => "",
+                };
+                format!("was killed by signal {signal}{hint}")
+            }
+            Some(code) => format!("ended with exit code {code}; a function must return, not exit"),
+            None => format!("does not answer ({cause})"),
+        };
+        format!("the process that ran the function {how} (it had {bytes} bytes from here on)")
+    }
+
+    fn kill(&self) {
+        self.is_killed.store(true, Ordering::Release);
+        // The zygote waits for none of them before it is asked to, so each number is still theirs.
+        for pid in lock(&self.all).iter() {
+            let _: Result<(), Errno> = kill_process(*pid, Signal::KILL);
+        }
+    }
+}
+
+impl Drop for Companions {
+    fn drop(&mut self) {
+        lock(&self.idle).clear();
+        let mut zygote = lock(&self.zygote);
+        zygote.control = None;
+        let began = Instant::now();
+        while !matches!(zygote.child.try_wait(), Ok(Some(_))) {
+            if began.elapsed() > GRACE {
+                let _ = zygote.child.kill();
+                let _ = zygote.child.wait();
+                // Its children are told by the system.
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+impl Zygote {
+    /// Sends a request: its letter, the length of its payload as 8 bytes, the payload.
+    fn send(
+        &mut self,
+        letter: u8,
+        payload: &[u8],
+        files: &[std::os::fd::BorrowedFd<'_>],
+    ) -> io::Result<()> {
+        let control = self.control.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+        let mut head = [letter; 9];
+        head[1..].copy_from_slice(&(payload.len() as u64).to_le_bytes());
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
+        let mut beside = SendAncillaryBuffer::new(&mut space);
+        if !files.is_empty() {
+            beside.push(SendAncillaryMessage::ScmRights(files));
+        }
+        let sent = sendmsg(&*control, &[IoSlice::new(&head)], &mut beside, SendFlags::NOSIGNAL)?;
+        control.write_all(&head[sent..])?;
+        control.write_all(payload)
+    }
+
+    /// Waits for a reply: its status, the length of its payload as 8 bytes, the payload.
+    fn reply(&mut self) -> io::Result<(u8, Vec<u8>)> {
+        let control = self.control.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+        let mut head = [0; 9];
+        control.read_exact(&mut head)?;
+        let [status, length @ ..] = head;
+        let mut payload = vec![0; u64::from_le_bytes(length) as usize];
+        control.read_exact(&mut payload)?;
+        Ok((status, payload))
+    }
+
+    /// Returns a companion's exit code, or its signal below 0, when it has ended.
+    fn exit_code(&mut self, pid: Pid) -> Option<i32> {
+        self.send(b'W', &pid.as_raw_nonzero().get().to_le_bytes(), &[]).ok()?;
+        let (_, payload) = self.reply().ok()?;
+        payload.first_chunk().map(|bytes| i32::from_le_bytes(*bytes))
+    }
+}
+
+impl Companion {
+    fn call(&mut self, bytes: &[u8], packed: &mut Vec<u8>) -> io::Result<u64> {
+        self.input.write_all_at(bytes, 0)?;
+        let mut message = [0; 16];
+        message[..8].copy_from_slice(&(bytes.len() as u64).to_le_bytes());
+        self.socket.write_all(&message)?;
+        self.socket.read_exact(&mut message)?;
+        let (status, length) = message.split_at(8);
+        let number = |bytes: &[u8]| bytes.try_into().map(u64::from_le_bytes).unwrap_or_default();
+        let (status, length) = (number(status), number(length) as usize);
+        packed.resize(length, 0);
+        self.output.read_exact_at(packed, 0)?;
+        for (file, used) in [(&self.input, bytes.len()), (&self.output, length)] {
+            if used > KEPT_BYTES {
+                file.set_len(0)?;
+            }
+        }
+        Ok(status)
+    }
+}

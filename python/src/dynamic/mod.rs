@@ -1,0 +1,158 @@
+//! The job of a plan that is not one of the ready-made ones: where its pairs come from is matched once a split, and
+//! what becomes of them is one of the aggregates of `columns.rs`.
+
+mod cells;
+mod columns;
+mod field;
+mod json;
+mod number;
+mod packed;
+
+pub(crate) use cells::{Cells, Kind};
+pub(crate) use columns::{Column, Columns};
+pub(crate) use field::FieldPairs;
+pub(crate) use json::JsonPairs;
+pub(crate) use number::Number;
+pub(crate) use packed::{Given, INT_TAG};
+
+use crate::companion::Caller;
+use crate::native::NativeMap;
+use std::cell::RefCell;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use tegula::{Cut, Emit, Error, Identity, Job, Place, Result, Resumable, Sees, Split};
+
+/// Where pairs come from.
+pub(crate) enum Pairs {
+    /// Each line is a key.
+    Lines,
+    Field(FieldPairs),
+    Json(JsonPairs),
+    /// A function in C.
+    Native(NativeMap),
+    /// A function in Python.
+    Called(Arc<Caller>),
+}
+
+/// The job: pairs of some origin, and the aggregate `C`.
+pub(crate) struct Dynamic<C> {
+    pub(crate) pairs: Pairs,
+    pub(crate) cut: Cut,
+    /// Of each column.
+    pub(crate) kinds: Vec<Kind>,
+    /// If the plan can be known again.
+    pub(crate) known: Option<Known>,
+    pub(crate) combine: PhantomData<fn(C)>,
+}
+
+/// What identifies the job, and what its map sees.
+pub(crate) struct Known {
+    identity: Identity,
+    sees: Sees,
+}
+
+impl Known {
+    /// No map but a native one is told where its records are.
+    pub(crate) fn of(identity: Identity, pairs: &Pairs) -> Known {
+        let sees = match pairs {
+            Pairs::Lines | Pairs::Field(_) | Pairs::Json(_) | Pairs::Called(_) => Sees::Records,
+            Pairs::Native(_) => Sees::Places,
+        };
+        Known { identity, sees }
+    }
+}
+
+impl Resumable for Known {
+    fn identity(&self) -> Identity {
+        self.identity.clone()
+    }
+
+    fn sees(&self) -> Sees {
+        self.sees
+    }
+}
+
+thread_local! {
+    /// What a companion wrote, kept from split to split.
+    static PACKED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+impl<C: Columns> Job for Dynamic<C> {
+    type Key = [u8];
+    type Combine = C;
+
+    fn cut(&self) -> Cut {
+        self.cut
+    }
+
+    fn state(&self) -> Option<&dyn Resumable> {
+        self.known.as_ref().map(|known| known as &dyn Resumable)
+    }
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        let first = (0, self.kinds.first().copied().unwrap_or(Kind::Count));
+        match &self.pairs {
+            Pairs::Lines => {
+                { split.lines().try_for_each(|line| C::put(emit, line, first, Given::Nothing)) }
+                    .map_err(|_| unfit(&split))
+            }
+            Pairs::Field(fields) => fields.map(&split, |key, value| {
+                C::put(emit, key, first, value).map_err(|_| unfit(&split))
+            }),
+            Pairs::Json(fields) => fields.map(&split, |key, value| {
+                C::put(emit, key, first, value).map_err(|_| unfit(&split))
+            }),
+            Pairs::Native(map) => map.map(&split, |key, value| {
+                C::put(emit, key, first, value).map_err(|_| unfit(&split))
+            }),
+            Pairs::Called(caller) => PACKED.with_borrow_mut(|packed| {
+                caller.call(&split, packed)?;
+                self.take(&split, packed, emit)
+            }),
+        }
+    }
+}
+
+impl<C: Columns> Dynamic<C> {
+    /// Emits what a companion wrote.
+    fn take<'s>(
+        &self,
+        split: &Split<'s>,
+        packed: &[u8],
+        emit: &mut impl Emit<'s, Self>,
+    ) -> Result<()> {
+        let read = packed::read::<Fault>(
+            packed,
+            |key, column, value| {
+                let kind = *self.kinds.get(usize::from(column)).ok_or(Fault::Malformed)?;
+                C::put(emit, key, (column, kind), value).map_err(|_| Fault::Malformed)
+            },
+            |refused| {
+                let record = split.bytes().get(refused.offset..).unwrap_or_default();
+                split.bad(record, String::from_utf8_lossy(refused.cause)).map_err(Fault::Job)
+            },
+        );
+        read.map_err(|fault| match fault {
+            Fault::Malformed => unfit(split),
+            Fault::Job(error) => error,
+        })
+    }
+}
+
+enum Fault {
+    Malformed,
+    Job(Error),
+}
+
+impl From<packed::Malformed> for Fault {
+    fn from(_: packed::Malformed) -> Fault {
+        Fault::Malformed
+    }
+}
+
+fn unfit(split: &Split<'_>) -> Error {
+    let place = Place { source: split.path(), line: None, offset: Some(split.offset()) };
+    let cause =
+        "the map wrote columns that do not fit together; its process was disturbed by its own code";
+    Error::Record { place, cause: cause.into() }
+}

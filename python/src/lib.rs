@@ -1,0 +1,26 @@
+//! The native part of the Python package `tegula`. It takes plans down as dicts of plain values (`plan.rs`), runs
+//! them without the interpreter's lock, and hands answers up as pairs or Arrow streams (`answer.rs`). The facade
+//! in Python, `python/tegula/`, has the types, the words and the errors that people see.
+
+mod answer;
+mod arrow;
+mod companion;
+mod dynamic;
+mod memory;
+mod native;
+mod plan;
+mod running;
+mod shown;
+
+use pyo3::prelude::*;
+
+/// The native part of Tegula; use the package `tegula`.
+#[pymodule]
+mod _tegula {
+    #[pymodule_export]
+    use crate::answer::Answer;
+    #[pymodule_export]
+    use crate::running::{Engine, Failure};
+    #[pymodule_export]
+    use crate::shown::{Seen, Stream};
+}

@@ -1,0 +1,449 @@
+//! A plan, as the Python facade hands it down: a dict of plain values. Taken apart here, and made a job.
+
+use crate::answer::{Answered, Ended, KeyForm};
+use crate::companion::{Caller, Companions};
+use crate::dynamic::{Cells, Columns, Dynamic, FieldPairs, JsonPairs, Kind, Known, Pairs};
+use crate::memory::Memory;
+use crate::native::{NativeMap, ValueType};
+use crate::shown::Showing;
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tegula::{
+    ByteSet, Collect, Cut, Delimiter, Engine, Identity, Incremental, Input, Job, Mean, Options,
+    Order, Output, Show, Shown, State, Sum,
+};
+use tegula_apps::grep::{Counted, Grep, Meaning};
+use tegula_apps::json::{JsonCounts, JsonPath, JsonSums};
+use tegula_apps::top::{FieldCounts, FieldSums};
+use tegula_apps::{WordCount, Words};
+
+/// What a run does.
+pub(crate) struct Plan {
+    source: Source,
+    map: Map,
+    combine: Combine,
+    pub(crate) order: Order,
+    pub(crate) top: Option<usize>,
+    pub(crate) skip_bad: bool,
+    pub(crate) plain: bool,
+    pub(crate) tile_bytes: Option<u64>,
+    pub(crate) split_bytes: Option<u64>,
+    pub(crate) keys: KeyForm,
+    pub(crate) state: Option<State>,
+    /// What the job is, for a state; names and values.
+    identity: Option<Vec<(String, String)>>,
+}
+
+enum Source {
+    Paths { paths: Vec<PathBuf>, cut: Cut },
+    Memory { memory: Arc<Memory>, record_bytes: u64 },
+}
+
+enum Map {
+    Words(Words),
+    /// Separator, key, and value if there is one.
+    Field(u8, usize, Option<usize>),
+    /// Key, and value if there is one.
+    Json(JsonPath, Option<JsonPath>),
+    Grep(Grep),
+    Lines,
+    Native {
+        address: usize,
+        open: Option<usize>,
+        close: Option<usize>,
+        value: ValueType,
+    },
+    Processes {
+        python: String,
+        zygote: String,
+        program: Vec<u8>,
+    },
+    Threads(Py<PyAny>),
+}
+
+enum Combine {
+    One(Kind),
+    Collect,
+    Many { names: Vec<String>, kinds: Vec<Kind> },
+}
+
+/// The most columns of `agg`.
+const COLUMNS_MOST: usize = 8;
+
+fn item<'py>(dict: &Bound<'py, PyDict>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    dict.get_item(name)?.ok_or_else(|| unknown(name, "a plan without it"))
+}
+
+/// Returns a state: its folder, the job's name, and whether it is incremental.
+fn state_of(state: &Bound<'_, PyAny>) -> PyResult<Option<State>> {
+    let state: Option<(PathBuf, String, bool)> = state.extract()?;
+    Ok(state.map(|(folder, job, is_incremental)| {
+        let state = State::new(folder, job);
+        if is_incremental { state.incremental(Incremental::default()) } else { state }
+    }))
+}
+
+fn unknown(name: &str, value: &str) -> PyErr {
+    PyValueError::new_err(format!("{name}: {value} is not known to this version of Tegula"))
+}
+
+impl Plan {
+    /// Takes a plan apart.
+    pub(crate) fn of(dict: &Bound<'_, PyDict>) -> PyResult<Plan> {
+        let part = |name| -> PyResult<Bound<'_, PyDict>> { Ok(item(dict, name)?.cast_into()?) };
+        let (combine, map) = (Combine::of(&part("combine")?)?, Map::of(&part("map")?)?);
+        let order: Option<String> = item(dict, "order")?.extract()?;
+        let keys: String = item(dict, "keys")?.extract()?;
+        Ok(Plan {
+            source: Source::of(&part("source")?)?,
+            map,
+            combine,
+            order: match order.as_deref() {
+                Some("key") => Order::Key,
+                Some("value") => Order::Value,
+                None => Order::None,
+                Some(other) => return Err(unknown("order", other)),
+            },
+            top: item(dict, "top")?.extract()?,
+            skip_bad: item(dict, "skip_bad")?.extract()?,
+            plain: item(dict, "plain")?.extract()?,
+            tile_bytes: item(dict, "tile_bytes")?.extract()?,
+            split_bytes: item(dict, "split_bytes")?.extract()?,
+            keys: match keys.as_str() {
+                "text" => KeyForm::Text,
+                "bytes" => KeyForm::Bytes,
+                "tagged" => KeyForm::Tagged,
+                other => return Err(unknown("keys", other)),
+            },
+            state: state_of(&item(dict, "state")?)?,
+            identity: item(dict, "identity")?.extract()?,
+        })
+    }
+
+    /// Returns the names of the answer's columns; none if there is but one.
+    pub(crate) fn names(&self) -> Vec<String> {
+        match &self.combine {
+            Combine::Many { names, .. } => names.clone(),
+            Combine::One(_) | Combine::Collect => Vec::new(),
+        }
+    }
+
+    /// Starts the processes of a Python map, if it wants some.
+    pub(crate) fn caller(&mut self) -> tegula::Result<Option<Arc<Caller>>> {
+        Ok(match &mut self.map {
+            Map::Processes { python, zygote, program } => {
+                let companions = Companions::start(python, zygote, program)?;
+                program.clear();
+                Some(Arc::new(Caller::Processes(companions)))
+            }
+            Map::Threads(callable) => {
+                let callable = Python::attach(|py| callable.clone_ref(py));
+                Some(Arc::new(Caller::Threads(callable)))
+            }
+            _ => None,
+        })
+    }
+
+    /// Runs the plan.
+    pub(crate) fn run(
+        self,
+        engine: &Engine,
+        options: &Options,
+        caller: Option<Arc<Caller>>,
+        showing: Option<&Showing>,
+    ) -> tegula::Result<Box<dyn Answered>> {
+        let record_bytes = self.source.record_bytes();
+        let (keys, names) = (self.keys, self.names());
+        let (input, cut) = self.source.open()?;
+        let identity = self.identity.map(|fields| {
+            let fields = fields.iter();
+            fields.fold(Identity::new("python", 1), |all, (name, value)| all.with(name, value))
+        });
+        let run = Run { engine, options, input, showing, identity, keys, names };
+        match (self.map, self.combine) {
+            (Map::Words(words), _) => run.job(&WordCount { words }),
+            (Map::Field(separator, by, None), _) => run.job(&FieldCounts { separator, by }),
+            (Map::Field(separator, by, Some(sum)), Combine::One(Kind::Sum)) => {
+                run.job(&FieldSums { separator, by, sum })
+            }
+            (Map::Grep(grep), _) => run.job(&grep),
+            (Map::Lines, _) => run.dynamic::<Sum<u64>>(Pairs::Lines, cut, vec![Kind::Count]),
+            (Map::Field(separator, by, Some(value)), combine) => {
+                let is_number = !matches!(combine, Combine::Collect);
+                let fields = FieldPairs { separator, by, value, is_number };
+                run.numbers(Pairs::Field(fields), cut, combine)
+            }
+            (Map::Json(by, None), _) => run.job(&JsonCounts { by }),
+            (Map::Json(by, Some(sum)), Combine::One(Kind::Sum)) => run.job(&JsonSums { by, sum }),
+            (Map::Json(by, Some(value)), combine) => {
+                let is_number = !matches!(combine, Combine::Collect);
+                run.numbers(Pairs::Json(JsonPairs { by, value, is_number }), cut, combine)
+            }
+            (Map::Native { address, open, close, value }, combine) => {
+                let is_count = matches!(combine, Combine::One(Kind::Count));
+                let value = if is_count { ValueType::Ignored } else { value };
+                // SAFETY: the facade says in its documentation that native maps are trusted code, and keeps the
+                // library or the function alive for the run.
+                let map = unsafe { NativeMap::new(address, open, close, value, record_bytes) };
+                let map = map.ok_or_else(|| tegula::Error::Option {
+                    option: "map_native",
+                    cause: "the function's address is null".to_owned(),
+                })?;
+                let map = Pairs::Native(map);
+                match (combine, value) {
+                    (Combine::One(Kind::Count), _) => {
+                        run.dynamic::<Sum<u64>>(map, cut, vec![Kind::Count])
+                    }
+                    (Combine::One(Kind::Sum), ValueType::Int) => {
+                        run.dynamic::<Sum<i64>>(map, cut, vec![Kind::Sum])
+                    }
+                    (Combine::One(Kind::Sum), ValueType::Float) => {
+                        run.dynamic::<Sum<f64>>(map, cut, vec![Kind::Sum])
+                    }
+                    (Combine::One(Kind::Mean), ValueType::Float) => {
+                        run.dynamic::<Mean<f64>>(map, cut, vec![Kind::Mean])
+                    }
+                    (combine, _) => run.combined(map, cut, combine),
+                }
+            }
+            (Map::Processes { .. } | Map::Threads(_), combine) => match caller {
+                Some(caller) => run.combined(Pairs::Called(caller), cut, combine),
+                None => Err(tegula::Error::Option {
+                    option: "map",
+                    cause: "nobody runs the function".to_owned(),
+                }),
+            },
+        }
+    }
+}
+
+/// A run of some job.
+struct Run<'r> {
+    engine: &'r Engine,
+    options: &'r Options,
+    input: Input,
+    /// Who sees answers while it runs.
+    showing: Option<&'r Showing>,
+    /// Of a job that is not one of the ready-made.
+    identity: Option<Identity>,
+    keys: KeyForm,
+    names: Vec<String>,
+}
+
+impl Run<'_> {
+    fn job<J>(self, job: &J) -> tegula::Result<Box<dyn Answered>>
+    where
+        J: Job<Key = [u8]> + 'static,
+        J::Combine: Columns,
+        Output<J>: Send + Sync,
+    {
+        let Run { engine, options, input, showing, keys, names, .. } = self;
+        let mut run = engine.job(job).options(options);
+        if let Some(showing) = showing {
+            let see = move |shown: &Shown<'_, J>| showing.see(shown, keys, &names);
+            let mut show = Show::new(showing.every, see).in_order(showing.in_order);
+            if let Some(top) = showing.top {
+                show = show.top(top).order(Order::Value);
+            }
+            run = run.show(show);
+        }
+        Ok(Box::new(Ended::new(run.run(input)?)))
+    }
+
+    fn dynamic<C: Columns>(
+        mut self,
+        pairs: Pairs,
+        cut: Cut,
+        kinds: Vec<Kind>,
+    ) -> tegula::Result<Box<dyn Answered>>
+    where
+        Output<Dynamic<C>>: Send + Sync,
+    {
+        let identity = self.identity.take();
+        let known = identity.map(|identity| Known::of(identity, &pairs));
+        self.job(&Dynamic::<C> { pairs, cut, kinds, known, combine: PhantomData })
+    }
+
+    /// Runs with pairs whose values are floats, or bytes that are collected.
+    fn numbers(
+        self,
+        pairs: Pairs,
+        cut: Cut,
+        combine: Combine,
+    ) -> tegula::Result<Box<dyn Answered>> {
+        match combine {
+            Combine::One(Kind::Mean) => self.dynamic::<Mean<f64>>(pairs, cut, vec![Kind::Mean]),
+            combine => self.combined(pairs, cut, combine),
+        }
+    }
+
+    /// Runs with what takes any number.
+    fn combined(
+        self,
+        pairs: Pairs,
+        cut: Cut,
+        combine: Combine,
+    ) -> tegula::Result<Box<dyn Answered>> {
+        match combine {
+            Combine::One(Kind::Count) => self.dynamic::<Sum<u64>>(pairs, cut, vec![Kind::Count]),
+            Combine::One(kind) => self.dynamic::<Cells<1>>(pairs, cut, vec![kind]),
+            Combine::Collect => self.dynamic::<Collect<[u8]>>(pairs, cut, vec![Kind::Count]),
+            Combine::Many { kinds, .. } if kinds.len() <= 4 => {
+                self.dynamic::<Cells<4>>(pairs, cut, kinds)
+            }
+            Combine::Many { kinds, .. } => self.dynamic::<Cells<COLUMNS_MOST>>(pairs, cut, kinds),
+        }
+    }
+}
+
+impl Source {
+    fn of(dict: &Bound<'_, PyDict>) -> PyResult<Source> {
+        let kind: String = item(dict, "kind")?.extract()?;
+        match kind.as_str() {
+            "paths" => {
+                let cut = item(dict, "cut")?;
+                Ok(Source::Paths { paths: item(dict, "paths")?.extract()?, cut: cut_of(&cut)? })
+            }
+            "memory" => {
+                let bytes: PyBuffer<u8> = item(dict, "bytes")?.extract()?;
+                let record_bytes = item(dict, "record_bytes")?.extract()?;
+                Ok(Source::Memory { memory: Arc::new(Memory::new(bytes)?), record_bytes })
+            }
+            other => Err(unknown("source", other)),
+        }
+    }
+
+    fn record_bytes(&self) -> Option<usize> {
+        let bytes = match self {
+            Source::Paths { cut: Cut::Fixed(bytes), .. } => *bytes,
+            Source::Paths { .. } => return None,
+            Source::Memory { record_bytes, .. } => *record_bytes,
+        };
+        usize::try_from(bytes).ok()
+    }
+
+    /// Looks the input up.
+    fn open(self) -> tegula::Result<(Input, Cut)> {
+        match self {
+            Source::Paths { paths, cut } => Ok((Input::patterns(paths)?, cut)),
+            Source::Memory { memory, record_bytes } => {
+                let length = memory.len();
+                Ok((
+                    Input::ranges(memory, [(Path::new("memory"), length)]),
+                    Cut::Fixed(record_bytes),
+                ))
+            }
+        }
+    }
+}
+
+/// Returns a cut: lines, whitespace, whole files, the bytes between records, or the bytes of each.
+fn cut_of(cut: &Bound<'_, PyAny>) -> PyResult<Cut> {
+    if let Ok(bytes) = cut.extract::<u64>() {
+        return Ok(Cut::Fixed(bytes));
+    }
+    if let Ok(delimiter) = cut.extract::<Vec<u8>>() {
+        let delimiter =
+            Delimiter::new(delimiter).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        return Ok(Cut::Delimiter(delimiter));
+    }
+    let name: String = cut.extract()?;
+    match name.as_str() {
+        "lines" => Ok(Cut::Lines),
+        "whitespace" => Ok(Cut::After(ByteSet::of(b" \t\n\x0b\x0c\r"))),
+        "whole" => Ok(Cut::Whole),
+        other => Err(unknown("cut", other)),
+    }
+}
+
+impl Map {
+    fn of(dict: &Bound<'_, PyDict>) -> PyResult<Map> {
+        let kind: String = item(dict, "kind")?.extract()?;
+        let text = |name: &str| -> PyResult<String> { item(dict, name)?.extract() };
+        match kind.as_str() {
+            "words" => match text("words")?.as_str() {
+                "whitespace" => Ok(Map::Words(Words::Whitespace)),
+                "alpha" => Ok(Map::Words(Words::Alpha)),
+                "unicode" => Ok(Map::Words(Words::Unicode)),
+                other => Err(unknown("words", other)),
+            },
+            "field" => Ok(Map::Field(
+                item(dict, "separator")?.extract()?,
+                item(dict, "by")?.extract()?,
+                item(dict, "value")?.extract()?,
+            )),
+            "json" => {
+                let path = |text: String| {
+                    text.parse::<JsonPath>()
+                        .map_err(|cause| PyValueError::new_err(format!("json: {text:?}; {cause}")))
+                };
+                let value: Option<String> = item(dict, "value")?.extract()?;
+                Ok(Map::Json(path(text("by")?)?, value.map(path).transpose()?))
+            }
+            "grep" => {
+                let counted = match text("by")?.as_str() {
+                    "file" => Counted::Matches,
+                    "line" => Counted::Lines,
+                    "match" => Counted::Texts,
+                    other => return Err(unknown("by", other)),
+                };
+                let meaning = Meaning {
+                    ignores_case: item(dict, "ignore_case")?.extract()?,
+                    is_fixed: item(dict, "fixed")?.extract()?,
+                };
+                let grep = Grep::new(&text("pattern")?, meaning, counted);
+                grep.map(Map::Grep).map_err(|error| PyValueError::new_err(error.to_string()))
+            }
+            "lines" => Ok(Map::Lines),
+            "native" => Ok(Map::Native {
+                address: item(dict, "address")?.extract()?,
+                open: item(dict, "open")?.extract()?,
+                close: item(dict, "close")?.extract()?,
+                value: match text("value")?.as_str() {
+                    "i64" => ValueType::Int,
+                    "f64" => ValueType::Float,
+                    other => return Err(unknown("value", other)),
+                },
+            }),
+            "processes" => Ok(Map::Processes {
+                python: text("python")?,
+                zygote: text("zygote")?,
+                program: item(dict, "program")?.extract()?,
+            }),
+            "threads" => Ok(Map::Threads(item(dict, "callable")?.unbind())),
+            other => Err(unknown("map", other)),
+        }
+    }
+}
+
+impl Combine {
+    fn of(dict: &Bound<'_, PyDict>) -> PyResult<Combine> {
+        let kind: String = item(dict, "kind")?.extract()?;
+        let named = |name: &str| {
+            let found = Kind::ALL.into_iter().find(|(known, _)| *known == name);
+            found.map(|(_, kind)| kind).ok_or_else(|| unknown("combine", name))
+        };
+        match kind.as_str() {
+            "collect" => Ok(Combine::Collect),
+            "agg" => {
+                let columns: Vec<(String, String)> = item(dict, "columns")?.extract()?;
+                if columns.is_empty() || columns.len() > COLUMNS_MOST {
+                    let message =
+                        format!("agg: {} columns; give 1 to {COLUMNS_MOST}", columns.len());
+                    return Err(PyValueError::new_err(message));
+                }
+                let kinds = columns.iter().map(|(_, kind)| named(kind)).collect::<PyResult<_>>()?;
+                Ok(Combine::Many {
+                    names: columns.into_iter().map(|(name, _)| name).collect(),
+                    kinds,
+                })
+            }
+            name => Ok(Combine::One(named(name)?)),
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! A run: the engine works on threads of its own, and the caller's thread waits without the interpreter's lock, and
+//! looks for signals now and then.
+
+use crate::answer::Answer;
+use crate::companion::{Caller, Raised};
+use crate::plan::Plan;
+use crate::shown::{Showing, Slot, Stream};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+use tegula::{Cancel, Error, Every, Options, Place, Progress};
+
+/// How often signals are looked for.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// How often progress is reported.
+const REPORT_EVERY: Duration = Duration::from_millis(250);
+/// What an interrupted run may take to end by itself, before processes are killed.
+const GRACE: Duration = Duration::from_millis(100);
+
+/// An engine: its workers and its memory.
+#[pyclass(frozen, module = "tegula._tegula")]
+pub(crate) struct Engine {
+    engine: Mutex<Option<Arc<tegula::Engine>>>,
+    running: AtomicUsize,
+    /// The process that has its threads.
+    process: u32,
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        if std::process::id() != self.process {
+            self.abandon();
+        }
+    }
+}
+
+/// Why a run gave no answer.
+#[pyclass(frozen, get_all, module = "tegula._tegula")]
+pub(crate) struct Failure {
+    /// `input`, `output`, `memory`, `storage`, `state`, `record`, `option`, `cancelled`, or `other`.
+    kind: &'static str,
+    message: String,
+    /// Of a record: its file, its line from 1, and its byte from 0.
+    place: Option<(PathBuf, Option<u64>, Option<u64>)>,
+    /// Of an exception: its traceback, its pickle, and whether the function could not be loaded.
+    raised: Option<(String, Py<PyBytes>, bool)>,
+}
+
+impl Failure {
+    fn of(py: Python<'_>, error: &Error) -> Failure {
+        let kind = match error {
+            Error::Input(_) => "input",
+            Error::Output(_) => "output",
+            Error::Memory(_) => "memory",
+            Error::Storage(_) => "storage",
+            Error::State(_) => "state",
+            Error::Record { .. } => "record",
+            Error::Option { .. } => "option",
+            Error::Cancelled => "cancelled",
+            _ => "other",
+        };
+        let mut failure = Failure { kind, message: error.to_string(), place: None, raised: None };
+        if let Error::Record { place, cause } = error {
+            let Place { source, line, offset } = place.clone();
+            failure.place = Some((source, line, offset));
+            if let Some(Raised { text, pickle, at_start }) = cause.downcast_ref() {
+                let pickle = PyBytes::new(py, pickle).unbind();
+                failure.raised = Some((text.clone(), pickle, *at_start));
+            }
+        }
+        failure
+    }
+}
+
+#[pymethods]
+impl Engine {
+    /// Starts workers: as many as processors, or `workers`. `memory` limits the process, in bytes.
+    #[new]
+    #[pyo3(signature = (workers=None, memory=None, scratch=None))]
+    fn new(
+        py: Python<'_>,
+        workers: Option<usize>,
+        memory: Option<u64>,
+        scratch: Option<PathBuf>,
+    ) -> PyResult<Engine> {
+        let built = py.detach(|| {
+            let mut builder = tegula::Engine::builder().workers(workers).memory_bytes(memory);
+            if let Some(scratch) = scratch {
+                builder = builder.scratch(scratch);
+            }
+            builder.build()
+        });
+        let engine = built.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(Engine {
+            engine: Mutex::new(Some(Arc::new(engine))),
+            running: AtomicUsize::new(0),
+            process: std::process::id(),
+        })
+    }
+
+    /// The number of workers.
+    fn workers(&self) -> PyResult<usize> {
+        Ok(self.engine()?.workers())
+    }
+
+    /// The number of runs at work.
+    fn running(&self) -> usize {
+        self.running.load(Ordering::Relaxed)
+    }
+
+    /// Lets go of the engine in a forked child, which has none of its threads, without ending them.
+    fn abandon(&self) {
+        // Another thread may have held the lock when the process was forked.
+        if let Ok(mut engine) = self.engine.try_lock() {
+            std::mem::forget(engine.take());
+        }
+    }
+
+    /// Ends the workers, when the runs at work have ended.
+    fn close(&self, py: Python<'_>) {
+        let engine = self.engine.lock().unwrap_or_else(PoisonError::into_inner).take();
+        py.detach(|| drop(engine));
+    }
+
+    /// Runs a plan and shows its answers meanwhile. Returns a `Stream`, or a `Failure`.
+    fn stream<'py>(
+        &self,
+        py: Python<'py>,
+        plan: &Bound<'py, PyDict>,
+        every: &str,
+        amount: f64,
+        top: Option<usize>,
+        in_order: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (engine, plan) = (self.engine()?, Plan::of(plan)?);
+        let slot = Slot::default();
+        let every = every_of(every, amount)?;
+        let showing = Showing { every, top, in_order, slot: Arc::clone(&slot) };
+        match Running::start(py, engine, plan, Some(showing))? {
+            Ok(running) => Ok(Bound::new(py, Stream::new(running, slot))?.into_any()),
+            Err(error) => failure(py, &error),
+        }
+    }
+
+    /// Runs a plan. `watch` is called four times a second with what has been done.
+    #[pyo3(signature = (plan, watch=None))]
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        plan: &Bound<'py, PyDict>,
+        watch: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (engine, plan) = (self.engine()?, Plan::of(plan)?);
+        self.running.fetch_add(1, Ordering::Relaxed);
+        let answer = run(py, engine, plan, watch);
+        self.running.fetch_sub(1, Ordering::Relaxed);
+        match answer? {
+            Ok(answer) => Ok(Bound::new(py, answer)?.into_any()),
+            Err(error) => failure(py, &error),
+        }
+    }
+}
+
+/// Returns how often to show: a part of the input, bytes, or seconds.
+fn every_of(kind: &str, amount: f64) -> PyResult<Every> {
+    match kind {
+        "part" => Ok(Every::Part(amount)),
+        "bytes" => Ok(Every::Bytes(amount as u64)),
+        "seconds" => Duration::try_from_secs_f64(amount)
+            .map(Every::Time)
+            .map_err(|error| PyValueError::new_err(error.to_string())),
+        other => Err(PyValueError::new_err(format!("every: {other} is not known"))),
+    }
+}
+
+impl Engine {
+    fn engine(&self) -> PyResult<Arc<tegula::Engine>> {
+        let engine = self.engine.lock().unwrap_or_else(PoisonError::into_inner);
+        engine.clone().ok_or_else(|| PyRuntimeError::new_err("the engine is closed"))
+    }
+}
+
+/// A run on a thread of its own.
+pub(crate) struct Running {
+    receiver: Mutex<Receiver<tegula::Result<Answer>>>,
+    thread: Option<thread::JoinHandle<()>>,
+    caller: Option<Arc<Caller>>,
+    cancel: Cancel,
+    progress: Arc<Progress>,
+}
+
+impl Running {
+    /// Starts a run. Processes for it are started on this thread, with which the system ends them.
+    fn start(
+        py: Python<'_>,
+        engine: Arc<tegula::Engine>,
+        mut plan: Plan,
+        showing: Option<Showing>,
+    ) -> PyResult<tegula::Result<Running>> {
+        let (cancel, progress) = (Cancel::new(), Arc::<Progress>::default());
+        let options = Options {
+            order: plan.order,
+            top: plan.top,
+            skip_bad: plan.skip_bad,
+            plain: plan.plain,
+            tile_bytes: plan.tile_bytes,
+            split_bytes: plan.split_bytes,
+            state: plan.state.take(),
+            progress: Some(Arc::clone(&progress)),
+            cancel: cancel.clone(),
+            ..Options::default()
+        };
+        let caller = match py.detach(|| plan.caller()) {
+            Ok(caller) => caller,
+            Err(error) => return Ok(Err(error)),
+        };
+        let (keys, names) = (plan.keys, plan.names());
+        let (sender, receiver) = channel();
+        let theirs = caller.clone();
+        let work = move || {
+            let output = plan.run(&engine, &options, theirs, showing.as_ref());
+            // The receiver waits for it.
+            let _ = sender.send(output.map(|output| Answer::new(output, keys, names)));
+        };
+        let thread = thread::Builder::new().name("tegula run".to_owned()).spawn(work)?;
+        let receiver = Mutex::new(receiver);
+        Ok(Ok(Running { receiver, thread: Some(thread), caller, cancel, progress }))
+    }
+
+    /// Waits for the answer, so long at most. The outer error is what a signal's handler raised.
+    pub(crate) fn wait(
+        &mut self,
+        py: Python<'_>,
+        most: Duration,
+    ) -> PyResult<Option<tegula::Result<Answer>>> {
+        let receive =
+            || self.receiver.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(most);
+        match py.detach(receive) {
+            Ok(answer) => {
+                self.end(py);
+                Ok(Some(answer))
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                let place = Place::stage("the run");
+                let message = "its thread ended without an answer".to_owned();
+                Ok(Some(Err(Error::Panicked { place, message })))
+            }
+            Err(RecvTimeoutError::Timeout) => py.check_signals().map(|()| None),
+        }
+    }
+
+    /// Stops the run: what a split's end does not stop is killed.
+    pub(crate) fn stop(mut self, py: Python<'_>) {
+        self.cancel.cancel();
+        let began = Instant::now();
+        let receive = || loop {
+            let receiver = self.receiver.lock().unwrap_or_else(PoisonError::into_inner);
+            match receiver.recv_timeout(LOOK_EVERY) {
+                Err(RecvTimeoutError::Timeout) if began.elapsed() > GRACE => {
+                    self.caller.iter().for_each(|caller| caller.kill());
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                _ => break,
+            }
+        };
+        py.detach(receive);
+        self.end(py);
+    }
+
+    /// Waits for the thread, which has sent its answer, and ends the processes.
+    fn end(&mut self, py: Python<'_>) {
+        let (thread, caller) = (self.thread.take(), self.caller.take());
+        py.detach(|| {
+            let _ = thread.map(thread::JoinHandle::join);
+            drop::<Option<Arc<Caller>>>(caller);
+        });
+    }
+}
+
+/// A stream that nobody stopped and nobody reads.
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.cancel.cancel();
+        self.caller.iter().for_each(|caller| caller.kill());
+    }
+}
+
+/// Runs a plan, and waits for it. The outer error is what a signal's handler or `watch` raised.
+fn run(
+    py: Python<'_>,
+    engine: Arc<tegula::Engine>,
+    plan: Plan,
+    watch: Option<&Bound<'_, PyAny>>,
+) -> PyResult<tegula::Result<Answer>> {
+    let mut running = match Running::start(py, engine, plan, None)? {
+        Ok(running) => running,
+        Err(error) => return Ok(Err(error)),
+    };
+    let mut reported = Instant::now();
+    loop {
+        let seen = match running.wait(py, LOOK_EVERY) {
+            Ok(Some(answer)) => return Ok(answer),
+            Ok(None) => look(py, watch, &running.progress, &mut reported),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = seen {
+            running.stop(py);
+            return Err(error);
+        }
+    }
+}
+
+/// Returns a failure as an object of Python's.
+pub(crate) fn failure<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>> {
+    Ok(Bound::new(py, Failure::of(py, error))?.into_any())
+}
+
+/// Reports progress when it is time.
+fn look(
+    py: Python<'_>,
+    watch: Option<&Bound<'_, PyAny>>,
+    progress: &Progress,
+    reported: &mut Instant,
+) -> PyResult<()> {
+    let Some(watch) = watch.filter(|_| reported.elapsed() >= REPORT_EVERY) else { return Ok(()) };
+    *reported = Instant::now();
+    let reading = progress.read();
+    let dict = PyDict::new(py);
+    dict.set_item("stage", reading.stage.name())?;
+    dict.set_item("bytes_done", reading.bytes_done)?;
+    dict.set_item("bytes_planned", reading.bytes_planned)?;
+    dict.set_item("bytes_per_second", reading.bytes_per_second())?;
+    dict.set_item("seconds_left", reading.time_left().map(|left| left.as_secs_f64()))?;
+    dict.set_item("keys", reading.keys_held)?;
+    dict.set_item("memory_bytes", reading.memory_bytes)?;
+    watch.call1((dict,)).map(|_| ())
+}

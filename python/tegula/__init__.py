@@ -1,0 +1,62 @@
+"""Tegula: MapReduce for one big machine.
+
+A job is a source, a map and a combine; nothing runs before `run`:
+
+    import tegula as tg
+
+    tg.text("books/").words().count().run(top=10)
+
+Maps come at four speeds: the engine's own (`words`, `field`, `grep`, `lines`), functions in C (`map_native`), of whole
+batches (`map_arrow`, `map_array`), and of one record (`map`) or of many (`map_split`).
+"""
+
+from pathlib import Path as _Path
+
+from tegula.combines import Column, count, max, mean, min, sum
+from tegula.engine import Engine
+from tegula.errors import (
+    BadRecord,
+    Error,
+    InputError,
+    MemoryLimitError,
+    OptionError,
+    OutputError,
+    StateError,
+)
+from tegula.job import Job
+from tegula.maps import Pairs
+from tegula.result import Result, Seen
+from tegula.sources import Source, array, files, records, text
+
+
+def include() -> str:
+    """Return the folder of `tegula.h`, for a compiler's `-I`."""
+    return str(_Path(__file__).parent / "include")
+
+
+__all__ = [
+    "BadRecord",
+    "Column",
+    "Engine",
+    "Error",
+    "InputError",
+    "Job",
+    "MemoryLimitError",
+    "OptionError",
+    "OutputError",
+    "Pairs",
+    "Result",
+    "Seen",
+    "Source",
+    "StateError",
+    "array",
+    "count",
+    "files",
+    "include",
+    "max",
+    "mean",
+    "min",
+    "records",
+    "sum",
+    "text",
+]

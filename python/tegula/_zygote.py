@@ -1,0 +1,191 @@
+"""The zygote: a process with one thread that loads a Python map once and forks companions, which share what it loaded.
+
+It runs as a file, outside the package, so that neither it nor its companions load the native module. Requests come
+over the socket that it finds as standard input: `src/companion.rs` is the other side.
+"""
+
+import contextlib
+import ctypes
+import gc
+import importlib.util
+import os
+import pickle
+import resource
+import signal
+import socket
+import struct
+import sys
+import warnings
+
+PR_SET_PDEATHSIG = 1
+CHUNK_BYTES = 1 << 30
+
+
+def end_with(parent):
+    """Let the system kill this process when its parent ends."""
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def receive(control, count):
+    """Read as many bytes, or none if the other side is gone."""
+    parts = bytearray()
+    while len(parts) < count:
+        part = control.recv(min(count - len(parts), CHUNK_BYTES))
+        if not part:
+            return None
+        parts += part
+    return bytes(parts)
+
+
+def reply(control, status, payload=b""):
+    """Answer a request."""
+    control.sendall(struct.pack("<BQ", status, len(payload)) + payload)
+
+
+def load(payload):
+    """Load the program: what the function needs is imported now, before companions are forked."""
+    setting, program = pickle.loads(payload)
+    sys.path[:] = setting["path"]
+    sys.argv[:] = setting["argv"]
+    os.environ["TEGULA_COMPANION"] = "1"
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_companion.py")
+    spec = importlib.util.spec_from_file_location("_tegula_companion", path)
+    companion = importlib.util.module_from_spec(spec)
+    sys.modules["_tegula_companion"] = companion
+    spec.loader.exec_module(companion)
+    try:
+        mapper = companion.Mapper(pickle.loads(program))
+    except BaseException as error:
+        text_and_pickle = b"".join(companion.packed_failure(0, error))[8:]
+        return None, setting, text_and_pickle
+    return mapper, setting, None
+
+
+def main():
+    """Serve requests until the other side closes its end."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # A user's function that reads standard input must not read requests.
+    control = socket.socket(fileno=os.dup(0))
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    end_with(int(sys.argv[1]))
+    mapper = setting = None
+    children = set()
+    while True:
+        head, files, _, _ = socket.recv_fds(control, 9, 3)
+        if not head:
+            break
+        if len(head) < 9:
+            rest = receive(control, 9 - len(head))
+            if rest is None:
+                break
+            head += rest
+        letter, length = struct.unpack("<cQ", head)
+        payload = receive(control, length) if length else b""
+        if payload is None:
+            break
+        if letter == b"I":
+            mapper, setting, failure = load(payload)
+            gc.freeze()
+            reply(control, int(failure is not None), failure or b"")
+        elif letter == b"F":
+            pid = fork(control, files, mapper, setting)
+            children.add(pid)
+            for file in files:
+                os.close(file)
+            reply(control, 0, struct.pack("<i", pid))
+        elif letter == b"W":
+            (pid,) = struct.unpack("<i", payload)
+            reply(control, 0, struct.pack("<i", ended(pid)))
+            children.discard(pid)
+    for pid in children:
+        os.kill(pid, signal.SIGKILL)
+    for pid in children:
+        ended(pid)
+
+
+def ended(pid):
+    """Wait for a companion and return its exit code, or its signal below 0."""
+    try:
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    except ChildProcessError:
+        return 0
+
+
+def fork(control, files, mapper, setting):
+    """Fork a companion."""
+    zygote = os.getpid()
+    with warnings.catch_warnings():
+        # Libraries that the function imported may have threads; those that do prepare for a fork.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        pid = os.fork()
+    if pid:
+        return pid
+    code = 1
+    try:
+        end_with(zygote)
+        control.close()
+        if setting["worker_memory"] is not None:
+            limit = setting["worker_memory"]
+            resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+        serve(socket.socket(fileno=files[0]), files[1], files[2], mapper)
+        code = 0
+    except SystemExit as error:
+        code = (
+            error.code if isinstance(error.code, int) else int(error.code is not None)
+        )
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    finally:
+        flush()
+        os._exit(code & 0xFF)
+
+
+def flush():
+    """Show what the function printed."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, OSError, ValueError):
+            stream.flush()
+
+
+def serve(worker, source, target, mapper):
+    """Map splits: their bytes are in the file `source`, and columns go to the file `target`."""
+    while True:
+        request = receive(worker, 16)
+        if request is None:
+            return
+        length = int.from_bytes(request[:8], "little")
+        status, buffers = mapper(read(source, length))
+        at = 0
+        for buffer in buffers:
+            at = write(target, buffer, at)
+        flush()
+        worker.sendall(struct.pack("<QQ", status, at))
+
+
+def read(file, length):
+    """Read the begin of a file."""
+    data = os.pread(file, length, 0)
+    if len(data) == length:
+        return data
+    parts = [data]
+    while (at := sum(map(len, parts))) < length:
+        parts.append(os.pread(file, min(length - at, CHUNK_BYTES), at))
+    return b"".join(parts)
+
+
+def write(file, buffer, at):
+    """Write a buffer at an offset, and return where it ends."""
+    rest = memoryview(buffer).cast("B")
+    while rest:
+        count = os.pwrite(file, rest, at)
+        rest = rest[count:]
+        at += count
+    return at
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,40 @@
+"""Columns for `agg`: what becomes of the values that a map gives under a name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+KINDS = ("count", "sum", "min", "max", "mean")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of `agg`: made by `count`, `sum`, `min`, `max` or `mean` of this package."""
+
+    kind: str
+    source: str | None
+
+
+def count(of: str | None = None) -> Column:
+    """Count the values of a key, or those that have an entry `of`."""
+    return Column("count", of)
+
+
+def sum(of: str) -> Column:
+    """Sum the entries `of`: exactly for integers; for floats to the same bits whatever the order."""
+    return Column("sum", of)
+
+
+def min(of: str) -> Column:
+    """Keep the least of the entries `of`."""
+    return Column("min", of)
+
+
+def max(of: str) -> Column:
+    """Keep the greatest of the entries `of`."""
+    return Column("max", of)
+
+
+def mean(of: str) -> Column:
+    """Take the mean of the entries `of`, as a float that is rounded once."""
+    return Column("mean", of)

@@ -1,0 +1,314 @@
+"""Jobs: a source, a map and a combine, and the ways to run them."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from tegula import _tegula
+from tegula.engine import Engine, byte_count, inside, usual_engine
+from tegula.errors import OptionError, raise_failure
+from tegula.progress import Progress, watching
+from tegula.result import Result, Seen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tegula.maps import Pairs
+    from tegula.writing import Format
+
+Order = Literal["key", "value"]
+
+# What a plan says of a map that changes its answer.
+_SAID = ("kind", "separator", "by", "value")
+
+
+def _every(every: str | float) -> tuple[str, float]:
+    """Read how often answers are to be shown."""
+    if isinstance(every, (int, float)):
+        found = ("seconds", float(every))
+    elif every.endswith("%"):
+        try:
+            found = ("part", float(every[:-1]) / 100)
+        except ValueError:
+            raise OptionError(
+                f'every: {every!r}; write a part of the input as "5%"'
+            ) from None
+    else:
+        found = ("bytes", float(byte_count("every", every) or 0))
+    if not found[1] > 0 or (found[0] == "part" and found[1] > 1):
+        raise OptionError(f"every: {every!r}; give more than 0, and 100% at most")
+    return found
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job that has not run. It may be run several times."""
+
+    pairs: Pairs
+    combine: str
+    columns: list[tuple[str, str, str | None]] = field(default_factory=list)
+
+    def run(
+        self,
+        *,
+        top: int | None = None,
+        order: Order | None = "key",
+        workers: int | None = None,
+        memory: int | str | None = None,
+        scratch: str | os.PathLike[str] | None = None,
+        worker_memory: int | str | None = None,
+        skip_bad: bool = False,
+        state: str | os.PathLike[str] | None = None,
+        job: str | None = None,
+        incremental: bool = False,
+        version: str | None = None,
+        progress: Progress = None,
+        engine: Engine | None = None,
+    ) -> Result:
+        """Run the job and return its answer.
+
+        top: keep only so many pairs, those with the greatest values (of an `agg`, of its first column).
+        order: "key", "value" (greatest first), or None for whatever order costs nothing.
+        workers: default: a worker for each processor.
+        memory: a limit on the resident size of this process, in bytes or as "4G"; what does not fit goes to disk.
+        scratch: the folder for that; default: the system's folder for temporary files.
+        worker_memory: a limit on the data of each process that runs a function of yours.
+        skip_bad: count bad records in `Result.stats` instead of failing at the first.
+        state: a folder in which the run is saved under the name `job` as it goes, so that the same run, started
+            again after a kill, computes only what is missing.
+        incremental: find again what an earlier run of the state has mapped, though files came, went or changed.
+        version: what the map is, instead of a digest of its code.
+        progress: True or False for a bar; a function that is called with a dict four times a second; default: a
+            bar on a terminal and in a notebook.
+        engine: whose workers and memory to use; then `workers`, `memory` and `scratch` are its own.
+
+        Ctrl-C stops the run within a second. Raises `Error`, or what a function of yours raised.
+        """
+        limit = byte_count("worker_memory", worker_memory)
+        plan = self._plan(top, order, skip_bad, limit)
+        self._add_state(plan, state, job, incremental, version)
+        with (
+            watching(progress) as watch,
+            self._engine(workers, memory, scratch, engine) as chosen,
+        ):
+            answer = chosen._run(plan, watch)
+        return self._result(answer)
+
+    def write(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: Format | None = None,
+        **options: Any,
+    ) -> Result:
+        """Run the job, write its answer to a file, and return it: `run(**options)` and `Result.write`."""
+        result = self.run(**options)
+        result.write(path, format=format)
+        return result
+
+    def explain(self) -> str:
+        """Describe what a run would do, without running it: what is read, where the map runs, and what a state knows
+        the job by.
+        """
+        from tegula.explain import explain
+
+        return explain(self)
+
+    def stream(
+        self,
+        *,
+        every: str | float = "5%",
+        top: int | None = None,
+        in_order: bool = False,
+        workers: int | None = None,
+        memory: int | str | None = None,
+        scratch: str | os.PathLike[str] | None = None,
+        worker_memory: int | str | None = None,
+        skip_bad: bool = False,
+        engine: Engine | None = None,
+    ) -> Iterator[Seen]:
+        """Run the job and yield its answers so far, the last time those of the whole input.
+
+        every: "5%" of the input, "100M" bytes of it, or a number of seconds.
+        top: only the pairs with the greatest values, greatest first; default: all pairs, by key.
+        in_order: let each show be of the first part of the input, up to some byte of it.
+
+        A loop that is slower than the shows misses some. Leaving it stops the job. The other arguments are those of
+        `run`.
+        """
+        how = _every(every)
+        if top is not None and top < 1:
+            raise OptionError(f"top: {top}; give at least 1")
+        limit = byte_count("worker_memory", worker_memory)
+        plan = self._plan(None, "key", skip_bad, limit)
+        return self._seen(plan, how, top, in_order, (workers, memory, scratch, engine))
+
+    def _seen(
+        self,
+        plan: dict[str, Any],
+        every: tuple[str, float],
+        top: int | None,
+        in_order: bool,
+        on: tuple[Any, Any, Any, Engine | None],
+    ) -> Iterator[Seen]:
+        with self._engine(*on) as chosen:
+            stream = chosen._stream(plan, every, top, in_order)
+            try:
+                while (seen := stream.next()) is not None:
+                    if isinstance(seen, _tegula.Failure):
+                        raise_failure(seen)
+                    yield Seen(seen, self._result(seen.answer))
+            finally:
+                stream.stop()
+
+    def _result(self, answer: _tegula.Answer) -> Result:
+        return Result(answer, [name for name, _, _ in self.columns], self._decode())
+
+    @contextmanager
+    def _engine(
+        self,
+        workers: int | None,
+        memory: int | str | None,
+        scratch: str | os.PathLike[str] | None,
+        engine: Engine | None,
+    ) -> Iterator[Engine]:
+        """Give the engine of a run: the one that is named, the usual one, or one of its own."""
+        engine = engine or self.pairs.source.engine
+        is_special = workers is not None or memory is not None or scratch is not None
+        if engine is not None:
+            if is_special:
+                raise OptionError(
+                    "workers, memory and scratch are those of the engine that is given"
+                )
+            yield engine
+        elif is_special:
+            with Engine(workers=workers, memory=memory, scratch=scratch) as own:
+                yield own
+        else:
+            yield usual_engine()
+
+    def _plan(
+        self,
+        top: int | None,
+        order: Order | None,
+        skip_bad: bool,
+        worker_memory: int | None,
+    ) -> dict[str, Any]:
+        if top is not None and top < 0:
+            raise OptionError(f"top: {top}; give 0 or more")
+        if order not in ("key", "value", None):
+            raise OptionError(f'order: {order!r}; give "key", "value" or None')
+        pairs = self.pairs
+        combine: dict[str, Any] = {"kind": self.combine}
+        if self.combine == "agg":
+            combine["columns"] = [(name, kind) for name, kind, _ in self.columns]
+        plan = {
+            "source": pairs.source.plan,
+            "map": dict(pairs.plan),
+            "combine": combine,
+            "keys": pairs.keys,
+            "order": order,
+            "top": top,
+            "skip_bad": skip_bad,
+            "plain": pairs.source.plain,
+            "tile_bytes": None,
+            "split_bytes": None,
+            "state": None,
+            "identity": None,
+        }
+        if pairs.program is not None:
+            self._add_function(plan, pairs.program, skip_bad, worker_memory)
+        elif worker_memory is not None:
+            raise OptionError("worker_memory: this job starts no processes")
+        return plan
+
+    def _add_state(
+        self,
+        plan: dict[str, Any],
+        state: str | os.PathLike[str] | None,
+        job: str | None,
+        incremental: bool,
+        version: str | None,
+    ) -> None:
+        if state is None:
+            if job is not None or incremental or version is not None:
+                raise OptionError(
+                    "job, incremental and version are of a state: name its folder, state=..."
+                )
+            return
+        # It takes part of a tenth of a second to import, which most runs do without.
+        from tegula.identity import identity
+
+        if job is None:
+            raise OptionError('state: name the job, as job="archive"')
+        plan["state"] = (os.fspath(state), job, incremental)
+        pairs = self.pairs
+        said = {key: value for key, value in pairs.plan.items() if key in _SAID}
+        fields = [
+            ("map", repr(said)),
+            ("cut", repr(pairs.source.cut)),
+            ("combine", repr((self.combine, self.columns))),
+        ]
+        if pairs.program is not None:
+            program = pairs.program
+            style = [
+                str(program[name]) for name in ("style", "encoding", "dtype", "shape")
+            ]
+            fields.append(("style", repr(style)))
+            fields.append(
+                ("code", identity(program["function"], program["args"], version))
+            )
+        elif pairs.plan["kind"] == "native":
+            fields.append(("code", pairs.native_identity(version)))
+        elif version is not None:
+            raise OptionError(
+                "version: this map is the engine's own, and has its own version"
+            )
+        plan["identity"] = fields
+
+    def _add_function(
+        self,
+        plan: dict[str, Any],
+        program: dict[str, Any],
+        skip_bad: bool,
+        worker_memory: int | None,
+    ) -> None:
+        from tegula.maps import in_threads, pickled
+
+        if skip_bad and program["style"] != "record":
+            raise OptionError(
+                "skip_bad: a function of many records cannot say which is bad; use map"
+            )
+        program = {
+            **program,
+            "combine": self.combine,
+            "columns": self.columns,
+            "skip_bad": skip_bad,
+        }
+        if plan["map"]["kind"] == "threads":
+            if worker_memory is not None:
+                raise OptionError(
+                    "worker_memory: functions in threads have the memory of this process"
+                )
+            plan["map"]["callable"] = in_threads(program, inside)
+            return
+        zygote = Path(__file__).with_name("_zygote.py")
+        program_bytes = pickled(program, worker_memory)
+        plan["map"].update(
+            python=sys.executable, zygote=str(zygote), program=program_bytes
+        )
+
+    def _decode(self) -> Callable[[bytes], Any] | None:
+        if self.combine != "collect":
+            return None
+        if self.pairs.program is not None:
+            return pickle.loads
+        if self.pairs.keys == "text":
+            return lambda value: value.decode("utf-8", "surrogateescape")
+        return bytes

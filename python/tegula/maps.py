@@ -1,0 +1,277 @@
+"""Maps: how records become pairs, and the combines that the pairs of each may have."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import pickle
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from tegula.combines import KINDS, Column
+from tegula.errors import OptionError
+from tegula.job import Job
+
+if TYPE_CHECKING:
+    from tegula.sources import Source
+
+Style = Literal["record", "split", "arrow", "array"]
+
+ABI = 1
+
+
+@dataclass(frozen=True)
+class _Library:
+    """A shared library that is loaded, and a map in it."""
+
+    loaded: ctypes.CDLL
+    symbol: str
+    digest: str
+    """Of its bytes."""
+
+
+# The base of all function types of ctypes: its name there is private.
+_FUNCTION_POINTER: Any = ctypes.CFUNCTYPE(None).__mro__[1]
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of keys and values, and the ways to combine the values of one key."""
+
+    source: Source
+    plan: dict[str, Any]
+    keys: str
+    """What keys are: "text", "bytes", or "tagged" with their type."""
+    combines: tuple[str, ...]
+    """The combines that fit."""
+    program: dict[str, Any] | None = None
+    """A function of Python's, and how it is called."""
+    kept: Any = None
+    """What must live as long as the run."""
+
+    def count(self) -> Job:
+        """Count the pairs of each key."""
+        return self._combine("count")
+
+    def sum(self) -> Job:
+        """Sum the values of each key: exactly for integers; for floats to the same bits in any order."""
+        return self._combine("sum")
+
+    def min(self) -> Job:
+        """Keep the least value of each key."""
+        return self._combine("min")
+
+    def max(self) -> Job:
+        """Keep the greatest value of each key."""
+        return self._combine("max")
+
+    def mean(self) -> Job:
+        """Take the mean of each key's values, as a float that is rounded once."""
+        return self._combine("mean")
+
+    def collect(self) -> Job:
+        """Keep all values of each key, as a list in the order of the input. Memory is linear in the values."""
+        return self._combine("collect")
+
+    def agg(self, **columns: Column) -> Job:
+        """Combine several entries of each value, which is a dict: `agg(n=tg.count(), slowest=tg.max("ms"))`.
+
+        A value may lack an entry. At most 8 columns.
+        """
+        if not columns:
+            raise OptionError("agg: no columns; give some, as n=tg.count()")
+        for name, column in columns.items():
+            if not isinstance(column, Column):
+                raise OptionError(
+                    f'agg: {name}={column!r} is no column; give one as tg.sum("ms")'
+                )
+        of = [(name, column.kind, column.source) for name, column in columns.items()]
+        return self._combine("agg", of)
+
+    def native_identity(self, version: str | None) -> str:
+        """Return what a native map is, for a state."""
+        from tegula.identity import identity
+
+        if version is not None:
+            return f"version {version}"
+        if isinstance(self.kept, _Library):
+            return f"{self.kept.digest} {self.kept.symbol}"
+        function = getattr(self.kept, "__wrapped__", None)
+        if function is None:
+            raise OptionError(
+                'state: an address does not say what the map is: give version="..." and change it whenever the map '
+                "changes"
+            )
+        return identity(function, (), None)
+
+    def _combine(
+        self, kind: str, columns: list[tuple[str, str, str | None]] | None = None
+    ) -> Job:
+        if kind not in self.combines:
+            fit = ", ".join(self.combines)
+            raise OptionError(
+                f"{kind}: {self.plan['kind']} pairs have no values for it; they take {fit}"
+            )
+        return Job(self, kind, columns or [])
+
+
+def called(
+    source: Source,
+    style: Style,
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    on: str,
+) -> Pairs:
+    """Return the pairs that a Python function makes."""
+    if not callable(function):
+        raise OptionError(f"map: {function!r} cannot be called")
+    if on not in ("processes", "threads"):
+        raise OptionError(f'on: {on!r}; give "processes" or "threads"')
+    program = {
+        "style": style,
+        "function": function,
+        "args": tuple(args),
+        "cut": source.cut,
+        "encoding": source.encoding,
+        "dtype": source.dtype,
+        "shape": source.shape,
+    }
+    combines = (
+        (*KINDS, "agg") if style in ("arrow", "array") else (*KINDS, "collect", "agg")
+    )
+    return Pairs(source, {"kind": on}, "tagged", combines, program)
+
+
+def native(source: Source, function: Any, value: str) -> Pairs:
+    """Return the pairs that a function in C makes."""
+    if value not in ("i64", "f64"):
+        raise OptionError(f'value: {value!r}; give "i64" or "f64"')
+    if source.cut != "lines" and not isinstance(source.cut, int):
+        raise OptionError("map_native: takes lines, or records of fixed length")
+    addresses, kept = _addresses(function)
+    plan = {"kind": "native", "value": value, **addresses}
+    return Pairs(source, plan, source.keys, KINDS, kept=kept)
+
+
+def _addresses(function: Any) -> tuple[dict[str, int | None], Any]:
+    """Return the addresses of a native map and of what opens and closes its state, and what keeps them loaded."""
+    if isinstance(function, tuple):
+        path, symbol = function
+        return _library(Path(path), symbol)
+    address = getattr(function, "address", None)
+    if address is None and isinstance(function, _FUNCTION_POINTER):
+        address = ctypes.cast(function, ctypes.c_void_p).value
+    if address is None and type(function).__module__ == "_cffi_backend":
+        import cffi
+
+        address = int(cffi.FFI().cast("uintptr_t", function))
+    if not isinstance(address, int) or address == 0:
+        raise OptionError(
+            f"map_native: {function!r} has no address; give a Numba cfunc, a ctypes or cffi function pointer, "
+            'or ("library.so", "symbol")'
+        )
+    return {"address": address, "open": None, "close": None}, function
+
+
+def _library(path: Path, symbol: str) -> tuple[dict[str, int | None], _Library]:
+    if not path.exists():
+        raise OptionError(f"map_native: {path}: no such file")
+    try:
+        library = ctypes.CDLL(str(path.resolve()))
+    except OSError as error:
+        raise OptionError(f"map_native: {error}") from None
+    try:
+        version = ctypes.c_uint32.in_dll(library, "tegula_abi").value
+    except ValueError:
+        raise OptionError(
+            f"map_native: {path} does not say for which tegula.h it was compiled; write TEGULA_LIBRARY once in it"
+        ) from None
+    if version != ABI:
+        raise OptionError(
+            f"map_native: {path} is for version {version} of tegula.h, and this is version {ABI}; compile it anew"
+        )
+
+    def address(name: str) -> int | None:
+        try:
+            return ctypes.cast(library[name], ctypes.c_void_p).value
+        except AttributeError:
+            return None
+
+    found = address(symbol)
+    if found is None:
+        raise OptionError(
+            f'map_native: {path} exports no {symbol}; check the name, and C++\'s extern "C"'
+        )
+    opened, closed = address(f"{symbol}_open"), address(f"{symbol}_close")
+    digest = hashlib.blake2b(path.read_bytes(), digest_size=20).hexdigest()
+    addresses = {"address": found, "open": opened, "close": closed}
+    return addresses, _Library(library, symbol, digest)
+
+
+def pickled(program: dict[str, Any], worker_memory: int | None) -> bytes:
+    """Pickle a program for a zygote: lambdas, closures and what `__main__` or a notebook defines by value."""
+    import cloudpickle
+
+    try:
+        body = cloudpickle.dumps(program)
+    except Exception as error:
+        found = _unpicklable(program)
+        raise OptionError(
+            f"map: {found} cannot be sent to another process ({error}); make it inside of the function, or give "
+            'on="threads"'
+        ) from error
+    setting = {"path": sys.path, "argv": sys.argv, "worker_memory": worker_memory}
+    return pickle.dumps((setting, body))
+
+
+def _unpicklable(program: dict[str, Any]) -> str:
+    """Name what cannot be pickled, as far as it can be told."""
+    import cloudpickle
+
+    def fails(value: Any) -> bool:
+        try:
+            cloudpickle.dumps(value)
+        except Exception:
+            return True
+        return False
+
+    function = program["function"]
+    for place, value in enumerate(program["args"]):
+        if fails(value):
+            return f"the argument {place} of args, a {type(value).__name__},"
+    code, cells = (
+        getattr(function, "__code__", None),
+        getattr(function, "__closure__", None),
+    )
+    if code is not None:
+        for name, cell in zip(code.co_freevars, cells or (), strict=False):
+            if fails(cell.cell_contents):
+                return f"the variable {name!r}, a {type(cell.cell_contents).__name__}, that the function uses"
+        for name in code.co_names:
+            value = function.__globals__.get(name)
+            if value is not None and fails(value):
+                return f"the variable {name!r}, a {type(value).__name__}, that the function uses"
+    return "the function"
+
+
+def in_threads(
+    program: dict[str, Any], inside: threading.local
+) -> Callable[[bytes], tuple[int, bytes]]:
+    """Return what the engine's workers call with the bytes of a split."""
+    from tegula._companion import Mapper
+
+    mapper = Mapper(program)
+
+    def call(data: bytes) -> tuple[int, bytes]:
+        inside.is_mapping = True
+        try:
+            status, buffers = mapper(data)
+        finally:
+            inside.is_mapping = False
+        return status, b"".join(buffers)
+
+    return call

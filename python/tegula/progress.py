@@ -1,0 +1,99 @@
+"""Progress: one line on a terminal, a bar in a notebook, or readings for a function of the user's."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+Watch = Callable[[dict[str, Any]], None]
+Progress = bool | Watch | None
+
+
+def _bytes(count: float) -> str:
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} TB"
+
+
+def line(reading: dict[str, Any]) -> str:
+    """Return a reading as one line."""
+    done, planned = reading["bytes_done"], reading["bytes_planned"]
+    parts = [reading["stage"]]
+    parts.append(
+        f"{done / planned:.0%} of {_bytes(planned)}" if planned else _bytes(done)
+    )
+    parts.append(f"{_bytes(reading['bytes_per_second'])}/s")
+    if reading["seconds_left"] is not None:
+        parts.append(f"{reading['seconds_left']:.0f} s left")
+    parts.append(f"{reading['keys']:,} keys")
+    parts.append(f"{_bytes(reading['memory_bytes'])} of memory")
+    return ", ".join(parts)
+
+
+class _Terminal:
+    """A line at the cursor, which is cleared at the end."""
+
+    def __init__(self) -> None:
+        self.is_shown = False
+
+    def __call__(self, reading: dict[str, Any]) -> None:
+        sys.stderr.write("\r\x1b[K" + line(reading))
+        sys.stderr.flush()
+        self.is_shown = True
+
+    def end(self) -> None:
+        if self.is_shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+class _Notebook:
+    """A bar below a notebook's cell."""
+
+    def __init__(self) -> None:
+        self.handle: Any = None
+
+    def __call__(self, reading: dict[str, Any]) -> None:
+        from IPython.display import HTML, display
+
+        planned = reading["bytes_planned"]
+        part = reading["bytes_done"] / planned if planned else 0
+        bar = f"<progress max=1 value={part:.4f}></progress> {line(reading)}"
+        if self.handle is None:
+            self.handle = display(HTML(bar), display_id=True)
+        else:
+            self.handle.update(HTML(bar))
+
+    def end(self) -> None:
+        if self.handle is not None:
+            from IPython.display import HTML
+
+            self.handle.update(HTML(""))
+
+
+def _is_notebook() -> bool:
+    shell = sys.modules.get("IPython")
+    instance = shell.get_ipython() if shell is not None else None
+    return instance is not None and "IPKernelApp" in getattr(instance, "config", {})
+
+
+@contextmanager
+def watching(progress: Progress) -> Iterator[Watch | None]:
+    """Give what a run calls with readings; None if nobody looks."""
+    if callable(progress):
+        yield progress
+        return
+    if progress is None:
+        progress = _is_notebook() or sys.stderr.isatty()
+    if not progress:
+        yield None
+        return
+    shown = _Notebook() if _is_notebook() else _Terminal()
+    try:
+        yield shown
+    finally:
+        shown.end()

@@ -1,0 +1,212 @@
+"""The answer of a run."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from tegula.errors import OptionError
+
+if TYPE_CHECKING:
+    import numpy
+    import pandas
+    import polars
+    import pyarrow
+
+    from tegula import _tegula
+    from tegula._tegula import Answer
+    from tegula.writing import Format
+
+Pair = tuple[Any, Any]
+
+
+class Result:
+    """Pairs of a key and its value, in the order that the run was asked for.
+
+    Keys are what the map gave, values numbers, lists (of `collect`), or dicts (of `agg`). Nothing is copied into
+    Python before it is asked for; `__arrow_c_stream__` gives all to any library that takes Arrow streams.
+    """
+
+    def __init__(
+        self, answer: Answer, names: list[str], decode: Callable[[bytes], Any] | None
+    ) -> None:
+        self._answer = answer
+        self._names = names
+        self._decode = decode
+
+    def __len__(self) -> int:
+        return len(self._answer)
+
+    def __iter__(self) -> Iterator[Pair]:
+        for portion in range(self._answer.portions()):
+            yield from self._decoded(self._answer.pairs(portion))
+
+    def _decoded(self, pairs: list[Pair]) -> list[Pair]:
+        decode = self._decode
+        if decode is None:
+            return pairs
+        return [(key, [decode(value) for value in values]) for key, values in pairs]
+
+    def __repr__(self) -> str:
+        few = []
+        for pair in self:
+            few.append(repr(pair))
+            if len(few) == 5:
+                break
+        more = ", ..." if len(self) > len(few) else ""
+        return f"<tegula.Result of {len(self)} pairs: [{', '.join(few)}{more}]>"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        names = self._names or ["value"]
+        head = "".join(f"<th>{escape(name)}</th>" for name in ["key", *names])
+        rows = []
+        for key, value in self:
+            values = [value[name] for name in names] if self._names else [value]
+            cells = "".join(f"<td>{escape(str(one))}</td>" for one in [key, *values])
+            rows.append(f"<tr>{cells}</tr>")
+            if len(rows) == 10:
+                break
+        left = len(self) - len(rows)
+        more = f"<p>and {left:,} more</p>" if left else ""
+        return f"<table><tr>{head}</tr>{''.join(rows)}</table>{more}"
+
+    def top(self, count: int, by: str | None = None) -> list[Pair]:
+        """Return the `count` pairs with the greatest values, greatest first; of equal ones the lesser key.
+
+        `by` names the column of an `agg`; the default is the first. Lists count by their length. One pass over all
+        pairs: give `top=` to `run` if no others are wanted.
+        """
+        if count < 0:
+            raise OptionError(f"count: {count}; give 0 or more")
+        return self._decoded(self._answer.top(count, self._column(by)))
+
+    def to_dict(self) -> dict[Any, Any]:
+        """Return all pairs as a dict."""
+        return dict(iter(self))
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        if self._decode is pickle.loads:
+            return self.to_arrow().__arrow_c_stream__(requested_schema)
+        try:
+            return self._answer.stream()
+        except ValueError as error:
+            raise OptionError(str(error)) from None
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Return all pairs as a pyarrow Table. No number or text is copied."""
+        import pyarrow
+
+        if self._decode is pickle.loads:
+            pairs = list(self)
+            keys, values = [key for key, _ in pairs], [value for _, value in pairs]
+            return pyarrow.table({"key": keys, "value": values})
+        return pyarrow.RecordBatchReader.from_stream(self).read_all()
+
+    def to_polars(self) -> polars.DataFrame:
+        """Return all pairs as a Polars DataFrame."""
+        import polars
+
+        return polars.DataFrame(self)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return all pairs as a pandas DataFrame."""
+        import pandas
+
+        if hasattr(pandas.DataFrame, "from_arrow"):
+            return pandas.DataFrame.from_arrow(self)
+        frame: pandas.DataFrame = self.to_arrow().to_pandas()
+        return frame
+
+    def to_numpy(self, column: str | None = None) -> numpy.ndarray[Any, Any]:
+        """Return the values as a numpy array of integers or floats, in the order of the pairs.
+
+        `column` names one of an `agg`; the default is the first. A missing value is NaN.
+        """
+        import numpy
+
+        try:
+            is_float, data = self._answer.numbers(self._column(column))
+        except ValueError as error:
+            raise OptionError(str(error)) from None
+        return numpy.frombuffer(data, dtype="<f8" if is_float else "<i8")
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of an `agg`'s columns; none of other answers."""
+        return list(self._names)
+
+    def write(
+        self, path: str | os.PathLike[str], *, format: Format | None = None
+    ) -> None:
+        """Write all pairs to a file, which appears, or is replaced, only when all of it is written.
+
+        format: "tsv" (key, tab, value; a column for each part of a tuple and each column of an `agg`), "jsonl" (an
+        object with "key" and "value" or the columns of an `agg`; "key_hex" where a key is no UTF-8), "parquet" or
+        "arrow" (with pyarrow); the default is what the path ends with.
+        """
+        from tegula.writing import write
+
+        write(self, path, format)
+
+    def _column(self, name: str | None) -> int:
+        if name is None:
+            return 0
+        if name not in self._names:
+            known = ", ".join(map(repr, self._names)) or "no names"
+            raise OptionError(
+                f"{name!r} is no column of this answer, which has {known}"
+            )
+        return self._names.index(name)
+
+    @property
+    def stats(self) -> dict[str, Any]:
+        """What the run did: counts, bytes, and seconds of each stage."""
+        return self._answer.stats()
+
+    def file(self, number: int) -> str | None:
+        """Return the path of an input file by its number."""
+        path = self._answer.file(number)
+        return None if path is None else str(path)
+
+
+class Seen:
+    """What a running job has seen so far. Made by `Job.stream`.
+
+    Attributes:
+        number: the number of the show, from 1.
+        part: the part of the input that the pairs are of, up to 1; None of a stream of unknown length.
+        bytes: its bytes.
+        keys: distinct keys so far; None where they were not counted.
+        seconds: time since the map began.
+        is_last: whether the pairs are those of the whole input.
+        result: the pairs.
+    """
+
+    def __init__(self, seen: _tegula.Seen, result: Result) -> None:
+        self.number = seen.number
+        self.part = seen.part
+        self.bytes = seen.bytes
+        self.keys = seen.keys
+        self.seconds = seen.seconds
+        self.is_last = seen.is_last
+        self.result = result
+        self._stable = seen.stable
+
+    def __repr__(self) -> str:
+        part = "?" if self.part is None else f"{self.part:.0%}"
+        return f"<tegula.Seen of {part} of the input: {len(self.result)} pairs>"
+
+    def top(self, count: int, by: str | None = None) -> list[Pair]:
+        """Return the pairs with the greatest values, as `Result.top`."""
+        return self.result.top(count, by)
+
+    def stable_since(self, count: int) -> int | None:
+        """Return at how many bytes the first `count` keys of the shows became those that they still are.
+
+        They may be in another order. None if there are fewer keys; at most 1000 are compared.
+        """
+        return self._stable[count - 1] if 0 < count <= len(self._stable) else None

@@ -1,0 +1,294 @@
+"""Sources: what a job reads. Nothing is looked at before a run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from tegula.errors import OptionError
+from tegula.maps import Pairs, called, native
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tegula.engine import Engine
+
+Words = Literal["whitespace", "alpha", "unicode"]
+On = Literal["processes", "threads"]
+Path = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Records of some input, and the maps that make pairs of them. Made by `text`, `records`, `files` or `array`."""
+
+    plan: dict[str, Any]
+    """What is read."""
+    cut: str | bytes | int
+    """How records end: "lines", "whitespace", "whole", a delimiter, or the bytes of each."""
+    encoding: str | None
+    plain: bool = False
+    dtype: Any = None
+    shape: tuple[int, ...] = ()
+    engine: Engine | None = field(default=None, repr=False)
+
+    @property
+    def keys(self) -> str:
+        """What keys that are pieces of the input are shown as."""
+        return "text" if self.encoding else "bytes"
+
+    # Maps of the engine's own.
+
+    def words(self, kind: Words = "whitespace") -> Pairs:
+        """Take each word as a key.
+
+        `kind` says what a word is: any bytes between white space; a run of the letters A-Z, in lower case; or a word
+        of Unicode text (UAX #29), in folded case.
+        """
+        self._only("lines", "words")
+        if kind not in ("whitespace", "alpha", "unicode"):
+            raise OptionError(
+                f'words: {kind!r} is no kind; give "whitespace", "alpha" or "unicode"'
+            )
+        return Pairs(self, {"kind": "words", "words": kind}, self.keys, ("count",))
+
+    def field(
+        self, number: int, separator: str = "\t", *, value: int | None = None
+    ) -> Pairs:
+        """Take a field of each line as the key, and the field `value`, if given, as its value.
+
+        Fields are counted from 1. `separator` is one ASCII character. A line without the field is a bad record, and
+        so is one whose value is no number, unless values are collected.
+        """
+        self._only("lines", "field")
+        if number < 1 or (value is not None and value < 1):
+            raise OptionError(
+                f"field: {min(number, value or number)}; fields are counted from 1"
+            )
+        if len(separator) != 1 or not separator.isascii() or separator == "\n":
+            raise OptionError(
+                f"separator: {separator!r}; give one ASCII character other than a newline"
+            )
+        plan = {
+            "kind": "field",
+            "separator": ord(separator),
+            "by": number,
+            "value": value,
+        }
+        numbers = ("sum", "min", "max", "mean", "collect")
+        return Pairs(self, plan, self.keys, ("count",) if value is None else numbers)
+
+    def json(self, field: str, value: str | None = None) -> Pairs:
+        r"""Read each line as JSON; take a field as the key, and the field `value`, if given, as its value.
+
+        A field is the keys of objects and the indices of arrays that lead to it, with dots between them: "user.id". A
+        backslash before a dot makes it part of a key. A string counts by its content, anything else by its text. A
+        line that is no JSON or lacks a field is a bad record, and so is one whose value is no number, unless values
+        are collected.
+        """
+        self._only("lines", "json")
+        for path in (field, value):
+            if path is not None and not isinstance(path, str):
+                raise OptionError(f'json: {path!r}; write a field as "user.id"')
+        plan = {"kind": "json", "by": field, "value": value}
+        numbers = ("sum", "min", "max", "mean", "collect")
+        return Pairs(self, plan, self.keys, ("count",) if value is None else numbers)
+
+    def grep(
+        self,
+        pattern: str,
+        *,
+        by: Literal["match", "file", "line"] = "match",
+        ignore_case: bool = False,
+        fixed: bool = False,
+    ) -> Pairs:
+        """Take each match of a regular expression as a key, by its text.
+
+        `by="file"` takes the file's path instead, once a match, and `by="line"` the path once a line with a match.
+        The syntax is that of Rust's crate regex, which takes time linear in the text. `fixed` takes the pattern as
+        plain text.
+        """
+        self._only("lines", "grep")
+        if by not in ("match", "file", "line"):
+            raise OptionError(f'by: {by!r}; give "match", "file" or "line"')
+        plan = {
+            "kind": "grep",
+            "pattern": pattern,
+            "by": by,
+            "ignore_case": ignore_case,
+            "fixed": fixed,
+        }
+        return Pairs(self, plan, self.keys if by == "match" else "text", ("count",))
+
+    def lines(self) -> Pairs:
+        """Take each line as a key, without its newline."""
+        self._only("lines", "lines")
+        return Pairs(self, {"kind": "lines"}, self.keys, ("count",))
+
+    # Maps of the user's.
+
+    def map(
+        self,
+        function: Callable[..., Any],
+        *,
+        args: Sequence[Any] = (),
+        on: On = "processes",
+    ) -> Pairs:
+        """Call `function(record, *args)` for each record, and take the pairs that it returns.
+
+        A record is a `str`, or `bytes` of a source with `encoding=None` or of records of fixed length. The function
+        returns a pair (a tuple of a key and a value), an iterable of pairs, a mapping, or None. For `count`, it may
+        return a key or an iterable of keys. It may be a lambda, a closure, or of a notebook.
+
+        It runs in processes, one for each worker, or with `on="threads"` in this one, which serves functions that
+        let go of the interpreter's lock. Tegula makes no promise in which order records are mapped.
+        """
+        return called(self, "record", function, args, on)
+
+    def map_split(
+        self,
+        function: Callable[..., Any],
+        *,
+        args: Sequence[Any] = (),
+        on: On = "processes",
+    ) -> Pairs:
+        """Call `function(data, *args)` with the bytes of many whole records at once, as `map` with one.
+
+        How many records come together may change from run to run, so the answer must not depend on it.
+        """
+        return called(self, "split", function, args, on)
+
+    def map_arrow(
+        self,
+        function: Callable[..., Any],
+        *,
+        args: Sequence[Any] = (),
+        on: On = "processes",
+    ) -> Pairs:
+        """Call `function(records, *args)` with many records at once, as a pyarrow array.
+
+        The function returns a dict or a table with the columns "key" and "value" (for `agg`, one for each entry; for
+        `count`, only "key"). Keys are text, binary or integers; a row whose key is null is left out.
+        """
+        if self.cut == "whitespace":
+            raise OptionError(
+                'map_arrow: cut="whitespace" has no batches; give lines or a delimiter'
+            )
+        return called(self, "arrow", function, args, on)
+
+    def map_array(
+        self,
+        function: Callable[..., Any],
+        *,
+        args: Sequence[Any] = (),
+        on: On = "processes",
+    ) -> Pairs:
+        """Call `function(rows, *args)` with many rows of an `array` at once, as a numpy array that cannot be written.
+
+        The function returns `keys, values`, or a dict with "key" and "value" (for `agg`, one for each entry; for
+        `count`, only "key"): arrays of as many items. Keys are integers.
+        """
+        if self.dtype is None:
+            raise OptionError(
+                "map_array: only array(...) has rows; give a function to map_arrow or map_split"
+            )
+        return called(self, "array", function, args, on)
+
+    def map_native(
+        self, function: Any, *, value: Literal["i64", "f64"] = "i64"
+    ) -> Pairs:
+        """Run a function in C, by its address, on the engine's workers: the speed of the engine's own maps.
+
+        `function` is a Numba cfunc, a ctypes function pointer, a cffi function pointer, or a pair of the path of a
+        shared library and the name of a symbol in it. `tegula.h` (`tegula.include()` has its folder) says what it
+        gets and writes; `value` is the type of the values. It is trusted code: one that crashes ends this process.
+        """
+        return native(self, function, value)
+
+    def _only(self, cut: str, name: str) -> None:
+        if self.cut != cut:
+            raise OptionError(
+                f"{name}: takes lines, and the source has records that end otherwise"
+            )
+
+
+def _paths(paths: tuple[Path, ...], cut: str | bytes | int) -> dict[str, Any]:
+    if not paths:
+        raise OptionError("paths: give at least one file, folder or pattern")
+    return {"kind": "paths", "paths": [os.fspath(path) for path in paths], "cut": cut}
+
+
+def text(
+    *paths: Path,
+    cut: Literal["lines", "whitespace"] | bytes = "lines",
+    encoding: Literal["utf-8"] | None = "utf-8",
+    plain: bool = False,
+    engine: Engine | None = None,
+) -> Source:
+    r"""Read text: files, folders with all below them, patterns (`*`, `?`, `[...]`, `**`), or "-" for standard input.
+
+    Records are lines (without their newline; of `\r\n` the `\r` stays), words, or what ends with the bytes `cut`.
+    gzip, zstd, bzip2 and LZ4 files are decompressed unless `plain`. Text is `str`, in which bytes that are no UTF-8
+    are surrogates as in `os.fsdecode`; with `encoding=None` it is `bytes`.
+    """
+    if not isinstance(cut, bytes) and cut not in ("lines", "whitespace"):
+        raise OptionError(f'cut: {cut!r}; give "lines", "whitespace" or bytes')
+    if isinstance(cut, bytes) and not cut:
+        raise OptionError("cut: no bytes; give the bytes at which a record ends")
+    if encoding not in ("utf-8", None):
+        raise OptionError(f'encoding: {encoding!r}; give "utf-8", or None for bytes')
+    return Source(_paths(paths, cut), cut, encoding, plain, engine=engine)
+
+
+def records(
+    *paths: Path, bytes: int, plain: bool = False, engine: Engine | None = None
+) -> Source:
+    """Read records of `bytes` bytes each, of files whose length is a multiple. A record is `bytes`."""
+    if bytes < 1:
+        raise OptionError(f"bytes: {bytes}; give at least 1")
+    return Source(_paths(paths, bytes), bytes, None, plain, engine=engine)
+
+
+def files(
+    *paths: Path,
+    encoding: Literal["utf-8"] | None = None,
+    plain: bool = False,
+    engine: Engine | None = None,
+) -> Source:
+    """Read whole files: each is one record, which must fit in memory."""
+    if encoding not in ("utf-8", None):
+        raise OptionError(f'encoding: {encoding!r}; give "utf-8", or None for bytes')
+    return Source(_paths(paths, "whole"), "whole", encoding, plain, engine=engine)
+
+
+def array(values: Any, *, engine: Engine | None = None) -> Source:
+    """Read a numpy array where it lies: each row is a record. Nothing may be written into it during a run."""
+    import numpy
+
+    rows = numpy.asarray(values)
+    if rows.ndim == 0:
+        raise OptionError("array: a single number has no rows")
+    if rows.dtype.hasobject:
+        raise OptionError("array: Python objects have no bytes; give numbers")
+    if not rows.flags.c_contiguous:
+        raise OptionError(
+            "array: its rows are not contiguous; give numpy.ascontiguousarray of it"
+        )
+    row_bytes = rows.dtype.itemsize * int(numpy.prod(rows.shape[1:], dtype=numpy.int64))
+    if row_bytes == 0:
+        raise OptionError("array: its rows have no bytes")
+    flat = (
+        rows.reshape(-1).view(numpy.uint8) if rows.size else numpy.empty(0, numpy.uint8)
+    )
+    plan = {"kind": "memory", "bytes": flat, "record_bytes": row_bytes}
+    return Source(
+        plan,
+        row_bytes,
+        None,
+        True,
+        dtype=rows.dtype,
+        shape=rows.shape[1:],
+        engine=engine,
+    )
