@@ -3,6 +3,7 @@ package org.tegula.hadoop;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.mapreduce.util.ConfigUtil;
 import org.apache.hadoop.util.RunJar;
+import org.tegula.hadoop.client.ServerException;
 
 /** {@code hadoop jar}, with this engine as the framework unless the program chooses another. */
 public final class Launcher {
@@ -17,6 +18,11 @@ public final class Launcher {
     public static void main(String[] arguments) throws Throwable {
         ConfigUtil.loadResources();
         Configuration.addDefaultResource("tegula-site.xml");
-        new RunJar().run(arguments);
+        try {
+            new RunJar().run(arguments);
+        } catch (Throwable e) {
+            ServerException.endWith(e);
+            throw e;
+        }
     }
 }

@@ -71,6 +71,9 @@ public final class Settings {
     /** The seconds if none are set. */
     public static final long SERVER_LEASE_SECONDS_DEFAULT = 30;
 
+    /** The port of the server's page, at the loopback address. Any that is free if it is not set. */
+    public static final String SERVER_PAGE_PORT = "tegula.server.page.port";
+
     /** Whether a job of a server goes on without its client; false if it is not set. */
     public static final String JOB_DETACHED = "tegula.job.detached";
 

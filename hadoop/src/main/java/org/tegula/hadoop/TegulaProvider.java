@@ -5,6 +5,7 @@ import java.net.InetSocketAddress;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.mapreduce.Job;
 import org.apache.hadoop.mapreduce.MRConfig;
+import org.apache.hadoop.mapreduce.MRJobConfig;
 import org.apache.hadoop.mapreduce.protocol.ClientProtocol;
 import org.apache.hadoop.mapreduce.protocol.ClientProtocolProvider;
 import org.tegula.hadoop.client.EngineClient;
@@ -26,6 +27,9 @@ public final class TegulaProvider extends ClientProtocolProvider {
                 || framework.equals(MRConfig.LOCAL_FRAMEWORK_NAME) && conf.getBoolean(Settings.CLAIM_LOCAL, false);
         if (!claimed) {
             return null;
+        }
+        if (framework.equals(MRConfig.LOCAL_FRAMEWORK_NAME)) {
+            conf.setInt(MRJobConfig.NUM_MAPS, 1); // as Hadoop's local runner does: mapred's formats cut files by it
         }
         String server = conf.getTrimmed(Settings.SERVER_ADDRESS, "");
         int millis = server.isEmpty() ? POLL_MILLIS : POLL_SERVER_MILLIS;

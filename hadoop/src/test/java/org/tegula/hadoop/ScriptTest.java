@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -63,14 +64,21 @@ class ScriptTest {
 
     /** What Java was asked for, each time, with names relative to the folder. */
     private List<String> run(Map<String, String> environment) throws Exception {
+        return run(environment, "jar", "program.jar", "in", "out");
+    }
+
+    private List<String> run(Map<String, String> environment, String... arguments) throws Exception {
         Path notes = folder.resolve("notes");
         Files.deleteIfExists(notes);
-        ProcessBuilder script = new ProcessBuilder(
-                        target.resolveSibling("bin/tegula-hadoop").toString(), "jar", "program.jar", "in", "out")
+        List<String> command = new ArrayList<>(List.of(arguments));
+        command.add(0, target.resolveSibling("bin/tegula-hadoop").toString());
+        ProcessBuilder script = new ProcessBuilder(command)
                 .directory(folder.toFile())
                 .redirectErrorStream(true)
                 .redirectOutput(folder.resolve("said").toFile());
-        script.environment().keySet().removeIf(name -> name.startsWith("HADOOP_") || name.startsWith("TEGULA_"));
+        script.environment()
+                .keySet()
+                .removeIf(name -> name.startsWith("HADOOP_") || name.startsWith("TEGULA_") || name.equals("JAVA_HOME"));
         script.environment().put("NOTES", notes.toString());
         script.environment().merge("PATH", folder + ":", (path, first) -> first + path);
         script.environment().putAll(environment);
@@ -141,5 +149,40 @@ class ScriptTest {
         try (Stream<Path> all = Files.list(target)) {
             assertFalse(all.anyMatch(each -> each.toString().contains(".jsa")));
         }
+    }
+
+    @Test
+    void honoursWhatHadoopsOwnScriptHonours() throws Exception {
+        Path jdk = folder.resolve("jdk");
+        program("jdk/bin/java", "echo own \"$@\" >>\"$NOTES\"\n");
+        Map<String, String> environment =
+                Map.of("JAVA_HOME", jdk.toString(), "HADOOP_CLIENT_OPTS", "-Xmx2g", "HADOOP_CLASSPATH", "more.jar");
+        List<String> asked = run(environment);
+        assertEquals("own -Xmx2g -cp " + engine + ":a.jar:b.jar:more.jar:" + conf + " " + PROGRAM, asked.get(1));
+    }
+
+    @Test
+    void passesHadoopsCommandsOn() throws Exception {
+        run(Map.of());
+        String asked = run(Map.of(), "fs", "-ls", "a b").get(0);
+        assertTrue(asked.endsWith(" org.tegula.hadoop.HadoopCommand fs -ls a b"), asked);
+        Path lib = Files.createDirectories(folder.resolve("hadoop-home/share/hadoop/tools/lib"));
+        Path distcp = Files.writeString(lib.resolve("hadoop-distcp-3.4.2.jar"), "");
+        Files.writeString(lib.resolve("hadoop-aws-3.4.2.jar"), "");
+        String home = folder.resolve("hadoop-home").toString();
+        assertEquals(
+                List.of("-cp " + engine + ":etc:c.jar:" + distcp + ":" + conf
+                        + " org.tegula.hadoop.HadoopCommand distcp x y"),
+                run(Map.of("HADOOP_HOME", home), "distcp", "x", "y"));
+    }
+
+    /** A release has its jar in lib, and no sources from which another could be built. */
+    @Test
+    void runsAsARelease() throws Exception {
+        Path jar = Files.createDirectories(target.resolveSibling("lib")).resolve("tegula-hadoop-0.1.0.jar");
+        Files.move(engine, jar);
+        Files.delete(target.resolve("hadoop.classpath"));
+        String home = folder.resolve("hadoop-home").toString();
+        assertEquals(List.of("-cp " + jar + ":etc:c.jar:" + conf + " " + PROGRAM), run(Map.of("HADOOP_HOME", home)));
     }
 }

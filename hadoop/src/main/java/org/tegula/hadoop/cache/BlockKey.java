@@ -10,11 +10,6 @@ package org.tegula.hadoop.cache;
  * @param format the name of the input format's class
  */
 public record BlockKey(String user, String name, long start, long length, String format) {
-    /** Whether the file is at a place or below it. */
-    boolean isUnder(String place) {
-        return name.startsWith(place) && (name.length() == place.length() || name.charAt(place.length()) == '/');
-    }
-
     BlockKey moved(String from, String to) {
         return new BlockKey(user, to + name.substring(from.length()), start, length, format);
     }

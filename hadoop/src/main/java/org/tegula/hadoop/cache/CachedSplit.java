@@ -49,7 +49,7 @@ public final class CachedSplit {
         this.version = version;
         this.block = cache.find(source.key(), version, conf);
         this.conf = block == null ? new RecordingConf(conf) : null;
-        this.writer = block == null ? BlockWriter.ofInput(cache, promised, known, conf) : null;
+        this.writer = block == null ? BlockWriter.ofInput(cache.roomFor(source.key()), promised, known, conf) : null;
     }
 
     /**

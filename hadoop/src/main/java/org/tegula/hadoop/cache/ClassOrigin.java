@@ -2,6 +2,7 @@ package org.tegula.hadoop.cache;
 
 import java.util.Map;
 import java.util.WeakHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 
 /**
@@ -11,9 +12,28 @@ import java.util.function.Supplier;
 public final class ClassOrigin {
     private static final String COMMON = "";
 
-    private static final Map<ClassLoader, String> NAMES = new WeakHashMap<>();
-    private static final Map<ClassLoader, Supplier<String>> OF_JOBS = new WeakHashMap<>();
-    private static int others;
+    private static final Map<ClassLoader, Origin> ORIGINS = new WeakHashMap<>();
+    private static final AtomicInteger OTHERS = new AtomicInteger();
+
+    /** Of one loader: a text that is made when it is first asked for, while other loaders are asked for theirs. */
+    private static final class Origin {
+        private final boolean isOfJob;
+        private Supplier<String> fingerprint;
+        private String text;
+
+        Origin(boolean isOfJob, Supplier<String> fingerprint) {
+            this.isOfJob = isOfJob;
+            this.fingerprint = fingerprint;
+        }
+
+        synchronized String text() {
+            if (text == null) {
+                text = fingerprint.get();
+                fingerprint = null;
+            }
+            return text;
+        }
+    }
 
     private ClassOrigin() {}
 
@@ -24,7 +44,7 @@ public final class ClassOrigin {
      * @param fingerprint of all that it can load; asked for at most once, while the job runs
      */
     public static synchronized void ofJob(ClassLoader loader, Supplier<String> fingerprint) {
-        OF_JOBS.put(loader, fingerprint);
+        ORIGINS.put(loader, new Origin(true, fingerprint));
     }
 
     /**
@@ -34,7 +54,8 @@ public final class ClassOrigin {
      * @return false if it may be used for longer
      */
     static synchronized boolean isOfJob(Class<?> type) {
-        return OF_JOBS.containsKey(type.getClassLoader());
+        Origin origin = ORIGINS.get(type.getClassLoader());
+        return origin != null && origin.isOfJob;
     }
 
     /**
@@ -43,17 +64,14 @@ public final class ClassOrigin {
      * @param type any class
      * @return an empty text for those of Java and of Hadoop
      */
-    static synchronized String of(Class<?> type) {
+    static String of(Class<?> type) {
         ClassLoader loader = type.getClassLoader();
-        if (loader == null || loader == ClassOrigin.class.getClassLoader()) {
-            return COMMON;
-        }
-        String name = NAMES.get(loader);
-        if (name == null) {
-            Supplier<String> fingerprint = OF_JOBS.get(loader);
-            name = fingerprint == null ? "loader " + others++ : fingerprint.get();
-            NAMES.put(loader, name);
-        }
-        return name;
+        return loader == null || loader == ClassOrigin.class.getClassLoader()
+                ? COMMON
+                : origin(loader).text();
+    }
+
+    private static synchronized Origin origin(ClassLoader loader) {
+        return ORIGINS.computeIfAbsent(loader, other -> new Origin(false, () -> "loader " + OTHERS.getAndIncrement()));
     }
 }

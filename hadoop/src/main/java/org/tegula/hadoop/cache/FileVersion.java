@@ -2,21 +2,26 @@ package org.tegula.hadoop.cache;
 
 import java.io.FileNotFoundException;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.attribute.FileTime;
+import java.util.HexFormat;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import org.apache.hadoop.fs.EtagSource;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.LocalFileSystem;
+import org.apache.hadoop.fs.Options.HandleOpt;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.RawLocalFileSystem;
 
 /**
  * What tells the contents of a file from those that it had before, or that another file of its name had: length and time
  * of modification; for a local file also which file of the disk it is, and when anything of it last changed, which nobody
- * can set back.
+ * can set back. Other file systems may say which file it is by a handle, as HDFS does, or by a tag of its contents, as stores of
+ * objects do.
  *
  * @param length in bytes
  * @param modified a time in the file system's own unit
@@ -50,7 +55,7 @@ public record FileVersion(long length, long modified, Object identity, long chan
         RawLocalFileSystem local = raw instanceof RawLocalFileSystem found ? found : null;
         if (local == null) {
             FileStatus status = files.getFileStatus(path);
-            return new FileVersion(status.getLen(), status.getModificationTime(), "", 0);
+            return new FileVersion(status.getLen(), status.getModificationTime(), identity(files, status), 0);
         }
         try {
             Map<String, Object> found = Files.readAttributes(
@@ -65,6 +70,22 @@ public record FileVersion(long length, long modified, Object identity, long chan
                     nanos(found.get("ctime")));
         } catch (NoSuchFileException e) {
             throw new FileNotFoundException(path + " does not exist");
+        }
+    }
+
+    /** An empty text where the file system does not say which file it is. */
+    private static String identity(FileSystem files, FileStatus status) throws IOException {
+        if (status instanceof EtagSource tagged && tagged.getEtag() != null) {
+            return "tag " + tagged.getEtag();
+        }
+        try {
+            ByteBuffer handle =
+                    files.getPathHandle(status, HandleOpt.reference()).bytes();
+            byte[] bytes = new byte[handle.remaining()];
+            handle.get(bytes);
+            return "handle " + HexFormat.of().formatHex(bytes);
+        } catch (UnsupportedOperationException | IllegalArgumentException e) {
+            return ""; // most file systems have no handles
         }
     }
 

@@ -2,7 +2,6 @@ package org.tegula.hadoop.cache;
 
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -13,8 +12,8 @@ import org.tegula.hadoop.memory.MemoryBudget;
 import org.tegula.hadoop.memory.Room;
 
 /**
- * Decoded pairs of files that jobs have read or written, over all jobs of a JVM. Nothing in it is needed: what was not
- * used for longest goes when room is asked for, and what does not fit its file any more goes when it is looked for.
+ * Decoded pairs of files that jobs have read or written, over all jobs of a JVM. Nothing in it is needed: {@link Segments}
+ * say what goes when room is asked for, and what does not fit its file any more goes when it is looked for.
  */
 public final class PairCache implements Room {
     /** The slot of pairs that are not there. */
@@ -25,10 +24,9 @@ public final class PairCache implements Room {
     private static PairCache shared;
 
     private final MemoryBudget budget;
-    private final Map<BlockKey, Entry> entries = new LinkedHashMap<>(16, 0.75f, true);
-
-    /** A block, when it is right, and the slot that has made it. */
-    private record Entry(PairBlock block, FileVersion version, ReadSettings settings, int home) {}
+    private final Segments entries;
+    private long hits;
+    private long misses;
 
     /**
      * A cache of its own.
@@ -37,6 +35,7 @@ public final class PairCache implements Room {
      */
     public PairCache(long limitBytes) {
         budget = new MemoryBudget(limitBytes);
+        entries = new Segments(limitBytes);
     }
 
     /**
@@ -70,16 +69,65 @@ public final class PairCache implements Room {
      * @param conf of the job that wants them
      * @return null if they are not there, or those that are there are of other contents or settings
      */
-    public synchronized PairBlock find(BlockKey key, FileVersion version, Configuration conf) {
-        Entry entry = entries.get(key);
-        if (entry == null) {
-            return null;
+    public PairBlock find(BlockKey key, FileVersion version, Configuration conf) {
+        Segments.Entry entry = current(key, version);
+        // Without the lock: classes may have to be loaded for it, and jars to be read.
+        boolean fits = entry != null && entry.settings.areIn(conf) && entry.block.isReadableWith(conf);
+        synchronized (this) {
+            if (!fits) {
+                entries.miss(key);
+                misses++;
+                return null;
+            }
+            hits++;
+            if (entries.get(key) == entry) {
+                entries.use(key);
+            }
         }
-        if (!entry.version.equals(version)) {
+        return entry.block;
+    }
+
+    private synchronized Segments.Entry current(BlockKey key, FileVersion version) {
+        Segments.Entry entry = entries.get(key);
+        if (entry != null && !entry.version.equals(version)) {
             remove(key);
             return null;
         }
-        return entry.settings.areIn(conf) && entry.block.isReadableWith(conf) ? entry.block : null;
+        return entry;
+    }
+
+    /**
+     * The room for pairs that were not found and are read now. What is used more often than they are does not go for them.
+     *
+     * @param key which they are
+     * @return a part of this
+     */
+    synchronized Room roomFor(BlockKey key) {
+        return new ReadRoom(entries.askedBefore(key));
+    }
+
+    /** Room that is taken from blocks alone that were not used since a time. */
+    private final class ReadRoom implements Room {
+        private final long before;
+
+        ReadRoom(long before) {
+            this.before = before;
+        }
+
+        @Override
+        public boolean reserve(long bytes) {
+            return PairCache.this.reserve(bytes, before);
+        }
+
+        @Override
+        public void release(long bytes) {
+            PairCache.this.release(bytes);
+        }
+
+        @Override
+        public Room whole() {
+            return PairCache.this;
+        }
     }
 
     /**
@@ -91,9 +139,9 @@ public final class PairCache implements Room {
      * @param conf of whoever wants them
      * @return blocks in the order of the file; none unless they are of the whole file
      */
-    public synchronized List<PairBlock> findAll(String user, String name, FileVersion version, Configuration conf) {
+    public List<PairBlock> findAll(String user, String name, FileVersion version, Configuration conf) {
         Map<String, TreeMap<Long, BlockKey>> byFormat = new HashMap<>();
-        for (BlockKey key : entries.keySet()) {
+        for (BlockKey key : keysUnder(name)) {
             if (key.user().equals(user) && key.name().equals(name)) {
                 byFormat.computeIfAbsent(key.format(), format -> new TreeMap<>())
                         .put(key.start(), key);
@@ -129,7 +177,7 @@ public final class PairCache implements Room {
      * @return false if there are none
      */
     public synchronized boolean holds(String place) {
-        return entries.keySet().stream().anyMatch(key -> key.isUnder(place));
+        return !entries.under(place).isEmpty();
     }
 
     /**
@@ -143,12 +191,12 @@ public final class PairCache implements Room {
      */
     public synchronized void put(BlockKey key, PairBlock block, FileVersion version, ReadSettings settings, int home) {
         remove(key);
-        entries.put(key, new Entry(block, version, settings, home));
+        entries.put(key, new Segments.Entry(block, version, settings, home));
     }
 
     /** Where pairs are, whatever their version; {@link #NO_HOME} if there are none. */
     synchronized int home(BlockKey key) {
-        Entry entry = entries.get(key);
+        Segments.Entry entry = entries.get(key);
         return entry == null ? NO_HOME : entry.home;
     }
 
@@ -162,7 +210,7 @@ public final class PairCache implements Room {
     }
 
     private void remove(BlockKey key) {
-        Entry entry = entries.remove(key);
+        Segments.Entry entry = entries.remove(key);
         if (entry != null) {
             entry.block.release();
         }
@@ -188,12 +236,12 @@ public final class PairCache implements Room {
      */
     public synchronized void renamed(String from, String to, Versions versions) {
         forget(to);
-        for (BlockKey key : under(from)) {
-            Entry entry = entries.remove(key);
+        for (BlockKey key : entries.under(from)) {
+            Segments.Entry entry = entries.remove(key);
             BlockKey moved = key.moved(from, to);
             FileVersion now = versions.of(moved.name());
             if (now != null && now.sameContents(entry.version)) {
-                entries.put(moved, new Entry(entry.block, now, entry.settings, entry.home));
+                entries.put(moved, entry.of(now));
             } else {
                 entry.block.release();
             }
@@ -206,28 +254,25 @@ public final class PairCache implements Room {
      * @param place its name, with its file system
      */
     public synchronized void forget(String place) {
-        under(place).forEach(this::remove);
+        entries.under(place).forEach(this::remove);
     }
 
-    private List<BlockKey> under(String place) {
-        List<BlockKey> keys = new ArrayList<>();
-        for (BlockKey key : entries.keySet()) {
-            if (key.isUnder(place)) {
-                keys.add(key);
-            }
-        }
-        return keys;
+    private synchronized List<BlockKey> keysUnder(String place) {
+        return entries.under(place);
     }
 
     @Override
-    public synchronized boolean reserve(long bytes) {
-        Iterator<Entry> oldest = entries.values().iterator();
+    public boolean reserve(long bytes) {
+        return reserve(bytes, Segments.ALWAYS);
+    }
+
+    private synchronized boolean reserve(long bytes, long before) {
         while (!budget.reserve(bytes)) {
-            if (bytes > budget.limitBytes() || !oldest.hasNext()) {
+            Segments.Entry first = bytes > budget.limitBytes() ? null : entries.takeFirst(before);
+            if (first == null) {
                 return false;
             }
-            oldest.next().block.release();
-            oldest.remove();
+            first.block.release();
         }
         return true;
     }
@@ -235,6 +280,24 @@ public final class PairCache implements Room {
     @Override
     public void release(long bytes) {
         budget.release(bytes);
+    }
+
+    /**
+     * How often pairs were found.
+     *
+     * @return the number of splits
+     */
+    public synchronized long hits() {
+        return hits;
+    }
+
+    /**
+     * How often pairs were looked for in vain.
+     *
+     * @return the number of splits
+     */
+    public synchronized long misses() {
+        return misses;
     }
 
     /**
@@ -270,7 +333,7 @@ public final class PairCache implements Room {
     }
 
     /**
-     * All that is kept, what was not used for longest first.
+     * All that is kept, what would go first before all else.
      *
      * @return an entry for each file and user
      */
@@ -285,7 +348,7 @@ public final class PairCache implements Room {
 
     /** Drops all pairs. */
     public synchronized void clear() {
-        entries.values().forEach(entry -> entry.block.release());
+        entries.forEach((key, entry) -> entry.block.release());
         entries.clear();
     }
 }

@@ -9,15 +9,19 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapreduce.JobID;
 import org.apache.hadoop.mapreduce.JobStatus;
 import org.apache.hadoop.mapreduce.util.ConfigUtil;
+import org.apache.hadoop.net.NetUtils;
 import org.apache.hadoop.util.GenericOptionsParser;
 import org.apache.hadoop.util.StringUtils;
 import org.tegula.hadoop.Settings;
 import org.tegula.hadoop.server.KeptFile;
+import org.tegula.hadoop.server.PidFile;
 import org.tegula.hadoop.server.ServerProtocol;
 
-/** {@code tegula-hadoop jobs}, {@code kill} and {@code cache}: what a server does and keeps, and an end to it. */
+/** {@code tegula-hadoop jobs}, {@code kill}, {@code cache} and {@code stop}: what a server does and keeps, and an end to it. */
 public final class ServerCommands {
-    private static final String USAGE = "usage: tegula-hadoop jobs | kill JOB... | cache [drop [PATH]...]";
+    private static final String USAGE = "usage: tegula-hadoop jobs | kill JOB... | cache [drop [PATH]...] | stop";
+    /** Longer than a server waits for its jobs. */
+    private static final long STOP_SECONDS = 60;
 
     private final ServerProtocol server;
     private final PrintStream out;
@@ -46,6 +50,13 @@ public final class ServerCommands {
         }
         ServerProtocol server = ServerConnection.open(conf, address);
         try {
+            if (command.equals("stop") && operands.length == 0) {
+                int port = NetUtils.createSocketAddr(address, Settings.SERVER_PORT_DEFAULT, Settings.SERVER_ADDRESS)
+                        .getPort();
+                System.out.println(
+                        "The server, process " + PidFile.of(conf, port).stop(STOP_SECONDS) + ", has ended");
+                return;
+            }
             new ServerCommands(server, System.out).run(command, List.of(operands));
         } catch (IOException | InterruptedException | IllegalArgumentException e) {
             System.err.println("tegula-hadoop: " + e.getMessage());

@@ -106,9 +106,10 @@ public final class ServerConnection implements InvocationHandler {
     /** Calls of its own, which are to be stopped. */
     ServerProtocol connect() throws IOException {
         if (!Files.isReadable(tokenFile)) {
-            throw new IOException(tokenFile + " with the secret of the server at " + name
+            String why = tokenFile + " with the secret of the server at " + name
                     + " cannot be read: start a server there with 'tegula-hadoop serve', or name its file in "
-                    + Settings.SERVER_TOKEN_FILE);
+                    + Settings.SERVER_TOKEN_FILE;
+            throw Files.exists(tokenFile) ? new ServerException(why, null) : new ServerException.Gone(why, null);
         }
         UserGroupInformation caller = UserGroupInformation.createRemoteUser(user);
         caller.addToken(ServerSecret.read(tokenFile).token(user));
@@ -151,16 +152,17 @@ public final class ServerConnection implements InvocationHandler {
 
     private IOException explain(IOException e) {
         if (isRefusal(e)) {
-            return new IOException(
+            return new ServerException(
                     "The server at " + name + " refuses the secret in " + tokenFile
                             + ": it is another server's; name the right file in " + Settings.SERVER_TOKEN_FILE,
                     e);
         }
         if (e instanceof ConnectException) {
-            return new IOException("No server answers at " + name + ": start one there with 'tegula-hadoop serve'", e);
+            return new ServerException.Gone(
+                    "No server answers at " + name + ": start one there with 'tegula-hadoop serve'", e);
         }
         if (e instanceof EOFException) {
-            return new IOException("The server at " + name + " has ended, and its jobs with it", e);
+            return new ServerException.Gone("The server at " + name + " has ended, and its jobs with it", e);
         }
         return e instanceof RemoteException remote ? unwrap(remote) : e;
     }

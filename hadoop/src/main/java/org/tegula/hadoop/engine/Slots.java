@@ -12,8 +12,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * So many pieces of work at once, over all jobs: those of a line of lower rank first, then of the line that was made
- * first. Within a line, a slot takes the pieces that belong to it and those that belong to none, in turn, and then those
+ * So many pieces of work at once, over all jobs: those of a line of lower rank first. Lines of one rank share the slots: a
+ * free slot goes to the line that has the fewest, and among equals to that which has begun the fewest pieces since both
+ * wait, then to the older one. Within a line, a slot takes the pieces that belong to it and those that belong to none, in turn, and then those
  * that would wait longest elsewhere: what belongs together meets in one slot as long as no slot is idle for it.
  *
  * <p>A slot's thread goes from piece to piece. A piece that never returns can be left behind with its thread; the slot
@@ -97,15 +98,43 @@ public final class Slots {
     /** Begins what waits: first whatever is at home in a free slot. */
     private void fill() {
         for (Slot slot : slots) {
-            if (slot.piece == null && !waiting.isEmpty() && waiting.first().hasFor(slot.number)) {
-                slot.begin(waiting.first().take(slot.number));
+            if (slot.piece == null && !waiting.isEmpty()) {
+                Line next = next();
+                if (next.hasFor(slot.number)) {
+                    slot.begin(next.take(slot.number));
+                }
             }
         }
         for (Slot slot : slots) {
             if (slot.piece == null && !waiting.isEmpty()) {
-                slot.begin(waiting.first().take(slot.number));
+                slot.begin(next().take(slot.number));
             }
         }
+    }
+
+    /** The line whose turn it is; something must wait. */
+    private Line next() {
+        Line next = waiting.first();
+        for (Line each : waiting) {
+            if (each.rank != next.rank) {
+                break;
+            }
+            if (each.running < next.running || each.running == next.running && each.begun < next.begun) {
+                next = each;
+            }
+        }
+        return next;
+    }
+
+    /** What the line of a rank that has begun least has begun: a line that comes to wait has missed nothing before. */
+    private long leastBegun(int rank) {
+        long least = Long.MAX_VALUE;
+        for (Line each : waiting) {
+            if (each.rank == rank) {
+                least = Math.min(least, each.begun);
+            }
+        }
+        return least == Long.MAX_VALUE ? 0 : least;
     }
 
     /** Pieces that wait, of one stage of one job. */
@@ -116,6 +145,10 @@ public final class Slots {
         private final List<Deque<Piece>> homes = new ArrayList<>();
 
         private int count;
+        /** Slots that it has. */
+        private int running;
+        /** Pieces that it has begun, and those that others of its rank had begun before it came to wait. */
+        private long begun;
 
         private Line(int rank, long number) {
             this.rank = rank;
@@ -146,8 +179,10 @@ public final class Slots {
                 int at = home == ANYWHERE ? slots.size() : Math.floorMod(home, slots.size());
                 Piece piece = new Piece(this, at, pieces++, name, body);
                 homes.get(at).add(piece);
-                count++;
-                waiting.add(this);
+                if (count++ == 0) {
+                    begun = Math.max(begun, leastBegun(rank));
+                    waiting.add(this);
+                }
                 return piece;
             }
         }
@@ -208,9 +243,17 @@ public final class Slots {
             this.number = number;
         }
 
+        /** Is free from now on. */
+        void end() {
+            piece.line.running--;
+            piece = null;
+        }
+
         void begin(Piece next) {
             piece = next;
             next.slot = this;
+            next.line.running++;
+            next.line.begun++;
             if (worker == null) {
                 worker = new Worker(this);
                 worker.thread.start();
@@ -263,8 +306,8 @@ public final class Slots {
                 if (slot.worker != this) {
                     return null;
                 }
-                slot.piece = null;
-                if (System.nanoTime() - born > OLD_NANOS && (waiting.isEmpty() || waiting.first() != done.line)) {
+                slot.end();
+                if (System.nanoTime() - born > OLD_NANOS && (waiting.isEmpty() || next() != done.line)) {
                     slot.worker = null;
                     fill();
                     return null;
@@ -313,7 +356,7 @@ public final class Slots {
         public void leave() {
             synchronized (Slots.this) {
                 if (slot != null && slot.piece == this) {
-                    slot.piece = null;
+                    slot.end();
                     slot.worker = null;
                     fill();
                 }

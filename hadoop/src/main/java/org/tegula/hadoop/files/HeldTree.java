@@ -5,7 +5,6 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SortedMap;
@@ -17,7 +16,7 @@ import java.util.TreeMap;
  */
 final class HeldTree {
     private final TreeMap<String, HeldFile> files = new TreeMap<>();
-    private final Map<String, Object> folderOfRoot = new HashMap<>();
+    private final TreeMap<String, Object> folderOfRoot = new TreeMap<>();
 
     /** Makes everything that is created at or below a name be held. The folder that it is in must be on the disk. */
     synchronized void claim(String root) throws IOException {
@@ -39,22 +38,35 @@ final class HeldTree {
     }
 
     private String root(String name) {
-        for (String root : folderOfRoot.keySet()) {
-            if (isAtOrBelow(name, root)) {
-                return root;
+        for (String at = name; !at.isEmpty(); at = parent(at)) {
+            if (folderOfRoot.containsKey(at)) {
+                return at;
             }
         }
         return null;
     }
 
-    private static boolean isAtOrBelow(String name, String root) {
-        return name.startsWith(root) && (name.length() == root.length() || name.charAt(root.length()) == '/');
+    private static String parent(String name) {
+        return name.substring(0, Math.max(0, name.lastIndexOf('/')));
+    }
+
+    /** The roots at and below a name. */
+    private List<String> rootsUnder(String name) {
+        List<String> found = new ArrayList<>(below(folderOfRoot, name).keySet());
+        if (folderOfRoot.containsKey(name)) {
+            found.add(0, name);
+        }
+        return found;
     }
 
     /** Drops roots whose folder on the disk is gone or is another one, and files that the disk has, too. */
     private void dropWhatIsGone(String name) {
-        for (String root : new ArrayList<>(folderOfRoot.keySet())) {
-            if ((isAtOrBelow(name, root) || isAtOrBelow(root, name)) && !isInPlace(root)) {
+        List<String> roots = rootsUnder(name);
+        for (String above = root(parent(name)); above != null; above = root(parent(above))) {
+            roots.add(above);
+        }
+        for (String root : roots) {
+            if (folderOfRoot.containsKey(root) && !isInPlace(root)) {
                 removeAll(root);
             }
         }
@@ -91,7 +103,11 @@ final class HeldTree {
     }
 
     private SortedMap<String, HeldFile> below(String name) {
-        return files.subMap(name + '/', name + (char) ('/' + 1));
+        return below(files, name);
+    }
+
+    private static <V> SortedMap<String, V> below(TreeMap<String, V> all, String name) {
+        return all.subMap(name + '/', name + (char) ('/' + 1));
     }
 
     /** The names of what is held directly in a folder. */
@@ -130,7 +146,7 @@ final class HeldTree {
         SortedMap<String, HeldFile> below = below(name);
         below.values().forEach(HeldFile::release);
         below.clear();
-        folderOfRoot.keySet().removeIf(root -> isAtOrBelow(root, name));
+        rootsUnder(name).forEach(folderOfRoot::remove);
     }
 
     /** Gives everything at and below a name another; what is no longer below a root is one. */
@@ -140,14 +156,14 @@ final class HeldTree {
         if (self != null) {
             moved.put(from, self);
         }
-        List<String> roots = new ArrayList<>(folderOfRoot.keySet());
-        files.keySet().removeAll(moved.keySet());
-        folderOfRoot.keySet().removeIf(root -> isAtOrBelow(root, from));
+        List<String> roots = rootsUnder(from);
+        moved.keySet().forEach(files::remove);
+        roots.forEach(folderOfRoot::remove);
         for (Map.Entry<String, HeldFile> each : moved.entrySet()) {
             put(to + each.getKey().substring(from.length()), each.getValue());
         }
         for (String root : roots) {
-            if (isAtOrBelow(root, from) && !root.equals(from)) {
+            if (!root.equals(from)) {
                 claim(to + root.substring(from.length()));
             }
         }

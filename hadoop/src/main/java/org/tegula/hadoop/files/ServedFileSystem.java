@@ -12,6 +12,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.tegula.hadoop.Settings;
 import org.tegula.hadoop.client.ServerConnection;
+import org.tegula.hadoop.client.ServerException;
 import org.tegula.hadoop.server.ServerProtocol;
 
 /**
@@ -50,11 +51,14 @@ final class ServedFileSystem extends LocalDisk {
         return makeQualified(path).toString();
     }
 
-    /** Whether the server is to be asked; one that is not there has put everything on the disk when it ended. */
-    private boolean isServed(Path path) {
+    /**
+     * Whether the server is to be asked; one that is not there has put everything on the disk when it ended. If one is there and does
+     * not answer, it is not known what the path is.
+     */
+    private boolean isServed(Path path) throws IOException {
         try {
             return server.holds(name(path));
-        } catch (IOException e) {
+        } catch (ServerException.Gone e) {
             LOG.debug("The disk alone says what {} is", path, e);
             return false;
         }

@@ -9,6 +9,8 @@ import org.apache.hadoop.mapreduce.JobStatus;
 
 /** How far a job is; it may be asked at any time. */
 final class JobState {
+    /** What Hadoop says where a job has no page. */
+    private static final String NO_PAGE = "N/A";
     /** How old what is said of progress may be: clients ask for the state more often, and all tasks are asked for theirs. */
     private static final long PROGRESS_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
@@ -135,7 +137,7 @@ final class JobState {
                     name,
                     queue,
                     file,
-                    "",
+                    NO_PAGE,
                     false,
                     history);
         }

@@ -1,21 +1,31 @@
 package org.tegula.hadoop.live;
 
-import java.util.ArrayList;
-import java.util.List;
+import java.util.Arrays;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import org.tegula.hadoop.memory.Room;
 
 /**
  * The pairs of one job with large values that go from maps to reduces as the objects that they are; records have their
- * numbers.
+ * numbers. All tasks of the job use it at once, and no record takes a lock.
+ *
+ * <p>A number is given out once, and its pair is put in its place by the task that got it. Other tasks ask for it only
+ * after that one has ended, which the job's stages see to.
  */
 public final class LiveValues {
     /** What a pair needs beside the contents of its objects, roughly. */
     private static final int PAIR_BYTES = 96;
 
+    private static final int BLOCK_BITS = 10;
+    private static final int BLOCK = 1 << BLOCK_BITS;
+
     private final Room room;
-    private final List<Pair> pairs = new ArrayList<>();
-    private long held;
-    private boolean closed;
+    private final AtomicInteger count = new AtomicInteger();
+    private final AtomicLong held = new AtomicLong();
+    /** Only ever replaced by a longer one with the same blocks, or at the end. */
+    private volatile Pair[][] blocks = new Pair[0][];
+
+    private volatile boolean closed;
 
     /**
      * A key, a value, how many bytes the value writes of itself, and the room that it has in the cache, if any. It counts here,
@@ -38,33 +48,58 @@ public final class LiveValues {
     }
 
     /** Takes another pair with the value of one that is there; -1 if there is no room for it. */
-    synchronized int addAgain(Object key, int keyBytes, int number) {
+    int addAgain(Object key, int keyBytes, int number) {
         if (closed) {
             return -1;
         }
-        Pair before = pairs.get(number);
+        Pair before = get(number);
         return take(new Pair(key, before.value, before.bytes, before.kept), keyBytes);
     }
 
-    private synchronized int take(Pair pair, long bytes) {
+    private int take(Pair pair, long bytes) {
         long needed = bytes + PAIR_BYTES;
-        if (closed || pairs.size() == Integer.MAX_VALUE || !room.reserve(needed)) {
+        if (closed || count.get() > Integer.MAX_VALUE / 2 || !room.reserve(needed)) {
             return -1;
         }
-        held += needed;
-        pairs.add(pair);
-        return pairs.size() - 1;
+        held.addAndGet(needed);
+        if (closed) {
+            giveBack(); // a task that was left behind
+            return -1;
+        }
+        int number = count.getAndIncrement();
+        block(number >> BLOCK_BITS)[number & BLOCK - 1] = pair;
+        return number;
     }
 
-    synchronized Pair get(int number) {
-        return pairs.get(number);
+    private Pair[] block(int number) {
+        Pair[][] there = blocks;
+        return number < there.length ? there[number] : grow(number);
+    }
+
+    private synchronized Pair[] grow(int number) {
+        int length = blocks.length;
+        if (number >= length) {
+            Pair[][] longer = Arrays.copyOf(blocks, number + 1);
+            for (int i = length; i <= number; i++) {
+                longer[i] = new Pair[BLOCK];
+            }
+            blocks = longer;
+        }
+        return blocks[number];
+    }
+
+    Pair get(int number) {
+        return blocks[number >> BLOCK_BITS][number & BLOCK - 1];
     }
 
     /** Lets go of all pairs: no task of the job runs any more. */
     public synchronized void release() {
         closed = true;
-        room.release(held);
-        held = 0;
-        pairs.clear();
+        giveBack();
+        blocks = new Pair[0][];
+    }
+
+    private void giveBack() {
+        room.release(held.getAndSet(0));
     }
 }

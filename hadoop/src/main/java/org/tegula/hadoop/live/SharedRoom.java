@@ -32,7 +32,7 @@ public final class SharedRoom {
      * @return null if there is no room
      */
     public static SharedRoom reserve(Room room, int bytes) {
-        return room.reserve(bytes) ? new SharedRoom(room, bytes) : null;
+        return room.reserve(bytes) ? new SharedRoom(room.whole(), bytes) : null;
     }
 
     /**
@@ -42,7 +42,7 @@ public final class SharedRoom {
      * @return false if it counts elsewhere, or nowhere any more
      */
     public boolean hold(Room wanted) {
-        if (room != wanted) {
+        if (room != wanted.whole()) {
             return false;
         }
         for (int now = holders; now > 0; now = holders) {

@@ -16,4 +16,13 @@ public interface Room {
      * @param bytes how many
      */
     void release(long bytes);
+
+    /**
+     * The room that this is a part of.
+     *
+     * @return this, if it is no part
+     */
+    default Room whole() {
+        return this;
+    }
 }

@@ -1,10 +1,8 @@
 package org.tegula.hadoop.run;
 
-import java.io.DataInputStream;
 import java.io.EOFException;
 import java.io.IOException;
-import java.io.InputStream;
-import java.nio.channels.Channels;
+import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -45,7 +43,7 @@ final class FileRun implements Run {
     public RunCursor open(int partition) throws IOException {
         FileChannel channel = FileChannel.open(file);
         channel.position(starts[partition]);
-        return new Cursor(Channels.newInputStream(channel), bytes(partition), checksums[partition]);
+        return new Cursor(channel, bytes(partition), checksums[partition]);
     }
 
     @Override
@@ -63,7 +61,7 @@ final class FileRun implements Run {
     }
 
     private final class Cursor extends RunCursor {
-        private final DataInputStream in;
+        private final FileChannel in;
         private final CRC32C seen = new CRC32C();
         private final int checksum;
         private final byte[] buffer = new byte[BUFFER_BYTES];
@@ -76,8 +74,8 @@ final class FileRun implements Run {
         /** How much of the present record's value was not looked at: all or nothing. */
         private int unloaded;
 
-        Cursor(InputStream in, long length, int checksum) {
-            this.in = new DataInputStream(in);
+        Cursor(FileChannel in, long length, int checksum) {
+            this.in = in;
             this.unread = length;
             this.checksum = checksum;
         }
@@ -185,8 +183,19 @@ final class FileRun implements Run {
             fill(bytes, target + held, count - held);
         }
 
+        /**
+         * Reads from the channel itself, piece by piece: a stream over it refers to the last array until it is closed, which would be
+         * a large value of each run; and the channel takes a buffer outside of the heap that is as long as what is read.
+         */
         private void fill(byte[] target, int start, int count) throws IOException {
-            in.readFully(target, start, count);
+            for (int done = 0; done < count; ) {
+                ByteBuffer piece = ByteBuffer.wrap(target, start + done, Math.min(BUFFER_BYTES, count - done));
+                int got = in.read(piece);
+                if (got < 0) {
+                    throw beyondEnd();
+                }
+                done += got;
+            }
             seen.update(target, start, count);
             unread -= count;
         }

@@ -37,6 +37,8 @@ public final class EngineServer implements Closeable {
     private final ServerSecret secret = ServerSecret.create();
     private final RPC.Server calls;
     private final Path tokenFile;
+    private final PageLog log = PageLog.open();
+    private final ServerPage page;
     private final ScheduledExecutorService clock = Executors.newSingleThreadScheduledExecutor(work -> {
         Thread thread = new Thread(work, "tegula-leases");
         thread.setDaemon(true);
@@ -64,8 +66,23 @@ public final class EngineServer implements Closeable {
         Files.createDirectories(temporary);
         folder = Files.createTempDirectory(temporary, "tegula-server-");
         Leases leases = new Leases(site.getLong(Settings.SERVER_LEASE_SECONDS, Settings.SERVER_LEASE_SECONDS_DEFAULT));
-        ServerProtocol answers = new ServedEngine(engine, site, folder, leases);
-        calls = new RPC.Builder(conf)
+        page = openPage(site);
+        try {
+            calls = listen(conf, new ServedEngine(engine, site, folder, leases, page), leases, host, port);
+        } catch (IOException | RuntimeException e) {
+            page.close();
+            log.close();
+            throw e;
+        }
+        tokenFile = ServerSecret.file(site, address().getPort());
+        secret.write(tokenFile);
+        calls.start();
+        clock.scheduleWithFixedDelay(() -> leases.expired().forEach(EngineServer::end), 1, 1, TimeUnit.SECONDS);
+    }
+
+    private RPC.Server listen(Configuration conf, ServerProtocol answers, Leases leases, String host, int port)
+            throws IOException {
+        return new RPC.Builder(conf)
                 .setProtocol(ServerProtocol.class)
                 .setInstance(Proxy.newProxyInstance(
                         ServerProtocol.class.getClassLoader(),
@@ -76,10 +93,19 @@ public final class EngineServer implements Closeable {
                 .setNumHandlers(HANDLERS)
                 .setSecretManager(secret)
                 .build();
-        tokenFile = ServerSecret.file(site, address().getPort());
-        secret.write(tokenFile);
-        calls.start();
-        clock.scheduleWithFixedDelay(() -> leases.expired().forEach(EngineServer::end), 1, 1, TimeUnit.SECONDS);
+    }
+
+    private ServerPage openPage(Configuration site) throws IOException {
+        int port = site.getInt(Settings.SERVER_PAGE_PORT, 0);
+        try {
+            return new ServerPage(engine, secret, log, port);
+        } catch (IOException | IllegalArgumentException e) {
+            log.close();
+            throw new IOException(
+                    "The server's page cannot listen at port " + port + " (" + e.getMessage() + "): set "
+                            + Settings.SERVER_PAGE_PORT + " to a port that is free, or to 0 for any",
+                    e);
+        }
     }
 
     private static void end(Job job) {
@@ -96,6 +122,15 @@ public final class EngineServer implements Closeable {
      */
     public InetSocketAddress address() {
         return calls.getListenerAddress();
+    }
+
+    /**
+     * Where its page is.
+     *
+     * @return a URL of the loopback address
+     */
+    public String page() {
+        return page.url();
     }
 
     /**
@@ -121,6 +156,8 @@ public final class EngineServer implements Closeable {
     public void close() throws IOException {
         secret.remove(tokenFile);
         clock.shutdownNow();
+        page.close();
+        log.close();
         calls.stop();
         engine.jobs().forEach(Job::kill);
         try {

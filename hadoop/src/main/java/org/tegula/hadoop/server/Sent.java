@@ -49,21 +49,28 @@ final class Sent {
     static final class Status extends JobStatus {
         private String jobFile = "";
         private String failure = "";
+        private String page = "";
 
         /** To be read into. */
         Status() {}
 
-        /** A copy, in which the job's configuration is somewhere else. */
-        static Status of(JobStatus status, String jobFile) throws IOException {
+        /** A copy, in which the job's configuration is somewhere else, and which says where its page is. */
+        static Status of(JobStatus status, String jobFile, String page) throws IOException {
             DataOutputBuffer out = new DataOutputBuffer();
             status.write(out);
-            writeMore(out, jobFile, status.getFailureInfo());
+            writeMore(out, jobFile, status.getFailureInfo(), page);
             return Sent.read(out, new Status());
         }
 
-        private static void writeMore(DataOutput out, String jobFile, String failure) throws IOException {
+        private static void writeMore(DataOutput out, String jobFile, String failure, String page) throws IOException {
             Text.writeString(out, jobFile);
             Text.writeString(out, failure);
+            Text.writeString(out, page);
+        }
+
+        @Override
+        public synchronized String getTrackingUrl() {
+            return page;
         }
 
         @Override
@@ -79,7 +86,7 @@ final class Sent {
         @Override
         public synchronized void write(DataOutput out) throws IOException {
             super.write(out);
-            writeMore(out, jobFile, failure);
+            writeMore(out, jobFile, failure, page);
         }
 
         @Override
@@ -87,6 +94,7 @@ final class Sent {
             super.readFields(in);
             jobFile = Text.readString(in);
             failure = Text.readString(in);
+            page = Text.readString(in);
         }
     }
 }

@@ -50,19 +50,23 @@ public final class ServeCommand {
     private static void serve(Configuration conf, String host, int port) throws InterruptedException {
         try {
             EngineServer server = new EngineServer(conf, host, port);
+            PidFile pid = PidFile.of(conf, server.address().getPort());
+            pid.write();
             ShutdownHookManager.get()
-                    .addShutdownHook(() -> stop(server), SHUTDOWN_PRIORITY, SHUTDOWN_SECONDS, TimeUnit.SECONDS);
+                    .addShutdownHook(() -> stop(server, pid), SHUTDOWN_PRIORITY, SHUTDOWN_SECONDS, TimeUnit.SECONDS);
             System.out.println("Listening on " + server.address().getAddress().getHostAddress() + ":"
                     + server.address().getPort() + "; the secret is in " + server.tokenFile());
+            System.out.println("The page is " + server.page() + "; its password is the secret");
             server.join();
         } catch (IOException e) {
             fail(e.getMessage());
         }
     }
 
-    private static void stop(EngineServer server) {
+    private static void stop(EngineServer server, PidFile pid) {
         try {
             server.close();
+            pid.remove();
         } catch (IOException e) {
             LOG.error("The server's files could not be removed", e);
         }

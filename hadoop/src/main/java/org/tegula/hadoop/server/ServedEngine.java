@@ -40,15 +40,17 @@ final class ServedEngine extends EngineClient implements ServerProtocol {
     private final Path folder;
     private final Leases leases;
     private final ServedFiles files;
+    private final ServerPage page;
     private final AtomicLong stagings = new AtomicLong();
 
     /** The folder is the server's own; jobs are staged there, and their configurations kept. */
-    ServedEngine(Engine engine, Configuration conf, Path folder, Leases leases) throws IOException {
+    ServedEngine(Engine engine, Configuration conf, Path folder, Leases leases, ServerPage page) throws IOException {
         super(engine, conf);
         this.engine = engine;
         this.conf = conf;
         this.folder = folder;
         this.leases = leases;
+        this.page = page;
         files = new ServedFiles(engine.cache(), conf);
         Files.createDirectories(folder.resolve("jobs"));
     }
@@ -152,7 +154,8 @@ final class ServedEngine extends EngineClient implements ServerProtocol {
     /** With the settings that are kept here, or those beside the history of a job that is not known any more. */
     private JobStatus sent(JobStatus status) throws IOException {
         Path kept = jobFile(status.getJobID());
-        return Sent.Status.of(status, Files.exists(kept) ? kept.toUri().toString() : status.getJobFile());
+        String file = Files.exists(kept) ? kept.toUri().toString() : status.getJobFile();
+        return Sent.Status.of(status, file, page.url(status.getJobID()));
     }
 
     @Override

@@ -61,6 +61,16 @@ public final class ServerSecret extends SecretManager<ServerToken> {
         return new ServerSecret(Files.readString(file).strip());
     }
 
+    /** The secret itself. */
+    String text() {
+        return text;
+    }
+
+    /** What only forms of the server's own page have, and which does not give the secret away. */
+    String formToken() {
+        return HexFormat.of().formatHex(createPassword("form".getBytes(StandardCharsets.UTF_8), key));
+    }
+
     /** Writes the secret to a file that only this user may read, in place of any that is there. */
     void write(Path file) throws IOException {
         Path folder = file.toAbsolutePath().getParent();

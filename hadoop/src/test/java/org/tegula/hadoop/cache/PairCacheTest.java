@@ -12,6 +12,7 @@ import org.apache.hadoop.io.Text;
 import org.apache.hadoop.mapred.JobConf;
 import org.junit.jupiter.api.Test;
 import org.tegula.hadoop.live.KnownSize;
+import org.tegula.hadoop.memory.Room;
 
 /** What is kept stays within its budget, and is given out only where it is right. */
 class PairCacheTest {
@@ -24,7 +25,7 @@ class PairCacheTest {
         return new BlockKey("user", name, 0, 10, "format");
     }
 
-    private static PairBlock block(PairCache cache, int pairs) {
+    private static PairBlock block(Room cache, int pairs) {
         BlockWriter writer = BlockWriter.ofOutput(cache, false, new KnownSize());
         Text key = new Text();
         for (int i = 0; i < pairs; i++) {
@@ -63,6 +64,77 @@ class PairCacheTest {
         assertNull(cache.find(key("c"), VERSION, conf));
         assertNotNull(cache.find(key("d"), VERSION, conf));
         assertTrue(cache.usedBytes() <= 7 << 10);
+    }
+
+    /** Reads a block as a task does: it looks for it, and keeps what it has to decode. */
+    private boolean isFound(PairCache cache, String name) {
+        if (cache.find(key(name), VERSION, conf) != null) {
+            return true;
+        }
+        PairBlock read = block(cache.roomFor(key(name)), 100);
+        if (read != null) {
+            cache.put(key(name), read, VERSION, NO_SETTINGS, 0);
+        }
+        return false;
+    }
+
+    private int scan(PairCache cache, int blocks) {
+        int found = 0;
+        for (int number = 0; number < blocks; number++) {
+            found += isFound(cache, "scanned" + number) ? 1 : 0;
+        }
+        return found;
+    }
+
+    /** Room for ten blocks, and a scan of twelve. */
+    @Test
+    void aScanOfMoreThanTheCacheLeavesWhatIsUsedInEachRound() {
+        PairCache cache = new PairCache(10 * blockBytes());
+        isFound(cache, "hot");
+        assertTrue(isFound(cache, "hot"));
+        scan(cache, 12);
+        assertTrue(isFound(cache, "hot"));
+        assertTrue(cache.usedBytes() <= cache.limitBytes());
+    }
+
+    /** It was read only once before the first scan: so it is read once more, and then no more. */
+    @Test
+    void aScanThatIsRepeatedFindsSomeOfItselfAndLeavesWhatIsUsedBetween() {
+        PairCache cache = new PairCache(10 * blockBytes());
+        int found = 0;
+        for (int round = 0; round < 6; round++) {
+            boolean isHot = isFound(cache, "hot");
+            assertTrue(isHot || round < 2, "round " + round);
+            found = scan(cache, 12);
+        }
+        assertTrue(found >= 5, found + " of 12 found");
+    }
+
+    @Test
+    void whatIsNotUsedAnyMoreGivesWay() {
+        PairCache cache = new PairCache(10 * blockBytes());
+        for (int round = 0; round < 3; round++) {
+            scan(cache, 9);
+        }
+        for (int number = 0; number < 8; number++) {
+            isFound(cache, "new" + number);
+        }
+        for (int number = 0; number < 8; number++) {
+            isFound(cache, "new" + number);
+        }
+        int found = 0;
+        for (int number = 0; number < 8; number++) {
+            found += isFound(cache, "new" + number) ? 1 : 0;
+        }
+        assertTrue(found >= 6, found + " of 8 found");
+    }
+
+    private static long blockBytes() {
+        PairCache cache = new PairCache(1 << 20);
+        PairBlock block = block(cache, 100);
+        long bytes = cache.usedBytes();
+        block.release();
+        return bytes;
     }
 
     @Test

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -76,7 +77,7 @@ class SlotsTest {
     }
 
     @Test
-    void takesLinesByRankAndThenByAge() throws Exception {
+    void takesLinesByRankAndThenInTurn() throws Exception {
         Slots slots = new Slots(1);
         List<String> order = new ArrayList<>();
         CountDownLatch done = new CountDownLatch(4);
@@ -89,7 +90,38 @@ class SlotsTest {
         run(urgent, Slots.ANYWHERE, done, slot -> order.add("urgent"));
         urgent.begin();
         done.await();
-        assertEquals(List.of("urgent", "first, a", "first, b", "second"), order);
+        assertEquals(List.of("urgent", "first, a", "second", "first, b"), order);
+    }
+
+    /** The first line has much more to do than the others, which come later and one after the other. */
+    @Test
+    void linesOfOneRankHaveFairShares() throws Exception {
+        Slots slots = new Slots(4);
+        List<String> order = Collections.synchronizedList(new ArrayList<>());
+        CountDownLatch done = new CountDownLatch(10_000 + 2 * 20);
+        CountDownLatch full = new CountDownLatch(4);
+        CountDownLatch go = new CountDownLatch(1);
+        Slots.Line large = slots.line(0);
+        for (int i = 0; i < 10_000; i++) {
+            run(large, i, done, slot -> {
+                full.countDown();
+                awaitQuietly(go);
+                order.add("large");
+            });
+        }
+        large.begin();
+        full.await();
+        for (String name : List.of("small", "other")) {
+            Slots.Line line = slots.line(0);
+            for (int i = 0; i < 20; i++) {
+                run(line, i, done, slot -> order.add(name));
+            }
+            line.begin();
+        }
+        go.countDown();
+        done.await();
+        assertTrue(order.lastIndexOf("small") < 200, "small ends at " + order.lastIndexOf("small"));
+        assertTrue(order.lastIndexOf("other") < 200, "other ends at " + order.lastIndexOf("other"));
     }
 
     @Test

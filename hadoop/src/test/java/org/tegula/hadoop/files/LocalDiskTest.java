@@ -53,7 +53,10 @@ class LocalDiskTest {
         Path link = Files.createSymbolicLink(folder.resolve("link"), file);
         right.setPermission(hadoop(sub), new FsPermission((short) 01751));
         right.setPermission(hadoop(file), new FsPermission((short) 0640));
-        for (Path path : List.of(file, sub, link, Path.of("/tmp"))) {
+        // As the folder for temporary files, but nobody else changes it meanwhile.
+        Path forAll = Files.createDirectory(folder.resolve("for all"));
+        right.setPermission(hadoop(forAll), new FsPermission((short) 01777));
+        for (Path path : List.of(file, sub, link, forAll)) {
             assertEquals(parts(right.getFileStatus(hadoop(path))), parts(ours.getFileStatus(hadoop(path))));
         }
         FileStatus[] expected = right.listStatus(hadoop(folder));

@@ -9,6 +9,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.DataOutput;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.io.BytesWritable;
 import org.apache.hadoop.io.DataInputBuffer;
 import org.apache.hadoop.io.IntWritable;
@@ -17,6 +19,7 @@ import org.apache.hadoop.io.serializer.SerializationFactory;
 import org.apache.hadoop.io.serializer.Serializer;
 import org.apache.hadoop.mapred.JobConf;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.tegula.hadoop.memory.Arena;
 import org.tegula.hadoop.memory.MemoryBudget;
 
@@ -205,5 +208,47 @@ class LiveValuesTest {
         assertSame(value, read(values, 0));
         assertSame(room, known.roomOf(value));
         assertNull(known.roomOf("another"));
+    }
+
+    @Test
+    @Timeout(30)
+    void noRecordWaitsForALock() throws Exception {
+        LiveValues values = new LiveValues(new MemoryBudget(1 << 20));
+        int first = values.add(new LiveValues.Pair(KEY, KEY, 300, null), 4);
+        synchronized (values) {
+            Thread other = new Thread(() -> {
+                values.get(first);
+                values.addAgain(KEY, 4, first);
+            });
+            other.start();
+            other.join();
+        }
+    }
+
+    @Test
+    void tasksThatAddAtOnceGetNumbersOfTheirOwn() throws Exception {
+        MemoryBudget memory = new MemoryBudget(100 << 20);
+        LiveValues values = new LiveValues(memory);
+        List<Thread> tasks = new ArrayList<>();
+        Map<Integer, Object> keys = new ConcurrentHashMap<>();
+        for (int task = 0; task < 4; task++) {
+            Thread thread = new Thread(() -> {
+                for (int i = 0; i < 20_000; i++) {
+                    Object key = new Object();
+                    keys.put(values.add(new LiveValues.Pair(key, key, 300, null), 4), key);
+                }
+            });
+            tasks.add(thread);
+            thread.start();
+        }
+        for (Thread each : tasks) {
+            each.join();
+        }
+        assertEquals(80_000, keys.size());
+        keys.forEach((number, key) -> assertSame(key, values.get(number).key()));
+        values.release();
+        assertEquals(0, memory.usedBytes());
+        assertEquals(-1, values.add(new LiveValues.Pair(KEY, KEY, 300, null), 4));
+        assertEquals(0, memory.usedBytes());
     }
 }

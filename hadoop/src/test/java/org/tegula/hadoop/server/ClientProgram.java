@@ -22,7 +22,7 @@ import org.tegula.hadoop.Jobs;
 import org.tegula.hadoop.api.CacheCounter;
 
 /** A program for a process of its own. It says which job it has submitted and, at last, what that found in memory. */
-final class ClientProgram {
+public final class ClientProgram {
     private ClientProgram() {}
 
     public static void main(String[] arguments) throws Exception {

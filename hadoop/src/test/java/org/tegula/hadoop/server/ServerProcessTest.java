@@ -2,11 +2,13 @@ package org.tegula.hadoop.server;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -26,9 +28,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.tegula.hadoop.Engines;
+import org.tegula.hadoop.JarOf;
 import org.tegula.hadoop.Jobs;
+import org.tegula.hadoop.Launcher;
 import org.tegula.hadoop.Settings;
 import org.tegula.hadoop.Trees;
+import org.tegula.hadoop.client.ServerCommands;
 import org.tegula.hadoop.files.CachedLocalFileSystem;
 
 /** A server and its clients are processes of their own, and each of them may end at any time. */
@@ -192,6 +197,66 @@ class ServerProcessTest {
                     0,
                     left.filter(each -> each.getFileName().toString().startsWith("tegula-server-"))
                             .count());
+        }
+    }
+
+    private Process stop() throws IOException {
+        List<String> arguments = new ArrayList<>(List.of("stop"));
+        settings.forEach((name, value) -> arguments.add("-D" + name + "=" + value));
+        return processes.start(ServerCommands.class, Map.of(), arguments.toArray(String[]::new));
+    }
+
+    @Test
+    void endsWhenItIsToldTo() throws Exception {
+        Path pid = folder.resolve("token.pid");
+        assertEquals(server.pid(), Long.parseLong(Files.readAllLines(pid).get(0)));
+        Process stop = stop();
+        assertEquals("The server, process " + server.pid() + ", has ended", Processes.line(stop));
+        assertEquals(0, Processes.end(stop));
+        assertFalse(server.isAlive());
+        assertFalse(Files.exists(pid));
+        assertFalse(Files.exists(folder.resolve("token")));
+        assertEquals(1, Processes.end(stop()));
+        assertTrue(Files.readString(folder.resolve("errors")).contains("No server runs that " + pid + " tells of"));
+    }
+
+    /** The number of a server that was killed may be another process's. */
+    @Test
+    void endsNoProcessThatHasTheNumberOfAServerThatIsGone() throws Exception {
+        Files.writeString(folder.resolve("token.pid"), ProcessHandle.current().pid() + "\n2001-01-01T00:00:00Z\n");
+        assertEquals(1, Processes.end(stop()));
+        assertTrue(server.isAlive());
+    }
+
+    /** A program under the launcher ends with the reason in one line. */
+    @Test
+    void aWrongSecretIsSaidInOneLine() throws Exception {
+        Path wrong = Files.writeString(folder.resolve("wrong"), "0".repeat(64));
+        settings.put(Settings.SERVER_TOKEN_FILE, wrong.toString());
+        Path jar = JarOf.source(folder, "Unused", "class Unused {}");
+        List<String> arguments = new ArrayList<>(List.of(jar.toString(), ClientProgram.class.getName()));
+        settings.forEach((name, value) -> arguments.add("-D" + name + "=" + value));
+        arguments.addAll(List.of("count", path("in.txt"), path("out")));
+        Process refused = processes.start(Launcher.class, Map.of(), arguments.toArray(String[]::new));
+        assertEquals(1, Processes.end(refused));
+        List<String> said = Files.readAllLines(folder.resolve("errors"));
+        assertTrue(said.get(said.size() - 1).startsWith("tegula-hadoop: The server at "), () -> said.toString());
+        assertFalse(said.stream().anyMatch(line -> line.startsWith("\tat ")), () -> said.toString());
+    }
+
+    /** What the server has in memory would be missing, without a word, if the disk alone were asked. */
+    @Test
+    void aServerThatRefusesAClientIsNotTakenForOneThatIsGone() throws Exception {
+        settings.put("fs.file.impl", CachedLocalFileSystem.class.getName());
+        assertEquals(0, Processes.end(client("count", path("in.txt"), path("temp-counts"))));
+        Path wrong = Files.writeString(folder.resolve("wrong"), "0".repeat(64));
+        Configuration refused = conf();
+        refused.set(Settings.SERVER_TOKEN_FILE, wrong.toString());
+        org.apache.hadoop.fs.Path counts = new org.apache.hadoop.fs.Path(path("temp-counts"));
+        try (FileSystem files = FileSystem.newInstance(counts.toUri(), refused)) {
+            assertTrue(assertThrows(IOException.class, () -> files.exists(counts))
+                    .getMessage()
+                    .contains("refuses the secret in " + wrong));
         }
     }
 }
