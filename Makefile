@@ -5,12 +5,19 @@ PYTHON_LEAST := 3.11
 , := ,
 RUFF := 0.17.5
 NVRTC := 12.9.86
+MATURIN := 1.16.0
 AZURITE := 3.35.0
 FAKE_GCS := v1.56.1
 
+ENGINE_CRATES := -p tegula-machine -p tegula-input -p tegula-device -p tegula-pairs -p tegula-core -p tegula
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 TEGULA := $(TARGET)/release/tegula
 VENV := bench/.venv
+WHEELS := $(abspath $(TARGET))/wheels
+PYTHON_PROFILE ?= python
+# Those on the path and of pyenv, one of each version.
+PYTHONS ?= $(shell for minor in 11 12 13 14 15; do for python in "$$HOME"/.pyenv/versions/3.$$minor.*/bin/python \
+	/usr/bin/python3.$$minor /usr/local/bin/python3.$$minor; do test -x $$python && echo $$python && break; done; done)
 EMULATORS = $(abspath $(TARGET))/emulators
 
 # What `make run` counts: the sources of the crates that Tegula was just built from.
@@ -41,7 +48,8 @@ NUMBER_INPUTS := picture.bmp points.bin lines.txt grid.npy square.npy large.npy 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run build test test-rust test-cuda-kernels test-hadoop test-hadoop-compat lint lint-rust lint-python lint-hadoop miri loom campaign \
+.PHONY: help run build wheel test test-rust test-python test-cuda-kernels test-hadoop test-hadoop-compat dist-hadoop lint lint-rust \
+	lint-python lint-hadoop miri loom campaign \
 	bench bench-own bench-compare bench-reuse \
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
 	bench-show bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline \
@@ -60,10 +68,26 @@ run: need-cargo ## Count words and show what it took; INPUT=paths WORDS=whitespa
 build: need-cargo ## Build the release binary with all its commands
 	cargo build --release -p tegula-cli --all-features
 
+wheel: need-cargo $(VENV)/maturin-$(MATURIN) ## Build the wheel of the Python package into target/wheels; PYTHON_PROFILE=python-dev builds faster
+	rm -rf $(WHEELS)
+	$(VENV)/bin/maturin build --manifest-path python/Cargo.toml --profile $(PYTHON_PROFILE) --out $(WHEELS)
+
 test: test-rust test-hadoop test-hadoop-compat ## Run all tests, those in the documentation too
+	$(MAKE) test-python PYTHON_PROFILE=python-dev
 
 test-rust: need-cargo need-java need-pocl $(VENV)/s3-server ## Run the tests of the Rust crates
-	POCL_CACHE_DIR=$(abspath $(TARGET))/pocl cargo test --workspace --all-features
+	POCL_CACHE_DIR=$(abspath $(TARGET))/pocl cargo test --workspace --exclude tegula-python --all-features
+
+# Each CPython that the package is for gets a fresh environment with the wheel. Only what pip installs is tested.
+test-python: wheel need-python ## Test the wheel on every CPython from 3.11 that is on the machine; PYTHONS=paths TESTS=arguments
+	@test -n "$(strip $(PYTHONS))" || { echo "make: no CPython from $(PYTHON_LEAST) on was found: name some, PYTHONS=paths" >&2; exit 1; }
+	@for python in $(PYTHONS); do \
+		venv=$(abspath $(TARGET))/python-venvs/$$($$python -c 'import sys; print("%d.%d" % sys.version_info[:2])') && \
+		echo "make: $$python, in $$venv" && \
+		rm -rf $$venv && $$python -m venv $$venv && \
+		$$venv/bin/python -m pip install --quiet -r python/tests/requirements.txt $(WHEELS)/*.whl && \
+		(cd python/tests && $$venv/bin/python -m pytest $(TESTS) .) || exit 1; \
+	done
 
 test-emulators: need-cargo $(EMULATORS)/azurite-$(AZURITE) $(EMULATORS)/fake-gcs-$(FAKE_GCS) ## Test az:// and gs:// against their emulators (Node and Go)
 	AZURITE=$(EMULATORS)/node_modules/.bin/azurite-blob FAKE_GCS=$(EMULATORS)/fake-gcs-server \
@@ -72,7 +96,7 @@ test-emulators: need-cargo $(EMULATORS)/azurite-$(AZURITE) $(EMULATORS)/fake-gcs
 # The compiler of CUDA needs no GPU.
 test-cuda-kernels: need-cargo $(VENV)/nvrtc-$(NVRTC) ## Compile every kernel with NVRTC, which is fetched (90 MB)
 	export LD_LIBRARY_PATH=$$(echo $(abspath $(VENV))/lib/python3*/site-packages/nvidia/cuda_nvrtc/lib) && \
-		cargo test -p tegula --features cuda --lib -- --nocapture cuda && \
+		cargo test -p tegula-device --features cuda --lib -- --nocapture cuda && \
 		cargo test -p tegula-apps --features cuda,offload --test devices -- --nocapture
 
 test-hadoop: need-java ## Build the Hadoop engine and run its tests, with style, Javadoc and coverage
@@ -82,20 +106,34 @@ test-hadoop-compat: need-java ## Run Pig, Crunch and Mahout on the engine and on
 	cd hadoop && mvn -B -ntp package -DskipTests
 	cd hadoop/compat && mvn -B -ntp test
 
+HADOOP_RELEASE := tegula-hadoop-0.1.0
+
+dist-hadoop: need-java ## Build the Hadoop engine and pack it with its script for an installed Hadoop
+	cd hadoop && mvn -B -ntp -q package -DskipTests
+	rm -rf hadoop/target/$(HADOOP_RELEASE)
+	mkdir -p hadoop/target/$(HADOOP_RELEASE)/lib
+	cp -r hadoop/bin hadoop/conf hadoop/systemd LICENSE hadoop/target/$(HADOOP_RELEASE)
+	cp docs/hadoop.md hadoop/target/$(HADOOP_RELEASE)/README.md
+	cp hadoop/target/$(HADOOP_RELEASE).jar hadoop/target/$(HADOOP_RELEASE)/lib
+	tar -C hadoop/target --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 \
+		-czf hadoop/target/$(HADOOP_RELEASE).tar.gz $(HADOOP_RELEASE)
+	@echo hadoop/target/$(HADOOP_RELEASE).tar.gz
+
 lint: lint-rust lint-python lint-hadoop ## Check format and style of all code
 
 # All features are on, as in tests, so that what others depend on is checked once. Then what is left out
 # without features: it is in the libraries that have some, and in the program.
 lint-rust: need-lints
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --all-features --locked -- -D warnings
+	cargo clippy --workspace --exclude tegula-python --all-targets --all-features --locked -- -D warnings
+	cargo clippy -p tegula-python --all-targets --locked -- -D warnings
 	cargo clippy -p tegula -p tegula-apps -p tegula-cli --locked -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc -p tegula -p tegula-apps -p tegula-linalg -p tegula-remote \
+	RUSTDOCFLAGS="-D warnings" cargo doc $(ENGINE_CRATES) -p tegula-apps -p tegula-linalg -p tegula-remote \
 		--all-features --no-deps --locked
 
 lint-python: $(VENV)/ruff-$(RUFF)
-	$(VENV)/bin/ruff check --config bench/ruff.toml bench hadoop/bench remote/servers
-	$(VENV)/bin/ruff format --config bench/ruff.toml --check bench hadoop/bench remote/servers
+	$(VENV)/bin/ruff check --config bench/ruff.toml bench hadoop/bench remote/servers python
+	$(VENV)/bin/ruff format --config bench/ruff.toml --check bench hadoop/bench remote/servers python
 
 lint-hadoop: need-java
 	cd hadoop && mvn -q spotless:check compile
@@ -108,11 +146,11 @@ campaign: need-cargo ## Kill runs a thousand times and let them go on; SEED=1 KI
 
 # Property tests want the current folder, and under Miri a few cases must do.
 miri: need-miri ## Run the tests of containers, memory and partials under Miri (slow)
-	MIRIFLAGS=-Zmiri-disable-isolation PROPTEST_CASES=4 cargo +nightly miri test -p tegula --lib \
+	MIRIFLAGS=-Zmiri-disable-isolation PROPTEST_CASES=4 cargo +nightly miri test $(ENGINE_CRATES) --lib \
 		--target-dir $(TARGET)/miri -- aggregate:: container:: memory:: merge:: partial:: key:: slots:: split:: plan:: reduce::
 
 loom: need-cargo ## Try all interleavings of the scheduler
-	RUSTFLAGS="--cfg loom" cargo test -p tegula --lib --release --target-dir $(TARGET)/loom schedule
+	RUSTFLAGS="--cfg loom" cargo test -p tegula-machine --lib --release --target-dir $(TARGET)/loom schedule
 
 bench: need-cargo ## Time each stage on its own (two minutes); FILTER=name for some of them
 	cargo bench -p tegula-bench --bench stages -- $(FILTER)
@@ -292,6 +330,10 @@ $(VENV)/ruff-$(RUFF): | $(VENV)/bin/python
 
 $(VENV)/nvrtc-$(NVRTC): | $(VENV)/bin/python
 	$(VENV)/bin/python -m pip install --quiet nvidia-cuda-nvrtc-cu12==$(NVRTC)
+	touch $@
+
+$(VENV)/maturin-$(MATURIN): | $(VENV)/bin/python
+	$(VENV)/bin/python -m pip install --quiet maturin==$(MATURIN)
 	touch $@
 
 s3-server: $(VENV)/s3-server ## Install the S3 server of the tests (moto, in Python)
