@@ -2,7 +2,6 @@
 
 use crate::advice;
 use std::io::Write;
-use std::process::ExitCode;
 use tegula::{Error, OutputError, Result};
 
 /// The end of the help.
@@ -11,6 +10,9 @@ Exit codes: 0 done, also when the reader of standard output went away; 1 the job
 2 wrong usage; 130 interrupted.
 A first interrupt stops the job and leaves no file behind; a second one stops the program at once.";
 
+const DONE: u8 = 0;
+const FAILED: u8 = 1;
+
 /// An option has a value that makes no sense. clap exits with the same code.
 const WRONG_USAGE: u8 = 2;
 
@@ -18,14 +20,14 @@ const WRONG_USAGE: u8 = 2;
 pub(crate) const INTERRUPTED: u8 = 130;
 
 /// Says on standard error what went wrong, and returns the exit code.
-pub(crate) fn code(result: Result<()>) -> ExitCode {
+pub(crate) fn code(result: Result<()>) -> u8 {
     match result {
-        Ok(()) | Err(Error::Output(OutputError::Closed { .. })) => ExitCode::SUCCESS,
-        Err(Error::Cancelled) => ExitCode::from(INTERRUPTED),
+        Ok(()) | Err(Error::Output(OutputError::Closed { .. })) => DONE,
+        Err(Error::Cancelled) => INTERRUPTED,
         Err(Error::Device(error)) => {
             // A compiler's messages are several lines and make no sense as one.
             let _ = writeln!(std::io::stderr(), "tegula: {error}");
-            ExitCode::FAILURE
+            FAILED
         }
         Err(error) => {
             let mut message = error.to_string();
@@ -36,15 +38,15 @@ pub(crate) fn code(result: Result<()>) -> ExitCode {
                 return wrong_usage(&message);
             }
             say(&message);
-            ExitCode::FAILURE
+            FAILED
         }
     }
 }
 
 /// Says on standard error why the command line is refused, and returns the exit code.
-pub(crate) fn wrong_usage(message: &str) -> ExitCode {
+pub(crate) fn wrong_usage(message: &str) -> u8 {
     say(message);
-    ExitCode::from(WRONG_USAGE)
+    WRONG_USAGE
 }
 
 /// Writes one line to standard error. Nobody can be told that standard error is closed.

@@ -67,7 +67,9 @@ mod wordcount;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
+use std::ffi::OsString;
 use std::process::ExitCode;
+use std::sync::OnceLock;
 use tegula::Result;
 
 /// MapReduce for one big machine.
@@ -148,9 +150,19 @@ commands! {
     "state" "state" State(state::Command),
 }
 
+/// The command line of this process, which is carried out once.
+static COMMAND_LINE: OnceLock<Vec<OsString>> = OnceLock::new();
+
 /// Carries out the command that this process was started with, and returns its exit code.
 pub fn main() -> ExitCode {
-    match Cli::try_parse() {
+    ExitCode::from(execute(std::env::args_os().collect()))
+}
+
+/// Carries out a command line, whose first word names the program, and returns its exit code. Help, and a command line
+/// that makes no sense, end the process.
+pub fn execute(command_line: Vec<OsString>) -> u8 {
+    let command_line = COMMAND_LINE.get_or_init(|| command_line);
+    match Cli::try_parse_from(command_line) {
         Ok(cli) => exit::code(log::start().and_then(|()| carry_out(cli.command))),
         Err(refused) => match left_out(&refused, LEFT_OUT) {
             Some(message) => exit::wrong_usage(&message),

@@ -1,5 +1,6 @@
 //! `--timeline`: the file that it names. The ending of the name chooses the form.
 
+use crate::COMMAND_LINE;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -42,9 +43,9 @@ pub(crate) fn file(path: OsString) -> Result<TimelineFile, String> {
 
 /// Returns the title of the timeline: the command line, without the folder of the program.
 pub(crate) fn title() -> String {
-    let mut words = std::env::args_os();
-    let program = words.next().unwrap_or_default();
-    let program = Path::new(&program).file_name().unwrap_or(program.as_os_str()).to_os_string();
-    let words = std::iter::once(program).chain(words);
+    let words = COMMAND_LINE.get().map_or(&[][..], Vec::as_slice);
+    let Some((program, words)) = words.split_first() else { return String::new() };
+    let program = Path::new(program).file_name().unwrap_or(program);
+    let words = std::iter::once(program).chain(words.iter().map(OsString::as_os_str));
     words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
 }

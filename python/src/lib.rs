@@ -1,11 +1,13 @@
 //! The native part of the Python package `tegula`. It takes plans down as dicts of plain values (`plan.rs`), runs
 //! them without the interpreter's lock, and hands answers up as pairs or Arrow streams (`answer.rs`). The facade
-//! in Python, `python/tegula/`, has the types, the words and the errors that people see.
+//! in Python, `python/tegula/`, has the types, the words and the errors that people see. The command `tegula` of the
+//! package is the library of the command line, in this module.
 
 mod answer;
 mod arrow;
 mod companion;
 mod dynamic;
+mod file;
 mod memory;
 mod native;
 mod plan;
@@ -20,7 +22,18 @@ mod _tegula {
     #[pymodule_export]
     use crate::answer::Answer;
     #[pymodule_export]
+    use crate::file::AtomicFile;
+    #[pymodule_export]
     use crate::running::{Engine, Failure};
     #[pymodule_export]
     use crate::shown::{Seen, Stream};
+    use pyo3::prelude::*;
+    use std::ffi::OsString;
+
+    /// Carries out a command line, whose first word names the program, and returns its exit code. Help, and a
+    /// command line that makes no sense, end the process.
+    #[pyfunction]
+    fn command(py: Python<'_>, command_line: Vec<OsString>) -> u8 {
+        py.detach(|| tegula_cli::execute(command_line))
+    }
 }

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
-import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal
 
+from tegula import _tegula
 from tegula.errors import OptionError, OutputError
 
 if TYPE_CHECKING:
@@ -41,25 +42,46 @@ def write(
         raise OptionError(
             f'{wrong}; give format="tsv", "jsonl", "parquet" or "arrow", or a path that ends so'
         )
-    part = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}")
     try:
-        # Such that its rights are those of any new file.
-        out = os.fdopen(
-            os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb"
-        )
+        out = _Whole(target)
+        try:
+            # Pairs are some dozens of bytes each.
+            with io.BufferedWriter(out, 1 << 20) as buffered:
+                writers[chosen](result, buffered)
+                buffered.flush()
+                out.commit()
+        finally:
+            out.close()
     except OSError as error:
-        raise OutputError(f"{target}: {error.strerror}") from None
-    try:
-        with out:
-            writers[chosen](result, out)
-            out.flush()
-            os.fsync(out.fileno())
-        os.replace(part, target)
-    except BaseException as error:
-        part.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise OutputError(f"{target}: {error.strerror}") from None
-        raise
+        raise OutputError(str(error)) from None
+
+
+class _Whole(io.RawIOBase):
+    """A file that has no name until it is whole, so that neither a failure nor a kill leaves a part of it."""
+
+    def __init__(self, target: Path) -> None:
+        self._file = _tegula.AtomicFile(target)
+        self._at = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._file.write(bytes(data))
+        self._at += len(data)
+        return len(data)
+
+    def tell(self) -> int:
+        return self._at
+
+    def commit(self) -> None:
+        """Let the file appear."""
+        self._file.commit()
+
+    def close(self) -> None:
+        """Drop the file, if it has not appeared."""
+        self._file.close()
+        super().close()
 
 
 def _cell(value: Any) -> bytes:
