@@ -64,6 +64,9 @@ pub struct Options {
     pub reads: Reads,
     /// Where partials are saved, so that the same run can go on after a kill. Default: nowhere.
     pub state: Option<State>,
+    /// Memory that the job's map holds beside the engine's while the run lasts, in bytes: buffers that other
+    /// processes share, tables of its own. It is counted in the engine's limit. Default: none.
+    pub beside_bytes: usize,
     /// Live counters, for a progress bar.
     pub progress: Option<Arc<Progress>>,
     /// Devices that work beside the cores on what they can do of the job: input of known length that is

@@ -60,9 +60,13 @@ pub(crate) fn run<C: Aggregate>(
     // The thread that makes shows holds pairs as a worker does.
     let threads = core.pool().workers() + usize::from(show.is_some());
     let counted = count_list::<C>(core, &input, options, threads)?;
+    let beside = count_beside::<C>(core, options, threads)?;
     let mut plan = clock.time(Stage::Plan, || plan(core, job.facts, input, options, &failure))?;
     progress.plan(plan.files, plan.bytes, core.limit_bytes());
-    let room = Room::new(core, core.shares::<C>(plan.unit_bytes, counted.bytes(), threads)?);
+    let room = Room::new(
+        core,
+        core.shares::<C>(plan.unit_bytes, counted.bytes() + beside.bytes(), threads)?,
+    );
     let partial = room.partial();
     show.iter().try_for_each(|show| show.wanted.check(&plan, options.state.is_some()))?;
     let mut open = |state| {
@@ -136,9 +140,25 @@ fn count_list<C: Aggregate>(
     options: &Options,
     threads: usize,
 ) -> Result<Reserved, MemoryError> {
+    core.count_list(input, least_bytes::<C>(core, options, threads))
+}
+
+/// Counts what the map holds beside the engine.
+fn count_beside<C: Aggregate>(
+    core: &Core,
+    options: &Options,
+    threads: usize,
+) -> Result<Reserved, MemoryError> {
+    let bytes = options.beside_bytes;
+    let counted = Reserved::new(core.blocks(), bytes, "what the map holds beside the engine");
+    let least = least_bytes::<C>(core, options, threads);
+    counted.map_err(|_| core.too_small(least + bytes as u64))
+}
+
+/// Returns what a run cannot do without.
+fn least_bytes<C: Aggregate>(core: &Core, options: &Options, threads: usize) -> u64 {
     let unit_bytes = sizing::unit_bytes(core.topology());
-    let split_bytes = options.split_bytes.unwrap_or(unit_bytes);
-    core.count_list(input, core.least_bytes::<C>(split_bytes, threads))
+    core.least_bytes::<C>(options.split_bytes.unwrap_or(unit_bytes), threads)
 }
 
 /// Looks at the input's formats and cuts it into tiles and splits.

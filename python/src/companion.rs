@@ -28,8 +28,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tegula::{Error, Place, Result, Split};
 
-/// Bytes of memory that a companion's file may keep from split to split.
-const KEPT_BYTES: usize = 64 << 20;
+/// Bytes of memory that each buffer between a worker and its companion may keep from split to split.
+const KEPT_BYTES_MOST: usize = 64 << 20;
+const KEPT_BYTES_LEAST: usize = 64 << 10;
+/// A buffer's part of each worker's share of a limit on memory.
+const LIMIT_DIVISOR: u64 = 64;
+/// A worker's buffers: the file that its companion reads, the file that it writes, and the worker's copy of that.
+const BUFFERS_BY_WORKER: usize = 3;
 /// How long a zygote may take to end its companions and itself before it is killed.
 const GRACE: Duration = Duration::from_millis(500);
 /// The offset that stands for the whole split.
@@ -41,6 +46,31 @@ pub(crate) enum Caller {
     /// A callable that takes a split's bytes and returns a status and what a companion would have written. It runs
     /// in this process, on the engine's worker.
     Threads(Py<PyAny>),
+}
+
+/// The bytes that each buffer of a run may keep from split to split. What a larger split takes is given back after it.
+#[derive(Clone, Copy)]
+pub(crate) struct Kept(usize);
+
+impl Kept {
+    /// Returns what fits a limit on memory, which many workers share.
+    pub(crate) fn within(limit: Option<u64>, workers: usize) -> Kept {
+        let share = limit.map_or(u64::MAX, |limit| limit / workers as u64 / LIMIT_DIVISOR);
+        let share = usize::try_from(share).unwrap_or(usize::MAX);
+        Kept(share.clamp(KEPT_BYTES_LEAST, KEPT_BYTES_MOST))
+    }
+
+    /// Returns what the buffers of many workers come to.
+    pub(crate) fn bytes(self, workers: usize) -> usize {
+        self.0 * BUFFERS_BY_WORKER * workers
+    }
+
+    /// Gives back the memory of a buffer that is too large to be kept.
+    pub(crate) fn trim(self, buffer: &mut Vec<u8>) {
+        if buffer.capacity() > self.0 {
+            *buffer = Vec::new();
+        }
+    }
 }
 
 /// What Python raised, on its way to the caller.
@@ -143,6 +173,7 @@ pub(crate) struct Companions {
     idle: Mutex<Vec<Companion>>,
     all: Mutex<Vec<Pid>>,
     is_killed: AtomicBool,
+    kept: Kept,
 }
 
 struct Zygote {
@@ -168,7 +199,12 @@ impl Companions {
     /// Starts a zygote: `python` runs the file `zygote`, which is given `program`, and starts to load it.
     ///
     /// The system ends the zygote when the calling thread ends, so this is to be a thread that outlives the run.
-    pub(crate) fn start(python: &str, zygote: &str, program: &[u8]) -> Result<Companions> {
+    pub(crate) fn start(
+        python: &str,
+        zygote: &str,
+        program: &[u8],
+        kept: Kept,
+    ) -> Result<Companions> {
         let failed = |cause| Error::System { action: "start a Python process", cause };
         let (control, theirs) = UnixStream::pair().map_err(failed)?;
         let child = Command::new(python)
@@ -183,6 +219,7 @@ impl Companions {
             idle: Mutex::default(),
             all: Mutex::default(),
             is_killed: AtomicBool::new(false),
+            kept,
         })
     }
 
@@ -193,7 +230,7 @@ impl Companions {
             Some(companion) => companion,
             None => self.fork().map_err(|cause| at(split, cause))?,
         };
-        match companion.call(split.bytes(), packed) {
+        match companion.call(split.bytes(), packed, self.kept) {
             Ok(status) => {
                 lock(&self.idle).push(companion);
                 Ok(status == 0)
@@ -322,7 +359,7 @@ impl Zygote {
 }
 
 impl Companion {
-    fn call(&mut self, bytes: &[u8], packed: &mut Vec<u8>) -> io::Result<u64> {
+    fn call(&mut self, bytes: &[u8], packed: &mut Vec<u8>, kept: Kept) -> io::Result<u64> {
         self.input.write_all_at(bytes, 0)?;
         let mut message = [0; 16];
         message[..8].copy_from_slice(&(bytes.len() as u64).to_le_bytes());
@@ -334,7 +371,7 @@ impl Companion {
         packed.resize(length, 0);
         self.output.read_exact_at(packed, 0)?;
         for (file, used) in [(&self.input, bytes.len()), (&self.output, length)] {
-            if used > KEPT_BYTES {
+            if used > kept.0 {
                 file.set_len(0)?;
             }
         }

@@ -1,7 +1,7 @@
 //! A plan, as the Python facade hands it down: a dict of plain values. Taken apart here, and made a job.
 
 use crate::answer::{Answered, Ended, KeyForm};
-use crate::companion::{Caller, Companions};
+use crate::companion::{Caller, Companions, Kept};
 use crate::dynamic::{Cells, Columns, Dynamic, FieldPairs, JsonPairs, Kind, Known, Pairs};
 use crate::memory::Memory;
 use crate::native::{NativeMap, ValueType};
@@ -134,10 +134,10 @@ impl Plan {
     }
 
     /// Starts the processes of a Python map, if it wants some.
-    pub(crate) fn caller(&mut self) -> tegula::Result<Option<Arc<Caller>>> {
+    pub(crate) fn caller(&mut self, kept: Kept) -> tegula::Result<Option<Arc<Caller>>> {
         Ok(match &mut self.map {
             Map::Processes { python, zygote, program } => {
-                let companions = Companions::start(python, zygote, program)?;
+                let companions = Companions::start(python, zygote, program, kept)?;
                 program.clear();
                 Some(Arc::new(Caller::Processes(companions)))
             }
@@ -154,7 +154,7 @@ impl Plan {
         self,
         engine: &Engine,
         options: &Options,
-        caller: Option<Arc<Caller>>,
+        caller: Option<(Arc<Caller>, Kept)>,
         showing: Option<&Showing>,
     ) -> tegula::Result<Box<dyn Answered>> {
         let record_bytes = self.source.record_bytes();
@@ -212,7 +212,7 @@ impl Plan {
                 }
             }
             (Map::Processes { .. } | Map::Threads(_), combine) => match caller {
-                Some(caller) => run.combined(Pairs::Called(caller), cut, combine),
+                Some((caller, kept)) => run.combined(Pairs::Called(caller, kept), cut, combine),
                 None => Err(tegula::Error::Option {
                     option: "map",
                     cause: "nobody runs the function".to_owned(),

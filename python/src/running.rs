@@ -2,7 +2,7 @@
 //! looks for signals now and then.
 
 use crate::answer::Answer;
-use crate::companion::{Caller, Raised};
+use crate::companion::{Caller, Kept, Raised};
 use crate::plan::Plan;
 use crate::shown::{Showing, Slot, Stream};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -28,6 +28,8 @@ const GRACE: Duration = Duration::from_millis(100);
 pub(crate) struct Engine {
     engine: Mutex<Option<Arc<tegula::Engine>>>,
     running: AtomicUsize,
+    /// The limit on the memory of this process, in bytes.
+    memory: Option<u64>,
     /// The process that has its threads.
     process: u32,
 }
@@ -100,6 +102,7 @@ impl Engine {
         Ok(Engine {
             engine: Mutex::new(Some(Arc::new(engine))),
             running: AtomicUsize::new(0),
+            memory,
             process: std::process::id(),
         })
     }
@@ -142,7 +145,7 @@ impl Engine {
         let slot = Slot::default();
         let every = every_of(every, amount)?;
         let showing = Showing { every, top, in_order, slot: Arc::clone(&slot) };
-        match Running::start(py, engine, plan, Some(showing))? {
+        match Running::start(py, (engine, self.memory), plan, Some(showing))? {
             Ok(running) => Ok(Bound::new(py, Stream::new(running, slot))?.into_any()),
             Err(error) => failure(py, &error),
         }
@@ -158,7 +161,7 @@ impl Engine {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (engine, plan) = (self.engine()?, Plan::of(plan)?);
         self.running.fetch_add(1, Ordering::Relaxed);
-        let answer = run(py, engine, plan, watch);
+        let answer = run(py, (engine, self.memory), plan, watch);
         self.running.fetch_sub(1, Ordering::Relaxed);
         match answer? {
             Ok(answer) => Ok(Bound::new(py, answer)?.into_any()),
@@ -199,11 +202,16 @@ impl Running {
     /// Starts a run. Processes for it are started on this thread, with which the system ends them.
     fn start(
         py: Python<'_>,
-        engine: Arc<tegula::Engine>,
+        (engine, memory): (Arc<tegula::Engine>, Option<u64>),
         mut plan: Plan,
         showing: Option<Showing>,
     ) -> PyResult<tegula::Result<Running>> {
         let (cancel, progress) = (Cancel::new(), Arc::<Progress>::default());
+        let kept = Kept::within(memory, engine.workers());
+        let caller = match py.detach(|| plan.caller(kept)) {
+            Ok(caller) => caller,
+            Err(error) => return Ok(Err(error)),
+        };
         let options = Options {
             order: plan.order,
             top: plan.top,
@@ -212,17 +220,14 @@ impl Running {
             tile_bytes: plan.tile_bytes,
             split_bytes: plan.split_bytes,
             state: plan.state.take(),
+            beside_bytes: caller.as_ref().map_or(0, |_| kept.bytes(engine.workers())),
             progress: Some(Arc::clone(&progress)),
             cancel: cancel.clone(),
             ..Options::default()
         };
-        let caller = match py.detach(|| plan.caller()) {
-            Ok(caller) => caller,
-            Err(error) => return Ok(Err(error)),
-        };
         let (keys, names) = (plan.keys, plan.names());
         let (sender, receiver) = channel();
-        let theirs = caller.clone();
+        let theirs = caller.clone().map(|caller| (caller, kept));
         let work = move || {
             let output = plan.run(&engine, &options, theirs, showing.as_ref());
             // The receiver waits for it.
@@ -294,7 +299,7 @@ impl Drop for Running {
 /// Runs a plan, and waits for it. The outer error is what a signal's handler or `watch` raised.
 fn run(
     py: Python<'_>,
-    engine: Arc<tegula::Engine>,
+    engine: (Arc<tegula::Engine>, Option<u64>),
     plan: Plan,
     watch: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<tegula::Result<Answer>> {

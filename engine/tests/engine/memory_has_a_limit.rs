@@ -106,6 +106,23 @@ fn a_list_of_files_beyond_the_limit_is_refused() {
     assert!(list.contains(&needed), "{needed} of {least_bytes}");
 }
 
+/// What a map holds beside the engine is memory, too, and is given back with the run.
+#[test]
+fn memory_beside_the_engine_is_counted() {
+    let engine = limited(LITTLE);
+    let run = |beside_bytes| {
+        let options = Options { beside_bytes, ..Options::default() };
+        engine.job(&JOB).options(&options).run(Input::bytes(distinct_words(1000)))
+    };
+    let beside = LITTLE as usize / 2;
+    for _ in 0..3 {
+        assert!(run(beside).unwrap().stats().memory_counted_peak >= beside as u64);
+    }
+    let refused = run(LITTLE as usize + 1);
+    let error = error_saying(&engine, refused, &["is too small", "at least", "larger budget"]);
+    assert!(matches!(error, Error::Memory(MemoryError::TooSmall { .. })), "{error:?}");
+}
+
 #[test]
 fn a_disk_that_fails_is_an_error_and_leaves_an_engine_that_works() {
     let folder = tempfile::tempdir().unwrap();

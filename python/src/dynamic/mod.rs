@@ -15,7 +15,7 @@ pub(crate) use json::JsonPairs;
 pub(crate) use number::Number;
 pub(crate) use packed::{Given, INT_TAG};
 
-use crate::companion::Caller;
+use crate::companion::{Caller, Kept};
 use crate::native::NativeMap;
 use std::cell::RefCell;
 use std::marker::PhantomData;
@@ -31,7 +31,7 @@ pub(crate) enum Pairs {
     /// A function in C.
     Native(NativeMap),
     /// A function in Python.
-    Called(Arc<Caller>),
+    Called(Arc<Caller>, Kept),
 }
 
 /// The job: pairs of some origin, and the aggregate `C`.
@@ -55,7 +55,7 @@ impl Known {
     /// No map but a native one is told where its records are.
     pub(crate) fn of(identity: Identity, pairs: &Pairs) -> Known {
         let sees = match pairs {
-            Pairs::Lines | Pairs::Field(_) | Pairs::Json(_) | Pairs::Called(_) => Sees::Records,
+            Pairs::Lines | Pairs::Field(_) | Pairs::Json(_) | Pairs::Called(..) => Sees::Records,
             Pairs::Native(_) => Sees::Places,
         };
         Known { identity, sees }
@@ -105,9 +105,11 @@ impl<C: Columns> Job for Dynamic<C> {
             Pairs::Native(map) => map.map(&split, |key, value| {
                 C::put(emit, key, first, value).map_err(|_| unfit(&split))
             }),
-            Pairs::Called(caller) => PACKED.with_borrow_mut(|packed| {
+            Pairs::Called(caller, kept) => PACKED.with_borrow_mut(|packed| {
                 caller.call(&split, packed)?;
-                self.take(&split, packed, emit)
+                let taken = self.take(&split, packed, emit);
+                kept.trim(packed);
+                taken
             }),
         }
     }
