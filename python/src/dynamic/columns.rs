@@ -71,10 +71,123 @@ pub(crate) trait Columns: Aggregate {
     fn add(answer: Self::Output<'_>, to: &mut [Column]);
 }
 
-fn add_int(int: u64, to: &mut [Column]) {
+/// Implements [`Columns`] for aggregates: which value a map's column and value are, or that they do not fit; the
+/// columns of an answer; and how the answer of a key goes into them.
+macro_rules! columns {
+    ($(
+        $(#[$meta:meta])*
+        $aggregate:ty $(, const $size:ident)? {
+            value($column:pat, $given:pat) => $value:expr,
+            columns($width:pat) => $columns:expr,
+            add($answer:pat, $to:pat) => $add:expr $(,)?
+        }
+    )*) => {$(
+        $(#[$meta])*
+        impl$(<const $size: usize>)? Columns for $aggregate {
+            fn put<'s, J: Job<Key = [u8], Combine = Self>>(
+                emit: &mut impl Emit<'s, J>,
+                key: &[u8],
+                $column: (u8, Kind),
+                $given: Given<'_>,
+            ) -> Result<(), Unfit> {
+                emit.emit_copied(key, $value);
+                Ok(())
+            }
+
+            fn columns($width: usize) -> Vec<Column> {
+                $columns
+            }
+
+            fn add($answer: Self::Output<'_>, $to: &mut [Column]) {
+                $add
+            }
+        }
+    )*};
+}
+
+columns! {
+    /// Counts, by the ready-made jobs alone.
+    Count {
+        value(_, _) => (),
+        columns(_) => vec![Column::Ints(Vec::new())],
+        add(count, to) => add_int(whole(count), to),
+    }
+
+    /// Counts: a value is how many values there were.
+    Sum<u64> {
+        value(_, given) => match given {
+            Given::Int(count) => u64::try_from(count).map_err(|_| Unfit)?,
+            Given::Nothing | Given::Float(_) | Given::Bytes(_) => 1,
+        },
+        columns(_) => vec![Column::Ints(Vec::new())],
+        add(count, to) => add_int(whole(count), to),
+    }
+
+    Sum<i64> {
+        value(_, given) => match given {
+            Given::Int(int) => i64::try_from(int).map_err(|_| Unfit)?,
+            _ => return Err(Unfit),
+        },
+        columns(_) => vec![Column::Ints(Vec::new())],
+        add(sum, to) => add_int(sum, to),
+    }
+
+    Sum<f64> {
+        value(_, given) => float(given)?,
+        columns(_) => vec![Column::Floats(Vec::new())],
+        add(sum, to) => add_float(sum, to),
+    }
+
+    Mean<f64> {
+        value(_, given) => float(given)?,
+        columns(_) => vec![Column::Floats(Vec::new())],
+        add(mean, to) => add_float(mean, to),
+    }
+
+    Cells<N>, const N {
+        value((column, kind), given) => Item { column, kind, number: number(given)? },
+        columns(width) => vec![Column::Numbers(Vec::new()); width],
+        add(answer, to) => add_numbers(answer, to),
+    }
+
+    Collect<[u8]> {
+        value(_, given) => match given {
+            Given::Bytes(bytes) => bytes,
+            _ => return Err(Unfit),
+        },
+        columns(_) => vec![Column::Lists {
+            list_ends: Vec::new(),
+            ends: Vec::new(),
+            bytes: Vec::new(),
+        }],
+        add(values, to) => add_list(values, to),
+    }
+}
+
+/// Returns a count as Arrow's integer. 2^63 of anything take centuries.
+fn whole(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+fn float(given: Given<'_>) -> Result<f64, Unfit> {
+    match given {
+        Given::Float(float) => Ok(float),
+        _ => Err(Unfit),
+    }
+}
+
+fn number(given: Given<'_>) -> Result<Number, Unfit> {
+    match given {
+        Given::Nothing => Ok(Number::Int(1)),
+        Given::Int(int) => Ok(Number::Int(int)),
+        Given::Float(float) => Ok(Number::Float(float)),
+        Given::Bytes(_) => Err(Unfit),
+    }
+}
+
+fn add_int(int: i64, to: &mut [Column]) {
     if let [Column::Ints(ints)] = to {
-        // A count of 2^63 takes centuries, and sums of text are limited to it below.
-        ints.push(i64::try_from(int).unwrap_or(i64::MAX));
+        ints.push(int);
     }
 }
 
@@ -84,155 +197,20 @@ fn add_float(float: f64, to: &mut [Column]) {
     }
 }
 
-/// Counts, by the ready-made jobs alone.
-impl Columns for Count {
-    fn put<'s, J: Job<Key = [u8], Combine = Self>>(
-        emit: &mut impl Emit<'s, J>,
-        key: &[u8],
-        _: (u8, Kind),
-        _: Given<'_>,
-    ) -> Result<(), Unfit> {
-        emit.emit_copied(key, ());
-        Ok(())
-    }
-
-    fn columns(_: usize) -> Vec<Column> {
-        vec![Column::Ints(Vec::new())]
-    }
-
-    fn add(answer: u64, to: &mut [Column]) {
-        add_int(answer, to);
-    }
-}
-
-/// Counts: a value is how many values there were.
-impl Columns for Sum<u64> {
-    fn put<'s, J: Job<Key = [u8], Combine = Self>>(
-        emit: &mut impl Emit<'s, J>,
-        key: &[u8],
-        _: (u8, Kind),
-        value: Given<'_>,
-    ) -> Result<(), Unfit> {
-        let count = match value {
-            Given::Int(count) => u64::try_from(count).map_err(|_| Unfit)?,
-            Given::Nothing | Given::Float(_) | Given::Bytes(_) => 1,
-        };
-        emit.emit_copied(key, count);
-        Ok(())
-    }
-
-    fn columns(_: usize) -> Vec<Column> {
-        vec![Column::Ints(Vec::new())]
-    }
-
-    fn add(answer: u64, to: &mut [Column]) {
-        add_int(answer, to);
-    }
-}
-
-impl Columns for Sum<i64> {
-    fn put<'s, J: Job<Key = [u8], Combine = Self>>(
-        emit: &mut impl Emit<'s, J>,
-        key: &[u8],
-        _: (u8, Kind),
-        value: Given<'_>,
-    ) -> Result<(), Unfit> {
-        let Given::Int(int) = value else { return Err(Unfit) };
-        emit.emit_copied(key, i64::try_from(int).map_err(|_| Unfit)?);
-        Ok(())
-    }
-
-    fn columns(_: usize) -> Vec<Column> {
-        vec![Column::Ints(Vec::new())]
-    }
-
-    fn add(answer: i64, to: &mut [Column]) {
-        if let [Column::Ints(ints)] = to {
-            ints.push(answer);
+fn add_numbers<const N: usize>(answer: [Option<Number>; N], to: &mut [Column]) {
+    for (column, number) in to.iter_mut().zip(answer) {
+        if let Column::Numbers(numbers) = column {
+            numbers.push(number);
         }
     }
 }
 
-macro_rules! floats {
-    ($($combine:ty),*) => {$(
-        impl Columns for $combine {
-            fn put<'s, J: Job<Key = [u8], Combine = Self>>(
-                emit: &mut impl Emit<'s, J>,
-                key: &[u8],
-                _: (u8, Kind),
-                value: Given<'_>,
-            ) -> Result<(), Unfit> {
-                let Given::Float(float) = value else { return Err(Unfit) };
-                emit.emit_copied(key, float);
-                Ok(())
-            }
-
-            fn columns(_: usize) -> Vec<Column> {
-                vec![Column::Floats(Vec::new())]
-            }
-
-            fn add(answer: f64, to: &mut [Column]) {
-                add_float(answer, to);
-            }
+fn add_list<'a>(values: impl IntoIterator<Item = &'a [u8]>, to: &mut [Column]) {
+    if let [Column::Lists { list_ends, ends, bytes }] = to {
+        for value in values {
+            bytes.extend_from_slice(value);
+            ends.push(bytes.len());
         }
-    )*};
-}
-
-floats!(Sum<f64>, Mean<f64>);
-
-impl<const N: usize> Columns for Cells<N> {
-    fn put<'s, J: Job<Key = [u8], Combine = Self>>(
-        emit: &mut impl Emit<'s, J>,
-        key: &[u8],
-        (column, kind): (u8, Kind),
-        value: Given<'_>,
-    ) -> Result<(), Unfit> {
-        let number = match value {
-            Given::Nothing => Number::Int(1),
-            Given::Int(int) => Number::Int(int),
-            Given::Float(float) => Number::Float(float),
-            Given::Bytes(_) => return Err(Unfit),
-        };
-        emit.emit_copied(key, Item { column, kind, number });
-        Ok(())
-    }
-
-    fn columns(width: usize) -> Vec<Column> {
-        (0..width).map(|_| Column::Numbers(Vec::new())).collect()
-    }
-
-    fn add(answer: [Option<Number>; N], to: &mut [Column]) {
-        for (column, number) in to.iter_mut().zip(answer) {
-            if let Column::Numbers(numbers) = column {
-                numbers.push(number);
-            }
-        }
-    }
-}
-
-impl Columns for Collect<[u8]> {
-    fn put<'s, J: Job<Key = [u8], Combine = Self>>(
-        emit: &mut impl Emit<'s, J>,
-        key: &[u8],
-        _: (u8, Kind),
-        value: Given<'_>,
-    ) -> Result<(), Unfit> {
-        let Given::Bytes(bytes) = value else { return Err(Unfit) };
-        emit.emit_copied(key, bytes);
-        Ok(())
-    }
-
-    fn columns(_: usize) -> Vec<Column> {
-        vec![Column::Lists { list_ends: Vec::new(), ends: Vec::new(), bytes: Vec::new() }]
-    }
-
-    fn add(answer: Self::Output<'_>, to: &mut [Column]) {
-        if let [Column::Lists { list_ends, ends, bytes }] = to {
-            for value in answer {
-                bytes.extend_from_slice(value);
-                ends.push(bytes.len());
-            }
-            list_ends.push(ends.len());
-        }
+        list_ends.push(ends.len());
     }
 }
