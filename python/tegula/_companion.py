@@ -266,6 +266,18 @@ def _offset_of_word(data, number):
     return begin
 
 
+def _import_for(style):
+    """Import what batches are made of, once for all companions."""
+    if style == "arrow":
+        import pyarrow
+        import pyarrow.compute
+
+        # The first scalar imports pandas, where that is installed: a second of time.
+        pyarrow.scalar(0)
+    elif style == "array":
+        import numpy  # noqa: F401 - for `_map_array`
+
+
 class Mapper:
     """Maps splits by a program, the dict that `job.py` pickled."""
 
@@ -278,6 +290,7 @@ class Mapper:
         self.records = Records(program["cut"], program["encoding"])
         self.dtype = program.get("dtype")
         self.shape = program.get("shape")
+        _import_for(program["style"])
         self._map = {
             "record": self._map_records,
             "split": self._map_split,

@@ -7,7 +7,7 @@ over the socket that it finds as standard input: `src/companion.rs` is the other
 import contextlib
 import ctypes
 import gc
-import importlib.util
+import importlib
 import os
 import pickle
 import resource
@@ -15,6 +15,7 @@ import signal
 import socket
 import struct
 import sys
+import types
 import warnings
 
 PR_SET_PDEATHSIG = 1
@@ -50,11 +51,11 @@ def load(payload):
     sys.path[:] = setting["path"]
     sys.argv[:] = setting["argv"]
     os.environ["TEGULA_COMPANION"] = "1"
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_companion.py")
-    spec = importlib.util.spec_from_file_location("_tegula_companion", path)
-    companion = importlib.util.module_from_spec(spec)
-    sys.modules["_tegula_companion"] = companion
-    spec.loader.exec_module(companion)
+    # The package's folder under another name, so that the package itself, and its native module, are not loaded.
+    package = types.ModuleType("_tegula_map")
+    package.__path__ = [os.path.dirname(os.path.abspath(__file__))]
+    sys.modules["_tegula_map"] = package
+    companion = importlib.import_module("_tegula_map._companion")
     try:
         mapper = companion.Mapper(pickle.loads(program))
     except BaseException as error:
@@ -72,8 +73,19 @@ def main():
     os.dup2(null, 0)
     os.close(null)
     end_with(int(sys.argv[1]))
-    mapper = setting = None
     children = set()
+    # The other side may be killed at any moment, and this process with it a little later.
+    with contextlib.suppress(ConnectionError):
+        answer(control, children)
+    for pid in children:
+        os.kill(pid, signal.SIGKILL)
+    for pid in children:
+        ended(pid)
+
+
+def answer(control, children):
+    """Answer requests until the other side closes its end."""
+    mapper = setting = None
     while True:
         head, files, _, _ = socket.recv_fds(control, 9, 3)
         if not head:
@@ -101,10 +113,6 @@ def main():
             (pid,) = struct.unpack("<i", payload)
             reply(control, 0, struct.pack("<i", ended(pid)))
             children.discard(pid)
-    for pid in children:
-        os.kill(pid, signal.SIGKILL)
-    for pid in children:
-        ended(pid)
 
 
 def ended(pid):
@@ -131,7 +139,9 @@ def fork(control, files, mapper, setting):
         if setting["worker_memory"] is not None:
             limit = setting["worker_memory"]
             resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
-        serve(socket.socket(fileno=files[0]), files[1], files[2], mapper)
+        # What a function raises does not come here: only the engine's end is a connection that is reset.
+        with contextlib.suppress(ConnectionError):
+            serve(socket.socket(fileno=files[0]), files[1], files[2], mapper)
         code = 0
     except SystemExit as error:
         code = (
