@@ -6,6 +6,7 @@ PYTHON_LEAST := 3.11
 RUFF := 0.17.5
 NVRTC := 12.9.86
 MATURIN := 1.16.0
+ZIGLANG := 0.17.1
 AZURITE := 3.35.0
 FAKE_GCS := v1.56.1
 
@@ -15,6 +16,8 @@ TEGULA := $(TARGET)/release/tegula
 VENV := bench/.venv
 WHEELS := $(abspath $(TARGET))/wheels
 PYTHON_PROFILE ?= python
+WHEEL_TARGETS ?= x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
+PYTHON_VENV := bench/.venv-python
 # Those on the path and of pyenv, one of each version.
 PYTHONS ?= $(shell for minor in 11 12 13 14 15; do for python in "$$HOME"/.pyenv/versions/3.$$minor.*/bin/python \
 	/usr/bin/python3.$$minor /usr/local/bin/python3.$$minor; do test -x $$python && echo $$python && break; done; done)
@@ -48,13 +51,13 @@ NUMBER_INPUTS := picture.bmp points.bin lines.txt grid.npy square.npy large.npy 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run build wheel test test-rust test-python test-cuda-kernels test-hadoop test-hadoop-compat dist-hadoop lint lint-rust \
+.PHONY: help run build wheel wheels test test-rust test-python test-cuda-kernels test-hadoop test-hadoop-compat dist-hadoop lint lint-rust \
 	lint-python lint-hadoop miri loom campaign \
 	bench bench-own bench-compare bench-reuse \
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
 	bench-show bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline \
 	bench-incremental bench-state bench-compressed bench-files bench-remote bench-gpu \
-	bench-hadoop bench-hadoop-cluster bench-hadoop-memory \
+	bench-hadoop bench-hadoop-cluster bench-hadoop-memory bench-python \
 	corpus clean test-emulators s3-server \
 	need-cargo need-emulators need-java need-lints need-miri need-pocl need-python
 
@@ -72,6 +75,16 @@ wheel: need-cargo $(VENV)/maturin-$(MATURIN) ## Build the wheel of the Python pa
 	rm -rf $(WHEELS)
 	$(VENV)/bin/maturin build --manifest-path python/Cargo.toml --profile $(PYTHON_PROFILE) --out $(WHEELS)
 
+# Zig is the C compiler and the linker: it has the symbols of old versions of glibc, and those of other machines. What
+# exceeds the policy is refused.
+wheels: need-cargo $(VENV)/maturin-$(MATURIN) $(VENV)/ziglang-$(ZIGLANG) ## Build the wheels to publish, manylinux_2_28 for x86_64 and aarch64 (slow); WHEEL_TARGETS=triples
+	rm -rf $(WHEELS)
+	for target in $(WHEEL_TARGETS); do \
+		{ ! command -v rustup >/dev/null || rustup target add $$target; } && \
+		PATH=$(abspath $(VENV))/bin:$$PATH $(VENV)/bin/maturin build --manifest-path python/Cargo.toml \
+			--profile $(PYTHON_PROFILE) --target $$target --zig --compatibility manylinux_2_28 --out $(WHEELS) || exit 1; \
+	done
+
 test: test-rust test-hadoop test-hadoop-compat ## Run all tests, those in the documentation too
 	$(MAKE) test-python PYTHON_PROFILE=python-dev
 
@@ -86,7 +99,7 @@ test-python: wheel need-python ## Test the wheel on every CPython from 3.11 that
 		echo "make: $$python, in $$venv" && \
 		rm -rf $$venv && $$python -m venv $$venv && \
 		$$venv/bin/python -m pip install --quiet -r python/tests/requirements.txt $(WHEELS)/*.whl && \
-		(cd python/tests && $$venv/bin/python -m pytest $(TESTS) .) || exit 1; \
+		(cd python/tests && $$venv/bin/python -m pytest $(or $(TESTS),.)) || exit 1; \
 	done
 
 test-emulators: need-cargo $(EMULATORS)/azurite-$(AZURITE) $(EMULATORS)/fake-gcs-$(FAKE_GCS) ## Test az:// and gs:// against their emulators (Node and Go)
@@ -140,9 +153,10 @@ lint-hadoop: need-java
 	cd hadoop/compat && mvn -q spotless:check
 	cd hadoop/bench/cluster && mvn -q spotless:check
 
-campaign: need-cargo ## Kill runs a thousand times and let them go on; SEED=1 KILLS=1000 (slow)
+campaign: need-cargo ## Kill runs a thousand times and let them go on, and as many programs in Python; SEED=1 KILLS=1000 (slow)
 	cargo build --release -p tegula-reliability
 	$(TARGET)/release/reliability kills --kills $(KILLS) --seed $(SEED)
+	$(MAKE) test-python PYTHONS=$(firstword $(PYTHONS)) TESTS="test_kills_leave_nothing.py -s" KILLS=$(KILLS) SEED=$(SEED)
 
 # Property tests want the current folder, and under Miri a few cases must do.
 miri: need-miri ## Run the tests of containers, memory and partials under Miri (slow)
@@ -203,6 +217,10 @@ bench-containers: need-cargo need-python $(CONTAINER_TEXTS:%=$(CORPUS)/%.txt) ##
 bench-index: build need-python $(INDEX_TEXTS:%=$(CORPUS)/%.txt) ## Time the inverted index beside Metis; METIS_WR=program
 	python3 bench/compare/index.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS) \
 		$(if $(METIS_WR),--metis $(METIS_WR))
+
+bench-python: wheel need-python $(PYTHON_VENV)/compare $(CORPUS)/zipf100.txt $(CORPUS)/requests.txt $(CORPUS)/distinct.txt ## Time the Python package beside other libraries, in an environment of 1.5 GB; RUNS=5
+	$(PYTHON_VENV)/bin/python -m pip install --quiet --force-reinstall --no-deps $(WHEELS)/*.whl
+	$(PYTHON_VENV)/bin/python bench/compare/python.py --corpus $(CORPUS) --runs $(RUNS)
 
 bench-compressed: build need-python $(CORPUS)/source100.txt ## Time word counts of compressed text beside its decompression alone
 	python3 bench/compare/compressed.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
@@ -276,11 +294,11 @@ corpus: $(sort $(OWN_TEXTS:%=$(CORPUS)/%.txt) $(COMPARE_TEXTS:%=$(CORPUS)/%.txt)
 clean: need-cargo ## Remove all that was built (the texts in bench/corpus stay)
 	cargo clean
 	rm -rf hadoop/target
-	rm -rf $(VENV)
+	rm -rf $(VENV) $(PYTHON_VENV)
 
 # The texts. Those that are there are not made again.
 
-DRAWN_TEXTS := zipf distinct $(CONTAINER_TEXTS)
+DRAWN_TEXTS := zipf distinct requests $(CONTAINER_TEXTS)
 $(DRAWN_TEXTS:%=$(CORPUS)/%.txt): | need-python
 	mkdir -p $(@D)
 	python3 bench/corpus.py $(basename $(@F)) --out $@
@@ -288,6 +306,10 @@ $(DRAWN_TEXTS:%=$(CORPUS)/%.txt): | need-python
 $(CORPUS)/distinct400.txt: | need-python
 	mkdir -p $(@D)
 	python3 bench/corpus.py distinct --bytes 400000000 --out $@
+
+$(CORPUS)/zipf100.txt: | need-python
+	mkdir -p $(@D)
+	python3 bench/corpus.py zipf --bytes 100000000 --out $@
 
 $(CORPUS)/tera.bin: | build
 	mkdir -p $(@D)
@@ -332,8 +354,17 @@ $(VENV)/nvrtc-$(NVRTC): | $(VENV)/bin/python
 	$(VENV)/bin/python -m pip install --quiet nvidia-cuda-nvrtc-cu12==$(NVRTC)
 	touch $@
 
+$(VENV)/ziglang-$(ZIGLANG): | $(VENV)/bin/python
+	$(VENV)/bin/python -m pip install --quiet --no-compile ziglang==$(ZIGLANG)
+	touch $@
+
 $(VENV)/maturin-$(MATURIN): | $(VENV)/bin/python
 	$(VENV)/bin/python -m pip install --quiet maturin==$(MATURIN)
+	touch $@
+
+$(PYTHON_VENV)/compare: bench/compare/python/requirements.txt | need-python
+	python3 -m venv $(PYTHON_VENV)
+	$(PYTHON_VENV)/bin/python -m pip install --quiet --no-compile -r $<
 	touch $@
 
 s3-server: $(VENV)/s3-server ## Install the S3 server of the tests (moto, in Python)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the texts that the benchmarks read: real ones from a folder, and six drawn by a seed.
+"""Makes the texts that the benchmarks read: real ones from a folder, and seven drawn by a seed.
 
 Takes a name, and for the real texts a folder; writes one file and prints its size, its words and
 its distinct words (cut at ASCII whitespace). The same name, folder, size and seed give the same
@@ -44,6 +44,8 @@ class Recipe:
     blocks: Callable[[argparse.Namespace], Iterator[bytes]]
     size_bytes: int
     needs_folder: bool
+    has_whole_lines: bool = False
+    """Whether the text ends with a line, and so may be some bytes shorter than was asked for."""
 
 
 def files_sorted(folder: Path) -> list[bytes]:
@@ -114,6 +116,25 @@ def zipf_blocks(options: argparse.Namespace) -> Iterator[bytes]:
         for _ in itertools.repeat(None)
     )
     return lines_of(words, rng, 10, 12)
+
+
+def requests_blocks(options: argparse.Namespace) -> Iterator[bytes]:
+    """Lines of a server's log: host, page, status and bytes. Of 10,000 hosts the k-th has a frequency of 1/k."""
+    rng = random.Random(options.seed)
+    hosts = [f"10.{k % 7}.{k // 250 % 250}.{k % 250}" for k in range(10_000)]
+    rng.shuffle(hosts)
+    heights = list(
+        itertools.accumulate(10**15 // rank for rank in range(1, len(hosts) + 1))
+    )
+    statuses = (200, 200, 200, 304, 404)
+    draw = rng.random
+    while True:
+        lines = (
+            f"{hosts[bisect_right(heights, int(draw() * heights[-1]))]} /page/{int(draw() * 5000)} "
+            f"{statuses[int(draw() * 5)]} {100 + int(draw() * 100_000)}\n"
+            for _ in range(50_000)
+        )
+        yield "".join(lines).encode()
 
 
 def distinct_blocks(options: argparse.Namespace) -> Iterator[bytes]:
@@ -211,6 +232,9 @@ RECIPES = {
     "letters100": Recipe(letters_blocks, 100_000_000, needs_folder=True),
     "letters": Recipe(letters_blocks, 1_000_000_000, needs_folder=True),
     "zipf": Recipe(zipf_blocks, 500_000_000, needs_folder=False),
+    "requests": Recipe(
+        requests_blocks, 100_000_000, needs_folder=False, has_whole_lines=True
+    ),
     "distinct": Recipe(distinct_blocks, 100_000_000, needs_folder=False),
     # Those of Metis, section 5.4.
     "few": Recipe(drawn_blocks(108_000, 5, 8), 100_000_000, needs_folder=False),
@@ -230,6 +254,15 @@ def write(blocks: Iterator[bytes], size_bytes: int, out: Path) -> int:
             if left == 0:
                 break
     return size_bytes - left
+
+
+def end_with_a_line(path: Path) -> int:
+    """Cuts off a line without its end; gives the bytes that are left."""
+    with open(path, "rb+") as file:
+        size = file.seek(0, os.SEEK_END)
+        begin = file.seek(max(0, size - BLOCK_BYTES))
+        file.truncate(begin + file.read().rfind(b"\n") + 1)
+        return file.seek(0, os.SEEK_END)
 
 
 def count(path: Path) -> tuple[int, int]:
@@ -267,6 +300,8 @@ def main() -> int:
         )
     size_bytes = recipe.size_bytes if options.size_bytes is None else options.size_bytes
     written = write(recipe.blocks(options), size_bytes, options.out)
+    if recipe.has_whole_lines:
+        written = size_bytes = end_with_a_line(options.out)
     if written < size_bytes:
         print(f"{options.folder} holds {written} bytes of text only", file=sys.stderr)
     words, distinct = count(options.out)

@@ -20,6 +20,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 
+import family
+
 WARM_BLOCK_BYTES = 1 << 20
 OUTPUT_KEPT_BYTES = 64 << 10
 
@@ -46,6 +48,8 @@ class Program:
     """Reads its standard output; None sends the output to the null device."""
     stats: Path | None = None
     """The file of figures the program leaves, read after each run and then removed."""
+    has_family: bool = False
+    """Whether it starts processes that may outlive it: all of them count, and their memory together."""
     before: str = ""
     """What a shell makes ready before each run; no part of it."""
 
@@ -134,6 +138,19 @@ def sample(argv: tuple[str, ...], environment: dict[str, str], stdout: int) -> S
     return Sample(wall_s, usage.ru_utime, usage.ru_stime, usage.ru_maxrss << 10)
 
 
+def sample_family(
+    argv: tuple[str, ...], environment: dict[str, str], stdout: int
+) -> Sample:
+    """As `sample`, with all processes below this one."""
+    with tempfile.TemporaryFile() as stderr:
+        code, *took = family.run(argv, environment, stdout, stderr.fileno())
+        if code != 0:
+            stderr.seek(0)
+            said = stderr.read(OUTPUT_KEPT_BYTES).decode(errors="replace").strip()
+            raise Failed(f"{' '.join(argv)}: exit code {code}: {said}")
+    return Sample(*took)
+
+
 def run_once(measured: Measured) -> None:
     """Warms the input, runs the program once, and adds what was seen to `measured`."""
     program = measured.program
@@ -141,14 +158,15 @@ def run_once(measured: Measured) -> None:
     if program.before:
         subprocess.run(["sh", "-c", program.before], check=True)
     warm(program.input)
+    take = sample_family if program.has_family else sample
     if program.read_answer is None:
         measured.samples.append(
-            sample(program.argv, program.environment, subprocess.DEVNULL)
+            take(program.argv, program.environment, subprocess.DEVNULL)
         )
     else:
         with tempfile.TemporaryFile() as stdout:
             measured.samples.append(
-                sample(program.argv, program.environment, stdout.fileno())
+                take(program.argv, program.environment, stdout.fileno())
             )
             stdout.seek(0)
             # Words need not be UTF-8.
