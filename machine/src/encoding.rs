@@ -42,7 +42,7 @@ pub fn checksum(header: &[u8], body: &[u8]) -> u64 {
     XxHash3_64::oneshot_with_seed(XxHash3_64::oneshot(header), body)
 }
 
-/// A body between its magic, its length and its checksum.
+/// Returns a body between its magic, its length and its checksum.
 pub fn framed(magic: [u8; 4], body: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(FRAME_BYTES + body.len());
     out.extend_from_slice(&magic);
@@ -53,20 +53,20 @@ pub fn framed(magic: [u8; 4], body: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The body of a frame, all of `bytes`; or what is wrong with it.
+/// Returns the body of a frame that is all of `bytes`, or the fault of the frame.
 pub fn body_of(magic: [u8; 4], bytes: &[u8]) -> Result<&[u8], &'static str> {
     let Some((head, body)) = bytes.split_at_checked(FRAME_BYTES) else {
         return Err("it is cut short");
     };
     if head[..3] != magic[..3] {
-        return Err("it does not begin as such a file does");
+        return Err("its magic number is another");
     }
     if head[3] != magic[3] {
         return Err("it is of another version");
     }
     let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| head[at + i]));
     if word(4) != body.len() as u64 {
-        return Err("it is cut short, or has something behind it");
+        return Err("it is cut short, or bytes follow it");
     }
     if word(12) != checksum(&head[..12], body) {
         return Err("its checksum is another");

@@ -1,8 +1,8 @@
-//! What can go wrong, one enum per kind of operation, folded into one [`Error`].
+//! Errors: one enum per kind of operation, folded into one [`Error`].
 //!
-//! Every message names the path or the record, the cause, and what the person can do about it.
-//! Nothing here is raised for a fault of the engine itself; those are panics, which a run turns into
-//! [`Error::Panicked`] so that no worker is lost.
+//! Every message names the path or the record, the cause, and the action that the person can take. No error
+//! stands for a fault of the engine itself: those are panics, which a run turns into [`Error::Panicked`] so
+//! that no worker is lost.
 
 mod device;
 
@@ -29,7 +29,7 @@ pub enum Error {
     /// The memory budget was reached.
     #[error(transparent)]
     Memory(#[from] MemoryError),
-    /// What does not fit in memory, or outlives a run, could not be kept on disk.
+    /// Pairs that do not fit in memory, or that outlive a run, could not be kept on disk.
     #[error(transparent)]
     Storage(#[from] StorageError),
     /// A state cannot serve this run.
@@ -43,7 +43,7 @@ pub enum Error {
     Record {
         /// Where the record starts.
         place: Place,
-        /// What the map said of it.
+        /// The reason that the map gave.
         cause: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The job's own code panicked.
@@ -61,7 +61,7 @@ pub enum Error {
     Option {
         /// The option's name.
         option: &'static str,
-        /// What is wrong with its value, and which values are right.
+        /// The fault of its value, and the values that are valid.
         cause: String,
     },
     /// The job was cancelled through its [`Cancel`](crate::cancel::Cancel).
@@ -70,9 +70,9 @@ pub enum Error {
     /// The operating system refused something the engine needs to start.
     #[error("cannot {action}: {cause}")]
     System {
-        /// What was tried.
+        /// The operation that failed.
         action: &'static str,
-        /// What the system answered.
+        /// The system's error.
         cause: io::Error,
     },
 }
@@ -89,7 +89,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// A place outside the input: a stage of the run, by its name.
+    /// Returns a place outside the input: a stage of the run, by its name.
     pub fn stage(name: &str) -> Place {
         Place { source: PathBuf::from(name), line: None, offset: None }
     }
@@ -140,7 +140,7 @@ pub enum InputError {
     Unreadable {
         /// The path.
         path: PathBuf,
-        /// What it is.
+        /// The kind of the file or source.
         kind: &'static str,
     },
     /// A link that leads back to itself.
@@ -184,11 +184,11 @@ pub enum InputError {
         path: PathBuf,
         /// Where in the file reading stopped, in bytes from its start.
         offset: Option<u64>,
-        /// How often it was tried, the first time included.
+        /// The number of tries, the first included.
         tries: u32,
-        /// How long all tries took.
+        /// The duration of all tries.
         elapsed: Duration,
-        /// What went wrong the last time.
+        /// The error of the last try.
         cause: String,
     },
     /// A file or folder kept elsewhere that cannot be had, however often it is tried.
@@ -198,17 +198,17 @@ pub enum InputError {
         path: PathBuf,
         /// Why not.
         cause: String,
-        /// What to do.
+        /// Advice to the user.
         advice: String,
     },
     /// Input that devices cannot be given, of a job that only devices may do.
     #[error("{}: {kind} do not reach devices, and only these may do this job; {advice}", .path.display())]
     CoresOnly {
-        /// The path, or what standard input is called.
+        /// The path, or the name of standard input.
         path: PathBuf,
-        /// What it is.
+        /// The kind of the file or source.
         kind: &'static str,
-        /// What to do.
+        /// Advice to the user.
         advice: &'static str,
     },
     /// A file of fixed-size records whose length is no multiple of the record's.
@@ -231,7 +231,8 @@ pub enum InputError {
         /// Where the data ends, in compressed bytes from the file's start.
         offset: u64,
     },
-    /// A compressed file that cannot be decompressed, or whose checksum is not that of what it gives.
+    /// A compressed file that cannot be decompressed, or whose checksum differs from that of the decompressed
+    /// bytes.
     #[error("{}: the {format} data is damaged near byte {offset} of the file: {cause}; get the file anew, or read it as it is", .path.display())]
     Damaged {
         /// The path.
@@ -241,11 +242,11 @@ pub enum InputError {
         /// Up to where the data was used, in compressed bytes from the file's start: the damage is
         /// there, or not far before.
         offset: u64,
-        /// What is wrong.
+        /// The fault.
         cause: String,
     },
-    /// A file whose name is that of a compressed one, and whose first bytes are not.
-    #[error("{}: is named as {format} data, but does not begin as such: it is cut short, damaged or misnamed; rename it, or read it as it is", .path.display())]
+    /// A file with the name of a compressed file and without the first bytes of one.
+    #[error("{}: is named as {format} data, but has no {format} header: it is cut short, damaged or misnamed; rename it, or read it as it is", .path.display())]
     Misnamed {
         /// The path.
         path: PathBuf,
@@ -257,7 +258,7 @@ pub enum InputError {
     Read {
         /// The path.
         path: PathBuf,
-        /// What the system answered.
+        /// The system's error.
         cause: io::Error,
     },
 }
@@ -301,7 +302,7 @@ pub enum OutputError {
     Create {
         /// The path as given.
         path: PathBuf,
-        /// What the system answered.
+        /// The system's error.
         cause: io::Error,
     },
     /// The output is a folder.
@@ -311,11 +312,11 @@ pub enum OutputError {
         path: PathBuf,
     },
     /// Writing failed: most often a full disk.
-    #[error("{}: cannot be written: {cause}; nothing was left behind", .path.display())]
+    #[error("{}: cannot be written: {cause}; no partial file remains", .path.display())]
     Write {
         /// The path, or `standard output`.
         path: PathBuf,
-        /// What the system answered.
+        /// The system's error.
         cause: io::Error,
     },
     /// The reader of a pipe went away: an end that most programs keep quiet about.
@@ -346,7 +347,7 @@ pub enum MemoryError {
         "the memory budget of {limit_bytes} bytes is reached ({needed_bytes} bytes are needed for {purpose}), which cannot go to disk; give a larger budget or fewer workers"
     )]
     Budget {
-        /// What the memory was for.
+        /// The use of the memory.
         purpose: &'static str,
         /// Bytes in use plus the bytes asked for.
         needed_bytes: u64,
@@ -367,7 +368,7 @@ pub enum MemoryError {
     },
     /// All pairs of an answer were asked for at once, and it is on disk.
     #[error(
-        "the answer's {pairs} pairs are on disk, for they did not fit in the memory budget: look at them one by one (Output::for_each), write them, or give a larger budget"
+        "the answer's {pairs} pairs are on disk because they do not fit in the memory budget: look at them one by one (Output::for_each), write them, or give a larger budget"
     )]
     OnDisk {
         /// Pairs of the answer.
@@ -378,11 +379,11 @@ pub enum MemoryError {
         "the operating system gave no memory for {purpose} ({bytes} bytes): {cause}; close other programs or give a smaller input"
     )]
     System {
-        /// What the memory was for.
+        /// The use of the memory.
         purpose: &'static str,
         /// The bytes asked for.
         bytes: u64,
-        /// What the system answered.
+        /// The system's error.
         cause: io::Error,
     },
 }
@@ -402,26 +403,26 @@ pub enum StateError {
     OtherJob {
         /// The job's folder.
         path: PathBuf,
-        /// What is different.
+        /// The difference.
         difference: String,
     },
-    /// The input is not what it was.
-    #[error("{}: the input is not what it was when this state was begun: {difference}; name another job, remove this state, or begin an incremental one", .path.display())]
+    /// The input has changed.
+    #[error("{}: the input has changed since this state was begun: {difference}; name another job, remove this state, or begin an incremental one", .path.display())]
     OtherInput {
         /// The job's folder.
         path: PathBuf,
-        /// What is different.
+        /// The difference.
         difference: String,
     },
-    /// There is none.
+    /// The folder holds no state.
     #[error("{}: no state is there", .path.display())]
     Missing {
         /// The job's folder.
         path: PathBuf,
     },
-    /// The job does not say what it is.
+    /// The job has no identity.
     #[error(
-        "the job has no identity, so nobody could tell whose its partials are: implement Resumable, or run it without a state"
+        "the job has no identity, so its partials could not be recognised: implement Resumable, or run it without a state"
     )]
     NoIdentity,
     /// A stream cannot be read again.
@@ -450,7 +451,7 @@ pub enum StateError {
     },
 }
 
-/// Faults of the engine's own files on disk: what it puts out of memory, and what it saves.
+/// Faults of the engine's own files on disk: pairs moved out of memory, and states.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StorageError {
@@ -459,7 +460,7 @@ pub enum StorageError {
     Folder {
         /// The folder.
         path: PathBuf,
-        /// What the system answered.
+        /// The system's error.
         cause: io::Error,
     },
     /// The disk is full, or the user's share of it.
@@ -467,7 +468,7 @@ pub enum StorageError {
     Full {
         /// The file, or the folder of a file without a name.
         path: PathBuf,
-        /// What the system answered.
+        /// The system's error.
         cause: io::Error,
     },
     /// A file that should be there is not.
@@ -482,7 +483,7 @@ pub enum StorageError {
         /// The file.
         path: PathBuf,
     },
-    /// A file ends before what was written to it.
+    /// A file ends before the last byte that was written to it.
     #[error("{}: ends at byte {found} where {wanted} were written; another program changed it, or the disk is failing", .path.display())]
     Short {
         /// The file, or the folder of a file without a name.
@@ -492,24 +493,24 @@ pub enum StorageError {
         /// The offset at which it ended.
         found: u64,
     },
-    /// What was read is not what was written.
+    /// The bytes that were read differ from those that were written.
     #[error("{}: damaged at byte {offset}: {cause}; another program changed it, or the disk is failing", .path.display())]
     Damaged {
         /// The file, or the folder of a file without a name.
         path: PathBuf,
         /// Where the damaged block begins, in bytes.
         offset: u64,
-        /// What is wrong.
+        /// The fault.
         cause: &'static str,
     },
     /// Any other answer of the operating system.
     #[error("{}: cannot {action}: {cause}; look at the disk, or name another folder", .path.display())]
     Access {
-        /// What was tried.
+        /// The operation that failed.
         action: &'static str,
         /// The file, or the folder of a file without a name.
         path: PathBuf,
-        /// What the system answered.
+        /// The system's error.
         cause: io::Error,
     },
 }

@@ -29,19 +29,19 @@ impl Failure {
         self.raised.store(true, Ordering::Relaxed);
     }
 
-    /// Does step number `at` of a stage; an error or panic is recorded and comes to nothing.
+    /// Does step number `at` of a stage. Records an error or a panic and returns `None`.
     pub fn attempt<R>(&self, at: u64, stage: &str, work: impl FnOnce() -> Result<R>) -> Option<R> {
         let outcome = guard(|| Place::stage(stage), work);
         outcome.map_err(|error| self.record(at, error)).ok()
     }
 
-    /// Whether workers should stop: something failed, or the run was cancelled.
+    /// Returns whether workers should stop: something failed, or the run was cancelled.
     pub fn stops(&self) -> bool {
         self.raised.load(Ordering::Relaxed) || self.cancel.is_cancelled()
     }
 
-    /// The number of the step in which a record was refused, if the run stops because of it: in steps before it
-    /// an earlier record may be. 0 if the run stops because of anything else.
+    /// Returns the number of the step in which a record was refused, if the run stops because of it; steps
+    /// before it may still refuse an earlier record. 0 if the run stops for any other reason.
     pub fn refused_at(&self) -> u64 {
         let first = self.first.lock();
         match *first {
@@ -50,7 +50,7 @@ impl Failure {
         }
     }
 
-    /// What the run is to return if it should stop.
+    /// Returns the error of the run if it should stop.
     pub fn check(&self) -> Result<()> {
         if let Some((_, error)) = self.first.lock().take() {
             return Err(error);
@@ -61,7 +61,7 @@ impl Failure {
 
 /// Does some work that may call the job's code; a panic becomes an error that names `place`.
 pub fn guard<R>(place: impl FnOnce() -> Place, work: impl FnOnce() -> Result<R>) -> Result<R> {
-    // What the work holds is dropped or not looked at again: the job has failed.
+    // State that the work left half-changed is dropped or not read again, because the job has failed.
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(panicked(place(), &*panic)))
 }
 

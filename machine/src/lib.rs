@@ -1,5 +1,5 @@
-//! The machine under the engine, which knows no job: its processors and caches, threads, memory with a budget,
-//! storage, the record of what each thread did, and the vocabulary of errors.
+//! The machine under the engine, which knows no job: processors and caches, threads, memory with a budget,
+//! storage, timelines of threads, and the types of errors.
 //!
 //! This crate is internal to Tegula. Its interface is the crate `tegula`; everything else may change.
 

@@ -1,5 +1,5 @@
-//! What a job has done so far, for those who watch it: counters that workers add to once per split
-//! and that anyone may read at any time. They never influence the run.
+//! Progress of a job: counters that workers add to once per split and that anyone may read at any time. They
+//! never influence the run.
 
 use crate::memory::resident_bytes;
 use crate::sync::{Mutex, MutexGuard};
@@ -27,7 +27,7 @@ impl Stage {
     pub const ALL: [Stage; 5] =
         [Stage::Plan, Stage::Map, Stage::Reduce, Stage::Merge, Stage::Output];
 
-    /// The stage's name in progress and statistics.
+    /// Returns the stage's name in progress and statistics.
     pub fn name(self) -> &'static str {
         match self {
             Stage::Plan => "plan",
@@ -79,13 +79,12 @@ pub struct ProgressReading {
     pub bytes_done: u64,
     /// Files the plan covers.
     pub files_planned: u64,
-    /// Distinct keys that are held, about: pairs in partials, where a key may stand twice until it is
-    /// folded, or the keys in the fullest worker's tables if those are more. Exact from the merge
-    /// stage on.
+    /// Distinct keys held, about: pairs in partials, where a key may occur twice until it is folded, or the
+    /// keys in the fullest worker's tables if those are more. Exact from the merge stage on.
     pub keys_held: u64,
-    /// How long the map stage has taken so far, or took.
+    /// The duration of the map stage so far, or of all of it.
     pub mapping: Duration,
-    /// Resident memory of the process, in bytes; 0 where the system does not say.
+    /// Resident memory of the process, in bytes; 0 where the system does not report it.
     pub memory_bytes: u64,
     /// The limit on it, if there is one.
     pub memory_limit_bytes: Option<u64>,
@@ -101,8 +100,8 @@ impl ProgressReading {
         }
     }
 
-    /// How long the rest of the input will take at the average rate so far; `None` where nobody knows:
-    /// outside of the map stage, and of streams.
+    /// Returns the time that the rest of the input takes at the average rate so far; `None` where it is
+    /// unknown: outside of the map stage, and for streams.
     pub fn time_left(&self) -> Option<Duration> {
         let left = self.bytes_planned.checked_sub(self.bytes_done)?;
         let is_known = self.stage == Stage::Map && self.bytes_planned > 0 && self.bytes_done > 0;
@@ -112,7 +111,7 @@ impl ProgressReading {
 }
 
 impl Progress {
-    /// What the job has done so far. The fields are read one by one, not as a snapshot.
+    /// Returns the present counters. The fields are read one by one, not as a snapshot.
     pub fn read(&self) -> ProgressReading {
         let stage =
             Stage::ALL[usize::from(self.stage.load(Ordering::Relaxed)).min(Stage::ALL.len() - 1)];
@@ -132,7 +131,7 @@ impl Progress {
         }
     }
 
-    /// Marks the stage. The output stage belongs to whoever writes, so this is public.
+    /// Marks the stage. Public because the output stage is marked by the code that writes.
     pub fn enter(&self, stage: Stage) {
         self.stage.store(stage as u8, Ordering::Relaxed);
         let mut mapping = self.mapping();
@@ -162,16 +161,16 @@ impl Progress {
         self.bytes_done.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// So many keys are in the tables of one worker.
+    /// Notes the number of keys in the tables of one worker.
     #[doc(hidden)]
     pub fn see_keys(&self, keys: u64) {
-        // Mostly it is no more than was seen before, and nobody's cache line is taken.
+        // Mostly it is no more than was seen before, so the shared cache line is not written.
         if keys > self.keys_seen.load(Ordering::Relaxed) {
             self.keys_seen.fetch_max(keys, Ordering::Relaxed);
         }
     }
 
-    /// So many keys there are.
+    /// Sets the number of keys.
     #[doc(hidden)]
     pub fn set_keys(&self, keys: u64) {
         self.keys_seen.store(keys, Ordering::Relaxed);

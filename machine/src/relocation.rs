@@ -1,18 +1,17 @@
-//! Relocation: values that say where their records lie are moved with them, as a linker moves addresses.
-//! So a kept partial is good for a tile that lies elsewhere now.
+//! Relocation: values that hold the offsets of their records are moved with the records, as a linker moves
+//! addresses. So a kept partial stays valid for a tile that has moved.
 
-/// How far records lie from where they lay when their values were made: what
-/// `Fixed::relocate` is given.
+/// The distance that records have moved since their values were made; `Fixed::relocate` is given it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Relocation {
-    // All of them wrap: what moved to the front moved by much.
+    // The fields wrap: a move towards the front is a large number.
     splits: u32,
     files: u32,
     bytes: u64,
 }
 
-/// Where a tile stands: the numbers of its first split and file in the whole input, and where in that file
-/// it begins, in bytes.
+/// The position of a tile: the numbers of its first split and file in the whole input, and the offset in that
+/// file at which it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing {
     #[doc(hidden)]
@@ -24,7 +23,7 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// What this was when the tile's values were made, and where it stands `now`.
+    /// Returns the relocation from this position, where the tile's values were made, to `now`.
     pub fn relocation(&self, now: &Standing) -> Relocation {
         Relocation {
             splits: now.split.wrapping_sub(self.split) as u32,
@@ -35,7 +34,7 @@ impl Standing {
 }
 
 impl Relocation {
-    /// The number that a file has now (`Split::file`).
+    /// Returns the number that a file has now (`Split::file`).
     #[inline(always)]
     pub fn file(self, number: u32) -> u32 {
         number.wrapping_add(self.files)

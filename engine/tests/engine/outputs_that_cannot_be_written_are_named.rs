@@ -64,7 +64,7 @@ fn a_sink_that_refuses_is_left_alone_and_named() {
         for refused_call in 1..=counting.calls + 1 {
             let mut sink = Refusing::at(refused_call, io::ErrorKind::StorageFull);
             let written = write(&output, &mut sink, "the sink's name");
-            let says = ["the sink's name: cannot be written: ", "nothing was left behind"];
+            let says = ["the sink's name: cannot be written: ", "no partial file remains"];
             let error = error_saying(&engine, written, &says);
             let Error::Output(OutputError::Write { cause, .. }) = error else {
                 panic!("{error:?}")
@@ -187,7 +187,7 @@ fn files_that_cannot_be_made_are_named() {
     fs::create_dir(&inner).unwrap();
     let file = AtomicFile::create(inner.join("file")).unwrap();
     fs::remove_dir_all(&inner).unwrap();
-    let says = ["inner/file", "cannot be written", "nothing was left behind"];
+    let says = ["inner/file", "cannot be written", "no partial file remains"];
     let error = error_saying(&engine, file.commit().map_err(Error::from), &says);
     assert!(matches!(error, Error::Output(OutputError::Write { .. })));
 }

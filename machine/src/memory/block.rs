@@ -13,16 +13,16 @@ const GRAIN_BYTES: usize = 64 << 10;
 /// Blocks of at least this size are aligned to it, the size of a huge page.
 const HUGE_BYTES: usize = 2 << 20;
 
-/// What a block is for; it decides whether huge pages are asked for.
+/// The access pattern of a block; it decides whether huge pages are asked for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// Written and read front to back. Small pages: first touch of huge pages is slower.
     Streamed,
     /// Read and written all over. Huge pages spare a page walk per probe.
     Random,
-    /// Written in full, and soon. All of it is touched at once, which costs a fraction of a fault for
-    /// each page. Small pages: where a virtual machine reports free memory to its host, it does so in
-    /// huge pages, and each of those that is touched again has to be brought back.
+    /// Written in full, and soon. All pages are touched at once, which costs a fraction of a page fault for
+    /// each. Small pages, because a virtual machine that reports free memory to its host does so in huge
+    /// pages, and the host must bring each of those back when it is touched again.
     Filled,
 }
 
@@ -30,7 +30,7 @@ pub enum Access {
 pub struct Block {
     raw: Raw,
     pool: Arc<BlockPool>,
-    /// Whether it goes back to its pool, or else to the system.
+    /// Whether it goes back to its pool or to the system.
     kept: bool,
 }
 
@@ -68,12 +68,12 @@ impl Block {
         self.raw.start
     }
 
-    /// Size in bytes: what was asked for, rounded up.
+    /// Returns the size in bytes: the size asked for, rounded up.
     pub fn bytes(&self) -> usize {
         self.raw.bytes
     }
 
-    /// The block's first `count` words of 16 bytes, with arbitrary contents.
+    /// Returns the block's first `count` words of 16 bytes, with arbitrary contents.
     pub fn words(&mut self, count: usize) -> &mut [u128] {
         assert!(count * size_of::<u128>() <= self.raw.bytes);
         self.raw.untouched = false;
@@ -82,7 +82,7 @@ impl Block {
         unsafe { std::slice::from_raw_parts_mut(self.raw.start.cast().as_ptr(), count) }
     }
 
-    /// The block's bytes, with arbitrary contents.
+    /// Returns the block's bytes, with arbitrary contents.
     pub fn as_slice(&self) -> &[u8] {
         // SAFETY: the block's bytes are initialised and borrowed.
         unsafe { std::slice::from_raw_parts(self.raw.start.as_ptr(), self.raw.bytes) }
@@ -124,19 +124,19 @@ impl Drop for Block {
 }
 
 impl BlockPool {
-    /// A pool of one part.
+    /// Returns a pool of one part.
     #[cfg(any(test, feature = "testing"))]
     pub fn new(budget: Budget) -> Arc<BlockPool> {
         BlockPool::by_group(budget, &[None])
     }
 
-    /// A pool with a part for each of at least one group, whose blocks are to lie on these nodes.
+    /// Returns a pool with a part for each of at least one group, whose blocks are to lie on these nodes.
     pub fn by_group(budget: Budget, nodes: &[Option<u32>]) -> Arc<BlockPool> {
         let shelf = |&node: &Option<u32>| Shelf { node, free: Mutex::default() };
         Arc::new(BlockPool { budget, shelves: nodes.iter().map(shelf).collect() })
     }
 
-    /// How many groups have a part of their own.
+    /// Returns how many groups have a part of their own.
     pub(super) fn groups(&self) -> usize {
         self.shelves.len()
     }
@@ -145,7 +145,7 @@ impl BlockPool {
         &self.budget
     }
 
-    /// A block of at least `bytes`. Its contents are arbitrary; see [`Block::zero`].
+    /// Returns a block of at least `bytes`. Its contents are arbitrary; see [`Block::zero`].
     pub fn take(
         self: &Arc<Self>,
         bytes: usize,
@@ -167,7 +167,7 @@ impl BlockPool {
         }
     }
 
-    /// A block for streaming of `least` to `most` bytes: one that lies idle, whatever it served
+    /// Returns a block for streaming of `least` to `most` bytes: one that lies idle, whatever it served
     /// before, or else a new one of `fresh` bytes.
     pub fn take_between(
         self: &Arc<Self>,
@@ -212,7 +212,7 @@ impl BlockPool {
         released.sum()
     }
 
-    /// An idle block of this thread's group, or of another group on the same node.
+    /// Returns an idle block of this thread's group, or of another group on the same node.
     fn find(&self, least: usize, most: usize) -> Option<Raw> {
         let own = &self.shelves[home::part_of(self.shelves.len())];
         let find = |shelf: &Shelf| {
@@ -296,7 +296,7 @@ unsafe fn prefer(start: *mut u8, bytes: usize, node: u32) -> std::io::Result<()>
             nodes[word] = 1 << bit;
             let (policy, flags) = (libc::MPOL_PREFERRED, 0);
             // SAFETY: the mask has `bits` bits; the range is the caller's, and a policy for pages never
-            // changes what is in them.
+            // changes their contents.
             let done = unsafe {
                 let call = libc::SYS_mbind;
                 libc::syscall(call, start, bytes, policy, nodes.as_ptr(), bits, flags)

@@ -4,7 +4,7 @@
 use crate::error::MemoryError;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A limit in bytes and what is in use of it.
+/// A limit in bytes, and the bytes in use.
 #[derive(Debug)]
 pub struct Budget {
     limit: u64,
@@ -13,7 +13,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// A budget of `limit` bytes; `None` counts without a limit.
+    /// Returns a budget of `limit` bytes; `None` counts without a limit.
     pub fn new(limit: Option<u64>) -> Budget {
         Budget {
             limit: limit.unwrap_or(u64::MAX),
@@ -22,7 +22,7 @@ impl Budget {
         }
     }
 
-    /// The limit in bytes; `u64::MAX` without one.
+    /// Returns the limit in bytes; `u64::MAX` without one.
     pub fn limit(&self) -> u64 {
         self.limit
     }
@@ -49,12 +49,12 @@ impl Budget {
         self.used.fetch_sub(bytes as u64, Ordering::Relaxed);
     }
 
-    /// What is in use now.
+    /// Returns the bytes in use now.
     pub fn used(&self) -> u64 {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// The most that was in use at once.
+    /// Returns the most that was in use at once.
     pub fn peak(&self) -> u64 {
         self.peak.load(Ordering::Relaxed)
     }

@@ -13,7 +13,7 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// An empty buffer that has room for `usual` bytes most of the time.
+    /// Returns an empty buffer that has room for `usual` bytes most of the time.
     pub fn new(
         blocks: &Arc<BlockPool>,
         usual: usize,
@@ -23,13 +23,13 @@ impl Buffer {
         Ok(Buffer { bytes: Vec::with_capacity(usual), usual, memory })
     }
 
-    /// The room that it has most of the time, in bytes.
+    /// Returns the room that it has most of the time, in bytes.
     pub fn usual(&self) -> usize {
         self.usual
     }
 
-    /// Empties it and makes room for so many bytes; what an earlier record needed beyond them and the
-    /// usual is given back.
+    /// Empties the buffer and makes room for `bytes`. Gives back memory above that and the usual size, which
+    /// an earlier record needed.
     #[inline]
     pub fn clear_for(&mut self, bytes: usize) -> Result<(), MemoryError> {
         self.bytes.clear();
@@ -37,13 +37,13 @@ impl Buffer {
         if self.bytes.capacity() == wanted { Ok(()) } else { self.fit(wanted) }
     }
 
-    /// Makes room for so many bytes more.
+    /// Makes room for `bytes` more.
     #[inline]
     pub fn make_room(&mut self, bytes: usize) -> Result<(), MemoryError> {
         if self.bytes.capacity() - self.bytes.len() < bytes { self.grow(bytes) } else { Ok(()) }
     }
 
-    /// Counts what it has grown to while bytes were added.
+    /// Counts the capacity that the buffer gained while bytes were added.
     #[inline]
     pub fn count_growth(&mut self) -> Result<(), MemoryError> {
         if self.bytes.capacity() > self.usual { self.count_large() } else { Ok(()) }

@@ -37,7 +37,7 @@ struct Part {
     used: usize,
 }
 
-/// A piece of a slab, owned by whoever holds it.
+/// A piece of a slab, owned by its holder.
 pub(super) struct Chunk {
     start: NonNull<u8>,
     /// The part it was cut in.
@@ -46,7 +46,7 @@ pub(super) struct Chunk {
 
 // SAFETY: a chunk is the only way to its piece of memory, and the memory is not tied to a thread.
 unsafe impl Send for Chunk {}
-// SAFETY: sharing a chunk shares a pointer; lists argue for what they do with it.
+// SAFETY: sharing a chunk shares a pointer; lists argue for their own accesses.
 unsafe impl Sync for Chunk {}
 
 impl ChunkPool {
@@ -55,7 +55,7 @@ impl ChunkPool {
         Arc::new(ChunkPool { blocks, parts, held_bytes: AtomicUsize::new(0) })
     }
 
-    /// The pool that chunks are cut from.
+    /// Returns the pool that chunks are cut from.
     pub fn blocks(&self) -> &Arc<BlockPool> {
         &self.blocks
     }
@@ -65,7 +65,7 @@ impl ChunkPool {
         let mut part = self.lock(number);
         let chunk = match part.free.pop().or_else(|| part.cut(number)) {
             Some(chunk) => chunk,
-            // What lies idle is nearer than what was never touched.
+            // An idle chunk has its pages already; a new slab would fault them in.
             None => match self.idle_elsewhere(number) {
                 Some(chunk) => chunk,
                 None => {
@@ -83,7 +83,7 @@ impl ChunkPool {
         Ok(chunk)
     }
 
-    /// A chunk that lies idle in another part. Its lock is only tried: this thread holds one.
+    /// Returns a chunk that lies idle in another part. Its lock is only tried: this thread holds one.
     fn idle_elsewhere(&self, own: usize) -> Option<Chunk> {
         let mut others = self.parts.iter().enumerate().filter(|(number, _)| *number != own);
         others.find_map(|(_, part)| part.try_lock()?.free.pop())
@@ -128,7 +128,7 @@ impl ChunkPool {
 }
 
 impl Part {
-    /// The next chunk of the last slab, if it has room for one.
+    /// Returns the next chunk of the last slab, if it has room for one.
     fn cut(&mut self, part: usize) -> Option<Chunk> {
         let slab = self.slabs.last().filter(|slab| slab.bytes() - self.used >= CHUNK_BYTES)?;
         // SAFETY: `used + CHUNK_BYTES` is at most the slab's size, checked just above, so the piece
@@ -138,7 +138,7 @@ impl Part {
         Some(Chunk { start, part })
     }
 
-    /// The first chunk of a new slab, which is larger than one.
+    /// Returns the first chunk of a new slab, which is larger than one.
     fn first_of(&mut self, slab: Block, part: usize) -> Chunk {
         let start = slab.start();
         self.slabs.push(slab);
@@ -148,7 +148,7 @@ impl Part {
 }
 
 impl Chunk {
-    /// The first byte: valid for `CHUNK_BYTES`, initialised, aligned to `CHUNK_ALIGN`.
+    /// Returns the first byte: valid for `CHUNK_BYTES`, initialised, aligned to `CHUNK_ALIGN`.
     pub(super) fn start(&self) -> NonNull<u8> {
         self.start
     }
@@ -238,7 +238,7 @@ impl<T: Copy> ChunkList<T> {
     /// `count` is at most `room`, and that many entries were written at `tail`.
     #[inline(always)]
     unsafe fn advance(&mut self, count: usize) {
-        // SAFETY: `room` entries fit behind `tail` in its chunk, says the caller.
+        // SAFETY: the caller promises that `count` entries fit after `tail` in its chunk.
         self.tail = unsafe { self.tail.add(count) };
         self.room -= count;
         self.len += count;
@@ -252,7 +252,7 @@ impl<T: Copy> ChunkList<T> {
         unsafe { self.chunks[chunk].start().cast::<T>().add(at).as_ref() }
     }
 
-    /// The entries, as one slice per chunk.
+    /// Returns the entries, as one slice per chunk.
     pub fn slices(&self) -> impl Iterator<Item = &[T]> {
         self.chunks.iter().enumerate().map_while(|(chunk, memory)| {
             let count = self.len.saturating_sub(chunk * Self::PER_CHUNK).min(Self::PER_CHUNK);

@@ -7,13 +7,13 @@ thread_local! {
     static GROUP: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Says that this thread works for a group.
+/// Records that this thread works for a group.
 pub fn work_in(group: usize) {
     GROUP.set(group);
 }
 
-/// The part that is this thread's of a pool that has so many. Threads that belong to no group, or to
-/// another engine's, get some part.
+/// Returns this thread's part of a pool of `parts` parts. A thread of no group, or of a group of another
+/// engine, gets some part.
 pub(super) fn part_of(parts: usize) -> usize {
     GROUP.get().min(parts - 1)
 }

@@ -40,7 +40,7 @@ impl InputBuffer {
         Ok(())
     }
 
-    /// Makes room for `bytes` and no more, keeping nothing of what was read before.
+    /// Makes room for exactly `bytes`; drops the previous contents.
     pub fn fit(&mut self, bytes: usize) -> Result<(), MemoryError> {
         if bytes > self.capacity() {
             let larger = InputBuffer::new(&self.blocks, bytes)?;

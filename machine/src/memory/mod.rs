@@ -1,10 +1,10 @@
 //! Memory: the one budget that counts it, the blocks that are made once and reused, and the two
 //! shapes that blocks are cut into: lists of equal entries and arenas of bytes.
 //!
-//! First touch of fresh memory is the dearest memory operation there is, so blocks go back to a pool
-//! and not to the system (Ostrich, section 4.3: buffers are reused over sub-jobs, none freed before
-//! the end). Each group of workers has a part of the pools, on its own memory node (section 5.2), from
-//! which its threads take and to which blocks and chunks go back, whoever is done with them.
+//! First touch of fresh memory is the dearest memory operation there is, so blocks go back to a pool and not
+//! to the system (Ostrich, section 4.3: buffers are reused over sub-jobs, none freed before the end). Each
+//! group of workers has a part of the pools on its own memory node (section 5.2). Its threads take from that
+//! part, and its blocks and chunks go back to that part, whichever thread returns them.
 //!
 //! A `Buffer` is counted before it grows for a large record, and shrinks after it. With a limit, large
 //! allocations that are freed go back to the system at once (`allocator.rs`).
@@ -55,7 +55,7 @@ pub fn resident_bytes() -> u64 {
     kib_in("/proc/self/status", "VmRSS:")
 }
 
-/// The size that a file of the system's gives for a field, in bytes; 0 if it gives none.
+/// Returns the size that a file of the system's gives for a field, in bytes; 0 if it gives none.
 fn kib_in(path: &str, field: &str) -> u64 {
     let Ok(text) = std::fs::read_to_string(path) else { return 0 };
     let line = text.lines().find_map(|line| line.strip_prefix(field));
@@ -63,7 +63,7 @@ fn kib_in(path: &str, field: &str) -> u64 {
     kib.unwrap_or(0) * 1024
 }
 
-/// What the machine has without swapping; without a limit where the system does not say.
+/// Returns the memory that the machine has without swapping; `u64::MAX` if the system does not report it.
 pub fn available_bytes() -> u64 {
     match kib_in("/proc/meminfo", "MemAvailable:") {
         0 => u64::MAX,
@@ -71,8 +71,8 @@ pub fn available_bytes() -> u64 {
     }
 }
 
-/// Memory that a job may still take: what is left of the budget or, without one, what the machine has
-/// without swapping. Idle blocks go back to the system first.
+/// Returns the memory that a job may still take: the rest of the budget or, without one, the memory that the
+/// machine has without swapping. Idle blocks go back to the system first.
 pub fn usable_bytes(blocks: &BlockPool) -> u64 {
     blocks.release(0);
     match blocks.budget().limit() {

@@ -1,5 +1,5 @@
-//! Reserved memory: bytes that some structure holds on the heap, counted in the budget while it
-//! lives. For what is too small or too odd in shape to be cut from blocks.
+//! Reserved memory: bytes that a structure holds on the heap, counted in the budget while it lives. For
+//! memory that is too small or too odd in shape to be cut from blocks.
 
 use super::BlockPool;
 use crate::error::MemoryError;
@@ -18,7 +18,7 @@ impl Reserved {
         Reserved { blocks: Arc::clone(blocks), bytes: 0, purpose }
     }
 
-    /// So many bytes.
+    /// Counts `bytes` bytes for `purpose`.
     pub fn new(
         blocks: &Arc<BlockPool>,
         bytes: usize,
@@ -29,7 +29,7 @@ impl Reserved {
         Ok(reserved)
     }
 
-    /// What is counted.
+    /// Returns the counted bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }

@@ -1,6 +1,6 @@
-//! The store of collected values: small blocks of bytes, cut from chunks one behind the other, that
-//! keep their place until the store is gone. It knows the split whose values come, and keeps a refusal
-//! of memory until its owner asks, so that adding a value has nothing to return.
+//! The store of collected values: small blocks of bytes, cut from chunks one after the other, that keep their
+//! address until the store is gone. It knows the split whose values are being added. It keeps a refusal of
+//! memory until its owner asks, so that adding a value returns no error.
 
 use super::chunk::{CHUNK_BYTES, Chunk, ChunkPool};
 use crate::error::MemoryError;
@@ -19,10 +19,11 @@ pub struct ValueStore {
     refusal: Option<MemoryError>,
 }
 
-/// What a store has given out. Lists that point here are good as long as this lives.
+/// The blocks that a store has given out. Lists that point here are valid while this lives.
 pub struct KeptValues {
     chunks: Vec<Chunk>,
-    /// Each its own allocation. A `Vec`, for unlike a `Box` it may be moved while it is pointed into.
+    /// Each its own allocation. A `Vec` because, unlike a `Box`, it may be moved while pointers into it
+    /// exist.
     large: Vec<Vec<u8>>,
     large_bytes: usize,
     pool: Arc<ChunkPool>,
@@ -43,7 +44,7 @@ impl ValueStore {
         }
     }
 
-    /// The number of the split whose values come.
+    /// Returns the number of the split whose values come.
     #[inline(always)]
     pub fn split(&self) -> u32 {
         self.split
@@ -53,8 +54,8 @@ impl ValueStore {
         self.split = split;
     }
 
-    /// How far the records of values lie, that are read back now, from where they lay when they were
-    /// written down.
+    /// Returns the distance between the present place of the records whose values are being read back and
+    /// their place when the values were written.
     pub fn relocation(&self) -> Relocation {
         self.relocation
     }
@@ -63,7 +64,8 @@ impl ValueStore {
         self.relocation = relocation;
     }
 
-    /// A block of about `wanted` bytes, no fewer than `least`, and its size. Nobody else writes to it.
+    /// Takes a block of about `wanted` bytes, no fewer than `least`; returns it and its size. It is not
+    /// shared.
     pub fn take(&mut self, least: usize, wanted: usize) -> Option<(NonNull<u8>, usize)> {
         let taken = if least > CHUNK_BYTES {
             self.kept.add_large(least)
@@ -115,7 +117,7 @@ impl ValueStore {
         }
     }
 
-    /// What was given out so far, if anything; the store begins anew.
+    /// Returns the blocks given out so far, if any; the store starts anew.
     pub fn seal(&mut self) -> Option<KeptValues> {
         self.room = 0;
         let empty = KeptValues::new(&self.kept.pool);

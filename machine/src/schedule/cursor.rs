@@ -15,8 +15,8 @@ impl Cursor {
         Cursor { next: AtomicU64::new(0), end }
     }
 
-    /// The next number; `None` when all are taken. Relaxed, for the number is all that passes from
-    /// one worker to another.
+    /// Returns the next number; `None` when all are taken. Relaxed, because only the number passes from one
+    /// worker to another.
     pub fn take(&self) -> Option<u64> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         (number < self.end).then_some(number)

@@ -1,9 +1,8 @@
-//! The hand-out of splits to workers: each split is given out once, several that follow each other
-//! inside a tile at a time. A group of workers has a queue, which at first is a stretch of tiles that
-//! follow each other, as many as its part of the workers; a group whose queue is empty steals a whole
-//! tile from another (Ostrich, section 5.2: a sub-job runs inside one group, and groups that are done
-//! steal sub-jobs). Takes where tiles end and who is in which group; hands on numbers of splits, and
-//! what each group has taken.
+//! The hand-out of splits to workers. Each split is given out once, several consecutive ones of a tile at a
+//! time. A group of workers has a queue, which at first is a range of consecutive tiles in proportion to its
+//! workers. A group whose queue is empty steals a whole tile from another (Ostrich, section 5.2: a sub-job
+//! runs inside one group, and groups that are done steal sub-jobs). Takes the ends of the tiles and the
+//! groups of the workers; hands on numbers of splits, and counts per group.
 //!
 //! # Protocol
 //! Every tile has a word: its next split, and its end. Splits are taken by advancing that word and in
@@ -12,11 +11,11 @@
 //! Every group has a word: its current tile, and the end of its queue. The word moves off a tile only
 //! when that tile is used up. A thief first shows the tile in its own queue, which is empty then, and
 //! only afterwards takes it off the end of the other; it never steals a current tile. So at any time
-//! **a tile that is not used up is in some queue**, and what is lost in a race is at most that two
-//! groups work on one tile.
+//! **a tile that is not used up is in some queue**, and the only cost of a race is that two groups work on
+//! one tile.
 //!
-//! Who finds all queues empty, one after the other, may still have missed a tile that was moved behind
-//! its back. Each move is counted between its two halves: if the count is the same before and after the
+//! A worker that finds all queues empty, one after the other, may have missed a tile that was moved
+//! meanwhile. Each move is counted between its two halves: if the count is the same before and after the
 //! search, nothing moved, and nothing is left.
 //!
 //! Devices take from the other end: off the end of the last tile of the longest queue, by the same word of
@@ -29,8 +28,8 @@ use super::sync::{AtomicU64, Count, Ordering};
 use crossbeam_utils::CachePadded;
 use std::ops::Range;
 
-/// A group takes so many times as many pieces of what its queue holds as it has workers: pieces become
-/// smaller towards the end (guided self-scheduling, Polychronopoulos and Kuck, 1987).
+/// A group divides its queue into this many pieces per worker at each take, so pieces become smaller towards
+/// the end (guided self-scheduling, Polychronopoulos and Kuck, 1987).
 const PIECES_PER_WORKER: u64 = 2;
 
 /// Splits that are still to be read.
@@ -56,7 +55,7 @@ struct Queue {
     home: Range<u32>,
 }
 
-/// What one worker took. Nobody acts on it.
+/// The counts of one worker. They influence nothing.
 #[derive(Debug, Default)]
 struct Taken {
     tiles: Count,
@@ -65,7 +64,7 @@ struct Taken {
     splits_remote: Count,
 }
 
-/// What the workers of a group took, or of several jobs together.
+/// The counts of a group's workers, or of several jobs together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GroupShare {
     /// Workers of the group.
@@ -80,7 +79,7 @@ pub struct GroupShare {
     pub splits_remote: u64,
 }
 
-/// The two halves of a word.
+/// Returns the two halves of a word.
 fn halves(word: u64) -> (u32, u32) {
     ((word >> 32) as u32, word as u32)
 }
@@ -90,15 +89,15 @@ fn word(first: u32, end: u32) -> u64 {
 }
 
 impl<'p> HandOut<'p> {
-    /// The splits of tiles, which are numbered through: `tile_ends` says for each tile the first split
-    /// behind it. There may be 2^32 - 1 splits at most; more are not given out.
+    /// Hands out the splits of tiles, numbered consecutively: `tile_ends` gives for each tile the first split
+    /// after it. At most 2^32 - 1 splits are given out.
     pub fn new(tile_ends: impl Iterator<Item = u64>, placement: &'p Placement) -> HandOut<'p> {
         let mut start = 0;
         HandOut::of(tile_ends.map(|end| std::mem::replace(&mut start, end)..end), placement)
     }
 
-    /// As `new`, of tiles whose splits need not follow each other, in ascending order: those of which
-    /// only a part is to be read.
+    /// As `new`, of tiles whose splits are ascending but not consecutive, because only a part of some tiles
+    /// is read.
     pub fn of(tiles: impl Iterator<Item = Range<u64>>, placement: &'p Placement) -> HandOut<'p> {
         let split = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
         let tiles: Vec<Range<u32>> = tiles.map(|tile| split(tile.start)..split(tile.end)).collect();
@@ -110,7 +109,7 @@ impl<'p> HandOut<'p> {
                 splits
             })
             .collect();
-        // The first tile of those that are behind so many workers.
+        // The first tile of the workers from `workers` on.
         let border = |workers: usize| {
             let split = splits * workers as u64 / placement.workers().max(1) as u64;
             ends.partition_point(|&end| end <= split) as u32
@@ -131,9 +130,9 @@ impl<'p> HandOut<'p> {
         }
     }
 
-    /// The next splits for a worker, at most `most` (at least 1) and all of one tile; fewer towards the
-    /// end. `None` when all are given out. Costs a few reads and one write of shared memory, and a
-    /// search over all groups once its own has nothing left.
+    /// Returns the next splits for a worker, at most `most` (at least 1) and all of one tile; fewer towards
+    /// the end. `None` when all are given out. Costs a few reads and one write of shared memory, and a search
+    /// over all groups once its own has nothing left.
     ///
     /// # Panics
     /// If the placement has no such worker.
@@ -147,8 +146,8 @@ impl<'p> HandOut<'p> {
             if self.steal(group, worker) {
                 continue;
             }
-            // No queue has a tile beyond its current one. What is left of those is shared by all, unless each
-            // tile is to be one group's.
+            // No queue has a tile beyond its current one. All groups share the rest of those, unless each
+            // tile belongs to one group.
             let queues = std::iter::once(&group).chain(self.placement.others(group));
             let queues = queues.take(if self.placement.shares() { usize::MAX } else { 1 });
             for &other in queues {
@@ -162,9 +161,9 @@ impl<'p> HandOut<'p> {
         }
     }
 
-    /// Splits for a device, at most `most` (at least 1), which follow each other, over several tiles if
-    /// they must, from the end that workers come to last. `None` when nothing was found; what just then
-    /// went from one queue to another, workers will find. Costs a look at each queue.
+    /// Takes splits for a device: at most `most` (at least 1), consecutive, over several tiles if necessary,
+    /// from the end that workers reach last. `None` when nothing was found; workers find any tile that moved
+    /// between queues meanwhile. Costs a look at each queue.
     pub fn take_last(&self, most: u64) -> Option<Range<u64>> {
         loop {
             let queues = self.queues.iter().map(|queue| {
@@ -195,19 +194,19 @@ impl<'p> HandOut<'p> {
         }
     }
 
-    /// How many splits there were.
+    /// Returns the number of all splits.
     pub fn splits(&self) -> u64 {
         self.splits
     }
 
-    /// How many splits are still to be taken, about. Costs a read for each worker.
+    /// Returns the number of splits still to be taken, about. Costs a read for each worker.
     pub fn left(&self) -> u64 {
         let taken = self.taken.iter().map(|taken| taken.splits.load(Ordering::Relaxed));
         let taken = taken.sum::<u64>() + self.taken_last.load(Ordering::Relaxed);
         self.splits.saturating_sub(taken)
     }
 
-    /// What each group took until now.
+    /// Returns the counts of each group until now.
     pub fn shares(&self) -> Vec<GroupShare> {
         let share = |group| {
             let workers = self.placement.workers_of(group);
@@ -257,7 +256,7 @@ impl<'p> HandOut<'p> {
             let count = if most == 1 { 1 } else { self.piece(group, next, queue_end).min(most) };
             let to = u64::from(next).saturating_add(count).min(end.into()) as u32;
             let taken = word(to, end);
-            // Relaxed, for the numbers are all that passes from one worker to another.
+            // Relaxed, because only the numbers pass from one worker to another.
             match splits.compare_exchange_weak(now, taken, Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => {
                     self.count(worker, tile, to - next, to == end);
@@ -268,7 +267,7 @@ impl<'p> HandOut<'p> {
         }
     }
 
-    /// The last splits of a tile, which must end there, if it is said.
+    /// Returns the last splits of a tile, which must end there, if it is said.
     fn take_end_of_tile(&self, tile: u32, most: u64, at: Option<u64>) -> Option<Range<u64>> {
         let splits = &self.tiles[tile as usize];
         let mut now = splits.load(Ordering::Relaxed);
@@ -289,8 +288,8 @@ impl<'p> HandOut<'p> {
         }
     }
 
-    /// How many splits a worker of a group is to take of those from `next` to the end of the queue,
-    /// whose tiles follow each other.
+    /// Returns the number of splits that a worker of a group takes of those from `next` to the end of the
+    /// queue, whose tiles are consecutive.
     fn piece(&self, group: usize, next: u32, queue_end: u32) -> u64 {
         let (_, end) = halves(self.tiles[queue_end as usize - 1].load(Ordering::Relaxed));
         let workers = self.placement.workers_of(group).len() as u64;
@@ -357,7 +356,7 @@ impl Taken {
 }
 
 impl GroupShare {
-    /// Adds what was taken another time, or by others.
+    /// Adds the counts of another time, or of others.
     pub fn add(&mut self, other: &GroupShare) {
         *self = GroupShare {
             workers: self.workers.max(other.workers),
@@ -375,7 +374,7 @@ mod loom_tests {
     use crate::topology::{Group, Topology};
     use loom::sync::Arc;
 
-    /// A worker for each processor of groups of so many.
+    /// Returns groups of `groups[i]` processors, with a worker for each processor.
     fn placement(groups: &[u32]) -> &'static Placement {
         let group = |(node, &count): (usize, &u32)| Group {
             node: node as u32,
@@ -401,7 +400,7 @@ mod loom_tests {
         taken
     }
 
-    /// Tiles that end there, the groups having so many of them at first.
+    /// Checks tiles that end at `tile_ends`, of which group i has `tiles[i]` at first.
     fn check(tile_ends: &'static [u64], tiles: &'static [u32], placement: &'static Placement) {
         let mut model = loom::model::Builder::new();
         // Three workers that are interrupted a third time take hours.

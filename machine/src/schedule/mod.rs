@@ -1,9 +1,8 @@
-//! Schedule: one pool of pinned workers that serves all stages of all jobs (Ostrich, section 5), and
-//! what they take their work from without a lock (Metis, section 4): splits of tiles by group, other
-//! pieces from a counter.
+//! Schedule: one pool of pinned workers that serves all stages of all jobs (Ostrich, section 5), and the
+//! lock-free sources of their work (Metis, section 4): splits of tiles by group, other pieces from a counter.
 //!
-//! [`HandOut`] is public so that a simulation can drive it over machines that are not there; a job
-//! needs none of it. It knows nothing of time, threads or data: whoever calls `take` is a worker.
+//! [`HandOut`] is public so that a simulation can drive it over machines that do not exist; a job needs none
+//! of it. It knows nothing of time, threads or data: any caller of `take` is a worker.
 //!
 //! Tiles overlap: a worker that has nothing left of one tile begins the next while another worker still
 //! combines. `Pipeline::Off` shows the gain: all workers end a tile, hand over and wait for each other.

@@ -1,11 +1,11 @@
-//! Something of its own for each worker of a stage: made by the worker when it first needs it (so on
-//! its own core and memory node), used by no other.
+//! A value for each worker of a stage: made by the worker when it first needs it (so on its own core and
+//! memory node), used by no other.
 
 use crate::error::Result;
 use crate::sync::Mutex;
 use crossbeam_utils::CachePadded;
 
-/// A value per worker, each behind a lock that only its worker takes while the stage runs.
+/// A value per worker, each in a lock that only its worker takes while the stage runs.
 #[allow(missing_debug_implementations, reason = "no part of the interface")]
 pub struct PerWorker<T> {
     values: Vec<CachePadded<Mutex<Option<T>>>>,
@@ -31,7 +31,7 @@ impl<T> PerWorker<T> {
         }
     }
 
-    /// The values that were made.
+    /// Returns the values that were made.
     pub fn into_values(self) -> impl Iterator<Item = T> {
         self.values.into_iter().filter_map(|value| value.into_inner().into_inner())
     }

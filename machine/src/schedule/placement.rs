@@ -47,19 +47,19 @@ impl Placement {
         for (at, place) in groups.iter_mut().enumerate() {
             let mut others: Vec<usize> =
                 (1..nodes.len()).map(|step| (at + step) % nodes.len()).collect();
-            // Stable: those that are equally near keep the order of the ring.
+            // A stable sort: equally near groups keep the order of the ring.
             others.sort_by_cached_key(|&other| topology.distance(nodes[at], nodes[other]));
             place.others = others;
         }
         Placement::of(groups)
     }
 
-    /// All workers in one group.
+    /// Returns all workers in one group.
     pub fn flat(workers: usize) -> Placement {
         Placement::of(vec![Place { number: 0, workers: 0..workers, others: Vec::new() }])
     }
 
-    /// Each worker in a group of its own, and each tile one group's.
+    /// Puts each worker in a group of its own; no tile is shared between groups.
     pub fn alone(workers: usize) -> Placement {
         let group = |worker| Place {
             number: 0,
@@ -76,38 +76,38 @@ impl Placement {
         Placement { groups, group_of, shares: true }
     }
 
-    /// Whether groups that have nothing left help others with the tiles that those are at.
+    /// Returns whether groups with an empty queue take splits of tiles that other groups work on.
     pub fn shares(&self) -> bool {
         self.shares
     }
 
-    /// How many groups have workers: at least 1.
+    /// Returns the number of groups that have workers: at least 1.
     pub fn groups(&self) -> usize {
         self.groups.len()
     }
 
-    /// How many workers there are.
+    /// Returns the number of workers.
     pub fn workers(&self) -> usize {
         self.group_of.len()
     }
 
-    /// The group of a worker.
+    /// Returns the group of a worker.
     pub fn group_of(&self, worker: usize) -> usize {
         self.group_of[worker]
     }
 
-    /// The workers of a group.
+    /// Returns the workers of a group.
     pub fn workers_of(&self, group: usize) -> Range<usize> {
         self.groups[group].workers.clone()
     }
 
-    /// The number that a group has among the topology's.
+    /// Returns the number that a group has among the topology's.
     pub fn number_of(&self, group: usize) -> usize {
         self.groups[group].number
     }
 
-    /// The processors on which a worker is to run: one of its group's, a core for each worker as far as
-    /// there are cores; or all of the group's, if it has more workers than those.
+    /// Returns the processors on which a worker is to run: one of its group's, a core for each worker as far
+    /// as there are cores; or all of the group's, if it has more workers than those.
     #[doc(hidden)]
     pub fn processors_of(&self, topology: &Topology, worker: usize) -> Vec<u32> {
         let place = &self.groups[self.group_of[worker]];
@@ -124,7 +124,7 @@ impl Placement {
         processors
     }
 
-    /// The other groups in the order in which a group goes to them for work: near memory nodes first,
+    /// Returns the other groups in the order in which a group goes to them for work: near memory nodes first,
     /// and on from itself, so that not all go to the same.
     pub fn others(&self, group: usize) -> &[usize] {
         &self.groups[group].others

@@ -6,16 +6,15 @@
 //! # Protocol
 //! A caller puts its stage on the list and waits. Each worker calls the stage until it answers
 //! [`Step::Done`] and counts itself off; the worker that counts the stage down to zero takes it off
-//! the list and wakes the caller. So when the caller goes on, no worker will touch the stage again:
-//! that is what lets a stage borrow from its caller's stack. What the caller records on a timeline, the
-//! workers record there while they serve its stage.
+//! the list and wakes the caller. So no worker touches the stage after the caller goes on, which lets a stage
+//! borrow from its caller's stack. Workers record on the caller's timeline while they serve its stage.
 
 use super::sync::{Arc, Condvar, Mutex, MutexGuard};
 use crate::timeline::{self, Context, Kind};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// What a worker's step came to.
+/// The result of a worker's step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Something was done; there may be more.
@@ -97,8 +96,8 @@ impl Pool {
         Ok(pool)
     }
 
-    /// A pool without threads: its one worker is whoever calls [`run`](Pool::run). For stages that never
-    /// wait.
+    /// Returns a pool without threads: its one worker is the caller of [`run`](Pool::run). For stages that
+    /// never wait.
     pub fn of_caller() -> Pool {
         Pool { shared: Arc::new(Shared::new()), workers: 1, threads: Vec::new() }
     }
@@ -141,7 +140,7 @@ impl Pool {
         }
     }
 
-    /// Says that a stage that had nothing to do may have something now.
+    /// Wakes workers for a stage that had nothing to do and may have something now.
     pub fn wake(&self) {
         self.shared.lock().wakes += 1;
         self.shared.work.notify_all();

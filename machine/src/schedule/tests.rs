@@ -1,11 +1,11 @@
-//! Splits are handed out whole, once and to the right groups, whoever asks when.
+//! Splits are handed out whole, once and to the right groups, in any order of requests.
 
 use super::{GroupShare, HandOut, Placement};
 use crate::topology::{Group, Topology};
 use proptest::prelude::*;
 use std::ops::Range;
 
-/// A machine of groups that have so many processors each.
+/// Returns a machine whose group i has `groups[i]` processors.
 fn machine(groups: &[usize]) -> Topology {
     let mut first = 0;
     let groups = groups.iter().enumerate().map(|(number, &count)| {
@@ -28,7 +28,7 @@ fn ends(tiles: &[u64]) -> Vec<u64> {
         .collect()
 }
 
-/// Has workers ask in the order of `asking` until each of them gets nothing; what they took.
+/// Lets workers ask in the order of `asking` until each of them gets nothing; returns their splits.
 fn all_taken(
     hand_out: &HandOut<'_>,
     workers: usize,
@@ -103,7 +103,7 @@ proptest! {
         let placement = Placement::new(&topology, groups.iter().sum());
         let all = ends(&tiles);
         let hand_out = HandOut::new(all.iter().copied(), &placement);
-        // Worker 0 stands for the device, in turns that come oftener than any other's.
+        // Worker 0 plays the device, with more turns than any other.
         let (mut taken, mut at_work) = (Vec::new(), vec![true; placement.workers() + 1]);
         for turn in turns.iter().cycle() {
             if at_work.iter().all(|at_work| !at_work) {
@@ -123,7 +123,7 @@ proptest! {
                     prop_assert_eq!(hand_out.left(), left - count);
                     taken.extend(splits);
                 }
-                // Alone, nobody moves anything behind a back: who finds nothing is right.
+                // With one thread nothing moves during a search: `None` means that nothing is left.
                 None => {
                     prop_assert_eq!(left, 0);
                     at_work.fill(false);
@@ -192,10 +192,10 @@ fn a_group_works_on_its_own_tiles_then_steals_the_last_of_its_neighbour_whole() 
     };
     assert_eq!(starts(1, 8), [8, 9, 10, 11, 12, 13, 14, 15]);
     assert_eq!(starts(0, 1), [0]);
-    // Tile 1 whole, although the neighbour takes what is left of tile 0 meanwhile.
+    // Tile 1 whole, although the neighbour takes the rest of tile 0 meanwhile.
     assert_eq!(starts(1, 1), [4]);
     assert_eq!(starts(0, 3), [1, 2, 3]);
-    // Nothing is left but the rest of that tile, which both share split by split.
+    // Only the rest of that tile is left, which both share split by split.
     assert_eq!((starts(0, 1), starts(1, 1), starts(0, 1)), (vec![5], vec![6], vec![7]));
     assert_eq!((hand_out.take(0, 1), hand_out.take(1, 1)), (None, None));
     let share = |tiles, tiles_stolen, splits, splits_remote| GroupShare {

@@ -1,7 +1,7 @@
-//! A file that appears whole or not at all: written without a name, synced, and put in its place. Dropped
-//! before that, it leaves nothing behind, and neither does a process that dies. Where the file system has no files
-//! without a name, it has a hidden one beside its place, which only a process that is killed leaves behind. What
-//! is no regular file (a device, a pipe) cannot be replaced and is written as it is.
+//! A file that appears whole or not at all: written without a name, synced, and given its name. If it is
+//! dropped before that, or the process dies, no file remains. Where the file system has no files without a
+//! name, the file has a hidden one beside its final path, and remains only if the process is killed. A target
+//! that is no regular file (a device, a pipe) cannot be replaced and is written directly.
 
 use super::nameless;
 use crate::error::OutputError;
@@ -18,11 +18,11 @@ use std::path::{Path, PathBuf};
 pub struct AtomicFile {
     file: File,
     path: PathBuf,
-    /// What the file is called until the commit; `None` for a device or pipe, and after it.
+    /// The name of the file until the commit; `None` for a device or pipe, and after the commit.
     pending: Option<Pending>,
 }
 
-/// What a file is called that is not whole yet.
+/// The name of a file that is not complete yet.
 #[derive(Debug)]
 enum Pending {
     Nameless,
@@ -30,9 +30,9 @@ enum Pending {
 }
 
 impl AtomicFile {
-    /// Creates a file in the folder of `path`. A file that stands at `path` stays as it
-    /// is until [`commit`](AtomicFile::commit), which replaces it and keeps its permissions; a link
-    /// is followed. A device or pipe is opened and written directly.
+    /// Creates a file in the folder of `path`. An existing file at `path` stays as it is until
+    /// [`commit`](AtomicFile::commit), which replaces it and keeps its permissions; a link is followed. A
+    /// device or pipe is opened and written directly.
     ///
     /// # Errors
     /// [`OutputError::IsFolder`], or [`OutputError::Create`] with the system's reason.
@@ -57,8 +57,8 @@ impl AtomicFile {
         made.map_err(|cause| OutputError::Create { path, cause })
     }
 
-    /// Whether `create` would succeed, as far as can be told without a trace: pipes are not opened,
-    /// for their readers would notice.
+    /// Checks whether `create` would succeed, as far as that shows without a trace: pipes are not opened,
+    /// because their readers would notice.
     ///
     /// # Errors
     /// As [`create`](AtomicFile::create).
@@ -69,12 +69,12 @@ impl AtomicFile {
         }
     }
 
-    /// The path that the file will have, links followed.
+    /// Returns the path that the file will have, links followed.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether bytes can be written at any offset: not to a device or a pipe.
+    /// Returns whether bytes can be written at any offset: not to a device or a pipe.
     pub fn is_regular(&self) -> bool {
         self.pending.is_some()
     }
@@ -91,7 +91,7 @@ impl AtomicFile {
     /// Syncs the file, gives it its name, and syncs the folder.
     ///
     /// # Errors
-    /// [`OutputError::Write`]; what was written is gone then.
+    /// [`OutputError::Write`]; the written bytes are gone then.
     pub fn commit(mut self) -> Result<(), OutputError> {
         let put = self.put_in_place();
         put.map_err(|cause| OutputError::Write { path: self.path.clone(), cause })
@@ -102,7 +102,7 @@ impl AtomicFile {
         self.file.sync_all()?;
         if let Pending::Nameless = pending {
             match self.link(&self.path) {
-                // Only what has a name can replace what stands there.
+                // Only a file that has a name can replace an existing one.
                 Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {
                     let ((), name) = under_hidden_name(&self.path, |name| self.link(name))?;
                     self.pending = Some(Pending::Named(name));
@@ -130,12 +130,12 @@ fn link_of(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
-/// Whether it can: not where /proc is not there.
+/// Returns whether `link` can work: not where /proc is not mounted.
 fn has_link(file: &File) -> bool {
     fs::symlink_metadata(link_of(file)).is_ok()
 }
 
-/// The path with links followed, and what stands there.
+/// Returns the path with links followed, and the metadata of the file there.
 fn look(path: &Path) -> Result<(PathBuf, Option<Metadata>), OutputError> {
     // A link to nothing is replaced, as it can be followed nowhere.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
@@ -146,13 +146,13 @@ fn look(path: &Path) -> Result<(PathBuf, Option<Metadata>), OutputError> {
     Ok((path, standing))
 }
 
-/// A new file with a hidden name in the folder of `path`.
+/// Returns a new file with a hidden name in the folder of `path`.
 fn make_beside(path: &Path) -> io::Result<(File, Pending)> {
     let make = |name: &Path| OpenOptions::new().write(true).create_new(true).open(name);
     under_hidden_name(path, make).map(|(file, name)| (file, Pending::Named(name)))
 }
 
-/// What `make` makes of a name in the folder of `path` that nothing there has.
+/// Returns the result of `make` on a name in the folder of `path` that no file has.
 fn under_hidden_name<T>(
     path: &Path,
     make: impl Fn(&Path) -> io::Result<T>,

@@ -42,8 +42,8 @@ impl Disk {
         }
     }
 
-    /// What an answer about the file at `path` means: a folder that is not there makes every file
-    /// missing, and is the thing to name.
+    /// Returns the error for an answer about the file at `path`. A missing folder makes every file missing,
+    /// so the error names the folder.
     fn fault(&self, path: &Path, cause: io::Error) -> StorageError {
         match cause.kind() {
             io::ErrorKind::NotFound if self.folder.is_dir() => {

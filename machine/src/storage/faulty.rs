@@ -1,11 +1,11 @@
-//! Faulty: storage in which things go wrong as planned, for tests. It counts calls by kind, fails the
-//! Nth of a kind in the way asked for, reads and writes less than asked, tears writes, and loses what
-//! was not synced when the power goes; all of it the same for the same seed.
+//! Faulty: storage with planned faults, for tests. It counts calls by kind, fails the Nth of a kind in the
+//! given way, reads and writes fewer bytes than asked for, tears writes, and loses unsynced bytes when the
+//! power goes. The same seed gives the same faults.
 //!
-//! What is lost with the power follows file systems that order changes of names among themselves and
-//! nothing else: of the names changed since the folder was last synced a first part stays, of the
-//! writes since a file was last synced any part. Calls that change anything are made one at a time, so the
-//! power never goes between a change and the note that says how to undo it.
+//! Loss of power follows file systems that order changes of names among themselves and nothing else. Of the
+//! names changed since the folder was last synced a first part stays; of the writes since a file was last
+//! synced any part stays. Calls that change anything are made one at a time, so the power never goes between
+//! a change and its undo record.
 
 use super::{Storage, StoredFile};
 use crate::error::StorageError;
@@ -43,7 +43,7 @@ pub enum Call {
     SyncFile,
 }
 
-/// What goes wrong in a call.
+/// A fault of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fault {
     /// The device fails (`EIO`), and nothing is done.
@@ -57,8 +57,8 @@ pub enum Fault {
     Short,
     /// Some of the bytes are written, and the call fails with `EIO`. As [`Fault::Io`] for others.
     Torn,
-    /// The power goes: what is not synced is lost in part, and this call and all after it fail. What
-    /// is left is seen through the storage that was wrapped.
+    /// The power goes: unsynced bytes are lost in part, and this call and all after it fail. The remaining
+    /// bytes are seen through the wrapped storage.
     PowerLoss,
     /// The process is killed (`SIGKILL`), and nothing is done.
     Kill,
@@ -75,7 +75,7 @@ struct State {
     random: u64,
     calls: [u64; Call::SyncFile as usize + 1],
     plan: Vec<Planned>,
-    /// One in so many reads and writes is short.
+    /// One in this number of reads and writes is short.
     short_one_in: Option<u64>,
     dead: bool,
     names: Vec<NameChange>,
@@ -83,7 +83,7 @@ struct State {
     next_file: u64,
 }
 
-/// A change of names since the folder was last synced, with what undoes it.
+/// A change of names since the folder was last synced, with the data that undoes it.
 enum NameChange {
     Created(String),
     Renamed { from: String, to: String, replaced: Option<Vec<u8>> },
@@ -109,7 +109,8 @@ struct FaultyFile {
 }
 
 impl Faulty {
-    /// Nothing goes wrong yet. `seed` decides what is random: how short is short, what is torn or lost.
+    /// Wraps `inner`, without faults so far. `seed` decides the random choices: the length of a short call,
+    /// the bytes torn or lost.
     pub fn new(inner: Arc<dyn Storage>, seed: u64) -> Faulty {
         let state = State {
             random: seed,
@@ -124,25 +125,25 @@ impl Faulty {
         Faulty { inner, state: Arc::new(Mutex::new(state)) }
     }
 
-    /// The `nth` call of a kind (counted from 1, those before this included) goes wrong.
+    /// Makes the `nth` call of a kind fail (counted from 1, earlier calls included).
     pub fn fail_once(self, call: Call, nth: u64, fault: Fault) -> Faulty {
         lock(&self.state).plan.push(Planned { call, nth, fault, for_good: false });
         self
     }
 
-    /// The `nth` call of a kind goes wrong, and so does each after it.
+    /// Makes the `nth` call of a kind and each after it fail.
     pub fn fail_from(self, call: Call, nth: u64, fault: Fault) -> Faulty {
         lock(&self.state).plan.push(Planned { call, nth, fault, for_good: true });
         self
     }
 
-    /// One in `one_in` reads and writes, at random, moves less than asked for.
+    /// Makes one in `one_in` reads and writes, at random, move fewer bytes than asked for.
     pub fn short(self, one_in: u64) -> Faulty {
         lock(&self.state).short_one_in = Some(one_in.max(1));
         self
     }
 
-    /// How many calls of a kind there were, failed ones included.
+    /// Returns the number of calls of a kind, failed ones included.
     pub fn calls(&self, call: Call) -> u64 {
         lock(&self.state).calls[call as usize]
     }
@@ -152,8 +153,8 @@ impl Faulty {
         lock(&self.state).lose_power(&*self.inner);
     }
 
-    /// Counts a call that moves no bytes, and fails it if that is planned. No other call is made as long as what this
-    /// returns is held.
+    /// Counts a call that moves no bytes, and fails it if that is planned. No other call is made while the
+    /// returned guard is held.
     fn enter(
         &self,
         call: Call,
@@ -185,7 +186,7 @@ impl Faulty {
         Box::new(FaultyFile { inner: Arc::from(inner), number, named, faulty: self.clone() })
     }
 
-    /// The bytes of a file that is about to lose its name.
+    /// Returns the bytes of a file that is about to lose its name.
     fn content(&self, name: &str) -> Option<Vec<u8>> {
         let file = self.inner.open(name).ok()?;
         let mut bytes = vec![0; usize::try_from(file.bytes().ok()?).ok()?];
@@ -223,7 +224,7 @@ impl State {
         self.random().is_multiple_of(one_in).then_some(Fault::Short)
     }
 
-    /// The next number of the generator SplitMix64 (Steele, Lea and Flood, 2014).
+    /// Returns the next number of the generator SplitMix64 (Steele, Lea and Flood, 2014).
     fn random(&mut self) -> u64 {
         self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.random;
@@ -256,7 +257,7 @@ impl State {
     }
 }
 
-/// Undoes a change of names. The changes after it are undone, so it finds what it left.
+/// Undoes a change of names, after the later changes were undone.
 fn undo(storage: &dyn Storage, change: NameChange) {
     let put_back = |name: &str, bytes: &[u8]| {
         if let Ok(file) = storage.create(name) {
@@ -383,8 +384,8 @@ impl FaultyFile {
         self.faulty.enter(call, action, self.path())
     }
 
-    /// How many of `count` bytes a call may move, and whether it is to fail after that. As [`Faulty::enter`], no
-    /// other call is made meanwhile.
+    /// Returns how many of `count` bytes a call may move, and whether it fails after that. As in
+    /// [`Faulty::enter`], the guard keeps other calls away.
     fn part(&self, call: Call, count: usize) -> io::Result<(MutexGuard<'_, State>, usize, bool)> {
         let mut state = lock(&self.faulty.state);
         let (count, torn) = match state.count(call) {
@@ -406,7 +407,7 @@ impl FaultyFile {
         Ok((state, count, torn))
     }
 
-    /// Notes what a write replaces, as long as it is not synced.
+    /// Notes the bytes that a write replaces, until they are synced.
     fn keep(&self, state: &mut State, new: &[u8], offset: u64) -> io::Result<()> {
         if !self.named {
             return Ok(());

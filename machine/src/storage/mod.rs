@@ -1,11 +1,9 @@
-//! Storage: the one door through which the engine keeps bytes on disk. A [`Storage`] is a folder; it
-//! gives [`StoredFile`]s, which are anonymous and gone with their last handle (what does not fit in
-//! memory) or have names (what outlives a run). [`Disk`] is a real folder, `Faulty` the same with
-//! things going wrong as a test plans them.
+//! Storage: all access of the engine to its own bytes on disk. A [`Storage`] is a folder; it gives
+//! [`StoredFile`]s, which are anonymous and gone with their last handle (scratch) or have names (states).
+//! [`Disk`] is a real folder, `Faulty` the same with the faults that a test plans.
 //!
-//! Calls are for large blocks and hence rare, so both are trait objects. Nothing here counts memory,
-//! caches, or knows what the bytes mean; and nothing here may leave an anonymous file behind, not
-//! even when the process is killed.
+//! Calls are for large blocks and hence rare, so both are trait objects. Nothing here counts memory, caches,
+//! or knows the meaning of the bytes. No anonymous file may remain, not even when the process is killed.
 
 mod atomic;
 mod disk;
@@ -30,23 +28,23 @@ use std::path::Path;
 
 /// A folder for files of the engine's own. Names are plain: no separator in them, not `.` or `..`.
 pub trait Storage: fmt::Debug + Send + Sync {
-    /// The folder, for messages.
+    /// Returns the folder, for messages.
     fn path(&self) -> &Path;
 
-    /// A new, empty file without a name. Its space is given back when the handle is dropped or the
+    /// Returns a new, empty file without a name. Its space is given back when the handle is dropped or the
     /// process ends in whatever way.
     ///
     /// # Errors
     /// [`StorageError::Folder`] if the folder cannot be used.
     fn scratch(&self) -> Result<Box<dyn StoredFile>, StorageError>;
 
-    /// A new, empty file of that name.
+    /// Returns a new, empty file of that name.
     ///
     /// # Errors
     /// [`StorageError::Exists`] if there is one, [`StorageError::Folder`] if the folder cannot be used.
     fn create(&self, name: &str) -> Result<Box<dyn StoredFile>, StorageError>;
 
-    /// The file of that name, for reading and writing.
+    /// Returns the file of that name, for reading and writing.
     ///
     /// # Errors
     /// [`StorageError::Missing`] if there is none.
@@ -64,14 +62,14 @@ pub trait Storage: fmt::Debug + Send + Sync {
     /// [`StorageError::Missing`] if there is none.
     fn remove(&self, name: &str) -> Result<(), StorageError>;
 
-    /// The names of the folder's regular files, ascending. Names that are not UTF-8 are not of the
+    /// Returns the names of the folder's regular files, ascending. Names that are not UTF-8 are not of the
     /// engine's making and left out.
     ///
     /// # Errors
     /// [`StorageError::Folder`] if the folder cannot be read.
     fn list(&self) -> Result<Vec<String>, StorageError>;
 
-    /// Makes what was done to names last over a loss of power.
+    /// Makes changes of names durable over a loss of power.
     ///
     /// # Errors
     /// [`StorageError::Access`] if the system cannot promise it.
@@ -88,22 +86,23 @@ pub trait Storage: fmt::Debug + Send + Sync {
 
 /// An open file. Any number of threads may use it at once, at offsets of their own.
 pub trait StoredFile: fmt::Debug + Send + Sync {
-    /// The file's path for messages; of an anonymous file, its folder's.
+    /// Returns the file's path for messages; of an anonymous file, its folder's.
     fn path(&self) -> &Path;
 
-    /// One try to read into `into` from `offset` on: how many bytes came, 0 at the file's end.
+    /// Tries once to read into `into` from `offset` on; returns the number of bytes read, 0 at the file's
+    /// end.
     ///
     /// # Errors
     /// As the system answers. [`read_exact_at`](StoredFile::read_exact_at) is for use.
     fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize>;
 
-    /// One try to write `bytes` at `offset`: how many of them were written.
+    /// Tries once to write `bytes` at `offset`; returns the number of bytes written.
     ///
     /// # Errors
     /// As the system answers. [`write_all_at`](StoredFile::write_all_at) is for use.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
 
-    /// The file's length in bytes.
+    /// Returns the file's length in bytes.
     ///
     /// # Errors
     /// [`StorageError::Access`].
@@ -122,7 +121,7 @@ pub trait StoredFile: fmt::Debug + Send + Sync {
     /// [`StorageError::Access`].
     fn punch(&self, range: Range<u64>) -> Result<(), StorageError>;
 
-    /// Makes what was written last over a loss of power.
+    /// Makes written bytes durable over a loss of power.
     ///
     /// # Errors
     /// [`StorageError::Full`] or [`StorageError::Access`]: nothing written since the last sync is

@@ -1,7 +1,6 @@
-//! Scratch: one file without a name, to which blocks are written from any thread and read back. It
-//! is made when the first block is written, and its space is free again when it is dropped. Who
-//! writes much that belongs together reserves regions for it, so that a few places say where it lies,
-//! however much it is.
+//! Scratch: one file without a name, to which any thread writes blocks and from which it reads them back. It
+//! is created with the first block, and its space is free again when it is dropped. A writer of much data
+//! that belongs together reserves regions, so that few offsets describe its place.
 
 use super::{Storage, StoredFile};
 use crate::error::StorageError;
@@ -27,8 +26,8 @@ pub struct Scratch {
 const REGION_BYTES_LEAST: u64 = 256 << 10;
 const REGION_BYTES_MOST: u64 = 1 << 30;
 
-/// A stretch of the file for bytes that belong together. What is never written of it is a hole, which
-/// takes no space.
+/// A region of the file for bytes that belong together. A part that is never written is a hole, which takes
+/// no space.
 #[derive(Debug, Default)]
 pub struct Region {
     left: Range<u64>,
@@ -36,8 +35,8 @@ pub struct Region {
 }
 
 impl Region {
-    /// The next place for so many bytes. A new stretch is as long as all that was taken so far, so
-    /// that their number grows by one when the bytes have doubled.
+    /// Returns the next range for `bytes`. A new region is as long as all before it, so the number of regions
+    /// grows by one when the bytes double.
     pub fn take(&mut self, scratch: &Scratch, bytes: u64) -> Range<u64> {
         if self.left.end - self.left.start < bytes {
             let more = self.taken.clamp(REGION_BYTES_LEAST, REGION_BYTES_MOST).max(bytes);
@@ -63,7 +62,7 @@ impl Scratch {
         })
     }
 
-    /// Writes bytes behind all that were written; says where they are.
+    /// Appends bytes; returns their range.
     pub fn append(&self, bytes: &[u8]) -> Result<Range<u64>, StorageError> {
         self.append_parts([bytes])
     }
@@ -107,7 +106,7 @@ impl Scratch {
         self.written.load(Ordering::Relaxed)
     }
 
-    /// That what was read at `offset` is not what was written there.
+    /// Returns the error for bytes at `offset` that differ from those written there.
     pub fn damaged(&self, offset: u64, cause: &'static str) -> StorageError {
         let path = self.file.get().map_or(PathBuf::new(), |file| file.path().to_path_buf());
         StorageError::Damaged { path, offset, cause }

@@ -184,7 +184,7 @@ fn a_torn_write_fails_and_leaves_a_first_part() {
     assert!(lengths.len() > 10, "{lengths:?}");
 }
 
-/// What was synced is there whatever the seed; of what was not, each part is lost for some seed.
+/// Synced bytes survive with every seed; of unsynced bytes, each part is lost with some seed.
 #[test]
 fn without_power_what_was_not_synced_may_be_lost() {
     let (mut lost_write, mut lost_name, mut lost_rename, mut kept_all) = (0, 0, 0, 0);

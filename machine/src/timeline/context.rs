@@ -1,10 +1,9 @@
-//! What the calling thread records, and where. A stage's caller enters a [`Context`]; the pool carries
-//! it to its workers, and whoever starts a thread of its own for a stage does the same. Beneath, at any
-//! depth, [`begin`] says what is being done until it ends: no handle is passed down to it. A thread does
-//! one thing at a time: what begins inside another interrupts it, so spans never overlap.
+//! The recording of the calling thread. A stage's caller enters a [`Context`]; the pool carries it to its
+//! workers, and so does any code that starts a thread for a stage. Beneath, at any depth, [`begin`] starts a
+//! span without a handle passed down. A thread does one thing at a time: a span that begins inside another
+//! interrupts it, so spans never overlap.
 //!
-//! The same is said to `tracing`, as spans of the target `tegula::timeline`, whether or not a timeline
-//! records.
+//! `tracing` gets the same as spans of the target `tegula::timeline`, whether or not a timeline records.
 
 use super::lane::Lane;
 use super::{Inner, Kind, Timeline};
@@ -22,7 +21,7 @@ thread_local! {
 struct Here {
     /// The lane that this thread used last.
     known: Option<Arc<Lane>>,
-    /// What it does now, if that belongs to a job.
+    /// The present work, if it belongs to a job.
     current: Option<Current>,
 }
 
@@ -42,7 +41,7 @@ impl Drop for Here {
 }
 
 impl Here {
-    /// Does something else from `now` on; returns what was done until then.
+    /// Turns to other work at `now`; returns the kind of the work before.
     fn turn_to(&mut self, kind: Kind, now: Instant) -> Option<Kind> {
         let current = self.current.as_mut()?;
         let before = std::mem::replace(&mut current.kind, kind);
@@ -66,7 +65,7 @@ fn here<R: Default>(work: impl FnOnce(&mut Here) -> R) -> R {
     HERE.try_with(|here| work(&mut here.borrow_mut())).unwrap_or_default()
 }
 
-/// A timeline, if any, and what threads do by default that work for the job.
+/// A timeline, if any, and the default kind of work of threads that work for the job.
 #[derive(Clone)]
 #[allow(missing_debug_implementations, reason = "no part of the interface")]
 pub struct Context {
@@ -91,12 +90,12 @@ impl Context {
         Context { timeline, kind }
     }
 
-    /// The timeline that records.
+    /// Returns the timeline that records.
     pub(super) fn timeline(self) -> Option<Arc<Inner>> {
         self.timeline
     }
 
-    /// Has the calling thread work for the job until what is returned is dropped.
+    /// Makes the calling thread work for the job until the returned guard is dropped.
     pub fn enter(&self) -> Entered {
         let now = Instant::now();
         let outer = here(|here| {
@@ -109,7 +108,7 @@ impl Context {
     }
 }
 
-/// While it lives, its thread works for a job. Then the thread goes on with what it did before.
+/// A guard: its thread works for a job while it lives, and returns to its earlier work after that.
 #[allow(missing_debug_implementations, reason = "no part of the interface")]
 pub struct Entered {
     outer: Option<(Current, Kind)>,
@@ -126,11 +125,11 @@ impl Drop for Entered {
     }
 }
 
-/// Something that is being done. It ends when this is dropped, and what it interrupted goes on.
+/// A span that is open. It ends when this is dropped, and the interrupted span continues.
 #[allow(missing_debug_implementations, reason = "no part of the interface")]
 pub struct Doing {
     began: Instant,
-    /// What it interrupted; `None` if that is of no job, and when it has ended.
+    /// The interrupted work; `None` if that belongs to no job, and after the end.
     before: Option<Kind>,
     _traced: EnteredSpan,
 }
@@ -143,7 +142,7 @@ pub fn begin(kind: Kind) -> Doing {
 }
 
 impl Doing {
-    /// Ends it; returns how long it took, with what interrupted it.
+    /// Ends the span; returns its duration, interruptions included.
     pub fn end(mut self) -> Duration {
         let now = Instant::now();
         self.turn_back(now);
@@ -165,7 +164,7 @@ impl Drop for Doing {
     }
 }
 
-/// A span for whoever listens. A place in the code has one name, so each kind has a place.
+/// Returns a span for subscribers of `tracing`. A place in the code has one name, so each kind has a place.
 fn trace(kind: Kind) -> EnteredSpan {
     macro_rules! span {
         ($name:literal) => {

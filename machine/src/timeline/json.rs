@@ -80,7 +80,8 @@ fn event(
     )
 }
 
-/// Rates between two samples stand at the first; what is held stands where it was seen.
+/// Writes the counters of a sample. Rates between two samples are written at the first; amounts at the sample
+/// that read them.
 fn counters(from: &Sample, to: &Sample, out: &mut dyn Write) -> io::Result<()> {
     let seconds = (to.at_ns - from.at_ns).max(1) as f64 / 1e9;
     let rate = |from: u64, to: u64| (to.saturating_sub(from) as f64 / seconds) as u64;

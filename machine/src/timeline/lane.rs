@@ -7,9 +7,9 @@ use crate::sync::Mutex;
 use std::sync::{Arc, Weak};
 use std::thread::{self, ThreadId};
 
-/// What a thread without a name is called.
+/// The name of the lane of a thread without a name.
 const NAMELESS: &str = "thread";
-/// The threads of the engine's pool are called this and their number.
+/// The engine's worker threads have this name with their number after it.
 const WORKER: &str = "tegula-";
 
 #[derive(Debug)]

@@ -1,8 +1,8 @@
-//! The timeline of jobs: what each thread did when, and what the process read, wrote and held
-//! meanwhile, as SupMR's figures show it (Sevilla et al., "SupMR", figures 1 and 5 to 7). Threads put
-//! spans of work into lanes of their own; a sampler beside them looks at the process; both are bounded,
-//! however long the jobs run, and neither may influence an answer. A [`Recording`] is what was seen so
-//! far; it is written as JSON; the crate `tegula-timeline-draw` draws it as SVG.
+//! The timeline of jobs: the work of each thread over time, and the bytes that the process read, wrote and
+//! held meanwhile, as SupMR's figures show it (Sevilla et al., "SupMR", figures 1 and 5 to 7). Threads put
+//! spans of work into lanes of their own; a sampler looks at the process. Both are bounded for jobs of any
+//! length, and neither may influence an answer. A [`Recording`] is the data so far; it is written as JSON;
+//! the crate `tegula-timeline-draw` draws it as SVG.
 
 mod context;
 mod json;
@@ -27,7 +27,7 @@ use spans::Spans;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What a thread is doing.
+/// The work of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Kind {
@@ -43,7 +43,7 @@ pub enum Kind {
     Combine,
     /// Folding partials while the map stage runs.
     Compress,
-    /// Bringing to disk what memory has no room for, and back.
+    /// Moving pairs that exceed memory to disk, and back.
     Spill,
     /// Folding partitions into one pair per key.
     Reduce,
@@ -57,7 +57,7 @@ pub enum Kind {
     Kernel,
     /// On a device: copying a partial from it.
     CopyOut,
-    /// Waiting. Never recorded: it is what no span covers.
+    /// Waiting. Never recorded: it is the time that no span covers.
     Idle,
 }
 
@@ -82,7 +82,7 @@ impl Kind {
         Kind::CopyOut,
     ];
 
-    /// The kind's name in files.
+    /// Returns the kind's name in files.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Plan => "plan",
@@ -102,13 +102,13 @@ impl Kind {
         }
     }
 
-    /// The name of the stage that this kind stands for in [`Recording::stages`], or else the kind's own.
+    /// Returns the name of this kind's stage in [`Recording::stages`], or else the kind's own.
     pub fn stage_name(self) -> &'static str {
         let stage = Stage::ALL.into_iter().find(|&stage| Kind::of(stage) == self);
         stage.map_or(self.name(), Stage::name)
     }
 
-    /// What a thread does in a stage if it does not say anything closer.
+    /// Returns the default kind of work in a stage.
     #[doc(hidden)]
     pub fn of(stage: Stage) -> Kind {
         match stage {
@@ -124,10 +124,9 @@ impl Kind {
 /// A recorder that jobs are given in `Options::timeline`. One may serve several jobs,
 /// one after another or at once. Clones are the same timeline.
 ///
-/// Recording takes some tens of nanoseconds per span, of which a split makes a handful, and at most 200 kB
-/// of memory per thread: when they are full, spans that lie within one stretch of time are put
-/// together by kind, so that what is lost is their order in that stretch and never how long each kind
-/// took.
+/// Recording takes some tens of nanoseconds per span, of which a split makes a handful, and at most 200 kB of
+/// memory per thread. When those are full, spans inside one interval of time are merged by kind: their order
+/// in that interval is lost, the total of each kind is kept.
 ///
 /// ```
 /// # fn main() -> tegula::Result<()> {
@@ -165,7 +164,7 @@ struct Inner {
 }
 
 impl Timeline {
-    /// A timeline whose time begins now. `title` says what it shows, such as a command line.
+    /// Returns a timeline whose time begins now. `title` describes it, such as a command line.
     pub fn new(title: impl Into<String>) -> Timeline {
         let clock = Clock { epoch: Instant::now() };
         Timeline(Arc::new(Inner {
@@ -188,7 +187,7 @@ impl Timeline {
         result
     }
 
-    /// All that was recorded so far. What threads have begun and not ended is not in it.
+    /// Returns the recording so far, without spans that are still open.
     pub fn read(&self) -> Recording {
         Recording::of(&self.0)
     }
@@ -224,8 +223,8 @@ impl Clock {
 }
 
 impl Inner {
-    /// The lane of the calling thread: the one it had, or one that a thread of the same name left when
-    /// it ended, or a new one.
+    /// Returns the lane of the calling thread: the one it had, or one that a thread of the same name left
+    /// when it ended, or a new one.
     fn lane(self: &Arc<Inner>) -> Arc<Lane> {
         let owner = Owner::this_thread();
         let mut lanes = lock(&self.lanes);

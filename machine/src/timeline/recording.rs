@@ -1,41 +1,40 @@
-//! What a timeline has recorded: plain data, for whoever writes or draws it.
+//! The recording of a timeline: plain data, to be written or drawn.
 
 use super::sampler::Sample;
 use super::spans::Span;
 use super::{Inner, KINDS, Kind, lock};
 use std::io::{self, Write};
 
-/// What a [`Timeline`](super::Timeline) had recorded when it was read.
+/// The data that a [`Timeline`](super::Timeline) had when it was read.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Recording {
-    /// What it shows.
+    /// The title.
     pub title: String,
-    /// How long it had lasted, in nanoseconds.
+    /// The duration at that moment, in nanoseconds.
     pub wall_ns: u64,
     /// Whole stages, each under the kind that names it (`write`: the output stage).
     pub stages: Vec<Span>,
-    /// What threads and devices did: the workers first, by number, then others by name.
+    /// The lanes of threads and devices: the workers first, by number, then others by name.
     pub lanes: Vec<LaneRecording>,
-    /// What the process read, wrote and held, in order of time.
+    /// The bytes that the process read, wrote and held, in order of time.
     pub samples: Vec<Sample>,
     /// The limit on the memory of the process, in bytes, of the engine that ran last.
     pub memory_limit_bytes: Option<u64>,
 }
 
-/// What one thread did, or one queue of a device.
+/// The spans of one thread, or of one queue of a device.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct LaneRecording {
     /// `worker-N`, `reader-N`, `device-N` (the thread that serves a device), `caller`, or the thread's own
     /// name; of a device's queues `device-N copies` and `device-N kernels`.
     pub name: String,
-    /// Whether it is a queue of a device, and no thread.
+    /// Whether it is a queue of a device and not a thread.
     pub is_device: bool,
     /// In order, without overlap.
     pub spans: Vec<Span>,
-    /// Spans that lay in one such stretch of nanoseconds were put together by kind; 0 if there was room
-    /// for all.
+    /// The interval, in nanoseconds, inside which spans were merged by kind; 0 if there was room for all.
     pub resolution_ns: u64,
 }
 
@@ -46,14 +45,14 @@ impl Recording {
         lanes.sort_by_key(LaneRecording::place);
         let stages = lock(&timeline.stages).as_slice().to_vec();
         let (samples, memory_limit_bytes) = timeline.sampler.read();
-        // What was recorded before the last sample ended before it.
+        // All earlier recording ended before the last sample.
         let wall_ns = samples.last().map_or(0, |sample| sample.at_ns);
         let title = timeline.title.clone();
         Recording { title, wall_ns, stages, lanes, samples, memory_limit_bytes }
     }
 
-    /// Writes it in the trace event format of Chrome, which chrome://tracing, Perfetto and speedscope
-    /// open; `docs/timeline.md` says what is in it.
+    /// Writes it in the trace event format of Chrome, which chrome://tracing, Perfetto and speedscope open;
+    /// `docs/timeline.md` describes the contents.
     ///
     /// # Errors
     /// Those of the writer.
@@ -63,14 +62,14 @@ impl Recording {
 }
 
 impl LaneRecording {
-    /// How long each kind took, in nanoseconds, by [`Kind::RECORDED`]: exact at any resolution.
+    /// Returns the total of each kind, in nanoseconds, by [`Kind::RECORDED`]: exact at any resolution.
     pub fn sums_ns(&self) -> [u64; KINDS] {
         let mut sums = [0; KINDS];
         self.spans.iter().for_each(|span| sums[span.kind as usize] += span.ns());
         sums
     }
 
-    /// How long it did one thing, in nanoseconds; idle is what is left of `wall_ns`.
+    /// Returns the total of one kind, in nanoseconds; idle is the rest of `wall_ns`.
     pub fn ns(&self, kind: Kind, wall_ns: u64) -> u64 {
         match kind {
             Kind::Idle => wall_ns.saturating_sub(self.sums_ns().iter().sum()),
@@ -78,7 +77,7 @@ impl LaneRecording {
         }
     }
 
-    /// Whether it is a worker of an engine.
+    /// Returns whether it is a worker of an engine.
     pub fn is_worker(&self) -> bool {
         self.name.starts_with("worker-")
     }

@@ -1,6 +1,6 @@
-//! The sampler: a thread that looks, every 50 ms, at what the process has read, written and computed so
-//! far and at the memory it holds. It only reads what the system and the budget count. When there is no
-//! room for more samples, every second one is dropped, and it looks half as often.
+//! The sampler: a thread that reads, every 50 ms, the bytes that the process has read and written, its
+//! processor time and its memory, as the system and the budget count them. When there is no room for more
+//! samples, every second one is dropped, and the interval doubles.
 
 use super::{Clock, lock};
 use crate::memory::BlockPool;
@@ -12,16 +12,16 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often it looks to begin with.
+/// The first interval between samples.
 const EVERY: Duration = Duration::from_millis(50);
 /// The most samples that are kept: of 200 seconds at first.
 pub(super) const SAMPLES_MOST: usize = 4096;
 
-/// What the process had done, and held, at a moment. What the system does not say is 0.
+/// Totals of the process at a moment. A total that the system does not report is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sample {
-    /// When, in nanoseconds since the timeline began.
+    /// The moment, in nanoseconds since the timeline began.
     pub at_ns: u64,
     /// Processor time used since the process began, in nanoseconds.
     pub cpu_ns: u64,
@@ -29,9 +29,9 @@ pub struct Sample {
     pub read_bytes: u64,
     /// Bytes written by the process since it began, to wherever they went.
     pub written_bytes: u64,
-    /// Bytes that storage devices read for the process: not those that lay in memory.
+    /// Bytes that storage devices read for the process, without those from the page cache.
     pub device_read_bytes: u64,
-    /// Bytes that are to go to storage devices for the process.
+    /// Bytes that storage devices write for the process, now or later.
     pub device_written_bytes: u64,
     /// Resident memory of the process, in bytes.
     pub resident_bytes: u64,
@@ -40,7 +40,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Says it to whoever listens.
+    /// Sends the sample to subscribers of `tracing`.
     fn trace(&self) {
         let Sample { cpu_ns, read_bytes, written_bytes, resident_bytes, counted_bytes, .. } = *self;
         tracing::trace!(
@@ -96,7 +96,7 @@ impl Sampler {
         state.limit_bytes = limit_bytes;
     }
 
-    /// All samples so far with one of now, and the limit on the process.
+    /// Returns all samples so far with one of now, and the limit on the process.
     pub(super) fn read(&self) -> (Vec<Sample>, Option<u64>) {
         let mut state = lock(&self.shared.state);
         let now = Eyes::open().look(self.shared.clock, &state.blocks);
@@ -176,7 +176,7 @@ impl Eyes {
     }
 }
 
-/// What a short file says now.
+/// Returns the present text of a short file.
 fn read<'t>(file: Option<&File>, text: &'t mut [u8]) -> &'t str {
     let count = file.and_then(|file| file.read_at(text, 0).ok()).unwrap_or(0);
     std::str::from_utf8(&text[..count]).unwrap_or_default()

@@ -4,23 +4,23 @@
 
 use super::{KINDS, Kind};
 
-/// The most spans that are kept, in 24 bytes each. Where four kinds take turns in each split, they
-/// come to about a thousand cells, as many as a picture has columns.
+/// The most spans that are kept, in 24 bytes each. Where four kinds alternate in each split, they amount to
+/// about a thousand cells, one for each column of a picture.
 pub(super) const SPANS_MOST: usize = 8192;
 
 /// A stretch of time in which a thread did one thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// What it did.
+    /// The work.
     pub kind: Kind,
-    /// From when, in nanoseconds since the timeline began.
+    /// The begin, in nanoseconds since the timeline began.
     pub begin_ns: u64,
-    /// Until when.
+    /// The end.
     pub end_ns: u64,
 }
 
 impl Span {
-    /// How long it is, in nanoseconds.
+    /// Returns its length, in nanoseconds.
     pub fn ns(&self) -> u64 {
         self.end_ns - self.begin_ns
     }
@@ -46,7 +46,7 @@ impl Spans {
         self.resolution_ns
     }
 
-    /// Adds what happened last. What began before the end of what is known begins there.
+    /// Adds the latest span. A span that begins before the end of the last one is cut to begin there.
     pub(super) fn push(&mut self, mut span: Span) {
         if let Some(last) = self.spans.last_mut() {
             span.begin_ns = span.begin_ns.max(last.end_ns);
@@ -80,7 +80,7 @@ impl Spans {
     }
 }
 
-/// Spans of one cell that are to be put together.
+/// Spans of one cell that are being merged.
 #[derive(Default)]
 struct Group {
     begin_ns: u64,
@@ -113,7 +113,7 @@ impl Group {
     }
 }
 
-/// Puts spans that lie in one cell together by kind, in place. Those that cross a border stay.
+/// Merges spans that lie in one cell by kind, in place. Those that cross a border stay.
 fn put_together(spans: &mut Vec<Span>, cell_ns: u64) {
     let (mut kept, mut group, mut group_cell) = (0, Group::default(), 0);
     for at in 0..spans.len() {
@@ -121,7 +121,7 @@ fn put_together(spans: &mut Vec<Span>, cell_ns: u64) {
         let cell = span.begin_ns / cell_ns;
         let inside = (span.end_ns - 1) / cell_ns == cell;
         if !inside || cell != group_cell {
-            // Never more than were taken in, so what is still to be read is not written over.
+            // Fewer spans are written than were read, so no unread span is overwritten.
             group.end(|whole| keep(spans, &mut kept, whole));
         }
         if inside {

@@ -1,5 +1,5 @@
-//! A track: what a queue of a device does, which no thread of the process does. Whoever hears of it from the
-//! device says from when until when, in order of time; it stands beside the threads' lanes.
+//! A track: the work of a device's queue, which no thread of the process does. The thread that gets the
+//! device's times adds the spans, in order of time; the track is drawn beside the threads' lanes.
 
 use super::context::Context;
 use super::lane::Lane;
@@ -12,12 +12,12 @@ use std::time::{Duration, Instant};
 pub struct Track(Arc<Lane>);
 
 impl Track {
-    /// The track of this name in the timeline that the calling thread records in, if it does.
+    /// Returns the track of this name in the timeline that the calling thread records in, if it does.
     pub fn here(name: &str) -> Option<Track> {
         Context::here().timeline().map(|timeline| Track(timeline.track(name)))
     }
 
-    /// Adds what the queue did.
+    /// Adds a span of the queue.
     pub fn add(&self, kind: Kind, begin: Instant, length: Duration) {
         self.0.push(self.0.clock().span(kind, begin, begin + length));
     }
