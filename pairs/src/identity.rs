@@ -1,12 +1,11 @@
-//! What a job is, as far as its partials are concerned: two runs whose identity is the same make the
-//! same pairs of the same bytes.
+//! Job identities: two runs with the same identity make the same pairs of the same bytes.
 
 use crate::encoding::{Reading, put_bytes, put_number};
 use twox_hash::XxHash3_128;
 
-/// The identity of a job: its name, the version of its code, and each parameter that changes what its
-/// map emits or how values combine. The engine adds the options of the run that matter. What is kept of
-/// one identity is never used for another.
+/// The identity of a job: its name, the version of its code, and each parameter that changes what its map
+/// emits or how values combine. The engine adds the options of the run that matter. Data saved under one
+/// identity is never used for another.
 ///
 /// ```
 /// let identity = tegula::Identity::new("wordcount", 1).with("words", "alpha");
@@ -18,7 +17,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// The identity of a job without parameters. Raise `version` whenever the code changes what it
+    /// Returns the identity of a job without parameters. Raise `version` whenever the code changes what it
     /// emits or how values combine.
     pub fn new(job: &str, version: u32) -> Identity {
         Identity { fields: Vec::new() }.with("job", job).with("version", version)
@@ -31,12 +30,12 @@ impl Identity {
         self
     }
 
-    /// Adds a parameter that is large: what is kept of it is the XXH3 (128 bits) of its bytes.
+    /// Adds a large parameter as the XXH3 (128 bits) of its bytes.
     pub fn with_bytes(self, name: &str, bytes: &[u8]) -> Identity {
         self.with(name, format_args!("{:032x}", XxHash3_128::oneshot(bytes)))
     }
 
-    /// What is different in `now`, for a message: the first of it; `None` if nothing is.
+    /// Returns the first difference of `now`, for a message; `None` if there is none.
     #[doc(hidden)]
     pub fn difference(&self, now: &Identity) -> Option<String> {
         let value = |identity: &Identity, name: &str| {
@@ -49,7 +48,7 @@ impl Identity {
         first.map(|(name, was, is)| format!("{name} was {was} and is {is}"))
     }
 
-    /// What is different in a `job`, of which only what is the job's own is known: not what the engine added.
+    /// Returns the first difference of a `job` whose identity lacks the fields that the engine adds.
     #[doc(hidden)]
     pub fn difference_of_job(&self, job: &Identity) -> Option<String> {
         let own = self.fields.iter().zip(&job.fields).map(|(found, _)| found.clone());

@@ -1,14 +1,14 @@
-//! Keys: what a map may emit, and the one byte form in which the engine holds them. Comparing the
-//! byte forms compares the keys, so everything behind the emitter knows bytes only.
+//! Keys: the types that a map may emit, and the one byte form in which the engine holds them. Comparing the
+//! byte forms compares the keys, so all code after the emitter knows bytes only.
 
 /// A type of key. Implemented for `[u8]` (borrowed, of any length and content) and for the integers.
 ///
 /// Sealed: a key of another type is emitted as bytes whose order is the wanted one.
 pub trait Key: sealed::Sealed + 'static {
-    /// What a map emits and an answer shows: `&[u8]`, or the integer itself.
+    /// The type that a map emits and an answer shows: `&[u8]`, or the integer itself.
     type Borrowed<'s>: Copy;
 
-    /// The key's byte form, as the emitter wants it.
+    /// Returns the key's byte form, as the emitter wants it.
     #[doc(hidden)]
     fn form<'s>(key: Self::Borrowed<'s>) -> KeyForm<'s>;
     /// Reads a byte form back.
@@ -21,13 +21,13 @@ pub trait Key: sealed::Sealed + 'static {
     /// The first and the last of all keys, as numbers, if they are few.
     #[doc(hidden)]
     const SMALL_RANGE: Option<(u64, u64)>;
-    /// An integer as a number that orders as the key does; `None` for other keys.
+    /// Returns an integer as a number that orders as the key does; `None` for other keys.
     #[doc(hidden)]
     fn number(key: Self::Borrowed<'_>) -> Option<u64>;
-    /// The byte form of the key of a number, in so many places.
+    /// Returns the byte form of the key of a number, and its length.
     #[doc(hidden)]
     fn bytes_of(number: u64) -> ([u8; 8], usize);
-    /// The key of a number, as people write it.
+    /// Returns the key of a number, as people write it.
     #[doc(hidden)]
     fn text(number: u64) -> String;
 }

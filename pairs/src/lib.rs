@@ -1,4 +1,4 @@
-//! What a run holds of its pairs: keys, the aggregates of their values, tables, and partials with their byte form.
+//! The pairs of a run: keys, the aggregates of their values, tables, and partials with their byte form.
 //!
 //! This crate is internal to Tegula. Its interface is the crate `tegula`; everything else may change.
 

@@ -48,7 +48,7 @@ impl<'r, C: Aggregate> StoredRanges<'r, C> {
         let runs = (0..splitters.ranges()).map(|range| (Run::new(range), Region::default()));
         let runs: Vec<_> = runs.map(Mutex::new).collect();
         let bytes = runs.len() * PLACES_BYTES;
-        let memory = Reserved::new(chunks.blocks(), bytes, "the places of what is on disk")?;
+        let memory = Reserved::new(chunks.blocks(), bytes, "the places of runs on disk")?;
         Ok(StoredRanges { splitters, runs, _memory: memory, spill, chunks: Arc::clone(chunks) })
     }
 

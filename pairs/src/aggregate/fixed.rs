@@ -9,7 +9,7 @@ pub trait Fixed: Copy + Send + Sync + 'static {
     /// The byte form: an array of bytes.
     type Bytes: ByteArray;
 
-    /// Whether values contain the place of their record, so that [`relocate`](Fixed::relocate) must adjust
+    /// Whether values contain the offsets of their records, so that [`relocate`](Fixed::relocate) must adjust
     /// them after the record has moved. A job whose `sees` is `Sees::Relocatable` then does not map a moved
     /// tile again. Default: `false`.
     const RELOCATES: bool = false;

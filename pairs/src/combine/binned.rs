@@ -1,6 +1,6 @@
 //! Binned: a sum of floats that is the same to the bit for any order and nesting. Takes `f64`s and
-//! other binned sums in; hands on the nearest `f64` of what it holds. It never rounds before the end,
-//! and what it holds depends on the values alone, never on how they came.
+//! other binned sums; hands on the nearest `f64` of their sum. It never rounds before the end, and its state
+//! depends on the values alone, never on their order.
 
 use super::rounding::{LEAST, quotient};
 use super::take;
@@ -21,14 +21,14 @@ const SEEN_NEGATIVE_INFINITY: u8 = 4;
 ///
 /// # Method
 /// The axis of bits, from that of the least `f64` (2^-1074) up, is cut into bins of 32 bits at fixed
-/// places. The bits of a value fall into bins by their places alone, and each bin sums what falls into
-/// it as an integer, sign included, without carrying into the next. Of the bins, only the three up to
+/// places. The bits of a value fall into bins by their places alone, and each bin sums its bits as an
+/// integer, sign included, without carrying into the next. Of the bins, only the three up to
 /// the highest bit of the largest value are held: the *window*. When a larger value comes, the
 /// window moves up; bins that leave it below are dropped.
 ///
-/// What is held is a function of the set of values alone: the window is that of the largest value,
-/// and each bin in it sums what all values have there. For a value that came before the window last
-/// moved, this holds because its bin was either held all the time or above all its bits, and so 0.
+/// The bins are a function of the set of values alone: the window is that of the largest value, and each bin
+/// in it sums the bits that all values have there. For a value that came before the window last moved, this
+/// holds because its bin was either held all the time or above all its bits, and so 0.
 ///
 /// This is the indexed sum of Demmel and Nguyen ("Parallel Reproducible Summation", IEEE Transactions
 /// on Computers 64(7), 2015) with integers for bins, as in the superaccumulators of Neal ("Fast exact
@@ -38,13 +38,13 @@ const SEEN_NEGATIVE_INFINITY: u8 = 4;
 /// Be *n* the number of values, *m* the largest of their magnitudes, *b* the lowest bit held, so that
 /// the window begins at bit *b* + 64 of its highest bin. If *b* is 0, nothing is ever cut. Otherwise
 /// the highest bit of *m* is in the highest bin, so *m* ≥ 2^(*b*+64), in units of bit 0. From each value
-/// only the bits below *b* are cut, less than 2^*b* ≤ 2^-64 *m*. So what is held differs from the true
-/// sum by less than *n* 2^-64 *m*, and [`sum`](Self::sum), the nearest `f64` to it, by half a unit of its
-/// last place more. (Adding one by one errs by up to about *n* 2^-53 times the sum of all magnitudes.)
+/// only the bits below *b* are cut, less than 2^*b* ≤ 2^-64 *m*. So the bins differ from the true sum by less
+/// than *n* 2^-64 *m*, and [`sum`](Self::sum), the nearest `f64` to them, by half a unit of its last place
+/// more. (Adding one by one errs by up to about *n* 2^-53 times the sum of all magnitudes.)
 ///
 /// It follows that the sum is exact but for the final rounding if all values are whole multiples of
 /// 2^-64 times the largest power of two within *m*, as integers below 2^53 always are. When large values
-/// cancel out, what is left is good to *n* 2^-64 *m* and no better: 1e300 - 1e300 + 1 is 0.
+/// cancel out, the rest is exact to *n* 2^-64 *m* and no better: 1e300 - 1e300 + 1 is 0.
 ///
 /// # Special values
 /// - Subnormals are summed like others.
@@ -57,7 +57,7 @@ const SEEN_NEGATIVE_INFINITY: u8 = 4;
 ///
 /// # Byte form
 /// 50 bytes: the three bins as `i128`, lowest first, little-endian; the number of the highest bin
-/// (2 to 65); what was seen: 1 for NaN, 2 for infinity, 4 for negative infinity, added up.
+/// (2 to 65); a sum of flags: 1 if there was a NaN, 2 an infinity, 4 a negative infinity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Binned {
     /// Bins `top - 2`, `top - 1` and `top`.

@@ -48,7 +48,7 @@ fn check_share<C: Combine>(
         C::merge(&mut whole, part);
         most = (share.most)(&most, part);
     }
-    assert!(C::rank(&most, &whole).is_eq(), "parts come to more than the most");
+    assert!(C::rank(&most, &whole).is_eq(), "parts exceed the most");
     assert!(parts.iter().all(|part| C::rank(part, &whole).is_le()), "a part ranks higher");
     let least = (share.of)(&whole, parts.len().max(1) as u64);
     let is_there = |part: &C::Accumulator| C::rank(part, &least).is_ge();
@@ -67,7 +67,7 @@ fn check_inverse<C: Combine>(
     parts.swap(random.below(3), 2);
     let mut rest = C::identity();
     parts.iter().for_each(|part| C::merge(&mut rest, part));
-    assert_eq!(bytes::<C>(&rest), bytes::<C>(&nest::<C>(left, random)), "what was taken out shows");
+    assert_eq!(bytes::<C>(&rest), bytes::<C>(&nest::<C>(left, random)), "values taken out show");
     assert_eq!((inverse.is_nothing)(&rest), left.is_empty(), "a key is there if it has values");
 }
 

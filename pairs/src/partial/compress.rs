@@ -1,13 +1,13 @@
-//! Whether to compress a block: only if that is faster. Compressing costs time and saves some of
-//! writing; both are measured on the blocks themselves, now and then the other way is tried again.
+//! Decides whether to compress a block: only if that is faster. Compressing costs time and saves writing
+//! time. Both are measured on the blocks themselves; now and then the other way is tried again.
 
 use std::time::{Duration, Instant};
 
-/// Every so many blocks the way not taken is tried.
+/// The way not taken is tried once in this number of blocks.
 const TRY_EVERY: u32 = 64;
-/// How much a new figure counts beside the old ones.
+/// The weight of a new figure beside the old ones.
 const WEIGHT: f64 = 0.25;
-/// Reading back and decompressing cost about so much of what writing and compressing do.
+/// The time to compress and decompress, in terms of that to compress.
 const AND_BACK: f64 = 1.5;
 
 /// Compresses blocks where it pays.
@@ -21,12 +21,12 @@ pub(super) struct Compressor {
 }
 
 impl Compressor {
-    /// The most bytes that a payload of so many can become.
+    /// Returns the most bytes that a payload can become.
     pub(super) fn most_bytes(payload: usize) -> usize {
         lz4_flex::block::get_maximum_output_size(payload)
     }
 
-    /// Appends the payload in LZ4's block form to `out`, if that is the faster way; says whether.
+    /// Appends the payload in LZ4's block form to `out` if that is the faster way; returns whether it did.
     pub(super) fn compress(&mut self, payload: &[u8], out: &mut Vec<u8>) -> bool {
         self.blocks = self.blocks.wrapping_add(1);
         let pays = self.pays();
@@ -49,13 +49,13 @@ impl Compressor {
         smaller
     }
 
-    /// Notes what it took to write so many bytes.
+    /// Notes the time that it took to write `bytes`.
     pub(super) fn wrote(&mut self, bytes: usize, took: Duration) {
         let figure = took.as_nanos() as f64 / bytes.max(1) as f64;
         self.write_ns = Some(mix(self.write_ns.unwrap_or(figure), figure));
     }
 
-    /// Whether compressing costs less than it saves, by the figures so far.
+    /// Returns whether compressing costs less than it saves, by the figures so far.
     fn pays(&self) -> bool {
         match (self.write_ns, self.compress) {
             (Some(write_ns), Some((compress_ns, ratio))) => {
@@ -74,7 +74,7 @@ fn mix(old: f64, new: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// How many of some blocks are compressed if a byte takes so long to write.
+    /// Returns the number of 1,000 blocks that are compressed if a byte takes `write_ns` to write.
     fn compressed(payload: &[u8], write_ns: u64) -> usize {
         let mut compressor = Compressor::default();
         let blocks = (0..1000).filter(|_| {

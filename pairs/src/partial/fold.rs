@@ -10,17 +10,17 @@ use crate::memory::{ByteArena, ChunkList, ChunkPool};
 use crate::slots::{Entry, LongKey, MediumKey, ShortKey, SlotKey, Table};
 use std::sync::Arc;
 
-/// What takes folded pairs, class by class.
+/// A receiver of folded pairs, class by class.
 pub trait Taker<V> {
-    /// What can go wrong in taking.
+    /// The error of a receiver.
     type Error: From<MemoryError>;
 
     /// Takes a pair. A long key's bytes live until `keep` is called, or for this call alone if it
     /// never is.
     fn take<K: SlotKey>(&mut self, entry: &Entry<K, V>) -> Result<(), Self::Error>;
 
-    /// Takes the bytes of the long keys of a partition's pairs, all of which were taken. Who has
-    /// kept such keys must keep these; who has copied them lets go.
+    /// Takes the arena of the long keys of a partition's pairs, after all pairs were taken. A taker that
+    /// keeps such keys must keep the arena; a taker that copies them drops it.
     fn keep(&mut self, arena: ByteArena);
 }
 
@@ -113,8 +113,8 @@ impl<C: Aggregate> Folder<C> {
         Ok(())
     }
 
-    /// Shows a partition's pairs, one per key, to `taker`, and leaves them folded where they are: what
-    /// the taker keeps of them points there.
+    /// Shows a partition's pairs, one per key, to `taker`, and leaves them folded in place: keys and values
+    /// that the taker keeps point there.
     pub fn show<T: Taker<C::Accumulator>>(
         &mut self,
         partition: &mut Partition<C::Accumulator>,
@@ -178,8 +178,8 @@ fn fold_class<C: Aggregate, K: SlotKey, T: Taker<C::Accumulator>, const CANONICA
     if CANONICAL { table.drain_sorted(take) } else { table.drain(take) }
 }
 
-/// Whether all that was put into a value was taken out again. As it is nothing then, it does not matter
-/// whether more is to be merged.
+/// Returns whether all that was put into a value was taken out again. Such a value equals the identity, so it
+/// can be dropped even if more is merged later.
 #[inline(always)]
 pub(super) fn is_gone<C: Aggregate>(value: &C::Accumulator) -> bool {
     C::INVERSE.is_some_and(|inverse| (inverse.is_nothing)(value))

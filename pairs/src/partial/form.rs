@@ -25,7 +25,7 @@ pub const MIXED: usize = 0xffff;
 const COMPRESSED: u16 = 1;
 const PURPOSE: &str = "blocks on their way to and from disk";
 
-/// What blocks hold beside keys: values of a type, and how they become bytes.
+/// The values that blocks hold beside keys, and their byte form.
 pub trait Form: 'static {
     /// A value.
     type Value: Copy + Send + Sync + 'static;
@@ -41,7 +41,7 @@ pub trait Form: 'static {
 /// The accumulators of a partial.
 pub struct Accumulators<C>(PhantomData<fn() -> C>);
 
-/// What keys that are complete came to.
+/// The values of complete keys, after reducing.
 pub struct Answers<C>(PhantomData<fn() -> C>);
 
 impl<C: Aggregate> Form for Accumulators<C> {
@@ -81,20 +81,20 @@ impl<C: Aggregate> Form for Answers<C> {
 /// Why bytes are not the block that was written.
 pub(crate) type Damage = &'static str;
 
-/// What stands before a block's payload.
+/// The header before a block's payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Header {
     flags: u16,
-    /// The partition (or range) that the pairs are of.
+    /// The partition (or range) of the pairs.
     number: u16,
     pairs: u64,
-    /// Bytes of the payload as it is stored, and as it was.
+    /// Bytes of the payload as stored, and before compression.
     stored_bytes: u64,
     payload_bytes: u64,
 }
 
 impl Header {
-    /// The block's header, with the checksum over it and the payload as stored.
+    /// Returns the block's header, with the checksum over it and the payload as stored.
     fn bytes(&self, stored: &[u8]) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         bytes[..4].copy_from_slice(&MAGIC);
@@ -108,7 +108,7 @@ impl Header {
         bytes
     }
 
-    /// Reads a header. What it says is sure only when the checksum was compared.
+    /// Reads a header. Its fields are certain only after the checksum was compared.
     fn read(bytes: &[u8; HEADER_BYTES]) -> Result<Header, Damage> {
         let short = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
         let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
@@ -139,7 +139,7 @@ pub struct OpenBlock {
 }
 
 impl OpenBlock {
-    /// An empty block that is to have about `full_bytes`.
+    /// Makes an empty block for about `full_bytes`.
     pub fn new(blocks: &Arc<BlockPool>, full_bytes: usize) -> Result<OpenBlock, MemoryError> {
         // Room for a last pair, so that most blocks never grow.
         let payload = Buffer::new(blocks, full_bytes + full_bytes / 8, PURPOSE)?;
@@ -179,7 +179,7 @@ impl Sealer {
         Ok(Sealer { sealed, compressor: Compressor::default() })
     }
 
-    /// The stored bytes of a block of the given partition (or range), which is empty then.
+    /// Returns the stored bytes of a block of the given partition (or range), which is empty then.
     pub fn seal(&mut self, block: &mut OpenBlock, number: usize) -> Result<&[u8], MemoryError> {
         let payload = &block.payload;
         self.sealed.clear_for(Compressor::most_bytes(payload.len()) + HEADER_BYTES)?;
@@ -201,7 +201,7 @@ impl Sealer {
         Ok(&self.sealed)
     }
 
-    /// Says how long it took to write what was sealed last.
+    /// Notes the time that it took to write the block sealed last.
     pub fn wrote(&mut self, took: Duration) {
         self.compressor.wrote(self.sealed.len(), took);
     }
@@ -222,7 +222,7 @@ pub struct BlockReader {
 }
 
 impl BlockReader {
-    /// A reader of blocks of about `block_bytes`.
+    /// Returns a reader of blocks of about `block_bytes`.
     pub fn new(blocks: &Arc<BlockPool>, block_bytes: usize) -> Result<BlockReader, MemoryError> {
         let usual = block_bytes + block_bytes / 8;
         Ok(BlockReader {
@@ -285,7 +285,7 @@ impl BlockReader {
         self.payload.clear();
     }
 
-    /// The next pair of the block; the key is where it says, in [`bytes`](BlockReader::bytes).
+    /// Returns the next pair of the block; the key is where it says, in [`bytes`](BlockReader::bytes).
     pub fn next<F: Form>(&mut self, store: &mut ValueStore) -> Result<Option<ReadPair<F>>, Damage> {
         const DAMAGE: Damage = "the block holds other pairs than it says";
         if self.pairs_left == 0 {
@@ -302,13 +302,13 @@ impl BlockReader {
         Ok(Some(ReadPair { key: start..start + len, value }))
     }
 
-    /// The payload of the block that is open.
+    /// Returns the payload of the block that is open.
     pub fn bytes(&self) -> &[u8] {
         &self.payload
     }
 }
 
-/// A pair as it was read.
+/// A pair that was read.
 pub struct ReadPair<F: Form> {
     pub key: Range<usize>,
     pub value: F::Value,

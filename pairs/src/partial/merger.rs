@@ -26,16 +26,16 @@ pub struct Merger<C: Aggregate> {
     /// The most runs that are read at once.
     fan_in: usize,
     readers: Vec<RunReader<Accumulators<C>>>,
-    /// What writes longer runs.
+    /// The writer of longer runs.
     writer: Option<RunWriter<Accumulators<C>>>,
     /// A binary heap, the run with the least pair first.
     heads: Vec<Head>,
-    /// The key that is being folded, and what its value points at.
+    /// The key that is being folded, and the store of its value.
     key: Vec<u8>,
     store: ValueStore,
 }
 
-/// A run and where the pair at which it stands belongs.
+/// A run, and the place in the order of its present pair.
 #[derive(Clone, Copy)]
 struct Head {
     place: Place,
@@ -76,14 +76,14 @@ impl<C: Aggregate> Merger<C> {
         }
     }
 
-    /// The most runs that are read at once.
+    /// Returns the most runs that are read at once.
     pub(super) fn fan_in(&self) -> usize {
         self.fan_in
     }
 
-    /// Hands the pairs of all runs of a partition to `taker`, one per key, in the order of runs. The
-    /// runs stay, but for those that are too many to be read at once: the newest, which are the
-    /// shortest, are joined.
+    /// Hands the pairs of all runs of a partition to `taker`, one per key, in the order of runs. The runs
+    /// stay, except that the newest, which are the shortest, are joined if there are more than can be read at
+    /// once.
     pub fn merge<T>(&mut self, runs: &mut Vec<Run>, taker: &mut T) -> Result<()>
     where
         T: Taker<C::Accumulator, Error = Error>,
@@ -96,7 +96,7 @@ impl<C: Aggregate> Merger<C> {
         self.merge_some(runs, taker)
     }
 
-    /// One run of the pairs of some runs of a partition, whose space is free then.
+    /// Returns one run of the pairs of some runs of a partition, whose space is free then.
     pub(super) fn join(&mut self, runs: &[Run]) -> Result<Run> {
         let mut writer = match self.writer.take() {
             Some(writer) => writer,
@@ -146,7 +146,7 @@ impl<C: Aggregate> Merger<C> {
         Ok(())
     }
 
-    /// The value of the least pair, if its key is the one being folded.
+    /// Returns the value of the least pair, if its key is the one being folded.
     fn first_if_same(&self, place: Place) -> Option<C::Accumulator> {
         let head = self.heads.first().filter(|head| head.place == place)?;
         let pair = self.readers[head.reader].pair()?;
@@ -214,7 +214,7 @@ fn give<V: Copy, T: Taker<V>>(
     }
 }
 
-/// Shows the pairs of a run (or of a part of it) as they stand.
+/// Shows the pairs of a run (or of a part of it) in its order.
 pub fn read_run<F: Form>(
     reader: &mut RunReader<F>,
     number: usize,

@@ -1,8 +1,7 @@
-//! Partials: what tiles leave behind. A partial is combined pairs in R partitions by the top bits of
-//! the key's hash; partials merge in any order. This is the ONE form in memory: containers hand
-//! their pairs over to it, compress folds it while the job runs, reduce takes it partition by
-//! partition. Its ONE byte form is `form.rs`; what does not fit in memory is spilled in that form, and
-//! merged from it.
+//! Partials: the results of tiles. A partial is combined pairs in R partitions by the top bits of the key's
+//! hash; partials merge in any order. This is the ONE form in memory: containers hand their pairs over to it,
+//! compress folds it while the job runs, reduce takes it partition by partition. Its ONE byte form is
+//! `form.rs`; pairs that exceed memory are spilled in that form, and merged from it.
 //!
 //! A partition is a lock around lists of pairs. The lock is held while one table's pairs of that partition
 //! are copied in. After each split that handed a table over, the worker folds the partitions that have
@@ -45,7 +44,7 @@ pub const PARTITION_BITS: u32 = if cfg!(miri) { 4 } else { 8 };
 /// Number of partitions.
 pub const PARTITIONS: usize = 1 << PARTITION_BITS;
 
-/// The partition of a key by its hash.
+/// Returns the partition of a key by its hash.
 #[inline(always)]
 pub fn partition_of(hash: u64) -> usize {
     (hash >> (64 - PARTITION_BITS)) as usize
@@ -55,7 +54,7 @@ pub fn partition_of(hash: u64) -> usize {
 /// held for a few hundred pairs at a time.
 pub struct Partial<V: Copy> {
     partitions: Vec<Mutex<Partition<V>>>,
-    /// What accumulators that were handed over point at.
+    /// The stores of the values of accumulators that were handed over.
     values: Mutex<Vec<KeptValues>>,
     /// `None` if memory has no limit.
     spill: Option<Spill>,
@@ -67,15 +66,15 @@ impl<V: Copy> Partial<V> {
         Partial { partitions, values: Mutex::default(), spill }
     }
 
-    /// Takes over what the accumulators that were handed over so far point at.
+    /// Takes over the store of the values of accumulators handed over so far.
     pub fn keep_values(&self, store: &mut ValueStore) {
         if let Some(values) = store.seal() {
             self.values.lock().push(values);
         }
     }
 
-    /// What accumulators that were handed over so far point at, for whoever keeps it as long as they
-    /// are used.
+    /// Returns the stores of the values of accumulators handed over so far; the caller keeps them as long as
+    /// it uses the accumulators.
     pub fn take_values(&self) -> Vec<KeptValues> {
         std::mem::take(&mut self.values.lock())
     }
@@ -104,8 +103,8 @@ impl<V: Copy> Partial<V> {
         self.partitions[index].lock()
     }
 
-    /// A way in for pairs that were saved. If they `are_folded`, all that comes by such ways has each key once, and
-    /// comes before anything else.
+    /// Returns a way in for pairs that were saved. If they `are_folded`, all that comes by such ways has each
+    /// key once, and comes before anything else.
     pub fn restore(&self, are_folded: bool) -> Restoring<'_, V> {
         Restoring { partial: self, are_folded, current: None }
     }
@@ -139,7 +138,7 @@ impl<V: Copy> Restoring<'_, V> {
     }
 }
 
-/// The hash of a key, which its length decides how to take.
+/// Returns the hash of a key, which its length decides how to take.
 pub fn hash_of(key: &[u8]) -> u64 {
     if key.len() <= ShortKey::MOST {
         ShortKey::new(key).hash()

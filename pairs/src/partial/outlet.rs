@@ -1,5 +1,5 @@
-//! The outlet of a worker's container: where its pairs go when they leave it. They go to the partial;
-//! and where the run keeps what it does (`state/`), a witness sees each of them on its way.
+//! The outlet of a worker's container. Pairs that leave the container go to the partial; where the run saves
+//! its partials (`state/`), a witness sees each of them on the way.
 
 use super::{Partial, Partition, partition_of};
 use crate::error::MemoryError;
@@ -8,9 +8,9 @@ use crate::slots::{Entry, SlotKey, Table};
 use crate::sync::{Mutex, MutexGuard};
 use std::convert::Infallible;
 
-/// Who sees what a worker hands over.
+/// An observer of the pairs that a worker hands over.
 pub trait Witness<V>: Send {
-    /// Sees a pair. What goes wrong is kept until whoever asked for the witness asks it.
+    /// Sees a pair. An error is kept until the owner of the witness asks for it.
     fn see(&mut self, key: &[u8], value: &V);
 }
 
@@ -36,7 +36,7 @@ impl<'p, V: Copy> Outlet<'p, V> {
         Outlet { partial, witness: None }
     }
 
-    /// The way to another partial, which the same witness sees.
+    /// Returns the way to another partial, which the same witness sees.
     pub fn to(self, partial: &'p Partial<V>) -> Outlet<'p, V> {
         Outlet { partial, ..self }
     }
@@ -50,7 +50,7 @@ impl<'p, V: Copy> Outlet<'p, V> {
         self.witness.map(|witness| witness.lock())
     }
 
-    /// Takes over what the accumulators that were handed over so far point at.
+    /// Takes over the store of the values of accumulators handed over so far.
     pub fn keep_values(&self, store: &mut ValueStore) {
         self.partial.keep_values(store);
     }

@@ -1,6 +1,5 @@
-//! A list of pairs in the three size classes of keys: what a partition holds of a partial, and what
-//! a range holds of an answer. Pairs are numbered: first the short ones, then the medium, then the
-//! long.
+//! A list of pairs in the three size classes of keys: the pairs of a partition of a partial, or of a range of
+//! an answer. Pairs are numbered: first the short ones, then the medium, then the long.
 
 use crate::error::MemoryError;
 use crate::memory::{ByteArena, ChunkList, ChunkPool, prefetch};
@@ -57,7 +56,7 @@ impl<V: Copy> Pairs<V> {
         }
     }
 
-    /// Moves the pairs of another list behind these.
+    /// Moves the pairs of another list to the end of this one.
     pub(super) fn append(&mut self, other: &mut Pairs<V>) -> Result<(), MemoryError> {
         if self.len() == 0 {
             std::mem::swap(self, other);
@@ -70,7 +69,7 @@ impl<V: Copy> Pairs<V> {
         Ok(())
     }
 
-    /// The pair of a number below `len`.
+    /// Returns the pair of a number below `len`.
     #[inline]
     pub fn get(&self, number: usize) -> PairRef<'_, V> {
         let mut index = number;
@@ -110,7 +109,7 @@ impl<V: Copy> Pairs<V> {
         }
     }
 
-    /// The pairs in the order of their numbers.
+    /// Returns the pairs in the order of their numbers.
     pub fn iter(&self) -> impl Iterator<Item = PairRef<'_, V>> {
         let short = self.short.iter().map(PairRef::of);
         let medium = self.medium.iter().map(PairRef::of);

@@ -1,5 +1,5 @@
-//! One partition of a partial: pairs in segments, each handed over from one table, and the rule that
-//! says when they are to be folded.
+//! One partition of a partial: pairs in segments, each handed over from one table, and the rule that decides
+//! when to fold them.
 
 use super::pairs::Pairs;
 use super::runs::Run;
@@ -20,7 +20,7 @@ pub struct Partition<V: Copy> {
     segments: usize,
     /// Folding is due at this many pairs.
     fold_at: usize,
-    /// What was spilled, each run folded and in canonical order.
+    /// The spilled pairs, each run folded and in canonical order.
     pub runs: Tiers,
 }
 
@@ -34,18 +34,18 @@ impl<V: Copy> Partition<V> {
         }
     }
 
-    /// Says that the pairs that follow come from another table than those before.
+    /// Begins a segment: the next pairs come from another table than those before.
     pub(super) fn begin_segment(&mut self) {
         self.segments += 1;
     }
 
-    /// Says that the pairs that follow were not combined: keys may repeat among themselves.
+    /// Begins a segment whose pairs were not combined: keys may repeat among themselves.
     pub(super) fn begin_repeating_segment(&mut self) {
         self.segments += 2;
     }
 
-    /// Says that no key of the pairs that follow came here before, or comes twice among them: all that is here
-    /// came in this way.
+    /// Begins pairs of which no key came here before or comes twice among them: all pairs here came in this
+    /// way.
     pub(super) fn go_on_with_folded(&mut self) {
         self.segments = self.segments.max(1);
     }
@@ -54,18 +54,18 @@ impl<V: Copy> Partition<V> {
         self.pairs.put(entry)
     }
 
-    /// Whether a key can stand here more than once.
+    /// Returns whether a key can be here more than once.
     pub fn may_repeat(&self) -> bool {
         self.segments > 1
     }
 
-    /// Whether it is time to compress. Folding when the pairs have doubled since the last fold costs
+    /// Returns whether it is time to compress. Folding when the pairs have doubled since the last fold costs
     /// each pair a constant number of folds, and holds at most twice the distinct pairs.
     pub fn fold_is_due(&self) -> bool {
         self.may_repeat() && self.pairs.len() >= self.fold_at
     }
 
-    /// Moves all that another partition holds behind what this one does.
+    /// Moves all pairs of another partition to the end of this one.
     pub(super) fn take_in(&mut self, other: &mut Partition<V>) -> Result<(), MemoryError> {
         self.pairs.append(&mut other.pairs)?;
         self.segments += other.segments;
@@ -76,7 +76,7 @@ impl<V: Copy> Partition<V> {
         Ok(())
     }
 
-    /// Says that all pairs went into a run.
+    /// Records that all pairs went into a run.
     pub(super) fn spilled(&mut self, run: Run) {
         (self.segments, self.fold_at) = (0, FOLD_LEAST);
         self.runs.push(run);

@@ -1,7 +1,6 @@
-//! Runs: pairs on disk, in blocks one behind the other. A partition that was spilled has a run for
-//! each time; an answer that does not fit in memory is runs, too. Runs of a partition hold their
-//! pairs in the order of size class, hash, key, so they merge as they are read, in little memory
-//! whatever their length.
+//! Runs: pairs on disk, in consecutive blocks. A partition has a run for each time that it was spilled; an
+//! answer that does not fit in memory is runs, too. Runs of a partition hold their pairs in the order of size
+//! class, hash, key, so they merge as they are read, in little memory whatever their length.
 
 use super::fold::Taker;
 use super::form::{BlockReader, Form, OpenBlock, Sealer};
@@ -21,7 +20,7 @@ pub struct Run {
     pub number: usize,
     pub extents: Vec<Range<u64>>,
     pub pairs: u64,
-    /// How often its pairs were merged since they were spilled.
+    /// The number of merges of its pairs since they were spilled.
     pub(super) level: u32,
 }
 
@@ -104,7 +103,7 @@ impl<F: Form> RunWriter<F> {
         if self.block.push::<F>(pair)? { self.store() } else { Ok(()) }
     }
 
-    /// The run, all of it on disk.
+    /// Returns the run, all of it on disk.
     pub fn finish(&mut self) -> Result<Run> {
         if !self.block.is_empty() {
             self.store()?;
@@ -130,7 +129,7 @@ impl<F: Form> Taker<F::Value> for RunWriter<F> {
         self.push(PairRef::of(entry))
     }
 
-    /// What is written was copied.
+    /// Drops the arena, because written keys are copies.
     fn keep(&mut self, arena: ByteArena) {
         drop(arena);
     }
@@ -140,14 +139,14 @@ impl<F: Form> Taker<F::Value> for RunWriter<F> {
 pub struct RunReader<F: Form> {
     scratch: Arc<Scratch>,
     number: usize,
-    /// What is still to be read, the next last.
+    /// The extents that are still to be read, the next last.
     extents: Vec<Range<u64>>,
-    /// Where the open block begins.
+    /// The begin of the open block.
     block: u64,
     reader: BlockReader,
     key: Range<usize>,
     value: Option<F::Value>,
-    /// What the value points at.
+    /// The store of the value.
     store: ValueStore,
 }
 
@@ -179,7 +178,7 @@ impl<F: Form> RunReader<F> {
         self.store.reset();
     }
 
-    /// Goes on to the next pair; says whether there is one. What the last one pointed at is gone.
+    /// Advances to the next pair; returns whether there is one. The store of the last value is reset.
     pub fn advance(&mut self) -> Result<bool> {
         if F::POINTS {
             self.store.reset();
@@ -187,7 +186,7 @@ impl<F: Form> RunReader<F> {
         self.advance_keeping()
     }
 
-    /// As `advance`, but what the values so far point at stays until `begin`.
+    /// As `advance`, but the stores of the values so far stay until `begin`.
     pub fn advance_keeping(&mut self) -> Result<bool> {
         loop {
             match self.reader.next::<F>(&mut self.store) {
@@ -223,7 +222,7 @@ impl<F: Form> RunReader<F> {
         Ok(true)
     }
 
-    /// The pair it stands at, if there is one.
+    /// Returns the present pair, if there is one.
     pub fn pair(&self) -> Option<PairRef<'_, F::Value>> {
         let value = self.value.as_ref()?;
         Some(PairRef { key: &self.reader.bytes()[self.key.clone()], value })

@@ -26,13 +26,13 @@ pub struct Spill {
     /// The partition that is spilled next.
     next: AtomicUsize,
     began: AtomicBool,
-    /// Where runs lie is held in memory, too: what it takes now, and the most it ever took.
+    /// Memory for the places of runs: its size now, and the most it ever was.
     index: Mutex<(usize, Reserved)>,
     /// Held while lists are spilled.
     alone: Mutex<()>,
 }
 
-/// What a worker spills with.
+/// A worker's tools for spilling.
 pub struct Spiller<C: Aggregate> {
     writer: RunWriter<Accumulators<C>>,
     merger: Merger<C>,
@@ -55,7 +55,7 @@ impl Spill {
             shares,
             next: AtomicUsize::new(0),
             began: AtomicBool::new(false),
-            index: Mutex::new((0, Reserved::none(blocks, "the places of what is on disk"))),
+            index: Mutex::new((0, Reserved::none(blocks, "the places of runs on disk"))),
             alone: Mutex::new(()),
         }
     }
@@ -79,17 +79,17 @@ impl Spill {
         Merger::new(&self.scratch, chunks, &self.shares)
     }
 
-    /// A worker's writer of runs.
+    /// Returns a worker's writer of runs.
     pub fn writer<F: Form>(&self, chunks: &Arc<ChunkPool>) -> Result<RunWriter<F>, MemoryError> {
         RunWriter::new(&self.scratch, chunks, self.shares.block_bytes)
     }
 
-    /// Whether the pairs in memory have passed their share.
+    /// Returns whether the pairs in memory have passed their share.
     pub fn is_due(&self, chunks: &ChunkPool) -> bool {
         chunks.held_bytes() > self.shares.partial_bytes
     }
 
-    /// Counts what it takes to know where a run lies that was `made`, and no more for those that are
+    /// Counts the memory for the place of a run that was `made`, and no longer that of the runs that are
     /// `gone`.
     pub fn note(&self, made: &Run, gone: &[Run]) -> Result<(), MemoryError> {
         let (total, memory) = &mut *self.index.lock();
@@ -98,13 +98,13 @@ impl Spill {
         memory.cover(*total)
     }
 
-    /// Counts no more what it took to know where a run lay.
+    /// No longer counts the memory for the place of a run.
     pub fn forget(&self, run: &Run) {
         let (total, _) = &mut *self.index.lock();
         *total = total.saturating_sub(run.index_bytes());
     }
 
-    /// Counts what it takes to know where runs lie, instead of another that counted them.
+    /// Counts the memory for the places of runs, instead of another that counted it.
     pub(super) fn take_over(&self, other: &Spill, runs: &[Run]) -> Result<(), MemoryError> {
         if runs.is_empty() {
             return Ok(());
@@ -119,7 +119,7 @@ impl Spill {
         memory.cover(*total)
     }
 
-    /// Whether anything was spilled.
+    /// Returns whether anything was spilled.
     pub fn began(&self) -> bool {
         self.began.load(Ordering::Relaxed)
     }
@@ -155,7 +155,7 @@ impl Spill {
         folder: &mut Folder<C>,
         spiller: &mut Spiller<C>,
     ) -> Result<()> {
-        // One at a time: whoever comes meanwhile waits until there is room.
+        // One at a time: a thread that comes meanwhile waits until there is room.
         let _alone = self.alone.lock();
         if !self.is_due(chunks) {
             return Ok(());

@@ -17,7 +17,7 @@ fn blocks() -> Arc<BlockPool> {
     BlockPool::new(Budget::new(None))
 }
 
-/// The block of some pairs; compressed, if disks are so slow.
+/// Returns the block of some pairs; compressed, if disks are so slow.
 fn sealed(pairs: &[Pair], write_ns_per_byte: u64) -> Vec<u8> {
     let (mut block, mut sealer) =
         (OpenBlock::new(&blocks(), 100).unwrap(), Sealer::new(&blocks(), 100).unwrap());

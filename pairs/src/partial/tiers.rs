@@ -1,7 +1,7 @@
-//! The runs of a partition by tiers: as soon as so many runs of one level have come as can be read at
-//! once, they are joined to one of the next level, as log-structured merge trees do (O'Neil et al.,
-//! The Log-Structured Merge-Tree, 1996, with tiers). So the number of runs, whose places are held in
-//! memory, grows with the logarithm of what is on disk, and each pair is written once per level.
+//! The runs of a partition by tiers: as soon as one level has as many runs as can be read at once, they are
+//! joined to one of the next level, as log-structured merge trees do (O'Neil et al., The Log-Structured
+//! Merge-Tree, 1996, with tiers). So the number of runs, whose places are held in memory, grows with the
+//! logarithm of the bytes on disk, and each pair is written once per level.
 
 use super::runs::Run;
 
@@ -13,7 +13,7 @@ pub struct Tiers {
     joining: bool,
 }
 
-/// Runs that are to be joined.
+/// Runs that are being joined.
 pub(super) struct Full {
     start: usize,
     pub(super) runs: Vec<Run>,
@@ -24,18 +24,18 @@ impl Tiers {
         self.runs.push(run);
     }
 
-    /// The runs, for the stage that comes when none is added any more.
+    /// Returns the runs, for the stage after the last run was added.
     pub fn runs_mut(&mut self) -> &mut Vec<Run> {
         &mut self.runs
     }
 
-    /// The oldest so many runs of the newest level that has them, if nobody joins any. Whoever gets
-    /// them joins them, without holding the partition meanwhile, and says so to [`joined`](Tiers::joined).
+    /// Returns the oldest `fan_in` runs of the newest level that has that many, if nobody joins any. The
+    /// caller joins them, without holding the partition meanwhile, and then calls [`joined`](Tiers::joined).
     pub(super) fn take_full(&mut self, fan_in: usize) -> Option<Full> {
         if self.joining {
             return None;
         }
-        // Older runs are of no lower level. Newer ones may have come while those behind were joined.
+        // Older runs are of no lower level. Newer ones may have come while older ones were joined.
         let mut end = self.runs.len();
         let full = self.runs.chunk_by(|a, b| a.level == b.level).rev().find(|level| {
             end -= level.len();
@@ -45,7 +45,7 @@ impl Tiers {
         Some(Full { start: end, runs: full[..fan_in].to_vec() })
     }
 
-    /// Puts a run in the place of those that it was joined from. Others may have come behind them.
+    /// Replaces the joined runs by one. Newer runs may have come after them.
     pub(super) fn joined(&mut self, full: &Full, into: Run) {
         self.runs.splice(full.start..full.start + full.runs.len(), [into]);
         self.joining = false;

@@ -1,5 +1,5 @@
-//! Upkeep: what keeps a partial small while pairs come to it. Partitions that have doubled are folded, and
-//! what memory has no room for is spilled.
+//! Upkeep keeps a partial small while pairs come to it: it folds partitions that have doubled, and spills
+//! pairs that exceed memory.
 
 use super::fold::Folder;
 use super::spill::{Spill, Spiller};
@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::memory::ChunkPool;
 use std::sync::Arc;
 
-/// What one thread does so with; tables are made when they are first needed.
+/// The tools of one thread for upkeep; tables are made when they are first needed.
 pub struct Upkeep<C: Aggregate> {
     chunks: Arc<ChunkPool>,
     folder: Option<Folder<C>>,
@@ -39,7 +39,7 @@ impl<C: Aggregate> Upkeep<C> {
         Ok(pairs)
     }
 
-    /// Whether pairs have passed their share of memory.
+    /// Returns whether pairs have passed their share of memory.
     pub fn is_full(&self, partial: &Partial<C::Accumulator>) -> bool {
         partial.spill().is_some_and(|spill| spill.is_due(&self.chunks))
     }

@@ -9,7 +9,7 @@ pub use slot::{
 };
 pub use table::{Hint, Table};
 
-/// A pair as it stands in a list.
+/// A pair of a list.
 pub struct PairRef<'a, V> {
     pub key: &'a [u8],
     pub value: &'a V,

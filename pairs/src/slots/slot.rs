@@ -22,21 +22,20 @@ pub struct Entry<K, V> {
     pub value: V,
 }
 
-/// What a table asks of a key.
+/// The operations that a table needs of a key.
 pub trait SlotKey: Copy {
     fn hash(&self) -> u64;
     fn same(&self, other: &Self) -> bool;
     /// True for a slot of zeros.
     fn is_vacant(&self) -> bool;
-    /// The key's bytes.
+    /// Returns the key's bytes.
     fn bytes(&self) -> &[u8];
-    /// 16 bytes of the key from the `skip`-th on, behind its end zeros, as a number that orders as
-    /// they do.
+    /// Returns 16 bytes of the key from the `skip`-th on, padded with zeros, as a number of the same order.
     #[inline]
     fn head(&self, skip: usize) -> u128 {
         head(self.bytes().get(skip..).unwrap_or_default())
     }
-    /// The entry by its class.
+    /// Returns the entry by its class.
     fn class<V>(entry: &Entry<Self, V>) -> ClassEntry<'_, V>;
 }
 
@@ -47,7 +46,7 @@ pub enum ClassEntry<'e, V> {
     Long(&'e Entry<LongKey, V>),
 }
 
-/// The first 16 bytes, behind their end zeros, as a number that orders as they do.
+/// Returns the first 16 bytes, padded with zeros, as a number of the same order.
 pub fn head(bytes: &[u8]) -> u128 {
     if let Some(head) = bytes.first_chunk() {
         return u128::from_be_bytes(*head);
@@ -57,8 +56,8 @@ pub fn head(bytes: &[u8]) -> u128 {
     u128::from_be_bytes(head)
 }
 
-/// A key inside the slot: `N - 1` bytes at most. It orders as its bytes do: what follows their end is
-/// zeros, and the last byte decides between a key and the same with zeros behind.
+/// A key inside the slot: `N - 1` bytes at most. It orders as its bytes do: it is padded with zeros, and the
+/// last byte, its length, decides between a key and the same key with zeros after it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(C, align(8))]
 pub struct InlineKey<const N: usize> {
@@ -79,7 +78,7 @@ pub struct LongKey {
     len: usize,
 }
 
-// SAFETY: a LongKey points at bytes of an arena that nobody writes to again; whoever moves the key to
+// SAFETY: a LongKey points at bytes of an arena that nobody writes to again; code that moves the key to
 // another thread keeps the arena alive (tables and lists of pairs own theirs).
 unsafe impl Send for LongKey {}
 // SAFETY: as above: shared reads of bytes that no longer change.
@@ -100,7 +99,7 @@ static KEEP: [[u64; 2]; 16] = {
 impl ShortKey {
     pub const MOST: usize = 15;
 
-    /// The key of the first `len` bytes of `padded`, whose rest is ignored. No branch.
+    /// Returns the key of the first `len` bytes of `padded`, whose rest is ignored. No branch.
     #[inline(always)]
     pub fn from_padded(padded: [u8; 16], len: usize) -> ShortKey {
         let padded = u128::from_le_bytes(padded);
@@ -112,7 +111,7 @@ impl ShortKey {
 }
 
 impl MediumKey {
-    /// The key of the first `len` bytes of `padded`, 16 to 31 of them. No branch.
+    /// Returns the key of the first `len` bytes of `padded`, 16 to 31 of them. No branch.
     #[inline(always)]
     pub fn from_padded(padded: [u8; 32], len: usize) -> MediumKey {
         debug_assert!((16..=31).contains(&len));
@@ -127,7 +126,7 @@ impl MediumKey {
 }
 
 impl<const N: usize> InlineKey<N> {
-    /// The key of `bytes`, which must be at most `N - 1` long.
+    /// Returns the key of `bytes`, which must be at most `N - 1` long.
     #[inline]
     pub fn new(bytes: &[u8]) -> InlineKey<N> {
         let mut key = [0; N];
@@ -144,13 +143,13 @@ impl<const N: usize> InlineKey<N> {
 }
 
 impl LongKey {
-    /// A key that points at bytes elsewhere, which the caller keeps alive and unchanged for as long
+    /// Returns a key that points at bytes elsewhere, which the caller keeps alive and unchanged for as long
     /// as the key is used.
     pub fn new(hash: u64, bytes: NonNull<u8>, len: usize) -> LongKey {
         LongKey { hash, bytes: Some(bytes), len }
     }
 
-    /// The same key, its bytes copied into `arena`.
+    /// Returns the same key, its bytes copied into `arena`.
     pub fn copied(&self, arena: &mut ByteArena) -> Result<LongKey, MemoryError> {
         Ok(LongKey::new(self.hash, arena.push(self.bytes())?, self.len))
     }
@@ -169,7 +168,7 @@ fn fold(a: u64, b: u64) -> u64 {
     product as u64 ^ (product >> 64) as u64
 }
 
-/// The hash of a long key, 16 bytes a step.
+/// Returns the hash of a long key, 16 bytes a step.
 pub fn hash_bytes(bytes: &[u8]) -> u64 {
     let mut hash = bytes.len() as u64 ^ K2;
     let mut step = |piece: [u8; 16]| {
@@ -212,7 +211,7 @@ where
 
     #[inline]
     fn head(&self, skip: usize) -> u128 {
-        // Zeros stand behind the key's end but for its length in the last byte.
+        // The bytes after the key are zeros, except for the length in the last byte.
         let start = skip.min(N - 16);
         let bytes = self.bytes[start..].first_chunk().copied().unwrap_or_default();
         let from_start = u128::from_be_bytes(bytes);

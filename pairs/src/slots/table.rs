@@ -1,13 +1,14 @@
-//! An open table: linear probing, a power of two of slots, each a key and its accumulator, no
-//! pointer in between. The slot index is the hash's *top* bits (behind `SKIP`), so that slot order is
-//! hash order: growing streams, and handing over by partition is one walk from front to back.
+//! An open table: linear probing, a power of two of slots, each a key and its accumulator, without pointers.
+//! The slot index is the hash's *top* bits (after `SKIP`), so slot order is hash order: growing streams, and
+//! handing over by partition is one walk from front to back.
 //!
 //! The caller makes room before a batch ([`Table::has_room`]), so the probe loop checks nothing.
 //!
-//! Keys may come in the order of their hashes, or nearly: answers in no order, for one, are read by another job
-//! like that. Then all of them lead to a few slots, and to probe takes as long as there are keys. The caller asks
-//! behind a batch whether that happens ([`Table::is_crowded`]) and helps itself: it hands over what
-//! there is, or spreads the slots ([`Table::spread`]).
+//! Keys may come in the order of their hashes, or nearly, as when an answer in no order is the input of
+//! another job. Then all of them lead to a few slots, and a probe takes linear time. After a batch the caller
+//! asks whether that happens ([`Table::is_crowded`]); if so, it hands over the table's pairs or spreads the
+//! slots ([`Table::spread`]).
+//!
 //! A crowd is 256 occupied slots in a row. It is handed over at once, and the tables of a partition spread
 //! their slots by another hash.
 
@@ -29,14 +30,14 @@ const FULL_EIGHTHS: usize = 5;
 /// Slots that are looked at together, at most the fewest there are.
 const BLOCK: usize = 64;
 
-/// Occupied slots one behind the other that are too many: of keys in any other order, of tables that are full, one
-/// place in 10^10 has so many.
+/// The length of a run of occupied slots that is a crowd. With keys in any other order, one place in 10^10 of
+/// a full table begins such a run.
 const CROWD: usize = 256;
 /// Spreads keys whose hashes are near each other over all slots; odd, so that no two hashes become one.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// So many entries, at most, are sorted by insertion: more stand between two vacant ends of blocks only where
-/// keys are crowded.
+/// The most entries that are sorted by insertion: more lie between two vacant ends of blocks only where keys
+/// are crowded.
 const NEAR_MOST: usize = 4 * BLOCK;
 
 /// log2 of the fewest slots.
@@ -50,14 +51,14 @@ pub struct Table<K, V, const SKIP: u32> {
     mask: usize,
     shift: u32,
     len: usize,
-    /// What hashes are multiplied with: 1, or [`SPREAD`]. Tables that are handed over by partition are never
-    /// spread, and are spared the multiplication.
+    /// The factor of hashes: 1, or [`SPREAD`]. Tables that are handed over by partition are never spread, and
+    /// save the multiplication.
     factor: u64,
     slots: PhantomData<Entry<K, V>>,
 }
 
 impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
-    /// An empty table of `2^bits` slots, `bits` at least 6 and at most `64 - SKIP`.
+    /// Returns an empty table of `2^bits` slots, `bits` at least 6 and at most `64 - SKIP`.
     pub fn new(blocks: &Arc<BlockPool>, bits: u32) -> Result<Table<K, V, SKIP>, MemoryError> {
         let block = Self::slots(blocks, bits)?;
         Ok(Table {
@@ -91,7 +92,7 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
         64 - self.shift
     }
 
-    /// Whether `entries` more entries can be probed for before the table must grow.
+    /// Returns whether `entries` more entries can be probed for before the table must grow.
     #[inline]
     pub fn has_room(&self, entries: usize) -> bool {
         (self.len + entries) * 8 <= (self.mask + 1) * FULL_EIGHTHS
@@ -102,15 +103,15 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
         home::<SKIP>(hash, self.factor, self.shift)
     }
 
-    /// Whether the slots that a hash leads to are occupied as far as one might look.
+    /// Returns whether the slots that a hash leads to are a crowd.
     #[inline]
     pub fn is_crowded(&self, hash: u64) -> bool {
         let home = self.home(hash);
         (home..home + CROWD).all(|index| !self.key(index & self.mask).is_vacant())
     }
 
-    /// Lets keys of any hashes lead to all slots, until the table is resized: slot order is not hash order any
-    /// more. For tables within a partition. Linear in the slots; what it holds is copied meanwhile.
+    /// Lets keys of any hashes lead to all slots, until the table is resized: slot order is then not hash
+    /// order. For tables within a partition. Linear in the slots; the entries are copied meanwhile.
     pub fn spread(&mut self) {
         debug_assert!(SKIP > 0);
         let mut held = Vec::with_capacity(self.len);
@@ -122,7 +123,7 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
         held.iter().for_each(|entry| self.insert_absent(entry));
     }
 
-    /// Whether it was spread since it was last resized.
+    /// Returns whether the table was spread since it was last resized.
     pub fn is_spread(&self) -> bool {
         self.factor != 1
     }
@@ -154,7 +155,7 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
         self.hint().prefetch(hash);
     }
 
-    /// What prefetching needs to know of the table as it is now.
+    /// Returns the data that prefetching needs of the table as it is now.
     #[inline(always)]
     pub fn hint(&self) -> Hint<K, V, SKIP> {
         Hint { slots: self.block.start().cast(), shift: self.shift, factor: self.factor }
@@ -163,8 +164,8 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
     /// Changes the accumulator of `key`, which is put in with `identity` if it is new. There must be
     /// room.
     ///
-    /// Whether a key is new is as good as random in many jobs, so it decides no branch here: the key
-    /// is written in any case, and the accumulator chosen.
+    /// Whether a key is new is as good as random in many jobs, so no branch depends on it: the key is written
+    /// in any case, and the accumulator chosen.
     #[inline(always)]
     pub fn combine(&mut self, key: K, hash: u64, identity: V, change: impl FnOnce(&mut V)) {
         let mut index = self.home(hash);
@@ -189,8 +190,8 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
         }
     }
 
-    /// As `combine`, for when keys are seldom new: a key that stands in its home costs one guessed
-    /// branch and no more.
+    /// As `combine`, for keys that are seldom new: a key in its home slot costs one predicted branch and no
+    /// more.
     #[inline(always)]
     pub fn combine_known(&mut self, key: K, hash: u64, identity: V, change: impl FnOnce(&mut V)) {
         let home = self.home(hash);
@@ -201,8 +202,8 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
         self.combine(key, hash, identity, change);
     }
 
-    /// As `combine`, but a new key is put in as `absent` makes it: for keys that are only borrowed and
-    /// have to be copied first.
+    /// As `combine`, but `absent` makes the key that is put in: for borrowed keys, which must be copied
+    /// first.
     #[inline(always)]
     pub fn combine_borrowed(
         &mut self,
@@ -271,7 +272,7 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
         Ok(())
     }
 
-    /// The accumulator of a key, if it is there.
+    /// Returns the accumulator of a key, if it is there.
     pub fn get(&self, key: &K) -> Option<&V> {
         let mut index = self.home(key.hash());
         loop {
@@ -299,7 +300,7 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
         }
     }
 
-    /// The occupied slots of a block. Which they are is as good as random, so it decides no branch.
+    /// Returns the occupied slots of a block. Which they are is as good as random, so it decides no branch.
     #[inline]
     fn occupied<'o>(&self, first: usize, occupied: &'o mut [usize; BLOCK]) -> &'o [usize] {
         let mut count = 0;
@@ -332,11 +333,10 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
 
     /// Of slots in hash order.
     ///
-    /// An entry stands in the run of occupied slots that its hash leads to, and runs follow each
-    /// other in hash order, so sorting within runs sorts all. Runs are short, so whole blocks of them
-    /// are sorted at once, by moving each entry before the few that it is to precede. The last run may
-    /// go on in the table's first slots, mixed with the first run; an entry there that is before its
-    /// home belongs to the last.
+    /// An entry lies in the run of occupied slots that its hash leads to, and runs follow each other in hash
+    /// order, so sorting within runs sorts all. Runs are short, so whole blocks of them are sorted at once,
+    /// by moving each entry before the few that must follow it. The last run may continue in the table's
+    /// first slots, mixed with the first run; an entry there that is before its home belongs to the last.
     fn drain_runs_sorted<E>(
         &mut self,
         mut see: impl FnMut(&Entry<K, V>) -> Result<(), E>,
@@ -367,14 +367,14 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
         Place { hash: self.key(index).hash(), index }
     }
 
-    /// The order of hash, then key.
+    /// Returns the order of hash, then key.
     #[inline(always)]
     fn order(&self, a: &Place, b: &Place) -> Ordering {
         let keys = || self.key(a.index).bytes().cmp(self.key(b.index).bytes());
         a.hash.cmp(&b.hash).then_with(keys)
     }
 
-    /// Sorts places that are not far from where they are to be, by insertion; others in the general way.
+    /// Sorts places that are near their final ones by insertion; others in the general way.
     fn sort_near(&self, places: &mut [Place]) {
         if places.len() > NEAR_MOST {
             return places.sort_unstable_by(|a, b| self.order(a, b));
@@ -411,15 +411,15 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
     }
 }
 
-/// The slot that a hash leads to, if it is not another key's.
+/// Returns the slot that a hash leads to, if it is not another key's.
 #[inline(always)]
 fn home<const SKIP: u32>(hash: u64, factor: u64, shift: u32) -> usize {
     let hash = if SKIP > 0 { hash.wrapping_mul(factor) } else { hash };
     ((hash << SKIP) >> shift) as usize
 }
 
-/// `a | b`, as one value that is tested once: left to itself, the compiler makes two branches of it,
-/// of which a processor guesses the first wrong as often as not.
+/// Returns `a | b` as one value that is tested once. Left alone, the compiler makes two branches of it, and
+/// the processor guesses the first wrong half the time.
 #[inline(always)]
 fn one_test(a: bool, b: bool) -> bool {
     let either = u32::from(a) | u32::from(b);
@@ -435,7 +435,7 @@ fn one_test(a: bool, b: bool) -> bool {
     either != 0
 }
 
-/// An occupied slot, by what it is sorted by.
+/// An occupied slot, by the order in which it is sorted.
 #[derive(Clone, Copy)]
 struct Place {
     hash: u64,
@@ -458,13 +458,13 @@ impl<K, V, const SKIP: u32> Clone for Hint<K, V, SKIP> {
 impl<K, V, const SKIP: u32> Copy for Hint<K, V, SKIP> {}
 
 impl<K, V, const SKIP: u32> Hint<K, V, SKIP> {
-    /// The hint of a container that has no slots: it asks for a line of the container itself, which costs
-    /// nothing.
+    /// Returns the hint of a container that has no slots: it fetches a line of the container itself, which
+    /// costs nothing.
     pub fn nowhere<T>(container: &T) -> Self {
         Hint { slots: NonNull::from(container).cast(), shift: 63, factor: 0 }
     }
 
-    /// The hint for when no slot will be looked at: it asks for the table's first line, again and
+    /// Returns the hint for when no slot will be looked at: it fetches the table's first line again and
     /// again, which costs nothing.
     pub fn idle(self) -> Self {
         Hint { shift: 63, ..self }
