@@ -12,7 +12,7 @@ use crate::topology::Topology;
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::sync::Arc;
 
-/// What jobs and their answers share.
+/// The resources that jobs and their answers share.
 pub(crate) struct Core {
     pub(crate) pool: Pool,
     pub(crate) placement: Placement,
@@ -20,14 +20,14 @@ pub(crate) struct Core {
     pub(crate) topology: Topology,
     /// Whether the topology is this machine's.
     pub(crate) is_here: bool,
-    /// The limit on the process, and what of it is not the budget's.
+    /// The limit on the process, and the part of it outside of the budget.
     pub(crate) limit_bytes: Option<u64>,
     pub(crate) beside_bytes: u64,
     pub(crate) storage: Arc<dyn Storage>,
 }
 
-/// Memory that stays with the engine when a job ends, per worker: about what a job's tables and
-/// buffers need again.
+/// Memory that stays with the engine when a job ends, per worker: about as much as the next job's tables and
+/// buffers need.
 const KEPT_BYTES_PER_WORKER: usize = 32 << 20;
 
 impl Core {
@@ -51,17 +51,17 @@ impl Core {
         &self.storage
     }
 
-    /// Whether memory has a limit.
+    /// Returns whether memory has a limit.
     pub(crate) fn is_limited(&self) -> bool {
         self.limit_bytes.is_some()
     }
 
-    /// The limit on the memory of the process.
+    /// Returns the limit on the memory of the process.
     pub(crate) fn limit_bytes(&self) -> Option<u64> {
         self.limit_bytes
     }
 
-    /// The error of a job that needs at least `least` of a budget in which it does not have that.
+    /// Returns the error of a job that needs at least `least` of a budget in which it does not have that.
     pub(crate) fn too_small(&self, least: u64) -> MemoryError {
         let limit_bytes = self.limit_bytes.unwrap_or(u64::MAX);
         let left = self.blocks.budget().limit();
@@ -69,8 +69,8 @@ impl Core {
         MemoryError::TooSmall { limit_bytes, least_bytes, workers: self.pool.workers() }
     }
 
-    /// How a job of so many threads that hold pairs divides the budget, of which so many bytes are its
-    /// own already.
+    /// Returns the shares of the budget for a job of `threads` threads that hold pairs, of which it already
+    /// holds `held_bytes`.
     ///
     /// # Errors
     /// [`MemoryError::TooSmall`] if the job cannot run with it.
@@ -92,7 +92,7 @@ impl Core {
         }
     }
 
-    /// What a job cannot do without.
+    /// Returns the least memory that a job needs.
     pub(crate) fn least_bytes<C: Aggregate>(&self, split_bytes: u64, threads: usize) -> u64 {
         let slot_bytes = size_of::<Entry<MediumKey, C::Accumulator>>();
         Shares::least_bytes(slot_bytes, split_bytes, threads) as u64
@@ -117,7 +117,7 @@ impl Core {
         }
     }
 
-    /// Gives memory beyond what the next job will want back to the system.
+    /// Gives memory beyond the need of the next job back to the system.
     pub(crate) fn trim(&self) {
         self.blocks.release(self.pool.workers() * KEPT_BYTES_PER_WORKER);
     }

@@ -24,7 +24,7 @@ pub struct Engine {
     core: Arc<Core>,
 }
 
-/// How an engine is to be built. [`Engine::builder`] begins one.
+/// The options of an engine. [`Engine::builder`] begins one.
 #[derive(Clone, Debug, Default)]
 pub struct EngineBuilder {
     workers: Option<usize>,
@@ -39,22 +39,22 @@ pub enum Grouping {
     /// Those that share a last-level cache and a memory node.
     #[default]
     Auto,
-    /// So many groups of the processors that this process may use, as many in each, give or take one.
+    /// A number of groups of the processors that this process may use, of equal size, give or take one.
     Count(usize),
-    /// Those of another machine. Workers are spread over its groups as if its processors were there;
-    /// they run wherever this machine has room, and memory lies wherever the system puts it.
+    /// The groups of another machine's description. Workers are spread over its groups as if its processors
+    /// were there; they run wherever this machine has room, and memory lies wherever the system puts it.
     Like(Topology),
 }
 
-/// Memory that is not counted block by block: the program's own code as it is touched, and small
-/// allocations; and per worker its stack.
+/// Memory that is not counted block by block: the program's own code as it is touched, small allocations, and
+/// per worker its stack.
 const BESIDE_BYTES: u64 = 4 << 20;
 const BESIDE_BYTES_PER_WORKER: u64 = 512 << 10;
-/// The most workers that can be asked for.
+/// The most workers that an engine can have.
 const WORKERS_MOST: usize = 4096;
 
 impl Engine {
-    /// An engine with a worker per processor that this process may use, and no limit on memory.
+    /// Returns an engine with a worker per processor that this process may use, and no limit on memory.
     ///
     /// # Errors
     /// [`Error::System`] if threads cannot be started.
@@ -93,13 +93,13 @@ impl Engine {
         JobRun::new(&self.core, job)
     }
 
-    /// Sorts the input. Time is linear in the input's bytes, plus O(n log n) for the n records, of
-    /// which the logarithm is that of a range that fits a cache. Memory holds the input once, or what
-    /// the budget allows: the rest goes to the engine's scratch storage once, and if a range should be
-    /// larger than the budget, once more. `order` and `top` of the options do not apply.
+    /// Sorts the input. Time is linear in the input's bytes, plus O(n log n) for the n records, of which the
+    /// logarithm is that of a range that fits a cache. Memory holds the input once, or as much as the budget
+    /// allows: the rest goes to the engine's scratch storage once, and if a range should be larger than the
+    /// budget, once more. `order` and `top` of the options do not apply.
     ///
     /// # Errors
-    /// See [`Error`](crate::error::Error); what was written until then is not the answer.
+    /// See [`Error`](crate::error::Error); after an error the written bytes are not the answer.
     ///
     /// ```
     /// # fn main() -> tegula::Result<()> {
@@ -163,7 +163,7 @@ impl Engine {
         self.core.pool.workers()
     }
 
-    /// Where the engine keeps what does not fit in memory.
+    /// Returns the storage for data that does not fit in memory.
     pub fn storage(&self) -> &Arc<dyn Storage> {
         self.core.storage()
     }
@@ -173,7 +173,7 @@ impl Engine {
         &self.core.placement
     }
 
-    /// The machine as the engine sees it, or as it was told to.
+    /// Returns the machine as the engine sees it, or the description that it was given.
     pub fn topology(&self) -> &Topology {
         &self.core.topology
     }
@@ -188,30 +188,30 @@ impl fmt::Debug for Engine {
 }
 
 impl EngineBuilder {
-    /// Number of workers, at least 1. Default: the processors that this process may use, or as many as
-    /// a quota of its control group comes to, rounded up.
+    /// Sets the number of workers, at least 1. Default: the processors that this process may use, or the
+    /// quota of its control group, rounded up.
     pub fn workers(mut self, workers: impl Into<Option<usize>>) -> EngineBuilder {
         self.workers = workers.into();
         self
     }
 
-    /// A limit on the memory of the whole process, in bytes, as its resident size shows it: what is
-    /// in use when the engine is built counts, too. Pairs that do not fit go to disk (see
-    /// [`scratch`](EngineBuilder::scratch)); what cannot (one record, one pair) fails the job with
+    /// Sets a limit on the memory of the whole process, in bytes, as its resident size shows it: memory in
+    /// use when the engine is built counts, too. Pairs that do not fit go to disk (see
+    /// [`scratch`](EngineBuilder::scratch)); a record or pair that does not fit fails the job with
     /// [`MemoryError`](crate::error::MemoryError). Default: none.
     pub fn memory_bytes(mut self, bytes: impl Into<Option<u64>>) -> EngineBuilder {
         self.memory_bytes = bytes.into();
         self
     }
 
-    /// The folder for what does not fit in memory: files without names, which are gone with the run
-    /// however it ends. It is opened when it is first needed. Default: the system's folder for
-    /// temporary files ([`std::env::temp_dir`]).
+    /// Sets the folder for data that does not fit in memory: files without names, which are gone with the run
+    /// however it ends. It is opened when it is first needed. Default: the system's folder for temporary
+    /// files ([`std::env::temp_dir`]).
     pub fn scratch(self, folder: impl Into<PathBuf>) -> EngineBuilder {
         self.storage(Arc::new(Disk::new(folder)))
     }
 
-    /// Another place for what does not fit in memory than a folder of the file system.
+    /// Sets other storage than a folder for data that does not fit in memory.
     pub fn storage(mut self, storage: Arc<dyn Storage>) -> EngineBuilder {
         self.storage = Some(storage);
         self

@@ -13,19 +13,19 @@ use crate::sizing::TableLimits;
 use crate::slots::{Hint, LongKey, MediumKey, PairRef, ShortKey, SlotKey};
 use std::sync::Arc;
 
-/// Below so many pairs per key of a table that is about to leave the second-level cache, combining
-/// pairs in a larger one costs more than folding them by partition, inside the cache: 1.26 where 108
-/// thousand keys are all as likely (appending is a sixth faster), 2.7 where a million follow Zipf's law
-/// (hashing is 1.6 times faster).
+/// With fewer pairs per key than this in a table that is about to leave the second-level cache, combining
+/// pairs in a larger table costs more than folding them by partition inside the cache. Measured: at 1.26 (108
+/// thousand keys, all equally likely) appending is a sixth faster; at 2.7 (a million keys by Zipf's law)
+/// hashing is 1.6 times faster.
 const PAIRS_PER_KEY_LEAST: f64 = 1.75;
-/// The same where values are kept: appended, each takes a block of its own.
+/// The same where values are kept: an appended value takes a block of its own.
 const VALUES_PER_KEY_LEAST: f64 = 1.1;
-/// Pairs that are appended for each pair of the table that said so.
+/// Pairs that are appended for each pair of the full table.
 const STRETCH: u64 = 32;
-/// If so many pairs are to be expected for each key that is, a table that holds all keys pays for its
-/// memory and its misses.
+/// With this many expected pairs for each expected key, a table of all keys pays for its memory and its
+/// misses.
 const PAIRS_PER_EXPECTED_KEY: f64 = 4.0;
-/// An input whose length nobody knows is likely to bring as much again as it has brought.
+/// The expected length of an input of unknown length, in terms of the part so far.
 const TIMES_AS_LONG: f64 = 2.0;
 /// Room for more keys than expected.
 const SLACK: f64 = 1.05;
@@ -40,17 +40,17 @@ pub(crate) struct Choosing<C: Aggregate> {
     share: Share,
 }
 
-/// What of the input a worker has been given.
+/// The part of the input that a worker was given.
 #[derive(Clone, Copy)]
 struct Share {
     /// Bytes so far.
     bytes: u64,
-    /// Bytes that there are likely to be; 0 where nobody knows.
+    /// The likely bytes in all; 0 if unknown.
     likely_bytes: u64,
 }
 
 impl Share {
-    /// How many times as much as so far there is likely to be in all.
+    /// Returns the likely input of the whole run in terms of the input so far.
     fn times_as_long(self) -> f64 {
         if self.likely_bytes == 0 {
             return TIMES_AS_LONG;
@@ -59,7 +59,7 @@ impl Share {
     }
 }
 
-/// What was made up of one class of keys.
+/// The present decision for one class of keys.
 #[derive(Clone, Copy, Default)]
 struct Mind {
     /// Pairs that are still to be appended; 0 while the table is filled.
@@ -68,8 +68,8 @@ struct Mind {
     seen: u64,
 }
 
-/// The distinct keys of which `pairs` draws, all as likely, show `seen`: the D of
-/// seen = D (1 - exp(-pairs / D)), by bisection. Skewed keys are more than that.
+/// Returns the estimated number of distinct keys if `pairs` draws, all keys equally likely, show `seen`: the
+/// D of seen = D (1 - exp(-pairs / D)), by bisection. For skewed keys it is too low.
 fn distinct_keys(pairs: f64, seen: f64) -> f64 {
     let shown = |distinct: f64| distinct * -(-pairs / distinct).exp_m1();
     let (mut least, mut most) = (seen, seen * 1e6);
@@ -80,10 +80,10 @@ fn distinct_keys(pairs: f64, seen: f64) -> f64 {
     most
 }
 
-/// Whether the next `pairs` pairs of a class are appended. A full table decides: it is handed over and
-/// pairs are appended for a stretch if its keys hardly repeat; but if a larger one can hold all the keys
-/// that are to be expected, and the input is likely to be long enough, that is the last growth. So does one
-/// that is crowded: keys come in the order of their hashes, and so do not repeat.
+/// Returns whether to append the next `pairs` pairs of a class. A full table decides. If its keys hardly
+/// repeat, it is handed over and pairs are appended for a stretch. But if a larger table can hold all
+/// expected keys, and the input is likely to be long enough, the table grows for the last time. A crowded
+/// table is handed over as well: keys in the order of their hashes do not repeat.
 #[inline]
 fn appends<C: Aggregate, K: SlotKey>(
     mind: &mut Mind,
@@ -119,8 +119,8 @@ fn appends<C: Aggregate, K: SlotKey>(
 }
 
 impl<C: Aggregate> Choosing<C> {
-    /// At the end of a stretch collected values go to the partial before those that the table will
-    /// take: the values of a key in one split must come there in order.
+    /// Ends a stretch. Collected values go to the partial before those of the table, because the values of a
+    /// key in one split must arrive there in order.
     fn end_stretch(
         &mut self,
         left: u64,
@@ -246,13 +246,13 @@ mod tests {
 
     #[test]
     fn the_number_of_keys_is_seen_from_how_few_repeat() {
-        // Drawn from so many keys, all as likely, so many pairs show about D (1 - exp(-p / D)) of them.
+        // D equally likely keys show about D (1 - exp(-p / D)) of them in p pairs.
         for (keys, pairs) in [(1000.0, 500.0), (1e6, 1e5), (1e6, 3e6), (1e9, 1e5)] {
             let seen = keys * -f64::exp_m1(-pairs / keys);
             let expected = distinct_keys(pairs, seen);
             assert!((expected / keys - 1.0).abs() < 0.01, "{keys} keys, {pairs} pairs: {expected}");
         }
-        // Nothing repeats: as many as one likes.
+        // Nothing repeats, so there is no upper bound.
         assert!(distinct_keys(1000.0, 1000.0) > 1e6);
     }
 }

@@ -12,7 +12,7 @@ use crate::slots::{Entry, Hint, LongKey, MediumKey, ShortKey, SlotKey};
 use crate::timeline;
 use std::sync::Arc;
 
-/// Pairs that are gathered for one partition: a few cache lines, for all partitions less than a
+/// Pairs that are gathered for one partition: a few cache lines, and for all partitions less than a
 /// second-level cache.
 const GATHERED: usize = if cfg!(miri) { 4 } else { 32 };
 
@@ -23,7 +23,7 @@ const VALUES_BYTES: usize = 1 << 20;
 pub(crate) struct Appender<C: Aggregate> {
     short: Gathered<ShortKey, C::Accumulator>,
     medium: Gathered<MediumKey, C::Accumulator>,
-    /// What the accumulators of long keys point at.
+    /// The store of the values of long keys.
     long_store: ValueStore,
     values_bytes: usize,
     handed_over: HandedOver,
@@ -32,7 +32,7 @@ pub(crate) struct Appender<C: Aggregate> {
 /// Pairs of one size class, by partition; no lists as long as there was none.
 struct Gathered<K, V> {
     lists: Vec<Vec<Entry<K, V>>>,
-    /// What the accumulators point at.
+    /// The store of the values.
     store: ValueStore,
 }
 
@@ -95,7 +95,7 @@ impl<C: Aggregate> Appender<C> {
         }
     }
 
-    /// Whether it holds nothing.
+    /// Returns whether it holds nothing.
     pub(super) fn is_empty(&self) -> bool {
         self.short.is_empty() && self.medium.is_empty()
     }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 type Value<'s, J> = <<J as Job>::Combine as Aggregate>::Value<'s>;
 type Accumulator<J> = <<J as Job>::Combine as Aggregate>::Accumulator;
 
-/// A key's place. An accumulator alone cannot say whether its key was emitted.
+/// A key's entry. An accumulator alone does not show whether its key was emitted.
 #[derive(Clone, Copy)]
 struct Place<V> {
     value: V,
@@ -29,7 +29,7 @@ pub(crate) struct ArrayEmitter<'p, J: Job> {
     outlet: Outlet<'p, Accumulator<J>>,
     blocks: &'p Arc<BlockPool>,
     places: Vec<Place<Accumulator<J>>>,
-    /// What the accumulators point at.
+    /// The store of the values.
     store: ValueStore,
     most_value_bytes: usize,
     range: KeyRange,
@@ -153,7 +153,7 @@ impl<J: Job> Drop for ArrayEmitter<'_, J> {
     }
 }
 
-/// What a map emits into, for the time of one split.
+/// The emitter of a map for one split.
 pub(crate) struct ArraySplit<'e, J: Job> {
     places: &'e mut [Place<Accumulator<J>>],
     store: &'e mut ValueStore,

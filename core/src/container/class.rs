@@ -14,21 +14,21 @@ use std::sync::Arc;
 
 /// log2 of the slots a table starts with. (Miri takes small steps, so it is given small tables.)
 const FIRST_BITS: u32 = if cfg!(miri) { 6 } else { 12 };
-/// A table grows out of the cache only if its keys were seen this often on average: what is saved in
-/// handing over the same keys again must pay for misses and for fresh memory.
+/// A table grows out of the cache only if its keys were seen this often on average: handing the same keys
+/// over again must cost more than the misses and the fresh memory.
 const PAIRS_PER_KEY_TO_GROW: u64 = 2;
 
 /// A table that knows how large it may grow.
 pub(super) struct ClassTable<K, V> {
     pub(super) table: Table<K, V, 0>,
-    /// What the table's accumulators point at.
+    /// The store of the table's values.
     pub(super) store: ValueStore,
-    /// What pieces that were saved came to, if they brought few keys.
+    /// The pairs of saved pieces, if they have few keys.
     standing: Standing<K, V>,
     /// Whether keys were seldom new in the last batch.
     pub(super) is_settled: bool,
     pub(super) limits: TableLimits,
-    /// Whether keys of the last batch lead to slots that too many others lead to.
+    /// Whether keys of the last batch lead to a crowd of occupied slots.
     pub(super) is_crowded: bool,
     /// Pairs combined since the table was last empty.
     combined: u64,
@@ -50,7 +50,7 @@ impl<K: SlotKey, V: Copy> ClassTable<K, V> {
         })
     }
 
-    /// Sees to it that `pairs` more can be combined. Returns what was handed over for it.
+    /// Makes room to combine `pairs` more. Returns the pairs handed over for that.
     #[inline]
     pub(super) fn make_room(
         &mut self,
@@ -84,8 +84,8 @@ impl<K: SlotKey, V: Copy> ClassTable<K, V> {
         Ok(handed_over)
     }
 
-    /// The size that the table should grow to, if it should: twofold while it is cached; all the way
-    /// when it leaves the cache, for the sizes between would be fresh memory touched for nothing.
+    /// Returns the size that the table should grow to, if it should: twofold while it is cached; all the way
+    /// when it leaves the cache, because the sizes between would touch fresh memory for nothing.
     fn larger(&self) -> Option<u32> {
         let bytes = |bits: u32| size_of::<Entry<K, V>>() << bits;
         let doubled = self.table.bits() + 1;
@@ -114,7 +114,7 @@ impl<K: SlotKey, V: Copy> ClassTable<K, V> {
         (keys > 0).then(|| self.combined as f64 / keys as f64)
     }
 
-    /// Grows to hold so many keys, if it may; says whether.
+    /// Grows to hold `keys`, if it may; returns whether it did.
     pub(super) fn grow_for(&mut self, keys: f64) -> Result<bool, MemoryError> {
         let bits = Table::<K, V, 0>::bits_for(keys as usize);
         let may = bits > self.table.bits() && size_of::<Entry<K, V>>() << bits <= self.limits.all;
@@ -138,7 +138,7 @@ impl<K: SlotKey, V: Copy> ClassTable<K, V> {
         Ok(HandedOver { pairs, busy: combining.end() })
     }
 
-    /// Hands over what stayed of pieces.
+    /// Hands over the pairs that stayed after pieces were saved.
     pub(super) fn hand_over_standing(
         &mut self,
         outlet: &Outlet<'_, V>,

@@ -82,7 +82,7 @@ impl<C: Aggregate> Clone for Lane<C> {
 
 impl<C: Aggregate> Copy for Lane<C> {}
 
-/// The split's buffer: `len` bytes from `start`, and OVERREAD_BYTES readable bytes behind them.
+/// The split's buffer: `len` bytes from `start`, followed by OVERREAD_BYTES readable bytes.
 #[derive(Clone, Copy)]
 struct Window {
     start: NonNull<u8>,
@@ -116,8 +116,8 @@ impl<C: Aggregate> Lane<C> {
         debug_assert!(self.short_len < BATCH);
         let hash = key.hash();
         self.ahead.prefetch(hash);
-        // SAFETY: the batch outlives the lane (both are the emitter's), and nobody else looks at it
-        // while a lane is in use; `short_len` is below BATCH, for a full batch is flushed at once.
+        // SAFETY: the batch outlives the lane (both belong to the emitter), and nothing else reads it while a
+        // lane is in use; `short_len` is below BATCH, because a full batch is flushed at once.
         unsafe {
             let short = (&raw mut (*self.batch.as_ptr()).short).cast::<Hashed<ShortKey, C::Held>>();
             short.add(self.short_len).write(Hashed { key, hash, value });
@@ -171,8 +171,8 @@ impl<C: Aggregate> Lane<C> {
     }
 }
 
-// SAFETY: between splits, when an emitter may go to another thread, the batch is empty; the batch and
-// what the container's pointers lead to are the emitter's own.
+// SAFETY: between splits, when an emitter may go to another thread, the batch is empty; the emitter owns the
+// batch and the memory that the container's pointers lead to.
 unsafe impl<J: Job> Send for BatchEmitter<'_, J> {}
 
 impl<'p, J: Job> BatchEmitter<'p, J> {
@@ -265,7 +265,7 @@ impl<'p, J: Job> BatchEmitter<'p, J> {
 }
 
 impl<J: Job> BatchEmitter<'_, J> {
-    /// Whether a key may be emitted; one that may not is kept for the message.
+    /// Returns whether a key may be emitted; a refused key is kept for the message.
     #[inline(always)]
     fn allows(&mut self, key: <J::Key as Key>::Borrowed<'_>) -> bool {
         let Some(number) = J::Key::number(key) else { return true };
@@ -278,13 +278,13 @@ impl<J: Job> BatchEmitter<'_, J> {
         false
     }
 
-    /// The value, borrowed from a copy, and room for a copy of `key_bytes` more.
+    /// Returns the value, borrowed from a copy, and room for a copy of `key_bytes` more.
     #[inline]
     fn copy_value(&mut self, value: Value<'_, J>, key_bytes: usize) -> Held<J> {
         let held = J::Combine::hold(value);
         let bytes = J::Combine::held_bytes(&held);
         if self.copied.len() + bytes + key_bytes > self.copied.capacity() {
-            // Growing would move what the batch points at.
+            // Growing would move the bytes that the batch points at.
             self.flush();
             self.copied.reserve((bytes + key_bytes).max(COPIED_BYTES));
         }
@@ -361,7 +361,7 @@ impl<J: Job> BatchEmitter<'_, J> {
             batch.medium[medium_len].write(Hashed { key, hash: key.hash(), value });
             medium_len += 1;
         }
-        // SAFETY: the first entries of both, as many as counted, were written just above.
+        // SAFETY: that many first entries of both were written just above.
         let (medium, long) = unsafe {
             let medium = batch.medium[..medium_len].assume_init_ref();
             (medium, batch.long[..long_len].assume_init_ref())
@@ -378,7 +378,7 @@ impl<J: Job> Drop for BatchEmitter<'_, J> {
     }
 }
 
-/// What a map emits into, for the time of one split.
+/// The emitter of a map for one split.
 pub(crate) struct BatchSplit<'e, 'p, 's, J: Job> {
     emitter: &'e mut BatchEmitter<'p, J>,
     split: PhantomData<&'s [u8]>,

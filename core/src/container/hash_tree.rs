@@ -1,5 +1,5 @@
 //! The hash+tree container of Metis (section 3.3): a fixed hash table with an ordered tree in each
-//! entry. Its entries are the partitions, so that a tree is handed over as it stands.
+//! entry. Its entries are the partitions, so a tree is handed over unchanged.
 
 use super::{Batched, HandedOver, Hashed};
 use crate::aggregate::Aggregate;
@@ -35,7 +35,7 @@ struct Forest<K, V> {
     /// Bytes that the budget counts for them.
     counted: usize,
     pool: Arc<ChunkPool>,
-    /// What the accumulators point at.
+    /// The store of the values.
     store: ValueStore,
 }
 

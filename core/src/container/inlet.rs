@@ -53,7 +53,7 @@ impl<'p, J: Job> Inlet<'p, J> {
         InletSplit { batched, array }
     }
 
-    /// Takes in what was emitted to the last pair; the split's buffer is free then.
+    /// Takes in all emitted pairs; the split's buffer is free then.
     ///
     /// # Errors
     /// The first refusal of memory, or of a key, since the split began.
@@ -62,7 +62,7 @@ impl<'p, J: Job> Inlet<'p, J> {
         self.batched.finish_split(split)
     }
 
-    /// Drops what of a failed split was not taken in yet.
+    /// Drops the pairs of a failed split that were not taken in yet.
     pub(crate) fn abandon_split(&mut self) {
         self.array.iter_mut().for_each(ArrayEmitter::abandon_split);
         self.batched.abandon_split();
@@ -91,7 +91,7 @@ impl<'p, J: Job> Inlet<'p, J> {
         self.batched.emitted() + self.array.as_ref().map_or(0, ArrayEmitter::emitted)
     }
 
-    /// What left the container so far.
+    /// Returns the counts of all pairs that left the container so far.
     pub(crate) fn handed_over(&self) -> HandedOver {
         let mut all = self.batched.handed_over();
         all += self.array.as_ref().map_or(HandedOver::default(), ArrayEmitter::handed_over);
@@ -124,7 +124,7 @@ impl<'p, J: Job> Inlet<'p, J> {
     }
 }
 
-/// What a map emits into, for the time of one split.
+/// The emitter of a map for one split.
 pub(crate) struct InletSplit<'e, 'p, 's, J: Job> {
     batched: BatchSplit<'e, 'p, 's, J>,
     array: Option<ArraySplit<'e, J>>,
@@ -133,7 +133,7 @@ pub(crate) struct InletSplit<'e, 'p, 's, J: Job> {
 type Value<'s, J> = <<J as Job>::Combine as Aggregate>::Value<'s>;
 
 impl<'e, J: Job> InletSplit<'e, '_, '_, J> {
-    /// The array, if there is one; for keys that are no integers this is known beforehand.
+    /// Returns the array, if there is one; for keys that are no integers this is known beforehand.
     #[inline(always)]
     fn array(&mut self) -> Option<&mut ArraySplit<'e, J>> {
         if J::Key::IS_INTEGER { self.array.as_mut() } else { None }

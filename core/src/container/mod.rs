@@ -1,5 +1,5 @@
-//! Containers: where a worker keeps what its maps emit, without locks, until it hands the pairs over
-//! to a partial. Each is a type in a file of its own, and all give the same answer to the byte.
+//! Containers hold the pairs that a worker's maps emit, without locks, until the worker hands them over to a
+//! partial. Each is a type in a file of its own, and all give the same answer to the byte.
 //! [`Container`] names them.
 //!
 //! A map emits into an [`Inlet`]. Its batch emitter loads and hashes keys, prefetches their slots, and
@@ -49,9 +49,9 @@ pub enum Container {
     /// [`Hash`](Container::Hash) tables, each a sample of its stretch of the input: where one is about to
     /// outgrow the second-level cache and its keys hardly repeat, the next pairs are appended
     /// ([`Append`](Container::Append)), thirty-two times as many as the table took; then the next table is
-    /// filled, and decides anew. If the input is likely to be long for the keys that such a table lets
-    /// expect, a table that holds all of them takes over. Metis (section 3.4) predicts once, from the first
-    /// 7 % of the input, and cannot go back.
+    /// filled, and decides anew. If the input is likely to be long for the expected number of keys, a table
+    /// that holds all of them takes over. Metis (section 3.4) predicts once, from the first 7 % of the input,
+    /// and cannot go back.
     #[default]
     Adaptive,
     /// Open hash tables, one for each size class of keys (up to 15 bytes, up to 31, longer). A pair costs
@@ -105,7 +105,7 @@ impl Container {
     }
 }
 
-/// What a worker's container is made from.
+/// The parts of which a worker's container is made.
 pub(crate) struct Making<'p, C: Aggregate> {
     pub(crate) chunks: &'p Arc<ChunkPool>,
     pub(crate) outlet: Outlet<'p, C::Accumulator>,
@@ -154,7 +154,7 @@ pub(crate) trait Batched<C: Aggregate> {
     ) -> Result<(), MemoryError>;
 
     /// Ends a piece that is saved: the outlet's witness has seen all pairs then. They may stay in the
-    /// container until `hand_over`, but not as what `each` and `get` show.
+    /// container until `hand_over`, but `each` and `get` no longer show them.
     fn end_piece(&mut self, outlet: &Outlet<'_, C::Accumulator>) -> Result<(), MemoryError> {
         self.hand_over(outlet)
     }
@@ -187,7 +187,7 @@ pub(crate) trait Batched<C: Aggregate> {
     }
 }
 
-/// A pair that was emitted and is to be taken in.
+/// An emitted pair that is not taken in yet.
 #[derive(Clone, Copy)]
 pub(crate) struct Hashed<K, T> {
     pub(crate) key: K,
@@ -195,7 +195,7 @@ pub(crate) struct Hashed<K, T> {
     pub(crate) value: T,
 }
 
-/// What was handed over so far.
+/// The counts of pairs handed over so far.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct HandedOver {
     pub(crate) pairs: u64,

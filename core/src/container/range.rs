@@ -1,12 +1,12 @@
-//! The range of a job's integer keys: what the type or the job says of it, and the error for a key
-//! outside. Keys are numbers here that order as the keys do.
+//! The range of a job's integer keys, from the type or the job, and the error for a key outside. Keys are
+//! numbers here, in the order of the keys.
 
 use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::key::Key;
 use crate::split::Split;
 
-/// The first key and the number of keys behind it, as numbers.
+/// The first key and the number of keys after it, as numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct KeyRange {
     pub(crate) first: u64,
@@ -22,7 +22,7 @@ impl KeyRange {
         Some(KeyRange { first, last_place })
     }
 
-    /// The range that a job declares, or else that of its type of key if it is small.
+    /// Returns the range that a job declares, or else that of its type of key if it is small.
     ///
     /// # Errors
     /// For a range without keys, and for one of keys that are no integers.
@@ -42,7 +42,7 @@ impl KeyRange {
         usize::try_from(self.last_place).ok()?.checked_add(1)
     }
 
-    /// A key's place in the range, counted from 0.
+    /// Returns a key's place in the range, counted from 0.
     #[inline(always)]
     pub(crate) fn place_of(&self, number: u64) -> Option<u64> {
         let place = number.wrapping_sub(self.first);

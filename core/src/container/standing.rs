@@ -1,6 +1,6 @@
-//! What pieces that are saved came to together, where each brings few keys. Their pairs are combined here, a
-//! hit in the cache each. Handed over piece by piece, each of them would go to a partition that nobody has
-//! touched since the last: a miss or two a pair, and all of them to be folded at the end.
+//! The combined pairs of saved pieces, where each piece has few keys. Combining them here costs a cache hit
+//! each. Handed over piece by piece, each pair would go to a partition that left the cache since the last
+//! piece: a miss or two a pair, and all of them to be folded at the end.
 
 use crate::aggregate::Aggregate;
 use crate::error::MemoryError;
@@ -26,8 +26,8 @@ impl<K: SlotKey, V: Copy> Standing<K, V> {
         self.table.as_ref().map_or(0, Table::len)
     }
 
-    /// Takes in the pairs of a piece, which the witness sees. Returns how many had to be handed over for it; `None`
-    /// if it did nothing, for the piece has too many or its values lie elsewhere.
+    /// Takes in the pairs of a piece, which the witness sees. Returns the number of pairs handed over to make
+    /// room; `None` if it did nothing, because the piece has too many pairs or its values lie elsewhere.
     pub(super) fn take_in<C: Aggregate<Accumulator = V>>(
         &mut self,
         piece: &mut Table<K, V, 0>,
@@ -60,7 +60,7 @@ impl<K: SlotKey, V: Copy> Standing<K, V> {
         Ok(Some(handed_over))
     }
 
-    /// Hands over what there is; returns how many pairs.
+    /// Hands over all pairs; returns their number.
     pub(super) fn hand_over(&mut self, outlet: &Outlet<'_, V>) -> Result<u64, MemoryError> {
         let pairs = self.len() as u64;
         self.table.as_mut().map_or(Ok(()), |table| outlet.hand_over_seen(table))?;

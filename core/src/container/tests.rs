@@ -43,7 +43,7 @@ type Words = Keyed<[u8]>;
 type Numbers = Keyed<u64>;
 type Counts = BTreeMap<Vec<u8>, u64>;
 
-/// A partial and what it takes to fill it.
+/// A partial, with the memory to fill it.
 struct Bench {
     chunks: Arc<ChunkPool>,
     partial: Partial<u64>,
@@ -55,7 +55,7 @@ impl Bench {
         Bench { partial: Partial::new(&chunks, None), chunks }
     }
 
-    /// What a worker emits into, whose container is the one given.
+    /// Returns a worker's inlet with the given container.
     fn inlet<J: Job<Combine = Sum<u64>>>(
         &self,
         container: Container,
@@ -85,7 +85,7 @@ impl Bench {
         Inlet::new(&making).unwrap()
     }
 
-    /// Folds what can repeat, as workers do between splits when there is more of it.
+    /// Folds partitions in which keys can repeat, as workers do between splits when they are larger.
     fn compress(&self, folder: &mut Folder<Sum<u64>>) {
         for number in 0..PARTITIONS {
             let mut partition = self.partial.partition(number);
@@ -99,7 +99,7 @@ impl Bench {
         Folder::new(&self.chunks).unwrap()
     }
 
-    /// What the partial comes to; no key twice.
+    /// Returns the pairs of the partial; no key occurs twice.
     fn reduce(&self) -> Counts {
         let (mut folder, mut pairs) = (self.folder(), Pairs::new(&self.chunks));
         for number in 0..PARTITIONS {
@@ -110,7 +110,7 @@ impl Bench {
         counts
     }
 
-    /// The keys in the order that they have in every partial of the same pairs.
+    /// Returns the keys in the order that they have in every partial of the same pairs.
     fn canonical(&self) -> Vec<Vec<u8>> {
         let mut folder = self.folder();
         let partitions = (0..PARTITIONS).map(|number| {
@@ -122,7 +122,7 @@ impl Bench {
     }
 }
 
-/// A split's bytes with what must be readable behind them, and where its words lie.
+/// A split's bytes, followed by the readable bytes that it needs, and the ranges of its words.
 struct Text {
     bytes: Vec<u8>,
     words: Vec<std::ops::Range<usize>>,
@@ -162,7 +162,7 @@ impl Text {
     }
 }
 
-/// A split for messages to name.
+/// Returns a split for messages to name.
 fn empty_split() -> Split<'static> {
     static BAD: LazyLock<BadRecords> = LazyLock::new(|| BadRecords::new(false, true));
     Split::new(b"", Origin { part: 0, kind: OriginKind::Memory(b"") }, 0, 0, &BAD)
@@ -223,7 +223,7 @@ fn keys_of_all_classes_survive_overflow_and_compression_in_every_container() {
     keys_of_all_classes_survive(Adaptive);
 }
 
-/// Counts what it sees.
+/// Counts the pairs that it sees.
 #[derive(Default)]
 struct Seen(Counts);
 
@@ -233,7 +233,7 @@ impl Witness<u64> for Seen {
     }
 }
 
-/// Pieces of few keys and of many, by turns, with a little room for a table that stands beside.
+/// Pieces of few keys and of many in turn, with a little room for a table that holds saved pieces.
 fn pieces_are_seen_one_by_one(container: Container, stay: bool) {
     let (bench, mut expected) = (Bench::new(), Counts::new());
     let seen = Mutex::new(Seen::default());
@@ -261,7 +261,7 @@ fn pieces_are_seen_one_by_one(container: Container, stay: bool) {
         of_piece.into_iter().for_each(|(key, count)| *expected.entry(key).or_default() += count);
     }
     emitter.hand_over().unwrap();
-    assert_eq!(seen.lock().0, Counts::new(), "what stayed was seen before");
+    assert_eq!(seen.lock().0, Counts::new(), "pairs that stayed were seen before");
     drop(emitter);
     assert!(bench.reduce() == expected);
 }
@@ -335,7 +335,7 @@ fn integers_are_inline_keys_and_two_workers_share_a_partial() {
     two_workers_share_a_partial(Array, range);
 }
 
-/// Keys of which all hashes begin alike, in the order of their hashes, short and long ones by turns.
+/// Returns keys whose hashes begin alike, in the order of their hashes, short and long ones in turn.
 fn crowd(count: usize) -> Vec<Vec<u8>> {
     // Fewer bits are alike where only few keys can be tried.
     let alike = if cfg!(miri) { 4 } else { 10 };
@@ -360,7 +360,7 @@ fn a_crowd_is_handed_over(container: Container) {
     for some in keys.chunks(100) {
         Text::new(some).map_into(&mut inlet);
     }
-    // A table keeps what is no crowd yet, and a batch or two.
+    // A table keeps keys that are no crowd yet, and a batch or two.
     let handed_over = inlet.handed_over().pairs as usize;
     assert!(handed_over + 2000 > count, "{handed_over} handed over");
     inlet.hand_over().unwrap();
@@ -369,7 +369,7 @@ fn a_crowd_is_handed_over(container: Container) {
     assert!(counts.len() == count + 1 && keys.iter().all(|key| counts[key] == 111));
 }
 
-/// What was handed over of keys of which each stands `repeats` times in a row.
+/// Returns the pairs handed over of keys that each occur `repeats` times in a row.
 fn handed_over_by_the_adaptive(bench: &Bench, stretches: &[(u64, u64)]) -> Vec<u64> {
     // The first table is judged when it is full.
     let limits =
@@ -397,10 +397,10 @@ fn the_adaptive_container_appends_where_keys_do_not_repeat_and_changes_its_mind(
     let after = handed_over_by_the_adaptive(&bench, &[(new, new), (repeated, 7), (repeated, 7)]);
     assert!(after[0] > 9 * full, "new keys are handed over as they come: {after:?}");
     assert!(after[1] < 36 * full, "a stretch of appending ends: {after:?}");
-    assert_eq!(after[1], after[2], "what repeats stays in the table: {after:?}");
+    assert_eq!(after[1], after[2], "repeated keys stay in the table: {after:?}");
     let other = Bench::new();
     let after = handed_over_by_the_adaptive(&other, &[(repeated, 7)]);
-    assert_eq!(after[0], 0, "what repeats stays in the table from the start: {after:?}");
+    assert_eq!(after[0], 0, "repeated keys stay in the table from the start: {after:?}");
 }
 
 #[test]

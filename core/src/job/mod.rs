@@ -1,5 +1,5 @@
-//! A job: what a user writes. A map that emits pairs, and the named type that combines them. The methods that
-//! states and devices need are in traits of their own.
+//! The interface of a job, which a user writes: a map that emits pairs, and the named type that combines
+//! them. The methods that states and devices need are in traits of their own.
 
 mod offloadable;
 mod resumable;
@@ -21,7 +21,7 @@ use std::ops::RangeInclusive;
 /// record.
 ///
 /// The two types and [`map`](Job::map) are all that a job needs. [`cut`](Job::cut) and
-/// [`folds_ascii`](Job::folds_ascii) say how the input is prepared, [`compare`](Job::compare) and
+/// [`folds_ascii`](Job::folds_ascii) decide how the input is prepared, [`compare`](Job::compare) and
 /// [`LARGEST_FIRST`](Job::LARGEST_FIRST) which pairs come first, [`key_range`](Job::key_range) which keys
 /// occur. States and devices have traits of their own, which [`state`](Job::state) and
 /// [`device`](Job::device) name.
@@ -54,53 +54,54 @@ use std::ops::RangeInclusive;
 pub trait Job: Sync {
     /// The type of keys: `[u8]` for borrowed bytes (copied once, at first sight), or an integer.
     type Key: Key + ?Sized;
-    /// What becomes of the values of one key: a [`Combine`](crate::combine::Combine), a
+    /// The type that combines the values of one key: a [`Combine`](crate::combine::Combine), a
     /// [`Collect`](crate::aggregate::Collect) or a [`Group`](crate::aggregate::Group).
     type Combine: Aggregate;
 
-    /// That [`compare`](Job::compare) is as by default, so that what ranks higher comes first: a job that
-    /// says so may have shows of its top N made of the largest values alone, which costs less
-    /// ([`Show`](crate::Show)), if its combine has a [`SHARE`](crate::combine::Combine::SHARE). It changes no answer. Default:
-    /// not said.
+    /// Whether [`compare`](Job::compare) is the default, so that the highest rank comes first. If it is,
+    /// shows of the job's top N may be made of the largest values alone, which costs less
+    /// ([`Show`](crate::Show)), if its combine has a [`SHARE`](crate::combine::Combine::SHARE). It changes no
+    /// answer. Default: `false`.
     const LARGEST_FIRST: bool = false;
 
-    /// Where the input may be cut, so that every record lies whole in one split. Default: behind
-    /// each newline.
+    /// Returns where the input may be cut, so that every record lies whole in one split. Default: after each
+    /// newline.
     fn cut(&self) -> Cut {
         Cut::Lines
     }
 
-    /// Whether the letters A-Z become a-z in the split before the map sees it. (A split is the
+    /// Returns whether the letters A-Z become a-z in the split before the map sees it. (A split is the
     /// worker's own copy, so this costs one pass in its cache; files are never changed.)
     fn folds_ascii(&self) -> bool {
         false
     }
 
-    /// The order of [`Order::Value`](crate::Order::Value), first to last, and of what
-    /// [`Options::top`](crate::Options::top) keeps: the least N. Default: the greatest value first, as
-    /// [`Combine::rank`](crate::combine::Combine::rank) ranks them. Pairs that are equal here come in the order of their keys.
+    /// Compares two pairs for [`Order::Value`](crate::Order::Value), first to last, and for
+    /// [`Options::top`](crate::Options::top), which keeps the least N. Default: the greatest value first, as
+    /// [`Combine::rank`](crate::combine::Combine::rank) ranks them. Pairs that are equal here come in the
+    /// order of their keys.
     ///
-    /// So one job gives its answer by value (Metis, section 4: output compare), and needs no second
-    /// one to sort it.
+    /// So a job gives its answer by value (Metis, section 4: output compare) without a second job that sorts
+    /// it.
     fn compare(&self, a: Pair<'_, Self>, b: Pair<'_, Self>) -> Ordering {
         Self::Combine::rank(b.value, a.value)
     }
 
-    /// The keys that the map may emit, if they are integers of a small range: they are then kept in an
-    /// array ([`Container::Array`](crate::Container::Array)), where a pair costs an indexed operation. Keys of 8
-    /// and 16 bits need not say so. A key outside the range fails the job. Default: not known.
+    /// Returns the keys that the map may emit, if they are integers of a small range: they are then kept in
+    /// an array ([`Container::Array`](crate::Container::Array)), where a pair costs an indexed operation.
+    /// Keys of 8 and 16 bits need not say so. A key outside the range fails the job. Default: not known.
     fn key_range(&self) -> Option<RangeInclusive<<Self::Key as Key>::Borrowed<'static>>> {
         None
     }
 
-    /// Returns what a [`State`](crate::State) needs of the job: `Some(self)` for a job that is [`Resumable`].
-    /// Default: nothing, so no state can be kept.
+    /// Returns the interface that a [`State`](crate::State) needs: `Some(self)` for a job that is
+    /// [`Resumable`]. Default: `None`, so no state can be kept.
     fn state(&self) -> Option<&dyn Resumable> {
         None
     }
 
-    /// Returns what devices can do of the job: `Some(self)` for a job that is [`Offloadable`]. Default:
-    /// nothing.
+    /// Returns the interface that devices need: `Some(self)` for a job that is [`Offloadable`]. Default:
+    /// `None`.
     fn device(&self) -> Option<&dyn Offloadable<Self>> {
         None
     }
@@ -150,12 +151,12 @@ impl<'a, J: Job + ?Sized> Pair<'a, J> {
         Pair { key: pair.key, value: pair.value }
     }
 
-    /// The key.
+    /// Returns the key.
     pub fn key(&self) -> <J::Key as Key>::Borrowed<'a> {
         J::Key::view(self.key)
     }
 
-    /// What the answer shows for the key.
+    /// Returns the value that the answer shows for the key.
     pub fn value(&self) -> <J::Combine as Aggregate>::Output<'a> {
         J::Combine::finish(self.value)
     }
@@ -187,8 +188,8 @@ pub trait Emit<'s, J: Job + ?Sized> {
         value: <J::Combine as Aggregate>::Value<'_>,
     );
 
-    /// Emits what many values of a key have come to already, such as a count that a device made. The key
-    /// is copied. Costs more than a value: for keys that do not repeat.
+    /// Emits the combined total of many values of a key, such as a count that a device made. The key is
+    /// copied. Costs more than a value: for keys that do not repeat.
     fn emit_total(
         &mut self,
         key: <J::Key as Key>::Borrowed<'_>,

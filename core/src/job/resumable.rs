@@ -1,9 +1,9 @@
-//! What a state needs of a job, so that partials outlive the run that made them.
+//! The interface that a state needs of a job, so that partials outlive the run that made them.
 
 use crate::identity::Identity;
 
-/// A job whose partials can be saved: in a [`State`](crate::State), for a run that goes on after a kill, and
-/// for one that maps only what changed. [`Job::state`](crate::Job::state) gives it to the engine.
+/// A job whose partials can be saved in a [`State`](crate::State): for a run that resumes after a crash, and
+/// for one that maps only the changed input. [`Job::state`](crate::Job::state) gives it to the engine.
 ///
 /// ```
 /// use tegula::{Count, Emit, Identity, Job, Result, Resumable, Sees, Split};
@@ -35,22 +35,22 @@ use crate::identity::Identity;
 /// }
 /// ```
 pub trait Resumable {
-    /// Returns what identifies the job: all that changes what it emits or how values combine.
+    /// Returns the identity of the job: all parameters that change its emitted pairs or how values combine.
     fn identity(&self) -> Identity;
 
-    /// Returns what the map sees of where records lie, so that tiles of the same bytes elsewhere are known to
-    /// give the same pairs ([`State::incremental`](crate::State::incremental)). Default: all of it.
+    /// Returns which positions of records the map sees, so that tiles of the same bytes elsewhere are known
+    /// to give the same pairs ([`State::incremental`](crate::State::incremental)). Default: all.
     fn sees(&self) -> Sees {
         Sees::Places
     }
 }
 
-/// What a map sees of where its records lie.
+/// The positions of its records that a map sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sees {
     /// Nothing: it looks at records alone. Then tiles are the same wherever they are.
     Records,
-    /// The paths of files ([`Split::path`](crate::split::Split::path)), but not where in them records lie.
+    /// The paths of files ([`Split::path`](crate::split::Split::path)), but not the offsets of records.
     Paths,
     /// The numbers of files and the offsets of records. All that the job keeps of them are values that can be
     /// [relocated](crate::aggregate::Fixed::RELOCATES), in a [`Collect`](crate::aggregate::Collect) or a

@@ -1,5 +1,5 @@
-//! Pairs of an answer, borrowed from whoever holds them: from an `Output`, which is complete, or from a
-//! show, which has what was seen so far.
+//! Pairs of an answer, borrowed from an `Output`, which is complete, or from a show, which has the pairs so
+//! far.
 
 use super::{Stored, Value, show};
 use crate::aggregate::Aggregate;
@@ -14,7 +14,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::path::PathBuf;
 
-/// Answers of a job, in order: what a show has of them so far.
+/// Answers of a job, in order, as far as a show has them.
 pub struct Answers<'a, J: Job> {
     seen: Seen<'a, J::Combine>,
     key: PhantomData<fn(&J::Key)>,
@@ -69,7 +69,7 @@ impl<'a, C: Aggregate> Seen<'a, C> {
         Seen { pieces, stored, names, len }
     }
 
-    /// The bytes of the first keys, at most `most` of them.
+    /// Returns the bytes of the first keys, at most `most` of them.
     pub(crate) fn first_keys(&self, most: usize) -> Result<Vec<Box<[u8]>>> {
         let mut keys: Vec<Box<[u8]>> = Vec::new();
         for piece in self.pieces {
@@ -122,17 +122,17 @@ impl<'a, J: Job> Answers<'a, J> {
         usize::try_from(self.seen.len).unwrap_or(usize::MAX)
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.seen.len == 0
     }
 
-    /// The path of an input file by its number, as [`Output::file`](crate::Output::file) has it.
+    /// Returns the path of an input file by its number, as [`Output::file`](crate::Output::file) has it.
     pub fn file(&self, number: u32) -> Option<PathBuf> {
         self.seen.names.path_of(number)
     }
 
-    /// The pairs, in order, if they are in memory: always so without a limit on memory.
+    /// Returns the pairs, in order, if they are in memory: always so without a limit on memory.
     ///
     /// # Errors
     /// [`MemoryError::OnDisk`] if they did not fit; see [`for_each`](Answers::for_each).
@@ -169,7 +169,7 @@ impl<'a, J: Job> Answers<'a, J> {
 }
 
 impl Stored {
-    /// The reader of pieces on disk, made when it is first needed.
+    /// Returns the reader of pieces on disk, made when it is first needed.
     pub(super) fn reader<'r, C: Aggregate>(
         &self,
         reader: &'r mut Option<RunReader<partial::Answers<C>>>,

@@ -1,5 +1,5 @@
-//! The answer of a job: pairs in order, held until they are written, looked at or dropped. What memory
-//! had no room for is on disk, and streams.
+//! The answer of a job: pairs in order, held until they are written, looked at or dropped. Pairs that exceed
+//! memory are on disk and are streamed.
 
 mod answers;
 mod portions;
@@ -132,8 +132,9 @@ impl<J: Job> Output<J> {
         Output { written, key: PhantomData }
     }
 
-    /// The path of an input file by its number ([`Split::file`](crate::split::Split::file)): as given, or
-    /// below the folder as given; or `standard input`, or `memory`. `None` if there is no such file.
+    /// Returns the path of an input file by its number ([`Split::file`](crate::split::Split::file)): as
+    /// given, or below the folder as given; or `standard input`, or `memory`. `None` if there is no such
+    /// file.
     pub fn file(&self, number: u32) -> Option<PathBuf> {
         self.written.files.get(number)
     }
@@ -143,17 +144,17 @@ impl<J: Job> Output<J> {
         usize::try_from(self.written.len).unwrap_or(usize::MAX)
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.written.len == 0
     }
 
-    /// What the run did.
+    /// Returns the statistics of the run.
     pub fn stats(&self) -> &Stats {
         &self.written.stats
     }
 
-    /// The pairs, in order, of an answer that is in memory: always so without a limit on memory.
+    /// Returns the pairs, in order, of an answer that is in memory: always so without a limit on memory.
     ///
     /// # Errors
     /// [`MemoryError::OnDisk`] if the answer did not fit in memory; see

@@ -8,11 +8,11 @@ use crate::merge::Piece;
 use crate::partial::{Answers, RunReader, read_run};
 use crate::slots::PairRef;
 
-/// Pairs in a portion of what is in memory: some hundreds of kilobytes of text.
+/// Pairs of a portion in memory: some hundreds of kilobytes of text.
 const PORTION_PAIRS: usize = 8 << 10;
 
-/// Pairs stand in another order than they are shown in; this many ahead of the one that is shown are asked
-/// for.
+/// The order of the shown pairs differs from their order in memory; the pair this far ahead of the shown one
+/// is prefetched.
 const AHEAD: usize = 16;
 
 /// Pairs that follow each other in one answer: see [`Output::portions`](crate::Output::portions).

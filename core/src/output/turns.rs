@@ -29,14 +29,14 @@ pub(crate) struct Turn<'t, 'w> {
 }
 
 impl<'w> Turns<'w> {
-    /// `name` stands for the sink in messages.
+    /// Writes to `sink`, which messages call `name`.
     pub(crate) fn new(sink: &'w mut (dyn Write + Send), name: &'w Path) -> Turns<'w> {
         let state = Mutex::new(State { sink, next: 0 });
         Turns { state, turned: Condvar::new(), name }
     }
 
-    /// The turn of a piece. Pieces must be taken in order, each by a worker of its own at work, or
-    /// those behind one wait for ever.
+    /// Returns the turn of a piece. Workers must take pieces in order, and each finish its own; otherwise
+    /// later pieces wait for ever.
     pub(crate) fn get(&self, number: u64) -> Turn<'_, 'w> {
         Turn { turns: self, number }
     }

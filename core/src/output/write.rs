@@ -17,12 +17,12 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
-/// A portion that comes to more text than this is written piece by piece.
+/// A portion with more text than this is written piece by piece.
 const TEXT_BYTES: usize = 1 << 20;
-/// Text that is written at once with little memory to spare.
+/// Text that is written at once when memory is short.
 const TEXT_BYTES_LEAST: usize = 64 << 10;
 
-/// What a worker writes with.
+/// A worker's tools for writing.
 struct Writer<C: Aggregate> {
     text: Buffer,
     reader: Option<RunReader<Answers<C>>>,
@@ -71,14 +71,14 @@ impl<C: Aggregate> Finished<C> {
         written
     }
 
-    /// A worker's memory for text, of which there is less if memory is short.
+    /// Returns a worker's memory for text, less if memory is short.
     fn text(&self) -> Result<Buffer, MemoryError> {
         let blocks = self.stored.chunks.blocks();
         let some = |bytes| Buffer::new(blocks, bytes, "the text of the answer");
         some(TEXT_BYTES).or_else(|_| some(TEXT_BYTES_LEAST))
     }
 
-    /// Formats a portion. All text but the last piece is written.
+    /// Formats a portion. Writes all text but the last piece.
     fn format(
         &self,
         portion: Portion,
