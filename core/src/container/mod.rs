@@ -105,7 +105,7 @@ impl Container {
     }
 }
 
-/// The parts of which a worker's container is made.
+/// The components of a worker's container.
 pub(crate) struct Making<'p, C: Aggregate> {
     pub(crate) chunks: &'p Arc<ChunkPool>,
     pub(crate) outlet: Outlet<'p, C::Accumulator>,

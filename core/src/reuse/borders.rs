@@ -1,8 +1,7 @@
-//! Where new tiles end: near a nominal place, chosen by what stands there. Of the record borders in a
-//! small window before the place, the tile ends at one that is followed by bytes which follow no other
-//! there; of several, the one whose bytes have the least hash. So the bytes that a tile begins with, by which
-//! the next run looks for it, stand in few other places, even where most records are alike. Windows are all
-//! that is read.
+//! Chooses where new tiles end: near a nominal place, by the bytes there. Of the record borders in a small
+//! window before the place, the tile ends at one whose next bytes follow no other border there; of several,
+//! the one whose next bytes have the least hash. The next run looks for a tile by its first bytes, so they
+//! must occur in few other places, even where most records are alike. Windows are all that is read.
 
 use super::Sources;
 use super::fingerprint::{HEAD_BYTES, start};
@@ -20,18 +19,18 @@ const WINDOWS_PER_TILE: u64 = 4;
 /// In how many pieces a tile is looked through.
 const PIECES_PER_TILE: u64 = 16;
 const PIECE_BYTES_LEAST: u64 = 4 << 10;
-/// What a file counts beside its bytes: to open it costs about as much as to map so many.
+/// The weight of a file beside its bytes: opening it costs about as much as mapping this many.
 const FILE_WEIGHT: u64 = 1 << 10;
 
-/// The nominal places at which a stretch that is new is cut: every `tile_bytes` from its begin, such that
-/// the last tile is no smaller than half of that.
+/// Returns the nominal places at which a stretch that is new is cut: every `tile_bytes` from its begin, such
+/// that the last tile is no smaller than half of that.
 pub(super) fn places(stretch: &Range<u64>, tile_bytes: u64) -> impl Iterator<Item = u64> + use<> {
     let Range { start, end } = *stretch;
     let count = (end - start + tile_bytes / 2) / tile_bytes;
     (1..count).map(move |number| start + number * tile_bytes)
 }
 
-/// What a file counts of a pack's size.
+/// Returns the share of a file in a pack's size.
 pub(super) fn weight(bytes: u64) -> u64 {
     bytes + FILE_WEIGHT
 }
@@ -54,9 +53,9 @@ pub(super) fn packs(
     })
 }
 
-/// Of borders with the hashes of what follows them, the one of the least hash that no other has; if each has
-/// another like it, one of the least. Of a window there are up to some thousand, and the one is nearly always
-/// among the first few, so only those are sorted.
+/// Returns a border of the least hash of its next bytes that is unique; if none is unique, one of the least.
+/// A window has up to some thousand borders, and the chosen one is nearly always among the first few, so only
+/// those are sorted.
 fn least_unlike(borders: &mut [(u64, u64)]) -> Option<u64> {
     const FEW: usize = 16;
     let alone = |borders: &[(u64, u64)], most: Option<u64>| {
@@ -111,7 +110,7 @@ impl<'s> Look<'s> {
         Ok(&self.buffer.bytes()[..length])
     }
 
-    /// Reads what shows the borders at `places`, none of which is 0, and as many bytes `behind` each.
+    /// Reads the bytes that show the borders at `places`, none of which is 0, and `behind` bytes after each.
     fn window(&mut self, file: usize, places: &Range<u64>, behind: usize) -> Result<Window<'_>> {
         let before = (self.cut.bytes_before() as u64).min(places.start);
         let behind = (self.cut.bytes_behind() + 1).max(behind) as u64;
@@ -121,7 +120,7 @@ impl<'s> Look<'s> {
         Ok(Window { bytes: self.bytes(file, from..to)?, places })
     }
 
-    /// Whether a record begins at a place of a file, or the file ends there.
+    /// Returns whether a record begins at a place of a file, or the file ends there.
     pub(super) fn is_border(&mut self, file: usize, place: u64) -> Result<bool> {
         if place == 0 || place == self.sources.bytes(file) {
             return Ok(true);
@@ -140,8 +139,8 @@ impl<'s> Look<'s> {
         (self.tile_bytes / PIECES_PER_TILE).clamp(PIECE_BYTES_LEAST, most)
     }
 
-    /// Calls `see` with each border among `places` of a file, and what stands behind it, until it answers
-    /// `false`; whether it never did. No place is 0 or beyond the file.
+    /// Calls `see` with each border among `places` of a file and the bytes after it, until `see` returns
+    /// `false`; returns whether it never did. No place is 0 or beyond the file.
     pub(super) fn borders(
         &mut self,
         file: usize,
@@ -152,8 +151,8 @@ impl<'s> Look<'s> {
         self.borders_of(|_| cut, file, places, see)
     }
 
-    /// As `borders`, of those that new tiles end at: where records are words, borders of lines, if there are any
-    /// near by. They are a tenth as many, and found faster.
+    /// As `borders`, of the borders at which new tiles may end: where records are words, borders of lines, if
+    /// there are any near. They are a tenth as many, and found faster.
     pub(super) fn coarse_borders(
         &mut self,
         file: usize,
@@ -212,9 +211,9 @@ impl<'s> Look<'s> {
         Ok(true)
     }
 
-    /// The border that ends a tile near a nominal `place` inside a new stretch: in the window before it,
-    /// or else the first behind it that the next place's window does not have. `None` if a record is so
-    /// long that there is none.
+    /// Returns the border that ends a tile near a nominal `place` inside a new stretch: in the window before
+    /// it, or else the first after it that is not in the next place's window. `None` if a record is so long
+    /// that there is none.
     pub(super) fn choose(
         &mut self,
         file: usize,

@@ -1,5 +1,5 @@
-//! By what a tile is known again: a hash of 128 bits over its bytes, taken as they pass, and its first
-//! bytes, by which a later run looks for it.
+//! The print of a tile, by which it is found again: a hash of 128 bits over its bytes, taken as they pass,
+//! and its first bytes, by which a later run looks for it.
 
 use twox_hash::{XxHash3_64, XxHash3_128};
 
@@ -16,11 +16,11 @@ pub enum Hashing {
 
 /// Bytes that [`Anchor::start`] is the hash of.
 pub(super) const START_BYTES: usize = 32;
-/// Bytes that [`Anchor::head`] is the hash of, in tiles that have so many.
+/// The bytes that [`Anchor::head`] hashes, in tiles that are that long.
 pub(super) const HEAD_BYTES: usize = 1 << 10;
 
-/// What a tile begins with, in two steps: one that is cheap to take at every record, and one that tells
-/// records apart that begin alike. Of a pack, the two halves of its first file's hash.
+/// The first bytes of a tile, in two hashes: one that is cheap to take at every record, and one that
+/// distinguishes records that begin alike. For a pack, the two halves of its first file's hash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Anchor {
     pub(super) start: u64,
@@ -28,7 +28,7 @@ pub(crate) struct Anchor {
 }
 
 impl Anchor {
-    /// The anchor of a tile that begins with these bytes, or is them.
+    /// Returns the anchor of a tile that begins with these bytes, or is them.
     pub(super) fn of(bytes: &[u8]) -> Anchor {
         let bytes = &bytes[..bytes.len().min(HEAD_BYTES)];
         let mut padded = [0; START_BYTES];
@@ -37,13 +37,13 @@ impl Anchor {
         Anchor { start: start(&padded), head: XxHash3_64::oneshot(bytes) }
     }
 
-    /// The anchor of a pack whose first file has this hash.
+    /// Returns the anchor of a pack whose first file has this hash.
     pub(super) fn of_pack(first: u128) -> Anchor {
         Anchor { start: first as u64, head: (first >> 64) as u64 }
     }
 }
 
-/// A hash of few bytes, as wyhash takes it: two multiplications, for it is taken at every record.
+/// Hashes a few bytes as wyhash does: two multiplications, because it is taken at every record.
 #[inline(always)]
 pub(super) fn start(bytes: &[u8; START_BYTES]) -> u64 {
     let words = bytes.as_chunks().0;
@@ -57,10 +57,10 @@ pub(super) fn start(bytes: &[u8; START_BYTES]) -> u64 {
     first ^ last.rotate_left(32)
 }
 
-/// What is known of a tile's bytes.
+/// The print of a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Print {
-    /// Of a stretch, of its bytes; of a pack, of each file's length, format and hash.
+    /// For a stretch, the hash of its bytes; for a pack, of each file's length, format and hash.
     pub(crate) hash: u128,
     pub(crate) anchor: Anchor,
 }
@@ -71,7 +71,7 @@ impl Print {
     /// Length of the byte form.
     pub(crate) const BYTES: usize = 32;
 
-    /// The byte form, drawn in `docs/state-format.md`.
+    /// Returns the byte form, drawn in `docs/state-format.md`.
     pub(crate) fn to_bytes(self) -> [u8; Print::BYTES] {
         let mut bytes = [0; Print::BYTES];
         bytes[..16].copy_from_slice(&self.hash.to_le_bytes());
@@ -112,7 +112,7 @@ impl Fingerprint {
         }
     }
 
-    /// The hash of all bytes since the last one.
+    /// Returns the hash of all bytes since the last one.
     pub(super) fn finish(&mut self) -> u128 {
         match &mut self.0 {
             State::Xxh3(state) => {
@@ -129,7 +129,7 @@ impl Fingerprint {
     }
 }
 
-/// The print of a pack, of files one behind the other.
+/// The print of a pack of consecutive files.
 pub(super) struct PackPrint {
     state: Fingerprint,
     first: Option<u128>,
@@ -148,7 +148,7 @@ impl PackPrint {
         self.state.update(&hash.to_le_bytes());
     }
 
-    /// The print of what was added since the last one.
+    /// Returns the print of the files added since the last one.
     pub(super) fn finish(&mut self) -> Print {
         let anchor = Anchor::of_pack(self.first.take().unwrap_or_default());
         Print { hash: self.state.finish(), anchor }
@@ -156,8 +156,8 @@ impl PackPrint {
 }
 
 /// Takes a tile's print while the tile is read to be mapped: [`update`](TilePrint::update) with all of its
-/// bytes in order, as they are stored; in a pack, [`end_file`](TilePrint::end_file) behind each file, an
-/// empty one too; [`finish`](TilePrint::finish) at its end. Then it is ready for the next.
+/// bytes in order, as they are stored; in a pack, [`end_file`](TilePrint::end_file) after each file, an empty
+/// one too; [`finish`](TilePrint::finish) at its end. Then it is ready for the next tile.
 pub(crate) struct TilePrint {
     bytes: Fingerprint,
     pack: PackPrint,
@@ -180,7 +180,7 @@ impl TilePrint {
         self.bytes.update(bytes);
     }
 
-    /// Ends a file of a pack; `format` is what [`Sources::format`](super::Sources::format) says of it.
+    /// Ends a file of a pack; `format` is the value of [`Sources::format`](super::Sources::format).
     pub(crate) fn end_file(&mut self, format: u8) {
         let hash = self.bytes.finish();
         self.pack.add(std::mem::take(&mut self.file_bytes), format, hash);

@@ -1,5 +1,5 @@
-//! The last run's tiles by what they begin with, so that they are found wherever they stand now. Tiles
-//! that are equal are one class: what repeats is looked at once.
+//! The last run's tiles by their first bytes, so that they are found at any place. Equal tiles are one class,
+//! so that repeated bytes are looked at once.
 
 use super::fingerprint::{HEAD_BYTES, start};
 use super::record::Remembered;
@@ -28,7 +28,7 @@ const FILTER_BITS_LEAST: usize = 1 << 12;
 /// A larger one would not stay in a cache.
 const FILTER_BITS_MOST: usize = 1 << 23;
 
-/// What tells classes apart, those of one anchor together.
+/// Returns the key of a tile's class; classes of one anchor are adjacent.
 fn class(tile: &KeptTile) -> (bool, Anchor, u64, u128, usize) {
     let is_pack = matches!(tile.place, Place::Pack { .. });
     (is_pack, tile.print.anchor, tile.place.bytes(), tile.print.hash, tile.place.files().len())
@@ -77,7 +77,7 @@ impl Index {
         index
     }
 
-    /// Memory of an index of so many tiles, in bytes.
+    /// Returns the memory of an index of `tiles` tiles, in bytes.
     pub(super) fn memory_bytes(tiles: usize) -> usize {
         let map = size_of::<(Anchor, Range<u32>)>() + 1;
         let filter = (tiles * FILTER_BITS_PER_KEY / 4).min(FILTER_BITS_MOST / 8);
@@ -88,18 +88,18 @@ impl Index {
         self.class_of[tile]
     }
 
-    /// The tiles of a class, in order.
+    /// Returns the tiles of a class, in order.
     pub(super) fn members(&self, class: u32) -> &[u32] {
         let class = class as usize;
         &self.order[self.classes[class] as usize..self.classes[class + 1] as usize]
     }
 
-    /// Whether there is any stretch to look for.
+    /// Returns whether there is any stretch to look for.
     pub(super) fn has_stretches(&self) -> bool {
         !self.stretches.is_empty()
     }
 
-    /// The classes of stretches that begin as these bytes do, of which there are [`HEAD_BYTES`] at least.
+    /// Returns the classes of stretches that begin with these bytes, at least [`HEAD_BYTES`].
     #[inline(always)]
     pub(super) fn stretches(&self, bytes: &[u8]) -> Range<u32> {
         let Some(first) = bytes.first_chunk() else { return 0..0 };
@@ -110,7 +110,7 @@ impl Index {
         self.stretches.get(&Anchor::of(bytes)).cloned().unwrap_or(0..0)
     }
 
-    /// The classes of packs whose first file has this hash.
+    /// Returns the classes of packs whose first file has this hash.
     pub(super) fn packs(&self, first: u128) -> Range<u32> {
         self.packs.get(&Anchor::of_pack(first)).cloned().unwrap_or(0..0)
     }

@@ -1,6 +1,6 @@
-//! The tiles of a run: those of the last one that are found again, and between them new ones. The
-//! phases, each shared by all workers: what each big file was; old tiles in stretches of big files, and the
-//! hashes of files that are read whole; borders of what is new.
+//! The tiles of a run: tiles of the last run that are found again, and new ones between them. The phases,
+//! each shared by all workers: finding the old version of each big file; old tiles in stretches of big files,
+//! and the hashes of files that are read whole; borders of new stretches.
 
 use super::borders::{packs, places, weight};
 use super::index::Index;
@@ -19,17 +19,17 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What may be taken for unchanged without reading it.
+/// The files that may be taken for unchanged without reading them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Trust {
-    /// Files only grow: what a file was is checked by its length and by its first and last tile. One that is
-    /// not so after all is looked through as if nothing were trusted.
+    /// Files only grow: the old part of a file is checked by its length and by its first and last tile. A
+    /// file that fails the check is looked through as if nothing were trusted.
     pub(crate) appends: bool,
     /// A file of the same path, length and time of change has the same bytes.
     pub(crate) times: bool,
 }
 
-/// How the tiles of a run are found.
+/// The options and inputs for finding the tiles of a run.
 pub(crate) struct Reuse<'r> {
     pub(crate) sources: &'r Sources<'r>,
     pub(crate) cut: &'r Cut,
@@ -49,7 +49,7 @@ pub(crate) struct Reuse<'r> {
 )]
 pub(crate) struct Tiling {
     pub(crate) tiles: Vec<Tile>,
-    /// Bytes of all tiles, and of those that were there in the last run.
+    /// Bytes of all tiles, and of those that the last run had.
     pub(crate) bytes: u64,
     pub(crate) same_bytes: u64,
     /// Bytes that were read to find them.
@@ -57,7 +57,7 @@ pub(crate) struct Tiling {
     _counted: Reserved,
 }
 
-/// A part of a file, or of a row of small files: one old tile or pack, or what is new.
+/// A part of a file, or of a row of small files: an old tile or pack, or new bytes or files.
 struct Piece {
     /// Of bytes, or of files.
     span: Range<u64>,
@@ -77,7 +77,7 @@ enum Segment {
     Packs(Range<usize>),
 }
 
-/// What a worker looks at at a time.
+/// The work that a worker takes at a time.
 enum Unit {
     Stretch {
         file: usize,
@@ -92,7 +92,7 @@ enum Unit {
     },
 }
 
-/// The old tiles in each file that is cut inside, and what is known of each other file.
+/// The old tiles in each file that is cut inside, and the facts about each other file.
 type Before = (Vec<(usize, Found)>, Vec<Option<Known>>);
 
 enum Seen {
@@ -101,8 +101,8 @@ enum Seen {
 }
 
 impl<'r> Reuse<'r> {
-    /// The tiles of this run. Of what `remembered` knows, whatever is found again is the same; the first
-    /// run remembers nothing, and then windows around borders are all that is read.
+    /// Returns the tiles of this run. Tiles that `remembered` contains are found again; the first run
+    /// remembers none, and reads only windows around borders.
     pub(crate) fn tiles(&self, remembered: &Remembered, stamps: &Stamps) -> Result<Tiling> {
         let (old, files) = (remembered.tiles().len(), self.sources.files());
         let bytes = remembered.memory_bytes()
@@ -168,7 +168,7 @@ impl<'r> Reuse<'r> {
         })
     }
 
-    /// What is done with which files, in order.
+    /// Returns the files that are cut inside, and the rows of files for packs, in order.
     fn segments(&self) -> Vec<Segment> {
         let mut segments = Vec::new();
         for (files, cut) in self.sources.runs() {
@@ -215,7 +215,7 @@ impl<'r> Reuse<'r> {
         Ok(done.into_iter().map(|(_, result)| result).collect())
     }
 
-    /// The old tiles that stand in files that are cut, and what is known of all others.
+    /// Returns the old tiles in files that are cut, and the facts about all others.
     fn find<'s>(
         &self,
         old: Old<'s>,
@@ -300,7 +300,7 @@ impl<'r> Reuse<'r> {
         Ok(Likely::Was(twins.likely(finder, of, named)?))
     }
 
-    /// The stretches in which a file is looked through.
+    /// Returns the stretches in which a file is looked through.
     fn stretches(&self, file: usize, twin: Option<usize>) -> impl Iterator<Item = Unit> + use<> {
         let length = self.sources.bytes(file);
         let step = self.tile_bytes.saturating_mul(TILES_PER_STRETCH);
@@ -311,7 +311,7 @@ impl<'r> Reuse<'r> {
         })
     }
 
-    /// Adds what must be done to know files that are read whole.
+    /// Adds the work of identifying files that are read whole.
     fn add_packed(
         &self,
         twins: &Twins<'_>,
@@ -364,7 +364,7 @@ impl<'r> Reuse<'r> {
         files.clone().map(hash).collect()
     }
 
-    /// Adds a file's tiles: those that were found, and what is new between them, not yet cut.
+    /// Adds a file's tiles: the found ones, and the new stretches between them, not yet cut.
     fn add_stretches(
         &self,
         file: usize,
@@ -454,22 +454,22 @@ impl<'r> Reuse<'r> {
     }
 }
 
-/// What a big file is taken for before it is looked through.
+/// The likely contents of a big file before it is looked through.
 enum Likely {
-    /// These tiles, and what is not of them is new.
+    /// These tiles; all other bytes are new.
     Is(Vec<Found>),
-    /// This old file.
+    /// A version of this old file.
     Was(Option<usize>),
 }
 
-/// What is known of the files of a pack that is trusted to be unchanged.
+/// Returns the facts about the files of a pack that is trusted to be unchanged.
 fn trusted(tile: usize, files: &Range<usize>) -> Vec<Known> {
     let mut known = vec![Known::Covered; files.len()];
     known[0] = Known::Trusted(tile);
     known
 }
 
-/// What was found, in order, and what lies between. Of what overlaps the first counts.
+/// Returns the found pieces, in order, and the gaps between them. Of overlapping ones the first counts.
 fn pieces(
     whole: Range<u64>,
     found: impl Iterator<Item = (Range<u64>, usize)>,
@@ -493,7 +493,7 @@ fn pieces(
     pieces
 }
 
-/// Makes one new piece of small neighbours of which one is new.
+/// Joins small neighbours of which one is new into one new piece.
 fn joined(pieces: Vec<Piece>, least: u64) -> Vec<Piece> {
     let mut joined: Vec<Piece> = Vec::with_capacity(pieces.len());
     for mut piece in pieces {
@@ -511,7 +511,7 @@ fn joined(pieces: Vec<Piece>, least: u64) -> Vec<Piece> {
     joined
 }
 
-/// Sees to it that tiles that are equal are taken for different old ones, as far as there are so many.
+/// Gives equal tiles different old ones, as far as there are enough.
 fn claim(tiles: &mut [Tile], index: &Index) {
     let mut claimed: HashMap<u32, Vec<usize>> = HashMap::new();
     let mut taken = HashSet::new();

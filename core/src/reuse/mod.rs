@@ -1,10 +1,9 @@
-//! Run again only what changed: the input side. Given what is remembered of the tiles of the last run,
-//! and the files of this one: which tiles have the same bytes, and which stretches are new?
+//! The input side of mapping only the changed part of an input. Given the remembered tiles of the last run
+//! and the files of this one, it finds the tiles with the same bytes and the new stretches.
 //!
-//! `Reuse::tiles` answers, for a first run (nothing is remembered, all is new) as for any later one.
-//! What it gives covers each byte of each file exactly once, in tiles of whole records; whoever maps a tile
-//! that is new takes its print as its bytes pass (`Passing`); and `Remembered::of` all that is what the
-//! next run remembers.
+//! `Reuse::tiles` does this for a first run (nothing is remembered, all is new) as for any later one. Its
+//! tiles cover each byte of each file exactly once, in whole records. The worker that maps a new tile takes
+//! its print as its bytes pass (`Passing`); `Remembered::of` makes the record for the next run.
 //!
 //! The essay is in `docs/reuse.md`.
 

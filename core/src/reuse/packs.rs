@@ -13,18 +13,18 @@ const FILES_IN_VAIN: i64 = 1 << 14;
 /// Packs that begin alike and are tried at one file.
 const CLASSES_PER_FILE: usize = 8;
 
-/// What is known of a file before packs are looked for.
+/// The facts about a file before packs are looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Known {
     Hash(u128),
-    /// An old pack begins with it, as far as names, lengths and times tell.
+    /// An old pack begins with it, judging by names, lengths and times.
     Trusted(usize),
-    /// In such a pack, behind the first.
+    /// In such a pack, after its first file.
     Covered,
 }
 
-/// The old packs in a run of files, in order: the number of the first file of each, and the pack. `known`
-/// is of the run's files.
+/// Returns the old packs in a run of files, in order: the number of the first file of each, and the pack.
+/// `known` is of the run's files.
 pub(super) fn find(
     files: Range<usize>,
     known: &[Known],

@@ -1,5 +1,5 @@
-//! The print of a tile while it is mapped: taken of its bytes where they pass, in the cache of the worker that
-//! maps them, so that hashing costs no reading of its own.
+//! The print of a tile while it is mapped. Its bytes are hashed in the cache of the worker that maps them, so
+//! hashing reads no memory again.
 
 use super::{Hashing, Place, Print, TilePrint};
 use crate::input::Material;
@@ -45,7 +45,7 @@ impl Passing {
         }
     }
 
-    /// The print, if all of the tile's bytes came by and in order.
+    /// Returns the print, if all of the tile's bytes came by and in order.
     pub(crate) fn finish(&mut self, material: &Material) -> Option<Print> {
         let is_whole = match self.tile.clone()? {
             Place::Stretch { bytes, .. } => self.offset == bytes.end,
@@ -62,7 +62,7 @@ impl Passing {
         Some(self.print.finish())
     }
 
-    /// Ends the files of a pack before `file` of which all has come by.
+    /// Ends the files of a pack before `file` whose bytes have all come by.
     fn end_files(&mut self, material: &Material, file: usize) {
         let is_pack = matches!(self.tile, Some(Place::Pack { .. }));
         while is_pack && self.file < file && self.offset == material.bytes(self.file) {

@@ -1,6 +1,5 @@
-//! What is remembered of a run: its files and tiles, and the bytes in which they are kept, drawn in
-//! `docs/state-format.md`. As with the [form](crate::partial) of partials, every flipped bit and every cut
-//! is found.
+//! The record of a run: its files and tiles, and their byte form, drawn in `docs/state-format.md`. As in the
+//! [form](crate::partial) of partials, every flipped bit and every cut is found.
 
 use super::{Hashing, KeptTile, Place, Print, Sources, Stamps, Tile};
 use crate::encoding::checksum;
@@ -24,7 +23,7 @@ struct KeptFile {
     changed: Option<i64>,
 }
 
-/// Why bytes are not what was written.
+/// The fault of damaged bytes.
 pub(crate) type Damage = &'static str;
 
 /// The first bytes; the last one is the version.
@@ -38,7 +37,7 @@ const UNKNOWN: i64 = i64::MIN;
 const PACK: u32 = 1 << 31;
 
 impl Remembered {
-    /// What is to be remembered of a run: its files, and of each tile, in order, its print (which may still be
+    /// Returns the record of a run: its files, and of each tile, in order, its print (which may still be
     /// [unknown](Print::UNKNOWN)) and number.
     pub(crate) fn of(
         sources: &Sources<'_>,
@@ -80,13 +79,13 @@ impl Remembered {
         self.files.len()
     }
 
-    /// The path of a file, as it was named.
+    /// Returns the path of a file, as it was given.
     pub(crate) fn path(&self, file: usize) -> &[u8] {
         let start = if file == 0 { 0 } else { self.files[file - 1].path_end };
         &self.paths[start..self.files[file].path_end]
     }
 
-    /// The length that a file had, in bytes.
+    /// Returns the length that a file had, in bytes.
     pub(crate) fn bytes(&self, file: usize) -> u64 {
         self.files[file].bytes
     }
@@ -96,7 +95,7 @@ impl Remembered {
         self.files[file].changed
     }
 
-    /// The tiles that are of a file, or of a pack with it.
+    /// Returns the tiles that are of a file, or of a pack with it.
     pub(super) fn tiles_of(&self, file: usize) -> Range<usize> {
         let start = self.tiles.partition_point(|tile| tile.place.files().end <= file);
         let end = self.tiles.partition_point(|tile| tile.place.files().start <= file);
@@ -110,7 +109,7 @@ impl Remembered {
             + self.tiles.capacity() * size_of::<KeptTile>()
     }
 
-    /// The bytes in which it is kept.
+    /// Returns the bytes in which it is kept.
     pub(crate) fn encode(&self, hashing: Hashing) -> Vec<u8> {
         let payload_bytes =
             self.paths.len() + self.files.len() * FILE_BYTES + self.tiles.len() * TILE_BYTES;
@@ -147,10 +146,10 @@ impl Remembered {
         out
     }
 
-    /// What was [encoded](Remembered::encode), with hashes of this kind.
+    /// Decodes [encoded](Remembered::encode) bytes with hashes of this kind.
     pub(crate) fn decode(bytes: &[u8], hashing: Hashing) -> Result<Remembered, Damage> {
         const SHORT: Damage = "the list of tiles is cut short";
-        const WRONG: Damage = "the list of tiles holds other than it says";
+        const WRONG: Damage = "the list of tiles is inconsistent";
         if !bytes.starts_with(&MAGIC[..3]) {
             return Err("no list of tiles begins there");
         }
@@ -215,12 +214,12 @@ impl Remembered {
 }
 
 impl Place {
-    /// Whether it is a stretch of no bytes, which none may be.
+    /// Returns whether it is a stretch of no bytes, which is not valid.
     fn is_empty(&self) -> bool {
         matches!(self, Place::Stretch { bytes, .. } if bytes.is_empty())
     }
 
-    /// Whether it ends before another begins.
+    /// Returns whether it ends before another begins.
     fn is_before(&self, other: &Place) -> bool {
         match (self, other) {
             (Place::Stretch { file, bytes }, Place::Stretch { file: next, bytes: behind }) => {
@@ -257,7 +256,7 @@ fn take_u64(rest: &mut &[u8]) -> u64 {
     u64::from_le_bytes(take(rest))
 }
 
-/// The checksum of all bytes but itself, the header's last 8.
+/// Returns the checksum of all bytes but itself, the header's last 8.
 fn checksum_of(bytes: &[u8]) -> u64 {
     checksum(&bytes[..40], &bytes[HEADER_BYTES..])
 }
@@ -316,7 +315,7 @@ mod tests {
         assert_eq!(left, [(1, known), (1 << 2, print)]);
     }
 
-    /// Whoever makes such bytes on purpose gets an error, too.
+    /// Bytes with a valid checksum and invalid contents give an error, too.
     #[test]
     fn bytes_that_cannot_be_meant_are_refused() {
         let refused = |change: &dyn Fn(&mut Remembered)| {

@@ -23,13 +23,13 @@ const SETTLED_AFTER_NS: i64 = 2_000_000_000;
 const FILES_PER_STEP: usize = 128;
 
 impl Stamps {
-    /// The same time for each of so many files, or none.
+    /// Returns `changed` for each of `files`, or no time.
     #[cfg(test)]
     pub(super) fn all(files: usize, changed: Option<i64>) -> Stamps {
         Stamps(vec![changed.unwrap_or(UNKNOWN); files])
     }
 
-    /// Looks at all files, before anything of them is read: what is changed later has another time.
+    /// Reads the times of all files before any content is read, so that a later change shows as another time.
     pub(crate) fn look(sources: &Sources<'_>, pool: &Pool, failure: &Failure) -> Result<Stamps> {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = since.map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(i64::MAX));
@@ -54,8 +54,8 @@ impl Stamps {
         Ok(Stamps(found.into_iter().map(AtomicI64::into_inner).collect()))
     }
 
-    /// Whether files that have stamps were not changed since those were looked at. Nobody can say that of one that
-    /// had just been changed then; of files that are elsewhere it is taken to hold.
+    /// Returns whether files that have stamps are unchanged since the stamps were read. A file that changed
+    /// just before that is uncertain, and counts as changed; files that are elsewhere count as unchanged.
     pub(crate) fn hold(&self, sources: &Sources<'_>, files: Range<usize>) -> Result<bool> {
         for file in files.filter(|&file| sources.is_local(file)) {
             let then = self.0[file];

@@ -2,18 +2,17 @@
 //! that follow from its length alone, each by itself, so workers share a big file and their number changes
 //! nothing. Within a stretch it goes from left to right:
 //!
-//! 1. Where a tile was found, the one that followed it is expected behind it. It is the same if a record
-//!    begins and ends there and the hash of all its bytes is that of the last run.
-//! 2. If it is not, but what followed *it* stands about where it would stand if the bytes between were only
-//!    changed in place, it goes on there: a small edit costs one tile, which is hashed and not looked
-//!    through.
-//! 3. Else every place at which a record begins is looked at, as `rsync` looks at every byte, until one is
-//!    what some old tile begins with, whichever file that was of: so bytes that were inserted, deleted or
-//!    moved, and files that were renamed, cost the tiles that they touch.
+//! 1. After a tile that was found, its old successor is expected. It is the same if a record begins and ends
+//!    there and the hash of all its bytes is that of the last run.
+//! 2. If it is not, but *its* successor is about where it would be if the bytes between were only changed in
+//!    place, the search continues there: a small edit costs one tile, which is hashed and not looked through.
+//! 3. Otherwise every place at which a record begins is looked at, as `rsync` looks at every byte, until the
+//!    bytes there begin like an old tile of any file. So inserted, deleted or moved bytes and renamed files
+//!    cost the tiles that they touch.
 //!
-//! What stands behind the end of the file that this one is likely to have been was most likely appended. Of
-//! that a part of all places is looked at, lest to look cost more than to map: old bytes that were appended
-//! once more are found a few tiles late.
+//! Bytes after the end of the file's likely old version were most likely appended. Only a part of their
+//! places is looked at, because the search must not cost more than mapping: old bytes that were appended
+//! again are found a few tiles late.
 //!
 //! A place that only looks like a tile costs reading one in vain. That must be paid for by bytes that were
 //! looked through before, so data that repeats costs twice the reading and not its square.
@@ -30,15 +29,15 @@ use crate::memory::BlockPool;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// How long a stretch is, in tiles.
+/// The length of a stretch, in tiles.
 pub(super) const TILES_PER_STRETCH: u64 = 16;
-/// What part of a tile bytes are likely to have moved at most: most that is inserted is small.
+/// The part of a tile by which bytes are likely to have moved at most: most insertions are small.
 const REACHES_PER_TILE: u64 = 64;
 /// Tiles that may be read in vain before anything was looked through.
 const TILES_IN_VAIN: u64 = 4;
 /// Tiles that begin alike and are tried at one place.
 const CLASSES_PER_PLACE: usize = 8;
-/// Of appended bytes, one piece in so many is looked at.
+/// Of appended bytes, one piece in this number is looked at.
 const APPENDED_PIECES: u64 = 4;
 
 /// An old tile that was found again, at an offset of a file.
@@ -48,7 +47,7 @@ pub(super) struct Found {
     pub(super) tile: usize,
 }
 
-/// What all stretches share.
+/// The data that all stretches share.
 #[derive(Clone, Copy)]
 pub(super) struct Old<'s> {
     pub(super) sources: &'s Sources<'s>,
@@ -67,11 +66,11 @@ pub(super) struct Finder<'s> {
     print: Fingerprint,
 }
 
-/// Where a stretch's search stands.
+/// The state of a stretch's search.
 struct Search {
     file: usize,
     end: u64,
-    /// Where the old file ended that this one is likely to have been.
+    /// The end of the file's likely old version.
     appended: u64,
     found: Vec<Found>,
     /// Bytes that may be read in vain.
@@ -84,8 +83,8 @@ impl<'s> Finder<'s> {
         Ok(Finder { old, look, print: Fingerprint::new(old.hashing) })
     }
 
-    /// The old tiles that begin in a stretch of a file, each behind the end of the one before. `twin` is
-    /// the old file that this one is likely to have been.
+    /// Returns the old tiles that begin in a stretch of a file, without overlap. `twin` is the file's likely
+    /// old version.
     pub(super) fn find(
         &mut self,
         file: usize,
@@ -125,7 +124,7 @@ impl<'s> Finder<'s> {
             }
             let Some((place, classes)) = self.scan(&mut search, from, refused)? else { break };
             from = place + 1;
-            // If it is none of them, what stands behind is read again to go on.
+            // If it is none of them, the bytes after the place are read again.
             search.credit -= self.look.piece_bytes(file).cast_signed();
             for class in classes {
                 let guess =
@@ -139,15 +138,15 @@ impl<'s> Finder<'s> {
         Ok(search.found)
     }
 
-    /// Where a tile of the twin stands if little changed before the stretch, or little behind it: the first
-    /// that begins in the stretch.
+    /// Returns where a tile of the twin is if little changed before the stretch, or little after it: the
+    /// first that begins in the stretch.
     fn guess(&mut self, file: usize, stretch: &Range<u64>, twin: usize) -> Result<Option<Found>> {
         let remembered = self.old.remembered;
         let grown = self.old.sources.bytes(file).wrapping_sub(remembered.bytes(twin));
         let tiles = remembered.tiles_of(twin);
         for shift in [0, grown] {
             let offset = |tile: usize| match &remembered.tiles()[tile].place {
-                // What stood before the shift has no place any more.
+                // A place before the shift does not exist any more.
                 Place::Stretch { bytes, .. } => bytes.start.checked_add_signed(shift.cast_signed()),
                 Place::Pack { .. } => None,
             };
@@ -166,14 +165,14 @@ impl<'s> Finder<'s> {
         Ok(None)
     }
 
-    /// The place behind a tile that was found, and what is expected there.
+    /// Returns the place after a tile that was found, and the tile expected there.
     fn behind(&self, found: Found) -> (u64, Option<Found>) {
         let offset = found.offset + self.bytes(found.tile);
         (offset, self.next(found.tile).map(|tile| Found { offset, tile }))
     }
 
-    /// What followed a tile in its file, if it still stands about where it would if the tile had only been
-    /// changed in place.
+    /// Returns the successor of a missed tile, if it is about where it would be if the missed tile had only
+    /// been changed in place.
     fn leap(&mut self, search: &mut Search, missed: Found) -> Result<Option<Found>> {
         match self.behind(missed).1 {
             Some(guess) => {
@@ -184,12 +183,13 @@ impl<'s> Finder<'s> {
         }
     }
 
-    /// How far from where it is expected a tile is looked for first.
+    /// Returns the distance from its expected place within which a tile is looked for first.
     fn reach(&self) -> u64 {
         (self.old.tile_bytes / REACHES_PER_TILE).max(HEAD_BYTES as u64)
     }
 
-    /// The place, at or around the guessed one but not before `floor`, at which bytes begin as a tile does.
+    /// Returns the place, at or around the guessed one but not before `floor`, at which bytes begin as a tile
+    /// does.
     fn near(&mut self, file: usize, floor: u64, guess: Found) -> Result<Option<Found>> {
         if self.begins(file, guess)? {
             return Ok(Some(guess));
@@ -218,7 +218,7 @@ impl<'s> Finder<'s> {
         &self.old.remembered.tiles()[tile].print
     }
 
-    /// The tile that followed in the same file.
+    /// Returns the tile that followed in the same file.
     fn next(&self, tile: usize) -> Option<usize> {
         let tiles = self.old.remembered.tiles();
         let (this, next) = (&tiles[tile].place, &tiles.get(tile + 1)?.place);
@@ -230,7 +230,7 @@ impl<'s> Finder<'s> {
         }
     }
 
-    /// Whether what stands at a place begins as a tile does, and a record begins there.
+    /// Returns whether the bytes at a place begin as a tile does, and a record begins there.
     pub(super) fn begins(&mut self, file: usize, found: Found) -> Result<bool> {
         let bytes = self.bytes(found.tile);
         let fits = self.old.sources.bytes(file).checked_sub(found.offset);
@@ -242,7 +242,7 @@ impl<'s> Finder<'s> {
             && self.look.is_border(file, found.offset)?)
     }
 
-    /// Whether a tile stands at a place, whole and between borders; then it is found.
+    /// Returns whether a whole tile lies at a place, between borders; if so, it is added to the found ones.
     fn try_at(&mut self, search: &mut Search, guess: Found) -> Result<bool> {
         if search.credit <= 0 || !self.begins(search.file, guess)? {
             return Ok(false);
@@ -260,13 +260,13 @@ impl<'s> Finder<'s> {
         Ok(true)
     }
 
-    /// Whether the bytes at a place have a tile's hash.
+    /// Returns whether the bytes at a place have a tile's hash.
     pub(super) fn has_bytes(&mut self, file: usize, guess: Found) -> Result<bool> {
         let end = guess.offset + self.bytes(guess.tile);
         Ok(self.hash(file, guess.offset..end)? == self.print(guess.tile).hash)
     }
 
-    /// The hash of bytes of a file.
+    /// Returns the hash of bytes of a file.
     pub(super) fn hash(&mut self, file: usize, bytes: Range<u64>) -> Result<u128> {
         let piece = self.old.sources.piece_bytes(file) as u64;
         let mut from = bytes.start;
@@ -278,8 +278,8 @@ impl<'s> Finder<'s> {
         Ok(self.print.finish())
     }
 
-    /// The next place from `from` on at which a record begins as some old tiles do, and their classes. What
-    /// was `refused` at a place is left out.
+    /// Returns the next place from `from` on at which a record begins as some old tiles do, and their
+    /// classes. The class `refused` at a place is left out.
     fn scan(
         &mut self,
         search: &mut Search,
@@ -333,7 +333,8 @@ impl<'s> Finder<'s> {
     }
 }
 
-/// The places that are looked at: all before the end of the old file, and some pieces of what was `appended`.
+/// Returns the places to look at: all before the end of the old file, and some pieces of the `appended`
+/// bytes.
 fn looks(places: Range<u64>, appended: u64, piece_bytes: u64) -> impl Iterator<Item = Range<u64>> {
     let Range { start, end } = places;
     let all = start..end.min(appended);

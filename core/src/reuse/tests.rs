@@ -100,7 +100,7 @@ impl<'f> Run<'f> {
         print.finish()
     }
 
-    /// What the next run will know, by way of its bytes on disk.
+    /// Returns the record for the next run, decoded from its bytes on disk.
     fn remember(&self, tiling: &Tiling) -> Remembered {
         let plan = plan(self.files, self.cut);
         let sources = Sources::of(&plan);
@@ -112,7 +112,7 @@ impl<'f> Run<'f> {
         remembered
     }
 
-    /// Checks that tiles are what they must be.
+    /// Checks the invariants of tiles.
     fn check(&self, tiling: &Tiling, remembered: &Remembered, before: &Run<'_>) {
         let mut next = (0, 0);
         let mut total = 0;
@@ -161,7 +161,7 @@ fn is_record_start(text: &[u8], at: usize, cut: &Cut) -> bool {
         }
 }
 
-/// Runs over `old`, then over `new` with what is remembered; returns the second's tiles.
+/// Runs over `old`, then over `new` with the record of the first run; returns the second's tiles.
 fn again(old: &Files, new: &Files, cut: Cut, tile_bytes: u64) -> Tiling {
     let first = Run::over(old, cut, tile_bytes);
     let nothing = Remembered::default();
@@ -295,7 +295,7 @@ fn places_cost_about_one_tile_each() {
     let tiling = again(&old, &new, Cut::Lines, 8 << 10);
     assert!(new_tiles(&tiling) <= 24, "{} new", new_tiles(&tiling));
     assert!(tiling.same_bytes * 10 >= tiling.bytes * 9 - tiling.bytes / 50);
-    // What is new is read a second time to be looked through.
+    // New bytes are read a second time to be looked through.
     assert!(tiling.read_bytes < tiling.bytes * 13 / 10, "{} read", tiling.read_bytes);
 }
 
@@ -331,7 +331,7 @@ fn small_files_touch_their_packs() {
     assert!(all > 30 && new_tiles(&tiling) <= 7, "{} of {all} new", new_tiles(&tiling));
 }
 
-/// A worst case for whoever looks for bytes that are everywhere.
+/// The worst case: every place looks like a tile.
 #[test]
 fn what_repeats_is_read_a_few_times_at_most() {
     let old = vec![("zeros".into(), b"0\n".repeat(500_000))];
@@ -361,7 +361,8 @@ fn tiles_begin_with_what_is_rare() {
     assert!(tiling.tiles.len() > 70 && starts.len() + 1 >= tiling.tiles.len());
 }
 
-/// Of what is appended a part is looked at; what was there before is found once that part has the begin of a tile.
+/// Only a part of appended bytes is looked at; old bytes in them are found once that part has the begin of a
+/// tile.
 #[test]
 fn old_bytes_that_are_appended_are_found_a_few_tiles_late() {
     let lines = |bytes, seed| [text(bytes, seed), b"\n".to_vec()].concat();
@@ -429,7 +430,7 @@ fn what_is_trusted_is_not_read() {
     assert!(tiling.same_bytes > 150_000);
 }
 
-/// A newline that goes makes one record of two, whose halves stand in two tiles.
+/// A deleted newline joins two records, which lie in two tiles.
 #[test]
 fn a_tile_is_new_if_its_first_record_began_earlier() {
     let old = vec![("text".into(), text(100_000, 4))];

@@ -1,4 +1,4 @@
-//! Tiles: where one lies, and what it is of the last run's.
+//! Tiles: their places, and the tiles of the last run that they equal.
 
 use super::Print;
 use crate::relocation::Standing;
@@ -35,7 +35,7 @@ impl Place {
         Standing { split, file: self.files().start as u64, offset: self.offset() }
     }
 
-    /// The files that it is of.
+    /// Returns the files that it is of.
     pub(crate) fn files(&self) -> Range<usize> {
         match self {
             Place::Stretch { file, .. } => *file..*file + 1,
@@ -48,9 +48,8 @@ impl Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Tile {
     pub(crate) place: Place,
-    /// Its index among the [remembered](super::Remembered) tiles of the last run, if it is one of them. Tiles
-    /// that are equal are taken for different ones of the last run as far as there were so many; what is
-    /// beyond that is the same as one that another is the same as, too.
+    /// Its index among the [remembered](super::Remembered) tiles of the last run, if it is one of them. Equal
+    /// tiles get different ones of the last run as long as there are enough; the rest share one.
     pub(crate) same_as: Option<usize>,
 }
 
@@ -59,6 +58,6 @@ pub(crate) struct Tile {
 pub(crate) struct KeptTile {
     pub(crate) place: Place,
     pub(crate) print: Print,
-    /// The number by which whoever keeps them knows it.
+    /// The number by which the state knows it.
     pub(crate) number: u64,
 }

@@ -34,18 +34,18 @@ impl<'r> Twins<'r> {
         twins
     }
 
-    /// Memory for a list of so many files, in bytes.
+    /// Returns the memory for a list of `files` files, in bytes.
     pub(super) fn memory_bytes(files: usize) -> usize {
         let (path, length) = (size_of::<(&[u8], usize)>(), size_of::<(u64, Vec<usize>)>());
         2 * files * (path + length + size_of::<usize>())
     }
 
-    /// The old file of a file's path.
+    /// Returns the old file of a file's path.
     pub(super) fn by_path(&self, sources: &Sources<'_>, file: usize) -> Option<usize> {
         self.paths.get(sources.path(file).as_os_str().as_bytes()).copied()
     }
 
-    /// The tiles of an old file that was cut inside, if they are all of it.
+    /// Returns the tiles of an old file that was cut inside, if they are all of it.
     pub(super) fn whole(&self, file: usize) -> Option<Range<usize>> {
         let tiles = self.remembered.tiles_of(file);
         let end =
@@ -58,7 +58,7 @@ impl<'r> Twins<'r> {
         (end == Some(self.remembered.bytes(file)) && !tiles.is_empty()).then_some(tiles)
     }
 
-    /// The old file that a file is likely to have been; `named` is that of its path.
+    /// Returns the old file that a file is likely to have been; `named` is that of its path.
     pub(super) fn likely(
         &self,
         finder: &mut Finder<'_>,
@@ -88,7 +88,7 @@ impl<'r> Twins<'r> {
         Ok(named)
     }
 
-    /// The tiles of a file that the last run knew by this path, this length and this time of change.
+    /// Returns the tiles of a file that the last run knew by this path, this length and this time of change.
     pub(super) fn unchanged(
         &self,
         (file, bytes): (usize, u64),
@@ -103,7 +103,8 @@ impl<'r> Twins<'r> {
         stamps.get(file).is_some_and(|stamp| self.remembered.changed(twin) == Some(stamp))
     }
 
-    /// The old tiles of a file to which bytes were appended, or none: what it was is checked at its ends.
+    /// Returns the old tiles of a file to which bytes were appended, or none. The old part is checked at its
+    /// ends.
     pub(super) fn appended(
         &self,
         finder: &mut Finder<'_>,
@@ -138,8 +139,8 @@ impl<'r> Twins<'r> {
         tiles.map(|tile| Found { offset: offset(tile), tile }).collect()
     }
 
-    /// The old pack that begins with a file, and how many it has, if all files that follow are called as
-    /// its files were and are as long; and were not changed, if `stamps` are given.
+    /// Returns the old pack that begins with a file, and how many it has, if all files that follow are called
+    /// as its files were and are as long; and were not changed, if `stamps` are given.
     pub(super) fn pack(
         &self,
         sources: &Sources<'_>,

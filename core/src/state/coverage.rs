@@ -1,5 +1,5 @@
-//! What of the input was mapped: ranges of splits of the parts that are read at any offset, and of bytes
-//! of each file that is decompressed. Ranges are disjoint and apart, so the list is as short as can be.
+//! The mapped part of the input: ranges of splits of the parts that are read at any offset, and of bytes of
+//! each file that is decompressed. Ranges are disjoint and not adjacent, so the list is as short as possible.
 
 use crate::encoding::{Reading, put_number};
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ impl Ranges {
         self.0.is_empty()
     }
 
-    /// The part of `range` that begins first and is not there.
+    /// Returns the part of `range` that begins first and is not there.
     pub(crate) fn first_gap(&self, range: Range<u64>) -> Option<Range<u64>> {
         let mut start = range.start;
         if let Some((_, &to)) = self.0.range(..=start).next_back() {
@@ -44,7 +44,7 @@ impl Ranges {
         (start < end).then_some(start..end)
     }
 
-    /// The parts of `range` that are not there, in order.
+    /// Returns the parts of `range` that are not there, in order.
     pub(crate) fn gaps(&self, range: Range<u64>) -> impl Iterator<Item = Range<u64>> {
         let mut from = range.start;
         std::iter::from_fn(move || {
@@ -59,11 +59,11 @@ impl Ranges {
     }
 }
 
-/// What of an input: by part of its plan and, where files of the part are read in order, by file.
+/// The mapped part of an input: by part of its plan and, where files of the part are read in order, by file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Coverage(BTreeMap<(u64, u64), Ranges>);
 
-/// The file that stands for all files of a part whose splits are numbered through.
+/// The number used for all files of a part whose splits are numbered consecutively.
 pub(crate) const ALL_FILES: u64 = 0;
 
 impl Coverage {
@@ -88,13 +88,13 @@ impl Coverage {
         self.0.is_empty()
     }
 
-    /// The files of a part of which something is covered.
+    /// Returns the files of a part of which something is covered.
     pub(crate) fn files(&self, part: usize) -> impl Iterator<Item = u64> {
         let part = part as u64;
         self.0.range((part, 0)..=(part, u64::MAX)).map(|(&(_, file), _)| file)
     }
 
-    /// What is covered of a part's splits, or of a file of it.
+    /// Returns the covered part of a part's splits, or of one of its files.
     pub(crate) fn of(&self, part: usize, file: u64) -> Option<&Ranges> {
         self.0.get(&(part as u64, file))
     }

@@ -1,6 +1,6 @@
-//! The fingerprint of an input: the name, length and time of change of each file. A run goes on with a
-//! state only if this is the same, so that what was mapped before and what is mapped now is one input.
-//! It costs a look at each file and no reading, but for bytes in memory, which are hashed.
+//! The fingerprint of an input: the name, length and time of change of each file. A run resumes from a state
+//! only if the fingerprint is the same, so that earlier and later maps read one input. It costs a look at
+//! each file and no reading, except that bytes in memory are hashed.
 
 use crate::encoding::{Reading, put_bytes, put_number};
 use crate::error::{Result, StateError, StorageError};
@@ -13,13 +13,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use twox_hash::{XxHash3_64, XxHash3_128};
 
-/// The name of its file, for messages that name what changed.
+/// The name of its file, from which messages take the changed input file.
 pub(super) const NAME: &str = "input";
 pub(super) const NEXT: &str = "input.next";
 /// Bytes that are written and read at a time.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// What is remembered of an input.
+/// The digest of an input that a manifest holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fingerprint {
     pub(super) files: u64,
@@ -44,7 +44,7 @@ impl Known<'_> {
     }
 }
 
-/// Gives `see` what there is to know of each file of the plan.
+/// Gives `see` the name, length and time of change of each file of the plan.
 fn each(plan: &Plan, mut see: impl FnMut(Known<'_>) -> Result<(), StorageError>) -> Result<()> {
     for part in &plan.parts {
         let material = match part {
@@ -70,7 +70,7 @@ fn each(plan: &Plan, mut see: impl FnMut(Known<'_>) -> Result<(), StorageError>)
     Ok(())
 }
 
-/// The input's files, as they were when the state was begun.
+/// Returns the input's files, as they were when the state was begun.
 pub(super) fn files(storage: &dyn Storage) -> Result<FileList> {
     let file = storage.open(NAME)?;
     let mut bytes = vec![0; usize::try_from(file.bytes()?).unwrap_or(usize::MAX)];
@@ -100,7 +100,7 @@ impl Fingerprint {
         Ok(Fingerprint { files, digest: hash.finish_128() })
     }
 
-    /// Writes what this is the digest of, in the order of the input.
+    /// Writes the data of the digest, in the order of the input.
     pub(super) fn write(plan: &Plan, storage: &dyn Storage) -> Result<()> {
         if let Err(fault) = storage.remove(NEXT)
             && !matches!(fault, StorageError::Missing { .. })
@@ -125,7 +125,7 @@ impl Fingerprint {
         Ok(storage.sync()?)
     }
 
-    /// What of the input is not what `storage` remembers, in words.
+    /// Returns the first difference of the input from the one in `storage`, in words.
     pub(super) fn difference(plan: &Plan, storage: &dyn Storage) -> Result<String> {
         let file = storage.open(NAME)?;
         let mut bytes = vec![0; usize::try_from(file.bytes()?).unwrap_or(usize::MAX)];
@@ -141,7 +141,7 @@ impl Fingerprint {
             found = match known {
                 None => Some(format!("{} is new", show(now.name))),
                 Some((name, ..)) if name != now.name => {
-                    Some(format!("{} stands where {} stood", show(now.name), show(name)))
+                    Some(format!("{} is in the place of {}", show(now.name), show(name)))
                 }
                 Some((_, bytes, _)) if bytes != now.bytes => {
                     let name = show(now.name);

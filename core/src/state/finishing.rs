@@ -1,5 +1,6 @@
 //! The end of a run with a state. Its result takes the place of all snapshots, unless they are kept. Where
-//! tiles are found again they are, and with them what the whole came to, for the next run to begin with.
+//! tiles are found again, the snapshots stay, and the combined pairs of the whole are saved beside them for
+//! the next run.
 
 use super::coverage::Coverage;
 use super::folds::{Choice, Fold, forget, groups, tile_of};
@@ -20,15 +21,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const STAGE: &str = "saving the result";
-/// Pairs below which tiles are as quickly folded again as a fold of them is read. Of few keys there are many groups of
-/// few tiles, and what has no fold is read tile by tile for each larger group that it is in.
+/// Pairs below which folding the tiles again is as fast as reading their fold. With few keys there are many
+/// groups of few tiles; tiles without a fold are read one by one for each larger group that they are in.
 const FOLD_LEAST: u64 = 1 << 10;
-/// A fold is kept if it has at most this part of the pairs that came together in it.
+/// A fold is kept if it has at most this part of the pairs of its tiles.
 const FOLDED_PART: u64 = 2;
 /// A fold of fewer pairs is made without partitions.
 const FEW_FOLDED: u64 = 8 << 10;
 
-/// What a worker writes the result with.
+/// A worker's tools for writing the result.
 struct Finisher<C: Aggregate> {
     folder: Folding<C>,
     spiller: Option<Spiller<C>>,
@@ -66,7 +67,7 @@ impl<C: Aggregate> Saving<C> {
         })
     }
 
-    /// What was mapped by this run, and before it.
+    /// Returns the part of the input that this run and earlier ones have mapped.
     fn covered_now(&self) -> Result<Coverage> {
         self.saver.wait()?;
         let mut all = Coverage::default();
@@ -79,7 +80,7 @@ impl<C: Aggregate> Saving<C> {
         Ok(all)
     }
 
-    /// Folds all there is and writes it, if it comes to at most so many pairs; else gives nothing.
+    /// Folds all partitions and writes the result, if it has at most `most` pairs; otherwise returns nothing.
     fn write_result(
         &self,
         keeps: Keeps,
@@ -129,7 +130,7 @@ impl<C: Aggregate> Saving<C> {
         Ok(SnapshotWriter::new(&self.saver, chunks, self.block_bytes, keeps)?)
     }
 
-    /// Keeps what tiles are known by, and what all of them came to, and forgets those that are gone.
+    /// Keeps the prints of the tiles and the fold of all of them, and forgets tiles that are gone.
     fn finish_tiles(
         &self,
         tiles: &TileTable,
@@ -233,8 +234,8 @@ impl<C: Aggregate> Saving<C> {
         self.saver.change(written, |manifest| manifest.folds.extend(folds))
     }
 
-    /// Copies what is left of snapshots of which most is gone, so that the folder holds at most about twice
-    /// what counts.
+    /// Copies the rest of snapshots of which most is obsolete, so that the folder holds at most about twice
+    /// the bytes that count.
     fn compact(&self, chunks: &Arc<ChunkPool>) -> Result<()> {
         let Manifest { snapshots, .. } = self.saver.manifest();
         let counts = |snapshot: &Snapshot| -> u64 {

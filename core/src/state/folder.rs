@@ -1,5 +1,5 @@
-//! The folder of a state: its lock, and what may lie in it. Whatever the manifest does not name was on
-//! its way when a run ended, and goes.
+//! The folder of a state: its lock, and the files that belong there. A file that the manifest does not name
+//! was unfinished when a run ended, and is removed.
 
 use super::manifest::{self, Manifest};
 use crate::error::{Result, StateError, StorageError};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// The name of the file that is locked while a run uses the folder.
 pub(super) const LOCK: &str = "lock";
-/// The most characters of a job's name: what file systems take, less a margin.
+/// The most characters of a job's name: the limit of file systems, less a margin.
 const ID_MOST: usize = 200;
 
 /// A folder that no other process uses.
@@ -22,7 +22,7 @@ pub(crate) struct Folder {
 }
 
 impl Folder {
-    /// The folder of the job called `id` below `state`, made if need be.
+    /// Returns the folder of the job called `id` below `state`, made if need be.
     ///
     /// # Errors
     /// [`StateError::Name`], [`StateError::InUse`], [`StorageError::Folder`].
@@ -47,8 +47,8 @@ impl Folder {
         Ok(Folder { storage, _lock: lock })
     }
 
-    /// Removes all but the lock, the manifest first: what is left of a removal that was ended belongs to
-    /// nobody, and goes next time.
+    /// Removes all but the lock, the manifest first. If the removal is interrupted, the files left belong to
+    /// no manifest and are removed next time.
     pub(super) fn clear(&self) -> Result<(), StorageError> {
         match self.storage.remove(manifest::NAME) {
             Ok(()) => self.storage.sync()?,
@@ -58,7 +58,7 @@ impl Folder {
         self.tidy(None)
     }
 
-    /// Removes snapshots that no manifest names, and what was never finished.
+    /// Removes snapshots that no manifest names, and unfinished files.
     pub(crate) fn tidy(&self, manifest: Option<&Manifest>) -> Result<(), StorageError> {
         let named = manifest.map(Manifest::files_named).unwrap_or_default();
         let is_kept = |name: &str| named.iter().any(|named| named == name);
@@ -69,7 +69,7 @@ impl Folder {
     }
 }
 
-/// Whether a name can be a folder's, and stays inside of the state.
+/// Returns an error unless a name can be a folder's, inside of the state's folder.
 fn check_id(id: &str) -> Result<(), StateError> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     let is_good = (1..=ID_MOST).contains(&id.len()) && id.bytes().all(is_plain);

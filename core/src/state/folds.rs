@@ -1,7 +1,7 @@
-//! Folds: what some tiles came to together, kept beside what each came to. A run whose input has changed a
-//! little takes the fold of all tiles and takes what is gone out of it again, if the combine has an
-//! inverse; else it takes the folds of tiles of which none is gone. So what a run pays is that of the
-//! change, and not of the whole.
+//! Folds: the combined pairs of several tiles, kept beside the pairs of each tile. A run whose input has
+//! changed a little takes the fold of all tiles and takes the pairs of removed tiles out again, if the
+//! combine has an inverse; otherwise it takes the folds of tiles of which none is removed. So a run pays for
+//! the change, and not for the whole.
 //!
 //! Which tiles are folded together follows from their numbers: a tile ends a group of level *n* if its
 //! number, mixed, is 0 in its last 4 *n* bits. So a group has 16 of the level below on average, groups
@@ -15,10 +15,10 @@ use crate::encoding::{Reading, put_number};
 use crate::relocation::{Relocation, Standing};
 use std::collections::HashSet;
 
-/// What some tiles came to.
+/// The combined pairs of some tiles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fold {
-    /// By which its pieces name it.
+    /// The number by which pieces name it.
     pub(crate) number: u64,
     /// The numbers of the tiles, ascending.
     pub(crate) tiles: Vec<u64>,
@@ -49,21 +49,21 @@ impl Fold {
 pub(crate) struct Taking {
     /// Of its pieces, those alone.
     pub(crate) snapshot: Snapshot,
-    /// Whether what they hold is taken out of what the others do.
+    /// Whether its pairs are taken out of the others.
     pub(crate) is_taken_out: bool,
-    /// Whether no key comes twice in all that is taken in.
+    /// Whether no key comes twice in all pairs that are taken in.
     pub(crate) is_folded: bool,
-    /// How far the tile of each piece lies from where it stood.
+    /// How far the tile of each piece has moved.
     pub(crate) relocations: Vec<Relocation>,
 }
 
 impl Taking {
-    /// All of a snapshot, as it is.
+    /// Takes all of a snapshot, unchanged.
     pub(super) fn whole(snapshot: &Snapshot) -> Taking {
         Taking::of(snapshot.clone(), false, |_| None)
     }
 
-    /// These pieces, whose tiles stand now where `standing` says.
+    /// Takes these pieces, whose tiles are now at `standing`.
     fn of(
         snapshot: Snapshot,
         is_taken_out: bool,
@@ -81,23 +81,23 @@ impl Taking {
     }
 }
 
-/// What of a manifest stands for some tiles.
+/// The parts of a manifest that make up some tiles.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Choice {
     folds: HashSet<u64>,
     tiles: HashSet<u64>,
     taken_out: HashSet<u64>,
-    /// Pairs that are to be read.
+    /// Pairs to read.
     pub(super) pairs: u64,
 }
 
-/// The tile that a piece is of, if it is of one.
+/// Returns the tile that a piece is of, if it is of one.
 pub(super) fn tile_of(piece: &Piece) -> Option<u64> {
     piece.coverage.files(TILES).next()
 }
 
 impl Choice {
-    /// What stands for the tiles `wanted`, as far as they are there, in the fewest pairs.
+    /// Chooses the parts that make up the tiles `wanted`, as far as they are there, in the fewest pairs.
     pub(super) fn of(stock: &Stock<'_>, wanted: &HashSet<u64>, has_inverse: bool) -> Choice {
         let there = wanted.iter().copied().filter(|&tile| stock.has(tile)).collect();
         let without = Choice::covering(stock, &there);
@@ -108,7 +108,7 @@ impl Choice {
         with.chain([without]).min_by_key(|choice| choice.pairs).unwrap_or_default()
     }
 
-    /// Folds of which no tile is gone, the largest first, and the tiles that are in none.
+    /// Chooses folds of which no tile is gone, the largest first, and the tiles that are in none.
     fn covering(stock: &Stock<'_>, there: &HashSet<u64>) -> Choice {
         let mut choice = Choice { tiles: there.clone(), ..Choice::default() };
         for fold in stock.folds_within(there) {
@@ -126,7 +126,7 @@ impl Choice {
         choice
     }
 
-    /// A fold less the tiles that are gone, and with those that are not in it.
+    /// Chooses a fold, less the tiles that are gone, with the tiles that are not in it.
     fn less(fold: &Fold, there: &HashSet<u64>, stock: &Stock<'_>) -> Option<Choice> {
         let folded: HashSet<u64> = fold.tiles.iter().copied().collect();
         let taken_out: HashSet<u64> = folded.difference(there).copied().collect();
@@ -139,7 +139,7 @@ impl Choice {
         is_known.then_some(Choice { folds, tiles, taken_out, pairs })
     }
 
-    /// The pieces, snapshot by snapshot, of tiles that stand now where `standing` says.
+    /// Returns the pieces, snapshot by snapshot, of tiles that are now at `standing`.
     pub(super) fn takings(
         &self,
         stock: &Stock<'_>,
@@ -154,14 +154,14 @@ impl Choice {
         pieces.map(taking).collect()
     }
 
-    /// Whether one fold and nothing else stands for all.
+    /// Returns whether the choice is one fold and nothing else.
     pub(super) fn is_one_fold(&self) -> bool {
         self.folds.len() == 1 && self.tiles.is_empty() && self.taken_out.is_empty()
     }
 }
 
-/// What of a manifest is of use to nobody any more if these tiles are there, and goes: folds with tiles that
-/// are gone, unless those can be taken out, and all that is of no tile or fold that stays.
+/// Removes the parts of a manifest that these tiles do not need: folds with tiles that are gone, unless those
+/// can be taken out, and all pieces of no remaining tile or fold.
 pub(super) fn forget(manifest: &mut Manifest, there: &HashSet<u64>, has_inverse: bool) {
     manifest.folds.retain(|fold| has_inverse || fold.tiles.iter().all(|tile| there.contains(tile)));
     let folded: HashSet<u64> =
@@ -178,8 +178,8 @@ pub(super) fn forget(manifest: &mut Manifest, there: &HashSet<u64>, has_inverse:
     manifest.snapshots.retain(|snapshot| !snapshot.pieces.is_empty());
 }
 
-/// The groups of tiles of each level above the single tiles, below the one of all. `tiles` are in the order of
-/// the input.
+/// Returns the groups of tiles of each level above the single tiles, below the one of all. `tiles` are in the
+/// order of the input.
 pub(super) fn groups(tiles: &[u64]) -> Vec<Vec<Vec<u64>>> {
     let mut levels = Vec::new();
     for level in 1.. {
@@ -202,7 +202,7 @@ pub(super) fn groups(tiles: &[u64]) -> Vec<Vec<Vec<u64>>> {
 /// Bits of a mixed number that are 0 with each level.
 const BITS_PER_LEVEL: u32 = 4;
 
-/// The highest level of which a tile ends a group.
+/// Returns the highest level of which a tile ends a group.
 fn level_of(tile: u64) -> u32 {
     // The finalizer of SplitMix64.
     let mut mixed = tile.wrapping_add(0x9e37_79b9_7f4a_7c15);

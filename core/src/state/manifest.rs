@@ -1,5 +1,5 @@
-//! The manifest of a state: whose it is, of what input, and which splits are in which snapshot. It is the
-//! only file that says what counts: it is replaced at once by the next, when all that it names is on disk.
+//! The manifest of a state: its job, its input, and which splits are in which snapshot. It alone decides
+//! which files count: the next manifest replaces it at once, when all files that it names are on disk.
 
 use super::coverage::Coverage;
 use super::fingerprint;
@@ -20,11 +20,11 @@ const MAGIC: [u8; 4] = *b"TgM\x04";
 pub(super) const NAME: &str = "manifest";
 pub(super) const NEXT: &str = "manifest.next";
 
-/// What a state holds.
+/// The contents of a state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Manifest {
     pub(crate) identity: Identity,
-    /// What the caller keeps with it.
+    /// Data that the caller keeps with it.
     pub(crate) about: Vec<u8>,
     /// Files of the input, their bytes, and a digest of their names, lengths and times of change.
     pub(crate) files: u64,
@@ -36,7 +36,7 @@ pub(crate) struct Manifest {
     pub(crate) done: bool,
     /// The list of tiles that snapshots name, if tiles are found again: the number of its file.
     pub(crate) tiles: Option<u64>,
-    /// What some tiles came to together.
+    /// The combined pairs of several tiles.
     pub(crate) folds: Vec<Fold>,
     pub(crate) snapshots: Vec<Snapshot>,
 }
@@ -48,30 +48,31 @@ pub(crate) struct Snapshot {
     pub(crate) bytes: u64,
     /// XXH3 (128 bits) of the whole file.
     pub(crate) digest: u128,
-    /// What of it counts, in the order of its blocks.
+    /// The parts of it that count, in the order of its blocks.
     pub(crate) pieces: Vec<Piece>,
 }
 
-/// Blocks that follow each other in a snapshot, and what they are the pairs of.
+/// Consecutive blocks in a snapshot, and the tiles or splits of their pairs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Piece {
-    /// Where they lie in the file, in bytes.
+    /// The range of the blocks in the file, in bytes.
     pub(crate) blocks: Range<u64>,
     pub(crate) pairs: u64,
-    /// Nothing, if the pieces behind it in its save cover it, too.
+    /// Empty if the pieces after it in its save cover it, too.
     pub(crate) coverage: Coverage,
     pub(crate) figures: Figures,
     /// Records that were refused and skipped.
     pub(crate) bad: Found,
-    /// What its tile is known by, if it is all of a tile that is found again by this.
+    /// The print of its tile, if it is all of a tile that is found again by that.
     pub(crate) print: Option<Print>,
     /// The fold that it is a part of. Then it covers nothing by itself.
     pub(crate) fold: Option<u64>,
-    /// Where its tile stood when the pairs were made, if they are lists of values, which may say so.
+    /// The position of its tile when the pairs were made, if they are lists of values, which may contain
+    /// positions.
     pub(crate) stood: Option<Standing>,
 }
 
-/// What maps did, for the figures of the run that goes on.
+/// The counts of maps, for the statistics of the run that resumes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Figures {
     pub(crate) bytes: u64,
@@ -88,7 +89,7 @@ impl Figures {
 }
 
 impl Snapshot {
-    /// Whether all of the file counts.
+    /// Returns whether all of the file counts.
     pub(super) fn is_whole(&self) -> bool {
         let mut end = HEAD_BYTES as u64;
         self.pieces
@@ -153,17 +154,17 @@ impl Piece {
     }
 }
 
-/// The name of a snapshot's file.
+/// Returns the name of a snapshot's file.
 pub(super) fn snapshot_name(number: u64) -> String {
     format!("snapshot-{number:08}")
 }
 
-/// The name of a list of tiles.
+/// Returns the name of a list of tiles.
 pub(super) fn tiles_name(number: u64) -> String {
     format!("tiles-{number:08}")
 }
 
-/// Whether a file of that name is a state's own.
+/// Returns whether a file of that name is a state's own.
 pub(super) fn is_ours(name: &str) -> bool {
     let numbered = ["snapshot-", "tiles-"];
     let number = numbered.iter().find_map(|kind| name.strip_prefix(kind));
@@ -184,7 +185,7 @@ impl Manifest {
         let damaged =
             |cause| StorageError::Damaged { path: file.path().to_path_buf(), offset: 0, cause };
         let body = body_of(MAGIC, &bytes).map_err(damaged)?;
-        Manifest::decode(body).map(Some).ok_or(damaged("it does not hold what it should"))
+        Manifest::decode(body).map(Some).ok_or(damaged("its contents are inconsistent"))
     }
 
     /// Makes this the folder's manifest, at once and for good. Whatever it names must be synced.
@@ -204,7 +205,7 @@ impl Manifest {
         storage.sync()
     }
 
-    /// All that is covered; `Err` if two snapshots cover the same.
+    /// Returns all that is covered; `Err` if two snapshots cover the same.
     pub(crate) fn coverage(&self) -> Result<Coverage, &'static str> {
         let mut all = Coverage::default();
         for piece in self.pieces() {
@@ -215,7 +216,7 @@ impl Manifest {
         Ok(all)
     }
 
-    /// The names of the manifest and of the files that it names.
+    /// Returns the names of the manifest and of the files that it names.
     pub(super) fn files_named(&self) -> Vec<String> {
         let mut files = vec![NAME.to_owned(), fingerprint::NAME.to_owned()];
         files.extend(self.tiles.map(tiles_name));
@@ -223,7 +224,7 @@ impl Manifest {
         files
     }
 
-    /// All that counts.
+    /// Returns all pieces that count.
     pub(crate) fn pieces(&self) -> impl Iterator<Item = &Piece> {
         self.snapshots.iter().flat_map(|snapshot| &snapshot.pieces)
     }

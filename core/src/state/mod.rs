@@ -1,38 +1,37 @@
-//! State: what outlives a run. The partials of a run are saved as they are made, so that the same run,
-//! started again after a kill, an error or a loss of power, computes only what is missing, and gives the
-//! same bytes (Ostrich, section 4.4: fault tolerance by sub-jobs).
+//! State: the partials of a run are saved as they are made. The same run, started again after a kill, an
+//! error or a loss of power, computes only the missing part, and gives the same bytes (Ostrich, section 4.4:
+//! fault tolerance by sub-jobs).
 //!
-//! # What is where
+//! # The files
 //! A state is a folder, with a folder in it for each job by name:
 //!
-//! - `manifest`: whose state it is, of what input, and which splits are in which snapshot (`manifest.rs`);
+//! - `manifest`: the job, the input, and which splits are in which snapshot (`manifest.rs`);
 //! - `snapshot-N`: blocks in the byte form of a partial (`snapshot.rs`, `partial/form.rs`);
 //! - `input`: names, lengths and times of change of the input's files (`fingerprint.rs`);
 //! - `lock`: locked while a run uses the folder (`folder.rs`).
 //!
 //! # How it lasts
-//! A worker's container hands its pairs over to the partial, and a witness (`SnapshotWriter`) writes each
-//! of them on its way into a file of the worker's own. Now and then (`pace.rs`) a worker hands over all it
-//! has: then the file holds exactly the pairs of the splits that it mapped since it did so last, and goes to
+//! A worker's container hands its pairs over to the partial, and a witness (`SnapshotWriter`) writes each of
+//! them on its way into a file of the worker's own. Now and then (`pace.rs`) a worker hands over all of its
+//! pairs. Then the file holds exactly the pairs of the splits that it mapped since the last time, and goes to
 //! the saver (`saver.rs`), which syncs it and names it in a new manifest. The manifest is replaced by a
-//! rename, which is the only moment at which anything changes; a snapshot that no manifest names is as
-//! if it had never been. So a worker never waits, whatever is named is whole, and a kill costs what was
-//! mapped since the last manifest.
+//! rename, which is the only moment at which anything changes; a snapshot that no manifest names is ignored.
+//! So a worker never waits, every named file is complete, and a kill loses the work since the last manifest.
 //!
-//! What a snapshot covers is said in splits, not in tiles: a worker that is done with part of a tile may
-//! save that part. Splits of one tile are numbered alike on every run, so a run that goes on, with
-//! however many workers, takes what is covered from the snapshots and maps the rest (`coverage.rs`).
-//! Values that merge in any order make that right: it is what partials are for.
+//! A snapshot covers splits, not tiles: a worker that has mapped a part of a tile may save that part. Splits
+//! of a tile have the same numbers in every run, so a run that resumes, with any number of workers, takes the
+//! covered splits from the snapshots and maps the rest (`coverage.rs`). This is correct because values merge
+//! in any order.
 //!
-//! Where tiles are found again (`tiles.rs`), each piece is of one tile, and all of them stay. What the
-//! whole came to is kept beside them, and for combines without an inverse what some tiles came to
+//! Where tiles are found again (`tiles.rs`), each piece is of one tile, and all of them stay. The combined
+//! pairs of the whole are kept beside them, and for combines without an inverse those of groups of tiles
 //! (`folds.rs`), so that the next run need not fold all tiles again (`finishing.rs`).
 //!
 //! Otherwise, at the end the folded partial of the whole replaces all snapshots: it is the result, in the form of
 //! partials, so the same run, started again, only reads it.
 //!
-//! If a piece brings many pairs, they go on into the partial. If it brings few, they stay with the worker,
-//! in a table beside its own (`container/standing.rs`), because each would cost a partition that has left
+//! If a piece brings many pairs, they go to the partial. If it brings few, they stay with the worker, in a
+//! table beside its own (`container/standing.rs`), because each pair would cost a partition that has left
 //! the cache. After each commit the saver rests for thirty times as long as the commit took, a second at
 //! most; snapshots that arrive meanwhile are named together.
 
@@ -84,26 +83,26 @@ enum Place {
     Storage(Arc<dyn Storage>),
 }
 
-/// How often a run saves.
+/// The interval between saves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SaveEvery {
     /// As often as costs about a hundredth of the run's time at most; once a second at most.
     #[default]
     Auto,
-    /// A worker saves whenever it has mapped so many tiles' bytes.
+    /// A worker saves whenever it has mapped the bytes of this number of tiles.
     Tiles(u64),
-    /// A worker saves when so much time has passed since it did so last.
+    /// A worker saves when this time has passed since its last save.
     Time(Duration),
 }
 
 impl State {
-    /// The state of the job called `id`, in a folder of that name below `folder`; both are made if need
-    /// be. A name is up to 200 letters, digits, `.`, `_` and `-`, and does not begin with a dot.
+    /// Returns the state of the job called `id`, in a folder of that name below `folder`; both are made if
+    /// need be. A name is up to 200 letters, digits, `.`, `_` and `-`, and does not begin with a dot.
     pub fn new(folder: impl Into<PathBuf>, id: impl Into<String>) -> State {
         State::at(Place::Folder { state: folder.into(), id: id.into() })
     }
 
-    /// The state of one job, in storage of its own.
+    /// Returns the state of one job, in storage of its own.
     pub fn on(storage: Arc<dyn Storage>) -> State {
         State::at(Place::Storage(storage))
     }
@@ -113,8 +112,8 @@ impl State {
         State { place, save_every, keeps_partials, incremental: None, about: None }
     }
 
-    /// The state of one of several jobs that are an application together, by its number: beside this one, with the
-    /// number behind the name. `None` in storage of its own, which has room for one job.
+    /// Returns the state of one of several jobs of an application, by its number: beside this one, with the
+    /// number after the name. `None` in storage of its own, which has room for one job.
     pub fn step(&self, number: usize) -> Option<State> {
         match &self.place {
             Place::Folder { state, id } => {
@@ -125,12 +124,12 @@ impl State {
         }
     }
 
-    /// How often it is saved. Default: [`SaveEvery::Auto`].
+    /// Sets the interval between saves. Default: [`SaveEvery::Auto`].
     pub fn save_every(self, save_every: SaveEvery) -> State {
         State { save_every, ..self }
     }
 
-    /// Whether the snapshots stay when the run is done, instead of its result. Default: no.
+    /// Sets whether the snapshots stay when the run is done, instead of its result. Default: no.
     pub fn keep_partials(self, keeps_partials: bool) -> State {
         State { keeps_partials, ..self }
     }

@@ -1,4 +1,4 @@
-//! When a worker saves what it has: now and then, so that little is lost with a run, and so seldom that
+//! Decides when a worker saves its pairs: often enough that a crash loses little work, and seldom enough that
 //! it costs next to nothing.
 
 use super::SaveEvery;
@@ -34,13 +34,13 @@ impl Pace {
         Pace { every, tile_bytes, began: now, next: now + first, bytes: 0 }
     }
 
-    /// Says that so many bytes were mapped; returns whether it is time to save.
+    /// Notes that `bytes` were mapped; returns whether it is time to save.
     pub(super) fn mapped(&mut self, bytes: u64, now: Instant) -> bool {
         self.bytes += bytes;
         self.is_due(0, now)
     }
 
-    /// Whether it would be time to save if so many bytes more were mapped.
+    /// Returns whether it would be time to save if `bytes` more were mapped.
     pub(super) fn is_due(&self, bytes: u64, now: Instant) -> bool {
         match self.bytes_between() {
             None => now >= self.next,
@@ -56,7 +56,7 @@ impl Pace {
         }
     }
 
-    /// Says that a save is done that took so long.
+    /// Notes a save that `took` that long.
     pub(super) fn saved(&mut self, took: Duration, now: Instant) {
         self.bytes = 0;
         let pause = match self.every {

@@ -1,4 +1,4 @@
-//! What lies in a state, for people: its jobs, what each has, whether it is whole; and its removal.
+//! Reports a state for people: its jobs, their contents, whether they are intact; and removes states.
 
 use super::LOCK;
 use super::folder::Folder;
@@ -14,15 +14,15 @@ use twox_hash::XxHash3_128;
 /// Bytes that are read at a time.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// What the state of one job holds.
+/// The contents of the state of one job.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct StateReport {
     /// Its name.
     pub id: String,
-    /// What it is.
+    /// Its identity.
     pub identity: Identity,
-    /// What the caller kept with it ([`State::about`](super::State::about)).
+    /// Data that the caller kept with it ([`State::about`](super::State::about)).
     pub about: Vec<u8>,
     /// Whether all of the input is covered.
     pub done: bool,
@@ -38,7 +38,7 @@ pub struct StateReport {
     pub pairs: u64,
 }
 
-/// The names of the jobs in a state, in their order.
+/// Returns the names of the jobs in a state, in their order.
 ///
 /// # Errors
 /// [`StorageError::Folder`] if it cannot be read.
@@ -55,7 +55,7 @@ pub fn jobs_of(state: &Path) -> Result<Vec<String>> {
     Ok(jobs)
 }
 
-/// What a job's state holds; `None` if nothing was begun there.
+/// Returns the report of a job's state; `None` if no run began there.
 ///
 /// # Errors
 /// [`StateError::Missing`], [`StorageError::Damaged`] and others of the disk.
@@ -89,7 +89,7 @@ impl StateReport {
 /// Reads all of a job's state and compares its checksums. Returns the bytes that were read.
 ///
 /// # Errors
-/// [`StateError::Missing`], [`StorageError::Damaged`] for the first file that is not as it was written,
+/// [`StateError::Missing`], [`StorageError::Damaged`] for the first file that differs from what was written,
 /// and others of the disk.
 pub fn verify(state: &Path, id: &str) -> Result<u64> {
     let storage = Folder::storage_of(state, id)?;
@@ -119,7 +119,7 @@ pub fn verify(state: &Path, id: &str) -> Result<u64> {
     Ok(bytes)
 }
 
-/// The names of the files that belong to a job's state in storage of its own, in their order.
+/// Returns the names of the files that belong to a job's state in storage of its own, in their order.
 ///
 /// # Errors
 /// [`StorageError::Damaged`] and others of the disk.
@@ -130,8 +130,7 @@ pub fn files_of(storage: &dyn Storage) -> Result<Vec<String>> {
     Ok(files)
 }
 
-/// Removes a job's state, the manifest first, so that what is left of a removal that was ended is
-/// nothing.
+/// Removes a job's state, the manifest first, so that an interrupted removal leaves an empty state.
 ///
 /// # Errors
 /// [`StateError::Missing`], [`StateError::InUse`], and others of the disk.
@@ -146,7 +145,7 @@ pub fn remove(state: &Path, id: &str) -> Result<()> {
 }
 
 impl Folder {
-    /// The storage of a job that is there.
+    /// Returns the storage of a job that is there.
     pub(super) fn storage_of(state: &Path, id: &str) -> Result<Arc<dyn Storage>, StateError> {
         let path = Folder::path_of(state, id)?;
         if !path.join(LOCK).is_file() {

@@ -1,5 +1,5 @@
-//! What a state has saved, for those who only look: at any moment, whoever else uses it, and without the
-//! input, which may be on another machine.
+//! Reading the saved pairs of a state: at any moment, while a run uses it, and without the input, which may
+//! be on another machine.
 
 use super::folds::{Choice, Taking, tile_of};
 use super::manifest::{Manifest, Piece};
@@ -18,11 +18,11 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
-/// What the manifest of one moment names. The files may be gone a moment later.
+/// The files that the manifest of one moment names. They may be gone a moment later.
 pub(crate) struct SavedPartials {
     storage: Arc<dyn Storage>,
     identity: u128,
-    /// What is to be taken in for all that counts.
+    /// The pieces that count.
     pub(crate) takings: Vec<Taking>,
     /// The input's files, as they were named.
     pub(crate) files: FileList,

@@ -1,6 +1,6 @@
-//! The saver: a thread beside the workers that makes snapshots last. It syncs what workers have written,
-//! names it in the next manifest and syncs that; so what the manifest names is always whole, and no worker
-//! ever waits for a disk to be sure.
+//! The saver: a thread beside the workers that makes snapshots durable. It syncs the files that workers have
+//! written, names them in the next manifest and syncs that. So a manifest names complete files only, and no
+//! worker waits for a sync.
 
 use super::manifest::Manifest;
 use super::snapshot::Written;
@@ -13,22 +13,22 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Snapshots that may wait to be saved; beyond that, what workers have joins their next ones.
+/// Snapshots that may wait to be saved; beyond that, the pairs of workers join their next ones.
 const WAITING_MOST: usize = 8;
-/// The saver rests for so many times what it last needed to name snapshots, as long as it keeps up: what comes
-/// meanwhile is named together, the group commit of databases (DeWitt et al., Implementation Techniques for
-/// Main Memory Database Systems, 1984, under recovery). So it is busy for a thirtieth of the time at most, however
-/// small the tiles are.
+/// The pause of the saver, in terms of the time that it last needed to name snapshots, as long as it keeps
+/// up. Snapshots that arrive meanwhile are named together, the group commit of databases (DeWitt et al.,
+/// Implementation Techniques for Main Memory Database Systems, 1984, under recovery). So it is busy for a
+/// thirtieth of the time at most, for tiles of any size.
 const REST: u32 = 30;
-/// And for no longer than this: so much more than what was mapped since its last save a kill may cost a worker.
+/// The longest pause: a kill may cost a worker this much more than its work since its last save.
 const REST_MOST: Duration = Duration::from_secs(1);
 
-/// What workers, the saver's thread and the run share.
+/// The data that workers, the saver's thread and the run share.
 pub(crate) struct Saver {
     storage: Arc<dyn Storage>,
     identity_digest: u128,
     next: AtomicU64,
-    /// Bytes of snapshots that were made to last.
+    /// Bytes of snapshots that were synced and named.
     saved_bytes: AtomicU64,
     queue: Mutex<Queue>,
     /// Told when something was queued, or done.
@@ -47,7 +47,7 @@ struct Queue {
     fault: Option<StorageError>,
 }
 
-/// The saver's thread. It ends, when this is dropped, behind what was queued.
+/// The saver's thread. When this is dropped, it ends after the queued snapshots.
 pub(super) struct SaverThread {
     saver: Arc<Saver>,
     thread: Option<JoinHandle<()>>,
@@ -102,23 +102,23 @@ impl Saver {
         self.saved_bytes.load(Ordering::Relaxed)
     }
 
-    /// Whether more may be queued: each snapshot that waits is an open file.
+    /// Returns whether more may be queued: each waiting snapshot is an open file.
     pub(super) fn has_room(&self) -> bool {
         self.lock().waiting.len() < WAITING_MOST
     }
 
-    /// What is named now.
+    /// Returns the present manifest.
     pub(super) fn manifest(&self) -> Manifest {
         self.lock().manifest.clone()
     }
 
-    /// Queues snapshots, all of which are to be named at once.
+    /// Queues snapshots that one manifest must name together.
     pub(super) fn save(&self, written: Vec<Written>) {
         self.lock().waiting.extend(written);
         self.changed.notify_all();
     }
 
-    /// What went wrong since this was asked last.
+    /// Returns the first error since the last call.
     pub(super) fn check(&self) -> Result<()> {
         if !self.has_failed.load(Ordering::Relaxed) {
             return Ok(());
@@ -208,7 +208,7 @@ impl Saver {
 }
 
 impl Queue {
-    /// How long the saver is to wait, if nothing changes; `None` if it is to go on now.
+    /// Returns how long the saver waits if nothing changes; `None` if it continues now.
     fn pause(&self, now: Instant) -> Option<Duration> {
         if self.is_ending {
             return None;

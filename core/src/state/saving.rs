@@ -1,4 +1,5 @@
-//! Saving, as a run sees it: what it finds in its state, what each worker adds, and what stays at the end.
+//! Saving from the run's side: the state that it finds, the pairs that each worker adds, and the result that
+//! stays.
 
 use super::coverage::Coverage;
 use super::fingerprint::Fingerprint;
@@ -39,23 +40,23 @@ pub(crate) struct Saving<C: Aggregate> {
     /// Whether all of the input was covered when the run began.
     pub(super) was_done: bool,
     pub(super) keeps_partials: bool,
-    /// If tiles are found again.
+    /// Set if tiles are found again.
     pub(super) tiles: Option<TileTable>,
     pub(super) block_bytes: usize,
     _folder: Folder,
 }
 
-/// What there was when the run began.
+/// The contents of the state when the run began.
 pub(crate) struct FoundState {
-    /// What is taken in of it.
+    /// The pieces that are taken in.
     pub(crate) takings: Vec<Taking>,
-    /// The splits that this stands for, what maps did of them, and the records they refused.
+    /// Their splits, the counts of their maps, and the records that those refused.
     pub(crate) coverage: Coverage,
     pub(crate) figures: Figures,
     pub(crate) bad: Found,
 }
 
-/// What a worker mapped since it saved last.
+/// The work of a worker since its last save.
 pub(super) struct Covering {
     pub(super) coverage: Coverage,
     figures: Figures,
@@ -67,7 +68,7 @@ pub(super) struct Covering {
     saving: Duration,
 }
 
-/// What of the input a worker has mapped, or a device, all of it together.
+/// A part of the input that one worker, or a device, has mapped.
 pub(crate) struct Mapped<'a> {
     /// Of the plan.
     pub(crate) part: usize,
@@ -122,7 +123,8 @@ pub(crate) struct Terms {
 }
 
 impl<C: Aggregate> Saving<C> {
-    /// Opens a state for a run: empty, or what a run of the same job over the same input has left.
+    /// Opens a state for a run: empty, or with the pairs of an earlier run of the same job over the same
+    /// input.
     ///
     /// # Errors
     /// [`StateError`] if the state is in use or of something else, [`StorageError`].
@@ -193,7 +195,7 @@ impl<C: Aggregate> Saving<C> {
         stats.saved_bytes = self.saver.saved_bytes();
     }
 
-    /// What there was when the run began.
+    /// Returns the contents of the state when the run began.
     pub(crate) fn found(&self) -> &FoundState {
         &self.found
     }
@@ -203,7 +205,7 @@ impl<C: Aggregate> Saving<C> {
         SnapshotReader::open(storage, taking, identity, chunks, self.block_bytes)
     }
 
-    /// The outlet of a worker such that what it hands over is seen here.
+    /// Returns the outlet of a worker that shows the pairs handed over to this.
     pub(crate) fn watch<'p>(
         &'p self,
         worker: usize,
@@ -212,19 +214,19 @@ impl<C: Aggregate> Saving<C> {
         outlet.seen_by(&self.workers[worker])
     }
 
-    /// Whether a worker is to save as soon as it has mapped so many bytes beside what it has noted.
+    /// Returns whether a worker must save as soon as it has mapped `bytes` beside its noted work.
     pub(crate) fn is_due(&self, worker: usize, bytes: u64) -> bool {
         let mut covering = lock(&self.covering[worker]);
         covering.is_due |= covering.pace.is_due(bytes, Instant::now()) && self.saver.has_room();
         covering.is_due
     }
 
-    /// The bytes that a worker may map between saves, if it is not a matter of time.
+    /// Returns the bytes that a worker may map between saves, if it is not a matter of time.
     pub(crate) fn bytes_between(&self) -> Option<u64> {
         self.covering.first().and_then(|covering| lock(covering).pace.bytes_between())
     }
 
-    /// Notes what a worker has mapped; returns whether it is to save now.
+    /// Notes the work of a worker; returns whether it must save now.
     pub(crate) fn mapped(&self, worker: usize, mapped: &Mapped<'_>) -> Result<bool> {
         self.saver.check()?;
         let mut covering = lock(&self.covering[worker]);
@@ -233,14 +235,14 @@ impl<C: Aggregate> Saving<C> {
             covering.coverage.add(part, file, range.clone());
         }
         covering.figures.add(Figures { bytes, splits, emitted: 0 });
-        // What the saver has no time for joins what comes next.
+        // Pairs for which the saver has no time join the next save.
         covering.is_due |= covering.pace.mapped(bytes, Instant::now()) && self.saver.has_room();
-        // With tiles that are found again, the end of the tile is waited for.
+        // With tiles that are found again, a save waits for the end of the tile.
         Ok(covering.is_due && self.tiles.is_none())
     }
 
-    /// Saves what a worker mapped since it did so last, and is to save no more if this `is_last`. All of it
-    /// was handed over; this `began` when that did. `emitted` counts from the run's begin. With `print`, it
+    /// Saves the work of a worker since its last save; if this `is_last`, the worker saves no more. All pairs
+    /// were handed over, beginning at `began`. `emitted` counts from the run's begin. With `print`, the work
     /// is all of a tile.
     pub(crate) fn save(
         &self,
@@ -284,12 +286,12 @@ impl<C: Aggregate> Saving<C> {
         self.tiles.as_ref()
     }
 
-    /// Whether workers are to save the last of what they have, too: else the result takes its place.
+    /// Returns whether workers save their last pairs, too; otherwise the result replaces them.
     pub(crate) fn keeps_partials(&self) -> bool {
         self.keeps_partials
     }
 
-    /// No worker saves any more, and what was handed over since a save need not be seen.
+    /// Ends saving by workers; pairs handed over since a save need not be seen.
     pub(crate) fn end_of_maps(&self) -> Result<()> {
         if !self.keeps_partials {
             self.workers.iter().try_for_each(|worker| lock(worker).stop())?;
@@ -302,7 +304,7 @@ pub(super) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock()
 }
 
-/// The job's identity, and what of the options and the plan decides which splits there are.
+/// Returns the job's identity with the options and facts of the plan that decide the splits.
 fn identity_of(
     facts: &JobFacts,
     plan: &Plan,
@@ -381,7 +383,7 @@ fn begin(
     Ok(manifest)
 }
 
-/// Whether what was found is of this job.
+/// Returns an error unless the manifest is of this job.
 fn check_job(found: &Manifest, identity: &Identity, folder: &Folder) -> Result<()> {
     match found.identity.difference(identity) {
         Some(difference) => {
@@ -392,7 +394,7 @@ fn check_job(found: &Manifest, identity: &Identity, folder: &Folder) -> Result<(
     }
 }
 
-/// Whether it is of this input.
+/// Returns an error unless the manifest is of this input.
 fn check_input(
     found: &Manifest,
     fingerprint: Fingerprint,

@@ -1,5 +1,5 @@
-//! Snapshots: files of blocks in the byte form of a partial. A worker writes its own, as it hands pairs
-//! over; a run that goes on reads them, each by one worker, side by side.
+//! Snapshots: files of blocks in the byte form of a partial. A worker writes its own, as it hands pairs over;
+//! a run that resumes reads them in parallel, one worker to a file.
 
 use super::folds::Taking;
 use super::manifest::{Piece, Snapshot, snapshot_name};
@@ -36,18 +36,18 @@ fn head(identity: u128, number: u64) -> [u8; HEAD_BYTES] {
     head
 }
 
-/// Writes what one worker hands over.
+/// Writes the pairs that one worker hands over.
 pub(crate) struct SnapshotWriter<C> {
     saver: Arc<Saver>,
     block: OpenBlock,
     sealer: Sealer,
     open: Option<Growing>,
-    /// Those that are full, of what was handed over since the last save.
+    /// The full files since the last save.
     full: Vec<Written>,
     keeps: Keeps,
-    /// What went wrong while a pair was seen.
+    /// The error of seeing a pair.
     fault: Option<Error>,
-    /// Whether pairs are let pass unseen.
+    /// Whether pairs pass without being written.
     is_blind: bool,
     aggregate: PhantomData<fn() -> C>,
 }
@@ -56,9 +56,9 @@ pub(crate) struct SnapshotWriter<C> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keeps {
     Together,
-    /// A piece may lie in several files, of which the last says what it covers.
+    /// A piece may lie in several files; the last of them holds its coverage.
     Apart,
-    /// So, and all of them are parts of a fold.
+    /// As `Apart`, and all files are parts of a fold.
     Fold(u64),
 }
 
@@ -74,7 +74,7 @@ struct Growing {
     piece_pairs: u64,
 }
 
-/// A snapshot of which all is written, and nothing synced.
+/// A snapshot that is written and not synced.
 pub(super) struct Written {
     pub(super) file: Box<dyn StoredFile>,
     pub(super) snapshot: Snapshot,
@@ -105,8 +105,8 @@ impl<C: Aggregate> SnapshotWriter<C> {
         if self.block.push::<Accumulators<C>>(pair)? { self.store() } else { Ok(()) }
     }
 
-    /// Ends a piece of what was handed over since the last one ended: it is `piece`, but for where it lies
-    /// and its pairs.
+    /// Ends a piece: the pairs handed over since the last piece. `piece` describes it, except for its blocks
+    /// and pairs.
     pub(super) fn end_piece(&mut self, piece: Piece) -> Result<()> {
         self.check()?;
         if !self.block.is_empty() {
@@ -145,7 +145,7 @@ impl<C: Aggregate> SnapshotWriter<C> {
         Ok(())
     }
 
-    /// The fold that all is a part of.
+    /// Returns the fold that all is a part of.
     fn fold(&self) -> Option<u64> {
         match self.keeps {
             Keeps::Fold(number) => Some(number),
@@ -153,18 +153,18 @@ impl<C: Aggregate> SnapshotWriter<C> {
         }
     }
 
-    /// Ends the file, behind a piece, and gives what is written.
+    /// Ends the file, after a piece, and returns the written files.
     pub(super) fn take_written(&mut self) -> Vec<Written> {
         self.end();
         std::mem::take(&mut self.full)
     }
 
-    /// Whether the file is as long as files are to be.
+    /// Returns whether the file has reached its maximum length.
     pub(super) fn is_full(&self) -> bool {
         self.open.as_ref().is_some_and(|open| open.at >= MOST_BYTES)
     }
 
-    /// From now on nothing is seen any more; what was begun is dropped.
+    /// Stops writing; unfinished files are dropped.
     pub(super) fn stop(&mut self) -> Result<(), StorageError> {
         self.is_blind = true;
         self.end();
@@ -174,7 +174,7 @@ impl<C: Aggregate> SnapshotWriter<C> {
         })
     }
 
-    /// What went wrong since this was asked last.
+    /// Returns the first error since the last call.
     pub(super) fn check(&mut self) -> Result<()> {
         self.fault.take().map_or(Ok(()), Err)
     }
@@ -191,7 +191,7 @@ impl<C: Aggregate> SnapshotWriter<C> {
         Ok(Growing { file, number, at, digest, pieces, piece_at: at, piece_pairs: 0 })
     }
 
-    /// Seals the block and writes it behind the last.
+    /// Seals the block and writes it after the last.
     fn store(&mut self) -> Result<()> {
         let mut open = match self.open.take() {
             Some(open) => open,
@@ -206,7 +206,7 @@ impl<C: Aggregate> SnapshotWriter<C> {
         self.sealer.wrote(began.elapsed());
         let goes_on = self.keeps != Keeps::Together && open.at >= MOST_BYTES;
         if goes_on {
-            // What covers it comes with the piece in the next file.
+            // The coverage comes with the piece in the next file.
             open.end_piece(Piece { fold: self.fold(), ..Piece::default() });
         }
         self.open = Some(open);
@@ -239,7 +239,7 @@ impl<C: Aggregate> Taker<C::Accumulator> for SnapshotWriter<C> {
         self.push(PairRef::of(entry))
     }
 
-    /// What is written was copied.
+    /// Drops the arena, because written keys are copies.
     fn keep(&mut self, arena: ByteArena) {
         drop(arena);
     }
@@ -257,7 +257,7 @@ impl<C: Aggregate> Witness<C::Accumulator> for SnapshotWriter<C> {
 }
 
 impl<C> Drop for SnapshotWriter<C> {
-    /// What no manifest will name goes, if it can.
+    /// Removes the files that no manifest will name, as far as possible.
     fn drop(&mut self) {
         let open = self.open.take().map(|open| open.number);
         let full = std::mem::take(&mut self.full).into_iter().map(|full| full.snapshot.number);
@@ -368,8 +368,8 @@ impl SnapshotReader {
         Ok(Some(pairs))
     }
 
-    /// Puts all pairs into a partial, or takes them out of it if they are to be and its combine can; `after`
-    /// each block, with the number of its pairs.
+    /// Puts all pairs into a partial, or takes them out of it if this is to be taken out and the combine can;
+    /// calls `after` for each block, with the number of its pairs.
     pub(crate) fn restore<C: Aggregate>(
         &mut self,
         partial: &Partial<C::Accumulator>,
@@ -391,7 +391,7 @@ impl SnapshotReader {
         }
     }
 
-    /// Puts all pairs into partitions of one's own, of which there are as many as of a partial, or one.
+    /// Puts all pairs into the caller's partitions: as many as a partial has, or one.
     pub(super) fn restore_into<C: Aggregate>(
         &mut self,
         partitions: &mut [Partition<C::Accumulator>],

@@ -1,6 +1,6 @@
-//! The stock: what a manifest has of each tile and fold, found by their numbers. To choose what stands for some
-//! tiles costs what those are then, and not what the manifest is: a run chooses for each group of tiles that it
-//! folds, and of those there are as many as the input is long.
+//! The stock: an index of a manifest's pieces by the numbers of tiles and folds. Choosing the parts of some
+//! tiles then costs time in proportion to those tiles, and not to the manifest. A run chooses for each group
+//! of tiles that it folds, and the number of groups grows with the input.
 
 use super::folds::{Fold, tile_of};
 use super::manifest::{Manifest, Piece, Snapshot};
@@ -16,7 +16,7 @@ pub(super) struct Stock<'m> {
     starting: HashMap<u64, Vec<&'m Fold>>,
 }
 
-/// What there is of one tile or fold.
+/// The pieces of one tile or fold.
 #[derive(Default)]
 struct Held {
     pairs: u64,
@@ -47,17 +47,17 @@ impl<'m> Stock<'m> {
         Stock { manifest, tiles, folds, starting }
     }
 
-    /// Whether there is anything of a tile by itself.
+    /// Returns whether a tile has pieces of its own.
     pub(super) fn has(&self, tile: u64) -> bool {
         self.tiles.contains_key(&tile)
     }
 
-    /// All folds.
+    /// Returns all folds.
     pub(super) fn folds(&self) -> impl Iterator<Item = &'m Fold> {
         self.manifest.folds.iter()
     }
 
-    /// The folds that may be of these tiles alone, the largest first.
+    /// Returns the folds that may consist of these tiles alone, the largest first.
     pub(super) fn folds_within(&self, tiles: &HashSet<u64>) -> Vec<&'m Fold> {
         let folds = tiles.iter().filter_map(|tile| self.starting.get(tile)).flatten();
         let mut folds: Vec<&Fold> =
@@ -75,8 +75,8 @@ impl<'m> Stock<'m> {
         self.folds.get(&number).map_or(0, |held| held.pairs)
     }
 
-    /// The pieces of folds and tiles, snapshot by snapshot and in its order, those that are `taken_out` by
-    /// themselves, and whether they are.
+    /// Returns the pieces of folds and tiles, each snapshot's in its order; the `taken_out` pieces come by
+    /// themselves, marked as such.
     pub(super) fn pieces<'s>(
         &'s self,
         folds: impl IntoIterator<Item = &'s u64>,
@@ -112,7 +112,7 @@ pub(super) mod tests {
     use crate::identity::Identity;
     use proptest::prelude::*;
 
-    /// A piece of a tile or, if told so, of the fold of that number.
+    /// Returns a piece of a tile, or of the fold of that number if `is_fold`.
     fn piece(number: u64, is_fold: bool, pairs: u64) -> Piece {
         let mut coverage = Coverage::default();
         if !is_fold {
@@ -121,7 +121,7 @@ pub(super) mod tests {
         Piece { pairs, coverage, fold: is_fold.then_some(number), ..Piece::default() }
     }
 
-    /// A manifest of a run that is done.
+    /// Returns a manifest of a run that is done.
     pub(in crate::state) fn manifest(snapshots: Vec<Vec<Piece>>, folds: Vec<Fold>) -> Manifest {
         let numbered = (0..).zip(snapshots);
         let snapshot = |(number, pieces)| Snapshot { number, bytes: 9, digest: 0, pieces };

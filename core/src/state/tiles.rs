@@ -23,19 +23,19 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// How the tiles of the last run are looked for.
+/// The options for finding the tiles of the last run again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Incremental {
-    /// How bytes are hashed.
+    /// The hash of the tiles' bytes.
     pub hashing: Hashing,
-    /// Files only grow: what a file was is checked by its length and at its ends, and not read again.
+    /// Files only grow: the old part of a file is checked by its length and at its ends, and not read again.
     pub append_only: bool,
     /// Files of the same path, length and time of change are the same, and not read again.
     pub trust_mtime: bool,
 }
 
-/// The part of a coverage that stands for tiles: its files are their numbers, its ranges splits that count
-/// from the tile's first.
+/// The part number of a coverage by tiles: its file numbers are numbers of tiles, its ranges are splits
+/// counted from the tile's first.
 pub(super) const TILES: usize = 0;
 
 /// By which an identity names the size of splits.
@@ -75,7 +75,7 @@ struct Line {
     bytes: Range<u64>,
 }
 
-/// What finding tiles takes of the engine.
+/// The parts of the engine that finding tiles needs.
 #[derive(Clone, Copy)]
 pub(crate) struct Means<'r> {
     pub(crate) pool: &'r Pool,
@@ -125,8 +125,8 @@ fn tiles_of_parts(
 }
 
 impl TileTable {
-    /// Finds the tiles of a plan, which is cut into them then, and writes their list. Of `manifest` only
-    /// what is of these tiles is left.
+    /// Finds the tiles of a plan, cuts the plan into them, and writes their list. Only the pieces of these
+    /// tiles stay in `manifest`.
     pub(super) fn find(
         facts: &JobFacts,
         plan: &mut Plan,
@@ -198,18 +198,18 @@ impl TileTable {
         }
     }
 
-    /// The numbers of all tiles, in the order of the input.
+    /// Returns the numbers of all tiles, in the order of the input.
     pub(super) fn in_order(&self) -> Vec<u64> {
         let tiles = self.parts.iter().flat_map(|part| &part.tiles);
         tiles.map(|tile| tile.number).collect()
     }
 
-    /// Whether a tile is there.
+    /// Returns whether a tile is there.
     pub(super) fn has(&self, number: u64) -> bool {
         self.places.contains_key(&number)
     }
 
-    /// Where a tile stands.
+    /// Returns the position of a tile.
     pub(super) fn standing(&self, number: u64) -> Option<Standing> {
         let &(part, first) = self.places.get(&number)?;
         let PartTiles { splits_before, tiles, .. } = &self.parts[part];
@@ -217,7 +217,7 @@ impl TileTable {
         Some(tiles[at].place.standing(splits_before + first))
     }
 
-    /// By what prints are taken of tiles that are mapped.
+    /// Returns the recorder of prints of tiles that are being mapped.
     pub(crate) fn passing(&self) -> Passing {
         Passing::new(self.hashing)
     }
@@ -264,7 +264,7 @@ impl TileTable {
         Ok(numbered.filter_map(|(number, print)| Some((number, print?))).collect())
     }
 
-    /// What a coverage by tiles is in the plan of this run.
+    /// Returns a coverage by tiles as a coverage of this run's plan.
     pub(super) fn in_plan(&self, by_tiles: &Coverage) -> Coverage {
         let mut coverage = Coverage::default();
         for number in by_tiles.files(TILES) {
@@ -280,7 +280,7 @@ impl TileTable {
         coverage
     }
 
-    /// What a coverage of this plan is by tiles; each range of it lies in one tile.
+    /// Returns a coverage of this plan by tiles; each range of it lies in one tile.
     pub(super) fn by_tiles(&self, in_plan: &Coverage) -> Coverage {
         let mut coverage = Coverage::default();
         for (part, PartTiles { tiles, .. }) in self.parts.iter().enumerate() {
@@ -296,8 +296,9 @@ impl TileTable {
     }
 }
 
-/// The number of each tile, and whether it is one of the last run's, whose pieces count. A tile is only taken
-/// for an old one if the job cannot see the difference. New ones are numbered from `next` on at least.
+/// Returns the number of each tile, and whether it is one of the last run's, whose pieces count. A tile is
+/// only taken for an old one if the job cannot see the difference. New ones are numbered from `next` on at
+/// least.
 fn number(
     sees: Sees,
     sources: &Sources<'_>,
@@ -325,7 +326,8 @@ fn number(
         .collect()
 }
 
-/// Whether a tile of the same bytes is the same to a job that sees so much of where it is.
+/// Returns whether a tile of the same bytes gives the same pairs for a job that `sees` that much of its
+/// place.
 fn looks_alike(
     sees: Sees,
     sources: &Sources<'_>,
@@ -344,7 +346,7 @@ fn looks_alike(
     }
 }
 
-/// Where tiles stand that are all of an input, in order, and cut into splits of so many bytes.
+/// Returns the positions of an input's tiles, given all of them in order, with splits of `split_bytes`.
 pub(super) fn standings<'p>(
     tiles: impl Iterator<Item = (u64, &'p Place)>,
     split_bytes: u64,
@@ -358,18 +360,18 @@ pub(super) fn standings<'p>(
     tiles.map(standing).collect()
 }
 
-/// How tiles are hashed, as an identity says it.
+/// Returns the hash of tiles in the words of an identity.
 pub(super) fn said(hashing: Hashing) -> String {
     format!("by content, {hashing:?}")
 }
 
-/// How the tiles of a manifest that has some are hashed.
+/// Returns the hash of a manifest's tiles, if it has some.
 pub(super) fn hashing_of(manifest: &Manifest) -> Option<Hashing> {
     let [.., (_, found)] = &*manifest.identity.fields().collect::<Vec<_>>() else { return None };
     [Hashing::Xxh3, Hashing::Blake3].into_iter().find(|&hashing| said(hashing) == *found)
 }
 
-/// The size of the splits of a manifest's run.
+/// Returns the size of the splits of a manifest's run.
 pub(super) fn split_bytes_of(manifest: &Manifest) -> Option<u64> {
     let fields: Vec<_> = manifest.identity.fields().collect();
     let (_, found) = fields.iter().rfind(|(name, _)| *name == SPLIT_BYTES)?;

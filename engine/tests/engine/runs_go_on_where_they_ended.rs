@@ -243,9 +243,9 @@ fn a_state_of_something_else_is_refused() {
     fs::write(&second, "a b d\n").unwrap();
     refused("001.txt was changed since");
     fs::rename(&second, file_in(&files, 9)).unwrap();
-    refused("002.txt stands where");
+    refused("002.txt is in the place of");
     fs::remove_file(file_in(&files, 2)).unwrap();
-    refused("009.txt stands where");
+    refused("009.txt is in the place of");
     fs::remove_file(file_in(&files, 9)).unwrap();
     refused("files at its end are gone");
 
