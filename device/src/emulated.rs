@@ -82,7 +82,7 @@ pub enum FaultAt {
 }
 
 impl Default for Model {
-    /// A device about like a small GPU, without noise or faults.
+    /// Returns a device about like a small GPU, without noise or faults.
     fn default() -> Model {
         Model {
             name: "emulated".to_owned(),

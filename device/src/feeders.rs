@@ -281,8 +281,8 @@ mod tests {
         done / now
     }
 
-    /// A link with a rate in splits per second, threads that each copy at one rate, and cores that each map
-    /// at another.
+    /// Returns a link with a rate in splits per second, threads that each copy at one rate, and cores that
+    /// each map at another.
     fn machine(link: f64, copy: f64, map: f64, cores: usize) -> impl Fn(usize) -> (f64, f64) {
         move |feeders| (link.min(copy * feeders as f64), map * (cores + 1 - feeders) as f64)
     }

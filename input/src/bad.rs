@@ -1,5 +1,5 @@
-//! Bad records: those that a map refuses. The first one fails the run, with its place named; or, where
-//! the caller says so, they are counted and passed over, and the earliest few are kept to be shown.
+//! Bad records: those that a map refuses. The first one fails the run, with its place named; or, if the
+//! caller allows it, they are counted and skipped, and the earliest few are kept to be shown.
 
 use crate::encoding::{Reading, put_bytes, put_number};
 use crate::error::{Error, Place, Result};
@@ -13,14 +13,14 @@ use std::mem;
 pub struct BadRecord {
     /// Where it begins.
     pub place: Place,
-    /// What the map said of it.
+    /// The reason that the map gave.
     pub cause: String,
 }
 
 /// How many of a run's bad records `Stats` shows: the earliest ones of the input.
 pub const BAD_RECORDS_SHOWN: usize = 5;
 
-/// What the maps of one run refuse.
+/// The bad records of one run.
 #[derive(Debug)]
 pub struct BadRecords {
     skip: bool,
@@ -29,7 +29,7 @@ pub struct BadRecords {
     found: Mutex<Found>,
 }
 
-/// What was refused, and skipped.
+/// The records that were refused and skipped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     count: u64,
@@ -41,13 +41,13 @@ pub struct Found {
 struct Kept {
     /// Part of the plan, file of the part, offset in the file.
     at: (usize, usize, u64),
-    /// As far as it is known without reading the file again.
+    /// The line, as far as it is known without reading the file again.
     line: Option<u64>,
     cause: String,
 }
 
 impl Found {
-    /// Whether a record at that place would be one of the earliest.
+    /// Returns whether a record at that place would be one of the earliest.
     fn wants(&self, at: (usize, usize, u64)) -> bool {
         self.first.len() < BAD_RECORDS_SHOWN || self.first.last().is_some_and(|last| at < last.at)
     }
@@ -96,7 +96,7 @@ impl BadRecords {
         BadRecords { skip, has_lines, found: Mutex::default() }
     }
 
-    /// An empty one of the same kind.
+    /// Returns an empty one of the same kind.
     pub fn alike(&self) -> BadRecords {
         BadRecords::new(self.skip, self.has_lines)
     }
@@ -135,23 +135,23 @@ impl BadRecords {
         Ok(())
     }
 
-    /// Takes what was found until now.
+    /// Takes the records found until now.
     pub fn take(&self) -> Found {
         mem::take(&mut *self.found())
     }
 
-    /// What was found until now, which stays.
+    /// Returns the records found until now, which stay.
     pub fn so_far(&self) -> Found {
         self.found().clone()
     }
 
-    /// Adds what was found elsewhere.
+    /// Adds records that were found elsewhere.
     pub fn add(&self, other: &Found) {
         self.found().add(other);
     }
 
-    /// How many there were, and the earliest of them. Reads each of their files once more, up to the
-    /// last of these, if their lines are to be numbered.
+    /// Returns their number, and the earliest of them. Reads the file of each of these once more, up to the
+    /// last of them, if their lines are to be numbered.
     pub fn finish(&self, plan: &Plan) -> (u64, Vec<BadRecord>) {
         let Found { count, first } = self.take();
         let mut before = ((usize::MAX, 0), 0, Some(0));

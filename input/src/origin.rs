@@ -1,7 +1,7 @@
-//! Origin: what a split was cut from, and how a place in it is named: path, line and byte.
+//! Origin: the source of a split, and how a place in it is named: path, line and byte.
 //!
-//! Lines are not counted while a job runs, for most jobs never name one. Whoever names a place has
-//! the newlines before it counted then, by reading that much of the file once more, in bounded memory.
+//! Lines are not counted while a job runs, because most jobs never name one. Naming a place counts the
+//! newlines before it, by reading that much of the file once more, in bounded memory.
 //! A stream cannot be read again, so its reader counts as it goes.
 
 use crate::error::Place;
@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// What a split was cut from. The path is put together only when someone asks.
+/// The source of a split. The path is put together only when it is needed.
 #[derive(Clone, Copy)]
 pub struct Origin<'s> {
     /// Its part of the plan.
@@ -45,7 +45,7 @@ pub enum OriginKind<'s> {
     },
 }
 
-/// What is read of a file at a time.
+/// The bytes that are read of a file at a time.
 const BLOCK_BYTES: usize = 256 << 10;
 
 impl Origin<'_> {
@@ -64,7 +64,7 @@ impl Origin<'_> {
         Place { source: self.path(), line, offset: Some(offset) }
     }
 
-    /// Its file's number in its part of the plan.
+    /// Returns its file's number in its part of the plan.
     pub fn file(&self) -> usize {
         match self.kind {
             OriginKind::File { file, .. }

@@ -44,7 +44,7 @@ impl<'s> Split<'s> {
         &self.origin
     }
 
-    /// The split's bytes.
+    /// Returns the split's bytes.
     #[inline]
     pub fn bytes(&self) -> &'s [u8] {
         self.bytes
@@ -61,45 +61,45 @@ impl<'s> Split<'s> {
         self.offset + (record.as_ptr() as usize).wrapping_sub(self.bytes.as_ptr() as usize) as u64
     }
 
-    /// The number of the file the split was cut from: files (and streams) are counted from 0 in the
+    /// Returns the number of the file the split was cut from: files (and streams) are counted from 0 in the
     /// order in which they are read. `Output::file` has its path.
     #[inline]
     pub fn file(&self) -> u32 {
         self.file
     }
 
-    /// The path of the file the split was cut from (or `standard input`, `memory`). Allocates.
+    /// Returns the path of the file the split was cut from (or `standard input`, `memory`). Allocates.
     pub fn path(&self) -> PathBuf {
         self.origin.path()
     }
 
-    /// The words of a class, in order, found with vector instructions where the machine has them.
+    /// Returns the words of a class, in order, found with vector instructions where the machine has them.
     #[inline]
     pub fn words(&self, class: WordClass) -> Tokens<'s> {
         Tokens::new(class, self.bytes)
     }
 
-    /// The words between white space: [`WordClass::Whitespace`].
+    /// Returns the words between white space: [`WordClass::Whitespace`].
     #[inline]
     pub fn fields(&self) -> Tokens<'s> {
         self.words(WordClass::Whitespace)
     }
 
-    /// The lines as records of `N` fields between separators, found with vector instructions where the
-    /// machine has them; a line of fewer or more fields comes whole, as an error.
+    /// Returns the lines as records of `N` fields between separators, found with vector instructions where
+    /// the machine has them; a line of fewer or more fields comes whole, as an error.
     #[inline]
     pub fn records<const N: usize>(&self, separator: u8) -> Records<'s, N> {
         Records::new(separator, self.bytes)
     }
 
-    /// The lines, without their newline. A last line without one counts; an empty rest does not.
+    /// Returns the lines, without their newline. A last line without one counts; an empty rest does not.
     #[inline]
     pub fn lines(&self) -> Lines<'s> {
         Lines { rest: self.bytes }
     }
 
-    /// The records that `delimiter` ends, without it: for a job with [`Cut::Delimiter`](crate::input::Cut). A
-    /// last record without it counts; an empty rest does not.
+    /// Returns the records that `delimiter` ends, without it: for a job with
+    /// [`Cut::Delimiter`](crate::input::Cut). A last record without it counts; an empty rest does not.
     pub fn delimited(&self, delimiter: &Delimiter) -> Delimited<'s> {
         delimiter.records(self.bytes)
     }
@@ -107,8 +107,7 @@ impl<'s> Split<'s> {
     /// Refuses `record`, a part of the split's bytes (of any other the split's own place is named).
     /// Nothing of it should have been emitted.
     ///
-    /// Under `Options::skip_bad` it is counted, and the map goes on with the next
-    /// record:
+    /// Under `Options::skip_bad` it is counted, and the map continues with the next record:
     ///
     /// ```
     /// # use tegula::*;

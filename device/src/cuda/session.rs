@@ -58,7 +58,7 @@ struct Flight {
 
 type Made<T> = Result<T, DriverError>;
 
-/// The flag that makes an event record its time.
+/// Returns the flag that makes an event record its time.
 fn timed() -> Option<CUevent_flags> {
     Some(CU_EVENT_DEFAULT)
 }

@@ -1,5 +1,5 @@
-//! Where an input may be cut: the job's word on what a record is. Offsets between cuts are nominal;
-//! a record belongs to the split in which it begins, and whoever reads the split reads on to its end.
+//! Where an input may be cut, as the job defines its records. Offsets between cuts are nominal; a record
+//! belongs to the split in which it begins, and the reader of the split reads on to its end.
 
 use super::delimiter::Delimiter;
 use crate::error::{Error, Result};
@@ -10,29 +10,29 @@ use std::fmt;
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Cut {
-    /// Behind each newline. Of a line that ends in `\r\n`, the `\r` is the last byte.
+    /// After each newline. In a line that ends in `\r\n`, the `\r` is the last byte.
     Lines,
-    /// Behind each byte of a set. See [`Cut::around`] for words.
+    /// After each byte of a set. See [`Cut::around`] for words.
     After(ByteSet),
-    /// Behind each delimiter of several bytes, or of one. [`Split::delimited`](crate::split::Split::delimited)
-    /// has the records.
+    /// After each delimiter of several bytes, or of one. [`Split::delimited`](crate::split::Split::delimited)
+    /// returns the records.
     Delimiter(Delimiter),
-    /// Between two neighbouring bytes for which the function says so.
+    /// Between two neighbouring bytes for which the function returns true.
     Between(fn(u8, u8) -> bool),
     /// Records of this many bytes, at least 1. A file whose length is no multiple is an error.
     Fixed(u64),
-    /// Behind each record, where only the begin of a record says how long it is: behind a length, say,
-    /// or where a newline in quotes ends no line. The function gets bytes that begin with a record, at
-    /// least one, and says how many belong to it, at least 1; `None`, or more than it got, if that takes
-    /// more bytes, whose number grows until it has them or the file ends. The last record of a file may
-    /// be cut short: the map sees it as it is.
+    /// After each record, where only the begin of a record gives its length: after a length, say, or where a
+    /// newline in quotes ends no line. The function gets bytes that begin with a record, at least one, and
+    /// returns the length of the record, at least 1. It returns `None`, or more than it got, if it needs more
+    /// bytes; it then gets more until it has them or the file ends. The last record of a file may be cut
+    /// short: the map sees it unchanged.
     ///
-    /// There is no way to such a record but from the one before it, so each file is read in order, and
-    /// many files at once.
+    /// Such a record can only be found from the one before it, so each file is read in order, and many files
+    /// at once.
     ///
     /// ```
     /// # use tegula::*;
-    /// // A length of four bytes, little endian, then so many bytes.
+    /// // A length of four bytes, little endian, then that many bytes.
     /// fn record(bytes: &[u8]) -> Option<usize> {
     ///     Some(4 + u32::from_le_bytes(*bytes.first_chunk()?) as usize)
     /// }
@@ -48,7 +48,7 @@ pub enum Cut {
 pub struct ByteSet([u64; 4]);
 
 impl ByteSet {
-    /// The set of these bytes.
+    /// Returns the set of these bytes.
     pub const fn of(bytes: &[u8]) -> ByteSet {
         let mut set = [0; 4];
         let mut at = 0;
@@ -59,13 +59,13 @@ impl ByteSet {
         ByteSet(set)
     }
 
-    /// The set of the bytes for which `member` says so.
+    /// Returns the set of the bytes for which `member` says so.
     pub fn from_fn(member: impl Fn(u8) -> bool) -> ByteSet {
         let members: Vec<u8> = (0..=u8::MAX).filter(|&byte| member(byte)).collect();
         ByteSet::of(&members)
     }
 
-    /// Whether the byte is in the set.
+    /// Returns whether the byte is in the set.
     #[inline(always)]
     pub const fn contains(self, byte: u8) -> bool {
         self.0[(byte >> 6) as usize] >> (byte & 63) & 1 == 1
@@ -79,13 +79,13 @@ impl fmt::Debug for ByteSet {
 }
 
 impl Cut {
-    /// Behind every byte that separates words of this class: the cut of a job that looks at words,
-    /// and to which a line of any length is nothing special.
+    /// Returns a cut after every byte that separates words of this class: for a job that looks at words, and
+    /// for which a line may have any length.
     pub fn around(words: WordClass) -> Cut {
         Cut::After(ByteSet::from_fn(|byte| !words.contains(byte)))
     }
 
-    /// Whether records are lines.
+    /// Returns whether records are lines.
     #[doc(hidden)]
     pub fn is_lines(&self) -> bool {
         matches!(self, Cut::Lines)
@@ -103,13 +103,13 @@ impl Cut {
         }
     }
 
-    /// Whether records can be found from the begin of their file only.
+    /// Returns whether records can be found from the begin of their file only.
     #[doc(hidden)]
     pub fn is_in_order(&self) -> bool {
         matches!(self, Cut::Framed(_))
     }
 
-    /// Bytes before a border that say whether it is one, at least 1.
+    /// Returns the number of bytes before a border that decide whether it is one, at least 1.
     #[doc(hidden)]
     pub fn bytes_before(&self) -> usize {
         match self {
@@ -118,7 +118,7 @@ impl Cut {
         }
     }
 
-    /// Bytes behind a border, beside the next, that say whether it is one.
+    /// Returns the number of bytes after a border, beside the next, that decide whether it is one.
     #[doc(hidden)]
     pub fn bytes_behind(&self) -> usize {
         match self {
@@ -127,12 +127,12 @@ impl Cut {
         }
     }
 
-    /// The first border at an index in `from..to`: a place before which `bytes` may be cut. `from`
-    /// is at least 1 and `to` at most `bytes.len()`, for a border is seen by the bytes beside it:
-    /// [`bytes_before`](Cut::bytes_before) `from`, if the file has so many, and
-    /// [`bytes_behind`](Cut::bytes_behind) `to`. The end of a file is always a border, and not looked
-    /// for here; neither are the borders of `Fixed` and `Whole`, which are known without looking. For
-    /// `Framed`, `bytes` begin with a record.
+    /// Returns the first border at an index in `from..to`: a place before which `bytes` may be cut. `from` is
+    /// at least 1 and `to` at most `bytes.len()`, because the bytes beside a border show it:
+    /// [`bytes_before`](Cut::bytes_before) `from`, if the file has that many, and
+    /// [`bytes_behind`](Cut::bytes_behind) `to`. The end of a file is always a border, and not looked for
+    /// here; neither are the borders of `Fixed` and `Whole`, which are known without looking. For `Framed`,
+    /// `bytes` begin with a record.
     #[doc(hidden)]
     pub fn find_border(&self, bytes: &[u8], from: usize, to: usize) -> Option<usize> {
         if from >= to {
@@ -153,12 +153,11 @@ impl Cut {
         }
     }
 
-    /// The last border of `bytes`, which begin with a record, other than their ends, and such that no
-    /// byte behind them can change it. All borders that could be seen in the first `looked` bytes are
-    /// known not to be there.
+    /// Returns the last border of `bytes`, which begin with a record, other than their ends, and such that no
+    /// byte after them can change it. The first `looked` bytes were searched before and have no border.
     #[doc(hidden)]
     pub fn find_last_border(&self, bytes: &[u8], looked: usize) -> Option<usize> {
-        // At the end of what was looked at, the bytes behind were missing.
+        // At the end of the bytes searched before, the bytes after them were missing.
         let from = looked.saturating_sub(1 + self.bytes_behind());
         let inner = from..bytes.len().saturating_sub(1).max(from);
         match self {
@@ -182,7 +181,7 @@ impl Cut {
     }
 }
 
-/// The ends of the records that are whole in `bytes`, which begin with one.
+/// Returns the ends of the records that are whole in `bytes`, which begin with one.
 ///
 /// # Panics
 /// If a record is said to have no bytes: it would have no end.

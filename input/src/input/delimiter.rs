@@ -6,20 +6,20 @@ use crate::error::{Error, Result};
 use memchr::memmem;
 use std::fmt;
 
-/// Bytes that end a record, 1 to 32 of them. What overlaps is one delimiter: after `\n\n`, records are
+/// Bytes that end a record, 1 to 32 of them. Overlapping delimiters are one: after `\n\n`, records are
 /// paragraphs, whatever the number of empty lines between them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Delimiter {
     bytes: [u8; BYTES_MOST],
     len: usize,
-    /// Bit `k`: the delimiter may begin again `k` bytes behind its begin.
+    /// Bit `k`: the delimiter may begin again `k` bytes after its begin.
     shifts: u32,
 }
 
 const BYTES_MOST: usize = 32;
 
 impl Delimiter {
-    /// The delimiter that these bytes are.
+    /// Returns the delimiter that these bytes are.
     ///
     /// # Errors
     /// [`Error::Option`] if there are none, or more than 32.
@@ -36,17 +36,18 @@ impl Delimiter {
         Ok(Delimiter { bytes: padded, len: bytes.len(), shifts })
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.len]
     }
 
-    /// Bytes before a border that say whether it is one.
+    /// Returns the number of bytes before a border that decide whether it is one.
     pub(super) fn before(&self) -> usize {
         self.len
     }
 
-    /// Bytes behind a border that say whether it is one: those of a delimiter that may overlap.
+    /// Returns the number of bytes after a border that decide whether it is one: those of a delimiter that
+    /// may overlap.
     pub(super) fn behind(&self) -> usize {
         self.shifts.checked_ilog2().unwrap_or(0) as usize
     }
@@ -73,7 +74,7 @@ impl Delimiter {
         None
     }
 
-    /// The first border of `text` in `from..to`. What is behind [`text`](Delimiter::behind) counts as
+    /// Returns the first border of `text` in `from..to`. The bytes after [`text`](Delimiter::behind) count as
     /// no delimiter.
     pub(super) fn find_border(&self, text: &[u8], from: usize, to: usize) -> Option<usize> {
         let start = from.saturating_sub(self.len);
@@ -83,7 +84,7 @@ impl Delimiter {
         (border < to).then_some(border)
     }
 
-    /// The last border of `text` above `from` that no byte behind `text` can change.
+    /// Returns the last border of `text` above `from` that no byte after `text` can change.
     pub(super) fn find_last_border(&self, text: &[u8], from: usize) -> Option<usize> {
         let start = (from + 1).saturating_sub(self.len);
         let decided = text.len().saturating_sub(self.behind().max(1));
@@ -103,7 +104,7 @@ impl Delimiter {
         None
     }
 
-    /// The records of `text`.
+    /// Returns the records of `text`.
     #[doc(hidden)]
     pub fn records<'t>(&self, text: &'t [u8]) -> Delimited<'t> {
         Delimited {

@@ -1,5 +1,5 @@
-//! One file of an input, wherever it is kept, for jobs that must look into their files before they
-//! run: whose headers say where numbers or pixels lie.
+//! One file of an input, wherever it is kept, for jobs that must look into their files before they run: at
+//! headers that contain the offsets of numbers or pixels.
 
 use super::{
     FileList, MEMORY, PackedFiles, RangeSource, Source, open_listed, read_listed, read_range,
@@ -26,7 +26,7 @@ enum Kept<'i> {
 }
 
 impl<'i> InputFile<'i> {
-    /// One that is part of a source.
+    /// Returns one that is part of a source.
     pub(super) fn of(source: &'i Source, place: usize) -> InputFile<'i> {
         let disk = |files: &FileList| (files.path(place), Kept::Disk { bytes: files.bytes(place) });
         let elsewhere = |source, files: &FileList| {
@@ -46,12 +46,12 @@ impl<'i> InputFile<'i> {
         InputFile { name, kept }
     }
 
-    /// The name by which splits and messages speak of it: a path, a URL, `standard input`.
+    /// Returns the name by which splits and messages speak of it: a path, a URL, `standard input`.
     pub fn name(&self) -> &Path {
         &self.name
     }
 
-    /// Its length in bytes, compressed if it is; of a stream it is not known.
+    /// Returns its length in bytes, compressed if it is; of a stream it is not known.
     pub fn bytes(&self) -> Option<u64> {
         match self.kept {
             Kept::Disk { bytes } | Kept::Elsewhere { bytes, .. } => Some(bytes),
@@ -60,13 +60,13 @@ impl<'i> InputFile<'i> {
         }
     }
 
-    /// Puts its bytes from `offset` on into `into`, as they are, compressed or not; returns how many
-    /// there were: fewer than there is room for only at the file's end. One request, made by the
-    /// calling thread, where the file is kept elsewhere; so ask for much at a time.
+    /// Copies its bytes from `offset` on into `into`, as stored, compressed or not. Returns their number,
+    /// which is less than the length of `into` only at the file's end. Where the file is kept elsewhere, the
+    /// calling thread makes one request; so ask for much at a time.
     ///
     /// # Errors
-    /// [`Error::Input`](crate::error::Error::Input) if it cannot be read, or is no longer what it was when it
-    /// was listed; and of a stream, whose bytes come once.
+    /// [`Error::Input`](crate::error::Error::Input) if it cannot be read, or has changed since it was listed;
+    /// and for a stream, whose bytes come once.
     pub fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<usize> {
         let left = self.bytes().unwrap_or(u64::MAX).saturating_sub(offset);
         let count = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));

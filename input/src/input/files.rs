@@ -1,6 +1,6 @@
-//! A list of regular files, compact enough for millions of small ones: per file 12 bytes and its
-//! name. Names lie end to end in one arena and files that follow each other share their folder, so that
-//! no path is kept whole. Lengths are fixed when the list is made; whoever reads holds the file to them.
+//! A list of regular files, compact enough for millions of small ones: per file 12 bytes and its name. Names
+//! lie end to end in one arena and consecutive files share their folder, so no path is kept whole. Lengths
+//! are fixed when the list is made; readers check that a file still has its length.
 
 use super::open_folder::OpenFolder;
 use crate::error::InputError;
@@ -14,7 +14,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Consecutive regular files, in the order in which they are to be read.
+/// Consecutive regular files, in the order in which they are read.
 #[derive(Debug, Default)]
 pub struct FileList {
     /// Shared by the parts of a list.
@@ -45,7 +45,7 @@ pub(super) struct Folder(NonZeroUsize);
 /// Files that follow each other in a folder before it is opened for their sake.
 const FILES_WORTH_A_FOLDER: usize = 4;
 
-/// Opens a file that stood in a list; whatever stands there by now, without waiting for it.
+/// Opens a listed file without waiting, even if another kind of file has replaced it.
 pub fn open_file(path: &Path) -> io::Result<File> {
     // A pipe would wait for its writer.
     let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
@@ -84,7 +84,7 @@ pub fn read_listed(
 }
 
 impl FileList {
-    /// How many files.
+    /// Returns the number of files.
     pub fn len(&self) -> usize {
         self.lengths.len()
     }
@@ -94,7 +94,7 @@ impl FileList {
         self.lengths[file]
     }
 
-    /// The file's path: as given, or below the folder as given. Costs one allocation.
+    /// Returns the file's path: as given, or below the folder as given. Costs one allocation.
     pub fn path(&self, file: usize) -> PathBuf {
         let mut path = PathBuf::new();
         self.above.push_path(self.run(file).1, &mut path);
@@ -102,7 +102,7 @@ impl FileList {
         path
     }
 
-    /// What the file's path ends with: its name, or the path as given.
+    /// Returns the end of the file's path: its name, or the path as given.
     pub fn name(&self, file: usize) -> &Path {
         Path::new(self.names.get(file))
     }
@@ -110,7 +110,7 @@ impl FileList {
     /// Opens the file. In a folder of many, it is looked up in the folder, which stays open in `held`.
     ///
     /// # Errors
-    /// Of the system, for the file or for its folder.
+    /// The system's error, for the file or for its folder.
     pub fn open(&self, file: usize, held: &mut OpenFolder) -> io::Result<File> {
         match self.run(file) {
             (files, Some(folder)) if files >= FILES_WORTH_A_FOLDER => {
@@ -129,7 +129,7 @@ impl FileList {
             + self.lengths.capacity() * size_of::<u64>()
     }
 
-    /// How many files follow each other in the file's folder, and the folder.
+    /// Returns the number of listed files in the file's folder, and the folder.
     fn run(&self, file: usize) -> (usize, Option<Folder>) {
         let behind = self.runs.partition_point(|run| run.first <= file);
         let Run { first, folder } = self.runs[behind - 1];
@@ -145,7 +145,7 @@ impl FileList {
         Folder(NonZeroUsize::MIN.saturating_add(above.parents.len() - 1))
     }
 
-    /// The folder of that path, added unless it is the latest one added.
+    /// Returns the folder of that path, added unless it is the latest one added.
     pub(super) fn folder_at(&mut self, path: &Path) -> Folder {
         match self.above.parents.iter().zip(1..).last() {
             Some((None, count)) if self.above.names.get(count - 1) == path => {
@@ -169,7 +169,7 @@ impl FileList {
         self.add_file(None, path, bytes);
     }
 
-    /// Gives back what room was made for files to come.
+    /// Gives back unused capacity.
     pub(super) fn shrink(&mut self) {
         self.names.bytes.shrink_to_fit();
         self.names.ends.shrink_to_fit();
@@ -177,7 +177,7 @@ impl FileList {
         self.lengths.shrink_to_fit();
     }
 
-    /// A list of some of the files, in the same order.
+    /// Returns a list of some of the files, in the same order.
     pub fn part(&self, files: Range<usize>) -> FileList {
         let mut part = FileList { above: Arc::clone(&self.above), ..FileList::default() };
         for file in files {
@@ -188,7 +188,7 @@ impl FileList {
 }
 
 impl Folders {
-    /// The path of a folder.
+    /// Returns the path of a folder.
     pub(super) fn path(&self, folder: Folder) -> PathBuf {
         let mut path = PathBuf::new();
         self.push_path(Some(folder), &mut path);
@@ -215,7 +215,7 @@ struct Names {
     ends: Vec<u32>,
 }
 
-/// So many names are a block: some 4 GiB of them would be too long for its ends.
+/// Names per block: some 4 GiB of names would exceed the ends of a block.
 const NAMES_PER_BLOCK: usize = 256;
 
 impl Names {
@@ -245,7 +245,7 @@ impl Names {
 
 #[cfg(test)]
 impl FileList {
-    /// The files in order: paths and lengths.
+    /// Returns the files in order: paths and lengths.
     pub(super) fn iter(&self) -> impl Iterator<Item = (PathBuf, u64)> + '_ {
         (0..self.len()).map(|file| (self.path(file), self.bytes(file)))
     }

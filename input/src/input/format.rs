@@ -23,7 +23,7 @@ impl Format {
     pub const ALL: [Format; 5] =
         [Format::Plain, Format::Gzip, Format::Zstd, Format::Bzip2, Format::Lz4];
 
-    /// What messages and figures call it.
+    /// Returns the name in messages and statistics.
     pub fn name(self) -> &'static str {
         match self {
             Format::Plain => "plain",
@@ -34,7 +34,7 @@ impl Format {
         }
     }
 
-    /// What the end of a file's name says, letters of any case.
+    /// Returns the format that the ending of a file's name names, letters of any case.
     pub fn of_name(path: &Path) -> Option<Format> {
         let ending = path.extension()?.to_ascii_lowercase();
         match ending.as_encoded_bytes() {

@@ -17,7 +17,7 @@ pub(super) struct Listing {
     names: Vec<u8>,
 }
 
-/// What an entry is, links not followed.
+/// The kind of an entry, links not followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A regular file, with its length in bytes.
@@ -54,7 +54,7 @@ impl Listing {
         Ok(listing)
     }
 
-    /// The entries by ascending name bytes.
+    /// Returns the entries by ascending name bytes.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&OsStr, Kind)> {
         self.entries
             .iter()

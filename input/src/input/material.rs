@@ -4,7 +4,7 @@ use super::{FileList, RangeSource};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What bytes in memory are called in messages.
+/// The name of bytes in memory in messages.
 pub const MEMORY: &str = "memory";
 
 /// Bytes that can be read at any offset.

@@ -1,7 +1,6 @@
-//! What a job reads: files, folders, patterns, standard input, pipes or bytes in memory, named by
-//! the person and looked up once. Out of it comes an ordered list of sources for the plan to cut
-//! into tiles. Nothing is opened or read here but folders, and nothing is left out in silence: what
-//! is not read is an error or is counted.
+//! The input of a job: files, folders, patterns, standard input, pipes or bytes in memory, named by the
+//! person and looked up once. The result is an ordered list of sources for the plan to cut into tiles. Only
+//! folders are opened and read here. A file that is not read is an error or is counted.
 
 mod cut;
 mod delimiter;
@@ -37,11 +36,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What a plan keeps of a file: its place among all bytes, its format.
+/// The data that a plan keeps of a file: its place among all bytes, its format.
 const PLANNED_FILE_BYTES: usize = size_of::<u64>() + 2;
 
-/// What a job reads, in a fixed order: arguments as given; below a folder depth first, by the bytes
-/// of file names. A file that is named twice is read twice.
+/// The input of a job, in a fixed order: arguments as given; below a folder depth first, by the bytes of file
+/// names. A file that is named twice is read twice.
 ///
 /// Regular files are read to the length they have when the `Input` is made. Below folders, hidden
 /// files are read; symbolic links and special files are counted ([`Input::passed_over`]) and not
@@ -66,7 +65,7 @@ pub enum Source {
     Packed(PackedFiles),
     /// Bytes that come once and in order, their number unknown.
     Stream(StreamSource),
-    /// Bytes that are there.
+    /// Bytes in memory.
     Memory(Arc<Vec<u8>>),
 }
 
@@ -84,15 +83,15 @@ pub struct PackedFiles {
 /// Something to read in order until it ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamSource {
-    /// The path to open, or what standard input is called in messages.
+    /// The path to open, or the name of standard input in messages.
     pub name: PathBuf,
     #[doc(hidden)]
     pub kind: StreamKind,
-    /// Whether it is read as it is, even if it is compressed.
+    /// Whether it is read as stored, even if it is compressed.
     pub plain: bool,
 }
 
-/// How to open a stream.
+/// The way to open a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StreamKind {
     /// It is open: the standard input of the process.
@@ -104,7 +103,7 @@ pub enum StreamKind {
 }
 
 impl Input {
-    /// The files and folders at these paths, taken literally.
+    /// Returns the files and folders at these paths, taken literally.
     ///
     /// # Errors
     /// [`InputError`](crate::error::InputError) for a path that is missing, may not be read, is a socket or
@@ -118,9 +117,9 @@ impl Input {
         Ok(input.looked_up())
     }
 
-    /// Arguments as of a command line: `-` is standard input, what exists is a path, and anything
-    /// else with `*`, `?` or `[` is a pattern (`**` stands for any number of folders). Wildcards
-    /// match hidden names too. A link that a pattern matches is followed; a pipe, socket or device
+    /// Reads arguments as of a command line: `-` is standard input, the path of an existing file or folder is
+    /// a path, and any other argument with `*`, `?` or `[` is a pattern (`**` matches any number of folders).
+    /// Wildcards match hidden names too. A link that a pattern matches is followed; a pipe, socket or device
     /// that it matches is passed over.
     ///
     /// # Errors
@@ -141,7 +140,7 @@ impl Input {
         Ok(input.looked_up())
     }
 
-    /// The standard input of this process, to its end.
+    /// Returns the standard input of this process, to its end.
     pub fn stdin() -> Input {
         Input { sources: vec![Source::Stream(StreamSource::stdin())], passed_over: 0 }
     }
@@ -151,8 +150,8 @@ impl Input {
         Input::shared(Arc::new(bytes.into()))
     }
 
-    /// As [`Input::bytes`], of memory that others hold too: what a job of many rounds reads again in
-    /// each, without a copy of the whole.
+    /// As [`Input::bytes`], of shared memory: a job of many rounds reads it again in each, without a copy of
+    /// the whole.
     pub fn shared(bytes: Arc<Vec<u8>>) -> Input {
         Input { sources: vec![Source::Memory(bytes)], passed_over: 0 }
     }
@@ -170,10 +169,9 @@ impl Input {
         Input { sources: vec![Source::Ranges(source, list)], passed_over: 0 }
     }
 
-    /// Tiles that a source of the caller's makes; `name` is what messages call them. The calling thread
-    /// acquires them, copies each into the workers' buffers, cut at the job's borders, and releases it:
-    /// the engine never holds two. A tile's end is a border, whatever stands there; with
-    /// [`Cut::Whole`] a tile is one split.
+    /// Reads tiles that a source of the caller's makes; messages call them `name`. The calling thread
+    /// acquires them, copies each into the workers' buffers, cut at the job's borders, and releases it: the
+    /// engine never holds two. A tile's end is always a border; with [`Cut::Whole`] a tile is one split.
     ///
     /// ```
     /// # use tegula::{Input, TileSource};
@@ -195,13 +193,13 @@ impl Input {
         Input { sources: vec![Source::Stream(stream)], passed_over: 0 }
     }
 
-    /// Adds what another input reads behind what this one reads.
+    /// Adds the sources of another input after this one's.
     pub fn append(&mut self, later: Input) {
         self.sources.extend(later.sources);
         self.passed_over += later.passed_over;
     }
 
-    /// What is to be read, in order. For jobs that must look into their files before they run.
+    /// Returns the files, in order. For jobs that must look into their files before they run.
     pub fn listing(&self) -> impl Iterator<Item = InputFile<'_>> {
         self.sources.iter().flat_map(|source| {
             let count = match source {
@@ -214,7 +212,7 @@ impl Input {
         })
     }
 
-    /// Memory that the list of files takes, and what a plan of it will take beside it, in bytes.
+    /// Returns the memory of the list of files and of a plan of it, in bytes.
     #[doc(hidden)]
     pub fn list_bytes(&self) -> usize {
         let bytes = self.sources.iter().map(|source| match source {
@@ -228,13 +226,13 @@ impl Input {
         bytes.sum()
     }
 
-    /// How many symbolic links and special files (pipes, sockets, devices) in the given folders are
-    /// not read.
+    /// Returns the number of symbolic links and special files (pipes, sockets, devices) in the given folders
+    /// that are not read.
     pub fn passed_over(&self) -> u64 {
         self.passed_over
     }
 
-    /// An input to which nothing is added any more.
+    /// Returns an input to which nothing is added any more.
     fn looked_up(mut self) -> Input {
         for source in &mut self.sources {
             if let Source::Files(files) = source {
@@ -244,7 +242,7 @@ impl Input {
         self
     }
 
-    /// The list that the next file belongs to.
+    /// Returns the list that the next file belongs to.
     fn files(&mut self) -> &mut FileList {
         if !matches!(self.sources.last(), Some(Source::Files(_))) {
             self.sources.push(Source::Files(FileList::default()));

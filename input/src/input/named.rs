@@ -1,5 +1,5 @@
-//! One path that a person named: what it is decides how it is read. Links are followed here, and
-//! faults that opening would show are shown now, before any work is done.
+//! One path that a person named: its kind decides how it is read. Links are followed here, and faults that
+//! opening would show are shown now, before any work is done.
 
 use super::{Input, StreamSource};
 use crate::error::InputError;
@@ -57,7 +57,7 @@ const MADE_WHILE_READ: [FsWord; 9] = [
 /// File systems in user space: some give 0 for lengths they do not know.
 const FUSE: FsWord = 0x6573_5546;
 
-/// Whether a file's length in bytes says nothing about what reading it will give.
+/// Returns whether a file's length in bytes may differ from the bytes that reading it gives.
 pub(super) fn length_lies(path: &Path, bytes: u64) -> bool {
     statfs(path).is_ok_and(|system| {
         MADE_WHILE_READ.contains(&system.f_type) || (system.f_type == FUSE && bytes == 0)

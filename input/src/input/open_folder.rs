@@ -12,18 +12,18 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Of the files that the process may have open, one in so many may be such a folder.
+/// The process may hold one such folder for this many of the files that it may have open.
 const DESCRIPTORS_PER_FOLDER: u64 = 8;
-/// Such folders of all readers: descriptors are the process's own, as is their limit.
+/// Such folders of all readers, because the limit on descriptors is the process's.
 static HELD: AtomicU64 = AtomicU64::new(0);
 
-/// What one reader holds open.
+/// The folder that one reader holds open.
 #[derive(Debug, Default)]
 pub struct OpenFolder(Option<Held>);
 
 #[derive(Debug)]
 struct Held {
-    /// Says of which list, with `folder`, it is a folder.
+    /// Identifies the folder, together with `folder`.
     above: Arc<Folders>,
     folder: Folder,
     descriptor: OwnedFd,

@@ -17,13 +17,13 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// Whether an argument has anything to expand.
+/// Returns whether an argument has anything to expand.
 pub(super) fn is_pattern(argument: &OsStr) -> bool {
     argument.as_bytes().iter().any(|byte| b"*?[".contains(byte))
 }
 
 impl Input {
-    /// Adds what `argument` matches.
+    /// Adds the files that `argument` matches.
     pub(super) fn add_pattern(&mut self, argument: &OsStr) -> Result<(), InputError> {
         let pattern = Pattern::parse(argument)?;
         let mut walk = Walk { pattern: &pattern, input: self, matches: 0 };
@@ -65,7 +65,7 @@ impl Pattern {
             if literal && parts.is_empty() {
                 base.push(name);
             } else if literal && name == ".." {
-                return Err(fault("`..` cannot stand after a wildcard".to_owned()));
+                return Err(fault("`..` cannot follow a wildcard".to_owned()));
             } else if literal && name != "." {
                 parts.push(Part::Literal(name.to_os_string()));
             } else if name == "**" {
@@ -89,9 +89,9 @@ impl Pattern {
         Ok(Pattern { base, parts, folders_only: bytes.ends_with(b"/") })
     }
 
-    /// The parts that the next name may be after `name`, where `name` may be any of `parts`. Bit
-    /// `self.parts.len()` says that the pattern is matched. Links to folders are no folders to `**`,
-    /// which so cannot be led in circles.
+    /// Returns the parts that the next name may match after `name`, where `name` may match any of `parts`.
+    /// Bit `self.parts.len()` is set if the pattern is matched. `**` does not follow links to folders, so it
+    /// cannot run in circles.
     fn after(&self, parts: Parts, name: &OsStr, kind: Option<Kind>) -> Parts {
         let text = name.to_string_lossy();
         let parts = self.reach(parts);
@@ -111,7 +111,7 @@ impl Pattern {
         after
     }
 
-    /// Adds the parts that may begin because a `**` stands for no folder at all.
+    /// Adds the parts that may begin because a `**` matches no folder at all.
     fn reach(&self, parts: Parts) -> Parts {
         let folders =
             self.parts.iter().enumerate().filter(|(_, part)| matches!(part, Part::Folders));
@@ -133,7 +133,7 @@ impl Walk<'_> {
     /// Begins at the folder before the first wildcard.
     fn base(&mut self) -> Result<(), InputError> {
         let base = &self.pattern.base;
-        // What is read must have a name; what is shown stays as it was given.
+        // A folder to read must have a name; the shown path stays as it was given.
         let path = if base.as_os_str().is_empty() { Path::new(".") } else { base };
         match fs::metadata(path) {
             Ok(found) if found.is_dir() && self.pattern.is_matched(self.pattern.reach(1)) => {
@@ -153,7 +153,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Takes what matches in the folder at `path`, which paths of its entries begin with as `shown`.
+    /// Takes the matches in the folder at `path`; `shown` is the beginning of the paths of its entries.
     fn folder(&mut self, path: &Path, shown: &Path, parts: Parts) -> Result<(), InputError> {
         let pattern = self.pattern;
         let listing = Listing::read(path, |name| pattern.after(parts, name, None) != 0)?;

@@ -1,6 +1,5 @@
-//! Files kept elsewhere than in the file system: in an object store, a distributed file system, or
-//! wherever a user's own code finds them. What the engine needs of them is their lengths beforehand
-//! and their bytes by ranges.
+//! Files kept elsewhere than in the file system: in an object store, in a distributed file system, or in any
+//! place that a user's own code reads. The engine needs their lengths beforehand and their bytes by ranges.
 
 use crate::error::InputError;
 use std::fmt;
@@ -9,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 /// A source of files that are read by ranges; see [`Input::ranges`](crate::input::Input::ranges).
 pub trait RangeSource: fmt::Debug + Send + Sync {
-    /// Fills `into` with the bytes of the file called `name`, from byte `offset` on. Called from many
-    /// threads at once, and may block: the engine then reads ahead of its workers. Who implements it
-    /// tries again what is worth trying again; an error ends the job.
+    /// Fills `into` with the bytes of the file called `name`, from byte `offset` on. Called from many threads
+    /// at once, and may block: the engine then reads ahead of its workers. An implementation repeats requests
+    /// that may succeed another time; an error ends the job.
     ///
     /// # Errors
     /// [`NotFound`](io::ErrorKind::NotFound) if there is no such file (any more),

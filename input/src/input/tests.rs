@@ -1,4 +1,4 @@
-//! Each rule of what is read, on real files.
+//! Each rule of listing, on real files.
 
 use super::{Input, RangeSource, Source, StreamKind};
 use crate::error::{Error, InputError};
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::TempDir;
 
-/// A tree with these files; each holds its own path.
+/// Returns a tree with these files; each holds its own path.
 fn tree(files: &[&str]) -> TempDir {
     let root = tempfile::tempdir().unwrap();
     for file in files {
@@ -28,7 +28,7 @@ fn pipe(path: &Path) {
     mknodat(CWD, path, FileType::Fifo, Mode::RWXU, 0).unwrap();
 }
 
-/// What is read, in order: paths below `root`, `<` before a stream.
+/// Returns the listed files, in order: paths below `root`, `<` before a stream.
 fn shown(input: &Input, root: &Path) -> Vec<String> {
     let below = |path: &Path| path.strip_prefix(root).unwrap_or(path).display().to_string();
     let mut shown = Vec::new();
@@ -55,7 +55,7 @@ fn fault(result: Result<Input, Error>) -> InputError {
     }
 }
 
-/// Jobs that look into headers need what messages say, in order, and know of streams no length.
+/// Jobs that look into headers need the names that messages use, in order; streams have no length.
 #[test]
 fn a_listing_tells_names_and_lengths() {
     let listed = |input: &Input| -> Vec<(PathBuf, Option<u64>)> {

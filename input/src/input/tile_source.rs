@@ -1,5 +1,5 @@
-//! Tiles that the caller makes: acquired by the engine when it has room, released when it has what it
-//! needs of them (Ostrich, section 3, `acquire` and `release`).
+//! Tiles that the caller makes: acquired by the engine when it has room, released when the engine has copied
+//! them (Ostrich, section 3, `acquire` and `release`).
 
 use crate::sync::Mutex;
 use std::fmt;
@@ -13,8 +13,8 @@ pub trait TileSource: Send {
     /// Bytes of whole records.
     type Tile: AsRef<[u8]>;
 
-    /// The next tile; `None` at the end. A record never goes on in the next tile; a tile of no bytes
-    /// is passed over. For jobs that count lines, a tile ends with a newline.
+    /// Returns the next tile; `None` at the end. A record never continues in the next tile; a tile of no
+    /// bytes is skipped. For jobs that count lines, a tile ends with a newline.
     ///
     /// # Errors
     /// Any; it ends the job.

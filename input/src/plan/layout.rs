@@ -1,7 +1,7 @@
-//! Where tiles and splits lie. All files stand end to end in one line of bytes; a tile is a stretch
-//! of it: either a piece of one file that is at least a tile long, counted from that file's start, or
-//! a pack of whole smaller files that follow each other. A tile's splits are equal stretches of it; a
-//! file no longer than a split is read whole by the split in which it begins.
+//! The places of tiles and splits. All files lie end to end in one line of bytes. A tile is a stretch of it:
+//! either a piece of one file that is at least a tile long, counted from that file's start, or a pack of
+//! consecutive whole smaller files. A tile's splits are equal stretches of it; a file no longer than a split
+//! is read whole by the split in which it begins.
 //!
 //! Cutting big files from their own start keeps their tiles where they are when another file changes.
 
@@ -60,13 +60,13 @@ impl Layout {
         layout
     }
 
-    /// The tile that a split is of, by its place among them, and that tile's first split.
+    /// Returns the tile that a split is of, by its place among them, and that tile's first split.
     pub fn tile_of(&self, split: u64) -> (usize, u64) {
         let tile = self.tiles.partition_point(|tile| tile.first_split <= split) - 1;
         (tile, self.tiles[tile].first_split)
     }
 
-    /// The first split behind a tile.
+    /// Returns the first split after a tile.
     pub fn first_split_behind(&self, tile: usize) -> u64 {
         self.tiles.get(tile + 1).map_or(self.splits, |next| next.first_split)
     }
@@ -76,8 +76,8 @@ impl Layout {
         self.starts[file]
     }
 
-    /// The same files in other tiles, which are stretches of the line of bytes, in order, and cover all of
-    /// it.
+    /// Returns the same files in other tiles, which are stretches of the line of bytes, in order, and cover
+    /// all of it.
     pub fn with_tiles(&self, tiles: impl Iterator<Item = Range<u64>>) -> Layout {
         let (starts, tiles_none) = (self.starts.clone(), Vec::new());
         let mut layout = Layout { starts, tiles: tiles_none, splits: 0, ..*self };
@@ -111,19 +111,19 @@ impl Layout {
         self.starts[self.starts.len() - 1]
     }
 
-    /// For each tile, in order, the first split behind it.
+    /// Returns for each tile, in order, the first split after it.
     pub fn tile_ends(&self) -> impl Iterator<Item = u64> {
         let behind = self.tiles.iter().skip(1).map(|tile| tile.first_split);
         behind.chain((!self.tiles.is_empty()).then_some(self.splits))
     }
 
-    /// Bytes of each tile, in order, and the first split behind it.
+    /// Returns the bytes of each tile, in order, and the first split after it.
     pub fn tile_bytes(&self) -> impl Iterator<Item = (u64, u64)> {
         let bytes = self.tiles.iter().map(|tile| tile.bytes.end - tile.bytes.start);
         bytes.zip(self.tile_ends())
     }
 
-    /// The extents of splits that follow each other in one tile, in order. Costs a binary search and
+    /// Returns the extents of splits that follow each other in one tile, in order. Costs a binary search and
     /// no memory.
     pub fn extents(&self, splits: Range<u64>) -> impl Iterator<Item = Extent> {
         let after = self.tiles.partition_point(|tile| tile.first_split <= splits.start);
@@ -136,7 +136,7 @@ impl Layout {
             .filter_map(move |file| self.extent(file, from, to))
     }
 
-    /// What of a file belongs to the split that covers `from..to`.
+    /// Returns the part of a file that belongs to the split that covers `from..to`.
     fn extent(&self, file: usize, from: u64, to: u64) -> Option<Extent> {
         let (start, end) = (self.starts[file], self.starts[file + 1]);
         let bytes = if self.whole || end - start <= self.split_bytes {

@@ -6,12 +6,12 @@
 //! at the borders that the job's [`Cut`] names. So planning reads no data.
 //!
 //! # Identity and work
-//! The unit of identity is not the unit of work. What is saved, found again or handed to another machine is
-//! a tile, and no measurement moves its borders. A worker takes several neighbouring splits of one tile at
-//! a time; their number changes while the job runs and may differ from worker to worker. Nothing after the
-//! reader sees it: records belong to the split in which they begin, and a key's values to the key. Where
-//! order matters, a piece of work counts as the first of its splits, and numbers of splits ascend with the
-//! input.
+//! The unit of identity is not the unit of work. A tile is the unit that is saved, found again or handed to
+//! another machine, and no measurement moves its borders. A worker takes several neighbouring splits of one
+//! tile at a time; their number changes while the job runs and may differ from worker to worker. Nothing
+//! after the reader sees it: records belong to the split in which they begin, and a key's values to the key.
+//! Where order matters, a piece of work counts as the first of its splits, and numbers of splits ascend with
+//! the input.
 
 mod layout;
 mod packed;
@@ -39,36 +39,36 @@ pub const DEFAULT_TILE_BYTES: u64 = 32 << 20;
 /// costs a whole tile.
 pub const INCREMENTAL_TILE_BYTES: u64 = 2 << 20;
 
-/// How an input is to be cut and read.
+/// The options of cutting and reading an input.
 #[derive(Clone, Copy, Debug)]
 pub struct Cutting {
     pub tile_bytes: u64,
     /// Size of a split; no split is longer than a tile.
     pub split_bytes: u64,
-    /// Size of what a worker takes at first.
+    /// The bytes that a worker takes at first.
     pub unit_bytes: u64,
     pub reads: Reads,
 }
 
-/// What is to be read, and how it is cut.
+/// The files to read, and how they are cut.
 pub struct Plan {
     pub parts: Vec<Part>,
     pub cut: Cut,
     pub tile_bytes: u64,
-    /// Size of a split: what tiles are counted in.
+    /// Size of a split, in which tiles are counted.
     pub split_bytes: u64,
-    /// What a worker takes at first: a few splits, or one if the caller said how large they are.
+    /// The bytes that a worker takes at first: a few splits, or one if the caller gave their size.
     pub unit_bytes: u64,
     /// Files in all; a stream counts as one.
     pub files: u64,
     /// Bytes in all as files hold them, compressed or not; 0 if there is a stream.
     pub bytes: u64,
     pub passed_over: u64,
-    /// What was decompressed.
+    /// The counts of decompressed files.
     pub tally: Tally,
 }
 
-/// What compressed text expands to, roughly: for sizes that need not be right.
+/// The likely expansion of compressed text, for sizes that need not be exact.
 const LIKELY_EXPANSION: u64 = 4;
 
 /// A part of the input that is read in one way.
@@ -141,7 +141,7 @@ impl Plan {
         self.ranged().map(|ranged| ranged.direct.bytes()).sum()
     }
 
-    /// What a file of a part is. A stream has no lines that could be counted any more.
+    /// Returns the origin of a file of a part. A stream has no lines that could be counted any more.
     pub fn origin(&self, part: usize, file: usize) -> Origin<'_> {
         match &self.parts[part] {
             Part::Ranged(ranged) => ranged.origin(file),
@@ -158,7 +158,7 @@ impl Plan {
         self.ranged().map(|ranged| ranged.layout.tiles() as u64).sum()
     }
 
-    /// The names of the files, when nothing more is to be read; `counted` is their memory.
+    /// Returns the names of the files, after all reading; `counted` is their memory.
     pub fn into_names(self, counted: Reserved) -> FileNames {
         let names_of = |material| match material {
             Material::Files(files) | Material::Ranges(_, files) => Names::Files(files),
@@ -172,12 +172,12 @@ impl Plan {
         FileNames { names: names.collect(), _counted: counted }
     }
 
-    /// Whether the input's length is known: not of a stream.
+    /// Returns whether the input's length is known: not of a stream.
     pub fn is_of_known_length(&self) -> bool {
         !self.parts.iter().any(|part| matches!(part, Part::Stream(_)))
     }
 
-    /// The path of a file by its number in the whole input.
+    /// Returns the path of a file by its number in the whole input.
     pub fn name(&self, number: u32) -> Option<PathBuf> {
         let mut number = number as usize;
         for part in &self.parts {
@@ -242,7 +242,7 @@ impl Plan {
         }
         let in_memory = matches!(material, Material::Memory(_));
         if self.cut.is_in_order() && !in_memory && material.files() > 0 {
-            // Read as what is compressed is: each file in order.
+            // Read like compressed files: each file in order.
             let formats = vec![Format::Plain; material.files()];
             self.add_packed(material, formats);
             return Ok(());
@@ -286,7 +286,7 @@ impl FileNames {
         FileNames { names: vec![Names::Files(files)], _counted: counted }
     }
 
-    /// The path of a file by its number.
+    /// Returns the path of a file by its number.
     pub fn get(&self, number: u32) -> Option<PathBuf> {
         let mut number = number as usize;
         for names in &self.names {

@@ -1,6 +1,6 @@
-//! A part of the input whose files are decompressed in order, each by itself. Where their blocks will
-//! end is not known before, so each file gets a stretch of numbers in proportion to its length: then
-//! the numbers of blocks are in the order of the input, whoever decompresses what first.
+//! A part of the input whose files are decompressed in order, each by itself. The ends of their blocks are
+//! not known beforehand, so each file gets a range of numbers in proportion to its length. So the numbers of
+//! blocks are in the order of the input, in whichever order files are decompressed.
 
 use crate::input::{Format, Material};
 use crate::origin::{Origin, OriginKind};
@@ -41,7 +41,7 @@ impl Packed {
         self.material.path(file)
     }
 
-    /// Length of a file as it is, in bytes.
+    /// Returns the length of a file as stored, in bytes.
     pub fn bytes(&self, file: usize) -> u64 {
         self.material.bytes(file)
     }
@@ -50,12 +50,12 @@ impl Packed {
         self.formats[file]
     }
 
-    /// A file's part in what there is to number.
+    /// Returns a file's share of the numbers.
     pub fn weight(&self, file: usize) -> u64 {
         self.bytes(file) + WEIGHT_LEAST
     }
 
-    /// The numbers of a stretch of files, from the weight of all before it to that and its own.
+    /// Returns the numbers of a stretch of files, from the weight of all before it to that and its own.
     pub fn numbers(&self, weights: Range<u64>) -> Range<u64> {
         let numbers = |weight: u64| {
             let numbers = u128::from(weight) * u128::from(NUMBERS) / u128::from(self.weight_of_all);
@@ -64,12 +64,12 @@ impl Packed {
         numbers(weights.start)..numbers(weights.end)
     }
 
-    /// The numbers of all files.
+    /// Returns the numbers of all files.
     pub fn numbers_of_all(&self) -> u64 {
         self.numbers(0..self.weight).end
     }
 
-    /// What a file is, of which `newlines` were read.
+    /// Returns the origin of a file, of which `newlines` were read.
     pub fn origin(&self, file: usize, newlines: Option<u64>) -> Origin<'_> {
         let kind = OriginKind::Packed { material: &self.material, file, newlines };
         Origin { part: self.number, kind }

@@ -1,5 +1,5 @@
-//! How files are read: through the page cache or past it, and how much was read past it. The reading
-//! itself is in `ingest/direct.rs`.
+//! The way to read files: through the page cache or past it, and the bytes read past it. The reading itself
+//! is in `ingest/direct.rs`.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -8,7 +8,7 @@ const CACHE_PARTS: u64 = 2;
 /// A smaller one never does.
 const INPUT_BYTES_LEAST: u64 = 256 << 20;
 
-/// How files are read that are not in the page cache.
+/// The way to read files that are not in the page cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reads {
     /// Past the page cache if the input is larger than half of the memory that the system could give to
@@ -17,9 +17,9 @@ pub enum Reads {
     Auto,
     /// Always into the page cache.
     Cached,
-    /// Past the page cache: it costs a tenth of the processor time, but the next run finds the file as
-    /// cold. Files under 1 MiB, what is cached already, and files of systems that cannot do it or do not
-    /// say what is cached (before Linux 6.5) are read as with `Cached`.
+    /// Past the page cache: it costs a tenth of the processor time, but the next run finds the file as cold.
+    /// Files under 1 MiB, cached files, and files of systems that cannot do it or do not report cached pages
+    /// (before Linux 6.5) are read as with `Cached`.
     Direct,
 }
 
@@ -36,7 +36,7 @@ impl Reads {
     }
 }
 
-/// How the files of a part of the plan are read.
+/// The way to read the files of a part of the plan.
 #[derive(Debug, Default)]
 pub struct DirectReads {
     pub wanted: bool,

@@ -1,4 +1,4 @@
-//! Counts decompressed files and bytes by format, for the figures of a run.
+//! Counts decompressed files and bytes by format, for the statistics of a run.
 
 use crate::input::Format;
 use crate::sync::Mutex;
