@@ -21,7 +21,7 @@ pub struct Grep {
     meant: String,
 }
 
-/// What is counted, and by which key.
+/// The counted matter, and its key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Counted {
     /// Matches by file, without empty ones. Matches do not overlap.

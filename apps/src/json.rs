@@ -78,7 +78,7 @@ impl<'s> JsonLine<'s> {
     pub fn read(line: &'s [u8]) -> Result<JsonLine<'s>, String> {
         let text = simdutf8::basic::from_utf8(line);
         let text = text.map_err(|_| "the line is no UTF-8, as JSON is".to_owned())?;
-        // This checks what is behind a field, too.
+        // This checks the text after a field, too.
         let all = sonic_rs::from_str::<LazyValue<'s>>(text);
         Ok(JsonLine { line, all: all.map_err(|_| "the line is no JSON".to_owned())? })
     }

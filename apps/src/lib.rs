@@ -1,7 +1,7 @@
 //! Ready-made jobs. Each is a map and a combine over the engine's public interface, like any user's job.
 //! They have no flags and print nothing; the command line is another crate.
 //!
-//! Each job is behind a cargo feature of its name. All but `offload` are on by default.
+//! Each job has a cargo feature of its name. All but `offload` are on by default.
 
 #[cfg(feature = "logstats")]
 mod digits;

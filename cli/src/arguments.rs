@@ -38,7 +38,7 @@ fn remote(url: &OsStr) -> Result<Input> {
     Err(without_remote(url))
 }
 
-/// What a program answers that was built without remote input.
+/// Returns the error of a program that was built without remote input.
 #[cfg(any(test, not(feature = "remote")))]
 fn without_remote(url: &OsStr) -> Error {
     let advice = "build it with `make build`, or with cargo's `--features remote`";

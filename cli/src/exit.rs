@@ -1,4 +1,4 @@
-//! How the program ends: the exit code, and the one line that says why.
+//! The end of the program: the exit code, and the one line with the reason.
 
 use crate::advice;
 use std::io::Write;
@@ -8,7 +8,7 @@ use tegula::{Error, OutputError, Result};
 pub(crate) const HELP: &str = "\
 Exit codes: 0 done, also when the reader of standard output went away; 1 the job failed; \
 2 wrong usage; 130 interrupted.
-A first interrupt stops the job and leaves no file behind; a second one stops the program at once.";
+A first interrupt stops the job and leaves no file; a second one stops the program at once.";
 
 const DONE: u8 = 0;
 const FAILED: u8 = 1;
@@ -19,7 +19,7 @@ const WRONG_USAGE: u8 = 2;
 /// Interrupted: 128 plus the number of the signal that Ctrl-C sends, as in shells.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// Says on standard error what went wrong, and returns the exit code.
+/// Prints the error on standard error, and returns the exit code.
 pub(crate) fn code(result: Result<()>) -> u8 {
     match result {
         Ok(()) | Err(Error::Output(OutputError::Closed { .. })) => DONE,

@@ -1,5 +1,5 @@
-//! The flags that several commands share: how to run jobs, what to keep of an answer of pairs, and how to
-//! show progress.
+//! The flags that several commands share: for running jobs, for choosing pairs of an answer, and for
+//! progress.
 
 use crate::request::Request;
 use crate::show::{Most, ShowFlags};
@@ -34,7 +34,7 @@ pub(crate) struct AnswerFlags {
     pub(crate) show: ShowFlags,
 }
 
-/// How to run the jobs of a command, and where their answer goes.
+/// The flags for running the jobs of a command, and for the place of their answer.
 #[derive(Args, Default)]
 pub(crate) struct RunFlags {
     /// Write the answer to FILE instead of standard output. FILE appears, or is replaced, only when
@@ -42,7 +42,7 @@ pub(crate) struct RunFlags {
     #[arg(short, long, value_name = "FILE", help_heading = "Answer")]
     pub(crate) output: Option<PathBuf>,
 
-    /// How many workers [default: one for each processor this process may use, within its quota].
+    /// The number of workers [default: one for each processor this process may use, within its quota].
     #[arg(short = 'j', long, value_name = "N", value_parser = count, help_heading = "Run")]
     pub(crate) workers: Option<usize>,
 
@@ -130,26 +130,26 @@ pub(crate) struct RunFlags {
     #[command(flatten)]
     pub(crate) progress: ProgressFlag,
 
-    /// Record what each thread does when, and what the process reads, writes and holds meanwhile, and
-    /// write it to FILE at the end: .svg is a picture, .json a trace for Perfetto or
-    /// chrome://tracing. It is also written when the job fails or is interrupted.
+    /// Record the work of each thread over time, and the bytes that the process reads, writes and holds, and
+    /// write it to FILE at the end: .svg is a picture, .json a trace for Perfetto or chrome://tracing. It is
+    /// also written when the job fails or is interrupted.
     #[arg(long, value_name = "FILE", value_parser = OsStringValueParser::new().try_map(timeline::file), help_heading = "Watch")]
     pub(crate) timeline: Option<TimelineFile>,
 
-    /// Print a table of what the run did on standard error.
+    /// Print a table of the run's statistics on standard error.
     #[arg(long, help_heading = "Watch")]
     pub(crate) stats: bool,
 
-    /// Write what the run did to FILE, as JSON.
+    /// Write the run's statistics to FILE, as JSON.
     #[arg(long, value_name = "FILE", help_heading = "Watch")]
     pub(crate) stats_json: Option<PathBuf>,
 
-    /// Shows what the state holds, instead of running anything.
+    /// Shows the contents of the state, instead of running anything.
     #[arg(skip)]
     pub(crate) look: Option<Look>,
 }
 
-/// How to show progress.
+/// The flag for progress.
 #[derive(Args, Default)]
 pub(crate) struct ProgressFlag {
     /// Progress on standard error: a bar where that is a terminal (auto), a line (plain) or a JSON
@@ -158,7 +158,7 @@ pub(crate) struct ProgressFlag {
     pub(crate) progress: Show,
 }
 
-/// How much of what a state holds is shown, and in which order.
+/// The number and the order of shown pairs of a state.
 #[derive(Clone, Copy)]
 pub(crate) struct Look {
     pub(crate) top: Most,
@@ -262,7 +262,7 @@ impl AnswerFlags {
 }
 
 impl RunFlags {
-    /// The state in which a run for `request` saves its partials, if the flags name one.
+    /// Returns the state in which a run for `request` saves its partials, if the flags name one.
     pub(crate) fn state(&self, request: &Request) -> Option<State> {
         let (folder, job) = self.state.as_ref().zip(self.job.as_ref())?;
         let state = State::new(folder, job).save_every(self.save_every);

@@ -48,7 +48,7 @@ enum By {
     Match,
 }
 
-/// What to search for, and what to count.
+/// The pattern to search for, and the kind of count.
 struct Search<'a> {
     pattern: &'a str,
     by: By,

@@ -21,8 +21,8 @@ pub(crate) struct Flags {
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<OsString>,
 
-    /// What a word is: any bytes between white space; a run of A-Z and a-z, in lower case; or a word
-    /// of Unicode text (UAX #29), in folded case.
+    /// The words to index: any bytes between white space; runs of A-Z and a-z, in lower case; or words of
+    /// Unicode text (UAX #29), in folded case.
     #[arg(long, value_enum, default_value_t = Words::Whitespace)]
     words: Words,
 
@@ -73,7 +73,7 @@ fn answer(run: &mut Run<'_>, job: &Index, paths: &[OsString], flags: &AnswerFlag
     })
 }
 
-/// The words to look for; `None` for all.
+/// Returns the words to look for; `None` for all.
 fn only(flags: &Flags) -> Result<Option<HashSet<Vec<u8>>>> {
     if flags.only.is_empty() && flags.words_from.is_none() {
         return Ok(None);

@@ -1,7 +1,7 @@
 //! `tegula`, the command line: reads flags, runs a ready-made job, writes its answer. The engine does
 //! all work; this crate holds only what faces the user at the terminal.
 //!
-//! Each command is a module and is behind a cargo feature, so that a build can hold one command alone.
+//! Each command is a module with a cargo feature, so that a build can hold one command alone.
 #![cfg_attr(
     any(test, not(feature = "default")),
     allow(dead_code, reason = "commands share more than each of them needs")
@@ -89,8 +89,8 @@ macro_rules! commands {
             $(#[cfg(feature = $feature)] $(#[$help])* $variant($module::$flags),)*
             /// Show the processors, caches and memory nodes that the engine sees.
             Topology(topology::Flags),
-            /// Show the devices that can work beside the cores, why others cannot, and how fast bytes
-            /// come to them.
+            /// Show the devices that can work beside the cores, the reasons why others cannot, and the rate
+            /// at which they receive bytes.
             Devices,
         }
 

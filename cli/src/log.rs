@@ -7,7 +7,7 @@ use tegula::{Error, Result};
 
 const NAME: &str = "TEGULA_LOG";
 
-/// Begins to print what the variable names: levels, or targets with levels.
+/// Begins to print the levels and targets that the variable names.
 pub(crate) fn start() -> Result<()> {
     match env::var_os(NAME).filter(|wanted| !wanted.is_empty()) {
         Some(wanted) => print(&wanted),

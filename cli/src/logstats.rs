@@ -14,9 +14,9 @@ pub(crate) struct Flags {
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<OsString>,
 
-    /// What to add up by. user: the seconds that each user was online, from lines of "user
-    /// login|logout seconds". The others: requests and bytes of a web server's log in Common or
-    /// Combined Log Format, by client, by path without its query, by status, or by hour.
+    /// The key to add up by. user: the seconds that each user was online, from lines of "user login|logout
+    /// seconds". The others: requests and bytes of a web server's log in Common or Combined Log Format, by
+    /// client, by path without its query, by status, or by hour.
     #[arg(long, value_enum, default_value_t = By::User)]
     key: By,
 

@@ -15,7 +15,7 @@ pub(crate) struct Shown {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Shows what `read` reads, in the form that the user chose. If no thread can be started, nothing is
+/// Shows the readings of `read`, in the form that the user chose. If no thread can be started, nothing is
 /// shown.
 pub(crate) fn show(
     read: impl Fn() -> ProgressReading + Send + 'static,

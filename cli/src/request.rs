@@ -1,5 +1,5 @@
-//! What a command was asked for, as data: its name, and the options that make its job and the form of
-//! its answer. A state keeps it as JSON, so that `tegula show` can present the answers later.
+//! The request of a command as data: its name, and the options that decide its job and the form of its
+//! answer. A state keeps it as JSON, so that `tegula show` can present the answers later.
 
 use crate::flags::AnswerFlags;
 use clap::ValueEnum;
@@ -16,7 +16,7 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// A request for a command without options.
+    /// Returns a request for a command without options.
     pub(crate) fn of(command: &str) -> Request {
         Request { command: command.to_owned(), options: Map::new() }
     }
@@ -53,7 +53,7 @@ impl Request {
     }
 }
 
-/// A byte string in JSON: a text, or hexadecimal digits where it is not UTF-8.
+/// Returns a byte string in JSON: a text, or hexadecimal digits where it is not UTF-8.
 fn of_bytes(bytes: &[u8]) -> Value {
     match std::str::from_utf8(bytes) {
         Ok(text) => text.into(),
@@ -71,7 +71,7 @@ mod read {
     use tegula::{Error, Result};
 
     impl Request {
-        /// Reads what [`to_bytes`](Request::to_bytes) made; `None` for anything else.
+        /// Parses the bytes of [`to_bytes`](Request::to_bytes); `None` for anything else.
         pub(crate) fn parse(bytes: &[u8]) -> Option<Request> {
             let request: Value = serde_json::from_slice(bytes).ok()?;
             let options = request["options"].as_object()?.clone();
@@ -79,7 +79,7 @@ mod read {
             (request["version"] == VERSION).then_some(Request { command, options })
         }
 
-        /// An option that `with` added.
+        /// Returns an option that `with` added.
         pub(crate) fn option<'a, T>(
             &'a self,
             name: &str,
@@ -88,29 +88,29 @@ mod read {
             self.options.get(name).and_then(read).ok_or_else(|| {
                 let command = &self.command;
                 let cause = format!(
-                    "what it holds of {command} does not say {name} as this program does; use the \
+                    "its request of {command} has no {name} that this version reads; use the \
                      version of the program that saved it"
                 );
                 Error::Option { option: "--state", cause }
             })
         }
 
-        /// Whether an option was added.
+        /// Returns whether an option was added.
         pub(crate) fn has(&self, name: &str) -> bool {
             self.options.contains_key(name)
         }
 
-        /// An option that `choice` added.
+        /// Returns an option that `choice` added.
         pub(crate) fn chosen<T: ValueEnum>(&self, name: &str) -> Result<T> {
             self.option(name, |value| T::from_str(value.as_str()?, false).ok())
         }
 
-        /// An option that `list` added.
+        /// Returns an option that `list` added.
         pub(crate) fn listed(&self, name: &str) -> Result<Vec<Vec<u8>>> {
             self.option(name, |list| list.as_array()?.iter().map(to_bytes).collect())
         }
 
-        /// The options that `answer` added.
+        /// Returns the options that `answer` added.
         pub(crate) fn answer_flags(&self) -> Result<AnswerFlags> {
             let format: Format = self.chosen("format")?;
             Ok(AnswerFlags { format, ..AnswerFlags::default() })

@@ -25,8 +25,8 @@ use tegula::{
 };
 use tegula_apps::Runs;
 
-/// Runs a command's jobs: `work` runs them and writes their answer. Reports then what they did. A state
-/// keeps `request`.
+/// Runs a command's jobs: `work` runs them and writes their answer. Then prints the reports. A state keeps
+/// `request`.
 pub(crate) fn command(
     flags: &RunFlags,
     request: Request,
@@ -165,7 +165,7 @@ impl<'a> Run<'a> {
         exit::say(&format!("{}: {far}{keys}", report.id));
     }
 
-    /// The engine that runs the jobs.
+    /// Returns the engine that runs the jobs.
     #[cfg(all(feature = "state", feature = "linreg"))]
     pub(crate) fn engine(&self) -> &Engine {
         &self.engine

@@ -1,6 +1,6 @@
 //! `tegula show`: the answers that a run has saved so far, from its state alone: while it runs in another
-//! process, after it was killed, or on another machine. The state keeps what the command was asked for,
-//! so the answers have the form that the command's own answer has.
+//! process, after it was killed, or on another machine. The state keeps the request of the command, so the
+//! answers have the form that the command's own answer has.
 
 use crate::flags::{Look, Order, RunFlags};
 use crate::request::Request;
@@ -33,7 +33,7 @@ pub(crate) struct Flags {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// How many workers [default: one for each processor].
+    /// The number of workers [default: one for each processor].
     #[arg(short = 'j', long, value_name = "N", value_parser = crate::flags::count)]
     workers: Option<usize>,
 

@@ -19,7 +19,7 @@ const TOP: usize = 10;
 /// Lengths of the first pairs for which a show says since when they are the same.
 const STABLE: [usize; 6] = [3, 5, 10, 20, 50, 100];
 
-/// Whether and how to show answers while the job runs.
+/// The flags for showing answers while the job runs.
 #[derive(Args, Clone, Default)]
 pub(crate) struct ShowFlags {
     /// Show the answers so far while the job runs: after each part of the input (every=5%), each time
@@ -40,7 +40,7 @@ pub(crate) struct ShowFlags {
     pub(crate) show_in_order: bool,
 }
 
-/// How many pairs.
+/// The number of pairs.
 #[derive(Clone, Copy)]
 pub(crate) enum Most {
     All,

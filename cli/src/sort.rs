@@ -14,8 +14,7 @@ pub(crate) struct Flags {
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<OsString>,
 
-    /// What a record is: lines; fixed:N, records of N bytes; or terasort, which is fixed:100 with the
-    /// key 0..10.
+    /// The records: lines; fixed:N, records of N bytes; or terasort, which is fixed:100 with the key 0..10.
     #[arg(long, value_name = "lines|fixed:N|terasort", default_value = "lines", value_parser = kind)]
     records: Kind,
 

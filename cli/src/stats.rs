@@ -90,7 +90,7 @@ pub(crate) fn table(stats: &Stats) -> String {
 /// Says who read the input: the workers, or readers ahead of them.
 fn read_ahead(stats: &Stats) -> String {
     match stats.readers {
-        0 => "nothing: workers read what they map".to_owned(),
+        0 => "nothing: workers read their own splits".to_owned(),
         readers => format!(
             "{} by up to {readers} readers in {:.3} s over all of them",
             size::show(stats.read_ahead_bytes),

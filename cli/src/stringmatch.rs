@@ -17,7 +17,7 @@ pub(crate) struct Flags {
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<OsString>,
 
-    /// A key: what a whole line is compared with. May be given many times.
+    /// A key, compared with whole lines. May be given many times.
     #[arg(short, long, value_name = "KEY", required_unless_present = "keys")]
     key: Vec<OsString>,
 
@@ -25,7 +25,7 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "FILE")]
     keys: Option<PathBuf>,
 
-    /// Show where keys stand, a line a place: key, file, byte at which the line begins.
+    /// Show the places of keys, a line for each: key, file, byte at which the line begins.
     #[arg(long)]
     places: bool,
 

@@ -17,8 +17,8 @@ pub(crate) struct Flags {
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<OsString>,
 
-    /// What a word is: any bytes between white space; a run of A-Z and a-z, in lower case; or a word
-    /// of Unicode text (UAX #29), in folded case.
+    /// The words to count: any bytes between white space; runs of A-Z and a-z, in lower case; or words of
+    /// Unicode text (UAX #29), in folded case.
     #[arg(long, value_enum, default_value_t = Words::Whitespace)]
     words: Words,
 

@@ -1,5 +1,5 @@
-//! The linear algebra of `tegula matmul` and `tegula pca` by faer alone, on one processor: what the
-//! engine's way is measured against. Reads and writes the same files.
+//! The linear algebra of `tegula matmul` and `tegula pca` by faer alone, on one processor, as the reference
+//! for the engine's speed. Reads and writes the same files.
 //!
 //!     direct matmul A.npy B.npy
 //!     direct pca ROWS.npy COMPONENTS

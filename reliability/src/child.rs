@@ -106,7 +106,7 @@ impl Point {
 
 fn point(text: &str) -> Result<(Point, u64), String> {
     let (point, number) = text.split_once(':').ok_or("write rename:3")?;
-    let number = number.parse().map_err(|_| "write a number behind the colon")?;
+    let number = number.parse().map_err(|_| "write a number after the colon")?;
     Ok((Point::from_str(point, false)?, number))
 }
 
@@ -131,7 +131,7 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
     }
 }
 
-/// For each word the longest line that it stands in, in bytes.
+/// For each word the longest line that contains it, in bytes.
 struct LongestLine;
 
 impl Job for LongestLine {
@@ -184,7 +184,7 @@ fn answer<J: Job>(
     Ok(file.commit()?)
 }
 
-/// A device about as fast as a worker, so that both have a part; it keeps to the wall clock.
+/// Returns a device about as fast as a worker, so that both have a part; it keeps to the wall clock.
 fn device() -> Arc<Accelerator> {
     let model = Model { link_bytes_s: DEVICE_BYTES_S, clock: Clock::Wall, ..Model::default() };
     Arc::new(Accelerator::new(Emulated::new(model)))

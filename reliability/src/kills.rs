@@ -14,27 +14,28 @@ use twox_hash::XxHash3_128;
 
 #[derive(Args)]
 pub(crate) struct Flags {
-    /// How many runs are to be killed.
+    /// The number of runs to kill.
     #[arg(long, default_value_t = 50)]
     kills: u64,
-    /// What all that is random follows from; each round has its own.
+    /// The seed of all random choices; each round has its own.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// The round to begin with: what a failure says.
+    /// The round to begin with, as a failure prints it.
     #[arg(long, default_value_t = 0)]
     round: u64,
 }
 
 /// The most kills of one round.
 const IN_A_ROW: u64 = 4;
-/// A run is killed at one of so many calls of a kind: some kinds are called once or twice, others often.
+/// A run is killed at one of this number of calls of a kind: some kinds are called once or twice, others
+/// often.
 const MOST_CALLS: [u64; 3] = [2, 4, 12];
-/// After so many kills it is said how far this is.
+/// The progress is printed after this number of kills.
 const KILLS_PER_NOTE: u64 = 100;
 /// A run that takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What is killed, and how often it was.
+/// The counts of killed runs.
 #[derive(Default)]
 struct Tally {
     rounds: u64,
@@ -123,7 +124,8 @@ fn play(seed: u64, round: u64, tally: &mut Tally) -> Result<(), String> {
         flags.kill_at = (!by_time).then(|| (point, 1 + random.below(most)));
         change(&mut random)?;
         let recovers = path("state").join("manifest").exists();
-        // What replaces an output has a hidden name for a moment, and a kill just then would leave it.
+        // The file that replaces an output has a hidden name for a moment, and a kill just then would leave
+        // it.
         let _ = fs::remove_file(path("output"));
         let mut child = start(&flags)?;
         if by_time {

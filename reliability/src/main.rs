@@ -1,7 +1,7 @@
-//! What goes wrong on purpose. `kills` runs jobs with a state and kills them, at random times and at named
-//! calls of the disk, in their first run and while they recover, until one run is left alone; then the answer
-//! must be the one of an undisturbed run, and nothing may lie about. All of it follows from a seed, and a
-//! failure prints the command that shows it again.
+//! Deliberate faults. `kills` runs jobs with a state and kills them, at random times and at named calls of
+//! the disk, in their first run and while they recover, until one run is left alone. Then the answer must be
+//! that of an undisturbed run, and no other file may remain. All choices follow from a seed, and a failure
+//! prints the command that repeats it.
 
 mod child;
 mod kills;
@@ -19,7 +19,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Kill runs and let them go on.
+    /// Kill runs and resume them.
     Kills(kills::Flags),
     /// One run, as `kills` starts them.
     Child(child::Flags),

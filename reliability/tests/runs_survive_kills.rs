@@ -1,4 +1,4 @@
-//! Runs that are killed go on where they ended, and answer as if nothing had been.
+//! Killed runs resume, and give the answer of an undisturbed run.
 
 use std::process::Command;
 

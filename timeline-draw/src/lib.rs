@@ -1,7 +1,7 @@
-//! A recording as a picture, from top to bottom over one axis of time: the stages, the threads that
-//! are busy in all, a row for each thread, what is read and written, and the memory that is held. It
-//! draws any number of threads and any length of time: what happens within a column of the picture
-//! shares its height. `docs/timeline.md` shows one.
+//! A recording as a picture, from top to bottom over one axis of time: the stages, the number of busy
+//! threads, a row for each thread, the bytes read and written, and the memory that is held. It draws any
+//! number of threads and any length of time: all spans within a column of the picture share its height.
+//! `docs/timeline.md` shows one.
 
 mod lines;
 mod page;
@@ -28,7 +28,7 @@ const WRITTEN: &str = "#e8743b";
 const DARK: &str = "#333";
 const LIMIT: &str = "#c62828";
 
-/// The colour of a kind, from a palette that tells ten apart; devices have darker ones of their own.
+/// Returns the colour of a kind, from a palette that tells ten apart; devices have darker ones of their own.
 fn colour(kind: Kind) -> &'static str {
     match kind {
         Kind::Plan => "#a0a0a0",
@@ -77,7 +77,7 @@ pub fn write_svg(recording: &Recording, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(page.finish().as_bytes())
 }
 
-/// How long it took, and how much was used.
+/// Returns the duration and the use of processors and memory.
 fn summary(recording: &Recording) -> String {
     let threads = recording.lanes.iter().filter(|lane| !lane.is_device).count();
     let mut text = format!(
@@ -155,7 +155,7 @@ fn threads(page: &mut Page, recording: &Recording, lanes: &[Shares]) {
         65..=128 => (6.0, 1.0),
         _ => (4.0, 1.0),
     };
-    // Names that would stand on each other are left out.
+    // Names that would overlap are left out.
     let every = (12.0_f64 / (height + gap)).ceil() as usize;
     for (number, (lane, shares)) in recording.lanes.iter().zip(lanes).enumerate() {
         let is_named = number % every == 0;

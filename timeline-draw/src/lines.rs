@@ -1,4 +1,4 @@
-//! Lines: what the sampler saw, a figure a column of the picture.
+//! Lines: the samples, one value for each column of the picture.
 
 use super::page::{Frame, Page};
 use std::fmt::Write;
@@ -8,12 +8,12 @@ use tegula::timeline::{Recording, Sample};
 pub(super) struct Line(Vec<f64>);
 
 impl Line {
-    /// How fast something grew that is counted, per second.
+    /// Returns the growth of a counter, per second.
     pub(super) fn rate(recording: &Recording, columns: usize, of: impl Fn(&Sample) -> f64) -> Line {
         let samples = &recording.samples;
         let width = recording.wall_ns.max(1) as f64 / columns as f64;
         let mut later = 0;
-        // What had been counted at a time, by a straight line between two samples.
+        // Returns the counter at a time, interpolated between two samples.
         let mut at = |ns: f64| {
             while later < samples.len() && (samples[later].at_ns as f64) < ns {
                 later += 1;
@@ -32,7 +32,7 @@ impl Line {
         Line(rates.collect())
     }
 
-    /// The most of something that is held, in each column.
+    /// Returns the most of something that is held, in each column.
     pub(super) fn most_of(
         recording: &Recording,
         columns: usize,

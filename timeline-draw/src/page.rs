@@ -40,7 +40,7 @@ impl Page {
         Page { wall_ns, body: String::new(), at: 0.0, first: None }
     }
 
-    /// How wide all of the time is.
+    /// Returns the width of the whole time.
     pub(super) fn width(&self) -> f64 {
         WIDTH - Page::LEFT - RIGHT
     }
@@ -69,7 +69,7 @@ impl Page {
         self.at = 60.0;
     }
 
-    /// Squares of colours and what they stand for, in as many lines as they need.
+    /// Draws squares of colours with their meanings, in as many lines as they need.
     pub(super) fn legend(&mut self, entries: &[(&str, String)], of: &str) {
         let mut x = 16.0;
         for (colour, name) in entries {
@@ -103,7 +103,7 @@ impl Page {
         }
     }
 
-    /// The next frame, with a gap below.
+    /// Returns the next frame, with a gap below.
     pub(super) fn frame(&mut self, name: &str, height: f64, gap: f64) -> Frame {
         let frame = Frame { top: self.at, height };
         self.first.get_or_insert(frame.top);
@@ -139,7 +139,7 @@ impl Page {
         );
     }
 
-    /// What the lines of a frame stand for, below its name.
+    /// Draws the meanings of the lines of a frame, below its name.
     pub(super) fn key(&mut self, frame: &Frame, entries: &[(&str, &str)]) {
         for (number, (colour, name)) in entries.iter().enumerate() {
             let y = frame.top + 28.0 + 15.0 * number as f64;
@@ -222,7 +222,7 @@ pub(super) fn tenth(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
 }
 
-/// Text as XML has it: without what would be markup, and without characters that XML 1.0 cannot hold.
+/// Returns text for XML: with markup escaped, and without characters that XML 1.0 cannot hold.
 fn text(text: &str) -> String {
     let mut xml = String::with_capacity(text.len());
     for letter in text.chars() {

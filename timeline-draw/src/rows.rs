@@ -1,5 +1,4 @@
-//! Shares: how the time of each column of a picture divides into kinds; drawn as areas that stand on
-//! each other.
+//! Shares: how the time of each column of a picture divides into kinds; drawn as stacked areas.
 
 use super::page::{Frame, Page, tenth};
 use super::{KINDS, colour};
@@ -14,7 +13,7 @@ pub(super) struct Shares {
 }
 
 impl Shares {
-    /// Nothing, in columns of so many nanoseconds; the last one ends with the time.
+    /// Returns empty columns of `column_ns` nanoseconds; the last one ends with the time.
     pub(super) fn none(column_ns: f64, wall_ns: u64) -> Shares {
         let wall_ns = wall_ns.max(1) as f64;
         let count = (wall_ns / column_ns).ceil().max(1.0) as usize;
@@ -50,7 +49,7 @@ impl Shares {
         (from, (from + self.column_ns).min(self.wall_ns))
     }
 
-    /// The most in any column.
+    /// Returns the most in any column.
     pub(super) fn most(&self) -> f64 {
         let columns = self.columns.iter().map(|column| f64::from(column.iter().sum::<f32>()));
         columns.fold(0.0, f64::max)
@@ -79,7 +78,7 @@ pub(super) fn draw_shares(
             let height = 10.0 * frame.height * (f64::from(share) / top).min(1.0);
             ((height / unit).round() * unit) as i64
         });
-        // Where this kind is not, the area below it stands in for it.
+        // Where this kind is absent, the area below it is visible.
         let kind = Kind::RECORDED[last];
         let ends = (0..shares.columns.len()).map(|column| shares.column(column).1 as u64);
         let ends = ends.map(|end_ns| page.x(end_ns));

@@ -1,20 +1,20 @@
-//! Round numbers: where the marks of an axis stand, and how figures are shown to people.
+//! Round numbers: the marks of an axis, and the form in which people read numbers.
 
 /// An axis from 0 on.
 pub(super) struct Scale {
-    /// What its upper end stands for.
+    /// The value at its upper end.
     pub(super) top: f64,
-    /// Marks and what stands beside them.
+    /// Marks and their labels.
     pub(super) marks: Vec<(f64, String)>,
 }
 
-/// The marks of an axis of counts, at least up to `most`.
+/// Returns the marks of an axis of counts, at least up to `most`.
 pub(super) fn count_scale(most: f64) -> Scale {
     let step = round_step(most.max(1.0) / 4.0).max(1.0);
     scale(most.max(1.0), step, |value| format!("{value}"))
 }
 
-/// The marks of an axis of bytes, in binary units.
+/// Returns the marks of an axis of bytes, in binary units.
 pub(super) fn bytes_scale(most: f64, suffix: &str) -> Scale {
     let most = most.max(1024.0);
     let (unit, name) = unit_of(most);
@@ -29,7 +29,7 @@ fn scale(most: f64, step: f64, show: impl Fn(f64) -> String) -> Scale {
     Scale { top: count as f64 * step, marks: marks.map(|value| (value, show(value))).collect() }
 }
 
-/// The least of 1, 2 and 5, and what ten times and a tenth and so on make of them, that is not less.
+/// Returns the least number not below `least` among 1, 2 and 5, each times a power of ten.
 fn round_step(least: f64) -> f64 {
     let power = 10_f64.powf(least.log10().floor());
     let found = [1.0, 2.0, 5.0].into_iter().find(|step| step * power >= least * (1.0 - 1e-9));
@@ -43,7 +43,7 @@ const STEPS_S: [f64; 14] = [
     43200.0, 86400.0,
 ];
 
-/// The marks of an axis of time, in nanoseconds: about ten.
+/// Returns the marks of an axis of time, in nanoseconds: about ten.
 pub(super) fn time_marks(wall_ns: u64) -> Vec<(f64, String)> {
     let wall = wall_ns.max(1) as f64;
     let least = wall / 12.0;
@@ -84,7 +84,7 @@ fn clock(seconds: u64, with_seconds: bool) -> String {
     }
 }
 
-/// A length of time, for people.
+/// Returns a length of time, for people.
 pub(super) fn show_time(ns: u64) -> String {
     let ns = ns as f64;
     match ns {

@@ -1,5 +1,5 @@
-//! Pictures of any number of workers and any length of time are well-formed, say what they should, and
-//! nothing in them stands on anything else.
+//! Pictures of any number of workers and any length of time are well-formed, contain the expected text, and
+//! draw nothing over anything else.
 
 use super::*;
 use roxmltree::Document;

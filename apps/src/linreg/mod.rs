@@ -53,8 +53,8 @@ impl Line {
         Line::from_sums(sums)
     }
 
-    /// The line through the points that a run of [`fit`](Line::fit) has saved so far, and how far the run
-    /// came. [`Options::state`] names the state of its job.
+    /// Returns the line through the points that a run of [`fit`](Line::fit) has saved so far, and how far the
+    /// run came. [`Options::state`] names the state of its job.
     ///
     /// # Errors
     /// Those of [`JobRun::saved`](tegula::JobRun::saved), and of `fit` for too few points.

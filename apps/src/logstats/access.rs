@@ -66,9 +66,9 @@ impl Resumable for Access {
     }
 }
 
-const BAD_LINE: &str = "a line is to be in Common or Combined Log Format: \
+const BAD_LINE: &str = "a line must be in Common or Combined Log Format: \
     host ident user [day/Mon/year:hour:minute:second zone] \"request\" status bytes ...";
-const BAD_TIME: &str = "a time is to be as 17/May/2015:10:05:03 +0000";
+const BAD_TIME: &str = "a time must be as 17/May/2015:10:05:03 +0000";
 
 /// The fields of a line that are used.
 struct Entry<'l> {

@@ -41,7 +41,7 @@ impl Resumable for Logins {
 }
 
 const BAD_LINE: &str =
-    "a line is to be a user, login or logout, and a time in whole seconds, with one space between";
+    "a line must be a user, login or logout, and a time in whole seconds, with one space between";
 
 /// Returns the amount that a line adds to its user's sum. Login or logout is as good as random, so there is
 /// no branch. Each word is recognised by its length and its first and last four bytes, which saves a call

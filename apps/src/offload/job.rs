@@ -67,7 +67,7 @@ impl OwnKernel {
         Offload { kernel, partial, broadcast, residence: None }
     }
 
-    /// The kernel's text, and all of the spec except the output.
+    /// Returns the kernel's text, and all of the spec except the output.
     fn identity(&self) -> Identity {
         let spec = self.spec.clone();
         let spec = Spec { order: ByOrder::Index, skip_empty: false, scale: None, ..spec };

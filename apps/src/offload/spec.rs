@@ -147,7 +147,7 @@ pub struct Spec {
 }
 
 impl Default for Spec {
-    /// One sum, over lines.
+    /// Returns one sum, over lines.
     fn default() -> Spec {
         Spec {
             entry: None,
@@ -363,7 +363,7 @@ impl Spec {
             ("bytes", &bytes, keys.is_none(), "tables, which have keys"),
         ] {
             if let Some(field) = field.as_ref().filter(|_| is_misplaced) {
-                let cause = format!("{name} is for {what}; take it out, or say so");
+                let cause = format!("{name} is for {what}; take it out, or set that");
                 return Err(Fault(Some(field.span()), cause));
             }
         }
@@ -418,7 +418,7 @@ impl RecordsTable {
         let bytes = self.bytes.as_ref().map(|bytes| (bytes.span(), *bytes.get_ref()));
         let delimiter = self.delimiter.as_ref().map(|text| (text.span(), text.get_ref()));
         let misplaced = |field, split| {
-            format!("{field} is for records of split = \"{split}\"; take it out, or say so")
+            format!("{field} is for records of split = \"{split}\"; take it out, or set that")
         };
         match (split, bytes, delimiter) {
             (Split::Lines | Split::Delimiter, Some((span, _)), _) => {

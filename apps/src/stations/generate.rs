@@ -25,9 +25,7 @@ struct Station {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ListError {
     /// A line that is not a name of 1 to 100 bytes, a semicolon and a number from -99.9 to 99.9.
-    #[error(
-        "line {line}: a line is to be a station's name, one semicolon and its mean temperature"
-    )]
+    #[error("line {line}: a line must be a station's name, one semicolon and its mean temperature")]
     Line {
         /// Number of the line, from 1.
         line: usize,

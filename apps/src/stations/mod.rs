@@ -55,10 +55,10 @@ impl Resumable for Stations {
     }
 }
 
-const BAD_LINE: &str = "a line is to be a station's name, one semicolon and a temperature";
-const BAD_NAME: &str = "a station's name is to be UTF-8 of 1 to 100 bytes";
+const BAD_LINE: &str = "a line must be a station's name, one semicolon and a temperature";
+const BAD_NAME: &str = "a station's name must be UTF-8 of 1 to 100 bytes";
 const BAD_TEMPERATURE: &str =
-    "a temperature is to be -99.9 to 99.9 with one decimal, as 7.0 or -12.3";
+    "a temperature must be -99.9 to 99.9 with one decimal, as 7.0 or -12.3";
 
 /// Parses a temperature in tenths of a degree: an optional minus, one or two digits, a point, one digit.
 /// The form of a line is as good as random, so it decides no branch.

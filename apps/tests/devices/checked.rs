@@ -11,7 +11,7 @@ const ARCHITECTURE: &str = "compute_75";
 #[derive(Debug)]
 pub(crate) struct Checked {
     device: Emulated,
-    /// What was compiled before.
+    /// The kernels that were compiled before.
     seen: Mutex<HashSet<String>>,
 }
 

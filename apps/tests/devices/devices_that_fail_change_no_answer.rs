@@ -1,5 +1,5 @@
-//! A device that fails, at whatever stage and whenever, gives its work back: the answer is that of the
-//! cores, and the figures say what happened. So do several devices at once, and little memory.
+//! A device that fails, at any stage and time, gives its work back: the answer is that of the cores, and the
+//! statistics name the fault. The same holds for several devices at once, and for little memory.
 
 use super::inputs::{random, text};
 use super::{emulated, engine, only};
@@ -14,7 +14,7 @@ fn points() -> &'static Vec<u8> {
     &POINTS
 }
 
-/// The line's text, and what devices did.
+/// Returns the line's text, and the counts of devices.
 fn line(engine: &Engine, devices: Vec<Arc<Accelerator>>) -> (String, Vec<DeviceFigures>) {
     let mut runs = Runs::new(engine, Options { devices, ..Options::default() });
     let line = Line::fit(&mut runs, Input::bytes(points().clone()), Points::Bytes).unwrap();
@@ -43,7 +43,7 @@ fn at_every_stage_and_time() {
             given_back += u32::from(device.given_back_bytes > 0);
         }
     }
-    // What strikes late may not strike at all, as far as the cores were faster.
+    // A late fault may not happen at all, if the cores were faster.
     assert!(faults >= 8 && given_back >= 4, "{faults} faults, {given_back} gave back");
 }
 
@@ -83,7 +83,7 @@ fn at_every_stage_with_a_table() {
             faults += u32::from(device.fault.is_some() || device.overflows > 0);
         }
     }
-    // As above: what strikes late may not strike at all.
+    // As above: a late fault may not happen at all.
     assert!(faults >= 3, "{faults} faults");
 }
 

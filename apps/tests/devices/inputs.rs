@@ -21,14 +21,14 @@ pub(crate) fn random(seed: u64, bytes: usize) -> Vec<u8> {
     text
 }
 
-/// A binary PPM: red, green, blue, no padding.
+/// Returns a binary PPM: red, green, blue, no padding.
 pub(crate) fn ppm(width: usize, height: usize, seed: u64) -> Vec<u8> {
     let mut bytes = format!("P6\n{width} {height}\n255\n").into_bytes();
     bytes.extend(random(seed, 3 * width * height));
     bytes
 }
 
-/// A 24-bit BMP: blue, green, red, rows padded to words, with bytes behind them.
+/// Returns a 24-bit BMP: blue, green, red, rows padded to words, followed by other bytes.
 pub(crate) fn bmp(width: usize, height: usize, seed: u64) -> Vec<u8> {
     let mut bytes = b"BM\0\0\0\0\0\0\0\0".to_vec();
     bytes.extend(61_u32.to_le_bytes());
@@ -38,15 +38,15 @@ pub(crate) fn bmp(width: usize, height: usize, seed: u64) -> Vec<u8> {
     bytes.extend([1, 24].map(u16::to_le_bytes).concat());
     bytes.resize(61, 3);
     bytes[30..54].fill(0);
-    // Padding and the bytes behind the rows are random, too.
+    // Padding and the bytes after the rows are random, too.
     bytes.extend(random(seed, (3 * width).next_multiple_of(4) * height + 13));
     bytes
 }
 
-/// What numbers of points are like.
+/// The kind of numbers of points.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Numbers {
-    /// Few tenths, so that many means are equally near but for what is rounded.
+    /// Few tenths, so that many means are equally near except for rounding.
     Tenths,
     /// Between -1 and 1.
     Even,
@@ -76,7 +76,7 @@ pub(crate) fn points<T: Number + FromBits>(
 /// Numbers that are made of bits.
 pub(crate) trait FromBits: Sized {
     fn narrow(value: f64) -> Self;
-    /// One of these bits, or of others if they are not a finite number's.
+    /// Returns one of these bits, or of others if they are not a finite number's.
     fn of_bits(bits: u64) -> Self;
 }
 
@@ -105,8 +105,8 @@ impl FromBits for f32 {
     }
 }
 
-/// So many words, of so many different ones at most, with bytes of all kinds between and in them. Of the
-/// words most are short.
+/// Returns `words` words, at most `different` different ones, mostly short, with bytes of all kinds between
+/// and in them.
 pub(crate) fn text(seed: u64, words: usize, different: u64, longest: usize) -> Vec<u8> {
     const BETWEEN: &[u8] = b" \n\t\r\x0b\x0c";
     const LETTERS: &[u8] = b"abcdeABCDE.,-'\0\xff1";

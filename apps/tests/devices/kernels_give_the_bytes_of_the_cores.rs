@@ -13,7 +13,7 @@ use tegula_apps::histogram::{Histogram, Levels};
 use tegula_apps::linreg::{Line, Points};
 use tegula_apps::{Runs, WordCount, Words};
 
-/// The levels of the pictures in a folder, and the bytes that devices counted.
+/// Returns the levels of the pictures in a folder, and the bytes that devices counted.
 fn levels(folder: &Path, options: &Options) -> (Levels, u64) {
     let input = Input::paths([folder]).unwrap();
     let job = Histogram::of(&input).unwrap();
@@ -32,7 +32,7 @@ fn line(points: &[u8], options: Options) -> ([u64; 6], u64) {
     ([points, a, b, c, d, e], by_device)
 }
 
-/// Words and their counts, and what the device did.
+/// Returns words and their counts, and the counts of devices.
 fn word_counts(
     text: &[u8],
     words: Words,

@@ -37,7 +37,7 @@ fn emulated(model: Model) -> Arc<Accelerator> {
     accelerator(Emulated::new(model))
 }
 
-/// The devices that are to be tried: emulated ones, and those that are there; says why others are not.
+/// Returns the devices to test: emulated ones, and those that are present; prints why others are not usable.
 fn devices() -> &'static [Arc<Accelerator>] {
     static DEVICES: LazyLock<Vec<Arc<Accelerator>>> = LazyLock::new(|| {
         let small = Model { memory_bytes: 256 << 10, ..Model::default() };
@@ -54,7 +54,7 @@ fn devices() -> &'static [Arc<Accelerator>] {
     &DEVICES
 }
 
-/// What a device did, of a run that had one.
+/// Returns the counts of the only device of a run.
 fn only(figures: &[DeviceFigures]) -> &DeviceFigures {
     assert_eq!(figures.len(), 1);
     &figures[0]
@@ -62,8 +62,8 @@ fn only(figures: &[DeviceFigures]) -> &DeviceFigures {
 
 const ROUNDS_MOST: usize = 6;
 
-/// The text of the groups of points after some rounds, which has every bit of the means, and what devices
-/// did.
+/// Returns the text of the groups of points after some rounds, which has every bit of the means, and the
+/// counts of devices.
 fn groups(
     engine: &Engine,
     points: &Matrix,

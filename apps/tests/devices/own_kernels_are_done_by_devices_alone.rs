@@ -1,5 +1,6 @@
-//! A kernel of somebody's own runs on devices alone: the same values on each, whatever the sizes, borders
-//! and combine, and as in plain Rust; what a device leaves undone others do, and what none does fails.
+//! A user's own kernel runs on devices alone: the same values on each, for all sizes, borders and combines,
+//! and as in plain Rust. Other devices do the work that a device gives back; if none can do it, the run
+//! fails.
 
 use super::inputs::random;
 use super::{devices, emulated, engine};
@@ -56,7 +57,7 @@ fn spec_of(combine: By, number: Number) -> Spec {
     Spec { values: VALUES, combine, number, ..Spec::default() }
 }
 
-/// All kernels, each with its separator and what is taken from a length.
+/// Returns all kernels, each with its separator and the number subtracted from a length.
 fn kernels() -> Vec<(OwnKernel, u8, i64, Spec)> {
     [
         (sums as EmulatedKernel, By::Sum, Number::I64, b'\n', SHIFT),
@@ -169,7 +170,8 @@ fn many_small_files_and_several_devices_share_a_job() {
     assert_eq!(found.unwrap(), expected(&all, separator, shift, &spec));
 }
 
-/// What a lost device gives back, others do; when none is left, the error has what went wrong with each.
+/// Other devices do the work that a lost device gives back; when none is left, the error names the fault of
+/// each.
 #[test]
 fn a_lost_device_leaves_its_work_to_the_others() {
     let (kernel, separator, shift, spec) = kernels().swap_remove(0);
@@ -219,8 +221,7 @@ fn a_record_has_room_or_is_refused_with_its_place() {
     assert!(told.contains("262144 bytes of memory") && told.contains("at least"), "{told}");
 }
 
-/// An index beyond the values is found by `COMBINE`; what is written past it is found as far as the words
-/// behind the values reach.
+/// `COMBINE` finds an index beyond the values; a write past them is found within the words after the values.
 #[test]
 fn a_kernel_that_leaves_its_partial_is_found() {
     for (text, parts) in [

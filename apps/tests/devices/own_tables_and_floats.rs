@@ -1,5 +1,5 @@
-//! Kernels of somebody's own that combine by keys, or combine floats: on each device the pairs of plain Rust,
-//! whatever the sizes, borders and combine, though tables are small and overflow; what may not be combined is
+//! Users' own kernels that combine by keys, or combine floats: on each device the pairs of plain Rust, for
+//! all sizes, borders and combines, with small tables that overflow. Values that cannot be combined are
 //! refused with the reason.
 
 use super::inputs::random;
@@ -14,7 +14,7 @@ use tegula_apps::offload::{
     Answer, By, ByOrder, Key, Keys, Number, OwnKernel, Records, Spec, Table, Value,
 };
 
-/// Lines of a name, a semicolon and a letter; of each name what its letters come to, from 'm' on.
+/// Lines of a name, a semicolon and a letter; combines the letters of each name, counted from 'm'.
 const NAMES: &str = "
 KERNEL void names(OFFLOAD) {
   for (u64 i = GID; i < bytes; i += GSIZE) {
@@ -57,7 +57,7 @@ fn spec(keys: Keys, combine: By) -> Spec {
     Spec { records, keys, longest_key, table_bytes, number, combine, ..Spec::default() }
 }
 
-/// The word that a value is combined as.
+/// Returns the word that a value is combined as.
 fn word(spec: &Spec, value: i64) -> u64 {
     match spec.combine {
         By::Sum => value as u64,
@@ -101,7 +101,7 @@ fn kernels(combine: By) -> [(OwnKernel, Keys); 2] {
     ]
 }
 
-/// An input for either, of about so many different keys.
+/// Returns an input for either kernel, of about `different` different keys.
 fn input(keys: Keys, count: usize, different: u64, seed: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     for drawn in random(seed, 8 * count).as_chunks().0 {
@@ -277,7 +277,7 @@ fn floats(number: Number, combine: By, skips: bool) -> (OwnKernel, u64) {
     (kernel.emulated(twin), width)
 }
 
-/// The finite ones of some floats, by index.
+/// Returns the finite ones of some floats, by index.
 fn finite(number: Number, bytes: &[u8]) -> Vec<(usize, f64)> {
     let all: Vec<(usize, f64)> = match number {
         Number::F32 => bytes
@@ -315,7 +315,7 @@ twin!(floats_f64_greatest, Number::F64, By::Max);
 proptest! {
     #![proptest_config(ProptestConfig { cases: 6, ..ProptestConfig::default() })]
 
-    /// Bits of any kind: both zeros, numbers below the normal ones, and those that are left out.
+    /// Bits of any kind: both zeros, subnormal numbers, and numbers that are left out.
     #[test]
     fn least_and_greatest_floats_are_those_of_plain_rust(
         count in 0_usize..20_000, seed: u64, split in 1_u64..5000,

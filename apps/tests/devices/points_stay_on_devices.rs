@@ -1,5 +1,5 @@
-//! k-means runs over the same points again and again: what a device was sent of them stays there as far as
-//! there is room, and is not sent again. Whatever fails in whatever round, the answer is that of the cores.
+//! k-means runs over the same points again and again: the points that a device was sent stay there as far as
+//! there is room, and are not sent again. After any fault in any round, the answer is that of the cores.
 
 use super::inputs::{Numbers, points};
 use super::{devices, emulated, engine, groups, only};
@@ -31,7 +31,7 @@ fn expected(points: &Matrix) -> String {
     groups(engine(), points, GROUPS, &Options::default()).0
 }
 
-/// Tries until a device did what is meant: how much it does at all depends on how fast the cores are.
+/// Repeats runs until a device did as required; its share of the work depends on the speed of the cores.
 fn until(device: &Arc<Accelerator>, is_meant: impl Fn(&DeviceFigures) -> bool) -> DeviceFigures {
     let expected = expected(many());
     let found = (0..TRIES_MOST).find_map(|_| {
@@ -53,7 +53,7 @@ fn later_rounds_send_nothing_that_is_there() {
     }
 }
 
-/// What does not fit is sent in every round, and memory is never exceeded: the emulated device sees to
+/// Points that do not fit are sent in every round, and memory is never exceeded: the emulated device checks
 /// that.
 #[test]
 fn what_does_not_fit_is_sent_again() {
@@ -87,7 +87,7 @@ fn devices_that_fail_in_any_round_change_nothing() {
             reused += u32::from(only(&figures).reused_bytes > 0);
         }
     }
-    // What strikes late may not strike at all, as far as the cores were faster.
+    // A late fault may not happen at all, if the cores were faster.
     assert!(faults >= 15 && reused >= 10, "{faults} faults, {reused} had something from before");
 }
 
@@ -101,7 +101,7 @@ fn several_devices_keep_what_is_theirs() {
     let (found, figures) = groups(engine(), many(), GROUPS, &options);
     assert_eq!(found, expected);
     assert!(figures.iter().any(|device| device.reused_bytes > 0), "{figures:?}");
-    // The same devices take other points as well, of which they have nothing.
+    // The same devices take other points as well, of which they hold none.
     let (found, _) = groups(engine(), few(), GROUPS, &options);
     assert_eq!(found, groups(engine(), few(), GROUPS, &Options::default()).0);
 }

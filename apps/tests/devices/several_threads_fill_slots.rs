@@ -1,5 +1,5 @@
-//! Several threads fill a device's slots, each a part of every unit: the answer is that of the cores, whatever
-//! the number of threads, where records end, and what goes wrong meanwhile; figures and timeline say how many.
+//! Several threads fill a device's slots, each a part of every unit: the answer is that of the cores, for any
+//! number of threads, ends of records, and faults. Statistics and timeline show the number of threads.
 
 use super::inputs::{Numbers, points, ppm, random, text};
 use super::{groups, only};
@@ -18,7 +18,8 @@ fn engine() -> &'static Engine {
     &ENGINE
 }
 
-/// A device that begins with so many; its clock stands still while slots are filled, so it stays at that.
+/// Returns a device that begins with this number; its clock stops while slots are filled, so it keeps the
+/// number.
 fn fed_by(feeders: usize, model: Model) -> Arc<Accelerator> {
     Arc::new(Accelerator::new(Emulated::new(model)).feeders(feeders))
 }
@@ -63,7 +64,7 @@ fn every_job_has_the_answer_of_the_cores() {
         assert_eq!(only(&figures).feeders, feeders as u64);
         assert!(levels(&options) == levels_expected, "{feeders} threads");
         assert_eq!(groups(engine(), &rows, 4, &options).0, groups_expected);
-        // The cores count what is near words that no table has room for.
+        // The cores count around words for which no table has room.
         let options = Options { devices_alone: false, ..options };
         assert!(count(&options) == count_expected, "{feeders} threads");
     }
@@ -85,7 +86,7 @@ fn faults_at_every_stage_change_no_answer() {
             given_back += u32::from(device.given_back_bytes > 0);
         }
     }
-    // What strikes late may not strike at all, as far as the cores were faster.
+    // A late fault may not happen at all, if the cores were faster.
     assert!(faults >= 6 && given_back >= 3, "{faults} faults, {given_back} gave back");
 }
 

@@ -1,5 +1,5 @@
-//! The spec of a kernel in TOML: what it says is what runs, and what cannot be meant is refused with the
-//! file, the line and the field.
+//! The spec of a kernel in TOML: a valid one runs as written, an invalid one is refused with the file, the
+//! line and the field.
 
 use std::path::Path;
 use tegula::{Error, Result};

@@ -1,5 +1,5 @@
-//! The timeline has what each device did beside the threads: copies in and out on one track and kernels on
-//! another, as long as the figures say, in order, and inside the run.
+//! The timeline shows the work of each device beside the threads: copies in and out on one track and kernels
+//! on another, with the durations of the statistics, in order, and inside the run.
 
 use super::inputs::random;
 use super::{accelerator, devices, engine, only};
@@ -51,7 +51,7 @@ fn copies_and_kernels_stand_beside_the_threads() {
             (kernels, Kind::Kernel, figures.kernel),
         ] {
             let shown = Duration::from_nanos(lane.ns(kind, recording.wall_ns));
-            // Where two clocks meet, what began a little too early is cut.
+            // The tracks use another clock; a span that begins a little too early is cut.
             assert!(shown <= took && shown >= took.mul_f64(0.9), "{kind:?}: {shown:?} of {took:?}");
             assert!(shown > Duration::ZERO, "{kind:?} on {device:?}");
             assert!(lane.spans.is_sorted_by(|a, b| a.end_ns <= b.begin_ns));

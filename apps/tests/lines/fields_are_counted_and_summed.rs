@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use tegula::Order;
 use tegula_apps::top::{FieldCounts, FieldSums};
 
-/// The largest sums, ties by key.
+/// Returns the largest sums, ties by key.
 fn plain(rows: &[(String, i32)], top: usize) -> Vec<(Vec<u8>, i64)> {
     let mut sums: BTreeMap<Vec<u8>, i64> = BTreeMap::new();
     for (key, value) in rows {

@@ -1,4 +1,4 @@
-//! A generator gives the same bytes for the same seed on every machine, and what it says it gives.
+//! A generator gives the same bytes for the same seed on every machine, and reports their number correctly.
 
 use super::*;
 use tegula_apps::logstats::LoginLines;
@@ -14,7 +14,7 @@ fn measurements(count: usize, mut from: Measurements) -> String {
     lines(count, |out| from.line(out))
 }
 
-/// The first lines stand here, so that no change of a generator goes unseen.
+/// The first lines are literal here, so that a change of a generator fails the test.
 #[test]
 fn by_seed() {
     let first = "Seattle;6.7\nChangsha;20.0\nBata;39.7\n";

@@ -22,7 +22,7 @@ fn engines() -> &'static [Engine] {
     &ENGINES
 }
 
-/// The pairs of `job` over a text, which must be the same for every number of workers, with these
+/// Returns the pairs of `job` over a text, which must be the same for every number of workers, with these
 /// splits and those of the engine's own choice.
 fn pairs<J: Job<Key = [u8], Combine = C>, C: Combine<Output: PartialEq + Debug>>(
     job: &J,
@@ -42,7 +42,7 @@ fn pairs<J: Job<Key = [u8], Combine = C>, C: Combine<Output: PartialEq + Debug>>
     first
 }
 
-/// So many random cases, and no file of those that failed.
+/// Configures `count` random cases, and no file of failed ones.
 fn cases(count: u32) -> proptest::prelude::ProptestConfig {
     proptest::prelude::ProptestConfig {
         cases: count,

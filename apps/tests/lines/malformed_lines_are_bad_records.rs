@@ -1,11 +1,11 @@
-//! Each line that is not what its job reads fails the job with its place, or is skipped and counted.
+//! Each line that its job cannot read fails the job with its place, or is skipped and counted.
 
 use super::*;
 use tegula_apps::Stations;
 use tegula_apps::logstats::{Access, AccessKey, Logins};
 use tegula_apps::top::{FieldCounts, FieldSums};
 
-/// Puts each bad line behind a good one and before another.
+/// Puts each bad line after a good one and before another.
 fn check<J, C>(job: &J, good: &str, bad: &[(impl AsRef<[u8]>, &str)])
 where
     J: Job<Key = [u8], Combine = C>,
@@ -34,7 +34,7 @@ where
 
 #[test]
 fn of_stations() {
-    let (temperature, line) = ("a temperature is to be", "a line is to be a station's name");
+    let (temperature, line) = ("a temperature must be", "a line must be a station's name");
     let long = format!("{};1.0", "x".repeat(101));
     check(
         &Stations,
@@ -74,7 +74,7 @@ fn of_stations_whose_names_are_no_text() {
         [b"\x80", b"Z\xfcrich", b"\xed\xa0\x80", b"\xc0\xaf", b"Abh\xc3", b"\xf4\x90\x80\x80"];
     let lines = names.map(|name| ([name, b";1.0"].concat(), "UTF-8"));
     check(&Stations, "Abéché;-1.5", &lines);
-    // In a file of many splits, too, most of which are text.
+    // Also in a file of many splits, most of which are valid UTF-8.
     let many = "Zürich;1.0\n".repeat(5000);
     let text = [many.as_bytes(), b"Z\xfcrich;2.0\n", many.as_bytes()].concat();
     for engine in engines() {
@@ -139,7 +139,7 @@ fn of_access_logs() {
     ];
     for time in times {
         let bad = good.replace("17/May/2015:10:05:03 +0000", time);
-        check(&Access { key: AccessKey::Hour }, good, &[(&bad, "a time is to be as")]);
+        check(&Access { key: AccessKey::Hour }, good, &[(&bad, "a time must be as")]);
     }
 }
 

@@ -8,7 +8,7 @@ use tegula_apps::grep::{Counted, Grep, Meaning};
 
 const REGEX: Meaning = Meaning { ignores_case: false, is_fixed: false };
 
-/// The three counts, line by line.
+/// Returns the three counts, line by line.
 fn plain(pattern: &str, meaning: Meaning, text: &[u8]) -> [Vec<(Vec<u8>, u64)>; 3] {
     let regex = RegexBuilder::new(pattern).case_insensitive(meaning.ignores_case).build().unwrap();
     let (mut lines, mut matches, mut texts) = (0, 0, BTreeMap::new());

@@ -11,7 +11,7 @@ fn group(job: KMeans, points: &Matrix, engine: &Engine, options: Options) -> Res
     job.group(&mut Runs::new(engine, options), points)
 }
 
-/// One round over whole numbers, whose sums are exact.
+/// Returns one round over whole numbers, whose sums are exact.
 fn lloyd(points: &[Vec<f64>], means: &mut [Vec<f64>]) -> Vec<u64> {
     let mut sums = vec![(0, vec![0.0; points[0].len()]); means.len()];
     for point in points {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use tegula::Input;
 use tegula_apps::string_match::{Place, StringMatch, StringPlaces};
 
-/// The lines of a text with the bytes at which they begin, without line ends.
+/// Returns the lines of a text with the bytes at which they begin, without line ends.
 fn lines(text: &[u8]) -> Vec<(usize, &[u8])> {
     let mut lines = Vec::new();
     let mut start = 0;

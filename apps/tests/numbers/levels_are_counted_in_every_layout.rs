@@ -11,14 +11,14 @@ struct Picture {
     levels: Levels,
 }
 
-/// How a picture is written.
+/// The file layout of a picture.
 #[derive(Clone, Copy, Debug)]
 enum Layout {
     Bmp { top_down: bool, core: bool, gap: u8, last_padding: bool },
     Ppm { comment: bool },
 }
 
-/// A picture of pixels that `next` draws, in the order of the file.
+/// Returns a picture of pixels that `next` draws, in the order of the file.
 fn picture(layout: Layout, width: u32, height: u32, mut next: impl FnMut() -> u8) -> Picture {
     let mut levels = [[0; 256]; 3];
     let mut bytes = match layout {

@@ -76,7 +76,8 @@ proptest! {
         prop_assert_eq!(figures[0], points.len() as u64);
         let [slope, intercept, correlation, spread] = two_passes(&points);
         let found = figures.map(f64::from_bits);
-        // Sums are kept to 2^-64 of the largest square; what is left of them about the means is less.
+        // Sums are exact to 2^-64 of the largest square; the sums about the means are smaller, so their error
+        // is larger.
         let lost = points.len() as f64 * far * far * 2_f64.powi(-64) / spread;
         let scale = (1.0 + slope.abs()) * (1.0 + lost * 1e9);
         prop_assert!(near(found[1], slope, scale), "{} {slope}", found[1]);

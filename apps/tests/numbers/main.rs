@@ -40,7 +40,7 @@ fn write(folder: &Path, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
     path
 }
 
-/// So many random cases, and no file of those that failed.
+/// Configures `count` random cases, and no file of failed ones.
 fn cases(count: u32) -> proptest::prelude::ProptestConfig {
     proptest::prelude::ProptestConfig {
         cases: count,

@@ -1,4 +1,4 @@
-//! Matrices from text and `.npy` files, in every cut; and what is refused.
+//! Matrices from text and `.npy` files, in every cut; and invalid files, which are refused.
 
 use super::*;
 use proptest::prelude::*;

@@ -4,7 +4,7 @@ use super::*;
 use tegula::Input;
 use tegula_apps::histogram::Histogram;
 
-/// A header of 40 bytes, with these fields in it.
+/// Returns a header of 40 bytes, with these fields in it.
 fn bmp(width: i32, height: i32, bits: u16, compression: u32, start: u32) -> Vec<u8> {
     let mut bytes = b"BM\0\0\0\0\0\0\0\0".to_vec();
     bytes.extend(start.to_le_bytes());

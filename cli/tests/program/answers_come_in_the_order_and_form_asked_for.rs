@@ -1,4 +1,4 @@
-//! Order, length and form of the answer are what the flags say.
+//! The flags decide order, length and form of the answer.
 
 use super::*;
 

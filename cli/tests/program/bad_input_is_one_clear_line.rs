@@ -1,5 +1,4 @@
-//! What cannot be read ends the run with code 1 and one line that names it, before anything is
-//! written.
+//! Unreadable input ends the run with code 1 and one line that names it, before anything is written.
 
 use super::*;
 use std::os::unix::fs::{PermissionsExt, symlink};

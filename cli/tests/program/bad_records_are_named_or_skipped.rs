@@ -1,5 +1,5 @@
 //! A malformed line ends the job with its file, line and byte, and nothing written; with --skip-bad
-//! the answer is that of the other lines, and what was left out is said at the end.
+//! the answer is that of the other lines, and the skipped ones are reported at the end.
 
 use super::*;
 
@@ -36,7 +36,7 @@ fn by_each_command() {
         let out = folder.path().join("out");
         let output = tegula().args(command).arg(&input).arg("-o").arg(&out).output().unwrap();
         check_fault(&output, 1, &[&place]);
-        assert_eq!(names(folder.path()), ["input"], "nothing is left behind");
+        assert_eq!(names(folder.path()), ["input"], "no other file remains");
 
         let (output, input, _folder) = run(command, &lines, &["--skip-bad"]);
         assert!(output.status.success());

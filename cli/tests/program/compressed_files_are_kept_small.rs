@@ -1,5 +1,5 @@
-//! A small file that expands to a very large one streams: the process keeps to its limit; what does
-//! not fit in it is an error that says so. And what was decompressed is in the figures.
+//! A small file that expands to a very large one streams: the process keeps to its limit, and a record that
+//! does not fit is a clear error. Statistics count the decompressed bytes.
 
 use super::*;
 use serde_json::Value;

@@ -16,7 +16,7 @@ fn plain_alpha(bytes: &[u8]) -> Vec<u8> {
     plain_count(folded.split(|byte| !byte.is_ascii_alphabetic()).filter(|word| !word.is_empty()))
 }
 
-/// The project's own texts: real words, in many small files.
+/// Returns the project's own texts: real words, in many small files.
 fn own_texts() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/src")
 }

@@ -1,11 +1,11 @@
-//! `--device` changes no answer, and `tegula devices` says what is there and what is not.
+//! `--device` changes no answer, and `tegula devices` lists usable devices and the reasons of unusable ones.
 
 use super::*;
 use rustix::process::{Pid, Signal, kill_process};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// A picture of `pixels` pixels in one row.
+/// Returns a picture of `pixels` pixels in one row.
 fn picture(folder: &Path, pixels: usize) -> PathBuf {
     let path = folder.join("picture.ppm");
     let mut bytes = format!("P6\n{pixels} 1\n255\n").into_bytes();
@@ -47,7 +47,7 @@ fn words_are_counted_the_same() {
     }
 }
 
-/// Also of several jobs, of which the first reads the points and has no kernel.
+/// Also for several jobs, the first of which reads the points and has no kernel.
 #[test]
 fn points_are_grouped_the_same() {
     let folder = tempfile::tempdir().unwrap();
@@ -84,7 +84,7 @@ fn figures_name_the_device() {
     assert!(figures["devices"][0]["fault"].is_null());
 }
 
-/// A device that was asked for and cannot be used is said, and the job goes on.
+/// A requested device that cannot be used is reported, and the job continues.
 #[test]
 fn a_device_that_cannot_be_used_is_said() {
     let folder = tempfile::tempdir().unwrap();
@@ -126,7 +126,7 @@ fn what_is_there_is_listed_and_why_not_what_is_not() {
     assert!(opencl.is_some_and(|line| line.contains(why)), "{listed}");
 }
 
-/// What devices did and was saved is not done again, with or without them, and the answer is the same.
+/// Saved work of devices is not repeated, with or without devices, and the answer is the same.
 #[test]
 fn runs_that_are_killed_go_on_with_and_without_devices() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,9 +1,9 @@
-//! Whatever a command is given to read or to write to, it answers, or ends with one line that says why
-//! and leaves nothing behind; it never panics and never hangs.
+//! For any input and output, a command answers, or ends with one line that gives the reason, without leftover
+//! files; it never panics and never hangs.
 
 use super::*;
 
-/// A command, a good input for it, and what it says of an empty file: an answer, or the line's part.
+/// A command, a good input for it, and its result for an empty file: an answer, or part of the line.
 type Case = (&'static [&'static str], &'static [u8], Result<&'static str, &'static str>);
 
 const CASES: &[Case] = &[
@@ -36,7 +36,7 @@ const CASES: &[Case] = &[
     (&["pca"], b"1 2\n3 4", Err("no numbers; give a file")),
 ];
 
-/// A folder with `input` in it, the command over that, and where it may write.
+/// Returns a folder with `input` in it, the command over that, and where it may write.
 fn prepared(command: &[&str], input: &[u8]) -> (tempfile::TempDir, Command) {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), "input", input);
@@ -64,7 +64,7 @@ fn a_file_without_a_byte() {
     }
 }
 
-/// What asks for numbers has none; all else answers as over an empty file.
+/// Jobs about numbers fail without numbers; all others answer as for an empty file.
 #[test]
 fn a_folder_without_a_file() {
     for (command, _, over_empty) in CASES {

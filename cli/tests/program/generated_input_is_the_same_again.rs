@@ -1,5 +1,5 @@
-//! What `tegula generate` writes: as many lines as asked for, the same ones for the same seed, whole or
-//! not at all.
+//! `tegula generate` writes the requested number of lines, the same ones for the same seed, completely or not
+//! at all.
 
 use super::*;
 
@@ -19,7 +19,7 @@ fn for_each_kind() {
         let file = folder.path().join("lines");
         assert_eq!(generate(&[kind, "20000", "-o", file.to_str().unwrap()]), "");
         assert!(fs::read_to_string(&file).unwrap() == said);
-        // What is generated is what is read.
+        // The matching command reads the generated file.
         let command = if kind == "stations" { "stations" } else { "logstats" };
         answer(tegula().arg(command).arg(&file).output().unwrap());
     }

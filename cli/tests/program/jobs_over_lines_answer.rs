@@ -1,4 +1,4 @@
-//! Stations, logs, patterns and tops: what each command prints, by file and by standard input.
+//! Stations, logs, patterns and tops: the printed answers, by file and by standard input.
 
 use super::*;
 use serde_json::{Value, json};

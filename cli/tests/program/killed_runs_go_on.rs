@@ -1,5 +1,4 @@
-//! A run with a state that is killed goes on where it ended, with the same command; `tegula state` shows
-//! what was saved.
+//! A run with a state that is killed resumes with the same command; `tegula state` shows the saved pairs.
 
 use super::*;
 use rustix::process::{Pid, Signal, kill_process};
@@ -30,7 +29,7 @@ fn with_the_same_command() {
     }
     let _ = kill_process(Pid::from_child(&child), Signal::KILL);
     child.wait().unwrap();
-    // What was saved can be shown elsewhere.
+    // A copy of the state can be shown elsewhere.
     fs::create_dir_all(path("copy").join("words")).unwrap();
     for entry in fs::read_dir(path("state").join("words")).unwrap() {
         let entry = entry.unwrap();
@@ -43,7 +42,7 @@ fn with_the_same_command() {
     let shown = show("copy", &["--top", "5"]);
     let said = String::from_utf8_lossy(&shown.stderr).into_owned();
     assert!(shown.status.success() && said.starts_with("tegula: words: "), "{said}");
-    // It may have been killed before a manifest named what was there.
+    // It may have been killed before a manifest named anything.
     assert!(String::from_utf8_lossy(&shown.stdout).lines().count() <= 5);
     fs::rename(path("away"), path("text")).unwrap();
     for _ in 0..2 {

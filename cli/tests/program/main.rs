@@ -1,5 +1,4 @@
-//! The built program, seen from outside: what it prints, how it ends, what it leaves behind. One
-//! file per behaviour.
+//! The built program, seen from outside: its output, its exit, its files. One file per behaviour.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod answers_come_in_the_order_and_form_asked_for;
@@ -37,7 +36,7 @@ use std::process::{Command, Output, Stdio};
 
 fn tegula() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tegula"));
-    // What runs keep for later ones is none of the person's who tests.
+    // Runs must not use or change the cache of the person who tests.
     command.stdin(Stdio::null()).env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
     command
 }
@@ -56,7 +55,7 @@ fn count_text(text: &[u8], arguments: &[&str]) -> Output {
     child.wait_with_output().unwrap()
 }
 
-/// The standard output of a run that must have ended well.
+/// Returns the standard output of a run that must have ended well.
 fn answer(output: Output) -> Vec<u8> {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(String::from_utf8_lossy(&output.stderr), "", "a run that ends well says nothing");
@@ -67,7 +66,7 @@ fn text(output: Output) -> String {
     String::from_utf8(answer(output)).unwrap()
 }
 
-/// The name of a device that compiles kernels, if there is one.
+/// Returns the name of a device that compiles kernels, if there is one.
 fn compiling() -> Option<String> {
     let listed = text(tegula().arg("devices").output().unwrap());
     let mut fields = listed.lines().map(|line| line.split('\t').collect::<Vec<_>>());

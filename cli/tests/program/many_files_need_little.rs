@@ -1,5 +1,4 @@
-//! Files of which there are many, and which are small, need few descriptors and little memory, and all
-//! of them are read.
+//! Many small files need few descriptors and little memory, and all of them are read.
 
 use super::*;
 use serde_json::Value;

@@ -1,5 +1,5 @@
-//! `--memory` holds for the whole process, as the system counts it; what has no room goes to disk,
-//! changes nothing, and leaves nothing there.
+//! `--memory` holds for the whole process, as the system counts it; pairs beyond it go to disk, change no
+//! answer, and are removed.
 
 use super::*;
 use serde_json::Value;

@@ -1,5 +1,5 @@
-//! The commands about numbers say what their pages in `docs/` show, whatever the number of workers; and
-//! what they refuse leaves nothing behind.
+//! The commands about numbers print the answers of their pages in `docs/`, for any number of workers; refused
+//! input leaves no output.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! An output file appears only when it is whole, and what it would replace stays until then.
+//! An output file appears only when it is complete, and the file that it replaces stays until then.
 
 use super::*;
 

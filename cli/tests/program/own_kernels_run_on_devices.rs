@@ -1,5 +1,5 @@
-//! `tegula offload`: what is wrong with a spec, a kernel or the machine is said so that it can be mended; and
-//! where a device is there that compiles kernels, the answer is right and a compiler's words are shown.
+//! `tegula offload`: faults of a spec, a kernel or the machine are reported so that they can be mended. Where
+//! a device compiles kernels, the answer is right and a compiler's messages are shown.
 
 use super::*;
 use rustix::process::{Pid, Signal, kill_process};
@@ -14,7 +14,7 @@ const LEVELS: &str = "KERNEL void levels(OFFLOAD) {
 const SPEC: &str = "records.split = 'fixed'\nrecords.bytes = 1\npartial.values = 256\n\
                     output.skip_empty = true\ndefines.STEP = 3\n";
 
-/// A folder with a kernel, its spec and an input, and the command over them.
+/// Returns a folder with a kernel, its spec and an input, and the command over them.
 fn offload(kernel: &str, spec: &str, device: &str) -> (tempfile::TempDir, Command) {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), "levels.c", kernel);
@@ -82,7 +82,7 @@ fn tables_and_floats_are_as_the_spec_says() {
     assert_eq!(text(run.output().unwrap()), "0\t48.5\n");
 }
 
-/// The compiler names the line of the file that the person wrote, and nothing is left behind.
+/// The compiler names the line of the file that the person wrote, and no file remains.
 #[test]
 fn a_kernel_that_does_not_compile_is_shown_with_its_line() {
     let Some(device) = compiling() else { return };
@@ -134,7 +134,7 @@ fn what_cannot_be_meant_is_one_line() {
     }
 }
 
-/// Whatever was saved of what the device did is not done again.
+/// Saved work of the device is not repeated.
 #[test]
 fn a_run_that_is_killed_goes_on() {
     let Some(device) = compiling() else { return };

@@ -1,5 +1,5 @@
-//! The places of words are those that a plain loop finds: file by file, in order, for any number of
-//! workers, for all words or those of a list.
+//! The places of words are those of a plain loop: file by file, in order, for any number of workers, for all
+//! words or those of a list.
 
 use super::*;
 

@@ -1,5 +1,5 @@
 //! Records are generated, sorted and validated by three commands that agree with each other, and with
-//! what they are known to give.
+//! published results.
 
 use crate::{answer, check_fault, names, tegula, text, write};
 use std::fs;

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Shows in a file: for each what its head says, and its pairs.
+/// Reads the shows in a file: the head and the pairs of each.
 fn read_shows(path: &Path) -> Vec<(serde_json::Value, Vec<serde_json::Value>)> {
     let mut shows: Vec<(serde_json::Value, Vec<serde_json::Value>)> = Vec::new();
     for line in fs::read_to_string(path).unwrap().lines() {

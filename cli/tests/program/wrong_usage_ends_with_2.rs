@@ -1,4 +1,4 @@
-//! What the command line cannot mean is refused with code 2, before anything is read or written.
+//! An invalid command line is refused with code 2, before anything is read or written.
 
 use super::*;
 

@@ -1,12 +1,12 @@
-//! Headers of pictures and matrices are read where the files are kept; what these commands refuse,
-//! they refuse with the same words.
+//! Headers of pictures and matrices are read where the files are kept; these commands refuse them with the
+//! same messages as local files.
 
 use super::*;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::io::Write;
 
-/// A picture of 24 bits, 40 x 30 pixels, of many levels.
+/// Returns a picture of 24 bits, 40 x 30 pixels, of many levels.
 fn picture() -> Vec<u8> {
     let (width, height) = (40, 30);
     let mut bytes = b"BM\0\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0".to_vec();
@@ -17,7 +17,7 @@ fn picture() -> Vec<u8> {
     bytes
 }
 
-/// A matrix as NumPy saves it, larger than what a worker reads at a time.
+/// Returns a matrix as NumPy saves it, larger than the bytes that a worker reads at a time.
 fn npy(rows: usize, columns: usize) -> Vec<u8> {
     let text =
         format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({rows}, {columns}), }}");

@@ -1,5 +1,4 @@
-//! What cannot be had, and what changes while it is read, ends the program with code 1 and one line
-//! that names the URL.
+//! A missing or changing remote file ends the program with code 1 and one line that names the URL.
 
 use super::*;
 

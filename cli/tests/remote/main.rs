@@ -1,5 +1,5 @@
-//! The built program with its feature `remote`, before servers on loopback: URLs stand wherever paths
-//! do, and give the same answer. One file per behaviour.
+//! The built program with its feature `remote`, before servers on loopback: a URL is valid wherever a path
+//! is, and gives the same answer. One file per behaviour.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod commands_that_look_into_files_read_urls;
@@ -25,7 +25,7 @@ fn tegula(server: &S3, arguments: &[&str]) -> Output {
     command.output().unwrap()
 }
 
-/// The standard output of a run that must have ended well.
+/// Returns the standard output of a run that must have ended well.
 fn well(output: Output) -> String {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
@@ -35,7 +35,7 @@ fn answer(server: &S3, arguments: &[&str]) -> String {
     well(tegula(server, arguments))
 }
 
-/// The one line that a run that must have failed says.
+/// Returns the one line that a run that must have failed says.
 fn fault(output: Output) -> String {
     let message = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{message}");
@@ -53,7 +53,7 @@ fn both(files: &[(&str, &[u8])]) -> (TempDir, S3) {
     (folder, server)
 }
 
-/// The same arguments, whose names begin with `@`, of files here and of objects.
+/// Returns the same arguments, whose names begin with `@`, of files here and of objects.
 fn named(arguments: &[&str], folder: &TempDir) -> [Vec<String>; 2] {
     let here = format!("{}/", folder.path().to_str().unwrap());
     [here.as_str(), "s3://bucket/"].map(|place| {

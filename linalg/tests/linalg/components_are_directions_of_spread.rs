@@ -1,4 +1,4 @@
-//! Means and covariances beside the textbook's sums; components by what makes them components.
+//! Means and covariances against the textbook's sums; components by their defining properties.
 
 use super::*;
 use proptest::prelude::*;

@@ -22,7 +22,7 @@ fn same<A: PartialEq + Debug>(work: impl Fn(&mut Runs<'_>) -> A) -> A {
     first
 }
 
-/// So many random cases, and no file of those that failed.
+/// Configures `count` random cases, and no file of failed ones.
 fn cases(count: u32) -> ProptestConfig {
     ProptestConfig { cases: count, failure_persistence: None, ..ProptestConfig::default() }
 }
