@@ -1,13 +1,13 @@
-//! Word count in a container of one's choice: what `compare/containers.py` measures. Takes a container,
-//! a number of workers and a file; prints words, distinct words and a sum over all pairs of the answer,
-//! by which runs are compared. The array is not among them: its keys are integers.
+//! Word count in a chosen container, for `compare/containers.py`. Takes a container, a number of workers and
+//! a file; prints words, distinct words and a sum over all pairs of the answer, by which runs are compared.
+//! The array is not among them: its keys are integers.
 
 use std::process::ExitCode;
 use tegula::{
     Container, Count, Cut, Emit, Engine, Input, Job, Options, Output, Result, Split, WordClass,
 };
 
-/// How often each word stands between white space.
+/// Counts words between white space.
 struct Words;
 
 impl Job for Words {

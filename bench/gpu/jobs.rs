@@ -1,5 +1,5 @@
-//! The jobs that are timed: what each is given, how it is run as a whole, its kernel over units of a pattern,
-//! and what is asked of it. A job more is an entry in [`all`].
+//! The timed jobs: the input of each, its run as a whole, its kernel over units of a pattern, and the rates
+//! that it must reach. A further job is an entry in [`all`].
 
 use crate::Fault;
 use crate::patterns::{COLUMNS, PATTERN_BYTES, noise, points, text};
@@ -22,7 +22,7 @@ use twox_hash::XxHash3_128;
 /// A row of 1024 pixels.
 const ROW_BYTES: u64 = 3072;
 
-/// What a file repeats are so many patterns, of one seed each.
+/// The number of patterns that a file repeats, of one seed each.
 const SEEDS: u64 = 16;
 
 /// Groups of k-means, and passes after the first.
@@ -42,11 +42,11 @@ pub(crate) enum Work {
 pub(crate) struct Way {
     pub(crate) from: &'static str,
     pub(crate) work: Work,
-    /// What part of the link's rate is asked of it.
+    /// The part of the link's rate that it must reach.
     pub(crate) asked: Option<f64>,
 }
 
-/// What a job is run over.
+/// The input of a job.
 pub(crate) enum Given {
     File(PathBuf),
     Points(Matrix),
@@ -54,9 +54,9 @@ pub(crate) enum Given {
 
 pub(crate) struct Job {
     pub(crate) name: &'static str,
-    /// That it is what comes behind the job of this name: so many passes more over the same.
+    /// Set if it follows the job of this name and takes this number of passes more over the same input.
     pub(crate) behind: Option<(&'static str, u32)>,
-    /// What stands before the patterns; `None` if they are to be points in memory.
+    /// The header before the patterns; `None` if they are points in memory.
     header: Option<fn(u64) -> Vec<u8>>,
     pattern: fn(u64) -> Vec<u8>,
     /// The job as a whole; its answer as text.
@@ -65,11 +65,11 @@ pub(crate) struct Job {
     split_bytes: Option<u64>,
     offload: fn(&[u8]) -> Offload,
     arguments: [u64; ARGUMENTS],
-    /// What the kernel makes of a pattern.
+    /// Returns the tally that the kernel makes of a pattern.
     expected: fn(&[u8]) -> Tally,
-    /// Where units come from, and what part of the link's rate is asked.
+    /// The sources of units, and the part of the link's rate that each must reach.
     units: &'static [(&'static str, From, Option<f64>)],
-    /// What is asked of the device over the whole; `None` if it does not do it alone.
+    /// The part of the rate that the device must reach over the whole; `None` if it does not do it alone.
     alone: Option<Option<f64>>,
 }
 
@@ -228,7 +228,7 @@ fn numbers(points: &[u8]) -> impl Iterator<Item = f64> {
     points.as_chunks().0.iter().map(|&number| f32::from_le_bytes(number).into())
 }
 
-/// What the kernel makes of points: how many each group has, sums, and the highest bins.
+/// Returns the tally that the kernel makes of points: the points of each group, sums, and the highest bins.
 fn sums_of_groups(pattern: &[u8]) -> Tally {
     let numbers: Vec<f64> = numbers(pattern).collect();
     let (points, means) = (numbers.as_chunks::<COLUMNS>().0, &numbers[..GROUPS * COLUMNS]);
@@ -270,7 +270,7 @@ impl Given {
 }
 
 impl Drop for Given {
-    /// A file goes when its jobs are done, for there may be room for one only.
+    /// Removes a file when its jobs are done, because there may be room for one only.
     fn drop(&mut self) {
         if let Given::File(path) = self {
             let _ = fs::remove_file(path);
@@ -279,7 +279,7 @@ impl Drop for Given {
 }
 
 impl Job {
-    /// About so many bytes for it, a file being in a folder.
+    /// Makes an input of about `bytes` bytes, in `folder` if it is a file.
     pub(crate) fn given(&self, folder: &Path, bytes: u64) -> Result<Given, Fault> {
         let bytes = bytes / ROW_BYTES * ROW_BYTES;
         let patterns: Vec<Vec<u8>> = (1..=SEEDS).map(self.pattern).collect();
@@ -310,7 +310,7 @@ impl Job {
         Ok(given)
     }
 
-    /// The ways to do it.
+    /// Returns the ways to do it.
     pub(crate) fn ways(&self, device: &Arc<Accelerator>) -> Vec<Way> {
         let units = self.units.iter().map(|&(name, from, asked)| {
             let pattern = (self.pattern)(1);
@@ -329,7 +329,7 @@ impl Job {
         ways
     }
 
-    /// The answer of the job as a whole. The caller times it.
+    /// Returns the answer of the job as a whole. The caller times it.
     pub(crate) fn run(&self, engine: &Engine, given: &Given, work: &Work) -> Result<String, Fault> {
         let (devices, devices_alone) = match work {
             Work::Units(_) | Work::Cores => (Vec::new(), false),

@@ -1,15 +1,15 @@
-//! What kernels reach on a device, beside the rate at which bytes come to it: what `make bench-gpu` shows.
-//! Takes the name of a device (`gpu`: the first that is not the processor) and a folder for raw results;
-//! prints a table; a third argument is what each job is given, in megabytes. Each answer is compared with that
-//! of the cores, and one that differs ends it with 1.
+//! Measures the throughput of kernels on a device, beside the rate of copies to it: `make bench-gpu` shows
+//! it. Takes the name of a device (`gpu`: the first that is not the processor) and a folder for raw results;
+//! prints a table; a third argument is the size of each job's input, in megabytes. Each answer is compared
+//! with that of the cores; a difference ends the program with 1.
 //!
-//! L is the rate of copies from pinned memory. Of each job there is
-//! - `pinned`: its kernel over units that lie in pinned memory already, so nothing but the device works;
+//! L is the rate of copies from pinned memory. The rows of each job are
+//! - `pinned`: its kernel over units in pinned memory, so nothing but the device works;
 //! - `staged`: units that one thread copies from ordinary memory into slots on their way;
 //! - `resident`: units that have stayed on the device;
 //! - `cores`, `device`, `both`: the whole job over a file in the page cache, or over points in memory.
 //!
-//! A row of k-means is one pass over all points; `kmeans later` are those behind the first.
+//! A row of k-means is one pass over all points; `kmeans later` are the passes after the first.
 
 mod jobs;
 mod patterns;
@@ -28,17 +28,18 @@ use std::{fs, thread};
 use tegula::device::Present;
 use tegula::{Accelerator, Engine};
 
-/// What each job is given, if that is at most a sixth of the memory: a device and its driver take some, too.
+/// The input of each job, if that is at most a sixth of the memory: a device and its driver take some, too.
 const BYTES: u64 = 4 << 30;
 const MEMORY_PART: u64 = 6;
-/// The same of a device that is the processor itself: there the table only shows that all works.
+/// The same for a device that is the processor itself: there the table only shows that all works.
 const BYTES_OF_PROCESSOR: u64 = 128 << 20;
-/// A row is run so often; the best counts, for others disturb it and nothing makes it faster.
+/// The runs of a row; the best counts, because disturbances only make a run slower.
 const RUNS: usize = 5;
-/// After so long a row is not run again, and after so long none is begun, so that all ends within eight minutes.
+/// The time after which a row is not run again, and after which none is begun, so that all ends within eight
+/// minutes.
 const ROW_MOST: Duration = Duration::from_secs(12);
 const TIME_MOST: Duration = Duration::from_secs(360);
-/// What is asked of cores and device together: to be slower than the better alone by no more than a twentieth.
+/// The rate that cores and device together must reach, in terms of the better alone.
 const TOGETHER: f64 = 0.95;
 
 type Fault = Box<dyn Error>;
@@ -78,7 +79,7 @@ fn is_meant(device: &Accelerator, name: &str) -> bool {
     }
 }
 
-/// The memory that the system has left.
+/// Returns the memory that the system has left.
 fn memory_bytes() -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
@@ -109,7 +110,7 @@ fn measure(device: Accelerator, folder: &Path, bytes: u64) -> Result<(), Fault> 
     let mut bench = Bench { engine, device, bytes, link, began, best, rows };
     let mut last: Option<(&str, Given)> = None;
     for job in jobs::all() {
-        // What a job does behind another one it does over the same.
+        // A job that follows another one uses the same input.
         let given = match last.take() {
             Some((name, given)) if job.behind.is_some_and(|(behind, _)| behind == name) => given,
             _ => job.given(files.path(), bytes)?,
@@ -167,11 +168,11 @@ impl Bench {
         Ok(time)
     }
 
-    /// Shows and keeps what a way of a job took.
+    /// Prints and keeps the time of a way of a job.
     fn row(&mut self, job: &Job, way: &Way, times: &[Duration]) {
         let is_whole = !matches!(way.work, Work::Units(_));
         let time = times.iter().min().copied().and_then(|time| match job.behind {
-            // What comes behind is what it takes more, in so many passes.
+            // The time of a job that follows another is the difference, divided by its passes.
             Some((name, passes)) if is_whole => {
                 let before = self.best.get(&(name, way.from))?;
                 Some(time.saturating_sub(*before).max(Duration::from_nanos(1)) / passes)
@@ -188,7 +189,7 @@ impl Bench {
             }
             _ => None,
         };
-        // What is asked of a link has no meaning for a processor, which has none.
+        // A processor has no link, so there is no rate to reach.
         let is_judged = !self.device.caps().is_processor;
         let reached = |found: f64, asked: f64| if found >= asked { "yes" } else { "no" };
         let asked = match (way.asked, of_link, of_better) {
@@ -218,7 +219,7 @@ impl Bench {
     }
 }
 
-/// The commit that it was built from, or where that was not said, the one here.
+/// Returns the commit that it was built from, or where that was not said, the one here.
 fn commit() -> Option<String> {
     if let Some(commit) = option_env!("TEGULA_COMMIT").filter(|commit| !commit.is_empty()) {
         return Some(commit.to_owned());

@@ -1,6 +1,6 @@
 //! The bytes that jobs are timed over: patterns of one length, drawn by a seed, so the same on every machine.
 
-/// The bytes of a pattern: a multiple of a pixel, a point and what kernels load at once.
+/// The bytes of a pattern: a multiple of a pixel, a point and the bytes that kernels load at once.
 pub(crate) const PATTERN_BYTES: usize = 192 << 10;
 
 /// Numbers of a point of k-means, of four bytes each.
@@ -32,7 +32,7 @@ pub(crate) fn points(seed: u64) -> Vec<u8> {
     (0..PATTERN_BYTES / 4).flat_map(|_| (1.0 + chance.below(255) as f32).to_le_bytes()).collect()
 }
 
-/// Words behind each of which a space stands, by Zipf's law: the word of rank r about as often as 1 in r.
+/// Returns words with a space after each, by Zipf's law: the frequency of rank r is about 1 in r.
 pub(crate) fn text(seed: u64) -> Vec<u8> {
     let mut chance = Chance(seed);
     let mut text = Vec::with_capacity(PATTERN_BYTES);

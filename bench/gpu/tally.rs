@@ -1,4 +1,4 @@
-//! What partials of a kernel come to together, to be compared with what the cores make of the same bytes.
+//! The sums of a kernel's partials, to be compared with the cores' result over the same bytes.
 
 use std::collections::HashMap;
 use tegula::{Emit, Offloadable};
@@ -6,14 +6,14 @@ use tegula_apps::WordCount;
 
 #[derive(Debug, PartialEq)]
 pub(crate) enum Tally {
-    /// Words of a dense partial, of which so many at first are sums and the others maxima.
+    /// Words of a dense partial, of which the first `sums` are sums and the others maxima.
     Dense { words: Vec<u64>, sums: usize },
-    /// How often each word stands there.
+    /// The count of each word.
     Words(HashMap<Vec<u8>, u64>),
 }
 
 impl Tally {
-    /// One of the same kind with nothing in it.
+    /// Returns one of the same kind with nothing in it.
     pub(crate) fn empty(&self) -> Tally {
         match self {
             Tally::Dense { words, sums } => {
@@ -23,7 +23,7 @@ impl Tally {
         }
     }
 
-    /// What so many times the same bytes come to.
+    /// Returns the tally of the same bytes repeated `times` times.
     pub(crate) fn times(mut self, times: u64) -> Tally {
         match &mut self {
             Tally::Dense { words, sums } => {
@@ -52,7 +52,7 @@ impl Tally {
     }
 }
 
-/// Counts a word so many times.
+/// Counts a word `times` times.
 pub(crate) fn count(counts: &mut HashMap<Vec<u8>, u64>, word: &[u8], times: u64) {
     match counts.get_mut(word) {
         Some(count) => *count += times,

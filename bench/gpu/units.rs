@@ -1,6 +1,5 @@
-//! Units for a device that come from no file: they lie in the slots from before, one thread copies them
-//! there, or they have stayed on the device. A unit is a pattern so many times, so what the kernel is to make
-//! of it is known.
+//! Units for a device that come from no file: they lie in the slots already, one thread copies them there, or
+//! they have stayed on the device. A unit repeats a pattern, so the kernel's result is known.
 
 use crate::Fault;
 use crate::patterns::PATTERN_BYTES;
@@ -19,7 +18,7 @@ pub(crate) enum From {
     Pinned,
     /// In ordinary memory: one thread copies them to pinned memory.
     Staged,
-    /// On the device, as many as have room there.
+    /// On the device, as far as there is room.
     Device,
 }
 
@@ -27,7 +26,7 @@ pub(crate) struct Units {
     pub(crate) offload: Offload,
     pub(crate) arguments: [u64; ARGUMENTS],
     pub(crate) pattern: Vec<u8>,
-    /// What the kernel makes of the pattern.
+    /// Returns the tally that the kernel makes of the pattern.
     pub(crate) expected: fn(&[u8]) -> Tally,
     pub(crate) from: From,
 }
@@ -39,17 +38,18 @@ struct Run<'u> {
     given_back: Vec<Range<u64>>,
     /// Units that the device has.
     held: VecDeque<Range<u64>>,
-    /// Those that were sent, in this order.
+    /// The units that were sent, in this order.
     sent: Vec<Range<u64>>,
     merged: u64,
     tally: Tally,
-    /// Slots that have been filled, by where they are, when the last of them was, and what was left then.
+    /// Slots that have been filled, by their addresses; the time when the last of them was, and the rest of
+    /// the work then.
     filled: HashSet<usize>,
     began: (Instant, u64),
 }
 
 impl Units {
-    /// Sends about so many bytes; returns how long that took, at the rate since every slot was first filled.
+    /// Sends about `bytes` bytes; returns the time for that, at the rate since every slot was first filled.
     pub(crate) fn run(&self, device: &Accelerator, bytes: u64) -> Result<Duration, Fault> {
         if self.from != From::Device {
             return Ok(self.pass(device, &self.offload, bytes, VecDeque::new())?.0);
@@ -60,7 +60,7 @@ impl Units {
         Ok(self.pass(device, &offload, bytes, sent.into())?.0)
     }
 
-    /// One run, and the units that it sent.
+    /// Returns one run, and the units that it sent.
     fn pass(
         &self,
         device: &Accelerator,

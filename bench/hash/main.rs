@@ -1,5 +1,5 @@
-//! Reads a file once and hashes it, tile by tile on so many threads: the least that looking for changes
-//! can cost, unless something is trusted. `hash FILE THREADS`
+//! Reads a file once and hashes it, tile by tile on a number of threads: the least cost of looking for
+//! changes, unless times or lengths are trusted. `hash FILE THREADS`
 
 use std::fs::File;
 use std::io;
@@ -9,9 +9,9 @@ use std::thread::ScopedJoinHandle;
 use twox_hash::XxHash3_128;
 
 const TILE_BYTES: u64 = 4 << 20;
-/// What is read at a time stays in a cache while it is hashed.
+/// The bytes read at a time, so that they stay in a cache while they are hashed.
 const PIECE_BYTES: usize = 256 << 10;
-/// Where it begins in a page: processors copy slowly from a place in a page to one a few bytes further in another.
+/// Their offset in a page: processors copy slowly between places in two pages that are a few bytes apart.
 const APART_BYTES: usize = 64;
 const PAGE_BYTES: usize = 4 << 10;
 

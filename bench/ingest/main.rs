@@ -1,13 +1,12 @@
-//! How much of reading hides behind mapping: word count from a source that gives so many bytes a second
-//! and no more, whoever asks, and takes its time to answer. Takes a file, a number of workers, of runs and
-//! a latency in milliseconds. For each job, and rates below, at and above what its map does, prints the
-//! time to read alone (a job that looks at nothing), to compute alone (from memory) and to do both, as
-//! medians; then, at half the map's rate, the time of a word count with splits of fixed sizes and with the
-//! engine's choice.
+//! Measures how much of reading is hidden by mapping: word count from a source with a fixed rate, shared by
+//! all readers, and a latency. Takes a file, a number of workers, of runs and a latency in milliseconds. For
+//! each job, and rates below, at and above that of its map, prints the time to read alone (a job that looks
+//! at nothing), to compute alone (from memory) and to do both, as medians; then, at half the map's rate, the
+//! time of a word count with splits of fixed sizes and with the engine's choice.
 //!
-//! `least` is what no pipeline can be below: a map that is faster at first, while its tables are small,
-//! waits for the source then, and cannot make up for it later. It follows from how far the map had come
-//! when, without reading.
+//! `least` is the lower bound of any pipeline: a map that is faster at first, while its tables are small,
+//! waits for the source then, and cannot make up for it later. It is computed from the progress of a map that
+//! reads from memory.
 //! With the word `cold` before the file and no latency, measures a cold file instead (`cold.rs`).
 
 mod cold;
@@ -22,7 +21,7 @@ use tegula::{
     WordClass,
 };
 
-/// Rates in parts of what the map does.
+/// Rates in terms of the map's own.
 const RATES: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 4.0];
 
 /// The rate at which sizes are compared, and the sizes, in bytes; `None`: the engine chooses.
@@ -30,7 +29,7 @@ const RATE_OF_SIZES: f64 = 0.5;
 const SIZES: [Option<u64>; 5] =
     [Some(64 << 10), Some(256 << 10), Some(1 << 20), Some(4 << 20), None];
 
-/// How often each word stands between white space.
+/// Counts words between white space.
 struct Words;
 
 impl Job for Words {
@@ -47,7 +46,7 @@ impl Job for Words {
     }
 }
 
-/// How many words begin with each two bytes: few keys, so that all of the input costs the same.
+/// Counts words by their first two bytes: few keys, so that all of the input costs the same.
 struct Beginnings;
 
 impl Job for Beginnings {
@@ -168,7 +167,7 @@ fn measure(
     Ok(())
 }
 
-/// One job at each rate; returns its time from memory.
+/// Returns one job at each rate; returns its time from memory.
 fn rates<J: Job>(
     name: &str,
     job: &J,
@@ -198,7 +197,7 @@ fn rates<J: Job>(
     Ok(compute)
 }
 
-/// How far a run from memory had come when, read every millisecond: bytes and seconds.
+/// Returns the progress of a run from memory, read every millisecond: bytes and seconds.
 fn from_memory_watched<J: Job>(
     engine: &Engine,
     job: &J,
@@ -225,14 +224,14 @@ fn from_memory_watched<J: Job>(
     })
 }
 
-/// The same as parts of the whole.
+/// Returns the same as parts of the whole.
 fn course(seen: Vec<(u64, f64)>) -> Vec<(f64, f64)> {
     let Some(&(bytes, seconds)) = seen.last() else { return Vec::new() };
     let part = |(read, time): (u64, f64)| (read as f64 / bytes as f64, time / seconds);
     seen.into_iter().map(part).collect()
 }
 
-/// The map stage's time.
+/// Returns the map stage's time.
 fn map_seconds<J: Job>(
     engine: &Engine,
     job: &J,

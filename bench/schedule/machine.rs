@@ -1,17 +1,17 @@
-//! The machines that are simulated, and what distance costs on them. The sources of the figures are
-//! named in `docs/groups.md`.
+//! The simulated machines, and the cost of distance on them. The sources of the figures are named in
+//! `docs/groups.md`.
 
 use std::path::Path;
 use tegula::{Result, Topology};
 
-/// How much longer bytes take that come from another chip's memory.
+/// The time of bytes from another chip's memory, in terms of the near memory's.
 pub(crate) const REMOTE_FACTOR: f64 = 2.1;
-/// How long a shared word of memory takes to a core that writes it, if a core of the same chip had it
-/// last, and if one of another chip had; in nanoseconds. Nobody else can have it meanwhile.
+/// The time in which a core gets a cache line to write, if a core of the same chip had it last, and if one of
+/// another chip had; in nanoseconds. No other core can have it meanwhile.
 pub(crate) const LINE_NEAR_NS: u64 = 50;
 pub(crate) const LINE_FAR_NS: u64 = 150;
 
-/// Chips of so many cores; the last one may have fewer.
+/// Chips of `per_chip` cores; the last one may have fewer.
 #[derive(Clone, Copy)]
 pub(crate) struct Machine {
     pub(crate) cores: usize,

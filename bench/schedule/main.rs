@@ -1,6 +1,5 @@
-//! Hand-out by groups beside hand-out to all alike: real costs of splits are recorded, machines of
-//! 1 to 256 cores are simulated with them, and the hand-out itself is timed. What `docs/groups.md`
-//! shows.
+//! Hand-out by groups beside hand-out to all alike: real costs of splits are recorded, machines of 1 to 256
+//! cores are simulated with them, and the hand-out itself is timed. `docs/groups.md` shows the results.
 
 mod machine;
 mod record;

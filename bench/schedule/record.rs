@@ -1,6 +1,6 @@
-//! Records what each split of a word count costs: processor time of the process with one worker, from
-//! one split's map to the next, so reading, mapping, combining and compressing are in it. Reads the
-//! records back for the simulation.
+//! Records the cost of each split of a word count: processor time of the process with one worker, from one
+//! split's map to the next, so reading, mapping, combining and compressing are in it. Reads the records back
+//! for the simulation.
 
 use std::error::Error;
 use std::path::Path;
@@ -45,12 +45,12 @@ pub(crate) struct Costs {
     pub(crate) nanoseconds: Vec<u64>,
 }
 
-/// An input that is longer than the recorded one is like it from end to end: so many stretches of it
-/// repeat the same stretch of the record.
+/// An input longer than the recorded one consists of this number of stretches; each repeats the same stretch
+/// of the record.
 const STRETCHES: u64 = 8;
 
 impl Costs {
-    /// What a split costs of an input of so many, in nanoseconds.
+    /// Returns the cost of a split of an input of `splits` splits, in nanoseconds.
     pub(crate) fn of(&self, split: u64, splits: u64) -> u64 {
         let (recorded, stretch) = (self.nanoseconds.len() as u64, split * STRETCHES / splits);
         let from = recorded * stretch / STRETCHES;
@@ -60,7 +60,7 @@ impl Costs {
 }
 
 /// Prints a job's record: a line of names and figures, then microseconds per split. Each is the least
-/// of some runs, for what disturbs a run only ever adds; with one worker, all runs do the same.
+/// of some runs, because disturbances only add time; with one worker, all runs do the same.
 pub(crate) fn record(name: &str, files: &[&str]) -> Result<(), Box<dyn Error>> {
     let engine = Engine::builder().workers(1).build()?;
     // Of one size, or the runs' splits would not be the same.

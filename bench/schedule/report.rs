@@ -1,5 +1,5 @@
-//! The table and the plot of `docs/groups.md`. Takes recorded costs; replaces what stands between the
-//! marks in the page, and the plot.
+//! The table and the plot of `docs/groups.md`. Takes recorded costs; replaces the text between the marks in
+//! the page, and the plot.
 
 use crate::machine::Machine;
 use crate::record::{Costs, read};

@@ -1,6 +1,6 @@
-//! A machine at work, event by event: whoever of the workers is done first takes next, from the very
-//! `HandOut` that the engine uses. Takes costs of splits and a machine; hands on when workers were done
-//! and what they had from afar.
+//! A machine at work, event by event: the worker that is done first takes next, from the very `HandOut` that
+//! the engine uses. Takes costs of splits and a machine; hands on the times when workers were done and the
+//! number of their remote splits.
 
 use crate::machine::{LINE_FAR_NS, LINE_NEAR_NS, Machine, REMOTE_FACTOR};
 use crate::record::Costs;
@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 use tegula::Result;
 use tegula::schedule::{HandOut, Placement};
 
-/// What a simulated run came to.
+/// The result of a simulated run.
 pub(crate) struct Simulated {
     pub(crate) nanoseconds: u64,
     /// Part of all splits whose bytes came from another chip's memory.
@@ -35,7 +35,7 @@ struct Line {
     free_ns: u64,
 }
 
-/// Runs `tiles` tiles, whose splits cost what was recorded.
+/// Runs `tiles` tiles, whose splits have the recorded costs.
 pub(crate) fn simulate(
     costs: &Costs,
     tiles: usize,

@@ -1,5 +1,5 @@
-//! What handing out costs, per split, beside a counter that all share: what the engine had before it
-//! knew groups. One thread on an idle word, and two threads on the same.
+//! Times handing out, per split, beside a counter that all share, which the engine had before it had groups.
+//! One thread on an idle word, and two threads on the same.
 
 use std::error::Error;
 use std::hint::black_box;

@@ -1,9 +1,9 @@
-//! Word count that shows its top words while it runs: what `compare/show.py` measures. Takes how often to
-//! show (per cent of the input; 0: never), in how many tiers, how many words, a number of workers, and
-//! files, which may be named many times. With two tiers a show is a job of its own over the counts so far,
-//! which finds the top of them, as in Ostrich's figure 25: of all of them, or of the most frequent ones alone,
-//! which this second job can do with. With one, it is the first job's selection. Prints how many shows there
-//! were, and a sum over the answer, by which runs are compared.
+//! Word count that shows its top words while it runs, for `compare/show.py`. Takes the interval of shows (per
+//! cent of the input; 0: never), the number of tiers, of words and of workers, and files, which may be named
+//! many times. With two tiers a show is a job of its own over the counts so far, which finds the top of them,
+//! as in Ostrich's figure 25: of all of them, or of the most frequent ones alone, which are enough for this
+//! second job. With one tier, it is the first job's selection. Prints the number of shows, and a sum over the
+//! answer, by which runs are compared.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,7 +13,7 @@ use tegula::{
     WordClass,
 };
 
-/// How often each word stands between white space.
+/// Counts words between white space.
 struct Words;
 
 impl Job for Words {
@@ -64,7 +64,7 @@ impl Job for TopCounts {
 
 const USAGE: &str = "usage: show EVERY-PERCENT one|two|two-of-most TOP WORKERS FILE...";
 
-/// What makes a show.
+/// The way to make a show.
 #[derive(Clone, Copy, PartialEq)]
 enum Tiers {
     One,
@@ -74,7 +74,7 @@ enum Tiers {
     TwoOfMost,
 }
 
-/// How many words a second job is given then, for each that is wanted.
+/// Words that the second job is then given, for each wanted one.
 const MOST_TIMES: usize = 10;
 
 fn main() -> ExitCode {
@@ -141,7 +141,7 @@ fn count(
     Ok((shows, sum))
 }
 
-/// The second tier of a show: a job that finds the top of the counts.
+/// Returns the second tier of a show: a job that finds the top of the counts.
 fn show_two_tiers(engine: &Engine, options: &Options, shown: &Shown<'_, Words>) -> Result<u64> {
     let top = options.top.unwrap_or(usize::MAX);
     let second =
@@ -149,10 +149,10 @@ fn show_two_tiers(engine: &Engine, options: &Options, shown: &Shown<'_, Words>) 
     Ok(second.iter()?.fold(0, mix))
 }
 
-/// About so many bytes a line.
+/// About the bytes of a line.
 const LINE_BYTES: usize = 16;
 
-/// A word, a tab and its count, a line each.
+/// Returns a word, a tab and its count, a line each.
 fn lines(answers: &Answers<'_, Words>) -> Result<Vec<u8>> {
     let mut text = Vec::with_capacity(answers.len() * LINE_BYTES);
     for (word, mut count) in answers.iter()? {

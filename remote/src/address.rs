@@ -14,7 +14,7 @@ pub(crate) struct Address {
     pub(crate) authority: String,
     /// The name below the root, without slashes at its ends.
     pub(crate) path: String,
-    /// Whether the URL ends with a slash, and so means a folder.
+    /// Whether the URL ends with a slash, and so names a folder.
     pub(crate) is_folder: bool,
 }
 
@@ -64,7 +64,7 @@ impl Address {
         })
     }
 
-    /// The URL of a name below the root.
+    /// Returns the URL of a name below the root.
     pub(crate) fn url(&self, path: &str) -> PathBuf {
         PathBuf::from(format!("{}/{path}", self.root))
     }

@@ -1,12 +1,12 @@
-//! What follows from an answer of an object store, or from none: another try, or an error that says
-//! in short what the store said, and what to do.
+//! Classifies an answer of an object store, or its absence: another try, or an error with the store's short
+//! message and the remedy.
 
 use crate::address::Scheme;
 use crate::fault::{Fault, chain, innermost};
 use object_store::client::{HttpError, HttpErrorKind};
 use std::error::Error;
 
-/// What to advise, by the kind of store.
+/// Advice by the kind of store.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Advice {
     credentials: &'static str,
@@ -17,16 +17,16 @@ impl Advice {
     pub(crate) fn new(scheme: Scheme) -> Advice {
         match scheme {
             Scheme::S3 | Scheme::Hdfs => Advice {
-                credentials: "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and what they allow",
+                credentials: "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and their permissions",
                 place: "check the bucket's name, AWS_REGION and AWS_ENDPOINT_URL",
             },
             Scheme::Gs => Advice {
-                credentials: "check GOOGLE_APPLICATION_CREDENTIALS and what they allow",
+                credentials: "check GOOGLE_APPLICATION_CREDENTIALS and its permissions",
                 place: "check the bucket's name and GOOGLE_BASE_URL",
             },
             Scheme::Az => Advice {
-                credentials: "check AZURE_STORAGE_ACCOUNT_KEY, or other credentials, and what they \
-                              allow",
+                credentials: "check AZURE_STORAGE_ACCOUNT_KEY, or other credentials, and their \
+                              permissions",
                 place: "check the container's name and AZURE_STORAGE_ACCOUNT_NAME",
             },
         }
@@ -58,7 +58,7 @@ impl Advice {
                 Fault::refused(cause, self.place)
             }
             404 => Fault::Missing,
-            // The range lies behind the end, or the version is another.
+            // The range is after the end, or the version is another.
             412 | 416 => Fault::Changed,
             401 | 403 => Fault::refused(cause, self.credentials),
             200 | 408 | 429 | 500.. => Fault::Lost { cause },
@@ -98,7 +98,7 @@ fn answer(error: &object_store::Error) -> Option<(u16, String)> {
     })
 }
 
-/// What the store said, of an answer in XML: its code and message.
+/// Returns the store's message in an answer in XML: its code and text.
 fn said(body: &str) -> Option<String> {
     let field = |name: &str| {
         let from = body.find(&format!("<{name}>"))? + name.len() + 2;

@@ -1,5 +1,5 @@
-//! How a bucket is opened: the builders of the object stores, with the variables of the environment
-//! that belong to each.
+//! Opens buckets: the builders of the object stores, with the variables of the environment that belong to
+//! each.
 
 use crate::address::{Address, Scheme};
 use crate::gate::Gated;
@@ -20,7 +20,7 @@ pub(crate) fn open(
 ) -> Result<Arc<dyn ObjectStore>> {
     // Fails if there is a provider already, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    // Shorter than what counts as silence.
+    // Shorter than the time after which a connection counts as lost.
     let gated = Gated { longest: patience.stall() / 2 };
     match address.scheme {
         Scheme::Gs => open_gs(settings, &address.authority, gated),

@@ -1,4 +1,4 @@
-//! What can go wrong with one request, sorted by what follows from it: another try, or an error.
+//! Faults of one request, classified by the consequence: another try, or an error.
 
 use std::error::Error;
 use std::io;
@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 use tegula::InputError;
 
-/// Why a request did not bring what was asked for.
+/// The reason why a request failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// There is no such file.
@@ -30,12 +30,12 @@ impl Fault {
         Fault::Refused { cause: cause.into(), advice: advice.into() }
     }
 
-    /// The error of looking for `path`.
+    /// Returns the error of looking for `path`.
     pub(crate) fn of_listing(self, path: &Path) -> InputError {
         self.about(path, None)
     }
 
-    /// The error of reading a file, as a source hands it to the engine.
+    /// Returns the error of reading a file, as a source hands it to the engine.
     pub(crate) fn of_reading(self, path: &Path, offset: u64) -> io::Error {
         match self {
             Fault::Missing => io::ErrorKind::NotFound.into(),
@@ -59,14 +59,14 @@ impl Fault {
     }
 }
 
-/// An error and the errors behind it, outermost first.
+/// Returns an error and its sources, outermost first.
 pub(crate) fn chain<'e>(
     error: &'e (dyn Error + 'static),
 ) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
     std::iter::successors(Some(error), |&error| error.source())
 }
 
-/// What an error comes down to: the message of the one behind all others.
+/// Returns the message of the last source of an error.
 pub(crate) fn innermost(error: &(dyn Error + 'static)) -> String {
     chain(error).last().map(ToString::to_string).unwrap_or_default()
 }

@@ -1,5 +1,5 @@
-//! What a URL names, as a list of files in the order in which a local tree would be read: depth
-//! first, by the bytes of names. Hidden files are files; empty objects that only mark a folder are not.
+//! Lists the files that a URL names, in the order in which a local tree is read: depth first, by the bytes of
+//! names. Hidden files are files; empty objects that only mark a folder are not.
 
 use crate::address::Address;
 use crate::fault::Fault;
@@ -9,10 +9,10 @@ use crate::store::{Child, Entry, Store};
 use std::path::Path;
 use tegula::InputError;
 
-/// The files that a URL names, which is given as it was for messages.
+/// Returns the files that a URL names; messages show `url` as given.
 ///
 /// # Errors
-/// If there are none, but for a folder that is there and empty, and those of the store.
+/// If there are none, except for an existing empty folder, and those of the store.
 pub(crate) async fn find<S: Store>(
     store: &S,
     address: &Address,
@@ -47,7 +47,7 @@ async fn named<S: Store>(
     store.tree(path, patience).await
 }
 
-/// What a pattern matches. Only folders that can hold a match are looked into.
+/// Returns the matches of a pattern. Looks only into folders that can hold a match.
 async fn matching<S: Store>(
     store: &S,
     pattern: &Pattern,
@@ -88,7 +88,7 @@ fn name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// The order of a tree, in which names are compared one by one: `a/x` comes before `a.txt`, which it
+/// Returns the order of a tree, in which names are compared one by one: `a/x` comes before `a.txt`, which it
 /// does not by the bytes of whole paths.
 fn sorted(mut files: Vec<Entry>) -> Vec<Entry> {
     files.sort_unstable_by(|a, b| a.path.split('/').cmp(b.path.split('/')));

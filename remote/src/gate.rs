@@ -1,6 +1,6 @@
-//! What a busy store asks for: answers of 429 and 503 may say how many seconds to stay away
-//! (`Retry-After`, RFC 9110, section 10.2.3). No request of any reader goes to the bucket before that.
-//! Trying again is done elsewhere; this only holds requests back.
+//! The pause that a busy store asks for: answers of 429 and 503 may name the seconds to wait (`Retry-After`,
+//! RFC 9110, section 10.2.3). No request of any reader goes to the bucket before that. Other code tries
+//! again; this only holds requests back.
 
 use async_trait::async_trait;
 use object_store::Result;
@@ -55,7 +55,7 @@ impl HttpService for Gate {
     }
 }
 
-/// How long an answer asks to stay away. Stores say it in seconds; a date is left alone.
+/// Returns the pause that an answer asks for. Stores give it in seconds; a date is ignored.
 fn pause(response: &HttpResponse) -> Option<Duration> {
     matches!(response.status().as_u16(), 429 | 503).then_some(())?;
     let seconds = response.headers().get("retry-after")?.to_str().ok()?.trim().parse().ok()?;

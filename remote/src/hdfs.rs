@@ -3,8 +3,8 @@
 //! `HADOOP_USER_NAME`.
 //!
 //! A file that is open here is held to the blocks it had when its modification time was compared with
-//! the one listed. Blocks do not change, so what is read of them is of that version, and nothing needs
-//! to be asked again for the next range.
+//! the one listed. Blocks do not change, so all their bytes are of that version, and the next range needs no
+//! further check.
 
 use crate::address::Address;
 use crate::fault::Fault;
@@ -62,7 +62,7 @@ impl Hdfs {
         }
         let path = absolute(wanted.path);
         let file = Arc::new(self.client.read(&path).await.map_err(fault)?);
-        // In this order: what is unchanged now was so when its blocks were asked for.
+        // In this order: a file that is unchanged now was unchanged when its blocks were listed.
         let now = entry(&self.client.get_file_info(&path).await.map_err(fault)?);
         if now.version != wanted.version || file.file_length() as u64 != now.bytes {
             return Err(Fault::Changed);
@@ -179,16 +179,16 @@ fn child(status: &FileStatus) -> Child {
     }
 }
 
-/// What is not there is an answer.
+/// Turns a missing file into `None`.
 fn missing<T>(fault: Fault) -> Result<Option<T>, Fault> {
     if fault == Fault::Missing { Ok(None) } else { Err(fault) }
 }
 
-/// What follows from an answer of HDFS, or from none.
+/// Classifies an answer of HDFS, or its absence.
 fn fault(cause: HdfsError) -> Fault {
     const CREDENTIALS: &str = "check HADOOP_USER_NAME, or run kinit, and the file's permissions";
     const CONFIGURATION: &str =
-        "write hdfs://host:port/path, or say in HADOOP_CONF_DIR where core-site.xml is";
+        "write hdfs://host:port/path, or set HADOOP_CONF_DIR to the folder of core-site.xml";
     let text = cause.to_string();
     match cause {
         HdfsError::FileNotFound(_) => Fault::Missing,
@@ -209,7 +209,7 @@ fn fault(cause: HdfsError) -> Fault {
                 "StandbyException" | "RetriableException" | "SafeModeException" => {
                     Fault::Lost { cause }
                 }
-                // Said of what would be below a file.
+                // The answer for a path below a file.
                 "AccessControlException" if message.contains("(is not a directory)") => {
                     Fault::Missing
                 }

@@ -7,7 +7,7 @@
 //! A `Store` makes one request and classifies its failure (`fault.rs`). `source.rs` and `retry.rs` try
 //! again for all stores alike, `find.rs` lists the files that a URL names in the order of a local tree, and
 //! `gate.rs` holds requests back as long as a busy store asks. Asynchronous code runs on a small runtime of
-//! its own behind `read_at`, which blocks; no other crate knows of it. The version in each answer is
+//! its own inside of `read_at`, which blocks; no other crate knows of it. The version in each answer is
 //! compared with the listed one before its bytes are taken.
 //!
 //! ```no_run
@@ -37,12 +37,12 @@ pub use settings::Settings;
 
 use tegula::{Input, Result};
 
-/// What a URL names: a file, a folder with all below it in the order of names, or what a pattern
-/// (`*`, `?`, `[...]`, `**`) matches, as for local paths. Settings come from the environment.
+/// Returns the input that a URL names: a file, a folder with all files below it in the order of names, or the
+/// matches of a pattern (`*`, `?`, `[...]`, `**`), as for local paths. Settings come from the environment.
 ///
 /// # Errors
-/// [`InputError`](tegula::InputError): where the URL is malformed or nothing is there, the server
-/// does not answer or refuses, or settings are wrong.
+/// [`InputError`](tegula::InputError): if the URL is malformed or names no file, the server does not answer
+/// or refuses, or settings are wrong.
 pub fn input(url: &str) -> Result<Input> {
     Settings::from_env().input(url)
 }

@@ -1,6 +1,6 @@
-//! Object stores, by their common protocol of keys and ranges: S3 and what speaks like it, Google
-//! Cloud Storage, Azure. Settings are those that the stores' own tools read from the environment.
-//! Without credentials there, requests are not signed, which is enough for what is public.
+//! Object stores, by their common protocol of keys and ranges: S3 and compatible stores, Google Cloud
+//! Storage, Azure. Settings are those that the stores' own tools read from the environment. Without
+//! credentials there, requests are not signed, which is enough for public objects.
 //!
 //! Every answer says which version of the object it is of (its ETag). It is compared with the one
 //! that was listed, before any byte of it is taken.
@@ -137,19 +137,19 @@ impl Objects {
     }
 }
 
-/// The entry of an object.
+/// Returns the entry of an object.
 fn entry(meta: &ObjectMeta) -> Entry {
     let [by_tag, by_time] = versions(meta);
     let version = by_tag.or(by_time).unwrap_or_default();
     Entry { path: meta.location.to_string(), bytes: meta.size, version }
 }
 
-/// Whether an answer is of the version that was listed.
+/// Returns whether an answer is of the version that was listed.
 fn is_same(meta: &ObjectMeta, listed: u64) -> bool {
     versions(meta).contains(&Some(listed))
 }
 
-/// The version of an object by its ETag, and by its time for stores that do not list ETags. Answers
+/// Returns the version of an object by its ETag, and by its time for stores that do not list ETags. Answers
 /// give times to the second, lists more precisely.
 fn versions(meta: &ObjectMeta) -> [Option<u64>; 2] {
     // Azure quotes ETags in one kind of answer and not in the other.

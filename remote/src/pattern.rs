@@ -24,16 +24,16 @@ enum Part {
 pub(crate) struct Parts(u64);
 
 impl Parts {
-    /// What the first name below the base may be.
+    /// The parts that the first name below the base may match.
     pub(crate) const FIRST: Parts = Parts(1);
 
-    /// Whether no name can match any more.
+    /// Returns whether no name can match any more.
     pub(crate) fn is_none(self) -> bool {
         self.0 == 0
     }
 }
 
-/// Whether a path has anything to expand.
+/// Returns whether a path has anything to expand.
 pub(crate) fn is_pattern(path: &str) -> bool {
     path.contains(['*', '?', '['])
 }
@@ -64,7 +64,7 @@ impl Pattern {
         Ok(Pattern { base: base.join("/"), parts, folders_only })
     }
 
-    /// The parts that may follow `name`, where it may be any of `parts`.
+    /// Returns the parts that may follow `name`, where it may be any of `parts`.
     pub(crate) fn after(&self, parts: Parts, name: &str, is_folder: bool) -> Parts {
         let reached = self.reach(parts);
         let mut after = 0;
@@ -80,17 +80,17 @@ impl Pattern {
         Parts(after)
     }
 
-    /// Whether a folder behind whose name these parts may follow is taken whole.
+    /// Returns whether a folder is taken whole, if these parts may follow its name.
     pub(crate) fn takes_folder(&self, after: Parts) -> bool {
         self.is_done(self.reach(after))
     }
 
-    /// Whether a file behind whose name these parts may follow is taken.
+    /// Returns whether a file is taken, if these parts may follow its name.
     pub(crate) fn takes_file(&self, after: Parts) -> bool {
         !self.folders_only && self.is_done(after.0)
     }
 
-    /// Whether any number of folders may follow, so that all that is below must be listed.
+    /// Returns whether any number of folders may follow, so that all below must be listed.
     pub(crate) fn goes_deep(&self, parts: Parts) -> bool {
         let reached = self.reach(parts);
         self.parts
@@ -99,7 +99,7 @@ impl Pattern {
             .any(|(at, part)| reached >> at & 1 == 1 && matches!(part, Part::Folders))
     }
 
-    /// Whether a file is taken, by its names below a folder where these parts may be: itself, or that
+    /// Returns whether a file is taken, by its names below a folder where these parts may be: itself, or that
     /// folder, or one between.
     pub(crate) fn takes(&self, mut parts: Parts, path: &str) -> bool {
         if self.takes_folder(parts) {
@@ -116,7 +116,7 @@ impl Pattern {
         self.takes_file(parts)
     }
 
-    /// Adds the parts that may begin because a `**` stands for no folder at all.
+    /// Adds the parts that may begin because a `**` matches no folder at all.
     fn reach(&self, parts: Parts) -> u64 {
         let folders =
             self.parts.iter().enumerate().filter(|(_, part)| matches!(part, Part::Folders));

@@ -6,12 +6,12 @@ use crate::fault::Fault;
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
-/// How long to keep trying.
+/// The limits of trying.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patience {
-    /// Tries in a row that bring nothing, the first included.
+    /// The most tries in a row that bring nothing, the first included.
     pub(crate) tries: u32,
-    /// How long to go on trying without anything brought.
+    /// The longest time of tries that bring nothing.
     pub(crate) time: Duration,
 }
 
@@ -25,8 +25,8 @@ impl Patience {
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
-/// Bytes that make a try worth its while: with fewer, one that always breaks off would go on for as
-/// many tries as the range has bytes.
+/// Bytes that make a try useful. Without this bound, a connection that always breaks off would be tried as
+/// often as the range has bytes.
 pub(crate) const FRUIT_BYTES: usize = 64 << 10;
 
 /// The tries of one request so far.
@@ -87,7 +87,7 @@ pub(crate) async fn retry<T>(
     }
 }
 
-/// What to say when nothing came for some time.
+/// Returns the message for a time without an answer.
 pub(crate) fn no_answer(after: Duration) -> String {
     format!("nothing came for {:.1} s", after.as_secs_f64())
 }

@@ -1,14 +1,14 @@
-//! The one place where asynchronous code is driven: a small runtime of its own, made when it is first
-//! needed. The engine's threads wait for it; it never calls into the engine.
+//! The one place that runs asynchronous code: a small runtime, made when it is first needed. The engine's
+//! threads wait for it; it never calls into the engine.
 
 use std::io;
 use std::sync::OnceLock;
 use tokio::runtime::{Builder, Runtime};
 
-/// Threads that drive connections; whoever waits polls its own request itself.
+/// Threads that drive connections; a waiting thread polls its own request itself.
 const MOST_THREADS: usize = 4;
 
-/// Waits for what a request brings.
+/// Waits for the result of a request.
 ///
 /// # Errors
 /// The system's, if no threads can be had.

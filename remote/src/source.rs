@@ -1,5 +1,5 @@
-//! The engine's side: ranges of files by their URLs, each tried until it is whole, refused, or given
-//! up. A try goes on where the one before it broke off.
+//! The engine's side: ranges of files by their URLs, each tried until it is whole, refused, or given up. A
+//! try continues where the one before it broke off.
 
 use crate::address::Address;
 use crate::fault::Fault;
@@ -15,7 +15,7 @@ use twox_hash::XxHash3_64;
 #[derive(Debug)]
 pub(crate) struct Source<S> {
     store: S,
-    /// What every file's URL begins with.
+    /// The common beginning of the files' URLs.
     root: String,
     /// The version of each file, by the hash of its path and in its order: 16 bytes a file.
     versions: Vec<(u64, u64)>,
@@ -52,7 +52,7 @@ impl<S: Store> Source<S> {
         Ok(())
     }
 
-    /// The version that was listed. Of two paths with one hash, either will do: the store says no to
+    /// Returns the version that was listed. Of two paths with one hash, either will do: the store says no to
     /// the wrong one, and such a pair is one in 2^64.
     fn version(&self, path: &str) -> Option<u64> {
         let hash = XxHash3_64::oneshot(path.as_bytes());

@@ -1,5 +1,5 @@
-//! What is asked of a store, whichever it is: what a name stands for, what is in a folder, and bytes
-//! of a file. One request each, tried once; trying again is done for all stores alike.
+//! The requests to a store of any kind: the file of a name, the names in a folder, and bytes of a file. One
+//! request each, tried once; trying again is shared by all stores.
 
 use crate::fault::Fault;
 use crate::retry::Patience;
@@ -11,15 +11,15 @@ pub(crate) trait Store: fmt::Debug + Send + Sync {
     /// The file of this name; `None` where there is none, or a folder.
     async fn file(&self, path: &str) -> Result<Option<Entry>, Fault>;
 
-    /// What is right below a folder, in any order; `None` if there is no such folder.
+    /// Returns the entries directly below a folder, in any order; `None` if there is no such folder.
     async fn children(&self, folder: &str) -> Result<Option<Vec<Child>>, Fault>;
 
     /// All files below a folder, in any order; `None` if there is no such folder. Tries again by
     /// itself, so that a long list does not begin anew.
     async fn tree(&self, folder: &str, patience: Patience) -> Result<Option<Vec<Entry>>, Fault>;
 
-    /// Reads bytes of the file, from `offset` on, into `into`, as long as it is of that version. What
-    /// came so far is added to `got`, in order, whatever becomes of the rest.
+    /// Reads bytes of the file, from `offset` on, into `into`, as long as it is of that version. Adds the
+    /// number of bytes so far to `got`, in order, even if the rest fails.
     async fn read(
         &self,
         wanted: &Wanted<'_>,
@@ -42,7 +42,7 @@ pub(crate) struct Entry {
     /// Its name below the root.
     pub(crate) path: String,
     pub(crate) bytes: u64,
-    /// What is another number when the file's bytes are other bytes: see [`version`].
+    /// A number that differs when the file's bytes differ: see [`version`].
     pub(crate) version: u64,
 }
 
@@ -54,7 +54,7 @@ pub(crate) enum Child {
     Folder(String),
 }
 
-/// A number for a file's length and the store's own mark of its version.
+/// Returns a number for a file's length and the store's own mark of its version.
 pub(crate) fn version(bytes: u64, mark: &str) -> u64 {
     XxHash3_64::oneshot(format!("{bytes} {mark}").as_bytes())
 }

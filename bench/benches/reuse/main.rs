@@ -1,10 +1,10 @@
-//! What finds the unchanged part of a text again, and at what cost: content-defined chunks over every
-//! byte (FastCDC), borders chosen by content in small windows, borders at fixed offsets, and the engine,
-//! which finds the old borders again. A text drawn by a seed is changed at some places: in place, by
-//! inserting, by deleting, or by turns. For each way prints processor seconds to cut the old text, to hash its
-//! tiles, and to cut and hash the new text as the next run does, tiles that are new per place, and bytes that
-//! are not. All but the engine look at the text where
-//! it lies; the engine copies it as from the page cache. The ways take turns; medians of all runs.
+//! Compares ways to find the unchanged part of a text again, and their costs: content-defined chunks over
+//! every byte (FastCDC), borders chosen by content in small windows, borders at fixed offsets, and the
+//! engine, which finds the old borders again. A text drawn by a seed is changed at some places: in place, by
+//! inserting, by deleting, or in turn. For each way prints processor seconds to cut the old text, to hash its
+//! tiles, and to cut and hash the new text as the next run does; the new tiles per place; and the part of the
+//! bytes that is found again. All but the engine read the text in place; the engine copies it as from the
+//! page cache. The ways take turns; medians of all runs.
 //!
 //!     cargo bench -p tegula-bench --bench reuse -- MEGABYTES PLACES RUNS
 
@@ -23,7 +23,7 @@ use text::Edits;
 /// The size of a tile in bytes; for chunks, their mean.
 const TILE_BYTES: u64 = 4 << 20;
 
-/// What one way came to on one pair of texts.
+/// The result of one way on one pair of texts.
 #[derive(Clone, Copy, Default)]
 struct Outcome {
     /// To cut the old text, to hash its tiles, and to find the tiles of the new one.

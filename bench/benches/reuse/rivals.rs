@@ -14,7 +14,7 @@ pub(crate) enum Way {
     FastCdc,
     /// The line border in the 16 KiB before each fixed offset whose following bytes have the least hash.
     Windows,
-    /// The first line border behind each fixed offset.
+    /// The first line border after each fixed offset.
     Offsets,
 }
 

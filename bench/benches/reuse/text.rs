@@ -32,7 +32,7 @@ pub(crate) fn draw(bytes: usize) -> Vec<u8> {
     text
 }
 
-/// How a text is changed.
+/// The kind of changes to a text.
 #[derive(Clone, Copy)]
 pub(crate) enum Edits {
     InPlace,
@@ -54,7 +54,7 @@ impl Edits {
         }
     }
 
-    /// The text with so many places changed, 1 to 100 bytes each.
+    /// Returns the text with `places` places changed, 1 to 100 bytes each.
     pub(crate) fn apply(self, text: &[u8], places: usize) -> Vec<u8> {
         let mut random = Random(SEED ^ places as u64);
         let mut at: Vec<usize> = (0..places)

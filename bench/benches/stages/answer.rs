@@ -30,7 +30,7 @@ pub(crate) fn bench(criterion: &mut Criterion) {
     output(criterion);
 }
 
-/// Formats the answer as the command line does, for a sink that takes anything at once.
+/// Formats the answer as the command line does, for a sink that never blocks.
 fn output(criterion: &mut Criterion) {
     let engine = engine();
     let counts = run(&engine, &WordCount, Text::Many, &Options::default());

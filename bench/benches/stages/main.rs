@@ -1,5 +1,5 @@
-//! The ladder: one rung per stage of a run, over the engine's public interface, one worker. Each rung
-//! does what the one below does and one thing more, so that the difference is what that thing costs.
+//! The ladder: one rung per stage of a run, over the engine's public interface, one worker. Each rung does
+//! the work of the one below and one thing more, so that the difference is the cost of that thing.
 //!
 //! All throughputs are bytes of *input* per second of the stage, so that rungs can be compared; only
 //! formatting the answer is given in bytes of output.
@@ -31,14 +31,14 @@ fn main() {
     criterion.final_summary();
 }
 
-/// A group of rungs over texts of one size. A rung's texts are made before it is measured.
+/// Returns a group of rungs over texts of one size. A rung's texts are made before it is measured.
 fn group<'c>(criterion: &'c mut Criterion, name: &str) -> BenchmarkGroup<'c, WallTime> {
     let mut group = criterion.benchmark_group(name);
     group.sampling_mode(SamplingMode::Flat).throughput(Throughput::Bytes(text::BYTES as u64));
     group
 }
 
-/// An engine of one worker, so that figures are those of one core.
+/// Returns an engine of one worker, so that figures are those of one core.
 fn engine() -> Engine {
     Engine::builder().workers(1).build().unwrap()
 }
@@ -47,7 +47,7 @@ fn run<J: Job>(engine: &Engine, job: &J, text: Text, options: &Options) -> Outpu
     engine.job(job).options(options).run(Input::paths([text.path()]).unwrap()).unwrap()
 }
 
-/// The wall time of one stage, summed over `runs` whole runs.
+/// Returns the wall time of one stage, summed over `runs` whole runs.
 fn stage_time<J: Job>(
     engine: &Engine,
     job: &J,

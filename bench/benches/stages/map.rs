@@ -19,7 +19,7 @@ pub(crate) fn bench(criterion: &mut Criterion) {
 fn rung<J: Job>(criterion: &mut Criterion, name: &str, job: &J, text: Text) {
     let engine = engine();
     text.path();
-    // What comes behind the map is not measured here: the cheapest answer will do.
+    // The stages after the map are not measured here, so the answer is the cheapest one.
     let options = Options { order: Order::Value, top: Some(1), ..Options::default() };
     let mut group = group(criterion, "map");
     group.bench_function(name, |bencher| {

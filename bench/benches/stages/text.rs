@@ -33,7 +33,7 @@ impl Text {
         }
     }
 
-    /// The text's file.
+    /// Returns the text's file.
     pub(crate) fn path(self) -> &'static Path {
         static PATHS: [OnceLock<PathBuf>; 3] = [const { OnceLock::new() }; 3];
         PATHS[self as usize].get_or_init(|| {
@@ -60,7 +60,7 @@ impl Text {
     }
 }
 
-/// A text of `words` words, the k-th with a frequency of 1/k.
+/// Returns a text of `words` words, the k-th with a frequency of 1/k.
 fn zipf(random: &mut Random, words: u64) -> Vec<u8> {
     let vocabulary: Vec<Vec<u8>> = (0..words)
         .map(|_| {
@@ -83,7 +83,7 @@ fn zipf(random: &mut Random, words: u64) -> Vec<u8> {
     })(random)
 }
 
-/// Fills a text with words and what stands between them.
+/// Returns a function that fills a text with words and separators.
 fn fill(mut word: impl FnMut(&mut Random, &mut Vec<u8>)) -> impl FnMut(&mut Random) -> Vec<u8> {
     move |random| {
         let mut text = Vec::with_capacity(BYTES + 64);
@@ -107,7 +107,7 @@ fn draw(random: &mut Random, word: &mut Vec<u8>, least: u64, most: u64) {
 struct Random(u64);
 
 impl Random {
-    /// A number below `end`, as good as evenly spread.
+    /// Returns a number below `end`, as good as evenly spread.
     fn below(&mut self, end: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut bits = self.0;

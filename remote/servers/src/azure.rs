@@ -36,7 +36,7 @@ impl Azure {
         Azure { child, endpoint }
     }
 
-    /// The URL of the account, for `AZURE_STORAGE_ENDPOINT`.
+    /// Returns the URL of the account, for `AZURE_STORAGE_ENDPOINT`.
     pub fn endpoint(&self) -> &str {
         &self.endpoint
     }

@@ -32,7 +32,7 @@ impl Gcs {
         gcs
     }
 
-    /// The URL of the server, for `GOOGLE_BASE_URL`.
+    /// Returns the URL of the server, for `GOOGLE_BASE_URL`.
     pub fn endpoint(&self) -> String {
         format!("http://{}", self.address)
     }

@@ -1,6 +1,6 @@
 //! HDFS: a namenode and a datanode in one Java process, from Hadoop's own libraries for tests. Maven
-//! fetches them, 130 MB the first time, and says where they are; that is kept beside the other files
-//! that builds leave.
+//! fetches them, 130 MB the first time, and prints their places, which are kept beside the other files that
+//! builds leave.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Lines, Write};
@@ -28,7 +28,7 @@ impl Hdfs {
         Hdfs::start_with(1 << 20)
     }
 
-    /// Starts an empty file system, of blocks of so many bytes.
+    /// Starts an empty file system, of blocks of `block_bytes`.
     pub fn start_with(block_bytes: u64) -> Hdfs {
         let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("hdfs");
         let folder = tempfile::tempdir().unwrap();
@@ -68,12 +68,12 @@ impl Hdfs {
         format!("hdfs://127.0.0.1:{}", self.namenode_port)
     }
 
-    /// The port of the namenode.
+    /// Returns the port of the namenode.
     pub fn namenode_port(&self) -> u16 {
         self.namenode_port
     }
 
-    /// The port that the datanode sends blocks from.
+    /// Returns the port that the datanode sends blocks from.
     pub fn datanode_port(&self) -> u16 {
         self.datanode_port
     }
@@ -100,7 +100,7 @@ impl Hdfs {
         self.tell(&format!("deny {path}"));
     }
 
-    /// The Java class path of Hadoop's own programs.
+    /// Returns the Java class path of Hadoop's own programs.
     pub fn class_path() -> String {
         class_path(&Path::new(env!("CARGO_MANIFEST_DIR")).join("hdfs"))
     }
@@ -120,7 +120,7 @@ impl Drop for Hdfs {
     }
 }
 
-/// The Java class path, asked of Maven unless it was before and all of it is still there.
+/// Returns the Java class path, asked of Maven unless it was before and all of it is still there.
 fn class_path(here: &Path) -> String {
     let pom = here.join("pom.xml");
     let kept = build_folder().join("hdfs-class-path");

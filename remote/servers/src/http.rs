@@ -19,7 +19,7 @@ pub(crate) fn send(server: SocketAddr, method: &str, path: &str, body: &[u8]) ->
     (status.unwrap_or_else(|| panic!("{method} {path}: {answer}")), answer)
 }
 
-/// A name as it is written in a URL; slashes are kept.
+/// Returns a name as written in a URL; slashes are kept.
 pub(crate) fn escaped(name: &str) -> String {
     let mut escaped = String::new();
     for byte in name.bytes() {

@@ -1,7 +1,7 @@
 //! Servers on loopback that tests of remote input read from: one that speaks S3, a namenode and a
 //! datanode of HDFS, the emulators of Azure and Google Cloud Storage where they are installed, and a
-//! proxy before any of them that cuts connections as a test wants it. For tests alone: what goes wrong
-//! is a panic that says what is missing.
+//! proxy before any of them that cuts connections as a test requires. For tests alone: a fault is a panic
+//! that names the missing program.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod azure;

@@ -1,13 +1,13 @@
 //! Servers on loopback for benchmarks: `loopback FILE...` starts S3, which is empty, and HDFS, with the
 //! files in `/bench`. It prints a line each, `s3 ENDPOINT` and `hdfs ROOT`, then `java CLASS-PATH`, with
-//! which Hadoop's own programs run, and goes on until its standard input ends.
+//! which Hadoop's own programs run, and continues until its standard input ends.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use std::io::{Read, stdin};
 use std::path::Path;
 use tegula_remote_servers::{Hdfs, S3};
 
-/// What blocks of HDFS have where nothing else is said.
+/// The default size of HDFS blocks.
 const BLOCK_BYTES: u64 = 128 << 20;
 
 fn main() {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::thread;
 
-/// What is still to be cut, and what was.
+/// The numbers of connections still to be cut, and of those cut.
 #[derive(Debug, Default)]
 struct Cuts {
     left: AtomicI64,
@@ -44,12 +44,13 @@ impl Proxy {
         self.address
     }
 
-    /// How many connections were cut.
+    /// Returns the number of connections that were cut.
     pub fn cut(&self) -> u64 {
         self.cuts.done.load(Ordering::SeqCst)
     }
 
-    /// Cuts so many connections more, old ones too, each behind so many bytes of answers from now on.
+    /// Cuts the next `connections` connections, open ones too, each after `behind_bytes` more bytes of
+    /// answers.
     pub fn cut_next(&self, connections: u32, behind_bytes: u64) {
         self.cuts.behind_bytes.store(behind_bytes, Ordering::SeqCst);
         self.cuts.left.store(connections.into(), Ordering::SeqCst);

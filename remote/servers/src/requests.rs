@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// Answers that say that the server has too much to do.
+/// Answers that report an overloaded server.
 #[derive(Default)]
 struct Busy {
     status: u16,
@@ -14,7 +14,7 @@ struct Busy {
     left: u32,
 }
 
-/// What happens between two requests.
+/// A function to be called between two requests.
 #[derive(Default)]
 struct Happenings {
     next: Option<(u32, Box<dyn FnOnce() + Send>)>,
@@ -59,7 +59,7 @@ impl Requests {
         self.state.lock().unwrap().busy = Busy { status, retry_after, left: requests };
     }
 
-    /// The number of requests that are still to be refused.
+    /// Returns the number of requests that are still to be refused.
     pub(crate) fn left_to_refuse(&self) -> u32 {
         self.state.lock().unwrap().busy.left
     }
@@ -70,14 +70,14 @@ impl Requests {
         self.state.lock().unwrap().happenings = Happenings { next, requests: 0 };
     }
 
-    /// The number of requests that were passed on since [`Requests::after`], or since the start.
+    /// Returns the number of requests that were passed on since [`Requests::after`], or since the start.
     pub(crate) fn passed(&self) -> u32 {
         self.state.lock().unwrap().happenings.requests
     }
 }
 
 impl State {
-    /// The answer to a request that is refused; `None` for one that is passed on.
+    /// Returns the answer to a request that is refused; `None` for one that is passed on.
     fn request(&mut self, head: &[u8]) -> Option<String> {
         if let Some(left) = self.busy.left.checked_sub(1) {
             self.busy.left = left;
@@ -129,7 +129,7 @@ fn serve(mut client: &TcpStream, server: SocketAddr, state: &Mutex<State>) {
     });
 }
 
-/// The head of the next request, with the empty line that ends it; `None` after the last one.
+/// Returns the head of the next request, with the empty line that ends it; `None` after the last one.
 fn head(from: &mut impl BufRead) -> Option<Vec<u8>> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {

@@ -17,7 +17,7 @@ pub struct S3 {
     requests: Requests,
 }
 
-/// What a server keeps, for a test to change at any time.
+/// The objects of a server, for a test to change at any time.
 #[derive(Clone, Copy, Debug)]
 pub struct Objects {
     server: SocketAddr,
@@ -53,12 +53,12 @@ impl S3 {
         self.requests.address()
     }
 
-    /// The URL of the server, for `AWS_ENDPOINT_URL`.
+    /// Returns the URL of the server, for `AWS_ENDPOINT_URL`.
     pub fn endpoint(&self) -> String {
         format!("http://{}", self.address())
     }
 
-    /// The URL of the server without the proxy.
+    /// Returns the URL of the server without the proxy.
     pub fn direct_endpoint(&self) -> String {
         format!("http://{}", self.objects.server)
     }
@@ -68,7 +68,7 @@ impl S3 {
         self.requests.refuse_next(requests, status, retry_after);
     }
 
-    /// The number of requests that are still to be refused.
+    /// Returns the number of requests that are still to be refused.
     pub fn left_to_refuse(&self) -> u32 {
         self.requests.left_to_refuse()
     }
@@ -78,12 +78,12 @@ impl S3 {
         self.requests.after(requests, act);
     }
 
-    /// The number of requests that were answered since [`S3::after`], or since the start.
+    /// Returns the number of requests that were answered since [`S3::after`], or since the start.
     pub fn requests(&self) -> u32 {
         self.requests.passed()
     }
 
-    /// What it keeps.
+    /// Returns the objects of the server.
     pub fn objects(&self) -> Objects {
         self.objects
     }

@@ -1,5 +1,5 @@
-//! Azure and Google Cloud Storage, as their emulators speak: what is listed and read is what was put
-//! there, and never two versions of it.
+//! Azure and Google Cloud Storage through their emulators: the listed and read files are the ones put there,
+//! and never a mixture of two versions.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "../remote/common.rs"]

@@ -1,5 +1,5 @@
-//! A store that says it has too much to do (503, 429) is asked again later, when it says so if it does;
-//! and if it always says so, the job ends within bounded time with what it said.
+//! A request to an overloaded store (503, 429) is tried again later, after the pause that the store names, if
+//! any. If the store stays overloaded, the job ends within bounded time with the store's message.
 
 use crate::common::{SOON, count, fault, settings, text};
 use std::time::{Duration, Instant};
@@ -35,7 +35,7 @@ fn a_store_that_says_when_is_left_alone_so_long() {
         assert!(began.elapsed() >= Duration::from_secs(2), "{:?}", began.elapsed());
         assert_eq!(count(input, 1).unwrap(), "a\t2\nb\t1\n");
     }
-    // But not for ever: a quarter of what a request may take.
+    // But the pause is bounded: a quarter of the time that a request may take.
     let impatient = settings.with("TEGULA_REMOTE_SECONDS", "4");
     server.refuse_next(1, 503, Some(86_400));
     let began = Instant::now();

@@ -1,4 +1,4 @@
-//! What the tests share: a text, word count over any input, and settings for a server.
+//! Shared by the tests: a text, word count over any input, and settings for a server.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -21,7 +21,7 @@ pub(crate) fn text(bytes: usize) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// The answer of a word count as text, with so many workers and tiles of 1 MiB.
+/// Returns the answer of a word count as text, with `workers` workers and tiles of 1 MiB.
 pub(crate) fn count(input: Input, workers: usize) -> Result<String> {
     let engine = Engine::builder().workers(workers).build()?;
     let options = Options { tile_bytes: Some(1 << 20), ..Options::default() };
@@ -34,7 +34,7 @@ pub(crate) fn count(input: Input, workers: usize) -> Result<String> {
     Ok(answer)
 }
 
-/// What an input that cannot be read says.
+/// Returns the message of an input that cannot be read.
 pub(crate) fn fault(result: Result<impl Sized>) -> String {
     match result {
         Ok(_) => panic!("it can be read"),

@@ -20,7 +20,7 @@ fn cut_bodies_are_read_on_where_they_broke_off() {
         let settings = settings(format!("http://{}", proxy.address()));
         let input = settings.input("s3://texts/one").unwrap();
         proxy.cut_next(3, behind_bytes);
-        assert!(count(input, 2).unwrap() == expected, "cut behind {behind_bytes} bytes");
+        assert!(count(input, 2).unwrap() == expected, "cut after {behind_bytes} bytes");
         assert_eq!(proxy.cut(), 3);
     }
 }

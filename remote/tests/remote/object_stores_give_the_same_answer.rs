@@ -1,5 +1,4 @@
-//! Whether bytes come from a store or from memory must not show in an answer, whatever the number of
-//! workers.
+//! An answer is the same from a store and from memory, for any number of workers.
 
 use crate::common::{count, listing, settings, text};
 use tegula::Input;

@@ -1,4 +1,4 @@
-//! What cannot be had is one clear message: the URL, why not, and what to do. It comes soon.
+//! A file that cannot be read is one clear message: the URL, the reason, and the remedy. It comes soon.
 
 use crate::common::{SOON, fault, settings};
 use std::net::{TcpListener, TcpStream};
