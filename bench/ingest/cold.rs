@@ -1,6 +1,6 @@
-//! How much of reading a cold file hides behind mapping it: word count of a file that is taken out of the
-//! page cache before each run, read into the cache and past it. Prints the time to read alone, to compute
-//! alone (from memory) and to do both, as medians, and the processor time of doing both.
+//! Measures how much of reading a cold file is hidden by mapping it: word count of a file that is taken out
+//! of the page cache before each run, read into the cache and past it. Prints the time to read alone, to
+//! compute alone (from memory) and to do both, as medians, and the processor time of doing both.
 
 use crate::{Nothing, Words, median};
 use rustix::fs::{Advice, fadvise};
@@ -9,7 +9,7 @@ use std::fs::File;
 use std::sync::Arc;
 use tegula::{Engine, Input, InputError, Job, Options, Reads, Result, Stage};
 
-/// Measures so many runs of each.
+/// Measures `runs` runs of each.
 pub(crate) fn measure(
     path: &str,
     workers: usize,

@@ -1,5 +1,5 @@
-//! A run that maps only what changed since the last one: files may have grown, or been edited, renamed or
-//! removed. `cargo run --release --example incremental -- STATE PATH...`
+//! Maps only the part of the input that changed since the last run: files may have grown, or been edited,
+//! renamed or removed. `cargo run --release --example incremental -- STATE PATH...`
 
 use tegula::{
     Count, Cut, Emit, Engine, Identity, Incremental, Input, Job, Result, Resumable, Sees, Split,

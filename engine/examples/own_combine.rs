@@ -1,4 +1,4 @@
-//! A combine of one's own: of words the lengths of the shortest and the longest by first byte.
+//! A user's own combine: the lengths of the shortest and the longest word by first byte.
 //! `cargo run --release --example own_combine -- PATH...`
 
 use std::cmp::Ordering;

@@ -1,4 +1,4 @@
-//! A run that goes on after a kill: counts words, saves the partials in the folder STATE, and maps only the
+//! A run that resumes after a kill: counts words, saves the partials in the folder STATE, and maps only the
 //! part of the input that no earlier run has saved.
 //! `cargo run --release --example resume -- STATE PATH...`
 

@@ -1,4 +1,4 @@
-//! Sorts lines by their bytes; what does not fit in memory goes to disk.
+//! Sorts lines by their bytes; lines that do not fit in memory go to disk.
 //! `cargo run --release --example sort_lines -- PATH...`
 
 use std::io;

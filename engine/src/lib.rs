@@ -3,7 +3,7 @@
 //! A job is a map that emits pairs of a key and a value, and a named type that combines the values of
 //! one key. The engine cuts the input into tiles and splits, maps splits on all cores while they are
 //! in cache, combines in tables of each worker's own, hands tables over by partition, and gives the
-//! answer sorted, ranked or as it is, with the same bytes for any number of workers.
+//! answer sorted, ranked or unordered, with the same bytes for any number of workers.
 //!
 //! [`Job`] shows a whole program. This crate is the interface of five others, which do the work;
 //! `ARCHITECTURE.md` describes the design.
@@ -84,7 +84,7 @@ pub mod schedule {
     pub use tegula_machine::schedule::{GroupShare, HandOut, Placement};
 }
 
-/// The search for sizes while a run goes on.
+/// The search for sizes during a run.
 pub mod sizing {
     pub use tegula_machine::sizing::{Ramp, SPLIT_BYTES, Search, unit_bytes};
 }
@@ -103,7 +103,7 @@ pub mod storage {
     pub use tegula_machine::storage::{Call, Fault, Faulty};
 }
 
-/// The record of what each thread did.
+/// Timelines: the work of each thread over time.
 pub mod timeline {
     pub use tegula_machine::timeline::{Kind, LaneRecording, Recording, Sample, Span, Timeline};
 }

@@ -134,7 +134,7 @@ fn imports_of_all() -> Imports {
     imports
 }
 
-/// The modules of the crates before one.
+/// Returns the modules of the crates before one.
 fn below(crate_: &str) -> Vec<&'static str> {
     let crates = LAYERS.iter().take_while(|(layer, _)| *layer != crate_);
     crates.flat_map(|(_, modules)| modules.iter().copied()).collect()
@@ -149,7 +149,7 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
     files.filter(|path| path.extension().is_some_and(|ending| ending == "rs")).collect()
 }
 
-/// The first names of paths that begin with `crate::`, comments left out.
+/// Returns the first names of paths that begin with `crate::`, comments left out.
 fn imports_in(text: &str) -> BTreeSet<String> {
     let code: Vec<&str> = text.lines().map(|line| line.split("//").next().unwrap_or("")).collect();
     let code = code.join("\n");
@@ -166,7 +166,7 @@ fn imports_in(text: &str) -> BTreeSet<String> {
     names
 }
 
-/// The first names of the paths in a group, up to its closing brace.
+/// Returns the first names of the paths in a group, up to its closing brace.
 fn names_in_group(group: &str) -> Vec<String> {
     let (mut depth, mut names, mut begins) = (0_i32, Vec::new(), true);
     for (at, c) in group.char_indices() {
@@ -189,8 +189,8 @@ fn name_at(text: &str) -> String {
     text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
 }
 
-/// The crates in mermaid. An arrow points at a module that another imports; those that follow from longer
-/// ways are left out.
+/// Returns the crates in mermaid. An arrow points at a module that another imports; arrows that follow from
+/// longer ways are left out.
 fn drawing(imports: &Imports) -> String {
     let mut out = String::from(
         "# Modules of the engine by crate and dependency\n\n\
@@ -223,7 +223,7 @@ fn drawing(imports: &Imports) -> String {
     out
 }
 
-/// The listed modules that a module imports, and those that these import.
+/// Returns the listed modules that a module imports, and those that these import.
 fn reach<'i>(module: &str, imports: &'i Imports, listed: &BTreeSet<&str>) -> BTreeSet<&'i str> {
     let mut reached = BTreeSet::new();
     let mut left = vec![module];

@@ -1,5 +1,5 @@
-//! What a timeline records also goes through `tracing`, with or without a timeline. In a program of its
-//! own, for a subscriber that workers see is that of the whole process.
+//! The spans of a timeline also go through `tracing`, with or without a timeline. This is a program of its
+//! own, because the workers' subscriber is that of the whole process.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ impl Job for Words {
     }
 }
 
-/// Counts what enters and leaves, by target and name.
+/// Counts entered and left spans, by target and name.
 struct Counting;
 
 static NEXT: AtomicU64 = AtomicU64::new(1);

@@ -1,6 +1,6 @@
-//! How many threads fill a device's slots is found by what cores and device do together: several where the
-//! link is faster than one of them copies, one where it is slower, and none where the device brings
-//! less than it costs. Whatever the number, each split counts once, and the sums are the same.
+//! The number of threads that fill a device's slots is found by the total rate of cores and device: several
+//! where the link is faster than one thread copies, one where it is slower, and none where the device brings
+//! less than it costs. With any number, each split counts once, and the sums are the same.
 
 use crate::machine::{Machine, Outcome, SUMS};
 use std::time::Duration;
@@ -31,7 +31,7 @@ fn counted(machine: &Machine) -> Outcome {
     outcome
 }
 
-/// The part of what was read into slots that so many threads read.
+/// Returns the part of the bytes in slots that those numbers of threads read.
 fn part(outcome: &Outcome, feeders: impl Fn(usize) -> bool) -> f64 {
     let of = |feeders: &dyn Fn(usize) -> bool| -> u64 {
         let fed = outcome.fed.iter().enumerate();

@@ -1,6 +1,6 @@
-//! Whatever becomes of a device, every split counts exactly once: in ten thousand machines that a seed
-//! draws, with faults at every stage, tables that overflow, splits that only cores can do, and memory of
-//! 256 KB upwards, of which no session takes more than there is.
+//! Every split counts exactly once, after any fault of a device: in ten thousand machines that a seed draws,
+//! with faults at every stage, tables that overflow, splits that only cores can do, and memory of 256 KB
+//! upwards, which no session exceeds.
 
 use crate::machine::{Chance, Machine, PLACES, dense, table};
 use std::time::Duration;
@@ -71,7 +71,7 @@ fn no_split_is_lost_or_doubled() {
         by_several += u64::from(is_by_several);
         several_failed += u64::from(is_by_several && device.fault.is_some());
     }
-    // What was drawn is what was meant.
+    // The draws have covered all cases.
     let told = (by_device, overflows, faults, given_back);
     assert!(by_device > RUNS / 4 && overflows > RUNS / 20, "{told:?}");
     assert!(faults > RUNS / 10 && given_back > RUNS / 20, "{told:?}");

@@ -1,5 +1,5 @@
 //! A machine in a simulation: cores of a given speed and one emulated device on one hand-out of splits,
-//! by the clock of the device. It counts what becomes of each split, and runs on one thread.
+//! by the clock of the device. It counts how often each split is done, and runs on one thread.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -26,7 +26,7 @@ impl Chance {
         drawn ^ drawn >> 31
     }
 
-    /// A number below `end`, which is not 0.
+    /// Returns a number below `end`, which is not 0.
     pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.next() % end
     }
@@ -44,7 +44,7 @@ pub(crate) const PLACES: [FaultAt; 8] = [
     FaultAt::Overflow,
 ];
 
-/// What is simulated.
+/// A simulated machine.
 pub(crate) struct Machine {
     pub(crate) splits: u64,
     pub(crate) split_bytes: u64,
@@ -52,9 +52,10 @@ pub(crate) struct Machine {
     pub(crate) cores: usize,
     /// Of one core.
     pub(crate) core_bytes_s: f64,
-    /// What part of its speed a core has while the device works.
+    /// The speed of a core while the device works, in terms of its own.
     pub(crate) beside: f64,
-    /// Of one thread that fills slots; each but the first has a core. `None`: slots take no time.
+    /// Bytes per second of one thread that fills slots; each but the first occupies a core. `None`: slots
+    /// take no time.
     pub(crate) feeder_bytes_s: Option<f64>,
     pub(crate) model: Model,
     pub(crate) partial: Shape,
@@ -71,7 +72,7 @@ pub(crate) struct Machine {
 pub(crate) const SUMS: usize = 768;
 
 impl Machine {
-    /// A histogram over so many gigabytes, by cores of a gigabyte a second each beside a device.
+    /// Returns a histogram over `gb` gigabytes, by cores of a gigabyte a second each beside a device.
     pub(crate) fn histogram(gb: f64, split_bytes: u64, cores: usize, model: Model) -> Machine {
         Machine {
             splits: (gb * 1e9) as u64 / split_bytes,
@@ -91,16 +92,16 @@ impl Machine {
     }
 }
 
-/// What came of it.
+/// The result of a simulation.
 #[derive(Default)]
 pub(crate) struct Outcome {
     pub(crate) seconds: f64,
     pub(crate) device: DeviceFigures,
-    /// How often each split was counted.
+    /// The number of times that each split was counted.
     pub(crate) counted: Vec<u32>,
     /// The sum of all partials, word by word; of tables, of each key's count.
     pub(crate) sums: Vec<u64>,
-    /// How many splits each number of threads read into slots.
+    /// The splits read into slots, by the number of threads that read them.
     pub(crate) fed: Vec<u64>,
 }
 
@@ -112,7 +113,7 @@ pub(crate) fn dense(launch: &Launch<'_>, partial: &mut [u64]) {
     }
 }
 
-/// Counts each number in a table of pairs behind the first word.
+/// Counts each number in a table of pairs after the first word.
 pub(crate) fn table(launch: &Launch<'_>, partial: &mut [u64]) {
     if partial[0] != 0 {
         return;
@@ -177,7 +178,7 @@ impl Work for Run<'_> {
             self.filling += Duration::from_secs_f64(seconds);
         }
         self.fed[self.feeders] += splits.end - splits.start;
-        // The device is as busy as with all of it, and looks at what is shown.
+        // The device is as busy as with the whole split, and looks at the shown bytes.
         let shown = (splits.end - splits.start) as usize * self.machine.shown_bytes;
         pieces.push(Piece { start: 0, bytes: shown, arguments: [0; 6] });
         Ok(Read::Filled(bytes as usize))
@@ -193,7 +194,7 @@ impl Work for Run<'_> {
         splits: &[Range<u64>],
         _idle: Duration,
     ) -> tegula::Result<()> {
-        // What is in flight when it falls due comes too, which is less.
+        // Units in flight at that moment come too, which are fewer.
         let count: u64 = splits.iter().map(|splits| splits.end - splits.start).sum();
         let most = self.machine.fetched_every.map_or(u64::MAX, |every| 2 * every);
         assert!(count <= most, "{count} splits of at most {most}");
@@ -241,9 +242,9 @@ impl Run<'_> {
     }
 }
 
-/// As in the engine, so that units are a part of what comes between fetches.
+/// As in the engine, so that units are a part of the work between fetches.
 const UNITS_PER_FETCH: u64 = 4;
-/// What a core takes at a time: the most that the engine lets it.
+/// The bytes that a core takes at a time: the engine's maximum.
 const CORE_BYTES: u64 = 4 << 20;
 
 impl Machine {
@@ -258,20 +259,20 @@ impl Machine {
         Offload { kernel, partial: self.partial, broadcast: Vec::new(), residence: None }
     }
 
-    /// What a core takes at a time.
+    /// Returns the splits that a core takes at a time.
     fn core_splits(&self) -> u64 {
         (CORE_BYTES / self.split_bytes).max(1)
     }
 
-    /// The time that a core needs for splits, with the device at work or not.
+    /// Returns the time that a core needs for splits, with the device at work or not.
     fn time_of_core(&self, splits: &Range<u64>, is_beside: bool) -> Duration {
         let bytes = (splits.end - splits.start) * self.split_bytes;
         let speed = if is_beside { self.beside } else { 1.0 };
         Duration::from_secs_f64(bytes as f64 / self.core_bytes_s / speed)
     }
 
-    /// When each core is free first. Where slots take time, they are not in step: what they take is a measure
-    /// of what they do.
+    /// Returns the first time at which each core is free. Where slots take time, cores begin at different
+    /// times, because the rate is measured by the splits that they take.
     fn first_free(&self) -> Vec<Duration> {
         let at_a_time_s = match self.feeder_bytes_s {
             None => 0.0,

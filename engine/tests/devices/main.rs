@@ -1,6 +1,6 @@
-//! Devices beside cores, on the emulated device and on those that are there: one behaviour a file.
+//! Devices beside cores, on the emulated device and on present ones: one behaviour a file.
 
-// The lint's exception for tests does not reach what tests share.
+// The lint's exception for tests does not reach shared modules of tests.
 #![allow(clippy::unwrap_used)]
 
 mod as_many_threads_fill_slots_as_pay;

@@ -90,13 +90,13 @@ impl Offloadable for Numbers {
     }
 }
 
-/// So many numbers; those of one stretch are few, so that tables have room for some stretches.
+/// Returns `count` numbers; those of one stretch are few, so that tables have room for some stretches.
 pub(crate) fn numbers(chance: &mut Chance, count: u64) -> Vec<u8> {
     let draw = |at: u64, drawn: u64| (at / 5000 * 11 + drawn % 23) % NUMBERS as u64;
     (0..count).flat_map(|at| draw(at, chance.next()).to_le_bytes()).collect()
 }
 
-/// A line for each number.
+/// Returns a line for each number.
 pub(crate) fn lines(output: &Output<Numbers>) -> String {
     output.iter().unwrap().map(|(number, count)| format!("{number} {count}\n")).collect()
 }

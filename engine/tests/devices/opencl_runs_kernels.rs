@@ -6,7 +6,7 @@ use tegula::device::{
     Device, DeviceError, EmulatedKernel, Kernel, Launch, OpenCl, Outcome, Piece, Room, Shape,
 };
 
-/// The devices that can be used; says so if there is none.
+/// Returns the devices that can be used; says so if there is none.
 fn devices() -> Vec<OpenCl> {
     let listed = OpenCl::list().unwrap_or_else(|error| {
         eprintln!("skipped: {error}");
@@ -27,7 +27,7 @@ fn kernel(entry: &'static str, source: &'static str, emulated: EmulatedKernel) -
 
 const WORDS: usize = 401;
 
-/// What `machine::dense` and `machine::table` do, with arguments and a broadcast on top.
+/// The twins of `machine::dense` and `machine::table`, with arguments and a broadcast on top.
 const TWINS: &str = "
 KERNEL void dense(OFFLOAD) {
   GLOBAL const u64 *numbers = (GLOBAL const u64 *)UNIT;

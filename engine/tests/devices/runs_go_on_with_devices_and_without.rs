@@ -1,6 +1,6 @@
-//! A run with a state that lost its power at any call of the disk goes on where it ended, whether the run
-//! before it had devices, failing ones, or none: the same bytes come out. A run that finds a split in two
-//! snapshots refuses the state, so each that goes on has seen that there is none.
+//! A run with a state that lost its power at any call of the disk resumes, whether the run before it had
+//! devices, failing ones, or none: the same bytes come out. A run that finds a split in two snapshots refuses
+//! the state, so each resumed run has checked that there is none.
 
 use crate::machine::{Chance, PLACES};
 use crate::numbers::{Numbers, lines, numbers};
@@ -104,7 +104,7 @@ fn after_any_loss_of_power() {
             }
         }
     }
-    // What was drawn is what was meant.
+    // The draws have covered all cases.
     let told =
         format!("{by_device} by devices, {lost} lost, {faults} faults, {overflows} overflows");
     assert!(by_device > SEEDS / 4 && lost > SEEDS / 3, "{told}");
@@ -112,8 +112,8 @@ fn after_any_loss_of_power() {
     assert!(mixed > SEEDS / 12, "{told}, {mixed} went on");
 }
 
-/// What a device did of a run that was stopped is in the state, up to a few units: the next run, without it,
-/// does only what is missing. And the reverse.
+/// The work of a device in an interrupted run is in the state, up to a few units: the next run, without it,
+/// does only the missing part. And the reverse.
 #[test]
 fn what_a_device_did_is_not_done_again() {
     let bytes = numbers(&mut Chance::of(1), 200_000);
@@ -145,7 +145,7 @@ fn what_a_device_did_is_not_done_again() {
     }
 }
 
-/// A device fetches its partial whenever it is to be saved, and no more often.
+/// A device fetches its partial whenever it must be saved, and no more often.
 #[test]
 fn a_device_saves_as_often_as_was_asked_for() {
     let bytes = numbers(&mut Chance::of(2), 200_000);
@@ -159,7 +159,7 @@ fn a_device_saves_as_often_as_was_asked_for() {
         (count(&folder.path().join("numbers")), output.stats().devices[0].snapshots)
     };
     let tiles = (bytes.len() as u64).div_ceil(TILE_BYTES);
-    // What the saver had no time for joined the next one.
+    // Saves for which the saver had no time joined the next one.
     let (saved, fetched) = snapshots(SaveEvery::Tiles(2));
     assert!(fetched >= tiles / 6 && fetched <= tiles / 2 + 1, "{fetched} of {tiles} tiles");
     assert!(saved > 1 && saved <= fetched, "{saved} of {fetched}");

@@ -1,5 +1,5 @@
-//! Shows of a run with devices: what a show says it has seen is what its answers count, to the byte, with a
-//! state and without; and what a device has done is fetched for it.
+//! Shows of a run with devices: the bytes that a show reports are those that its answers count, to the byte,
+//! with a state and without; and the work of a device is fetched for it.
 
 use crate::machine::Chance;
 use crate::numbers::{Numbers, lines, numbers};
@@ -8,13 +8,14 @@ use std::time::Duration;
 use tegula::device::{Clock, Emulated, Fault, FaultAt, Model};
 use tegula::{Accelerator, Engine, Every, Input, Options, SaveEvery, Show, State};
 
-/// A device that is about as slow as a core here, so that both have a part.
+/// Returns a device that is about as slow as a core here, so that both have a part.
 fn emulated(faults: Vec<Fault>) -> Arc<Accelerator> {
     let model = Model { link_bytes_s: 3e7, clock: Clock::Wall, faults, ..Model::default() };
     Arc::new(Accelerator::new(Emulated::new(model)))
 }
 
-/// Runs with shows; returns the answer, what each show counted and said it had seen, and what the device did.
+/// Runs with shows; returns the answer, the counted and the reported bytes of each show, and the counts of
+/// the device.
 fn shown(
     job: &Numbers,
     bytes: &[u8],

@@ -28,7 +28,7 @@ fn text(words: u32) -> String {
     (0..words).map(|i| word(i - i % 7) + if i % 5 == 0 { "\n" } else { " " }).collect()
 }
 
-/// The answer made with the standard library.
+/// Returns the answer made with the standard library.
 fn expected(text: &str, top: Option<usize>) -> Vec<u8> {
     let mut counts = std::collections::BTreeMap::<&[u8], u64>::new();
     text.split_ascii_whitespace().for_each(|word| *counts.entry(word.as_bytes()).or_default() += 1);

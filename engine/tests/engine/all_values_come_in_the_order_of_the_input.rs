@@ -1,5 +1,5 @@
 //! Collected values come in the order of the input, for any number of workers, any cut and every
-//! container; a general reduce sees them all; and what both give can be ranked and cut off.
+//! container; a general reduce sees them all; and the answers of both can be ranked and cut off.
 
 use crate::support::{
     LITTLE, assert_works, cases, engine, engines, error_saying, file_in, folder_of, limited,
@@ -15,7 +15,7 @@ use tegula::{
     Split, Values, WordClass,
 };
 
-/// Where a word stands.
+/// The place of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place {
     file: u32,
@@ -56,7 +56,7 @@ impl Job for Places {
 
 type Index = BTreeMap<Vec<u8>, Vec<(usize, u64)>>;
 
-/// The places of all words, found one after the other.
+/// Returns the places of all words, found one after the other.
 fn index(files: &[Vec<u8>]) -> Index {
     let mut index = Index::new();
     for (number, file) in files.iter().enumerate() {
@@ -295,7 +295,7 @@ fn values_that_do_not_fit_in_memory_are_the_same_from_disk() {
     }
 }
 
-/// As `Places`; the words that stand first come first.
+/// As `Places`; words with earlier places come first.
 struct PlacesByFirst;
 
 impl Job for PlacesByFirst {

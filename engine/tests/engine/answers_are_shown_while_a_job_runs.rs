@@ -1,5 +1,5 @@
-//! Shows of a running job: each is the answer of a part of the input, to the pair; they only grow; the
-//! last is the answer; and whoever looks at them neither stops the job nor changes it.
+//! Shows of a running job: each is the answer of a part of the input, to the pair; they only grow; the last
+//! is the answer; and a slow function of a show neither stops the job nor changes it.
 
 use crate::jobs::{Words, mapping};
 use crate::packing::PACKINGS;
@@ -23,7 +23,7 @@ use tegula::{
 
 const JOB: Words = Words(WordClass::Whitespace);
 
-/// What was seen of a show.
+/// The data of a show.
 #[derive(Clone, Debug)]
 struct Seen {
     bytes: u64,
@@ -59,7 +59,7 @@ impl Seen {
     }
 }
 
-/// Runs a word count with shows; returns them and the answer, of which the last show must be the same.
+/// Runs a word count with shows; returns the shows and the answer, which the last show must equal.
 fn shows_of(
     engine: &Engine,
     input: Input,
@@ -201,7 +201,7 @@ proptest! {
     }
 }
 
-/// Records of 8 bytes, each a pair: what a show has seen can be counted.
+/// Records of 8 bytes, each a pair, so that the bytes of a show can be counted.
 struct Numbers;
 
 impl Job for Numbers {
@@ -410,8 +410,8 @@ fn a_stream_that_pauses_is_shown_as_far_as_it_came() {
             let (input, writer) = pipe_written_by(&folder, move |mut pipe| {
                 for round in 1..=3 {
                     pipe.write_all(&b"ab ".repeat(block)).unwrap();
-                    // What was written is shown before any more is, but for the last block, which
-                    // is not full.
+                    // Written blocks are shown before any more is written, except the last block, which is
+                    // not full.
                     let wanted = (round * 3 - 1) * block as u64;
                     while shown_bytes.recv().unwrap() < wanted {}
                 }
@@ -460,7 +460,7 @@ fn nobody_waits_for_who_looks_at_a_show() {
 
 #[test]
 fn a_show_can_run_jobs_over_its_answers_on_the_same_engine() {
-    /// How many words occur how often.
+    /// Counts words by their counts.
     struct Times;
 
     impl Job for Times {
@@ -502,7 +502,7 @@ fn a_show_can_run_jobs_over_its_answers_on_the_same_engine() {
     });
 }
 
-/// What an earlier run has saved is in the first show already.
+/// The saved pairs of an earlier run are in the first show already.
 #[test]
 fn a_run_that_goes_on_shows_what_was_saved_of_it() {
     let text = sample_text(50_000);

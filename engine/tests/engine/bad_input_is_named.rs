@@ -1,5 +1,5 @@
-//! Input that is missing, forbidden, odd, or changes while a job runs: an error that names the path
-//! and says what to do, and an engine that works on. A file that grows is read to the length it had.
+//! Input that is missing, forbidden, odd, or changes while a job runs: an error that names the path and the
+//! remedy, and an engine that still works. A file that grows is read to the length it had.
 
 use crate::jobs::Words;
 use crate::support::{count_line, engine, error_saying, file_in, folder_of, text_of};
@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 const JOB: Words = Words(WordClass::Whitespace);
 
-/// A folder of one file of 1,000 words, which a run reads in many splits.
+/// Returns a folder of one file of 1,000 words, which a run reads in many splits.
 fn one_file() -> TempDir {
     folder_of(&["word ".repeat(1000)])
 }
@@ -135,13 +135,13 @@ fn a_file_that_became_a_folder_is_named() {
     assert!(matches!(error, Error::Input(InputError::Read { .. })));
 }
 
-/// Does something on a thread that may only do what nobody in particular may do.
+/// Does something on a thread without special rights.
 fn without_rights<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     std::thread::scope(|scope| {
         let nobody = scope.spawn(|| {
             if rustix::process::geteuid().is_root() {
                 let nobody = Uid::from_raw(65534);
-                // Of this thread alone, and of those that it starts.
+                // For this thread alone, and for those that it starts.
                 rustix::thread::set_thread_res_uid(nobody, nobody, nobody).unwrap();
             }
             work()

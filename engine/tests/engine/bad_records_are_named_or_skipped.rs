@@ -20,7 +20,7 @@ fn skip(split_bytes: u64) -> Options {
     Options { skip_bad: true, split_bytes: Some(split_bytes), ..Options::default() }
 }
 
-/// The bad records of texts in files, found one after the other.
+/// Returns the bad records of texts in files, found one after the other.
 fn bad_ones(folder: &TempDir, texts: &[String]) -> Vec<BadRecord> {
     let mut bad = Vec::new();
     for (number, text) in texts.iter().enumerate() {
@@ -118,7 +118,7 @@ fn in_a_stream_of_many_blocks() {
     }
 }
 
-/// A file that is gone when its lines are to be counted is named without a line.
+/// A file that is removed before its lines are counted is named without a line.
 #[test]
 fn in_a_file_that_is_gone() {
     let folder = folder_of(&["good\n-bad\n"]);

@@ -1,5 +1,5 @@
-//! A raised flag ends a run in any stage, also one that waits for a pipe, within a second and with an
-//! error of its own; the engine works on.
+//! A raised flag ends a run in any stage, also one that waits for a pipe, within a second and with an error
+//! of its own; the engine still works.
 
 use crate::jobs::{Words, mapping};
 use crate::support::{engine, error_saying, pipe_written_by, within};

@@ -20,13 +20,13 @@ use tempfile::TempDir;
 
 const JOB: Words = Words(WordClass::Whitespace);
 
-/// A file of a test: its text, how it is compressed, and in pieces of what length.
+/// A file of a test: its text, its compression, and the length of its pieces.
 #[derive(Clone, Debug)]
 struct Piece {
     text: Vec<u8>,
     packing: Option<Packing>,
     piece: usize,
-    /// Whether its name says what it is.
+    /// Whether its name shows its format.
     named: bool,
 }
 
@@ -298,7 +298,7 @@ fn a_large_file_is_decompressed_side_by_side() {
         .collect();
     for packing in [Packing::Bgzip, Packing::Zstd, Packing::Bzip2, Packing::Lz4, Packing::Lz4Linked]
     {
-        // Of bzip2 the blocks of one stream, and of LZ4 those of one frame that stand alone.
+        // For bzip2 the blocks of one stream, and for LZ4 the independent blocks of one frame.
         let whole = matches!(packing, Packing::Bzip2 | Packing::Lz4);
         let piece = if whole { text.len() } else { 250_000 };
         let file = Piece { text: text.clone(), packing: Some(packing), piece, named: false };
@@ -314,7 +314,7 @@ fn a_large_file_is_decompressed_side_by_side() {
     }
 }
 
-/// What the systems' own programs write, where they are installed.
+/// Files of the systems' own programs, where these are installed.
 #[test]
 fn files_of_the_usual_programs_are_read() {
     let (engine, folder) = (engine(2), tempfile::tempdir().unwrap());

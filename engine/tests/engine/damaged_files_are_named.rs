@@ -186,7 +186,7 @@ fn of_a_long_file_the_place_of_the_damage_is_near() {
         let error = count(&engine, &path).unwrap_err();
         check_named(&error, &path, packing.format());
         if packing == Packing::Gzip {
-            // Its only checksum stands at the end.
+            // Its only checksum is at the end.
             continue;
         }
         let Error::Input(InputError::Damaged { offset, .. }) = error else { panic!("{error}") };

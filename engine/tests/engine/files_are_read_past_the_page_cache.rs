@@ -1,5 +1,6 @@
-//! Files that are not in the page cache can be read past it: with the same answer, wherever records and
-//! splits stand to the disk's blocks, beside files that are too small for it; and nothing is left there.
+//! Files that are not in the page cache can be read past it: with the same answer for any alignment of
+//! records and splits to the disk's blocks, beside files that are too small for it; and no page stays in the
+//! cache.
 
 use crate::jobs::Words;
 use crate::reference;
@@ -76,7 +77,7 @@ fn records_are_sorted_whatever_the_reads() {
     assert!(sorted(Reads::Direct) == sorted(Reads::Cached));
 }
 
-/// What is cached is read from the cache, and a file that ends too early is named as ever.
+/// Cached pages are read from the cache, and a file that ends too early is named as usual.
 #[test]
 fn a_file_that_shrank_is_named() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! However workers are grouped, an answer has the same bytes, and the figures say who did what.
+//! An answer has the same bytes for any grouping of workers, and the statistics count the work of each group.
 
 use crate::jobs::Words;
 use crate::support::{count_line, error_saying, grouped, text_of};

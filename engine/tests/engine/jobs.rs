@@ -2,7 +2,7 @@
 
 use tegula::{Count, Cut, Emit, Identity, Job, Result, Resumable, Sees, Split, Sum, WordClass};
 
-/// How often each word of a class occurs; letters folded if the class is of letters.
+/// Counts words of a class; letters folded if the class is of letters.
 pub(crate) struct Words(pub(crate) WordClass);
 
 impl Job for Words {
@@ -68,7 +68,7 @@ pub(crate) struct Mapping<'f> {
 
 type Map<'f> = dyn Fn(Split<'_>, EmitPair<'_>) -> Result<()> + Sync + 'f;
 
-/// What such a function is given to emit with.
+/// The function with which a map emits.
 pub(crate) type EmitPair<'e> = &'e mut dyn FnMut(&[u8], u64);
 
 impl Mapping<'_> {
@@ -121,7 +121,7 @@ pub(crate) fn mapping<'f>(
     Mapping { map: Box::new(map), cut, sees: Sees::Places, identity: None }
 }
 
-/// How often each line occurs; those that `cause` gives a cause for are bad.
+/// Counts lines; a line for which `cause` returns a cause is bad.
 pub(crate) fn good_lines(cause: fn(&[u8]) -> Option<String>) -> Mapping<'static> {
     let job = mapping(move |split, emit| {
         for line in split.lines() {

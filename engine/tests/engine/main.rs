@@ -1,7 +1,7 @@
 //! The engine as its users see it: jobs over the public API, against counts made in the plainest
 //! way. One file per behaviour; `jobs`, `reference` and `support` are what they share.
 
-// The lint's exception for tests does not reach what tests share.
+// The lint's exception for tests does not reach shared modules of tests.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod jobs;

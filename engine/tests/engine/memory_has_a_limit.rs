@@ -1,5 +1,5 @@
-//! A job keeps to its memory: what does not fit goes to disk and comes back as it was; what cannot is
-//! refused by name, and the next job has what was there before.
+//! A job keeps to its memory: pairs that do not fit go to disk and come back unchanged; a record or value
+//! that does not fit is refused by name, and the next job has the same memory.
 
 use crate::jobs::Words;
 use crate::support::{
@@ -56,7 +56,7 @@ fn too_little_is_refused_with_the_least_that_would_do() {
             panic!("{error:?}")
         };
         assert_eq!((limit_bytes, workers), (limit, 2));
-        // What the process holds beside grows meanwhile with other tests.
+        // Other tests of this process use more memory meanwhile.
         let enough = Engine::builder().workers(2).memory_bytes(least_bytes + (64 << 20));
         let output = run(&enough.build().unwrap()).unwrap();
         assert!(text_of(&output, count_line) == expected);
@@ -100,7 +100,7 @@ fn a_list_of_files_beyond_the_limit_is_refused() {
     let Error::Memory(MemoryError::TooSmall { limit_bytes, least_bytes, .. }) = error else {
         panic!("{error:?}")
     };
-    // What the list and any job need, beside what other tests of this process hold.
+    // The need of the list and of any job, without the memory of other tests of this process.
     let needed = least_bytes - (limit_bytes - LITTLE);
     let list = 2_000_000 * 12..2_000_000 * 128;
     assert!(list.contains(&needed), "{needed} of {least_bytes}");

@@ -80,7 +80,7 @@ fn a_sum_that_overflows_fails_the_job() {
     }
 }
 
-/// The greatest value of a key; each part of it panics at a value of its own.
+/// The greatest value of a key; each part of it panics at another value.
 struct Faulty;
 
 /// A part of the combine, by the value that it does not like.
@@ -181,7 +181,7 @@ fn a_panic_of_the_combine_names_its_stage() {
     panics_in(Part::Absorb, "memory, byte ", Order::Key, 100);
     panics_in(Part::Rank, "the reduce stage", Order::Value, 100_000);
     panics_in(Part::Rank, "the merge stage", Order::Value, 100);
-    // Order::None folds all partitions, whether or not a key can stand in them twice.
+    // Order::None folds all partitions, whether or not a key can be in them twice.
     panics_in(Part::Merge, "the reduce stage", Order::None, 100);
 }
 
@@ -203,7 +203,7 @@ fn a_panic_while_the_answer_is_written_names_the_output_stage() {
                 text.extend(format!("{key}\t{value}\n").bytes());
             });
         error_saying(&engine, written, &["the output stage", "Finish does not like"]);
-        // What was written is what stands before the block that failed, which here is the first.
+        // Only the text before the failed block is written, which here is the first.
         assert!(sink.is_empty(), "{} bytes were written around a hole", sink.len());
     }
 }

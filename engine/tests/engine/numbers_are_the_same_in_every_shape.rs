@@ -23,7 +23,7 @@ fn bytes_of(records: &[Record]) -> Vec<u8> {
 /// Combines the values of records by key, both as `Row` reads them.
 struct Table<R>(PhantomData<R>);
 
-/// How a table's job reads a record.
+/// The way in which a table's job reads a record.
 trait Row: Sync {
     type Key: for<'s> Key<Borrowed<'s>: Debug + Ord> + ?Sized;
     type Combine: Combine<Output: Debug>;
@@ -53,7 +53,7 @@ impl<R: Row> Job for Table<R> {
     }
 }
 
-/// The answer made one record after the other, a line per key.
+/// Returns the answer made one record after the other, a line per key.
 fn naive<R: Row>(records: &[Record]) -> Vec<u8> {
     let mut sorted: Vec<&Record> = records.iter().collect();
     sorted.sort_by_key(|record| R::key(record.0));
@@ -117,7 +117,7 @@ macro_rules! rows {
     )*};
 }
 
-/// A finite number of any size.
+/// Returns a finite number of any size.
 fn float(bits: u64) -> f64 {
     let value = f64::from_bits(bits);
     if value.is_finite() { value } else { bits as f64 }

@@ -23,7 +23,7 @@ use tempfile::TempDir;
 const JOB: Words = Words(WordClass::Whitespace);
 const TILE_BYTES: u64 = 2000;
 
-/// Where a word stands.
+/// The place of a word.
 #[derive(Clone, Copy)]
 struct Place {
     file: u32,
@@ -81,8 +81,8 @@ impl Resumable for Places {
     }
 }
 
-/// Offsets of words, which stay what they were when a word moves; so the job says nothing of what it sees, or
-/// falsely that its values can be relocated.
+/// Offsets of words, which are not relocated when a word moves. So the job must not declare `sees`, or
+/// declares falsely that its values can be relocated.
 struct Offsets(Option<Sees>);
 
 impl Job for Offsets {
@@ -113,7 +113,7 @@ impl Resumable for Offsets {
     }
 }
 
-/// The lines in which a word stands first, in the order of the input.
+/// Lines by their first three bytes, in the order of the input.
 struct Lines;
 
 impl Job for Lines {
@@ -140,7 +140,7 @@ impl Resumable for Lines {
     }
 }
 
-/// How often words stand in lines that begin alike, and how long those are: values that can be taken out.
+/// The number and the lengths of lines that begin alike, by word: values that can be taken out.
 struct Lengths;
 
 impl Job for Lengths {

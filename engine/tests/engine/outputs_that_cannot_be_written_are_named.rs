@@ -10,7 +10,7 @@ use std::time::Duration;
 use tegula::output::AtomicFile;
 use tegula::{Cancel, Engine, Error, Input, Output, OutputError, Result, WordClass};
 
-/// An answer of many blocks of text.
+/// Returns an answer of many blocks of text.
 fn answer(engine: &Engine) -> Output<Words> {
     let text: String = (0..100_000).map(|i| format!("word-number-{i} ")).collect();
     engine.job(&Words(WordClass::Whitespace)).run(Input::bytes(text)).unwrap()
@@ -20,7 +20,7 @@ fn write(output: &Output<Words>, sink: &mut (dyn Write + Send), name: &str) -> R
     output.write(sink, Path::new(name), &Cancel::new(), count_line)
 }
 
-/// Refuses the call of a number, and counts those that come after it.
+/// Refuses the call of a number, and counts the calls after it.
 struct Refusing {
     calls: usize,
     refused_call: usize,
@@ -38,7 +38,7 @@ impl Write for Refusing {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.calls += 1;
         if self.calls == self.refused_call {
-            // Meanwhile the other workers come to wait for their turn.
+            // Meanwhile the other workers begin to wait for their turn.
             std::thread::sleep(Duration::from_millis(3));
             return Err(self.kind.into());
         }

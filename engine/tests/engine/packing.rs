@@ -8,13 +8,13 @@ use std::io::Write;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Packing {
     Gzip,
-    /// Gzip of members that say how long they are.
+    /// Gzip of members that store their length.
     Bgzip,
     Zstd,
     Bzip2,
-    /// In blocks that stand alone.
+    /// In independent blocks.
     Lz4,
-    /// In blocks that look back to earlier ones.
+    /// In blocks that refer to earlier ones.
     Lz4Linked,
 }
 
@@ -46,7 +46,7 @@ impl Packing {
         }
     }
 
-    /// One member, frame or stream.
+    /// Returns one member, frame or stream.
     pub(crate) fn pack(self, text: &[u8]) -> Vec<u8> {
         match self {
             Packing::Gzip => {
@@ -74,7 +74,7 @@ impl Packing {
         }
     }
 
-    /// The text in pieces, each a member, frame or stream of its own.
+    /// Returns the text in pieces, each a member, frame or stream of its own.
     pub(crate) fn pack_in_pieces(self, text: &[u8], piece: usize) -> Vec<u8> {
         if text.is_empty() {
             return self.pack(text);

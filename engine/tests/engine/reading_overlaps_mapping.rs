@@ -147,7 +147,7 @@ fn a_decoder_does_not_wait_for_each_range_in_turn() {
     }
 }
 
-/// The earliest range that fails ends the run, and none of those behind it is left under way.
+/// The earliest range that fails ends the run, and no later read stays in progress.
 #[test]
 fn a_range_that_fails_ahead_of_a_decoder_ends_the_run() {
     within(60, || {
@@ -266,7 +266,7 @@ fn collected_values_keep_the_order_of_the_input() {
     }
 }
 
-/// Tiles from a list; notes how many are out, and those that came back.
+/// Tiles from a list; counts the acquired ones, and keeps the released ones.
 struct Tiles {
     rest: std::vec::IntoIter<Vec<u8>>,
     out: Arc<AtomicUsize>,
@@ -312,14 +312,14 @@ proptest! {
         for engine in engines() {
             let (input, back) = tiles(&all, false);
             let output = engine.job(&JOB).options(&options).run(input).unwrap();
-            // A tile's end is a border: no word goes on in the next tile.
+            // A tile's end is a border: no word continues in the next tile.
             prop_assert_eq!(text_of(&output, count_line), &expected[..]);
             prop_assert_eq!(&*back.lock().unwrap(), &all);
         }
     }
 }
 
-/// How long each split is, and where it begins.
+/// The offset and the length of each split.
 struct Splits(Cut);
 
 impl Job for Splits {

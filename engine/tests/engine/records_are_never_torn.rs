@@ -31,12 +31,12 @@ impl Job for Records {
     }
 }
 
-/// A byte that says how many follow it; what a text ends with may be short.
+/// Returns the length of a record: a byte that gives the number of bytes after it; the last one may be short.
 fn frame(bytes: &[u8]) -> Option<usize> {
     Some(1 + usize::from(bytes[0]))
 }
 
-/// The records of a text, cut wherever the cut allows.
+/// Returns the records of a text, cut wherever the cut allows.
 fn records<'t>(cut: &Cut, text: &'t [u8]) -> Vec<&'t [u8]> {
     let mut ends = Vec::new();
     if let Cut::Framed(frame) = cut {

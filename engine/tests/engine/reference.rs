@@ -5,7 +5,7 @@ use tegula::{Order, WordClass};
 
 pub(crate) type Counts = BTreeMap<Vec<u8>, u64>;
 
-/// The words of a text, found byte by byte.
+/// Returns the words of a text, found byte by byte.
 pub(crate) fn words(text: &[u8], class: WordClass) -> impl Iterator<Item = &[u8]> {
     let separates = move |byte: &u8| match class {
         WordClass::Whitespace => b" \t\n\x0b\x0c\r".contains(byte),
@@ -14,7 +14,7 @@ pub(crate) fn words(text: &[u8], class: WordClass) -> impl Iterator<Item = &[u8]
     text.split(separates).filter(|word| !word.is_empty())
 }
 
-/// How often each word occurs in the texts; no word goes on from one text to the next.
+/// Returns the count of each word in the texts; no word continues in the next text.
 pub(crate) fn count<'t>(texts: impl IntoIterator<Item = &'t [u8]>, class: WordClass) -> Counts {
     let mut counts: HashMap<Vec<u8>, u64> = HashMap::new();
     for text in texts {
@@ -32,8 +32,7 @@ pub(crate) fn count<'t>(texts: impl IntoIterator<Item = &'t [u8]>, class: WordCl
     counts.into_iter().collect()
 }
 
-/// The answer that counts make: ordered, and cut off behind the `top` largest. `Order::None` comes
-/// by key.
+/// Returns the answer for counts: ordered, and cut off after the `top` largest. `Order::None` comes by key.
 pub(crate) fn answer(counts: &Counts, order: Order, top: Option<usize>) -> Vec<(Vec<u8>, u64)> {
     let mut pairs: Vec<_> = counts.iter().map(|(key, count)| (key.clone(), *count)).collect();
     let by_value = |pair: &(Vec<u8>, u64)| std::cmp::Reverse(pair.1);

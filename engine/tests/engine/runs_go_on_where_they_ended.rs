@@ -1,6 +1,6 @@
-//! A run with a state that ended in any way, by a fault of the disk, a loss of power or an error, goes on
-//! where it ended: the same bytes come out, and what was saved is not mapped again. A state of something
-//! else, or one that was damaged, is refused by name.
+//! A run with a state that ended in any way, by a fault of the disk, a loss of power or an error, resumes:
+//! the same bytes come out, and saved splits are not mapped again. A state of another job or input, or a
+//! damaged one, is refused by name.
 
 use crate::jobs::{Mapping, Words, good_lines, mapping};
 use crate::packing::PACKINGS;
@@ -24,11 +24,11 @@ use tempfile::TempDir;
 
 const JOB: Words = Words(WordClass::Whitespace);
 const TILE_BYTES: u64 = 4000;
-/// The rename of the second save, or of the result if there was but one: before it come those of the
+/// The rename of the second save, or of the result if there was but one: earlier renames are those of the
 /// list of files, of the empty manifest, and of the first save.
 const SECOND_SAVE: u64 = 4;
 
-/// More runs than a run has calls of one kind: what stops them then is no fault that was planned.
+/// More runs than a run has calls of one kind, so that after them no planned fault stops a run.
 const RUNS_MOST: u32 = 1000;
 
 /// Words that repeat and words that do not, of all lengths.
@@ -56,7 +56,7 @@ fn plain(input: Input) -> Vec<u8> {
     text_of(&engine(2).job(&JOB).run(input).unwrap(), count_line)
 }
 
-/// Names of what is left in a state's folder, snapshots counted.
+/// Returns the number of snapshots and the names of other files in a state's folder.
 fn left(folder: &Path) -> (usize, Vec<String>) {
     let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
     let names = names.map(|name| name.into_string().unwrap());
@@ -172,10 +172,10 @@ fn each_call_may_lose_the_power() {
     }
 }
 
-/// A run that stops at a fault has saved what it had; the next one does not map that again.
+/// A run that stops at a fault has saved its pairs; the next one does not map their splits again.
 #[test]
 fn what_was_saved_is_not_mapped_again() {
-    /// Counts the bytes that it maps; its map fails beyond so many.
+    /// Counts the bytes that it maps; its map fails after `most`.
     fn stopping(mapped: &AtomicU64, most: u64) -> Mapping<'_> {
         let job = mapping(move |split, emit| {
             let bytes = split.bytes();
@@ -209,7 +209,7 @@ fn what_was_saved_is_not_mapped_again() {
         assert!(text_of(&output, count_line) == expected);
         let (mapped, restored) = (mapped.load(Ordering::Relaxed), output.stats().restored_bytes);
         assert!(restored >= TILE_BYTES, "{restored} of {bytes}");
-        // Splits end where records do, so what is mapped may differ by a record for each stretch.
+        // Splits end where records do, so the mapped bytes may differ by a record for each stretch.
         assert!(mapped < bytes - restored + bytes / 10, "{mapped} mapped, {restored} restored");
         assert_eq!(output.stats().bytes, bytes);
     }
@@ -234,7 +234,7 @@ fn a_state_of_something_else_is_refused() {
 
     let second = file_in(&files, 1);
     let refused = |says: &str| {
-        let says = ["not what it was", says, "remove this state"];
+        let says = ["input has changed", says, "remove this state"];
         let error = error_saying(&engine, run(&engine, input(), state()), &says);
         assert!(matches!(error, Error::State(StateError::OtherInput { .. })));
     };
@@ -436,7 +436,7 @@ fn little_memory_is_enough_for_a_state() {
     }
 }
 
-/// What was skipped before the run ended is told by the one that goes on.
+/// Bad records that were skipped before the run ended are reported by the resumed run.
 #[test]
 fn bad_records_are_counted_once() {
     let job = good_lines(|line| line.starts_with(b"7").then(|| "a seven".to_owned()));

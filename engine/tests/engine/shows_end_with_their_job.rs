@@ -1,5 +1,5 @@
-//! What a show's function does wrong fails its job by name; a job that ends otherwise shows no more; shows that
-//! cannot be are refused before anything is mapped.
+//! A fault of a show's function fails its job by name; a job that ends otherwise shows no more; impossible
+//! shows are refused before anything is mapped.
 
 use crate::jobs::{Words, mapping};
 use crate::packing::PACKINGS;

@@ -1,4 +1,4 @@
-//! A show says since when its first keys have been the same, and what its counts are likely to come to.
+//! A show reports since when its first keys have been the same, and the likely final counts.
 
 use crate::jobs::Words;
 use crate::reference;

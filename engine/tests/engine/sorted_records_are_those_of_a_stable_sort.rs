@@ -1,5 +1,5 @@
-//! Whatever is sorted, by however many workers and in whatever memory, the output is what the standard
-//! library's stable sort makes of the records, to the byte.
+//! For any input, number of workers and memory, the sorted output equals that of the standard library's
+//! stable sort, to the byte.
 
 use crate::support::{WORKERS, cases, engine, engines, error_saying, folder_of, resident_bytes};
 use proptest::prelude::*;
@@ -14,7 +14,7 @@ use tegula::{SortTo, Stats, Storage, StorageError};
 /// Engines that are built in the hope that the process holds still meanwhile.
 const LIMITED_ATTEMPTS: usize = 100;
 
-/// The records of a text, each with its newline if it is a line.
+/// Returns the records of a text, each with its newline if it is a line.
 fn records(sort: &Sort, text: &[u8]) -> Vec<Vec<u8>> {
     match sort.records {
         Records::Fixed(bytes) => text.chunks(bytes as usize).map(<[u8]>::to_vec).collect(),
@@ -38,7 +38,7 @@ fn key<'r>(sort: &Sort, record: &'r [u8]) -> &'r [u8] {
     &record[place(range.start)..place(range.end)]
 }
 
-/// What the output should be.
+/// Returns the expected output.
 fn reference(sort: &Sort, texts: &[&[u8]]) -> Vec<u8> {
     let mut all: Vec<Vec<u8>> = texts.iter().flat_map(|text| records(sort, text)).collect();
     all.sort_by(|a, b| {
@@ -74,7 +74,7 @@ fn sorted_file(engine: &Engine, sort: &Sort, input: Input, options: &Options) ->
     Ok(std::fs::read(path).unwrap())
 }
 
-/// An engine that has about so many bytes beside what this process holds already.
+/// Returns an engine with about `bytes` bytes beside the present memory of this process.
 fn limited(workers: usize, bytes: u64, storage: &Arc<dyn Storage>) -> Engine {
     let build = || {
         let before = resident_bytes();

@@ -1,5 +1,5 @@
-//! What a state has saved can be shown at any moment, while the run is at work and after: answers of exactly
-//! the bytes that it says are in it, whoever saves meanwhile.
+//! The saved pairs of a state can be shown at any moment, during the run and after: answers of exactly the
+//! bytes that the state reports, while it is being saved.
 
 use crate::jobs::Words;
 use crate::support::{engine, error_saying, limited};
@@ -14,11 +14,11 @@ use tegula::{
     Order, Result, Resumable, SaveEvery, Saved, Sees, Split, State, StateError, Sum, WordClass,
 };
 
-/// Lines are all of this length, so that what was counted says how many bytes were mapped.
+/// All lines have this length, so that the counts give the number of mapped bytes.
 const LINE_BYTES: u64 = 16;
 const TILE_BYTES: u64 = 1600;
 
-/// How often each line stands in the input, slowly.
+/// Counts lines, slowly.
 struct Slowly<C>(PhantomData<C>);
 
 impl<C> Job for Slowly<C>
@@ -49,7 +49,7 @@ impl<C> Resumable for Slowly<C> {
     }
 }
 
-/// What a line counts for.
+/// The value of a line.
 trait One {
     const ONE: Self;
 }
@@ -157,7 +157,7 @@ fn also_where_only_what_changed_is_mapped() {
     answers_are_of_what_was_mapped::<Sum<u64>>(Some(Incremental::default()));
 }
 
-/// Where each word stands.
+/// The places of each word.
 struct Places;
 
 impl Job for Places {

@@ -1,4 +1,4 @@
-//! What tests share: engines, texts of answers, folders of files, and patience with an end.
+//! Shared by the tests: engines, texts of answers, folders of files, and deadlines.
 
 use crate::jobs::Words;
 use proptest::prelude::ProptestConfig;
@@ -33,20 +33,20 @@ pub(crate) fn engines() -> &'static [Engine] {
     })
 }
 
-/// An engine whose workers are in the groups of a machine that a text describes.
+/// Returns an engine whose workers are in the groups of a machine that a text describes.
 pub(crate) fn grouped(workers: usize, machine: &str) -> Engine {
     let topology = Topology::from_text(machine, Path::new("a machine")).unwrap();
     Engine::builder().workers(workers).groups(Grouping::Like(topology)).build().unwrap()
 }
 
-/// So many random cases, and no file of those that failed.
+/// Configures `count` random cases, and no file of failed ones.
 pub(crate) fn cases(count: u32) -> ProptestConfig {
     ProptestConfig { cases: count, failure_persistence: None, ..ProptestConfig::default() }
 }
 
 pub(crate) type Answer<'a, J> = <<J as Job>::Combine as Aggregate>::Output<'a>;
 
-/// The output as text, a line per pair; the same by looking at it and by writing it.
+/// Returns the output as text, a line per pair; the same by looking at it and by writing it.
 pub(crate) fn text_of<J: Job>(
     output: &Output<J>,
     line: impl Fn(<J::Key as Key>::Borrowed<'_>, Answer<'_, J>, &mut Vec<u8>) + Sync,
@@ -75,27 +75,27 @@ pub(crate) fn count_line(key: &[u8], count: u64, text: &mut Vec<u8>) {
     text.extend_from_slice(format!("\t{count}\n").as_bytes());
 }
 
-/// The lines of counts.
+/// Returns the lines of counts.
 pub(crate) fn count_lines(pairs: &[(Vec<u8>, u64)]) -> Vec<u8> {
     let mut text = Vec::new();
     pairs.iter().for_each(|(key, count)| count_line(key, *count, &mut text));
     text
 }
 
-/// What this process holds now: a limit is on the whole of it.
+/// Returns the present resident memory of this process, all of which a limit includes.
 pub(crate) fn resident_bytes() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     line.trim().strip_suffix(" kB").unwrap().parse::<u64>().unwrap() * 1024
 }
 
-/// An engine that may hold so much more than the process holds without it.
+/// Returns an engine that may hold so much more than the process holds without it.
 pub(crate) fn limited(bytes: u64) -> Engine {
     let limit = resident_bytes() + bytes;
     Engine::builder().workers(2).memory_bytes(limit).build().unwrap()
 }
 
-/// More than a job's least, and less than what the tests' larger inputs come to.
+/// More than a job's least, and less than the memory of the tests' larger inputs.
 pub(crate) const LITTLE: u64 = 28 << 20;
 
 /// Files named by number, in a folder that goes when it is dropped.
@@ -121,7 +121,7 @@ pub(crate) fn assert_works(engine: &Engine) {
     assert_eq!(text, b"be\t10000\nnot\t5000\nor\t5000\nto\t10000\n");
 }
 
-/// The error of a run, whose message says all of `words`, and whose engine still works.
+/// Returns the error of a run, whose message says all of `words`, and whose engine still works.
 pub(crate) fn error_saying<R>(engine: &Engine, result: Result<R>, words: &[&str]) -> tegula::Error {
     let Err(error) = result else { panic!("the run should have failed") };
     let message = error.to_string();
@@ -149,7 +149,7 @@ pub(crate) fn within<R: Send + 'static>(
     }
 }
 
-/// A pipe in the folder as input, and the thread that opens and writes it.
+/// Returns a pipe in the folder as input, and the thread that opens and writes it.
 pub(crate) fn pipe_written_by(
     folder: &TempDir,
     write: impl FnOnce(fs::File) + Send + 'static,
@@ -165,8 +165,8 @@ pub(crate) fn pipe_written_by(
 
 const LIMITED: &str = "TEGULA_TEST_WITH_LITTLE_ADDRESS_SPACE";
 
-/// Runs another test in a process of its own that may use so many KiB of addresses: a limit that
-/// cannot be lifted again.
+/// Runs another test in a process of its own with an address space of `kib` KiB: a limit that cannot be
+/// lifted again.
 pub(crate) fn with_address_space(test: &str, kib: u64) {
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(format!("ulimit -v {kib}; exec \"$0\" --exact \"$1\" --nocapture"));
@@ -176,12 +176,12 @@ pub(crate) fn with_address_space(test: &str, kib: u64) {
     assert!(output.status.success() && text.contains("1 passed"), "{text}{output:?}");
 }
 
-/// Whether this process was started so.
+/// Returns whether this process has such a limit.
 pub(crate) fn has_little_address_space() -> bool {
     std::env::var_os(LIMITED).is_some()
 }
 
-/// A text of words of which few are frequent.
+/// Returns a text of words, a few of which are frequent.
 pub(crate) fn sample_text(words: usize) -> Vec<u8> {
     let mut state = 3_u64;
     let mut text = String::new();

@@ -1,5 +1,5 @@
-//! A timeline is only worth looking at if it is all there: what a thread did and what it waited add up
-//! to the time that passed, no moment is told twice, and every stage that ran is seen.
+//! A timeline is complete: the working and waiting times of a thread add up to the time that passed, no
+//! moment is in two spans, and every stage that ran is in it.
 
 use crate::jobs::Words;
 use crate::support::{LITTLE, count_line, engine, file_in, folder_of, limited, pipe_written_by};

@@ -1,6 +1,6 @@
-//! Shows of the top N that are made of samples, while workers keep what they hold, are of exactly what had been
-//! mapped, as any show is: for every show there is a moment in each worker's work such that its answers are
-//! the counts up to then.
+//! Shows of the top N that are made of samples, while workers keep their tables, are of exactly the mapped
+//! input, like any show: for every show there is a moment in each worker's work such that its answers are the
+//! counts up to then.
 
 use crate::support::{cases, engine};
 use proptest::prelude::*;
@@ -12,7 +12,7 @@ use tegula::{Count, Cut, Emit, Every, Input, Job, Options, Order, Result, Show, 
 
 const RECORD_BYTES: u64 = 8;
 
-/// Counts words of various lengths, and notes what was mapped by whom.
+/// Counts words of various lengths, and notes the input that each worker mapped.
 #[derive(Default)]
 struct Noted {
     by: Mutex<HashMap<ThreadId, Vec<Vec<u64>>>>,
@@ -53,7 +53,7 @@ struct Seen {
     pairs: Vec<(Vec<u8>, u64)>,
 }
 
-/// Runs the job with shows, and returns them with what each worker mapped.
+/// Runs the job with shows, and returns them with the input that each worker mapped.
 fn run(
     numbers: &[u64],
     workers: usize,
@@ -80,7 +80,7 @@ fn run(
     (seen, job.by.into_inner().unwrap().into_values().collect())
 }
 
-/// The first pairs of the counts, as they are ordered.
+/// Returns the first pairs of the counts, as they are ordered.
 fn top_of(counts: &HashMap<u64, u64>, top: usize, order: Order) -> Vec<(Vec<u8>, u64)> {
     let mut pairs: Vec<(Vec<u8>, u64)> =
         counts.iter().map(|(&number, &count)| (word(number).into_bytes(), count)).collect();
@@ -92,7 +92,7 @@ fn top_of(counts: &HashMap<u64, u64>, top: usize, order: Order) -> Vec<(Vec<u8>,
     pairs
 }
 
-/// Whether a show is of what two workers at most had mapped at some moment of each.
+/// Returns whether a show is of the input that two workers at most had mapped at some moment of each.
 fn is_of_a_moment(seen: &Seen, work: &[Vec<Vec<u64>>], top: usize, order: Order) -> bool {
     let none = Vec::new();
     let (first, second) = (&work[0], work.get(1).unwrap_or(&none));
@@ -110,7 +110,7 @@ fn is_of_a_moment(seen: &Seen, work: &[Vec<Vec<u64>>], top: usize, order: Order)
     })
 }
 
-/// Numbers of which few are frequent, and some others from a place on.
+/// Returns numbers, a few of which are frequent, and some others from a place on.
 fn numbers(count: u64, keys: u64, bursts: bool) -> Vec<u64> {
     let mut state = 7_u64;
     let draw = |at: u64| {
