@@ -38,14 +38,14 @@ enum Framework {
     abstract String classPath();
 
     /**
-     * What a program has done.
+     * The results of a program.
      *
      * @param log all that it printed
-     * @param jobs the names of those that were submitted
+     * @param jobs the names of the submitted jobs
      * @param files below {@code out} in its working folder, with their bytes as Latin-1
      */
     record Outcome(String log, List<String> jobs, Map<String, String> files) {
-        /** The part files of a folder, one behind the other; the file's names and checksums are taken out. */
+        /** Joins the part files of a folder; takes out the file's names and checksums. */
         private void join(String folder) {
             StringBuilder all = new StringBuilder();
             files.forEach((name, content) -> all.append(name.startsWith(folder + "/part-") ? content : ""));
@@ -57,9 +57,9 @@ enum Framework {
     /**
      * Runs a program in a JVM and a working folder of its own, to a good end.
      *
-     * @param folder in which the working folder is made; what is in its folder {@code in} is found there as {@code in}
+     * @param folder in which the working folder is made; the program finds its folder {@code in} there as {@code in}
      * @param program the main class and its arguments
-     * @return what it has done
+     * @return the results
      */
     Outcome run(Path folder, List<String> program) throws Exception {
         Path home = Files.createDirectories(folder.resolve(name()));
@@ -102,7 +102,7 @@ enum Framework {
                 .redirectOutput(log.toFile())
                 .start();
         try {
-            assertTrue(process.waitFor(MOST_MINUTES, TimeUnit.MINUTES), this + " does not come to an end");
+            assertTrue(process.waitFor(MOST_MINUTES, TimeUnit.MINUTES), this + " does not end");
         } finally {
             process.destroyForcibly();
         }
@@ -135,8 +135,8 @@ enum Framework {
      * Runs a program under both at once and compares the files that it leaves, to the byte.
      *
      * @param leastJobs how many jobs it makes, or more
-     * @param cutAnywhere folders of which the program cuts the content into files by chance
-     * @return what it has done under the engine
+     * @param cutAnywhere folders whose contents the program divides into files by chance
+     * @return the results under the engine
      */
     static Outcome compare(Path folder, int leastJobs, List<String> program, String... cutAnywhere) throws Exception {
         FutureTask<Outcome> local = new FutureTask<>(() -> LOCAL.run(folder, program));

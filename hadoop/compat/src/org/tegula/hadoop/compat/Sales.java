@@ -5,7 +5,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Random;
 
-/** Two tables: what was sold in which shop for how much, and in which town a shop is. */
+/** Two tables: sales with their shops and prices, and the towns of shops. */
 final class Sales {
     private Sales() {}
 

@@ -10,8 +10,8 @@ import org.apache.hadoop.util.ToolRunner;
 import org.tegula.hadoop.client.ServerException;
 
 /**
- * The commands of {@code hadoop} that scripts ask for: Hadoop's own classes answer them, with this engine as the framework, so
- * what they print and their exit codes are Hadoop's.
+ * The commands of {@code hadoop} that scripts need: Hadoop's own classes answer them, with this engine as the framework, so
+ * their output and exit codes are Hadoop's.
  */
 public final class HadoopCommand {
     private static final Map<String, String> CLASSES = Map.of(
@@ -33,7 +33,7 @@ public final class HadoopCommand {
          * Runs one command of the shell, and exits.
          *
          * @param arguments of the shell
-         * @throws Exception what the shell does not report
+         * @throws Exception if the shell does not report an error itself
          */
         public static void main(String[] arguments) throws Exception {
             int code;
@@ -50,8 +50,8 @@ public final class HadoopCommand {
     /**
      * Runs a command.
      *
-     * @param arguments the command and what it is given
-     * @throws Throwable what Hadoop's class throws
+     * @param arguments the command and its arguments
+     * @throws Throwable if Hadoop's class throws
      */
     public static void main(String[] arguments) throws Throwable {
         String name = arguments.length == 0 ? null : CLASSES.get(arguments[0]);

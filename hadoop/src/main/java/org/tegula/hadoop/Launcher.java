@@ -13,7 +13,7 @@ public final class Launcher {
      * Runs a program.
      *
      * @param arguments the program's jar, its main class unless the jar names one, and its arguments
-     * @throws Throwable what the program throws
+     * @throws Throwable if the program throws
      */
     public static void main(String[] arguments) throws Throwable {
         ConfigUtil.loadResources();

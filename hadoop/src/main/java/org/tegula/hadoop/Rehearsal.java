@@ -55,7 +55,7 @@ public final class Rehearsal extends Configured implements Tool {
      * Runs the jobs.
      *
      * @param arguments options of Hadoop
-     * @throws Exception what a job throws
+     * @throws Exception if a job fails
      */
     public static void main(String[] arguments) throws Exception {
         System.exit(ToolRunner.run(new Rehearsal(), arguments));

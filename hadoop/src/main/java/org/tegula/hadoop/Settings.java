@@ -1,6 +1,6 @@
 package org.tegula.hadoop;
 
-/** The names of what can be set in a job's or the site's configuration. */
+/** The names of the settings in a job's or the site's configuration. */
 public final class Settings {
     /** The value of {@code mapreduce.framework.name} that chooses this engine. */
     public static final String FRAMEWORK = "tegula";
@@ -24,8 +24,8 @@ public final class Settings {
     public static final String CACHE_FORMATS = "tegula.cache.formats";
 
     /**
-     * How names of outputs begin that are kept in memory alone: {@code temp} if it is not set, {@code none} for none. Such a name is
-     * the prefix alone, or goes on with no letter or digit.
+     * The prefix of names of outputs that are kept in memory alone: {@code temp} if it is not set, {@code none} for none. Such
+     * a name is the prefix alone, or no letter or digit follows the prefix.
      */
     public static final String TEMPORARY_PREFIX = "tegula.temporary.prefix";
 
@@ -74,7 +74,7 @@ public final class Settings {
     /** The port of the server's page, at the loopback address. Any that is free if it is not set. */
     public static final String SERVER_PAGE_PORT = "tegula.server.page.port";
 
-    /** Whether a job of a server goes on without its client; false if it is not set. */
+    /** Whether a server's job continues without its client; false if it is not set. */
     public static final String JOB_DETACHED = "tegula.job.detached";
 
     /** Where a server listens if it is not told. */

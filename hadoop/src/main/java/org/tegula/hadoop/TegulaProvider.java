@@ -38,7 +38,7 @@ public final class TegulaProvider extends ClientProtocolProvider {
         return server.isEmpty() ? new EngineClient(Engine.shared(conf), conf) : ServerConnection.open(conf, server);
     }
 
-    /** Hadoop's defaults of seconds would be longer than many jobs; what somebody has set stays. */
+    /** Hadoop's defaults of seconds would be longer than many jobs; a user's setting stays. */
     private static void pollOften(Configuration conf, String name, int millis) {
         String[] sources = conf.getPropertySources(name);
         if (sources == null || sources[sources.length - 1].endsWith("-default.xml")) {

@@ -43,7 +43,7 @@ import org.tegula.hadoop.api.CacheCounter;
 import org.tegula.hadoop.api.DelegatingSplit;
 import org.tegula.hadoop.api.NamedSplit;
 
-/** What a job has read or written, the next one finds in memory: its pairs are decoded once. */
+/** A job finds the pairs that an earlier one has read or written in memory: they are decoded once. */
 @Timeout(120)
 class CacheJobsTest {
     private static final AtomicInteger DECODED = new AtomicInteger();
@@ -279,7 +279,7 @@ class CacheJobsTest {
         assertEquals(2, DECODED.get());
     }
 
-    /** A split that says what it stands for, within one that says so for it. */
+    /** A split that names its data, inside of one that names it in its place. */
     public static class Wrapper extends InputSplit implements Writable, DelegatingSplit<Named> {
         private final Named within = new Named();
 

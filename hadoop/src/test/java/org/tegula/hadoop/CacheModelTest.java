@@ -49,9 +49,8 @@ import org.tegula.hadoop.files.HeldFileSystem;
 import org.tegula.hadoop.live.KnownSize;
 
 /**
- * Threads write, replace, rename and delete files, of which some are in memory alone, through Hadoop and behind its back;
- * others read them as pairs, as a task does, and as bytes. All versions of all files have the same length, and each of its
- * pairs says which one it is of.
+ * Threads write, replace, rename and delete files, some of which are in memory alone, through Hadoop and past it; others read
+ * them as pairs, as a task does, and as bytes. All versions of all files have the same length, and each pair names its version.
  */
 @Timeout(300)
 class CacheModelTest {
@@ -79,7 +78,7 @@ class CacheModelTest {
         }
     }
 
-    /** What is known of a name. Whoever changes it holds the lock. */
+    /** The model of a name. A thread that changes it holds the lock. */
     private final class Name {
         private final Path path;
         private final boolean isTemporary;
@@ -96,7 +95,7 @@ class CacheModelTest {
             return last != null && last.endedAfter == Long.MAX_VALUE ? last : null;
         }
 
-        /** Says, before something is done, that what is there may go from now on; gives it back, or null. */
+        /** Notes, before a change, that the present version may go from now on; returns that version, or null. */
         synchronized Stay ending() {
             Stay last = present();
             if (last != null) {
@@ -217,7 +216,7 @@ class CacheModelTest {
         Stay stay = name.begin(version);
         if (!name.isTemporary && how > 0) {
             Files.move(next, name.path, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
-            assertTrue(files.exists(hadoop(name.path))); // what comes and goes unseen leaves a file in memory as it was
+            assertTrue(files.exists(hadoop(name.path))); // an unseen change leaves a file in memory unchanged
         } else {
             assertTrue(files.rename(hadoop(next), hadoop(name.path)), "a file is not renamed to " + name.path);
         }
@@ -225,7 +224,7 @@ class CacheModelTest {
         end(old);
     }
 
-    /** Says that what was there is gone. */
+    /** Notes that a version is gone. */
     private static void end(Stay old) {
         if (old != null) {
             old.endedBefore = System.nanoTime();
@@ -420,7 +419,7 @@ class CacheModelTest {
         assertEquals(0, HeldFileSystem.sizes().size());
     }
 
-    /** Names are changed one change at a time, and every reading fits what was there between its begin and its end. */
+    /** Names are changed one change at a time, and every reading fits a version that was there between its begin and its end. */
     @Test
     void readersSeeWhatIsThere() throws Exception {
         long room = cache.usedBytes();
@@ -451,7 +450,7 @@ class CacheModelTest {
         assertEquals(room, cache.usedBytes());
     }
 
-    /** Names are changed by all at once: what comes out is open, but it is whole, and no room is lost. */
+    /** All threads change names at once: the result is open, but each file is whole, and no room is lost. */
     @Test
     void changesAtTheSameTimeLoseNothing() throws Exception {
         long room = cache.usedBytes();

@@ -23,8 +23,8 @@ import org.junit.jupiter.api.io.TempDir;
 import org.tegula.hadoop.api.CacheCounter;
 
 /**
- * A Writable need not come back as it was: one over a hash table, such as Mahout's sparse vectors, stands in another
- * order each time that it is written and read, and what is summed in that order differs in its last digits.
+ * A Writable may change when it is written and read: one over a hash table, such as Mahout's sparse vectors, gets another order
+ * each time, and a sum in that order differs in its last digits.
  */
 @Timeout(120)
 class CacheOfUnsteadyWritablesTest {
@@ -64,7 +64,7 @@ class CacheOfUnsteadyWritablesTest {
         return file;
     }
 
-    /** The pairs as text, by a job that finds so many splits in the cache. */
+    /** Returns the pairs as text, by a job that finds that many splits in the cache. */
     private String copy(Configuration conf, Path in, long found) throws Exception {
         Path out = folder.resolve("out" + jobs++);
         Job job = Job.getInstance(conf);

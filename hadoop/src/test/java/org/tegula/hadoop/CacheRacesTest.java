@@ -25,9 +25,9 @@ import org.junit.jupiter.api.io.TempDir;
 import org.tegula.hadoop.api.CacheCounter;
 
 /**
- * While files are replaced, renamed and deleted, through Hadoop and behind its back, jobs of several threads read them. A
- * version of a file is one word, again and again, and all are of one length; a job sees one version as a whole, and none
- * that was gone before the job began.
+ * While files are replaced, renamed and deleted, through Hadoop and past it, jobs of several threads read them. A version of a
+ * file repeats one word, and all have one length; a job sees one version as a whole, and none that was gone before the job
+ * began.
  */
 @Timeout(300)
 class CacheRacesTest {
@@ -85,7 +85,7 @@ class CacheRacesTest {
         assertTrue(found > 0, "nothing was ever found in the cache");
     }
 
-    /** Puts the next version of a file in its place, at once for whoever looks. */
+    /** Puts the next version of a file in its place, atomically for readers. */
     private void replace(FileSystem hadoop, int file, int how) throws IOException {
         int version = onItsWay.incrementAndGet(file);
         Path next = folder.resolve("next" + file);

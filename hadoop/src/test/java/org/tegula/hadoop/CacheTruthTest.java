@@ -34,8 +34,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.tegula.hadoop.api.CacheCounter;
 
 /**
- * Whatever happens to files between jobs, through Hadoop or behind its back, a job sees what a run without a cache would
- * see. Files are as long as each other more often than not, and times are set back.
+ * After any changes of files between jobs, through Hadoop or past it, a job sees the same as a run without a cache. Files often
+ * have equal lengths, and times are set back.
  */
 @Timeout(300)
 class CacheTruthTest {
@@ -155,7 +155,7 @@ class CacheTruthTest {
                 .toList();
     }
 
-    /** What a job counts, and what a second one reads of the first one's output. */
+    /** Returns a job's counts, and the pairs that a second one reads of the first one's output. */
     private List<String> read(Configuration conf) throws Exception {
         Path counts = folder.resolve("counts" + outputs);
         Path text = folder.resolve("text" + outputs++);

@@ -25,8 +25,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * A combiner may rely on the order of its keys, and look at several: one that keeps the first few of each partition is
- * how Pig limits what it sorts.
+ * A combiner may rely on the order of its keys, and look at several: Pig limits its sorted output with one that keeps the first
+ * few of each partition.
  */
 @Timeout(120)
 class CombinerOrderTest {

@@ -10,9 +10,9 @@ import org.apache.log4j.Level;
 import org.apache.log4j.Logger;
 import org.apache.log4j.spi.LoggingEvent;
 
-/** Takes the counters of jobs from what Hadoop's client logs of them when they end. */
+/** Takes the counters of jobs from the log of Hadoop's client. */
 final class CounterLog extends AppenderSkeleton implements AutoCloseable {
-    /** What differs from run to run, is a matter of how an engine works, or is counted by one of the two alone. */
+    /** Counters that differ from run to run, depend on the engine, or exist in one of the two alone. */
     private static final Set<String> OWN = Set.of(
             "CPU time spent (ms)",
             "Combine input records",

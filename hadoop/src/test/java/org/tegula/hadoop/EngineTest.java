@@ -47,7 +47,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a client sees of the engine is what it sees of Hadoop. */
+/** A client sees the engine as it sees Hadoop. */
 @Timeout(120)
 class EngineTest {
     @TempDir

@@ -8,7 +8,7 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.mapreduce.Job;
 import org.apache.hadoop.mapreduce.MRConfig;
 
-/** The engine under test, and the one that says what is right. */
+/** The engine under test, and the reference. */
 public enum Engines {
     LOCAL("local"),
     TEGULA("tegula");
@@ -19,7 +19,7 @@ public enum Engines {
         this.framework = framework;
     }
 
-    /** A configuration of which everything temporary is in a folder, and which does not wait between polls. */
+    /** Returns a configuration with all temporary files in a folder, and without waiting between polls. */
     public Configuration conf(Path temporary) {
         Configuration conf = new Configuration();
         settings(temporary).forEach(conf::set);

@@ -27,7 +27,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.tegula.hadoop.engine.Engine;
 
-/** Hadoop's own examples, unmodified, leave the same files behind as under Hadoop's local runner, to the byte. */
+/** Hadoop's own examples, unmodified, write the same files as under Hadoop's local runner, to the byte. */
 class ExamplesTest {
     private static final String TEXT_OUT = "org.apache.hadoop.mapreduce.lib.output.TextOutputFormat";
     private static final String KEY_VALUE_IN = "org.apache.hadoop.mapreduce.lib.input.KeyValueTextInputFormat";
@@ -111,7 +111,7 @@ class ExamplesTest {
         }
     }
 
-    /** What is found in the cache is not read. */
+    /** Pairs that are found in the cache are not read. */
     private static void assertSameCounters(Map<String, Long> right, Map<String, Long> ours) {
         if (ours.remove("SPLITS_FOUND") != null) {
             right.remove("Bytes Read");
@@ -134,7 +134,7 @@ class ExamplesTest {
         assertEquals(List.of("_SUCCESS", "part-m-00000", "part-m-00001", "part-m-00002"), names);
     }
 
-    /** It reads none of its options, so it is given the engine as the launcher does it, and is told what is right. */
+    /** It reads none of its options, so it gets the engine as from the launcher, and is given the expected result. */
     @Test
     void countsWordsByLengthForTheirMedian() throws Exception {
         Configuration.addDefaultResource("tegula-site.xml");
@@ -192,7 +192,7 @@ class ExamplesTest {
                 .orElseThrow(() -> new AssertionError(text));
     }
 
-    /** It draws what it counts anew each time, and checks the totals itself. */
+    /** It draws its input anew each time, and checks the totals itself. */
     @Test
     void countsPageViewsOfADatabase() throws Exception {
         System.setProperty("test.build.data", folder.resolve("database").toString());
@@ -217,7 +217,7 @@ class ExamplesTest {
         assertEquals(right, distributedSums(Engines.TEGULA, kind));
     }
 
-    /** What each sum comes to, without the times that it took. */
+    /** Returns the result of each sum, without its times. */
     private Map<String, String> distributedSums(Engines engine, String kind) throws Exception {
         List<String> arguments = new ArrayList<>(engine.options(folder.resolve("tmp")));
         arguments.addAll(List.of("-D", "pi.job.separation.seconds=0"));

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.io.TempDir;
 import org.tegula.hadoop.engine.Engine;
 
-/** What tests of faults share: a small job to be spoiled, and that another one runs on the same engine afterwards. */
+/** The common part of tests of faults: a small job to be spoiled, and a check that another one runs on the same engine afterwards. */
 abstract class FaultTests {
     @TempDir
     Path folder;

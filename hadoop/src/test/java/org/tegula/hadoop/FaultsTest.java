@@ -44,7 +44,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.tegula.hadoop.engine.Engine;
 
-/** What goes wrong in a program fails its job, as on Hadoop: named, without output, and without harm to the next job. */
+/** A fault of a program fails its job, as on Hadoop: named, without output, and without harm to the next job. */
 @Timeout(120)
 class FaultsTest extends FaultTests {
     private static final AtomicInteger CALLS = new AtomicInteger();

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What scripts ask of {@code hadoop}, in processes of their own: Hadoop's output and exit codes, and the engine's jobs. */
+/** The {@code hadoop} commands of scripts, in processes of their own: Hadoop's output and exit codes, and the engine's jobs. */
 @Timeout(180)
 class HadoopCommandTest {
     @TempDir
@@ -75,7 +75,7 @@ class HadoopCommandTest {
         assertFalse(code == 0, "a job that is not there");
     }
 
-    /** Both are jobs of the engine; what they log is what tools look for. */
+    /** Both are jobs of the engine; tools look for their log lines. */
     @Test
     void archivesAndCopies() throws Exception {
         Path in = Files.createDirectories(folder.resolve("in"));

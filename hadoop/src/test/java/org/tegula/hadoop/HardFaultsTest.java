@@ -124,7 +124,7 @@ class HardFaultsTest extends FaultTests {
         assertEquals("one\t1\nthree\t3\ntwo\t2\n", Files.readString(out.resolve("part-r-00000")));
     }
 
-    /** Each job has its own loader over its jar, whether that goes before the JVM's or behind it. */
+    /** Each job has its own loader over its jar, whether that goes before the JVM's or after it. */
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void staticStateOfAJobsJarIsTheJobsOwn(boolean isolated) throws Exception {

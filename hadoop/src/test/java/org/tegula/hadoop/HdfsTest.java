@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.tegula.hadoop.api.CacheCounter;
 
-/** Jobs over HDFS: their output is the local runner's, and what they have read is found again while it is the same file. */
+/** Jobs over HDFS: their output is the local runner's, and their input is found in the cache while the file is unchanged. */
 @Timeout(180)
 class HdfsTest {
     @TempDir

@@ -123,7 +123,7 @@ class ImmutableOutputTest {
         }
     }
 
-    /** Promises nothing, and changes what it is given. */
+    /** Makes no promise, and changes the objects that it is given. */
     static class Spoiling extends Mapper<IntWritable, BytesWritable, IntWritable, BytesWritable> {
         @Override
         protected void map(IntWritable key, BytesWritable value, Context context)
@@ -239,7 +239,7 @@ class ImmutableOutputTest {
         }
     }
 
-    /** What the first job of a runner writes, the second reads, and neither is copied on its way to a reduce. */
+    /** The first job of a runner writes pairs and the second reads them; none is copied on its way to a reduce. */
     @Test
     void passesTheObjectsOfARunnerOfTheProgramsOwn() throws Exception {
         Path from = in;

@@ -14,7 +14,7 @@ import javax.tools.ToolProvider;
 public final class JarOf {
     private JarOf() {}
 
-    /** Compiles one class, with what is nested in it, to a jar. */
+    /** Compiles one class, with its nested classes, to a jar. */
     public static Path source(Path folder, String name, String source) throws IOException {
         Path classes = Files.createDirectories(folder.resolve("classes"));
         Path file = Files.writeString(folder.resolve(name + ".java"), source);

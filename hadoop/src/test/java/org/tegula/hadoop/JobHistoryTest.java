@@ -49,7 +49,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Hadoop's own tools read what a job has left of its history. */
+/** Hadoop's own tools read the history of a job. */
 @Timeout(120)
 class JobHistoryTest {
     @TempDir
@@ -221,7 +221,7 @@ class JobHistoryTest {
         }
     }
 
-    /** Never comes to an end. */
+    /** Never ends. */
     public static final class Endless extends Jobs.Words {
         @Override
         protected void map(LongWritable place, Text line, Context context) throws InterruptedException {
@@ -348,7 +348,7 @@ class JobHistoryTest {
 
     /** As a disk that is full when the second file is written. */
     public static final class Half extends RawLocalFileSystem {
-        /** Counted as the local disk, for Hadoop's local runner counts what any file system of the JVM has ever written. */
+        /** Counted as the local disk, because Hadoop's local runner counts the bytes that all file systems of the JVM have written. */
         @Override
         public void initialize(URI name, Configuration conf) throws IOException {
             super.initialize(URI.create("file:///"), conf);

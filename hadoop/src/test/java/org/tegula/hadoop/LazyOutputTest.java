@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tasks that write nothing to a lazy output leave no file behind. */
+/** Tasks that write nothing to a lazy output create no file. */
 @Timeout(60)
 class LazyOutputTest {
     @TempDir

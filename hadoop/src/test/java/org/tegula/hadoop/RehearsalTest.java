@@ -9,7 +9,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What the script runs to have classes archived comes to a good end, and leaves nothing behind. */
+/** The jobs that the script runs to archive classes succeed, and leave no files. */
 class RehearsalTest {
     @TempDir
     Path folder;

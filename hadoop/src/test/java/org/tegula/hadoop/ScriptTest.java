@@ -21,7 +21,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What the script {@code tegula-hadoop} asks of Java, which notes it here instead of doing it. */
+/** The commands that the script {@code tegula-hadoop} gives to Java; a stand-in for Java records them. */
 @Timeout(60)
 class ScriptTest {
     private static final String PROGRAM = "org.tegula.hadoop.Launcher program.jar in out";
@@ -62,7 +62,7 @@ class ScriptTest {
         Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rwxr-xr-x"));
     }
 
-    /** What Java was asked for, each time, with names relative to the folder. */
+    /** Returns the commands given to Java, with names relative to the folder. */
     private List<String> run(Map<String, String> environment) throws Exception {
         return run(environment, "jar", "program.jar", "in", "out");
     }

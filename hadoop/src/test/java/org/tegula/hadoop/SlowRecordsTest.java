@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A task lives as long as its records come, however few they are, and says how far it is. */
+/** A task lives as long as its records come, however slowly, and reports its progress. */
 @Timeout(60)
 class SlowRecordsTest {
     private static final int RECORDS = 7;
@@ -54,7 +54,7 @@ class SlowRecordsTest {
         Thread.sleep(450);
     }
 
-    /** What is slow takes longer than a task may be silent, and each record a fifth of that. */
+    /** The slow stage takes longer than a task may be silent, and each record a fifth of that. */
     @Test
     void eachRecordIsASignOfLife() throws Exception {
         List<Job> jobs = new ArrayList<>();

@@ -68,7 +68,7 @@ class SubmittedConfTest {
         }
     }
 
-    /** What the engine and Hadoop set for a task. */
+    /** Returns the settings that the engine and Hadoop make for a task. */
     private static Map<String, String> ofTheJob(Map<String, String> settings, Map<String, String> as) {
         Map<String, String> kept = new TreeMap<>(settings);
         kept.keySet().retainAll(as.keySet());

@@ -7,13 +7,13 @@ import org.apache.hadoop.io.Writable;
 import org.apache.hadoop.mapreduce.RecordReader;
 
 /**
- * A file system of which the engine keeps decoded pairs and files from job to job. A program finds out by
- * {@code instanceof} whether the file system that Hadoop gives it is one.
+ * A file system whose decoded pairs and files the engine keeps from job to job. A program finds out by {@code instanceof}
+ * whether the file system that Hadoop gives it is one.
  */
 public interface CacheFS {
     /**
-     * What is kept, without the file system: it shows files and folders of which something is in memory, and to delete
-     * one there drops what is kept and leaves the disk alone. What is in memory only is gone then.
+     * Returns the kept data alone, as a file system: it shows the files and folders that are in memory, in whole or in part.
+     * Deleting one there drops the data in memory and leaves the disk alone. Data in memory only is gone then.
      *
      * @return a file system that can be listed, read and deleted from, and nothing else
      */

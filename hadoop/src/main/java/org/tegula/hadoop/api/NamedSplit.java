@@ -1,8 +1,8 @@
 package org.tegula.hadoop.api;
 
 /**
- * An input split that says which data it stands for, so that the pairs that a job reads from it may be kept for later
- * jobs. Without it, only splits of files are kept. Hadoop ignores it.
+ * An input split that names its data, so that the pairs that a job reads from it may be kept for later jobs. Without it, only
+ * splits of files are kept. Hadoop ignores it.
  */
 public interface NamedSplit {
     /**

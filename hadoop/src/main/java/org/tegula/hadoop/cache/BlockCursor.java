@@ -8,7 +8,7 @@ import org.tegula.hadoop.live.SharedRoom;
 /** Goes through the pairs of a block. One thread uses it. */
 public interface BlockCursor {
     /**
-     * Goes on to the next pair.
+     * Advances to the next pair.
      *
      * @return false if there is none
      */

@@ -1,7 +1,7 @@
 package org.tegula.hadoop.cache;
 
 /**
- * Which pairs are meant: those that a format decodes from a part of a file.
+ * Identifies the pairs that a format decodes from a part of a file.
  *
  * @param user who may read them
  * @param name of the file, with its file system

@@ -25,7 +25,7 @@ abstract class BlockWriter {
      *
      * @param room for it
      * @param promised whether nobody changes the objects any more: then they are kept as they are
-     * @param known what the task was handed
+     * @param known the sizes of objects that the task was handed
      */
     static BlockWriter ofOutput(Room room, boolean promised, KnownSize known) {
         return promised ? new LiveBlockWriter(room, known, null) : new BytesBlockWriter(room, null);
@@ -37,7 +37,7 @@ abstract class BlockWriter {
      *
      * @param room for it
      * @param promised whether nobody changes the objects any more: then they are kept as they are
-     * @param known what the task was handed
+     * @param known the sizes of objects that the task was handed
      * @param conf of the task
      */
     static BlockWriter ofInput(Room room, boolean promised, KnownSize known, Configuration conf) {

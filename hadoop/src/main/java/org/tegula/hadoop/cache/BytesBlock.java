@@ -7,8 +7,8 @@ import org.apache.hadoop.io.Writable;
 import org.tegula.hadoop.memory.Chunks;
 
 /**
- * Pairs as the bytes that keys and values write of themselves. Whoever reads them has objects of its own, of the classes
- * that its job has under the names.
+ * Pairs as the bytes that keys and values write of themselves. Each reader has objects of its own, of its job's classes of
+ * these names.
  */
 final class BytesBlock extends PairBlock {
     private final Chunks bytes;

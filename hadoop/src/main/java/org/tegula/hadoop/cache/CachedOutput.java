@@ -12,7 +12,7 @@ import org.slf4j.LoggerFactory;
 import org.tegula.hadoop.live.KnownSize;
 
 /**
- * A copy of the pairs that a task writes to a sequence file: once the job is committed, they are those that whoever reads
+ * A copy of the pairs that a task writes to a sequence file: once the job is committed, they equal the pairs that a reader of
  * the file would decode.
  */
 public final class CachedOutput {
@@ -37,7 +37,7 @@ public final class CachedOutput {
      * @param folder where the committer puts it
      * @param home the slot where the pairs belong
      * @param promised whether nobody changes the pairs after they were written
-     * @param known what the task was handed
+     * @param known the sizes of objects that the task was handed
      * @throws IOException if there is no such file system
      */
     public CachedOutput(

@@ -93,7 +93,7 @@ public final class CachedSplit {
             FileVersion version = source.version();
             return version == null ? null : new CachedSplit(cache, part, source, version, conf, home, promised, known);
         } catch (FileNotFoundException e) {
-            LOG.debug("The program's reader says what is to be done without {}", source.path(), e);
+            LOG.debug("{} is not in the cache; the program's reader reports the fault", source.path(), e);
             return null;
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -113,14 +113,14 @@ public final class CachedSplit {
     /**
      * The split and who decodes it.
      *
-     * @return without what was put around it
+     * @return the split inside of any wrapper
      */
     public InputPart part() {
         return part;
     }
 
     /**
-     * The configuration that a reader is to be given: it notes what the reader asks for.
+     * Returns the configuration for a reader; it notes the settings that the reader asks for.
      *
      * @return null if the pairs are there
      */
@@ -138,7 +138,7 @@ public final class CachedSplit {
         writer.add(key, value);
     }
 
-    /** Keeps the pairs, all of which were read, if the file is still as it was before. */
+    /** Keeps the pairs if all were read and the file is unchanged. */
     public void finish() {
         PairBlock read = writer.finish();
         if (read == null) {
@@ -164,7 +164,7 @@ public final class CachedSplit {
         }
     }
 
-    /** Gives up pairs of which not all were read; nothing happens after {@link #finish}. */
+    /** Gives up pairs that were not all read; nothing happens after {@link #finish}. */
     public void abandon() {
         writer.abandon();
     }

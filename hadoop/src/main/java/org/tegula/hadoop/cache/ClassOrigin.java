@@ -6,8 +6,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 
 /**
- * Where the code of a class comes from. Classes of one name may be of several jars, and what one of them has decoded says
- * nothing about another; the same code that two jobs have each loaded for themselves is the same.
+ * The origin of a class's code. Several jars may have classes of one name, and pairs decoded by one of them say nothing about
+ * another; the same code that two jobs have each loaded for themselves is the same.
  */
 public final class ClassOrigin {
     private static final String COMMON = "";

@@ -18,10 +18,9 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.RawLocalFileSystem;
 
 /**
- * What tells the contents of a file from those that it had before, or that another file of its name had: length and time
- * of modification; for a local file also which file of the disk it is, and when anything of it last changed, which nobody
- * can set back. Other file systems may say which file it is by a handle, as HDFS does, or by a tag of its contents, as stores of
- * objects do.
+ * Distinguishes the contents of a file from those that it had before, or that another file of its name had: length and time of
+ * modification. For a local file also the inode, and the time of its last change, which nobody can set back. Other file systems
+ * may identify the file by a handle, as HDFS does, or by a tag of its contents, as stores of objects do.
  *
  * @param length in bytes
  * @param modified a time in the file system's own unit
@@ -94,12 +93,12 @@ public record FileVersion(long length, long modified, Object identity, long chan
     }
 
     /**
-     * The version of a file that nobody can change any more without changing its version, too: if it has only just been
-     * changed, this waits until the clock of the disk has gone on.
+     * Returns the version of a file that nobody can change any more without changing its version, too: if the file has only
+     * just been changed, this waits for the next tick of the disk's clock.
      *
      * @param files where it is
      * @param path its name
-     * @return its version, or null if it goes on changing
+     * @return its version, or null if it keeps changing
      * @throws IOException if there is no such file
      * @throws InterruptedException if the task is stopped
      */

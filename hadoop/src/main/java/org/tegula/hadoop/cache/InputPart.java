@@ -16,7 +16,7 @@ public record InputPart(Object split, Class<?> format) {
             "org.apache.hadoop.mapred.lib.TaggedInputSplit", "org.apache.hadoop.mapreduce.lib.input.TaggedInputSplit");
 
     /**
-     * The split that a job's task was given, taken out of what {@code MultipleInputs} has put around it.
+     * Returns the split that a job's task was given, taken out of the wrapper of {@code MultipleInputs}.
      *
      * @param split as the task has it
      * @param format of the job

@@ -77,7 +77,7 @@ final class LiveBlock extends PairBlock {
         }
     }
 
-    /** What others have, too, is in it. */
+    /** Includes bytes that other blocks share. */
     @Override
     synchronized long heldBytes() {
         long bytes = held;

@@ -13,11 +13,11 @@ import org.tegula.hadoop.memory.NoRoomException;
 import org.tegula.hadoop.memory.Room;
 
 /**
- * Keeps the objects of pairs; how large they are is taken from what they would write of themselves. Objects of a class that
- * goes with its job would keep all of its classes: these are kept as bytes.
+ * Keeps the objects of pairs; their sizes are those of their serialised form. Objects of a class that is loaded by its job
+ * would keep all of the job's classes, so they are kept as bytes.
  */
 final class LiveBlockWriter extends BlockWriter {
-    /** What two objects need beside their contents, roughly. */
+    /** The memory of two objects beside their contents, roughly. */
     private static final int PAIR_BYTES = 96;
 
     private static final int STEP_BYTES = 1 << 12;

@@ -12,8 +12,8 @@ import org.tegula.hadoop.memory.MemoryBudget;
 import org.tegula.hadoop.memory.Room;
 
 /**
- * Decoded pairs of files that jobs have read or written, over all jobs of a JVM. Nothing in it is needed: {@link Segments}
- * say what goes when room is asked for, and what does not fit its file any more goes when it is looked for.
+ * Decoded pairs of files that jobs have read or written, over all jobs of a JVM. All of it can be dropped: {@link Segments}
+ * decide which pairs go when room is needed, and pairs of an older version of their file go when they are looked for.
  */
 public final class PairCache implements Room {
     /** The slot of pairs that are not there. */
@@ -41,7 +41,7 @@ public final class PairCache implements Room {
     /**
      * The cache of this JVM, which is made at first use.
      *
-     * @param conf says how large it is, the first time
+     * @param conf sets its size, the first time
      * @return the cache
      */
     public static synchronized PairCache shared(Configuration conf) {
@@ -67,7 +67,7 @@ public final class PairCache implements Room {
      * @param key which part, decoded by what
      * @param version of the file as it is now
      * @param conf of the job that wants them
-     * @return null if they are not there, or those that are there are of other contents or settings
+     * @return null if they are not there, or are of other contents or settings
      */
     public PairBlock find(BlockKey key, FileVersion version, Configuration conf) {
         Segments.Entry entry = current(key, version);
@@ -97,7 +97,7 @@ public final class PairCache implements Room {
     }
 
     /**
-     * The room for pairs that were not found and are read now. What is used more often than they are does not go for them.
+     * Returns the room for pairs that were not found and are read now. Pairs that are used more often do not go for them.
      *
      * @param key which they are
      * @return a part of this
@@ -136,7 +136,7 @@ public final class PairCache implements Room {
      * @param user who may read them
      * @param name of the file, with its file system
      * @param version of the file as it is now
-     * @param conf of whoever wants them
+     * @param conf of the reader
      * @return blocks in the order of the file; none unless they are of the whole file
      */
     public List<PairBlock> findAll(String user, String name, FileVersion version, Configuration conf) {
@@ -184,7 +184,7 @@ public final class PairCache implements Room {
      * Keeps pairs from now on.
      *
      * @param key which they are
-     * @param block the pairs, of which the cache disposes
+     * @param block the pairs, which the cache owns from now on
      * @param version of the file that they come from
      * @param settings with which they were decoded
      * @param home the slot where they are
@@ -216,7 +216,7 @@ public final class PairCache implements Room {
         }
     }
 
-    /** Finds what the version of a file is under its new name. */
+    /** Finds the version of a file under its new name. */
     public interface Versions {
         /**
          * Looks at a file.
@@ -319,7 +319,7 @@ public final class PairCache implements Room {
     }
 
     /**
-     * What is kept of a file.
+     * The kept pairs of a file.
      *
      * @param user who may read it
      * @param name of the file, with its file system
@@ -333,7 +333,7 @@ public final class PairCache implements Room {
     }
 
     /**
-     * All that is kept, what would go first before all else.
+     * Returns all kept pairs, the first to be dropped first.
      *
      * @return an entry for each file and user
      */

@@ -5,7 +5,7 @@ import java.util.Objects;
 import org.apache.hadoop.conf.Configuration;
 
 /**
- * The settings that a record reader has asked for, with what it was told. Under the same settings it decodes the same.
+ * The settings that a record reader has asked for, with their values. Under the same settings it decodes the same.
  *
  * @param values by name; null where nothing was set
  * @param groups of settings by the begin of their names

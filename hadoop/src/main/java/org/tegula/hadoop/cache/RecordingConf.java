@@ -6,7 +6,7 @@ import java.util.Properties;
 import org.apache.hadoop.mapred.JobConf;
 import org.tegula.hadoop.conf.LayeredConf;
 
-/** A job's configuration that notes what it is asked for. What it cannot note, such as being copied, it notes as such. */
+/** A job's configuration that notes the settings that are read. It also notes uses that it cannot follow, such as a copy. */
 public final class RecordingConf extends LayeredConf {
     private final Map<String, String> values = new HashMap<>();
     private final Map<String, Map<String, String>> groups = new HashMap<>();
@@ -24,7 +24,7 @@ public final class RecordingConf extends LayeredConf {
     }
 
     /**
-     * What was asked for so far.
+     * Returns the settings that were read so far.
      *
      * @return null if that is not known
      */

@@ -25,9 +25,9 @@ import org.tegula.hadoop.memory.Arena;
 import org.tegula.hadoop.memory.Ints;
 
 /**
- * Tells whether objects that were written and read again are what they were. One over a hash table may stand in another
- * order then, and what a program sums in that order differs. It is found out for each object, by a second round, but for
- * the classes of Hadoop that cannot change.
+ * Decides whether objects are the same after they were written and read again. The order of a hash table may change, and a
+ * program's sum in that order then differs. Each object is checked by a second round, except for the classes of Hadoop that
+ * cannot change.
  */
 final class RoundTrip {
     private static final Set<Class<?>> STEADY = Set.of(
@@ -60,7 +60,7 @@ final class RoundTrip {
     /**
      * Throws if an object is not steady.
      *
-     * @param bytes with what it wrote of itself, from start to end
+     * @param bytes with its serialised form, from start to end
      */
     void check(Writable object, byte[] bytes, int start, int end) throws IOException {
         Class<?> type = object.getClass();

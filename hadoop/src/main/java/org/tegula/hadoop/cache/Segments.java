@@ -11,14 +11,14 @@ import java.util.TreeMap;
 import java.util.function.BiConsumer;
 
 /**
- * Which blocks are there, and which of them go first. It is the rule of LIRS (Jiang and Zhang, SIGMETRICS 2002) in its
- * simplest form, because inputs are read from end to end: where the least recently used goes first, one scan of more than
- * the cache drops all, and finds nothing of itself when it is repeated.
+ * The order in which blocks are dropped. It is the rule of LIRS (Jiang and Zhang, SIGMETRICS 2002) in its simplest form,
+ * because inputs are read from end to end: with the least recently used first, one scan longer than the cache drops all blocks,
+ * and finds none of its own when it is repeated.
  *
  * <p>A block that was asked for once is fresh, one that was asked for again is proven. Fresh ones go first. Proven ones have
- * most of the room, but not all. A newcomer displaces a proven one only if it was asked for twice since that one was
- * used: so a scan, however often it is repeated, displaces nothing that is used in each round, while what nobody uses any
- * more gives way to the second reading of something else. For this, blocks that are gone are remembered by their keys.
+ * most of the room, but not all. A newcomer displaces a proven one only if it was asked for twice since that one was used. So a
+ * scan, however often it is repeated, displaces no block that is used in each round, while unused blocks give way to the second
+ * reading of other data. For this, dropped blocks are remembered by their keys.
  *
  * <p>The cache's lock guards it.
  */

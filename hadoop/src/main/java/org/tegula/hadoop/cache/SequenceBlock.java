@@ -7,7 +7,7 @@ import org.apache.hadoop.io.DataInputBuffer;
 import org.apache.hadoop.io.Writable;
 import org.tegula.hadoop.memory.Chunks;
 
-/** Pairs read from the bytes of a sequence file that is in memory. The bytes are the file's; whoever reads has objects of its own. */
+/** Pairs read from the bytes of a sequence file in memory. The bytes are the file's; each reader has objects of its own. */
 final class SequenceBlock extends PairBlock {
     private final Chunks bytes;
     private final SequenceLayout.Part part;

@@ -73,7 +73,7 @@ final class SequenceBytes {
         out.close();
     }
 
-    /** What was written so far. */
+    /** Returns the layout of the bytes so far. */
     SequenceLayout layout() {
         return layout;
     }

@@ -10,7 +10,7 @@ import org.apache.hadoop.io.SequenceFile;
  */
 final class SequenceLayout {
     static final int MARK_BYTES = 16;
-    /** Stands before a mark, where a record has its length. */
+    /** The value before a sync marker, in the place of a record's length. */
     static final int ESCAPE = -1;
 
     static final int ESCAPED_MARK_BYTES = Integer.BYTES + MARK_BYTES;
@@ -37,7 +37,7 @@ final class SequenceLayout {
         this.length = headerBytes;
     }
 
-    /** Puts a pair of a size at the end; says whether there is a mark before it. */
+    /** Adds a pair of a size; returns whether there is a sync marker before it. */
     boolean add(int pairBytes) {
         boolean isMarked = length >= lastMark + SequenceFile.SYNC_INTERVAL;
         if (isMarked) {

@@ -12,26 +12,26 @@ import org.apache.hadoop.fs.Path;
 /**
  * A sequence file that is in memory alone, as its pairs.
  *
- * <p>A job that promises to change no pair leaves objects behind ({@link LivePairs}), and the next one is handed the same
- * objects: nothing is serialised between the two. The bytes of the file are made when someone opens it, and not before.
- * That nobody can tell the difference rests on these points:
+ * <p>A job that promises to change no pair leaves its objects ({@link LivePairs}), and the next one is handed the same objects:
+ * nothing is serialised between the two. The bytes of the file are made only when a reader opens it. These points make this
+ * invisible to programs:
  *
  * <ul>
- *   <li>The file's length is told to all who ask, clients and committers alike, and is the truth: {@link SequenceLayout}
- *       knows it from the sizes of pairs, which are measured anyway to keep within the memory's budget. So input splits are
- *       those that the file would have, and there is no case in which to ask for a length makes bytes.
+ *   <li>The file's length is reported to all clients and committers, and is the truth: {@link SequenceLayout} knows it from the
+ *       sizes of pairs, which are measured anyway to keep within the memory's budget. So input splits are those of the real
+ *       file, and asking for a length never makes bytes.
  *   <li>A split, whole file or not, is served from the pairs: the layout also knows where marks would be, and so
  *       which records Hadoop's reader would give for it.
- *   <li>Only what is replayed exactly is kept so: files of {@code SequenceFileOutputFormat} itself, without compression (the
- *       length of compressed bytes is known once they are made), of Writables that go through Hadoop's own serialisation.
- *       What else a job writes into the folder is written as bytes, and kept as such.
- *   <li>The pairs are all that there is of the file, and are not dropped when room is short: the file is then written to
- *       the disk, or, while it is still being written, goes on as bytes.
- *   <li>An object that broke its job's promise may write another number of bytes than it did. Then the file cannot be
- *       what it was said to be, and is refused.
+ *   <li>Only files that can be reproduced exactly are kept so: files of {@code SequenceFileOutputFormat} itself, without
+ *       compression (the length of compressed bytes is known only once they are made), of Writables that go through Hadoop's
+ *       own serialisation. Other files in the folder are written as bytes, and kept as such.
+ *   <li>The pairs are all that there is of the file, and are not dropped when room is short: the file is then written to the
+ *       disk, or, while it is still being written, continued as bytes.
+ *   <li>An object that broke its job's promise may write another number of bytes than before. Then the file would contradict
+ *       its reported length, and is refused.
  * </ul>
  *
- * <p>Without the promise, objects may be changed once they were written. Then the file's bytes are written as ever, and are
+ * <p>Without the promise, objects may be changed after they were written. Then the file's bytes are written as usual, and are
  * read as pairs in place ({@link BytePairs}).
  */
 public abstract class SequencePairs {
@@ -88,7 +88,7 @@ public abstract class SequencePairs {
      * Writes the file's bytes.
      *
      * @param out takes them, and is left open
-     * @throws IOException if it does, or if the objects are not what they were
+     * @throws IOException if it does, or if the objects have changed
      */
     public abstract void writeTo(OutputStream out) throws IOException;
 

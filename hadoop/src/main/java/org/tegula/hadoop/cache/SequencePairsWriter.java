@@ -36,7 +36,7 @@ public final class SequencePairsWriter {
          * Makes room for more objects.
          *
          * @return false if there is none to be made
-         * @throws IOException if what goes cannot be written
+         * @throws IOException if dropped pairs cannot be written
          */
         boolean makeRoom() throws IOException;
 
@@ -65,12 +65,12 @@ public final class SequencePairsWriter {
     }
 
     /**
-     * What a task writes, and how.
+     * The types of a task's pairs, and the way to write them.
      *
      * @param keyType the class of all keys
      * @param valueType the class of all values
      * @param promised whether nobody changes the objects any more
-     * @param known what the task was handed
+     * @param known the sizes of objects that the task was handed
      * @param home the slot where the pairs belong
      * @param conf of the task
      */
@@ -148,7 +148,7 @@ public final class SequencePairsWriter {
                 if (!target.makeRoom()) {
                     goOnAsBytes();
                 }
-            } catch (IOException | RuntimeException e) { // what is really wrong, if anything, the bytes will tell
+            } catch (IOException | RuntimeException e) { // the file as bytes shows the fault, if there is one
                 goOnAsBytes();
             }
         }

@@ -69,7 +69,7 @@ record SplitSource(BlockKey key, FileSystem files, Path path) {
         return new SplitSource(key(files.makeQualified(path).toString(), start, length, format), files, path);
     }
 
-    /** The pairs of a file that consists of them; null if it is to be looked for in the cache. */
+    /** Returns the pairs of a file that consists of them; null if the cache may have them. */
     PairBlock held(JobConf conf) throws IOException {
         SequencePairs pairs = heldFile();
         return pairs == null ? null : pairs.find(key.start(), key.length(), conf);

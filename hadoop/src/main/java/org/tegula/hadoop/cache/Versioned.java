@@ -15,7 +15,7 @@ public interface Versioned {
     FileVersion version(Path path) throws IOException;
 
     /**
-     * The pairs of a file of which there is nothing else.
+     * Returns the pairs of a file that exists only as pairs.
      *
      * @param path its name
      * @return null if it is on the disk, or nowhere, or has bytes only

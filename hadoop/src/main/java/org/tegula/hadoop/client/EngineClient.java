@@ -43,8 +43,8 @@ import org.tegula.hadoop.job.JobFacts;
 import org.tegula.hadoop.job.JobFolder;
 
 /**
- * What Hadoop's client asks of a cluster, answered by an engine in this JVM, and by the histories of jobs that it does not know. It
- * has one queue. A server answers its own.
+ * The cluster that Hadoop's client talks to: an engine in this JVM, and the histories of jobs that the engine does not know. It
+ * has one queue. A server has its own.
  */
 public class EngineClient implements ClientProtocol {
     private static final String QUEUE = "default";
@@ -58,7 +58,7 @@ public class EngineClient implements ClientProtocol {
      * A client's view of an engine.
      *
      * @param engine that runs its jobs
-     * @param conf says where staging folders are
+     * @param conf names the staging folders
      */
     public EngineClient(Engine engine, Configuration conf) {
         this.engine = engine;
@@ -91,8 +91,8 @@ public class EngineClient implements ClientProtocol {
     }
 
     /**
-     * Whether this client's settings are those that Hadoop has just written for the job: a job of {@code mapreduce} makes a client
-     * for itself. To read them again takes longer than what a tiny job does.
+     * Returns whether this client's settings are those that Hadoop has just written for the job: a job of {@code mapreduce}
+     * makes a client for itself. Reading them again takes longer than a tiny job.
      */
     private boolean isOf(String folder) {
         return conf.getClass() == JobConf.class && folder.equals(conf.get(MRJobConfig.MAPREDUCE_JOB_DIR));

@@ -17,7 +17,7 @@ import org.tegula.hadoop.server.KeptFile;
 import org.tegula.hadoop.server.PidFile;
 import org.tegula.hadoop.server.ServerProtocol;
 
-/** {@code tegula-hadoop jobs}, {@code kill}, {@code cache} and {@code stop}: what a server does and keeps, and an end to it. */
+/** {@code tegula-hadoop jobs}, {@code kill}, {@code cache} and {@code stop}: show and change a server's jobs and cache, and end it. */
 public final class ServerCommands {
     private static final String USAGE = "usage: tegula-hadoop jobs | kill JOB... | cache [drop [PATH]...] | stop";
     /** Longer than a server waits for its jobs. */
@@ -34,7 +34,7 @@ public final class ServerCommands {
     /**
      * Runs one command.
      *
-     * @param arguments the command, Hadoop's own options, and what it is for
+     * @param arguments the command, Hadoop's own options, and the command's arguments
      * @throws IOException if the options cannot be read
      */
     public static void main(String[] arguments) throws IOException {

@@ -31,12 +31,12 @@ import org.tegula.hadoop.server.ServerProtocol;
 import org.tegula.hadoop.server.ServerSecret;
 
 /**
- * What Hadoop's client asks of a cluster, passed on to a server on this machine. It connects at the first call, so that
- * whoever makes it hears in plain words why that fails.
+ * The cluster that Hadoop's client talks to, passed on to a server on this machine. It connects at the first call, so that the
+ * caller gets a plain message if the connection fails.
  */
 public final class ServerConnection implements InvocationHandler {
     private static final Logger LOG = LoggerFactory.getLogger(ServerConnection.class);
-    /** What a status has where nothing is to be said. */
+    /** The text of a status without a note. */
     private static final String NO_NOTE = new JobStatus().getSchedulingInfo();
 
     private static final int CONNECT_RETRIES = 2;
@@ -67,7 +67,7 @@ public final class ServerConnection implements InvocationHandler {
      *
      * @param conf of the client
      * @param address host and port of the server
-     * @return what answers as the server does; it is to be closed
+     * @return a proxy of the server; the caller closes it
      * @throws IOException if the user is not known
      */
     public static ServerProtocol open(Configuration conf, String address) throws IOException {
@@ -103,7 +103,7 @@ public final class ServerConnection implements InvocationHandler {
         return calls;
     }
 
-    /** Calls of its own, which are to be stopped. */
+    /** Opens a connection for calls of its own, which the caller stops. */
     ServerProtocol connect() throws IOException {
         if (!Files.isReadable(tokenFile)) {
             String why = tokenFile + " with the secret of the server at " + name
@@ -142,7 +142,7 @@ public final class ServerConnection implements InvocationHandler {
         }
     }
 
-    /** Says once what the server has to say of a job at its end. */
+    /** Prints the server's note about a finished job, once. */
     private void tell(JobStatus status) {
         String note = status.getSchedulingInfo();
         if (!note.equals(NO_NOTE) && told.add(status.getJobID())) {
@@ -167,7 +167,7 @@ public final class ServerConnection implements InvocationHandler {
         return e instanceof RemoteException remote ? unwrap(remote) : e;
     }
 
-    /** As the server threw it; of its stack trace, which is in the message, the first line is what happened. */
+    /** Returns the exception that the server threw; the first line of its stack trace, which is in the message, is the cause. */
     private static IOException unwrap(RemoteException e) {
         String first = e.getMessage().lines().findFirst().orElse("");
         return new RemoteException(e.getClassName(), first).unwrapRemoteException();

@@ -2,7 +2,7 @@ package org.tegula.hadoop.client;
 
 import java.io.IOException;
 
-/** Says in words for a person why a server cannot be asked, and what helps. */
+/** The reason why a server cannot be reached, and the remedy, in words for a person. */
 public class ServerException extends IOException {
     private static final long serialVersionUID = 1;
 
@@ -24,7 +24,7 @@ public class ServerException extends IOException {
         }
     }
 
-    /** There is no server any more, or never was: what it had in memory is on the disk. */
+    /** There is no server any more, or never was: its data in memory is on the disk. */
     public static final class Gone extends ServerException {
         private static final long serialVersionUID = 1;
 

@@ -21,7 +21,7 @@ final class ChainedGroups implements Groups {
     private boolean heard = true;
 
     /**
-     * @param entries numbers of keys, of which those from one rank to another are meant
+     * @param entries numbers of keys; the groups are those from one rank to another
      * @param newest the newest link of each, in the same order
      * @param silenceEnds whether there are no more groups once one was read and nothing was heard
      */

@@ -8,7 +8,7 @@ import org.tegula.hadoop.run.SpillFiles;
 import org.tegula.hadoop.task.TaskReporter;
 
 /**
- * What a collector is made from.
+ * The parts from which a collector is made.
  *
  * @param conf the configuration of the task
  * @param reporter takes counters

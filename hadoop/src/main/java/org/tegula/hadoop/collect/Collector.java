@@ -6,7 +6,7 @@ import java.util.List;
 import org.tegula.hadoop.run.Run;
 
 /**
- * Takes what one map task emits and hands it on as sorted runs.
+ * Takes the pairs that one map task emits and hands them on as sorted runs.
  *
  * @param <K> the type of keys
  * @param <V> the type of values
@@ -26,7 +26,7 @@ public interface Collector<K, V> extends Closeable {
     /**
      * Ends the map task.
      *
-     * @return all that was collected; whoever takes the runs releases them
+     * @return all collected pairs; the caller releases the runs
      * @throws IOException if it cannot be combined or kept
      * @throws InterruptedException if the task is stopped
      */

@@ -9,19 +9,18 @@ import org.tegula.hadoop.memory.Ints;
 import org.tegula.hadoop.run.RunWriter;
 
 /**
- * Combines while the map emits: values of a key wait in a chain, and whenever those that wait fill their arena, the
- * combiner makes few of many. Only the keys that are left at the end are sorted. Pairs come to the table by batches, which
- * a {@link Helper} takes there where a slot is free; the combiner runs in the thread of the task.
+ * Combines while the map emits: values of a key wait in a chain, and whenever the waiting ones fill their arena, the combiner
+ * makes few of many. Only the remaining keys are sorted at the end. Pairs come to the table by batches, which a {@link Helper}
+ * takes there where a slot is free; the combiner runs in the thread of the task.
  *
  * <p>Keys are the same if their bytes are, which every order of keys agrees with. An order may hold other bytes to be
  * equal, too; then the combiner is not shown all values of a key at once, which Hadoop does not promise either.
  *
- * <p>A combiner gets its keys as the table has them, until it gives nothing back for one: it may then look at more than
- * that key, as one that keeps the first few does. What it did in that pass is forgotten, and from then on keys are sorted
- * for it.
+ * <p>A combiner gets its keys in the order of the table, until it returns nothing for one: it may then depend on other keys, as
+ * one that keeps the first few does. The results of that pass are dropped, and from then on keys are sorted for it.
  */
 final class HashCollector<K, V> extends RunCollector<K, V> {
-    /** So much waits at first, if that is a small part of the buffer: it stays in the processor's cache. */
+    /** The first size of the waiting values, if it is a small part of the buffer: it stays in the processor's cache. */
     private static final int FIRST_WAITING_BYTES = 1 << 21;
 
     private static final int WAITING_SHARE = 4;
@@ -73,7 +72,7 @@ final class HashCollector<K, V> extends RunCollector<K, V> {
         }
     }
 
-    /** Has what was emitted last taken into the table, by a helper if there is one. */
+    /** Lets a helper, if there is one, take the last batch into the table. */
     private void handOn() throws IOException, InterruptedException {
         helper.await();
         makeRoom();
@@ -166,7 +165,7 @@ final class HashCollector<K, V> extends RunCollector<K, V> {
         strays.moveTo(table, waiting);
     }
 
-    /** Puts what the combiner emits aside; false if that is not to be used, for it wants its keys in order. */
+    /** Puts the combiner's pairs aside; false if they cannot be used because the combiner needs its keys in order. */
     private boolean combineOnce(boolean all) throws IOException, InterruptedException {
         combined.clear();
         int[] ends = countByPartition(all);
@@ -191,7 +190,7 @@ final class HashCollector<K, V> extends RunCollector<K, V> {
         return true;
     }
 
-    /** Sorts keys that stand by partition. */
+    /** Sorts keys that are grouped by partition. */
     private void sort(int[] entries, int[] newest) {
         Records records = new Records(context.conf().getOutputKeyComparator());
         for (int entry : entries) {
@@ -210,7 +209,7 @@ final class HashCollector<K, V> extends RunCollector<K, V> {
         return link != ValueChains.NONE && (all || waiting.before(link) != ValueChains.NONE);
     }
 
-    /** How many keys are to be combined, up to the end of each partition. */
+    /** Counts the keys to combine, up to the end of each partition. */
     private int[] countByPartition(boolean all) {
         int[] ends = new int[partitions];
         for (int entry = 0; entry < table.count(); entry++) {
@@ -224,7 +223,7 @@ final class HashCollector<K, V> extends RunCollector<K, V> {
         return ends;
     }
 
-    /** Takes the keys that are to be combined out of the table, by partition; the others' values are taken over. */
+    /** Takes the keys to combine out of the table, by partition; the others' values are taken over. */
     private void takeOut(boolean all, int[] ends, int[] entries, int[] newest) {
         for (int entry = table.count() - 1; entry >= 0; entry--) {
             int link = table.newest(entry);
@@ -245,7 +244,7 @@ final class HashCollector<K, V> extends RunCollector<K, V> {
         }
     }
 
-    /** Takes what the combiner emits: mostly the key that it was given. */
+    /** Takes the pairs that the combiner emits: mostly the key that it was given. */
     private void keep(ChainedGroups groups, K key, V value, int partition) throws IOException {
         types.check(key, value, partition);
         groups.hear();

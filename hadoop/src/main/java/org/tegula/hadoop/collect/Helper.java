@@ -7,8 +7,8 @@ import java.util.concurrent.FutureTask;
 
 /**
  * Does some of a task's work in a slot that nobody needs, so that a split that cannot be cut keeps more than one core busy.
- * It is given what is the engine's own alone, and ends by itself: what a program brings runs in the thread of its task. One
- * thread uses it, and what it has done can be seen by that thread after {@link #await}.
+ * It is given the engine's own data alone, and ends by itself: a program's code runs in the thread of its task. One thread uses
+ * it, and sees its results after {@link #await}.
  */
 final class Helper {
     private final SpareSlots slots;
@@ -18,7 +18,7 @@ final class Helper {
         this.slots = slots;
     }
 
-    /** Begins something, once what was begun before has ended; false if no slot is free for it. */
+    /** Begins something, once the work before has ended; false if no slot is free for it. */
     boolean begin(Callable<Void> next) throws IOException, InterruptedException {
         await();
         FutureTask<Void> begun = new FutureTask<>(next);
@@ -29,7 +29,7 @@ final class Helper {
         return true;
     }
 
-    /** Waits until what was begun has ended, and throws what it has thrown. */
+    /** Waits until the work has ended, and throws its exception. */
     void await() throws IOException, InterruptedException {
         if (work == null) {
             return;
@@ -49,7 +49,7 @@ final class Helper {
         }
     }
 
-    /** Waits until what was begun has ended, whatever happens meanwhile; nobody wants what it has done. */
+    /** Waits until the work has ended, and ignores its result. */
     void abandon() {
         boolean interrupted = false;
         while (work != null) {

@@ -5,14 +5,14 @@ import org.tegula.hadoop.memory.Arena;
 import org.tegula.hadoop.memory.Ints;
 
 /**
- * Numbers for keys, in the order in which they are first seen. A key is its serialised bytes with its partition, for a
+ * Numbers for keys, in the order in which they are first seen. A key is its serialised bytes with its partition, because a
  * partitioner may look at the value.
  *
  * <p>Places are found by linear probing; a place holds the hash beside the number, so that most keys that differ are told
- * apart at once. All else that is known of a key is in one stretch: its first sixteen bytes, which are mostly all, the
- * place of its waiting values, and the newest of them if it is short, with how often it came: that of a word count never
- * waits anywhere else. So one miss of the cache brings what one more pair of it needs, and those of a group of pairs are
- * waited for together: processors look far enough ahead for that if they find nothing else in the way.
+ * apart at once. All other data of a key is in one place: its first sixteen bytes, which are mostly all, the place of its
+ * waiting values, and the newest of them if it is short, with its count: that of a word count never waits anywhere else. So one
+ * cache miss brings all data for one more pair, and the misses of a group of pairs overlap, as far as the processor looks
+ * ahead.
  */
 final class KeyTable {
     /** Where the key begins in the arena, and its length. */
@@ -32,7 +32,7 @@ final class KeyTable {
     private static final int MOST_TIMES = Integer.MAX_VALUE;
     /** Longer values wait elsewhere. */
     static final int VALUE_BYTES = 8;
-    /** So many pairs are looked up together. */
+    /** The number of pairs that are looked up together. */
     static final int GROUP = 64;
 
     private final Arena keys = new Arena(1 << 11);
@@ -45,10 +45,10 @@ final class KeyTable {
     private final long[] heads = new long[GROUP];
     private final long[] necks = new long[GROUP];
     private final long[] seen = new long[GROUP];
-    /** Takes what is read for its way into the cache alone, so that it is read at all. */
+    /** Uses the prefetched data, so that the compiler does not remove the reads. */
     private long touched;
 
-    /** Where keys stand. */
+    /** Returns the bytes of keys. */
     Arena keys() {
         return keys;
     }
@@ -88,7 +88,7 @@ final class KeyTable {
         return links;
     }
 
-    /** Puts back what {@link #newest()} gave; no key was added since. */
+    /** Restores the links that {@link #newest()} returned; no key was added since. */
     void setNewest(int[] links) {
         for (int entry = 0; entry < links.length; entry++) {
             setNewest(entry, links[entry]);
@@ -134,7 +134,7 @@ final class KeyTable {
         return (int) (pair >>> 32);
     }
 
-    /** With the room that short values need when they are to be combined. */
+    /** Returns the memory, with the room that short values need while they are combined. */
     long heldBytes() {
         return keys.length() + (8L * STRIDE + ValueChains.LEAST_BYTES) * count + 8L * slots.length;
     }

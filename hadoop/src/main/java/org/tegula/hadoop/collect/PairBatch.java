@@ -29,7 +29,7 @@ final class PairBatch<K, V> {
     private long pairBytes;
 
     /**
-     * @param bufferBytes what the task may collect, of which a batch takes a small part
+     * @param bufferBytes the task's limit on collected bytes, of which a batch takes a small part
      */
     PairBatch(PairTypes<K, V> types, long bufferBytes) throws IOException {
         fullBytes = (int) Math.max(LEAST_BYTES, Math.min(MOST_BYTES, bufferBytes / 8));

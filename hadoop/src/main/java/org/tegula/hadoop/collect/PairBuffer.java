@@ -13,7 +13,7 @@ import org.tegula.hadoop.memory.Ints;
 import org.tegula.hadoop.run.Run;
 import org.tegula.hadoop.run.RunWriter;
 
-/** Serialised pairs in memory, one behind the other, that are sorted together. */
+/** Consecutive serialised pairs in memory that are sorted together. */
 final class PairBuffer<K, V> {
     private final Arena bytes = new Arena(1 << 10);
     private final PairTypes<K, V> types;
@@ -144,7 +144,7 @@ final class PairBuffer<K, V> {
             this.grouping = grouping;
         }
 
-        /** Goes on to the next partition that has pairs. */
+        /** Advances to the next partition that has pairs. */
         boolean nextPartition() {
             if (partitionEnd == records.count()) {
                 return false;

@@ -22,7 +22,7 @@ final class PairTypes<K, V> {
         factory = new SerializationFactory(conf);
     }
 
-    /** Refuses what the job did not announce, in the words of Hadoop. */
+    /** Refuses classes that the job did not announce, with Hadoop's message. */
     void check(K key, V value, int partition) throws IOException {
         if (key.getClass() != keyType) {
             throw new IOException("Type mismatch in key from map: expected " + keyType.getName() + ", received "

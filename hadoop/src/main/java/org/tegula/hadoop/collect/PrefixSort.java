@@ -1,6 +1,6 @@
 package org.tegula.hadoop.collect;
 
-/** Sorts numbers, unsigned, with what belongs to them, by their bytes from the lowest to the highest. */
+/** Sorts numbers, unsigned, with their data, by their bytes from the lowest to the highest. */
 final class PrefixSort {
     private static final int DIGITS = Long.BYTES;
     private static final int RADIX = 1 << Byte.SIZE;

@@ -8,7 +8,7 @@ import org.tegula.hadoop.memory.Ints;
 import org.tegula.hadoop.run.KeyPrefix;
 
 /**
- * Keys to be sorted, by partition and comparator. What is sorted are their numbers beside the first eight bytes of each.
+ * Keys to be sorted, by partition and comparator. The sorted records are their numbers, with the first eight bytes of each key.
  *
  * <p>Equal keys come in the order that Hadoop's own sort gives them, which is not that in which they were added: it is
  * the same algorithm, and it begins with the last record, as Hadoop's buffer does.
@@ -51,7 +51,7 @@ final class Records implements IndexedSortable {
         return count;
     }
 
-    /** What the sort will need beside the bytes. */
+    /** Returns the memory of the sort beside the bytes. */
     static int bytesPerRecord() {
         return 4 * STRIDE + 4 + 8;
     }
@@ -62,7 +62,7 @@ final class Records implements IndexedSortable {
         prefixes = null;
     }
 
-    /** Sorts keys as a sorter does; if that is Hadoop's own, the order is what counts and not the way to it. */
+    /** Sorts keys in the order of a sorter; if that is Hadoop's own, another algorithm with the same order may be used. */
     void sort(byte[] keys, IndexedSorter sorter) {
         if (sorter.getClass() == QuickSort.class && sortAscendingRuns(keys)) {
             return;
@@ -94,7 +94,7 @@ final class Records implements IndexedSortable {
 
     /**
      * Sorts keys of which no two have the same bytes. If the comparator is known, no two are equal then, and any algorithm
-     * gives the same order: their first eight bytes are sorted as numbers, and only those that agree in these are compared.
+     * gives the same order: their first eight bytes are sorted as numbers, and only keys with equal ones are compared.
      */
     void sortDistinct(byte[] keys, IndexedSorter sorter) {
         if (prefix == KeyPrefix.NONE) {

@@ -12,7 +12,7 @@ import org.apache.hadoop.util.ReflectionUtils;
 import org.tegula.hadoop.run.Run;
 import org.tegula.hadoop.run.RunWriter;
 
-/** What all collectors have in common: the runs that they have written so far, their order, and their counters. */
+/** The common part of all collectors: the runs written so far, their order, and their counters. */
 abstract class RunCollector<K, V> implements Collector<K, V> {
     final CollectContext<K, V> context;
     final int partitions;
@@ -39,7 +39,7 @@ abstract class RunCollector<K, V> implements Collector<K, V> {
         outputBytes = context.reporter().getCounter(TaskCounter.MAP_OUTPUT_BYTES);
     }
 
-    /** Writes what waits to a run, and begins anew. */
+    /** Writes the waiting pairs to a run, and begins anew. */
     abstract void seal() throws IOException, InterruptedException;
 
     /** Whether somebody has asked for the task's counters since this was last called. */
@@ -50,7 +50,7 @@ abstract class RunCollector<K, V> implements Collector<K, V> {
         return asked;
     }
 
-    /** Counts pairs as the map emitted them: all of a buffer, of which some may be counted. */
+    /** Counts pairs as the map emitted them: all of a buffer, some of which may be counted already. */
     final void countOutput(long pairs, long bytes) {
         outputRecords.increment(pairs - countedPairs);
         outputBytes.increment(bytes - countedBytes);
@@ -58,7 +58,7 @@ abstract class RunCollector<K, V> implements Collector<K, V> {
         countedBytes = bytes;
     }
 
-    /** Notes that another buffer begins, of which nothing is counted. */
+    /** Notes that another buffer begins, of which no pair is counted yet. */
     final void countAnew() {
         countedPairs = 0;
         countedBytes = 0;

@@ -3,12 +3,12 @@ package org.tegula.hadoop.collect;
 import java.util.Arrays;
 
 /**
- * Sorts what is made of few ascending runs, as what comes from sorted files is, by merging neighbours: in a pass over the
- * data if there is one run alone. It is for keys of which no two are equal, for whose order any algorithm will do, and finds
- * out whether they are: equal keys would be neighbours in the end, and so they meet.
+ * Sorts data of few ascending runs, such as the output of sorted files, by merging neighbours: in one pass over the data if
+ * there is one run alone. It is for distinct keys, for which any algorithm gives the same order. It finds equal keys, because
+ * they would be neighbours in the result and are compared.
  */
 final class RunSort {
-    /** So many records a run must have on average, or another algorithm is the better one. */
+    /** The records that a run must have on average; with fewer, another algorithm is faster. */
     private static final int LEAST_AVERAGE = 8;
 
     private final Order order;

@@ -32,8 +32,8 @@ final class SortCollector<K, V> extends RunCollector<K, V> {
     }
 
     /**
-     * Has what is in the buffer sorted and written, by a helper if there is one and nothing of the program's is needed for
-     * it. With its slot goes the slot's share of memory, which holds the next buffer.
+     * Sorts and writes the buffer, in a helper if there is one and the work needs none of the program's code. The helper's slot
+     * brings its share of memory, which holds the next buffer.
      */
     private void handOn() throws IOException, InterruptedException {
         helper.await();
@@ -49,7 +49,7 @@ final class SortCollector<K, V> extends RunCollector<K, V> {
         }
     }
 
-    /** Sorts what is in the buffer, writes it to a run, and empties the buffer. */
+    /** Sorts the buffer, writes it to a run, and empties it. */
     @Override
     void seal() throws IOException, InterruptedException {
         helper.await();
@@ -87,7 +87,7 @@ final class SortCollector<K, V> extends RunCollector<K, V> {
         }
     }
 
-    /** Replaces the sorted pairs by what the combiner makes of them; it may emit other keys, in any order. */
+    /** Replaces the sorted pairs by the combiner's output; it may emit other keys, in any order. */
     private void combine() throws IOException, InterruptedException {
         PairBuffer<K, V> combined = new PairBuffer<>(context.conf(), null);
         PairBuffer<K, V>.SortedGroups groups = buffer.groups(grouping);

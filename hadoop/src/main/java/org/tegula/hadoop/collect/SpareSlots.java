@@ -10,7 +10,7 @@ public interface SpareSlots {
      * Runs something in one of them, in the thread of the slot. It is to take milliseconds or seconds, and must not run
      * code of a program, which may never return.
      *
-     * @param work what to run; it must not throw
+     * @param work to run; it must not throw
      * @return false if there is no such slot; then it is not run
      */
     boolean begin(Runnable work);

@@ -6,9 +6,9 @@ import org.tegula.hadoop.memory.Arena;
 import org.tegula.hadoop.memory.Ints;
 
 /**
- * The serialised values of many keys in one arena: those of a key are a chain, of which whoever appends keeps the newest
- * link. A link is the place of the one before, the length of the value, how often it came, and the value: one that comes
- * again at once, as the ones of a word count do, takes no room.
+ * The serialised values of many keys in one arena. The values of a key are a chain, whose newest link the caller keeps. A link
+ * is the place of the one before, the length of the value, its count, and the value: a value that comes again at once, as the
+ * ones of a word count do, takes no room.
  */
 final class ValueChains<V> {
     static final int NONE = -1;
@@ -39,7 +39,7 @@ final class ValueChains<V> {
         return end(at, newest, times);
     }
 
-    /** Adds a value of at most eight bytes, the first of which is the number's highest, some times. */
+    /** Adds a value of at most eight bytes a number of times; its first byte is the number's highest. */
     int append(int newest, long value, int length, int times) {
         int at = begin();
         for (int i = 0; i < length; i++) {

@@ -44,7 +44,7 @@ public final class BytesIn extends DataInputStream {
         return at;
     }
 
-    /** Reads what {@link org.apache.hadoop.io.WritableUtils#writeVInt} wrote. */
+    /** Reads an integer written by {@link org.apache.hadoop.io.WritableUtils#writeVInt}. */
     int takeVInt() {
         byte first = source.bytes[take(1)];
         int more = WritableUtils.decodeVIntSize(first) - 1;

@@ -12,7 +12,7 @@ import org.apache.hadoop.mapreduce.TaskAttemptID;
 import org.apache.hadoop.mapreduce.task.TaskInputOutputContextImpl;
 import org.tegula.hadoop.task.TaskReporter;
 
-/** What a combiner of the {@code mapreduce} interface sees. A mark is a place in memory, for a group stays there. */
+/** The context of a combiner of the {@code mapreduce} interface. A mark is a place in memory, because a group stays there. */
 final class CombineContext<K, V> extends TaskInputOutputContextImpl<K, V, K, V> implements ReduceContext<K, V, K, V> {
     private static final long NO_MARK = Long.MIN_VALUE;
 

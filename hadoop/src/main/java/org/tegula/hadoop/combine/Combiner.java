@@ -59,8 +59,8 @@ public abstract class Combiner<K, V> {
     /**
      * Combines all of some groups of one partition, with an instance of its own.
      *
-     * @param groups what to combine
-     * @param sink takes what it emits
+     * @param groups to combine
+     * @param sink takes the emitted pairs
      * @throws IOException if the combiner does, or pairs cannot be read or kept
      * @throws InterruptedException if the task is stopped
      */

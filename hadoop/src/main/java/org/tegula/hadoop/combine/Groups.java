@@ -8,7 +8,7 @@ public interface Groups {
      * Goes to the next group, before its first pair.
      *
      * @return false if there is none
-     * @throws IOException if what was combined before cannot be kept
+     * @throws IOException if combined pairs cannot be kept
      */
     boolean nextGroup() throws IOException;
 

@@ -101,7 +101,7 @@ final class PairReader<K, V> {
         return value;
     }
 
-    /** Counts what was read. */
+    /** Counts the pairs that were read. */
     void finish() {
         pairs.increment(count);
         count = 0;

@@ -3,7 +3,7 @@ package org.tegula.hadoop.combine;
 import java.io.IOException;
 
 /**
- * Takes what a combiner emits.
+ * Takes the pairs that a combiner emits.
  *
  * @param <K> the type of keys
  * @param <V> the type of values

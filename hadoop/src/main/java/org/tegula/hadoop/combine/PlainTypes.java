@@ -36,7 +36,7 @@ public final class PlainTypes {
     private PlainTypes() {}
 
     /**
-     * What writes objects of a class.
+     * Returns the serializer of a class.
      *
      * @param type the class
      * @param serialization that is configured for it
@@ -51,7 +51,7 @@ public final class PlainTypes {
     }
 
     /**
-     * What reads objects of a class.
+     * Returns the deserializer of a class.
      *
      * @param type the class
      * @param serialization that is configured for it

@@ -11,13 +11,13 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapred.JobConf;
 
 /**
- * A configuration over another one, of which it is a copy for all that its users see: what is set in it is its own. To
- * copy the thousand settings of a job costs more than all else that the task of a tiny file does, so they are copied only
- * when somebody wants more than single values; until then the lower one is asked, which must not change.
+ * A configuration over another one; its users see a copy of that one, with changes of their own. Copying the thousand settings
+ * of a job costs more than all other work of a tiny task. So they are copied only when a user needs more than single values;
+ * until then the lower one is asked, which must not change.
  */
 public class LayeredConf extends JobConf {
     private final JobConf lower;
-    /** What was set here before the copy, under all names of a setting. */
+    /** The settings made here before the copy, under all names of a setting. */
     private final Configuration own = new Configuration(false);
 
     private volatile boolean copied;

@@ -53,7 +53,7 @@ public final class Engine {
     /**
      * The engine of this JVM, which is made at first use.
      *
-     * @param conf says how large it is, the first time
+     * @param conf sets its size, the first time
      * @return the engine
      */
     public static synchronized Engine shared(Configuration conf) {
@@ -84,7 +84,7 @@ public final class Engine {
      * @param id its name
      * @param files where the client has put them
      * @param conf the job's configuration, with credentials
-     * @param afterwards what to do when the job has ended and nothing of it runs
+     * @param afterwards runs when the job has ended and nothing of it runs
      * @return the job, which runs
      * @throws IOException if the user is not known
      */
@@ -98,7 +98,7 @@ public final class Engine {
         return job;
     }
 
-    /** What a map task may collect: as much as it asks for, but no more than its part of the buffers' share. */
+    /** Returns the limit on a map task's buffer: as much as it asks for, but no more than its part of the buffers' share. */
     private long bufferBytes(JobConf conf) {
         long asked = (long) conf.getInt(MRJobConfig.IO_SORT_MB, MRJobConfig.DEFAULT_IO_SORT_MB) << 20;
         return Math.max(1 << 16, Math.min(asked, mostBufferBytes));
@@ -143,7 +143,7 @@ public final class Engine {
     }
 
     /**
-     * What is kept from job to job.
+     * Returns the cache of pairs that are kept from job to job.
      *
      * @return the cache itself
      */

@@ -12,14 +12,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * So many pieces of work at once, over all jobs: those of a line of lower rank first. Lines of one rank share the slots: a
- * free slot goes to the line that has the fewest, and among equals to that which has begun the fewest pieces since both
- * wait, then to the older one. Within a line, a slot takes the pieces that belong to it and those that belong to none, in turn, and then those
- * that would wait longest elsewhere: what belongs together meets in one slot as long as no slot is idle for it.
+ * Runs a limited number of pieces of work at once, over all jobs: those of a line of lower rank first. Lines of one rank share
+ * the slots: a free slot goes to the line that has the fewest, and among equals to the one that has begun the fewest pieces
+ * since both wait, then to the older one. Within a line, a slot takes the pieces that belong to it and those that belong to
+ * none, in turn, and then those that would wait longest elsewhere. So pieces that belong together run in one slot as long as no
+ * slot is idle.
  *
- * <p>A slot's thread goes from piece to piece. A piece that never returns can be left behind with its thread; the slot
- * goes on with another. So that nothing that programs leave in threads stays for ever, a thread ends when it has been idle,
- * and does not begin another line when it is old.
+ * <p>A slot's thread goes from piece to piece. A piece that never returns can be abandoned with its thread; the slot continues
+ * with another. Programs may leave data in threads; so a thread ends when it has been idle, and does not begin another line
+ * when it is old.
  */
 public final class Slots {
     /** A piece that belongs to no slot. */
@@ -82,7 +83,7 @@ public final class Slots {
      * Runs something short in a slot that nobody needs at the moment.
      *
      * @param name of its thread
-     * @param body what to run; it must not throw
+     * @param body to run; it must not throw
      * @return false if no slot is free, or something waits; then it is not run
      */
     public synchronized boolean lend(String name, Runnable body) {
@@ -95,7 +96,7 @@ public final class Slots {
         return false;
     }
 
-    /** Begins what waits: first whatever is at home in a free slot. */
+    /** Begins waiting pieces: first those that belong to a free slot. */
     private void fill() {
         for (Slot slot : slots) {
             if (slot.piece == null && !waiting.isEmpty()) {
@@ -126,7 +127,7 @@ public final class Slots {
         return next;
     }
 
-    /** What the line of a rank that has begun least has begun: a line that comes to wait has missed nothing before. */
+    /** Returns the least number of pieces begun by a line of a rank, from which a new line starts. */
     private long leastBegun(int rank) {
         long least = Long.MAX_VALUE;
         for (Line each : waiting) {
@@ -141,7 +142,7 @@ public final class Slots {
     public final class Line {
         private final int rank;
         private final long number;
-        /** By the slots where they belong; behind these, those that belong to none. */
+        /** By the slots where they belong; after these, those that belong to none. */
         private final List<Deque<Piece>> homes = new ArrayList<>();
 
         private int count;
@@ -171,7 +172,7 @@ public final class Slots {
          *
          * @param home the slot where it belongs, modulo their number, or {@link #ANYWHERE}
          * @param name of its thread
-         * @param body what to run, given the number of its slot; it must not throw
+         * @param body to run, given the number of its slot; it must not throw
          * @return its handle
          */
         public Piece add(int home, String name, IntConsumer body) {
@@ -187,7 +188,7 @@ public final class Slots {
             }
         }
 
-        /** Begins what was added, as far as slots are free. */
+        /** Begins added pieces, as far as slots are free. */
         public void begin() {
             synchronized (Slots.this) {
                 fill();
@@ -281,7 +282,7 @@ public final class Slots {
                 try {
                     piece.body.accept(slot.number);
                 } catch (RuntimeException | Error e) {
-                    LOG.error("{} threw, which it must not; its slot goes on", piece.name, e);
+                    LOG.error("{} threw, which it must not; its slot continues", piece.name, e);
                 }
                 thread.setContextClassLoader(classes);
             }
@@ -364,7 +365,7 @@ public final class Slots {
         }
 
         /**
-         * Takes back what has not begun.
+         * Takes back a piece that has not begun.
          *
          * @return false if it has begun
          */

@@ -90,7 +90,7 @@ public final class CachedLocalFileSystem extends LocalFileSystem implements Cach
      * Keeps everything that is created at or below a folder in memory, from now on until it is deleted.
      *
      * @param folder that is not there yet
-     * @return false if it is there, or nothing is to be kept
+     * @return false if it is there, or the cache is off
      * @throws IOException if the folder that it is in cannot be made
      */
     public boolean hold(Path folder) throws IOException {
@@ -102,7 +102,7 @@ public final class CachedLocalFileSystem extends LocalFileSystem implements Cach
      * those who write and those who read.
      *
      * @param file where nothing is yet
-     * @param types what is to be written
+     * @param types of the pairs
      * @return null if the file would not be kept in memory, or as bytes only
      * @throws IOException if its folder cannot be made
      */
@@ -111,8 +111,8 @@ public final class CachedLocalFileSystem extends LocalFileSystem implements Cach
     }
 
     /**
-     * Counts a file that was kept as pairs as what its bytes and their checksums would have counted: how large the output
-     * of a job is does not depend on where it is kept.
+     * Counts a file that was kept as pairs like its bytes and checksums: the size of a job's output does not depend on where it
+     * is kept.
      *
      * @param fileBytes the length of the file
      */

@@ -32,7 +32,7 @@ final class ChecksummedOutput extends OutputStream implements StreamCapabilities
     /**
      * @param data takes the file; it is closed here
      * @param sums takes the checksums; it is closed here
-     * @param chunkBytes what a checksum is of
+     * @param chunkBytes the bytes of each checksum
      */
     ChecksummedOutput(FSDataOutputStream data, FSDataOutputStream sums, int chunkBytes) throws IOException {
         this.data = data;
@@ -96,7 +96,7 @@ final class ChecksummedOutput extends OutputStream implements StreamCapabilities
         sums.write(bufferSums, 0, chunks * checksum.getChecksumSize());
     }
 
-    /** Hands on what is in whole chunks, and does not flush what lies below: both as Hadoop does. */
+    /** Hands on whole chunks, and does not flush the streams below: both as Hadoop does. */
     @Override
     public synchronized void flush() throws IOException {
         int whole = used - used % chunkBytes;

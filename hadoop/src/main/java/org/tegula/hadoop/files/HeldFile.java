@@ -11,8 +11,8 @@ import org.tegula.hadoop.memory.Chunks;
 import org.tegula.hadoop.memory.Room;
 
 /**
- * A file or folder that is in memory alone. Whoever overwrites a file makes a new one. A file has bytes or, if it is a
- * sequence file that a job has written, its pairs, of which bytes are made when someone wants them.
+ * A file or folder that is in memory alone. Overwriting a file makes a new one. A file has bytes or, if it is a sequence file
+ * that a job has written, its pairs, of which bytes are made when a reader needs them.
  */
 final class HeldFile {
     private static final AtomicLong CLOCK = new AtomicLong();
@@ -118,12 +118,12 @@ final class HeldFile {
         return modifiedMillis;
     }
 
-    /** Whether a file was closed by whoever has written it. */
+    /** Returns whether the writer has closed the file. */
     boolean isComplete() {
         return complete;
     }
 
-    /** What was deleted while it was written has no room any more. */
+    /** Completes the file. A file that was deleted while it was written has no room any more. */
     synchronized void complete() {
         if (released) {
             release();

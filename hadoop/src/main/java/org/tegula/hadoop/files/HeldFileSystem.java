@@ -35,8 +35,8 @@ import org.tegula.hadoop.cache.Versioned;
 import org.tegula.hadoop.memory.NoRoomException;
 
 /**
- * The local disk with some files that are in memory alone. They are seen through all of Hadoop's calls; those that are not
- * about names, listings, reading and writing, and whoever asks for a {@link File}, put them on the disk first.
+ * The local disk with some files that are in memory alone. They are visible to all of Hadoop's calls. Calls other than names,
+ * listings, reading and writing, and requests for a {@link File}, put them on the disk first.
  */
 public final class HeldFileSystem extends LocalDisk implements Versioned {
     private static final Logger LOG = LoggerFactory.getLogger(HeldFileSystem.class);
@@ -68,7 +68,7 @@ public final class HeldFileSystem extends LocalDisk implements Versioned {
      * Keeps everything that is created at or below a folder in memory, from now on until it is deleted.
      *
      * @param folder that is not there yet
-     * @return false if it is there, or nothing is to be kept
+     * @return false if it is there, or the cache is off
      * @throws IOException if the folder that it is in cannot be made
      */
     public boolean hold(Path folder) throws IOException {
@@ -94,7 +94,7 @@ public final class HeldFileSystem extends LocalDisk implements Versioned {
         }
     }
 
-    /** Puts on the disk, from time to time, what nobody has used for long: a JVM that is killed takes the rest along. */
+    /** Puts idle files on the disk from time to time, because a killed JVM loses the rest. */
     private void writeIdleToDisk() {
         try {
             while (true) {
@@ -107,7 +107,7 @@ public final class HeldFileSystem extends LocalDisk implements Versioned {
                 }
             }
         } catch (InterruptedException e) {
-            LOG.warn("What is in memory alone is written to the disk at the end only, from now on", e);
+            LOG.warn("From now on, files in memory are written to the disk at the end only", e);
         }
     }
 
@@ -120,7 +120,7 @@ public final class HeldFileSystem extends LocalDisk implements Versioned {
         }
     }
 
-    /** Puts everything on the disk: what nobody has deleted may still be wanted when the JVM is gone. */
+    /** Puts everything on the disk: files that were not deleted may still be needed after the JVM's end. */
     public void writeAllToDisk() {
         for (String root : HELD.roots()) {
             try {
@@ -142,7 +142,7 @@ public final class HeldFileSystem extends LocalDisk implements Versioned {
     }
 
     /**
-     * Puts what is in memory alone at and below a path on the disk.
+     * Puts the files in memory at and below a path on the disk.
      *
      * @param path that nothing need be held of
      * @throws IOException if the disk does not take it
@@ -176,7 +176,7 @@ public final class HeldFileSystem extends LocalDisk implements Versioned {
         return name != null && (isHeld(name) || HELD.isClaimed(name));
     }
 
-    /** Drops what is in memory alone at and below a path. */
+    /** Drops the files in memory at and below a path. */
     void drop(Path path) throws IOException {
         String name = held(path);
         if (name != null) {
@@ -226,7 +226,7 @@ public final class HeldFileSystem extends LocalDisk implements Versioned {
         return pairs;
     }
 
-    /** Whoever wants a file of the disk gets one. */
+    /** Returns a file of the disk, after writing it there if it is in memory. */
     @Override
     public File pathToFile(Path path) {
         try {
@@ -237,7 +237,7 @@ public final class HeldFileSystem extends LocalDisk implements Versioned {
         return super.pathToFile(path);
     }
 
-    /** Moves what is held at or below a name to the disk. */
+    /** Moves the held files at or below a name to the disk. */
     private void writeToDisk(String name) throws IOException {
         for (String each : HELD.under(name)) {
             HeldFile file = HELD.at(each);
@@ -262,7 +262,7 @@ public final class HeldFileSystem extends LocalDisk implements Versioned {
             throw e;
         }
         disk.setTimes(half, file.modifiedMillis(), -1);
-        synchronized (HELD) { // what has replaced the file meanwhile is not to be replaced by it
+        synchronized (HELD) { // a file that has replaced this one must not be replaced by it
             if (HELD.at(name) != file) {
                 disk.delete(half, false);
                 return false;
@@ -279,7 +279,7 @@ public final class HeldFileSystem extends LocalDisk implements Versioned {
         return disk.create(path, permission, true, BUFFER_BYTES, (short) 1, disk.getDefaultBlockSize(path), null);
     }
 
-    /** Goes on with a file on the disk that was begun in memory. */
+    /** Continues a file on the disk that was begun in memory. */
     OutputStream createOnDisk(String name, HeldFile file) throws IOException {
         HELD.take(name, file);
         return createOnDisk(path(name), file.permission());
@@ -365,7 +365,7 @@ public final class HeldFileSystem extends LocalDisk implements Versioned {
         return new SequencePairsWriter(new HeldPairs(this, name, create(name, null)), types);
     }
 
-    /** Counts what a job has written, for its counters, where no stream was there to count. */
+    /** Counts bytes that a job has written, for its counters, where no stream counted them. */
     void countWritten(long bytes) {
         statistics.incrementBytesWritten(bytes);
     }
@@ -517,7 +517,7 @@ public final class HeldFileSystem extends LocalDisk implements Versioned {
         return HELD.at(name) != null || HELD.hasBelow(name);
     }
 
-    /** What the disk itself would rename; Hadoop copies the rest, such as a file into a folder. */
+    /** Returns whether the disk itself can rename; Hadoop copies in other cases, such as a file into a folder. */
     private boolean canMove(Path from, Path to) throws IOException {
         FileStatus source = getFileStatus(from);
         Path folder = to.getParent();

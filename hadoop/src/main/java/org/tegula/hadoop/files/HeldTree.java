@@ -12,7 +12,7 @@ import java.util.TreeMap;
 
 /**
  * All files of a JVM that are in memory alone, by their absolute names on the local disk. They lie below roots, each in a
- * folder of the disk, and go when it does: so that what is deleted or moved behind Hadoop's back is gone here, too.
+ * folder of the disk, and go when it does. So a folder that other programs delete or move is gone here, too.
  */
 final class HeldTree {
     private final TreeMap<String, HeldFile> files = new TreeMap<>();
@@ -32,7 +32,7 @@ final class HeldTree {
         return folderOfRoot.isEmpty();
     }
 
-    /** Whether what is created under a name is held. */
+    /** Returns whether files created under a name are held. */
     synchronized boolean isClaimed(String name) {
         return root(name) != null;
     }
@@ -84,7 +84,7 @@ final class HeldTree {
         }
     }
 
-    /** What is held under a name, or null. */
+    /** Returns the held file of a name, or null. */
     synchronized HeldFile at(String name) {
         dropWhatIsGone(name);
         return files.get(name);
@@ -110,7 +110,7 @@ final class HeldTree {
         return all.subMap(name + '/', name + (char) ('/' + 1));
     }
 
-    /** The names of what is held directly in a folder. */
+    /** Returns the names of held files directly in a folder. */
     synchronized List<String> children(String folder) {
         dropWhatIsGone(folder);
         List<String> children = new ArrayList<>();
@@ -128,7 +128,7 @@ final class HeldTree {
         return !below(name).isEmpty();
     }
 
-    /** All names at or below a name, folders before what is in them. */
+    /** Returns all names at or below a name, folders before their contents. */
     synchronized List<String> under(String name) {
         List<String> found = new ArrayList<>();
         if (files.containsKey(name)) {
@@ -149,7 +149,7 @@ final class HeldTree {
         rootsUnder(name).forEach(folderOfRoot::remove);
     }
 
-    /** Gives everything at and below a name another; what is no longer below a root is one. */
+    /** Renames everything at and below a name; a name that is no longer below a root becomes one. */
     synchronized void move(String from, String to) throws IOException {
         Map<String, HeldFile> moved = new TreeMap<>(below(from));
         HeldFile self = files.get(from);

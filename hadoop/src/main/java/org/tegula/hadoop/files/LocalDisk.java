@@ -14,8 +14,8 @@ import org.apache.hadoop.fs.RawLocalFileSystem;
 import org.apache.hadoop.fs.permission.FsPermission;
 
 /**
- * The local disk, of which permissions and owners are read and set by calls of the system. Hadoop without its native
- * library starts a process for each file that it lists or creates.
+ * The local disk, whose permissions and owners are read and set by system calls. Hadoop without its native library starts a
+ * process for each file that it lists or creates.
  */
 class LocalDisk extends RawLocalFileSystem {
     private static final short PERMISSION_BITS = 01777;

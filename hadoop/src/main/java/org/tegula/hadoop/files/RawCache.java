@@ -14,7 +14,7 @@ import org.apache.hadoop.fs.permission.FsPermission;
 import org.apache.hadoop.util.Progressable;
 import org.tegula.hadoop.cache.PairCache;
 
-/** What is kept of a file system, as one: listing, reading and deleting, and nothing else. */
+/** The kept data of a file system, as a file system: listing, reading and deleting, and nothing else. */
 final class RawCache extends FileSystem {
     private final CachedLocalFileSystem files;
     private final HeldFileSystem held;
@@ -81,7 +81,7 @@ final class RawCache extends FileSystem {
 
     private static UnsupportedOperationException readOnly() {
         return new UnsupportedOperationException(
-                "What is kept of files can be read and deleted; write and rename the files themselves");
+                "Data in memory can be read and deleted; write and rename the files themselves");
     }
 
     @Override

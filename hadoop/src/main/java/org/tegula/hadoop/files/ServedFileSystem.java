@@ -17,7 +17,7 @@ import org.tegula.hadoop.server.ServerProtocol;
 
 /**
  * The local disk as a client of a server sees it: with the outputs that the server has in memory alone. They are listed,
- * renamed and deleted where they are; whoever wants more of a file has the server put it on the disk first.
+ * renamed and deleted there; for any other operation, the server puts the file on the disk first.
  */
 final class ServedFileSystem extends LocalDisk {
     private static final Logger LOG = LoggerFactory.getLogger(ServedFileSystem.class);
@@ -52,19 +52,19 @@ final class ServedFileSystem extends LocalDisk {
     }
 
     /**
-     * Whether the server is to be asked; one that is not there has put everything on the disk when it ended. If one is there and does
-     * not answer, it is not known what the path is.
+     * Returns whether the server must be asked. A server that has ended has put everything on the disk. If one is running and
+     * does not answer, the state of the path is unknown.
      */
     private boolean isServed(Path path) throws IOException {
         try {
             return server.holds(name(path));
         } catch (ServerException.Gone e) {
-            LOG.debug("The disk alone says what {} is", path, e);
+            LOG.debug("Only the disk is asked about {}", path, e);
             return false;
         }
     }
 
-    /** Whoever wants a file of the disk gets one. */
+    /** Returns a file of the disk, after the server has written it there if necessary. */
     @Override
     public File pathToFile(Path path) {
         try {

@@ -85,12 +85,12 @@ public final class HistoryFolder {
         return path().getFileSystem(conf);
     }
 
-    /** Writes both files of a job, or none; gives back that of events. What Hadoop is told to redact is not in the settings. */
+    /** Writes both files of a job, or none; returns that of events. Settings that Hadoop is told to redact are left out. */
     Path write(JobIndexInfo job, List<HistoryEvent> events) throws IOException {
         FileSystem files = files();
         Path path = path();
         if (!files.exists(path)) {
-            FileSystem.mkdirs(files, path, FOR_ITS_USER); // settings may have what only their user is to see
+            FileSystem.mkdirs(files, path, FOR_ITS_USER); // settings may be confidential
         }
         int nameLimit = conf.getInt(JHAdminConfig.MR_HS_JOBNAME_LIMIT, JHAdminConfig.DEFAULT_MR_HS_JOBNAME_LIMIT);
         Path history = files.makeQualified(new Path(path, FileNameIndexUtils.getDoneFileName(job, nameLimit)));
@@ -150,7 +150,7 @@ public final class HistoryFolder {
         }
     }
 
-    /** A file of events, and what its name says of the job. */
+    /** A file of events, and the facts about the job in its name. */
     private record Named(Path file, JobIndexInfo job) {
         JobID id() {
             return TypeConverter.fromYarn(job.getJobId());
@@ -182,7 +182,7 @@ public final class HistoryFolder {
     }
 
     /**
-     * The jobs whose histories are there, by what the names of the files say.
+     * Returns the jobs whose histories are there, from the names of the files.
      *
      * @return the status of each, the oldest first
      * @throws IOException if the folder is there and cannot be read

@@ -101,7 +101,7 @@ public final class Job implements JobFacts {
     /**
      * Starts the job in a thread of its own, which keeps the JVM alive until it ends.
      *
-     * @param afterwards what the thread does when the job has ended
+     * @param afterwards runs in the thread when the job has ended
      */
     public void start(Runnable afterwards) {
         state.begin();
@@ -158,7 +158,7 @@ public final class Job implements JobFacts {
         }
     }
 
-    /** Lets go of what only a job that runs needs. */
+    /** Releases data that only a running job needs. */
     private synchronized void forget() {
         stage = null;
         if (classes != null) {
@@ -206,7 +206,7 @@ public final class Job implements JobFacts {
         }
     }
 
-    /** Says what a person should know of a job that has succeeded, here and where its client is. */
+    /** Reports a note about a job that has succeeded, here and at its client. */
     private void tell(String note) {
         LOG.warn("{}: {}", id, note);
         state.setNote(note);
@@ -349,7 +349,7 @@ public final class Job implements JobFacts {
         history.ifPresent(all -> all.started(attempt));
     }
 
-    /** What stages of both kinds have in common. */
+    /** The common part of stages of both kinds. */
     private abstract class Tasks implements Stage.Work {
         @Override
         public void run(Attempt attempt) throws Exception {

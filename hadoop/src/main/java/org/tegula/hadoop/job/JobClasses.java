@@ -23,14 +23,14 @@ import org.apache.hadoop.util.ApplicationClassLoader;
 import org.tegula.hadoop.cache.ClassOrigin;
 
 /**
- * The classes of one job: its jar and the files that it puts on its class path, behind what is loaded already. With
- * {@code mapreduce.job.classloader} they go before it, as in a container of Hadoop, so that static state is the job's own.
- * What they call to end the JVM ends their attempt.
+ * The classes of one job: its jar and the files that it puts on its class path, after the loaded classes. With {@code
+ * mapreduce.job.classloader} they go before those, as in a container of Hadoop, so that static state is the job's own. A call
+ * to end the JVM ends their attempt.
  */
 final class JobClasses {
     private JobClasses() {}
 
-    /** A loader over what is there before; it is to be closed with the job. */
+    /** Returns a loader over the present one; the caller closes it with the job. */
     static URLClassLoader load(JobConf conf, List<URL> classPath, ClassLoader parent) throws IOException {
         URL[] all = classPath.toArray(URL[]::new);
         String[] system = conf.getStrings(MRJobConfig.MAPREDUCE_JOB_CLASSLOADER_SYSTEM_CLASSES);

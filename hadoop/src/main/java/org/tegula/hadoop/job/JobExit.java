@@ -8,9 +8,9 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 
 /**
- * What {@code System.exit} is to classes that a job brings: the end of the attempt, not of the JVM with all other jobs in
- * it. Their bytes are changed when they are loaded: a reference to the one method becomes one to the other, of the same
- * descriptor, for which two constants are added behind all others. The code itself stays as it is.
+ * Replaces {@code System.exit} in classes that a job brings: it ends the attempt, not the JVM with all other jobs in it. Their
+ * bytes are changed when they are loaded: a reference to the one method becomes one to the other, of the same descriptor, for
+ * which constants are added after all others. The code itself stays unchanged.
  */
 public final class JobExit {
     private static final String SYSTEM = "java/lang/System";
@@ -38,7 +38,7 @@ public final class JobExit {
     }
 
     /**
-     * Stands for {@code System.exit}.
+     * Replaces {@code System.exit}.
      *
      * @param status with which the program wants the JVM to end
      */
@@ -119,7 +119,7 @@ public final class JobExit {
         return true;
     }
 
-    /** Puts a name and a class of that name behind the constants. */
+    /** Adds a name and a class of that name after the constants. */
     private static byte[] withClass(byte[] type, int count, int end) {
         ByteArrayOutputStream whole = new ByteArrayOutputStream();
         try (DataInputStream in = new DataInputStream(new ByteArrayInputStream(type));

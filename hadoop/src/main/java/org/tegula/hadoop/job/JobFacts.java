@@ -7,7 +7,7 @@ import org.apache.hadoop.mapreduce.TaskCompletionEvent;
 import org.apache.hadoop.mapreduce.TaskReport;
 import org.apache.hadoop.mapreduce.TaskType;
 
-/** What a client may ask about a job, whether the engine knows it or only its history is left. */
+/** The facts about a job for clients, whether the engine knows it or only its history is left. */
 public interface JobFacts {
     /**
      * How far the job is.
@@ -41,7 +41,7 @@ public interface JobFacts {
     TaskCompletionEvent[] events(int first, int most);
 
     /**
-     * What went wrong with a task.
+     * Returns the faults of a task.
      *
      * @param task which
      * @return a text for each attempt that failed

@@ -14,7 +14,7 @@ import org.tegula.hadoop.conf.JobWideConf;
 
 /** The staging folder of a job: configuration, splits, jars, as Hadoop's client has put them there. */
 public final class JobFolder {
-    /** What is set for the whole JVM, which takes longer to read than a tiny job. */
+    /** The settings of the whole JVM; reading them takes longer than a tiny job. */
     private static final Configuration SITE = new Configuration();
 
     private final Path path;

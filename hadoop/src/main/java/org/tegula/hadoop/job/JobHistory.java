@@ -44,7 +44,7 @@ final class JobHistory {
     private final HistoryFolder folder;
     private final Map<TaskID, Map<TaskAttemptID, Tried>> attempts = new HashMap<>();
 
-    /** An attempt; one that was left behind has no end. */
+    /** An attempt; one that was abandoned has no end. */
     private static final class Tried {
         private final long startMillis = System.currentTimeMillis();
         private long finishMillis;
@@ -84,7 +84,7 @@ final class JobHistory {
     }
 
     /**
-     * Writes what there is to tell.
+     * Writes the history.
      *
      * @param job as it was at its end
      * @param last how it ended

@@ -29,7 +29,7 @@ final class JobJar implements Closeable {
 
     private JobJar() {}
 
-    /** Unpacks what is to be unpacked, which of most jars is nothing. */
+    /** Unpacks the entries that the job needs as files, which most jars do not have. */
     static JobJar open(JobConf conf, String job) throws IOException {
         JobJar opened = new JobJar();
         String name = conf.getJar();
@@ -72,7 +72,7 @@ final class JobJar implements Closeable {
         }
     }
 
-    /** The class path of the jar, and more behind it. */
+    /** Returns the class path of the jar, and more after it. */
     List<URL> with(List<URL> more) {
         List<URL> all = new ArrayList<>(urls);
         all.addAll(more);

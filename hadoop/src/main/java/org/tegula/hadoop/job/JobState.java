@@ -9,9 +9,9 @@ import org.apache.hadoop.mapreduce.JobStatus;
 
 /** How far a job is; it may be asked at any time. */
 final class JobState {
-    /** What Hadoop says where a job has no page. */
+    /** Hadoop's text for a job without a page. */
     private static final String NO_PAGE = "N/A";
-    /** How old what is said of progress may be: clients ask for the state more often, and all tasks are asked for theirs. */
+    /** The most that progress may be out of date: clients ask for the state more often, and each answer asks all tasks. */
     private static final long PROGRESS_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
     private final JobID id;
@@ -79,7 +79,7 @@ final class JobState {
         file = settings;
     }
 
-    /** Notes what a client is to say of the job. */
+    /** Sets the note that a client prints about the job. */
     synchronized void setNote(String text) {
         note = text;
     }

@@ -30,10 +30,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The distributed cache of one job on this machine: its files and archives are copied to a folder of the job's and
- * linked from the working directory, which all jobs of the JVM share: those that link the same name go one after the
- * other. Where Hadoop's paths of the job begin somewhere else, as on a server, they are linked there, too. Links and copies
- * go when the job ends.
+ * The distributed cache of one job on this machine: its files and archives are copied to a folder of the job's and linked from
+ * the working directory, which all jobs of the JVM share. Jobs that link the same name run one after the other. If Hadoop's
+ * paths of the job are relative to another folder, as on a server, they are linked there, too. Links and copies are removed
+ * when the job ends.
  */
 final class LocalCache implements Closeable {
     private static final Logger LOG = LoggerFactory.getLogger(LocalCache.class);
@@ -54,7 +54,7 @@ final class LocalCache implements Closeable {
                 Path.of(FileSystem.getLocal(conf).getWorkingDirectory().toUri().getPath()));
     }
 
-    /** Copies what the job names, and tells its configuration where the copies are; waits for names of links. */
+    /** Copies the files that the job names, and sets the copies' paths in its configuration; waits for names of links. */
     static LocalCache fill(JobConf conf, String job, BooleanSupplier stopped) throws IOException {
         LocalCache cache = new LocalCache(conf, job);
         try {

@@ -30,7 +30,7 @@ final class PastJob implements JobFacts {
     private final Path settings;
     private final Path history;
 
-    /** The name of its history, what is in it, and both files. */
+    /** Takes the name of its history, its contents, and both files. */
     PastJob(JobIndexInfo named, JobInfo info, Path settings, Path history) {
         this.named = named;
         this.info = info;
@@ -38,7 +38,7 @@ final class PastJob implements JobFacts {
         this.history = history;
     }
 
-    /** What can be said without reading the history. */
+    /** Returns the status as far as it is known without reading the history. */
     static JobStatus status(JobIndexInfo named, Path settings, Path history) {
         float progress = named.getJobStatus().equals(SUCCEEDED) ? 1 : 0;
         return new Status(named, progress, progress, JobPriority.NORMAL, "", settings, history);

@@ -34,7 +34,7 @@ final class SplitHomes {
                 homes[i] = home(splits[i].getSplitIndex(), job);
             }
         } catch (IOException | ClassNotFoundException | RuntimeException e) {
-            LOG.debug("The tasks that read the splits will say what is wrong with them", e);
+            LOG.debug("The tasks that read the splits will report their faults", e);
         }
         return homes;
     }

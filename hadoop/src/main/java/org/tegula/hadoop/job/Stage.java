@@ -16,8 +16,8 @@ import org.tegula.hadoop.engine.Slots;
 import org.tegula.hadoop.task.Attempt;
 
 /**
- * All tasks of one kind of a job: each is tried until it succeeds or has failed as often as it may. An attempt that was
- * told to stop, or gives no sign of life, and does not return is left behind; whatever it does later is ignored.
+ * All tasks of one kind of a job: each is tried until it succeeds or has failed as often as it may. An attempt that was told to
+ * stop, or gives no sign of life, and does not return is abandoned; its later results are ignored.
  */
 final class Stage {
     private static final Logger LOG = LoggerFactory.getLogger(Stage.class);
@@ -33,7 +33,7 @@ final class Stage {
     private TaskFailure failure;
     private boolean stopped;
 
-    /** What the stage does, and whom it tells. */
+    /** The work of the stage, and the receiver of its results. */
     interface Work {
         /** The slot where a task belongs, or {@link Slots#ANYWHERE}. */
         int home(TaskState task);
@@ -132,7 +132,7 @@ final class Stage {
             wait(Math.max(1, end - System.currentTimeMillis()));
         }
         for (Running each : running.values()) {
-            LOG.warn("{} does not return and is left behind; its thread goes on until it does", each.id);
+            LOG.warn("{} does not return and is abandoned; its thread continues until it does", each.id);
             each.piece.leave();
             each.task.kill();
         }
@@ -170,7 +170,7 @@ final class Stage {
         }
         if (each.killed || stopped || failure != null) {
             each.task.kill();
-            if (each.killed || each.attempt != null) { // what the job's end finds waiting was never tried
+            if (each.killed || each.attempt != null) { // attempts that wait at the job's end were never tried
                 work.ended(each.task, each.id, TaskCompletionEvent.Status.KILLED);
             }
             if (each.killed) {

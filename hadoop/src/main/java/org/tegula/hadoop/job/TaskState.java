@@ -11,8 +11,8 @@ import org.apache.hadoop.mapreduce.TaskReport;
 import org.tegula.hadoop.task.Attempt;
 
 /**
- * What is known of one task and its attempts; it may be asked at any time. Of an attempt that has ended it keeps no more
- * than that, for jobs are remembered long after they ended.
+ * The state of one task and its attempts; it may be read at any time. It keeps no more of an attempt that has ended, because
+ * jobs are remembered long after they ended.
  */
 final class TaskState {
     private final TaskID id;

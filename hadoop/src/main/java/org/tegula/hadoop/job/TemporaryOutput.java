@@ -16,7 +16,7 @@ final class TemporaryOutput {
     /**
      * Keeps the job's output in memory if its name or the job says so, and all who look for it would find it there.
      *
-     * @return what a person should know of it; nothing if the output goes to the disk
+     * @return a note for the user; empty if the output goes to the disk
      */
     static Optional<String> hold(JobConf conf) throws IOException {
         Path output = FileOutputFormat.getOutputPath(conf);

@@ -12,7 +12,7 @@ import org.apache.hadoop.mapreduce.MRJobConfig;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Settings of Hadoop that change what a cluster does, and that this engine does not look at: whoever sets one hears of it. */
+/** Settings of Hadoop that change a cluster's behaviour and that this engine ignores: a job that sets one gets a warning. */
 final class UnusedSettings {
     private static final Logger LOG = LoggerFactory.getLogger(UnusedSettings.class);
 
@@ -33,7 +33,7 @@ final class UnusedSettings {
 
     private UnusedSettings() {}
 
-    /** The names of those that a job sets to something else than Hadoop does. */
+    /** Returns the names of those that a job sets to another value than Hadoop's default. */
     static List<String> of(Configuration conf) {
         Configuration defaults = new Configuration(false);
         defaults.addResource("mapred-default.xml");
@@ -42,16 +42,16 @@ final class UnusedSettings {
                 .toList();
     }
 
-    /** Warns of each combination once, and refuses a job that wants what would not be safe to leave out. */
+    /** Warns of each combination once, and refuses a job with a setting that is not safe to ignore. */
     static void check(String job, Configuration conf) throws IOException {
         if (conf.getBoolean(MRJobConfig.MR_ENCRYPTED_INTERMEDIATE_DATA, false)) {
             throw new IOException(MRJobConfig.MR_ENCRYPTED_INTERMEDIATE_DATA
-                    + " is set, and this engine does not encrypt what it spills: set it to false, or run the job on"
+                    + " is set, and this engine does not encrypt spilled data: set it to false, or run the job on"
                     + " Hadoop's own cluster");
         }
         List<String> unused = of(conf);
         if (!unused.isEmpty() && TOLD.add(unused)) {
-            LOG.warn("{} sets what this engine does not look at: {}", job, String.join(", ", unused));
+            LOG.warn("{} sets properties that this engine ignores: {}", job, String.join(", ", unused));
         }
     }
 }

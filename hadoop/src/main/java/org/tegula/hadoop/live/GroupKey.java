@@ -38,7 +38,7 @@ public final class GroupKey implements RawComparator<Object> {
     private Object key;
     private Object copy;
 
-    /** What the next key is, beside the present one. */
+    /** The next key in terms of the present one. */
     private enum Next {
         OF_ANOTHER_GROUP,
         THE_SAME,
@@ -80,7 +80,7 @@ public final class GroupKey implements RawComparator<Object> {
         return groups.compare(left, right);
     }
 
-    /** Goes on to the next key. */
+    /** Advances to the next key. */
     Object read(Deserializer<Object> bytes) throws IOException {
         if (next != Next.THE_SAME) {
             key = bytes.deserialize(next == Next.OF_ANOTHER_GROUP ? null : key);
@@ -90,7 +90,7 @@ public final class GroupKey implements RawComparator<Object> {
     }
 
     /**
-     * What is to be kept of an object that was emitted.
+     * Returns an object that stays as it was emitted.
      *
      * @param emitted any object
      * @return a copy, if it is the key, which may change yet; else the object itself

@@ -1,17 +1,16 @@
 package org.tegula.hadoop.live;
 
 /**
- * How many bytes the object writes of itself that a task was handed last, so that whoever takes it again, because the
- * program passes it on, need not have it written to find out; and the room that it has, if it is kept. All parts of one
- * task share it.
+ * The serialised size of the object that a task was handed last. A program often passes the object on, and then it need not be
+ * serialised to know its size. Also holds the object's room, if it is kept. All parts of one task share it.
  */
 public final class KnownSize {
-    /** What is not known. */
+    /** An unknown size. */
     public static final int UNKNOWN = -1;
 
     private static final Known NOTHING = new Known(null, UNKNOWN, null);
 
-    /** What it says of an object is right for ever, so that threads need not agree on which one was the last. */
+    /** The size of an object never changes, so threads need not agree on which one was the last. */
     private Known last = NOTHING;
 
     private record Known(Object object, int bytes, SharedRoom room) {}

@@ -14,12 +14,12 @@ public final class LiveConf extends LayeredConf {
     private final KnownSize known;
     private final GroupKey groupKey;
 
-    /** Stands for the job's class of keys. */
+    /** Represents the job's class of keys. */
     public static final class Key {
         private Key() {}
     }
 
-    /** Stands for the job's class of values. */
+    /** Represents the job's class of values. */
     public static final class Value {
         private Value() {}
     }

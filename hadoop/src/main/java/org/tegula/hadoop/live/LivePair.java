@@ -4,8 +4,8 @@ import org.apache.hadoop.io.DataInputBuffer;
 import org.tegula.hadoop.memory.Ints;
 
 /**
- * The pair that a reduce is at, if it came as objects. The number is in the record of the value, but Hadoop reads the key
- * first: so whoever goes from record to record shows the value's bytes.
+ * The present pair of a reduce, if it came as objects. The number is in the record of the value, but Hadoop reads the key
+ * first. So the iterator shows the value's bytes at each record.
  */
 public final class LivePair {
     /** The number of no pair. */
@@ -59,7 +59,7 @@ public final class LivePair {
         numberRead = NONE;
     }
 
-    /** The number of the pair of which the value was read last; {@link #NONE} if that was in bytes. */
+    /** Returns the number of the pair whose value was read last; {@link #NONE} if that was in bytes. */
     int numberRead() {
         return numberRead;
     }

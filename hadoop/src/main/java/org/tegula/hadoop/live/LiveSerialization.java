@@ -13,8 +13,8 @@ import org.apache.hadoop.io.serializer.Serializer;
 import org.apache.hadoop.mapred.JobConf;
 
 /**
- * Reads keys and values of a reduce, each as an object that nobody else changes, but for a {@link GroupKey}. Hadoop makes it,
- * for a {@link LiveConf}.
+ * Reads keys and values of a reduce, each as an object that nobody else changes, except for a {@link GroupKey}. Hadoop makes
+ * it, for a {@link LiveConf}.
  */
 public final class LiveSerialization extends Configured implements Serialization<Object> {
     /** Made by Hadoop. */

@@ -13,7 +13,7 @@ import org.tegula.hadoop.memory.Room;
  * after that one has ended, which the job's stages see to.
  */
 public final class LiveValues {
-    /** What a pair needs beside the contents of its objects, roughly. */
+    /** The memory of a pair beside the contents of its objects, roughly. */
     private static final int PAIR_BYTES = 96;
 
     private static final int BLOCK_BITS = 10;
@@ -28,8 +28,8 @@ public final class LiveValues {
     private volatile boolean closed;
 
     /**
-     * A key, a value, how many bytes the value writes of itself, and the room that it has in the cache, if any. It counts here,
-     * too: what the cache drops stays until the job has ended.
+     * A key, a value, the serialised size of the value, and its room in the cache, if any. It counts here, too: an object that
+     * the cache drops stays until the job has ended.
      */
     record Pair(Object key, Object value, int bytes, SharedRoom kept) {}
 
@@ -63,7 +63,7 @@ public final class LiveValues {
         }
         held.addAndGet(needed);
         if (closed) {
-            giveBack(); // a task that was left behind
+            giveBack(); // a task that was abandoned
             return -1;
         }
         int number = count.getAndIncrement();

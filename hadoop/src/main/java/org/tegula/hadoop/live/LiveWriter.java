@@ -6,9 +6,9 @@ import org.tegula.hadoop.memory.Arena;
 import org.tegula.hadoop.memory.Ints;
 
 /**
- * Writes what one map task emits, for a job that may pass objects: a value is a byte that says which, and either its own
- * bytes or the number of a pair of objects, key and value, with the size of the value. One that is emitted again, to another partition perhaps, takes no
- * more room: mostly so if other values were emitted in between, and always if none was.
+ * Writes the pairs of one map task, for a job that may pass objects. A value is a byte that gives its kind, and either its own
+ * bytes or the number of a pair of objects, key and value, with the size of the value. An object that is emitted again, perhaps
+ * to another partition, takes no more room: always if no other value was emitted in between, and mostly otherwise.
  */
 public final class LiveWriter {
     static final byte BYTES = 0;
@@ -30,20 +30,20 @@ public final class LiveWriter {
      * A writer for one task.
      *
      * @param values of its job
-     * @param known what the task was handed
+     * @param known the sizes of objects that the task was handed
      */
     public LiveWriter(LiveValues values, KnownSize known) {
         this.values = values;
         this.known = known;
     }
 
-    /** Says that the mapper does not change what it emits. */
+    /** Notes that the mapper does not change emitted objects. */
     public void promise() {
         promised = true;
     }
 
     /**
-     * The bytes by which what was emitted is larger than what was written.
+     * Returns the bytes by which emitted values are larger than the written ones.
      *
      * @return the bytes since this was last asked
      */
@@ -58,7 +58,7 @@ public final class LiveWriter {
      *
      * @param bytes where it was written
      * @param start its first byte
-     * @param length what it takes
+     * @param length its written length
      * @return bytes
      */
     public static int wholeLength(byte[] bytes, int start, int length) {
@@ -94,7 +94,7 @@ public final class LiveWriter {
         writeNumber(passed, arena, start);
     }
 
-    /** Passes on a pair whose value was passed on before, or of which the size is known; null for others. */
+    /** Passes on a pair whose value was passed on before, or whose size is known; null for others. */
     private Passed pass(Object key, int keyBytes, Object value) {
         int place = System.identityHashCode(value) % RECENT;
         Passed before = recent[place];

@@ -33,8 +33,8 @@ public final class Promises {
     }
 
     /**
-     * Whether the job has a {@code MapRunnable} of its own: it reads the records by itself, into objects of its own, and may have
-     * no mapper. If it promises, that is for what it emits.
+     * Returns whether the job has a {@code MapRunnable} of its own: it reads the records by itself, into objects of its own,
+     * and may have no mapper. If it makes the promise, that is for its emitted pairs.
      *
      * @param conf of the job
      * @return false for Hadoop's own runner, and for jobs whose mapper is of {@code mapreduce}
@@ -48,7 +48,7 @@ public final class Promises {
     }
 
     /**
-     * Whether the mapper of a split makes the promise, and what runs it does not break it.
+     * Returns whether the mapper of a split makes the promise, and its runner does not break it.
      *
      * @param conf of the job
      * @param split that the mapper is to work on

@@ -4,9 +4,9 @@ import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import org.tegula.hadoop.memory.Room;
 
 /**
- * The room of one large object that nobody changes any more, for all who keep it. Jobs that pass on what they were handed
- * leave the same objects behind, in one output after the other; they are in memory once, and so they count once. The room is
- * given back when the last one lets go.
+ * The room of one large object that nobody changes any more, for all that keep it. Jobs that pass objects on leave the same
+ * objects in one output after the other; they are in memory once, and so they count once. The room is given back when the last
+ * holder releases it.
  */
 public final class SharedRoom {
     /** Smaller objects are not worth it. */

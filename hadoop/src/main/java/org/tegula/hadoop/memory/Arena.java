@@ -32,7 +32,7 @@ public final class Arena extends DataOutputStream {
     }
 
     /**
-     * What was written: valid up to {@link #length()} and until the next write.
+     * Returns the written bytes: valid up to {@link #length()} and until the next write.
      *
      * @return the array itself
      */
@@ -50,9 +50,9 @@ public final class Arena extends DataOutputStream {
     }
 
     /**
-     * Drops what was written from a place on.
+     * Drops the bytes from a place on.
      *
-     * @param length what remains
+     * @param length that remains
      */
     public void truncate(int length) {
         store.length = length;
@@ -82,7 +82,7 @@ public final class Arena extends DataOutputStream {
     }
 
     /**
-     * Reads what {@link #setInt} wrote.
+     * Reads an integer written by {@link #setInt}.
      *
      * @param at its place
      * @return the integer

@@ -10,7 +10,7 @@ import java.util.Objects;
 
 /**
  * Bytes that grow at the end and are never moved: arrays that double in size up to a quarter of a megabyte, each reserved
- * before it is made. One thread writes; what was written before a reader was opened may be read by any thread.
+ * before it is made. One thread writes; any thread may read the bytes written before its reader was opened.
  */
 public final class Chunks extends OutputStream {
     private static final int FIRST_BYTES = 1 << 10;
@@ -44,7 +44,7 @@ public final class Chunks extends OutputStream {
     }
 
     /**
-     * What the arrays take, written or not.
+     * Returns the bytes of the arrays, written or not.
      *
      * @return bytes
      */
@@ -120,7 +120,7 @@ public final class Chunks extends OutputStream {
     }
 
     /**
-     * Reads what has been written by now.
+     * Reads the bytes written by now.
      *
      * @return a reader at the begin
      */
@@ -159,7 +159,7 @@ public final class Chunks extends OutputStream {
         }
 
         /**
-         * Goes on from another place.
+         * Continues at another place.
          *
          * @param position up to the end
          * @throws EOFException if it is beyond

@@ -5,7 +5,7 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 import java.util.Arrays;
 
-/** Integers in bytes, as they stand in arenas and runs. */
+/** Integers in bytes, as in arenas and runs. */
 public final class Ints {
     private static final VarHandle INT = MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.BIG_ENDIAN);
     private static final VarHandle LONG = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
@@ -35,8 +35,7 @@ public final class Ints {
     }
 
     /**
-     * The first eight bytes of a string of bytes as a number that orders as they do, unsigned; zeros stand for what is
-     * missing.
+     * Returns the first eight bytes of a string of bytes as a number of the same order, unsigned; missing bytes are zeros.
      *
      * @param bytes where
      * @param at the place of the first
@@ -86,7 +85,7 @@ public final class Ints {
     /**
      * Mixes a number into a hash; good in all bits after {@link #finish}.
      *
-     * @param hash of what came before
+     * @param hash of the numbers before
      * @param value the number
      * @return the hash of both
      */

@@ -2,7 +2,7 @@ package org.tegula.hadoop.memory;
 
 import java.util.concurrent.atomic.AtomicLong;
 
-/** Counts the bytes that one purpose has on the heap, such as map output: what is refused goes to disk, or is not kept. */
+/** Counts the bytes that one purpose has on the heap, such as map output; refused bytes go to disk, or are not kept. */
 public final class MemoryBudget implements Room {
     private final long limitBytes;
     private final AtomicLong usedBytes = new AtomicLong();
@@ -40,7 +40,7 @@ public final class MemoryBudget implements Room {
     }
 
     /**
-     * What is reserved at this moment.
+     * Returns the reserved bytes.
      *
      * @return bytes
      */

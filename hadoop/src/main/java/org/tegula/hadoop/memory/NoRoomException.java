@@ -2,7 +2,7 @@ package org.tegula.hadoop.memory;
 
 import java.io.IOException;
 
-/** Says that there is no room for more; what was written before stays. */
+/** There is no room for more bytes; the bytes written before stay. */
 public final class NoRoomException extends IOException {
     /**
      * A refusal.

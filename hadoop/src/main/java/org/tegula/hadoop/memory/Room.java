@@ -11,7 +11,7 @@ public interface Room {
     boolean reserve(long bytes);
 
     /**
-     * Gives back what was reserved.
+     * Gives reserved bytes back.
      *
      * @param bytes how many
      */

@@ -11,7 +11,7 @@ import org.apache.hadoop.io.WritableUtils;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** A run in a file, partition after partition, each with a checksum that whoever reads it to its end compares. */
+/** A run in a file, partition after partition, each with a checksum that is compared when it is read to its end. */
 final class FileRun implements Run {
     private static final Logger LOG = LoggerFactory.getLogger(FileRun.class);
     private static final int BUFFER_BYTES = 1 << 16;
@@ -175,7 +175,7 @@ final class FileRun implements Run {
             filled = held + count;
         }
 
-        /** Reads the next bytes to a place in the record's own array: those in the buffer, and what follows them. */
+        /** Reads the next bytes to a place in the record's own array: those in the buffer, and then more. */
         private void read(int target, int count) throws IOException {
             int held = Math.min(filled - at, count);
             System.arraycopy(buffer, at, bytes, target, held);
@@ -184,8 +184,8 @@ final class FileRun implements Run {
         }
 
         /**
-         * Reads from the channel itself, piece by piece: a stream over it refers to the last array until it is closed, which would be
-         * a large value of each run; and the channel takes a buffer outside of the heap that is as long as what is read.
+         * Reads from the channel itself, piece by piece. A stream over it would refer to the last array until it is closed: a
+         * large value of each run. The channel takes a buffer outside of the heap as long as each read.
          */
         private void fill(byte[] target, int start, int count) throws IOException {
             for (int done = 0; done < count; ) {

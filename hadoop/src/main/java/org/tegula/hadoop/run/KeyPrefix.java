@@ -16,14 +16,14 @@ import org.tegula.hadoop.memory.Ints;
  * and decide themselves.
  */
 public enum KeyPrefix {
-    /** For comparators that are not known. */
+    /** For unknown comparators. */
     NONE {
         @Override
         public long of(byte[] bytes, int start, int length) {
             return 0;
         }
     },
-    /** Bytes behind a length of one to five bytes. */
+    /** Bytes after a length of one to five bytes. */
     TEXT {
         @Override
         public long of(byte[] bytes, int start, int length) {
@@ -31,14 +31,14 @@ public enum KeyPrefix {
             return Ints.leading(bytes, start + skip, length - skip);
         }
     },
-    /** Bytes behind a length of four bytes. */
+    /** Bytes after a length of four bytes. */
     BYTES {
         @Override
         public long of(byte[] bytes, int start, int length) {
             return Ints.leading(bytes, start + 4, length - 4);
         }
     },
-    /** A signed integer of four bytes, the highest first. What else a key has its comparator does not look at. */
+    /** A signed integer of four bytes, the highest first. The comparator ignores all other bytes of a key. */
     INT {
         @Override
         public long of(byte[] bytes, int start, int length) {

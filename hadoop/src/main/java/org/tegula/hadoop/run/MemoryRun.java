@@ -11,8 +11,8 @@ final class MemoryRun implements Run {
     private final MemoryBudget budget;
 
     /**
-     * @param starts where each partition begins, and behind the last
-     * @param hidden what the records of each partition would take beyond that
+     * @param starts where each partition begins, and the end of the last
+     * @param hidden the bytes that the records of each partition would take beyond that
      * @param budget that the array was reserved from
      */
     MemoryRun(byte[] bytes, int[] starts, long[] hidden, MemoryBudget budget) {

@@ -12,11 +12,11 @@ import org.apache.hadoop.util.Progress;
 import org.apache.hadoop.util.Progressable;
 
 /**
- * One partition of all runs of a job, sorted by key, as a reducer's input. It streams: what it holds is a buffer for
- * each run on disk, and those are never more than {@link #FAN_IN}, because more are merged to longer ones first.
+ * One partition of all runs of a job, sorted by key, as a reducer's input. It streams: it holds a buffer for each run on disk,
+ * and those are never more than {@link #FAN_IN}, because more are merged to longer ones first.
  */
 public final class Merge implements RawKeyValueIterator, Closeable {
-    /** So many files are read at once. */
+    /** The number of files that are read at once. */
     static final int FAN_IN = 64;
 
     private final MergeQueue queue;

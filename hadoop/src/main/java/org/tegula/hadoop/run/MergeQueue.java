@@ -9,8 +9,8 @@ import org.apache.hadoop.util.PriorityQueue;
 /**
  * Records of many sorted runs as one, sorted.
  *
- * <p>Hadoop does not say in which order equal keys come, but programs are used to the order that it gives: that of its
- * heap. It is the same heap here, so that output is the same to the byte.
+ * <p>Hadoop does not promise an order of equal keys, but programs rely on the one that its heap gives. It is the same heap
+ * here, so that output is the same to the byte.
  */
 final class MergeQueue extends PriorityQueue<RunCursor> implements Closeable {
     private final List<RunCursor> cursors;
@@ -41,7 +41,7 @@ final class MergeQueue extends PriorityQueue<RunCursor> implements Closeable {
         return true;
     }
 
-    /** Goes to the next record: it is at the cursor that is given back, null behind the last. */
+    /** Advances to the next record and returns its cursor; null after the last. */
     RunCursor advance() throws IOException {
         if (current != null) {
             if (step(current)) {

@@ -36,7 +36,7 @@ public interface Run {
     RunCursor open(int partition) throws IOException;
 
     /**
-     * Whether it stands in a file.
+     * Returns whether it is in a file.
      *
      * @return false for one in memory
      */

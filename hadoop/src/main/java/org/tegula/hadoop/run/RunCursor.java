@@ -5,8 +5,8 @@ import java.io.IOException;
 import org.tegula.hadoop.memory.Ints;
 
 /**
- * A place in one partition of a run. Key and value are views that the next step may overwrite. Of a large record, the value is
- * brought into memory only by {@link #load}: whoever merges many runs needs the keys of all, and the value of one.
+ * A place in one partition of a run. Key and value are views that the next step may overwrite. The value of a large record is
+ * brought into memory only by {@link #load}: a merge of many runs needs the keys of all, and the value of one.
  */
 public abstract class RunCursor implements Closeable {
     byte[] bytes;
@@ -16,7 +16,7 @@ public abstract class RunCursor implements Closeable {
     /** Orders as the key does where two differ; see {@link KeyPrefix}. */
     long prefix;
 
-    /** For those that know where records stand. */
+    /** For cursors that know the places of records. */
     protected RunCursor() {}
 
     /**
@@ -35,7 +35,7 @@ public abstract class RunCursor implements Closeable {
     public void load() throws IOException {}
 
     /**
-     * The array in which key and value stand, one after the other.
+     * Returns the array that holds key and value, one after the other.
      *
      * @return the array itself
      */

@@ -95,7 +95,7 @@ public final class RunWriter implements Closeable {
     }
 
     /**
-     * Adds a record behind the others.
+     * Adds a record after the others.
      *
      * @param to its partition, never lower than the one before
      * @param keyBytes where the key is
@@ -125,10 +125,10 @@ public final class RunWriter implements Closeable {
     }
 
     /**
-     * Notes that the value of the record that was added last is not there as it would be on Hadoop.
+     * Notes that the value of the last record differs in size from that on Hadoop.
      *
      * @param keyLength of the record
-     * @param valueLength what was added
+     * @param valueLength its length here
      * @param wholeLength the size that it would have
      */
     public void addHidden(int keyLength, int valueLength, int wholeLength) {
@@ -149,7 +149,7 @@ public final class RunWriter implements Closeable {
     /**
      * Ends the run.
      *
-     * @return what was written
+     * @return the run
      * @throws IOException if the file cannot be written
      */
     public Run finish() throws IOException {

@@ -11,7 +11,7 @@ import org.apache.hadoop.fs.FileUtil;
 import org.apache.hadoop.fs.LocalDirAllocator;
 import org.apache.hadoop.mapreduce.MRConfig;
 
-/** Names for what a job spills, spread over the folders of {@code mapreduce.cluster.local.dir}. */
+/** Names for a job's spilled files, spread over the folders of {@code mapreduce.cluster.local.dir}. */
 public final class SpillFiles {
     private final Configuration conf;
     private final String folder;
@@ -36,8 +36,8 @@ public final class SpillFiles {
     }
 
     /**
-     * Folders of a task's own, for what Hadoop's classes write under names that tasks share, as in containers of a cluster.
-     * They are made when they are needed.
+     * Returns folders of a task's own, for files that Hadoop's classes write under names that tasks share, as in containers of
+     * a cluster. They are made when they are needed.
      *
      * @param attempt the task
      * @return one in each folder of {@code mapreduce.cluster.local.dir}

@@ -22,8 +22,8 @@ import org.tegula.hadoop.engine.Engine;
 import org.tegula.hadoop.job.Job;
 
 /**
- * Gives the engine of this JVM to other processes of the machine. Only who knows its secret is answered; what else comes
- * over the wire, Hadoop's RPC refuses before anything of this package sees it.
+ * Gives the engine of this JVM to other processes of the machine. Only clients that know its secret are answered; Hadoop's RPC
+ * refuses all other calls before any code of this package sees them.
  */
 public final class EngineServer implements Closeable {
     private static final Logger LOG = LoggerFactory.getLogger(EngineServer.class);
@@ -48,7 +48,7 @@ public final class EngineServer implements Closeable {
     /**
      * A server that listens.
      *
-     * @param site says how large its engine is, and all other settings
+     * @param site sets the size of its engine, and all other settings
      * @param host to listen at
      * @param port to listen at; 0 for any that is free
      * @throws IOException if the port is in use, or the secret cannot be written

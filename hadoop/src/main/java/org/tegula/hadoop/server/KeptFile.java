@@ -6,7 +6,7 @@ import java.io.IOException;
 import org.apache.hadoop.io.Text;
 import org.apache.hadoop.io.Writable;
 
-/** What a server keeps of one file, as it goes over the wire. */
+/** The kept data of one file, as it goes over the wire. */
 public final class KeptFile implements Writable {
     private String path = "";
     private String user = "";

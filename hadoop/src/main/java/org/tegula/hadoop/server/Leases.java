@@ -49,7 +49,7 @@ final class Leases {
         return lease == null ? 0 : lease.running();
     }
 
-    /** Takes out the jobs of clients that were not heard of; they are to be killed. */
+    /** Removes and returns the jobs of clients with expired leases, which the caller kills. */
     synchronized List<Job> expired() {
         List<Job> jobs = new ArrayList<>();
         long now = System.nanoTime();

@@ -16,7 +16,7 @@ import org.tegula.hadoop.cache.PairCache;
 import org.tegula.hadoop.engine.Engine;
 import org.tegula.hadoop.job.Job;
 
-/** What the server's page says, as HTML without scripts. What programs have named is escaped. */
+/** The text of the server's page, as HTML without scripts. Names from programs are escaped. */
 final class PageText {
     private static final DateTimeFormatter TIME =
             DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm:ss").withZone(ZoneId.systemDefault());
@@ -66,7 +66,7 @@ final class PageText {
         return Math.round(100 * part) + "%";
     }
 
-    /** All jobs that are known, the newest first, and what the engine has in memory. */
+    /** Returns all known jobs, the newest first, and the engine's data in memory. */
     String jobs() {
         PairCache cache = engine.cache();
         Runtime jvm = Runtime.getRuntime();

@@ -11,8 +11,8 @@ import java.util.concurrent.TimeoutException;
 import org.apache.hadoop.conf.Configuration;
 
 /**
- * Says which process is a server, beside the file with its secret: its number, and when it was started, for the number may be
- * another process's by now.
+ * Identifies the process of a server, beside the file with its secret: its number, and its start time, because the number may
+ * be another process's by now.
  */
 public final class PidFile {
     private final Path file;

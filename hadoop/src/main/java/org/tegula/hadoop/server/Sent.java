@@ -54,7 +54,7 @@ final class Sent {
         /** To be read into. */
         Status() {}
 
-        /** A copy, in which the job's configuration is somewhere else, and which says where its page is. */
+        /** Returns a copy with another place of the job's configuration, and the address of its page. */
         static Status of(JobStatus status, String jobFile, String page) throws IOException {
             DataOutputBuffer out = new DataOutputBuffer();
             status.write(out);

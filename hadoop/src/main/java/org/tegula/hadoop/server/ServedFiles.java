@@ -13,7 +13,7 @@ import org.apache.hadoop.fs.Path;
 import org.tegula.hadoop.cache.PairCache;
 import org.tegula.hadoop.files.HeldFileSystem;
 
-/** What a server has in memory of files: decoded pairs, and outputs that are nowhere else. */
+/** A server's files in memory: decoded pairs, and outputs that are nowhere else. */
 final class ServedFiles {
     private final HeldFileSystem files = new HeldFileSystem();
     private final PairCache cache;
@@ -23,7 +23,7 @@ final class ServedFiles {
         files.initialize(URI.create("file:///"), conf);
     }
 
-    /** What is kept of files that clients have deleted is dropped on the way: nobody else looks for it. */
+    /** Returns the kept files. Drops the pairs of files that clients have deleted, because nothing else looks for them. */
     KeptFile[] kept() throws IOException {
         List<KeptFile> all = new ArrayList<>();
         for (PairCache.Kept each : cache.kept()) {

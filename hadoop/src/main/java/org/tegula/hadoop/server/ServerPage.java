@@ -18,8 +18,9 @@ import org.tegula.hadoop.engine.Engine;
 import org.tegula.hadoop.job.Job;
 
 /**
- * A page for people that shows what a server does, at a port of the loopback address. It asks for the server's secret as a
- * password; to kill a job, a form has to come from this page, for browsers send passwords along with forms of other pages, too.
+ * A page for people that shows a server's jobs, at a port of the loopback address. It asks for the server's secret as a
+ * password. A form that kills a job must come from this page, because browsers send passwords along with forms of other pages,
+ * too.
  */
 final class ServerPage implements Closeable {
     private static final Logger LOG = LoggerFactory.getLogger(ServerPage.class);
@@ -47,7 +48,7 @@ final class ServerPage implements Closeable {
      *
      * @param engine whose jobs it shows
      * @param secret that it asks for
-     * @param log what is shown of the log
+     * @param log the lines to show of the log
      * @param port to listen at; 0 for any that is free
      */
     ServerPage(Engine engine, ServerSecret secret, PageLog log, int port) throws IOException {

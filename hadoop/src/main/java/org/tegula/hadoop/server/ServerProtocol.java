@@ -5,14 +5,14 @@ import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.mapreduce.protocol.ClientProtocol;
 import org.apache.hadoop.security.token.TokenInfo;
 
-/** What a client asks of a server over Hadoop's RPC: all that Hadoop's client asks of a cluster, and a little more. */
+/** The calls of a client to a server over Hadoop's RPC: those of Hadoop's client to a cluster, and a few more. */
 @TokenInfo(ServerToken.Selector.class)
 public interface ServerProtocol extends ClientProtocol {
-    /** The version of what is added to Hadoop's protocol. */
+    /** The version of the calls added to Hadoop's protocol. */
     long versionID = 1;
 
     /**
-     * Says that the client is still there, as every other call does.
+     * Renews the client's lease, as every other call does.
      *
      * @return how many jobs would be killed if it were not
      * @throws IOException if the server does not answer
@@ -20,7 +20,7 @@ public interface ServerProtocol extends ClientProtocol {
     int stillHere() throws IOException;
 
     /**
-     * What the server keeps from job to job.
+     * Returns the data that the server keeps from job to job.
      *
      * @return an entry for each file and user
      * @throws IOException if the server does not answer
@@ -28,7 +28,7 @@ public interface ServerProtocol extends ClientProtocol {
     KeptFile[] kept() throws IOException;
 
     /**
-     * Drops what is kept of a file, or of the files of a folder. What is in memory alone is put on the disk first.
+     * Drops the kept pairs of a file, or of the files of a folder. Files in memory alone are put on the disk first.
      *
      * @param path an absolute name or URI, or an empty text for all
      * @throws IOException if the disk does not take it
@@ -54,7 +54,7 @@ public interface ServerProtocol extends ClientProtocol {
     FileStatus heldStatus(String path) throws IOException;
 
     /**
-     * What is in a folder, in memory or on the disk.
+     * Returns the contents of a folder, in memory or on the disk.
      *
      * @param path a qualified name
      * @return an entry for each
@@ -83,7 +83,7 @@ public interface ServerProtocol extends ClientProtocol {
     boolean renameHeld(String from, String to) throws IOException;
 
     /**
-     * Puts on the disk what is in memory alone at and below a path.
+     * Puts the files in memory at and below a path on the disk.
      *
      * @param path a qualified name
      * @throws IOException if the disk does not take it

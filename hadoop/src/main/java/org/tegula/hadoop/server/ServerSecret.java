@@ -15,8 +15,8 @@ import org.apache.hadoop.security.token.Token;
 import org.tegula.hadoop.Settings;
 
 /**
- * What a server and its clients share: a key in a file that only one user of the machine may read. Tokens are signed with
- * it, and Hadoop's RPC has client and server prove to each other that they know the signature.
+ * The shared secret of a server and its clients: a key in a file that only one user of the machine may read. Tokens are signed
+ * with it, and Hadoop's RPC has client and server prove to each other that they know the signature.
  */
 public final class ServerSecret extends SecretManager<ServerToken> {
     private static final int KEY_BYTES = 32;
@@ -54,7 +54,7 @@ public final class ServerSecret extends SecretManager<ServerToken> {
      * The secret in a file.
      *
      * @param file that a server has written
-     * @return what is in it
+     * @return its secret
      * @throws IOException if it cannot be read
      */
     public static ServerSecret read(Path file) throws IOException {
@@ -66,7 +66,7 @@ public final class ServerSecret extends SecretManager<ServerToken> {
         return text;
     }
 
-    /** What only forms of the server's own page have, and which does not give the secret away. */
+    /** Returns a token that only forms of the server's own page have, and that does not reveal the secret. */
     String formToken() {
         return HexFormat.of().formatHex(createPassword("form".getBytes(StandardCharsets.UTF_8), key));
     }

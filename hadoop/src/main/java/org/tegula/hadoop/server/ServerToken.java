@@ -11,7 +11,7 @@ import org.apache.hadoop.security.token.TokenIdentifier;
 import org.apache.hadoop.security.token.TokenSelector;
 
 /**
- * Says on whose behalf a client calls. Whoever can read the server's secret makes one and signs it; the secret itself
+ * Names the user of a client's calls. A client that can read the server's secret makes a token and signs it; the secret itself
  * never goes over the wire.
  */
 public final class ServerToken extends TokenIdentifier {

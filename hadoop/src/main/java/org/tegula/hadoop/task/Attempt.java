@@ -44,7 +44,7 @@ public abstract class Attempt {
     }
 
     /**
-     * What the attempt says of itself.
+     * Returns the attempt's counters, progress and status.
      *
      * @return its reporter
      */
@@ -61,7 +61,7 @@ public abstract class Attempt {
         return id;
     }
 
-    /** Asks the attempt to stop at its next record; whoever runs its thread interrupts it, too. */
+    /** Asks the attempt to stop at its next record; the caller also interrupts its thread. */
     public final void stop() {
         reporter.stop();
     }
@@ -98,7 +98,7 @@ public abstract class Attempt {
     }
 
     /**
-     * A copy of what the task writes to a file of the job's output, for the cache.
+     * Returns a copy of the pairs that the task writes to a file of the job's output, for the cache.
      *
      * @return null if the file's last place is not known, or nothing is kept
      */
@@ -113,7 +113,7 @@ public abstract class Attempt {
         return copy;
     }
 
-    /** A writer of pairs that stay in memory, for a file that is not compressed; null if the format's own is to write it. */
+    /** Returns a writer of pairs that stay in memory, for a file that is not compressed; null for the format's own writer. */
     final PairsRecordWriter pairsOf(Path work) throws IOException {
         return PairsRecordWriter.create(
                 work,
@@ -122,7 +122,7 @@ public abstract class Attempt {
     }
 
     /**
-     * The copy of what the task wrote.
+     * Returns the copy of the task's output.
      *
      * @return null if there is none
      */
@@ -130,7 +130,7 @@ public abstract class Attempt {
         return copy;
     }
 
-    /** Gives up the copy of what the task wrote. */
+    /** Gives up the copy of the task's output. */
     public final void abandonCopy() {
         if (copy != null) {
             copy.abandon();
@@ -139,10 +139,10 @@ public abstract class Attempt {
 
     abstract void work() throws Exception;
 
-    /** Whether what it emits is not changed afterwards. */
+    /** Returns whether emitted objects are not changed afterwards. */
     abstract boolean promises();
 
-    /** What is to be kept of an object that was emitted, if {@link #promises}: some objects may change yet. */
+    /** Returns an object that stays as it was emitted, if {@link #promises}: some objects may change yet. */
     Object kept(Object emitted) throws IOException {
         return emitted;
     }

@@ -3,9 +3,8 @@ package org.tegula.hadoop.task;
 import java.util.function.Supplier;
 
 /**
- * Lets Hadoop look something up as if no job's classes were there. The names for people of a group of counters stand in a
- * file beside the class that it is named after, and Java searches all jars for that file again for each loader that is the
- * thread's: for each job, that is.
+ * Lets Hadoop look something up without a job's classes. The names for people of a group of counters are in a file beside the
+ * class that it is named after, and Java searches all jars for that file again for each thread's loader: for each job, that is.
  */
 final class ContextLoader {
     private ContextLoader() {}

@@ -6,7 +6,7 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.mapred.Counters;
 import org.apache.hadoop.mapreduce.FileSystemCounter;
 
-/** The counters of file systems, by what the attempt's thread did between two moments. */
+/** The counters of file systems, from the traffic of the attempt's thread between two moments. */
 final class FileSystemCounts {
     private final Map<String, long[]> before = now();
 

@@ -7,7 +7,7 @@ import org.apache.hadoop.mapred.Counters;
 import org.apache.hadoop.mapreduce.TaskCounter;
 import org.apache.hadoop.mapreduce.lib.input.FileInputFormatCounter;
 
-/** Counts what the record reader of a map task reads, of either interface: records, and bytes of the split's file system. */
+/** Counts the input of a map task's record reader, of either interface: records, and bytes of the split's file system. */
 final class InputCounts {
     private final TaskReporter reporter;
     private TrafficMeter meter;
@@ -27,12 +27,12 @@ final class InputCounts {
         records = reporter.getCounter(TaskCounter.MAP_INPUT_RECORDS);
     }
 
-    /** Says that nothing is read from the file from now on: its pairs are there. */
+    /** Notes that nothing is read from the file from now on, because its pairs are in memory. */
     void readNoMore() {
         meter = TrafficMeter.NONE;
     }
 
-    /** Where the thread's bytes stand before something is read. */
+    /** Returns the thread's bytes before something is read. */
     long before() {
         return meter.bytesRead();
     }
@@ -52,7 +52,7 @@ final class InputCounts {
         }
     }
 
-    /** Writes down what was counted so far. */
+    /** Adds the counts so far to the counters. */
     void report() {
         bytes.increment(bytesRead);
         records.increment(recordsRead - records.getValue());

@@ -13,7 +13,7 @@ import org.tegula.hadoop.cache.InputPart;
 import org.tegula.hadoop.cache.PairCache;
 import org.tegula.hadoop.live.KnownSize;
 
-/** Opens splits: over the pairs that are kept, or with the program's reader, of which the cache copies what may be kept. */
+/** Opens splits: over kept pairs, or with the program's reader, whose pairs the cache copies if it may. */
 @SuppressWarnings({"unchecked", "rawtypes"})
 final class Inputs {
     private final PairCache cache;
@@ -24,7 +24,7 @@ final class Inputs {
     private final KnownSize known;
 
     /**
-     * @param home the slot where what is read is from now on
+     * @param home the slot where pairs that are read belong from now on
      * @param promised whether the mapper changes no pair: then each has objects of its own
      * @param known takes the sizes of values that the mapper is handed
      */

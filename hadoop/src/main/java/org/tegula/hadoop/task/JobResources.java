@@ -8,7 +8,7 @@ import org.tegula.hadoop.memory.MemoryBudget;
 import org.tegula.hadoop.run.SpillFiles;
 
 /**
- * What all attempts of a job share.
+ * The resources that all attempts of a job share.
  *
  * @param conf the job's configuration, which attempts copy
  * @param memory for map output

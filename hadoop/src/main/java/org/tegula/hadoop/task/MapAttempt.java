@@ -31,7 +31,7 @@ public abstract class MapAttempt extends Attempt {
     /**
      * An attempt of the interface that the job uses.
      *
-     * @param job what it shares with others
+     * @param job the shared resources
      * @param id its name
      * @param slot that it runs in
      * @param split where its input split is written
@@ -44,7 +44,7 @@ public abstract class MapAttempt extends Attempt {
     }
 
     /**
-     * What the map emitted, once the attempt has run.
+     * Returns the map's output, once the attempt has run.
      *
      * @return runs, which the caller releases; none if there is no reduce
      */
@@ -75,7 +75,7 @@ public abstract class MapAttempt extends Attempt {
         return Promises.isMadeByMapper(conf, id);
     }
 
-    /** How the split is to be read; objects may be passed on if its mapper promises to leave them as they are. */
+    /** Returns the way to read the split; objects may be passed on if its mapper promises not to change them. */
     final Inputs inputs(Object input) {
         boolean promised = Promises.isMadeByMapper(conf, input);
         if (promised && live != null) {
@@ -99,7 +99,7 @@ public abstract class MapAttempt extends Attempt {
         float get() throws IOException, InterruptedException;
     }
 
-    /** Takes progress from the input; if there is a reduce, what follows the map counts as a third, as in Hadoop. */
+    /** Takes progress from the input; if there is a reduce, the work after the map counts as a third, as in Hadoop. */
     final void watch(Position position) {
         float share = conf.getNumReduceTasks() == 0 ? 1 : MAP_SHARE;
         reporter.setPosition(() -> {

@@ -10,7 +10,7 @@ import org.tegula.hadoop.cache.BlockCursor;
 import org.tegula.hadoop.cache.PairBlock;
 import org.tegula.hadoop.live.KnownSize;
 
-/** Reads pairs that are kept, for the {@code mapreduce} interface. */
+/** Reads kept pairs, for the {@code mapreduce} interface. */
 final class NewBlockReader extends RecordReader<Object, Object> {
     private final PairBlock block;
     private final BlockCursor cursor;
@@ -21,7 +21,7 @@ final class NewBlockReader extends RecordReader<Object, Object> {
     private long read;
 
     /**
-     * @param promised whether the mapper changes no pair: then it gets those that are kept
+     * @param promised whether the mapper changes no pair: then it gets the kept objects
      * @param known takes the sizes of their values
      */
     NewBlockReader(PairBlock block, JobConf conf, boolean promised, KnownSize known) {

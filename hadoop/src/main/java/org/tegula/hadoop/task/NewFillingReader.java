@@ -10,7 +10,7 @@ import org.apache.hadoop.mapreduce.task.MapContextImpl;
 import org.apache.hadoop.util.ReflectionUtils;
 import org.tegula.hadoop.cache.CachedSplit;
 
-/** A program's record reader of the {@code mapreduce} interface, of which the cache copies all pairs. */
+/** A program's record reader of the {@code mapreduce} interface; the cache copies all of its pairs. */
 final class NewFillingReader extends NewWrappedReader {
     private final CachedSplit copy;
     private final InputSplit split;

@@ -5,7 +5,7 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.mapreduce.RecordReader;
 import org.apache.hadoop.util.ReflectionUtils;
 
-/** A record reader of which every pair has objects of its own, whatever the program's reader does with its objects. */
+/** A record reader that gives every pair objects of its own, whatever the program's reader does with its objects. */
 final class NewFreshReader extends NewWrappedReader {
     private final Configuration conf;
     private Object key;

@@ -28,7 +28,7 @@ final class NewTrackedWriter extends RecordWriter<Object, Object> {
     private final Counters.Counter bytes;
     private final Counters.Counter records;
     private final CachedOutput copy;
-    /** Whether what is written stays in memory, as objects perhaps. */
+    /** Whether written pairs stay in memory, perhaps as objects. */
     private final boolean keepsPairs;
 
     private RecordWriter real;

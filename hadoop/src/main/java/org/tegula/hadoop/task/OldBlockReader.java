@@ -9,7 +9,7 @@ import org.tegula.hadoop.cache.BlockCursor;
 import org.tegula.hadoop.cache.PairBlock;
 import org.tegula.hadoop.live.KnownSize;
 
-/** Reads pairs that are kept, for the {@code mapred} interface. */
+/** Reads kept pairs, for the {@code mapred} interface. */
 final class OldBlockReader implements RecordReader<Object, Object> {
     private final PairBlock block;
     private final JobConf conf;
@@ -39,7 +39,7 @@ final class OldBlockReader implements RecordReader<Object, Object> {
         return true;
     }
 
-    /** Goes on to the next pair, of objects that are not to be changed. */
+    /** Advances to the next pair, whose objects must not be changed. */
     boolean advance() throws IOException {
         if (!cursor.next()) {
             return false;
@@ -71,7 +71,7 @@ final class OldBlockReader implements RecordReader<Object, Object> {
         return block.newValue(conf);
     }
 
-    /** The bytes of the split that the pairs so far stand for, by their number. */
+    /** Returns the bytes of the split for the pairs so far, in proportion to their number. */
     @Override
     public long getPos() {
         return (long) (length * (double) block.fraction(read));

@@ -7,7 +7,7 @@ import org.apache.hadoop.mapred.RecordReader;
 import org.apache.hadoop.util.ReflectionUtils;
 import org.tegula.hadoop.cache.CachedSplit;
 
-/** A program's record reader of the {@code mapred} interface, of which the cache copies all pairs. */
+/** A program's record reader of the {@code mapred} interface; the cache copies all of its pairs. */
 final class OldFillingReader extends OldWrappedReader {
     private final CachedSplit copy;
 

@@ -70,7 +70,7 @@ final class OldMapAttempt extends MapAttempt {
         }
     }
 
-    /** What Hadoop's runner does, but with new objects for every pair. */
+    /** Runs the mapper like Hadoop's runner, but with new objects for every pair. */
     private void mapEach(OldTrackedReader reader, OutputCollector output) throws IOException {
         Mapper mapper = ReflectionUtils.newInstance(conf.getMapperClass(), conf);
         try {

@@ -45,7 +45,7 @@ final class OldTrackedReader extends OldWrappedReader implements Closeable {
         return found;
     }
 
-    /** Goes on to the next pair, which has objects of its own. */
+    /** Advances to the next pair, which has objects of its own. */
     boolean advance() throws IOException {
         if (!(real instanceof OldBlockReader kept)) {
             key = createKey();

@@ -19,7 +19,7 @@ final class PairsRecordWriter extends RecordWriter<Object, Object>
         this.pairs = pairs;
     }
 
-    /** Null if the file is to be written by the format's own writer. */
+    /** Returns null if the format's own writer must write the file. */
     static PairsRecordWriter create(Path file, SequencePairsWriter.Types types) throws IOException {
         if (!(file.getFileSystem(types.conf()) instanceof CachedLocalFileSystem files)) {
             return null;

@@ -33,7 +33,7 @@ public abstract class ReduceAttempt extends Attempt {
     /**
      * An attempt of the interface that the job uses.
      *
-     * @param job what it shares with others
+     * @param job the shared resources
      * @param id its name
      * @param runs of all map tasks, in their order
      * @param maps how many map tasks there were
@@ -65,7 +65,7 @@ public abstract class ReduceAttempt extends Attempt {
     }
 
     /**
-     * With what Hadoop's iterators are to read: if the reducer leaves objects as they are, each pair gets its own.
+     * Returns the configuration for Hadoop's iterators: if the reducer does not change objects, each pair gets its own.
      *
      * @param groupKey the key that changes within a group; null if none does
      */

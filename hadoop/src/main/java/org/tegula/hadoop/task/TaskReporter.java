@@ -11,11 +11,11 @@ import org.apache.hadoop.mapred.Task;
 import org.apache.hadoop.mapreduce.StatusReporter;
 
 /**
- * What one attempt says of itself: counters, progress, status. It also tells the attempt to stop.
+ * The counters, progress and status of one attempt. It also tells the attempt to stop.
  *
- * <p>Every record is a sign of life, as on Hadoop, and costs no more than a write to memory: when a sign came is known only
- * to the interval at which {@link #silentNanos} is called. Progress and counts of records are brought up to date when
- * somebody has asked for them, with the next record.
+ * <p>Every record is a sign of life, as on Hadoop, and costs no more than a write to memory: the time of a sign is known only
+ * to the interval at which {@link #silentNanos} is called. Progress and counts of records are brought up to date with the next
+ * record after a request for them.
  */
 public final class TaskReporter extends StatusReporter implements Reporter {
     private final JobConf conf;
@@ -57,9 +57,9 @@ public final class TaskReporter extends StatusReporter implements Reporter {
     }
 
     /**
-     * How often somebody has asked.
+     * Returns the number of requests for counts.
      *
-     * @return a number that changes when the task is to write down what it has counted
+     * @return a number that changes when the task must write down its counts
      */
     public int asks() {
         return asks.getOpaque();
@@ -88,7 +88,7 @@ public final class TaskReporter extends StatusReporter implements Reporter {
     }
 
     /**
-     * What the program last said of itself.
+     * Returns the status that the program set last.
      *
      * @return its words
      */

@@ -197,7 +197,7 @@ public final class KMeans extends Configured implements Tool {
      * Runs the jobs.
      *
      * @param arguments options of Hadoop, a folder, the number of points, in how many files they are
-     * @throws Exception what a job throws
+     * @throws Exception if a job fails
      */
     public static void main(String[] arguments) throws Exception {
         System.exit(ToolRunner.run(new KMeans(), arguments));

@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** Loads and initialises the classes of a list, and does nothing with them: what a job's JVM needs before its work. */
+/** Loads and initialises the classes of a list, and does nothing with them: the start of a job's JVM before its work. */
 public final class LoadClasses {
     private LoadClasses() {}
 

@@ -79,7 +79,7 @@ public final class MatrixVector extends Configured implements Tool {
         }
     }
 
-    /** A block of the matrix, of which columns are compressed, or a block of a vector, which has no columns. */
+    /** A block of the matrix with compressed columns, or a block of a vector, which has no columns. */
     public static final class Block implements Writable {
         private int[] columns = {};
         private int[] rows = {};
@@ -316,7 +316,7 @@ public final class MatrixVector extends Configured implements Tool {
      *
      * @param arguments options of Hadoop, a folder, how many blocks the matrix has each way, the number of partitions, the
      *     number of iterations
-     * @throws Exception what a job throws
+     * @throws Exception if a job fails
      */
     public static void main(String[] arguments) throws Exception {
         System.exit(ToolRunner.run(new MatrixVector(), arguments));

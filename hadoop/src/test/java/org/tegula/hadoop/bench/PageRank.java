@@ -83,7 +83,7 @@ public final class PageRank extends Configured implements Tool {
         }
     }
 
-    /** Adds up what a page was sent. */
+    /** Adds up the values that a page was sent. */
     public static final class Sums extends Reducer<IntWritable, Page, IntWritable, Page> {
         private final Page whole = new Page();
         private long added;
@@ -170,7 +170,7 @@ public final class PageRank extends Configured implements Tool {
      * Runs the jobs.
      *
      * @param arguments options of Hadoop, a folder, the number of pages, the number of partitions
-     * @throws Exception what a job throws
+     * @throws Exception if a job fails
      */
     public static void main(String[] arguments) throws Exception {
         System.exit(ToolRunner.run(new PageRank(), arguments));

@@ -22,9 +22,9 @@ import org.apache.hadoop.util.ToolRunner;
 import org.tegula.hadoop.api.ImmutableOutput;
 
 /**
- * The micro-benchmark of the paper on M3R: some jobs, each over what the one before has written, which it then deletes. A
- * pair is an ascending number and ten thousand bytes; the mapper leaves it in its partition or sends it to the next one. The
- * mapper and the reducer promise not to change pairs, as in the paper, or they do not, and pairs are copied.
+ * The micro-benchmark of the paper on M3R: some jobs, each over the output of the one before, which it then deletes. A pair is
+ * an ascending number and ten thousand bytes; the mapper leaves it in its partition or sends it to the next one. The mapper and
+ * the reducer promise not to change pairs, as in the paper, or they do not, and pairs are copied.
  */
 public final class ShuffledPairs extends Configured implements Tool {
     private static final int VALUE_BYTES = 10_000;
@@ -133,7 +133,7 @@ public final class ShuffledPairs extends Configured implements Tool {
      *
      * @param arguments options of Hadoop, a folder, the number of pairs, the number of partitions, the percentage that is
      *     sent away, the number of jobs, whether mapper and reducer promise
-     * @throws Exception what a job throws
+     * @throws Exception if a job fails
      */
     public static void main(String[] arguments) throws Exception {
         System.exit(ToolRunner.run(new ShuffledPairs(), arguments));

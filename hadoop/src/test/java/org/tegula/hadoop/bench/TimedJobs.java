@@ -5,7 +5,7 @@ import java.lang.management.ManagementFactory;
 import java.util.Locale;
 import org.apache.hadoop.mapreduce.Job;
 
-/** Runs jobs one after the other and prints what each took, as one object of JSON a line. */
+/** Runs jobs one after the other and prints the time of each, as one object of JSON a line. */
 final class TimedJobs {
     private static final double NANOS = 1e9;
     private static final OperatingSystemMXBean SYSTEM =

@@ -12,7 +12,7 @@ import org.apache.hadoop.mapreduce.lib.output.FileOutputFormat;
 import org.apache.hadoop.util.Tool;
 import org.apache.hadoop.util.ToolRunner;
 
-/** Counts the words of the same text again and again in one JVM: what a job costs beside its work. */
+/** Counts the words of the same text again and again in one JVM, to measure the overhead of a job. */
 public final class WarmJobs extends Configured implements Tool {
     private WarmJobs() {}
 
@@ -39,7 +39,7 @@ public final class WarmJobs extends Configured implements Tool {
      * Runs the jobs.
      *
      * @param arguments options of Hadoop, the text, the folder of outputs, how many jobs
-     * @throws Exception what a job throws
+     * @throws Exception if a job fails
      */
     public static void main(String[] arguments) throws Exception {
         System.exit(ToolRunner.run(new WarmJobs(), arguments));

@@ -45,7 +45,7 @@ class CacheLocksTest {
         }
     }
 
-    /** Does something that does not end before this has looked what others can do meanwhile. */
+    /** Runs something that does not end before the others have been checked. */
     private void during(Runnable hanging, Runnable others) throws InterruptedException {
         Thread thread = new Thread(hanging);
         thread.start();

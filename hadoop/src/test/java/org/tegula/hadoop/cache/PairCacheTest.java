@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.tegula.hadoop.live.KnownSize;
 import org.tegula.hadoop.memory.Room;
 
-/** What is kept stays within its budget, and is given out only where it is right. */
+/** The cache stays within its budget, and returns only valid pairs. */
 class PairCacheTest {
     private static final FileVersion VERSION = new FileVersion(10, 20, "file", 30);
     private static final ReadSettings NO_SETTINGS = new ReadSettings(Map.of(), Map.of());
@@ -66,7 +66,7 @@ class PairCacheTest {
         assertTrue(cache.usedBytes() <= 7 << 10);
     }
 
-    /** Reads a block as a task does: it looks for it, and keeps what it has to decode. */
+    /** Reads a block as a task does: looks for it, and keeps the decoded pairs if it is not there. */
     private boolean isFound(PairCache cache, String name) {
         if (cache.find(key(name), VERSION, conf) != null) {
             return true;

@@ -78,7 +78,7 @@ class CollectorTest {
         assertEquals(List.of(), filesLeft());
     }
 
-    /** Helpers come and go; what is collected, and where it is cut, is the same. */
+    /** Helpers come and go; the collected pairs and the borders of runs are the same. */
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void collectsTheSameWithHelpers(boolean combine) throws Exception {
@@ -121,7 +121,7 @@ class CollectorTest {
         }
     }
 
-    /** Short values and long ones, the same again or others, all come to the combiner and out again. */
+    /** Short and long values, repeated or not, all come to the combiner and out again. */
     @ParameterizedTest
     @ValueSource(longs = {20_000, 100_000_000})
     void keepsValuesOfAllLengths(long bufferBytes) throws Exception {

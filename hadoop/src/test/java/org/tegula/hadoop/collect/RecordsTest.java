@@ -72,7 +72,7 @@ class RecordsTest {
         }
     }
 
-    /** What {@link QuickSort} is to the engine, of another class: then nothing else may be done. */
+    /** The same as {@link QuickSort}, of another class: then the engine must not use another algorithm. */
     private static final class Hadoops implements IndexedSorter {
         private final QuickSort sorter = new QuickSort();
 

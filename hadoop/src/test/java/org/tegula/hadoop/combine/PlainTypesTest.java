@@ -21,7 +21,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.tegula.hadoop.memory.Arena;
 
-/** The short way to bytes and back gives what Hadoop's own types write and read. */
+/** The fast serialisation writes and reads the same as Hadoop's own types. */
 class PlainTypesTest {
     private static final WritableSerialization HADOOPS = new WritableSerialization();
 

@@ -254,7 +254,7 @@ class HeldFilesTest {
         };
     }
 
-    /** Leaves out what Hadoop copies file by file, over files that are there: it mixes up their checksums. */
+    /** Leaves out renames that Hadoop copies file by file over existing files: it mixes up their checksums. */
     private static boolean isClear(FileSystem system, Path from, Path to) throws IOException {
         if (from.equals(to) || !system.exists(from)) {
             return false;

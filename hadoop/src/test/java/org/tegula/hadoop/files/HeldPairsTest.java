@@ -44,7 +44,7 @@ import org.tegula.hadoop.cache.PairCache;
 import org.tegula.hadoop.cache.SequencePairsWriter;
 import org.tegula.hadoop.live.KnownSize;
 
-/** A file of which there are only pairs is the sequence file that Hadoop would have written, to all who look. */
+/** To all readers, a file of pairs alone is the sequence file that Hadoop would have written. */
 class HeldPairsTest {
     private static final int MARK_BYTES = 16;
 
@@ -79,7 +79,7 @@ class HeldPairsTest {
                 file, new SequencePairsWriter.Types(Text.class, valueType, promised, new KnownSize(), 1, conf));
     }
 
-    /** Values of all sizes, so that marks stand everywhere. */
+    /** Values of all sizes, so that sync markers are everywhere. */
     private static List<Writable> pairs(long seed, int count, int largest) {
         Random random = new Random(seed);
         List<Writable> pairs = new ArrayList<>();

@@ -31,9 +31,9 @@ import org.tegula.hadoop.Engines;
 import org.tegula.hadoop.files.CachedLocalFileSystem;
 
 /**
- * Sequences of jobs that were drawn by lot have the pairs and the counters of the local runner. Each job reads what was
- * there at first or what an earlier one has written, so that pairs come from the cache and from temporary outputs, too.
- * {@code -Dtegula.fuzz.sequences=1000 -Dtegula.fuzz.seed=7} draws more, or others.
+ * Random sequences of jobs have the pairs and the counters of the local runner. Each job reads the first input or the output of
+ * an earlier one, so that pairs come from the cache and from temporary outputs, too. {@code -Dtegula.fuzz.sequences=1000
+ * -Dtegula.fuzz.seed=7} draws more, or others.
  */
 @Timeout(600)
 class JobFuzzTest {
@@ -78,7 +78,7 @@ class JobFuzzTest {
         compare(List.of(job, reading), new Random(1), CachedLocalFileSystem.class);
     }
 
-    /** Runs some jobs on both engines: the first reads all input, each other one some of it or what one before has written. */
+    /** Runs some jobs on both engines: the first reads all input, each other one some of it or the output of an earlier one. */
     private void compare(List<RandomJob> jobs, Random random, Class<? extends FileSystem> files) throws Exception {
         Runner local = new Runner(Engines.LOCAL, LocalFileSystem.class);
         Runner tegula = new Runner(Engines.TEGULA, files);

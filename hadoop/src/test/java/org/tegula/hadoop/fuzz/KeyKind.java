@@ -6,7 +6,7 @@ import org.apache.hadoop.io.IntWritable;
 import org.apache.hadoop.io.Text;
 import org.apache.hadoop.io.Writable;
 
-/** What the keys of a sequence of jobs are, and how they may be compared. */
+/** The keys of a sequence of jobs, and their comparators. */
 enum KeyKind {
     TEXT(Text.class, true, Orders.AnyCase.class, Orders.FirstLetter.class) {
         @Override

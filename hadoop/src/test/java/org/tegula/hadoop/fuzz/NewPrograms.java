@@ -28,7 +28,7 @@ public final class NewPrograms {
         }
     }
 
-    /** Emits what it is handed, some of it twice. */
+    /** Emits the pairs that it is handed, some of them twice. */
     public static class Passing extends Mapper<Writable, Text, Writable, Text> implements ImmutableOutput {
         @Override
         protected void map(Writable key, Text value, Context context) throws IOException, InterruptedException {

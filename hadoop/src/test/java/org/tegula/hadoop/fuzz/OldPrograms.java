@@ -32,7 +32,7 @@ public final class OldPrograms {
         }
     }
 
-    /** Emits what it is handed, some of it twice. */
+    /** Emits the pairs that it is handed, some of them twice. */
     public static class Passing extends MapReduceBase
             implements Mapper<Writable, Text, Writable, Text>, ImmutableOutput {
         @Override

@@ -20,10 +20,9 @@ import org.apache.hadoop.mapreduce.lib.output.FileOutputFormat;
 import org.apache.hadoop.mapreduce.lib.output.SequenceFileOutputFormat;
 
 /**
- * A job that was drawn by lot: from sequence files of some keys and texts to such files. Its two halves are of either
- * interface.
+ * A random job, from sequence files of some keys and texts to such files. Its two halves are of either interface.
  *
- * @param keys of what it reads and writes
+ * @param keys of its input and output
  * @param mapper of either interface
  * @param combiner of either interface; null for none
  * @param reducer of either interface
@@ -68,7 +67,7 @@ record RandomJob(
             OldPrograms.Largest.class,
             OldPrograms.PromisedLargest.class);
 
-    /** A job of one reduce over texts, of which nothing is drawn. */
+    /** Returns a job of one reduce over texts, without random choices. */
     static RandomJob of(Class<?> reducer, Class<?> sort, Class<?> group) {
         return new RandomJob(KeyKind.TEXT, NewPrograms.Passing.class, null, reducer, sort, group, 1, false);
     }

@@ -5,7 +5,7 @@ import java.io.DataOutput;
 import java.io.IOException;
 import org.apache.hadoop.io.WritableComparable;
 
-/** A program's own key, of which the order looks at one part only: the name, whatever its case. */
+/** A program's own key, whose order looks at one part only: the name, whatever its case. */
 public final class Tag implements WritableComparable<Tag> {
     private int number;
     private String name = "";

@@ -50,7 +50,7 @@ class UnusedSettingsTest {
         Job job = job(conf);
         assertFalse(job.waitForCompletion(false));
         String why = job.getStatus().getFailureInfo();
-        assertTrue(why.contains("does not encrypt what it spills"), why);
+        assertTrue(why.contains("does not encrypt spilled data"), why);
         assertFalse(Files.exists(folder.resolve("out")));
     }
 

@@ -10,7 +10,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.tegula.hadoop.memory.MemoryBudget;
 
-/** The room of an object is taken once and given back once, whoever keeps it. */
+/** The room of an object is taken once and given back once, for any number of holders. */
 class SharedRoomTest {
     private final MemoryBudget memory = new MemoryBudget(1000);
 

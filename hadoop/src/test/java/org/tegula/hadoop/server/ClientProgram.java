@@ -21,7 +21,7 @@ import org.apache.hadoop.util.GenericOptionsParser;
 import org.tegula.hadoop.Jobs;
 import org.tegula.hadoop.api.CacheCounter;
 
-/** A program for a process of its own. It says which job it has submitted and, at last, what that found in memory. */
+/** A program for a process of its own. It prints the job that it has submitted and, at last, the counts of pairs found in memory. */
 public final class ClientProgram {
     private ClientProgram() {}
 

@@ -37,7 +37,7 @@ import org.tegula.hadoop.Settings;
 import org.tegula.hadoop.cache.PairCache;
 import org.tegula.hadoop.engine.Engine;
 
-/** {@code mapred job} answers for jobs of this JVM, of a server, and of engines that are gone, of which histories are left. */
+/** {@code mapred job} answers for jobs of this JVM, of a server, and of ended engines, whose histories are left. */
 @Timeout(120)
 class HadoopCommandsTest {
     private static final String COUNTERS = "org.apache.hadoop.mapreduce.TaskCounter";
@@ -47,7 +47,7 @@ class HadoopCommandsTest {
 
     private EngineServer server;
 
-    /** Who has run the job, and whom the commands ask. */
+    /** The engine that has run the job, and that the commands ask. */
     enum Asked {
         THIS_JVM,
         SERVER,

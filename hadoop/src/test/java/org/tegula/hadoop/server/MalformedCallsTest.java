@@ -27,7 +27,7 @@ import org.tegula.hadoop.Engines;
 import org.tegula.hadoop.Jobs;
 import org.tegula.hadoop.Settings;
 
-/** Whatever comes over the wire, the server goes on, and the next job is right. */
+/** After any malformed call, the server continues, and the next job is right. */
 @Timeout(120)
 class MalformedCallsTest {
     /** How a connection of Hadoop's RPC begins: its ninth version, no service class, and that tokens are used. */

@@ -16,7 +16,7 @@ final class Processes implements AutoCloseable {
     private final List<Process> all = new ArrayList<>();
     private final Path errors;
 
-    /** What they say of errors goes to a file. */
+    /** Their error output goes to a file. */
     Processes(Path errors) {
         this.errors = errors;
     }

@@ -28,7 +28,7 @@ import org.tegula.hadoop.Engines;
 import org.tegula.hadoop.Jobs;
 import org.tegula.hadoop.Settings;
 
-/** The page of a server shows its jobs to whoever knows the secret, and kills them only for its own forms. */
+/** The page of a server shows its jobs to users with the secret, and kills them only for its own forms. */
 @Timeout(120)
 class ServerPageTest {
     @TempDir
@@ -100,7 +100,7 @@ class ServerPageTest {
         String jobs = shown(server.page());
         assertTrue(jobs.contains("<a href=\"/job/" + job.getJobID() + "\">"), jobs);
         assertTrue(jobs.contains("SUCCEEDED") && jobs.contains("&lt;b&gt;counted") && !jobs.contains("<b>"), jobs);
-        assertTrue(jobs.contains("in.txt"), "what is kept of its input: " + jobs);
+        assertTrue(jobs.contains("in.txt"), "the kept pairs of its input: " + jobs);
         assertTrue(jobs.contains(" hits, ") && jobs.contains("Heap"), jobs);
         String page = shown(url);
         assertTrue(page.contains("task_" + job.getJobID().toString().substring(4) + "_m_000000"), page);

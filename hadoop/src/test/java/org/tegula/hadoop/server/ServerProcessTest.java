@@ -191,7 +191,7 @@ class ServerProcessTest {
         assertFalse(Files.exists(folder.resolve("out/_temporary")));
         assertFalse(Files.exists(folder.resolve("out/_SUCCESS")));
         assertFalse(Files.exists(folder.resolve("token")));
-        assertTrue(Files.exists(folder.resolve("temp-counts/part-r-00000")), "what was only in its memory");
+        assertTrue(Files.exists(folder.resolve("temp-counts/part-r-00000")), "files that were in its memory alone");
         try (Stream<Path> left = Files.list(folder.resolve("server"))) {
             assertEquals(
                     0,
@@ -244,7 +244,7 @@ class ServerProcessTest {
         assertFalse(said.stream().anyMatch(line -> line.startsWith("\tat ")), () -> said.toString());
     }
 
-    /** What the server has in memory would be missing, without a word, if the disk alone were asked. */
+    /** If only the disk were asked, files in the server's memory would be missing silently. */
     @Test
     void aServerThatRefusesAClientIsNotTakenForOneThatIsGone() throws Exception {
         settings.put("fs.file.impl", CachedLocalFileSystem.class.getName());

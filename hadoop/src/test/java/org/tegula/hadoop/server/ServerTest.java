@@ -58,7 +58,7 @@ import org.tegula.hadoop.cache.PairCache;
 import org.tegula.hadoop.client.ServerConnection;
 import org.tegula.hadoop.engine.Engine;
 
-/** A client that knows no more than an address has its jobs run by a server, and sees of them what it sees of Hadoop. */
+/** A client that knows no more than an address has its jobs run by a server, and sees them as on Hadoop. */
 @Timeout(120)
 class ServerTest {
     @TempDir
@@ -84,7 +84,7 @@ class ServerTest {
         FileSystem.closeAll();
     }
 
-    /** Others' tests share the JVM's cache and count what they read. */
+    /** Tests in other classes share the JVM's cache and count the files that they read. */
     private Path copyOfText() throws IOException {
         return Files.copy(Trees.documentation().resolve("words.md"), folder.resolve("words.md"));
     }

@@ -7,7 +7,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A Crunch pipeline leaves the same files behind, whoever runs its jobs. */
+/** A Crunch pipeline writes the same files on both engines. */
 class CrunchTest {
     @TempDir
     Path folder;

@@ -23,11 +23,11 @@ import org.apache.mahout.common.RandomUtils;
 import org.apache.mahout.common.iterator.sequencefile.SequenceFileIterable;
 import org.apache.mahout.vectorizer.SparseVectorsFromSequenceFiles;
 
-/** What Mahout recommends to users that have rated things, and how it clusters texts. */
+/** Mahout's recommendations for users that have rated items, and its clustering of texts. */
 public final class MahoutJobs {
     private MahoutJobs() {}
 
-    /** Runs in the working folder; sequence files, each of which has marks of its own, are written as text. */
+    /** Runs in the working folder; sequence files, whose sync markers are random, are written as text. */
     public static void main(String[] arguments) throws Exception {
         RandomUtils.useTestSeed();
         run(

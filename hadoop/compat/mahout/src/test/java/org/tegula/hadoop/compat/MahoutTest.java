@@ -10,7 +10,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Mahout's recommender and its clustering of texts leave the same behind, whoever runs their jobs. */
+/** Mahout's recommender and its clustering of texts write the same files on both engines. */
 class MahoutTest {
     @TempDir
     Path folder;

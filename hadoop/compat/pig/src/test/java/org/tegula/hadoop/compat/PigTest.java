@@ -8,7 +8,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** {@code pig -x local} leaves the same files behind, whoever runs its jobs. */
+/** {@code pig -x local} writes the same files on both engines. */
 class PigTest {
     @TempDir
     Path folder;

@@ -17,7 +17,7 @@ public final class OnCluster {
      * Starts the cluster and calls the program's main method, which ends the JVM.
      *
      * @param arguments the program's class and its arguments
-     * @throws Exception if the cluster does not start, or what the program throws
+     * @throws Exception if the cluster does not start, or the program throws
      */
     public static void main(String[] arguments) throws Exception {
         Configuration conf = new Configuration();
