@@ -363,7 +363,7 @@ impl Spec {
             ("bytes", &bytes, keys.is_none(), "tables, which have keys"),
         ] {
             if let Some(field) = field.as_ref().filter(|_| is_misplaced) {
-                let cause = format!("{name} is for {what}; take it out, or set that");
+                let cause = format!("{name} is for {what}; take it out, or change the spec");
                 return Err(Fault(Some(field.span()), cause));
             }
         }
@@ -418,7 +418,7 @@ impl RecordsTable {
         let bytes = self.bytes.as_ref().map(|bytes| (bytes.span(), *bytes.get_ref()));
         let delimiter = self.delimiter.as_ref().map(|text| (text.span(), text.get_ref()));
         let misplaced = |field, split| {
-            format!("{field} is for records of split = \"{split}\"; take it out, or set that")
+            format!("{field} is for records of split = \"{split}\"; take it out, or change the spec")
         };
         match (split, bytes, delimiter) {
             (Split::Lines | Split::Delimiter, Some((span, _)), _) => {
