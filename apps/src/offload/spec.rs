@@ -418,7 +418,9 @@ impl RecordsTable {
         let bytes = self.bytes.as_ref().map(|bytes| (bytes.span(), *bytes.get_ref()));
         let delimiter = self.delimiter.as_ref().map(|text| (text.span(), text.get_ref()));
         let misplaced = |field, split| {
-            format!("{field} is for records of split = \"{split}\"; take it out, or change the spec")
+            format!(
+                "{field} is for records of split = \"{split}\"; take it out, or change the spec"
+            )
         };
         match (split, bytes, delimiter) {
             (Split::Lines | Split::Delimiter, Some((span, _)), _) => {
