@@ -269,11 +269,7 @@ def _offset_of_word(data, number):
 def _import_for(style):
     """Import what batches are made of, once for all companions."""
     if style == "arrow":
-        import pyarrow
-        import pyarrow.compute
-
-        # The first scalar imports pandas, where that is installed: a second of time.
-        pyarrow.scalar(0)
+        import pyarrow.compute  # noqa: F401 - for `_map_arrow`
     elif style == "array":
         import numpy  # noqa: F401 - for `_map_array`
 
