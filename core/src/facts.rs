@@ -15,11 +15,11 @@ pub(crate) struct JobFacts {
     pub(crate) cut: Cut,
     /// The keys that the map may emit, if they are integers of a known range.
     pub(crate) key_range: Option<KeyRange>,
-    /// What the map sees of where records lie, in so far as the pairs that are kept show it.
+    /// The positions of records that the map sees, as far as kept pairs show them.
     pub(crate) sees: Sees,
-    /// What a state remembers the job by.
+    /// The job's identity in a state.
     pub(crate) identity: Option<Identity>,
-    /// What a device can do instead of the map.
+    /// The kernel that can replace the map.
     pub(crate) offload: Option<Offload>,
     /// Whether only devices can do the job.
     pub(crate) alone: Option<Alone>,

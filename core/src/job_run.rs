@@ -1,5 +1,5 @@
-//! One run of a job as its caller composes it: the job, how it is to be run, and shows. `run` takes it
-//! through the stages of `run.rs`; `saved` gives the answers that a state holds of it.
+//! One run of a job as its caller composes it: the job, its options, and shows. `run` takes it through the
+//! stages of `run.rs`; `saved` gives the answers in a state.
 
 use crate::compiled::Compiled;
 use crate::container::Container;
@@ -50,7 +50,7 @@ pub struct JobRun<'r, J: Job> {
     show: Option<Show<'r, J>>,
 }
 
-/// The answers of what a state has saved so far.
+/// The answers from the saved part of a run.
 #[non_exhaustive]
 pub struct Saved<J: Job> {
     /// The contents of the state, and of which input: `mapped_bytes` of `input_bytes` are in the answers, and
@@ -94,7 +94,7 @@ impl<'r, J: Job> JobRun<'r, J> {
         self
     }
 
-    /// Saves the run, so that it can go on after a kill: [`Options::state`].
+    /// Saves the run, so that it can resume after a kill: [`Options::state`].
     pub fn state(mut self, state: impl Into<Option<State>>) -> JobRun<'r, J> {
         self.options.state = state.into();
         self
@@ -116,7 +116,7 @@ impl<'r, J: Job> JobRun<'r, J> {
     /// holds the distinct keys with their values at most about twice, and a fixed amount per worker.
     ///
     /// # Errors
-    /// See [`Error`]; the job leaves nothing behind.
+    /// See [`Error`]; the job leaves no files.
     pub fn run(self, input: Input) -> Result<Output<J>> {
         let JobRun { core, job, options, mut show } = self;
         let facts = JobFacts::of(job)?;
@@ -137,10 +137,11 @@ impl<'r, J: Job> JobRun<'r, J> {
         Ok(Output::of((Compiled::get().run)(core, job, input, &options, showing)?))
     }
 
-    /// Returns the answers of what a run of this job has saved so far in its [`state`](JobRun::state), with
-    /// the order and the top of this one; its show does not apply. The saved run may be at work meanwhile, in
-    /// another process, or have been killed. Its input is not read, so the state's folder can be a copy on
-    /// another machine. The answers cover exactly the part of the input that was saved.
+    /// Returns the answers of the pairs that a run of this job has saved so far in its
+    /// [`state`](JobRun::state), with the order and the top of this one; its show does not apply. The saved
+    /// run may be at work meanwhile, in another process, or have been killed. Its input is not read, so the
+    /// state's folder can be a copy on another machine. The answers cover exactly the part of the input that
+    /// was saved.
     ///
     /// # Errors
     /// [`StateError::Missing`](crate::error::StateError::Missing) if nothing was saved there,

@@ -1,4 +1,4 @@
-//! How a job is to be run: the choices that a caller may make, each with a default that suits most.
+//! The options of a run: the choices that a caller may make, each with a default that suits most.
 
 use crate::cancel::Cancel;
 use crate::container::Container;
@@ -23,14 +23,14 @@ pub enum Order {
     None,
 }
 
-/// How tiles follow each other (Ostrich, section 5.3).
+/// The order of tiles over time (Ostrich, section 5.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pipeline {
-    /// A worker goes on with the next tile at once, and combines when it has something to combine.
+    /// A worker begins the next tile at once, and combines when it has something to combine.
     #[default]
     On,
-    /// All workers end a tile, hand over its pairs and wait for each other before the next: what it
-    /// would cost not to overlap. Streams have no tiles to wait for.
+    /// All workers end a tile, hand over its pairs and wait for each other before the next: to measure the
+    /// gain of overlapping. Streams have no tiles to wait for.
     Off,
 }
 
@@ -43,42 +43,43 @@ pub struct Options {
     /// Keep only the N pairs that come first by value (ties: the smaller key), found by selection.
     /// They come in `order`. Default: keep all.
     pub top: Option<usize>,
-    /// Size of a tile in bytes, at least 1. Default ([`DEFAULT_TILE_BYTES`]): the same on every
-    /// machine, for tiles are what later runs recognise.
+    /// Size of a tile in bytes, at least 1. Default ([`DEFAULT_TILE_BYTES`]): the same on every machine,
+    /// because later runs recognise tiles.
     pub tile_bytes: Option<u64>,
-    /// Size of a split in bytes, at least 1; a worker then takes one at a time. Default: small ones, of
-    /// which a worker takes as many as are seen to go best.
+    /// Size of a split in bytes, at least 1; a worker then takes one at a time. Default: small ones, of which
+    /// a worker takes the number that is measured to be best.
     pub split_bytes: Option<u64>,
     /// Where workers keep their pairs. Default: [`Container::Adaptive`].
     pub container: Container,
     /// Whether workers map the next tile while pairs of the last one are still combined.
     pub pipeline: Pipeline,
-    /// Count the records that the map refuses ([`Split::bad`](crate::split::Split::bad)) and go on, instead of
-    /// failing at the first; [`Stats`](crate::Stats) has their number and where the first ones are.
+    /// Count the records that the map refuses ([`Split::bad`](crate::split::Split::bad)) and continue,
+    /// instead of failing at the first; [`Stats`](crate::Stats) has their number and the places of the first
+    /// ones.
     pub skip_bad: bool,
-    /// Read every file as it is, even one that is compressed. Default: files and streams that are
-    /// gzip, zstd, bzip2 or LZ4 data, by their name or their first bytes, are decompressed. Bytes in
-    /// memory never are.
+    /// Read every file as stored, even a compressed one. Default: files and streams that are gzip, zstd,
+    /// bzip2 or LZ4 data, by their name or their first bytes, are decompressed. Bytes in memory never are.
     pub plain: bool,
     /// Whether files are read past the page cache. Compressed ones never are.
     pub reads: Reads,
-    /// Where partials are saved, so that the same run can go on after a kill. Default: nowhere.
+    /// The state in which partials are saved, so that the same run can resume after a kill. Default: none.
     pub state: Option<State>,
     /// Memory that the job's map holds beside the engine's while the run lasts, in bytes: buffers that other
     /// processes share, tables of its own. It is counted in the engine's limit. Default: none.
     pub beside_bytes: usize,
     /// Live counters, for a progress bar.
     pub progress: Option<Arc<Progress>>,
-    /// Devices that work beside the cores on what they can do of the job: input of known length that is
-    /// not compressed, in runs that find no tiles again ([`State::incremental`]) and make no shows in the order
-    /// of the input. They change no byte of the answer, and a state may be gone on with by others; what they did is
-    /// in [`Stats::devices`](crate::Stats::devices). One that fails gives its work back to the cores.
-    /// Default: none.
+    /// Devices that work beside the cores on the part of the job that they can do: input of known length that
+    /// is not compressed, in runs that find no tiles again ([`State::incremental`]) and make no shows in the
+    /// order of the input. They change no byte of the answer, and a run with other devices may resume from a
+    /// state; their work is counted in [`Stats::devices`](crate::Stats::devices). A device that fails gives
+    /// its work back to the cores. Default: none.
     pub devices: Vec<Arc<Accelerator>>,
-    /// Leave the cores out of what devices can do: these then do all of the input, as of a job that has no map
-    /// ([`Offloadable::alone`](crate::Offloadable::alone)), and the run fails where it would go on with the cores. Default: no.
+    /// Leave the cores out of the part that devices can do: devices then do all of the input, as for a job
+    /// without a map ([`Offloadable::alone`](crate::Offloadable::alone)), and the run fails where it would
+    /// continue with the cores. Default: no.
     pub devices_alone: bool,
-    /// Records what each thread does when.
+    /// Records the work of each thread over time.
     pub timeline: Option<Timeline>,
     /// The flag by which the run can be stopped.
     pub cancel: Cancel,

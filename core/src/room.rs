@@ -34,8 +34,8 @@ impl Room {
         Stored { scratch, chunks, block_bytes: self.shares.block_bytes }
     }
 
-    /// Returns the place of the run's answer, at its end. It has chunks of its own: those of the run are free
-    /// but for those that the answer lies in.
+    /// Returns the place of the run's answer, at its end. It has chunks of its own: those of the run are
+    /// free, except for the chunks of the answer.
     pub(crate) fn stored(self) -> Stored {
         let chunks = ChunkPool::new(Arc::clone(self.blocks()));
         Stored { scratch: self.scratch, chunks, block_bytes: self.shares.block_bytes }

@@ -1,5 +1,5 @@
 //! One run of one job, all of it: plan, map (with ingest, combine and compress inside), reduce, merge;
-//! each stage timed. Output is written later, by whoever holds the answer.
+//! each stage timed. The holder of the answer writes the output later.
 
 use crate::aggregate::Aggregate;
 use crate::bad::BadRecords;
@@ -174,7 +174,7 @@ fn plan(
     Plan::new(input, facts.cut, options.cutting(sizing::SPLIT_BYTES, unit_bytes))
 }
 
-/// The map stage of a run, with those who work beside it: the thread that makes shows, and what saves.
+/// The map stage of a run, with the thread that makes shows, and with saving.
 struct Mapping<'r, C: Aggregate> {
     core: &'r Core,
     job: ErasedJob<'r, C>,

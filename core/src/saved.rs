@@ -1,5 +1,5 @@
-//! The answers of what a state has saved: [`JobRun::saved`](crate::JobRun::saved). It is a run
-//! without a map stage, whose partial comes from snapshots alone.
+//! The answers of the saved pairs: [`JobRun::saved`](crate::JobRun::saved). It is a run without a map stage,
+//! whose partial comes from snapshots alone.
 
 use crate::aggregate::Aggregate;
 use crate::core::Core;
@@ -21,7 +21,7 @@ use crate::stats::{StageClock, Stats};
 use std::sync::Arc;
 
 const STAGE: &str = "reading what was saved";
-/// Partitions are looked at after so many pairs.
+/// Partitions are checked after this number of pairs.
 const PAIRS_PER_LOOK: u64 = 64 << 10;
 
 pub(crate) fn answers_of<C: Aggregate>(

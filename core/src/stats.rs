@@ -1,4 +1,4 @@
-//! What a finished run did: per stage seconds, bytes, tiles, distinct keys, peak memory.
+//! The statistics of a finished run: per stage seconds, bytes, tiles, distinct keys, peak memory.
 
 use crate::bad::{BAD_RECORDS_SHOWN, BadRecord};
 use crate::device::DeviceFigures;
@@ -38,25 +38,25 @@ pub struct Stats {
     pub simd: &'static str,
     /// Files read.
     pub files: u64,
-    /// Symbolic links and special files that stand in the given folders and were not read.
+    /// Symbolic links and special files in the given folders, which were not read.
     pub files_passed_over: u64,
     /// Input bytes, decompressed.
     pub bytes: u64,
-    /// What of the input was compressed, by format.
+    /// The compressed part of the input, by format.
     pub compressed: Vec<FormatFigures>,
     /// Tiles (sub-jobs) the input was cut into.
     pub tiles: u64,
     /// Size of a tile, in bytes.
     pub tile_bytes: u64,
-    /// Splits, of which workers took one or more at a time; blocks of a stream count as one each.
+    /// Splits; workers took one or more at a time, and blocks of a stream count as one each.
     pub splits: u64,
     /// Size of a split, in bytes.
     pub split_bytes: u64,
-    /// What workers took at a time in the end, in bytes: as many splits as went best.
+    /// The bytes that workers took at a time at the end of the map stage.
     pub unit_bytes: u64,
     /// Pairs that maps emitted.
     pub pairs: u64,
-    /// Pairs handed over from tables to partials: `pairs` less what combined in the tables.
+    /// Pairs handed over from tables to partials: `pairs` less those that were combined in the tables.
     pub pairs_handed_over: u64,
     /// Records that the map refused and that were skipped ([`Options::skip_bad`](crate::Options)).
     pub bad_records: u64,
@@ -64,11 +64,11 @@ pub struct Stats {
     pub bad_first: Vec<BadRecord>,
     /// Distinct keys.
     pub keys: u64,
-    /// Bytes of the distinct keys and their values: what the answer itself weighs.
+    /// Bytes of the distinct keys and their values: the size of the answer itself.
     pub key_value_bytes: u64,
-    /// Bytes that were written to scratch files, for memory had no room for them.
+    /// Bytes that were written to scratch files because memory had no room for them.
     pub spilled_bytes: u64,
-    /// Input bytes that this run did not map, for their partials were in its state.
+    /// Input bytes that this run did not map because their partials were in its state.
     pub restored_bytes: u64,
     /// Bytes that it saved in its state.
     pub saved_bytes: u64,
@@ -76,11 +76,11 @@ pub struct Stats {
     pub memory_counted_peak: u64,
     /// Peak resident memory of the whole process so far, in bytes (0 where the system does not say).
     pub memory_resident_peak: u64,
-    /// What each group of workers took of input whose length is known (streams are shared by all).
+    /// The counts of each group of workers, for input of known length (streams are shared by all).
     pub groups: Vec<GroupShare>,
-    /// For each worker how long it had nothing left to map while others did.
+    /// For each worker the time without work while others mapped.
     pub map_idle: Vec<Duration>,
-    /// What each device did, in the order of [`Options::devices`](crate::Options::devices).
+    /// The counts of each device, in the order of [`Options::devices`](crate::Options::devices).
     pub devices: Vec<DeviceFigures>,
 }
 

@@ -1,5 +1,5 @@
-//! Tasks: a parallel loop on the engine's workers, for work that emits no pairs. It has what the stages of a
-//! job have: pinned workers, cancel, progress, a timeline, and a failure that names its place.
+//! Tasks: a parallel loop on the engine's workers, for work that emits no pairs. It shares with the stages of
+//! a job: pinned workers, cancel, progress, a timeline, and a failure that names its place.
 
 use crate::core::Core;
 use crate::error::{Error, Place, Result};

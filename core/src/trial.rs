@@ -1,5 +1,5 @@
-//! What a change costs, measured: for benches that compare ways to find old tiles again, and for who wants
-//! to know beforehand what a state would spare. A job needs none of it.
+//! Measures the cost of finding old tiles again: for benches that compare ways to do so, and for users who
+//! want to know beforehand the work that a state would save. A job needs none of it.
 
 use crate::cancel::Cancel;
 use crate::engine::Engine;
@@ -13,7 +13,7 @@ use crate::reuse::{Hashing, Remembered, Reuse, Sources, Stamps, Tiling, Trust, p
 use crate::sizing::SPLIT_BYTES;
 use std::time::Duration;
 
-/// What was found of an input in a later one.
+/// The part of an input that was found again in a later one.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Trial {
@@ -21,7 +21,7 @@ pub struct Trial {
     pub tiles: u64,
     /// Tiles whose bytes are not those of a tile of the earlier input.
     pub new_tiles: u64,
-    /// Bytes of the later input, of which so many are in tiles that are not new.
+    /// Bytes of the later input.
     pub bytes: u64,
     /// Bytes in tiles that are not new.
     pub same_bytes: u64,
@@ -109,7 +109,7 @@ pub fn trial(
     })
 }
 
-/// What some work came to, and the process's processor time meanwhile.
+/// Returns the result of some work, and the process's processor time for it.
 fn timed<R>(work: impl FnOnce() -> Result<R>) -> Result<(R, Duration)> {
     let before = process_cpu();
     let result = work()?;

@@ -1,5 +1,5 @@
-//! What the devices of a run are to do with a part of its input: nothing, and why, or the job's kernel; and
-//! which units each of them has already, from a run before over the same bytes.
+//! The work of a run's devices on a part of its input: none, with the reason, or the job's kernel; and the
+//! units that each of them already has, from an earlier run over the same bytes.
 
 use super::MapStage;
 use crate::aggregate::Aggregate;
@@ -12,9 +12,9 @@ use crate::state::Ranges;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// What the devices of a run are to do with one part of its input.
+/// The work of a run's devices on one part of its input.
 pub(super) struct Assignment {
-    /// Or why they do nothing.
+    /// Or the reason why they do nothing.
     pub(super) offload: Result<Offload, &'static str>,
     /// For each device the splits of the units that it has.
     pub(super) queues: Vec<VecDeque<Range<u64>>>,
@@ -28,8 +28,8 @@ impl Assignment {
         let mut assignment = Assignment { offload, queues: Vec::new(), held: Ranges::default() };
         assignment.queues.resize(stage.devices.len(), VecDeque::new());
         let Ok(offload) = &mut assignment.offload else { return assignment };
-        // Only of the same bytes a device has anything; where a part of them is done, not all that it has is to do;
-        // and where no cores stand by, nobody would take from the queue of a device that is lost.
+        // Devices have units only of the same bytes. If a part of the bytes is done, some units are not
+        // needed; and without cores, nobody would take from the queue of a lost device.
         offload.residence.take_if(|residence| match &ranged.material {
             Material::Memory(bytes) => {
                 stage.alone.is_some() || stage.covered(ranged).is_some() || !residence.is_of(bytes)
@@ -49,7 +49,7 @@ impl Assignment {
 }
 
 impl<C: Aggregate> MapStage<'_, C> {
-    /// What devices are to do with the job's input, or why they do nothing.
+    /// Returns the kernel for the job's input, or the reason why devices do nothing.
     pub(super) fn offload(&self) -> Result<Offload, &'static str> {
         if self.devices.is_empty() {
             Err("there are none")

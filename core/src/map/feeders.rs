@@ -37,24 +37,24 @@ struct Helper {
     reader: Reader,
 }
 
-/// What came of filling a slot.
+/// The result of filling a slot.
 pub(super) enum Filled {
-    /// Where records lie, ascending.
+    /// The places of records, ascending.
     Pieces(Vec<Lying>),
     /// These have no room in it, from here on.
     NoRoom { file: usize, offset: u64 },
 }
 
-/// Records of one file, one behind the other.
+/// Consecutive records of one file.
 pub(super) struct Lying {
     /// In the slot.
     pub(super) place: Range<usize>,
     pub(super) file: usize,
-    /// Where they begin in the file.
+    /// Their offset in the file.
     pub(super) offset: u64,
 }
 
-/// A part of a slot, and what is to be in it.
+/// A part of a slot, and the splits to be read into it.
 struct Part<'s> {
     splits: Range<u64>,
     slot: &'s mut [u8],
@@ -70,7 +70,7 @@ struct From<'r> {
     cut: &'r Cut,
 }
 
-/// The first of some splits, at most so many and of one tile.
+/// Returns the first of some splits, at most `most` and of one tile.
 pub(super) fn part_of(ranged: &Ranged, splits: &Range<u64>, most: u64) -> Range<u64> {
     let layout = &ranged.layout;
     let tile = layout.tile_of(splits.start).0;
@@ -79,13 +79,14 @@ pub(super) fn part_of(ranged: &Ranged, splits: &Range<u64>, most: u64) -> Range<
 }
 
 impl Feeders {
-    /// One thread, the caller's.
+    /// Returns one thread, the caller's.
     pub(super) fn new(blocks: &Arc<BlockPool>, name: String) -> Result<Feeders> {
         let own = Reader::new(blocks, READ_BYTES)?;
         Ok(Feeders { blocks: Arc::clone(blocks), name, own, helpers: Vec::new(), refused: None })
     }
 
-    /// Reads the records of splits into a slot, with so many threads if the system and the budget have them.
+    /// Reads the records of splits into a slot, with the wanted number of threads if the system and the
+    /// budget have them.
     pub(super) fn fill(
         &mut self,
         ranged: &Ranged,
@@ -98,7 +99,7 @@ impl Feeders {
         let (from, count) = (From { ranged, cut }, splits.end - splits.start);
         let parts = (feeders as u64).min(self.helpers.len() as u64 + 1).min(count).max(1);
         if parts > 1 {
-            // What one part has no room for may have room in the whole.
+            // Records that do not fit in one part may fit in the whole.
             match self.fill_parts(from, splits, slot, parts)? {
                 Filled::NoRoom { .. } => {}
                 filled @ Filled::Pieces(_) => return Ok(filled),
@@ -107,7 +108,7 @@ impl Feeders {
         from.fill(&mut self.own, splits, slot, 0)
     }
 
-    /// The most threads that there can be; `None` as long as none was refused.
+    /// Returns the most threads that there can be; `None` as long as none was refused.
     pub(super) fn most(&self) -> Option<usize> {
         self.refused.as_ref().map(|_| self.helpers.len() + 1)
     }
@@ -117,7 +118,7 @@ impl Feeders {
         self.refused.as_deref()
     }
 
-    /// Has so many threads, or as many as there can be.
+    /// Starts threads until there are `feeders`, or as many as possible.
     fn grow(&mut self, feeders: usize) {
         while self.refused.is_none() && self.helpers.len() + 1 < feeders {
             match self.helper() {
@@ -143,7 +144,7 @@ impl Feeders {
         slot: &mut [u8],
         count: u64,
     ) -> Result<Filled> {
-        // Each has room for its splits and an even part of what there is beside them.
+        // Each has room for its splits and an even part of the spare room.
         let split_bytes = from.ranged.layout.split_bytes() as usize;
         let all = splits.end - splits.start;
         let Some(spare) = slot.len().checked_sub(all as usize * split_bytes) else {
@@ -172,11 +173,11 @@ impl Feeders {
     }
 }
 
-/// Has a helper fill each part but the last, which the caller fills; there are enough of them.
+/// Lets a helper fill each part except the last, which the caller fills; there are enough of them.
 fn share(from: From<'_>, helpers: &mut [Helper], own: &mut Reader, parts: &mut [Part<'_>]) {
     match (helpers.split_first_mut(), parts.split_first_mut()) {
         (Some((Helper { pool, reader }, helpers)), Some((part, rest))) if !rest.is_empty() => {
-            // One thread takes a step, so nobody waits for the lock.
+            // One thread takes a step, so there is no contention for the lock.
             let part = Mutex::new((reader, part));
             let step = |_| {
                 let (reader, part) = &mut *part.lock();

@@ -140,8 +140,8 @@ impl<'p, J: Job> Mapper<'p, J::Combine> for JobMapper<'p, J> {
         let unloaded = guard(
             || origin.place(None, 0),
             || {
-                // SAFETY: the split is empty, and OVERREAD_BYTES initialised bytes follow it that nobody
-                // ever writes to; what is emitted lives as long as they do, or is copied.
+                // SAFETY: the split is empty, and OVERREAD_BYTES initialised bytes follow it that nobody ever
+                // writes to; emitted keys live as long as they do, or are copied.
                 let mut emit = unsafe { inlet.begin_split(NonNull::from(&NOTHING).cast(), 0, 0) };
                 if let Some(device) = job.device() {
                     device.unload(partial, &mut emit)?;

@@ -1,5 +1,5 @@
-//! How the map stage's work was spread: over groups, and over time at the stage's end. Takes what the
-//! hand-out counted and when workers came home; hands it on to the run's figures.
+//! The distribution of the map stage's work over groups, and over time at the stage's end. Takes the counts
+//! of the hand-out and the times when workers ended; hands them on to the run's statistics.
 
 use crate::device::DeviceFigures;
 use crate::schedule::{GroupShare, HandOut};
@@ -7,7 +7,7 @@ use crate::stats::{add_shares, add_times};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// What each group took, and how long each worker had nothing to do.
+/// The counts of each group, and the idle time of each worker.
 #[derive(Debug, Default)]
 pub(crate) struct Spread {
     pub(crate) groups: Vec<GroupShare>,
@@ -34,7 +34,7 @@ impl Homecoming {
         self.home[worker].store(nanoseconds, Ordering::Relaxed);
     }
 
-    /// All workers have come home: how long each waited for the last of them.
+    /// Returns how long each worker waited for the last one, when all have ended.
     fn idle(self) -> Vec<Duration> {
         let home: Vec<u64> = self.home.into_iter().map(AtomicU64::into_inner).collect();
         let last = home.iter().copied().filter(|&at| at < u64::MAX).max().unwrap_or(0);
@@ -43,7 +43,7 @@ impl Homecoming {
 }
 
 impl Spread {
-    /// Adds what one part of the input came to.
+    /// Adds the counts of one part of the input.
     pub(super) fn add(&mut self, hand_out: &HandOut<'_>, homecoming: Homecoming) {
         add_shares(&mut self.groups, &hand_out.shares());
         add_times(&mut self.idle, &homecoming.idle());

@@ -34,8 +34,8 @@ fn pairs() -> Vec<Pair> {
     pairs
 }
 
-/// Hands the pairs over from two tables of each class, so that each key stands twice in the partial,
-/// with half of its value.
+/// Hands the pairs over from two tables of each class, so that each key is twice in the partial, with half of
+/// its value.
 fn fill(chunks: &Arc<ChunkPool>, partial: &Partial<u64>, pairs: &[Pair]) {
     let blocks = chunks.blocks();
     for half in [0, 1] {
@@ -75,7 +75,7 @@ const TIGHT: Shares = Shares {
     range_bytes: 20_000,
 };
 
-/// The answer, from disk if there is storage to spill to.
+/// Returns the answer, from disk if there is storage to spill to.
 fn try_answer(
     order: Order,
     top: Option<usize>,

@@ -1,5 +1,5 @@
 //! Copies of values that point at a store, where the store does not last: runs are merged pair by pair, and
-//! what a pair points at is gone with the next one. Whoever keeps values of them keeps copies.
+//! the store of a pair is reset with the next one. Code that keeps such values keeps copies.
 
 use crate::aggregate::Aggregate;
 use crate::error::MemoryError;
@@ -7,7 +7,7 @@ use crate::memory::{ChunkPool, ValueStore};
 use crate::partial::{Answers, Form};
 use std::sync::Arc;
 
-/// A store of its own, with what was copied.
+/// A store of its own, with the copies.
 pub(super) struct Copies {
     store: ValueStore,
     chunks: Arc<ChunkPool>,
@@ -25,7 +25,7 @@ impl Copies {
         Copies { store, chunks: Arc::clone(chunks), form: Vec::new() }
     }
 
-    /// The same value, all of it here.
+    /// Returns the same value, all of it here.
     pub(super) fn copy<C: Aggregate>(
         &mut self,
         value: &C::Reduced,

@@ -34,7 +34,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use stored::{StoredRanges, StoredScatter, divide};
 
-/// What the reduce stage needs to know of its run.
+/// The parts of a run that the reduce stage needs.
 pub(crate) struct ReduceStage<'r, C: Aggregate> {
     pub(crate) ranking: Ranking<'r, C>,
     pub(crate) pool: &'r Pool,
@@ -43,7 +43,7 @@ pub(crate) struct ReduceStage<'r, C: Aggregate> {
     pub(crate) failure: &'r Failure,
     pub(crate) order: Order,
     pub(crate) top: Option<usize>,
-    /// Whether the partial stays, for more pairs are to come: what is reduced may point into it.
+    /// Whether the partial stays, because more pairs will come: reduced pairs may point into it.
     pub(crate) keeps: bool,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct Reduced<V: Copy> {
     pub(crate) totals: ReduceTotals,
 }
 
-/// Pairs that stand together in the answer's order, not yet sorted among themselves.
+/// Pairs that are adjacent in the answer's order, not yet sorted among themselves.
 pub(crate) enum Range<V: Copy> {
     /// In memory. All keys begin with the same `shared_prefix` bytes, so that sorting need not look
     /// at them.
@@ -65,14 +65,14 @@ pub(crate) enum Range<V: Copy> {
     Stored(Run),
 }
 
-/// What the reduce stage saw.
+/// The counts of the reduce stage.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct ReduceTotals {
     pub(crate) keys: u64,
     pub(crate) key_bytes: u64,
 }
 
-/// A worker of the stage: what folds or merges partitions, and where their pairs go.
+/// A worker of the stage: its folder or merger of partitions, and the receiver of their pairs.
 struct Worker<C, F, T> {
     folder: F,
     taker: Finishing<C, T>,
@@ -165,7 +165,7 @@ impl<'r, C: Aggregate> ReduceStage<'r, C> {
         Ok(Reduced { ranges, long_keys: Vec::new(), totals })
     }
 
-    /// The answers of pairs that are complete: the pairs themselves, for most aggregates.
+    /// Returns the answers of pairs that are complete: the pairs themselves, for most aggregates.
     fn finished(&self, pairs: Pairs<C::Accumulator>) -> Result<Pairs<C::Reduced>, MemoryError> {
         let mut pairs = Some(pairs);
         if !C::REDUCES
@@ -188,7 +188,7 @@ impl<'r, C: Aggregate> ReduceStage<'r, C> {
         Ok(put)
     }
 
-    /// Spills what is in memory still, so that all of the partial is in runs.
+    /// Spills the pairs that are still in memory, so that all of the partial is in runs.
     fn spill_rest(&self, spill: &Spill) -> Result<()> {
         let workers = PerWorker::new(self.pool.workers());
         for_each(self.pool, self.failure, STAGE, PARTITIONS, |index, number| {
@@ -369,7 +369,7 @@ impl<C: Aggregate, T: Taker<C::Reduced>> Taker<C::Accumulator> for Finishing<C, 
     }
 }
 
-/// The answer of a key that is complete.
+/// Returns the answer of a key that is complete.
 #[inline(always)]
 fn reduced<C: Aggregate, K: SlotKey>(entry: &Entry<K, C::Accumulator>) -> Entry<K, C::Reduced> {
     Entry { key: entry.key, value: C::reduce(entry.key.bytes(), &entry.value) }

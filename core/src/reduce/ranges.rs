@@ -43,7 +43,7 @@ impl<'r, C: Aggregate> Ranges<'r, C> {
     }
 }
 
-/// One worker's way into the ranges. Whoever drops it has finished it.
+/// One worker's way into the ranges. It is finished before it is dropped.
 pub(super) struct Scatter<'r, C: Aggregate> {
     ranges: &'r Ranges<'r, C>,
     gathered: Vec<Gathered<C::Reduced>>,
@@ -67,7 +67,7 @@ impl<'r, C: Aggregate> Scatter<'r, C> {
         Scatter { ranges, gathered: gathered.collect(), arenas: Vec::new() }
     }
 
-    /// Copies over what is still gathered. Returns the memory that holds the bytes of long keys, for
+    /// Copies over the rest of the gathered pairs. Returns the memory that holds the bytes of long keys, for
     /// as long as the ranges are used.
     pub(super) fn finish(mut self) -> Result<Vec<ByteArena>, MemoryError> {
         for (range, gathered) in self.gathered.iter_mut().enumerate() {

@@ -22,7 +22,7 @@ impl<C: Aggregate> Clone for Ranking<'_, C> {
 impl<C: Aggregate> Copy for Ranking<'_, C> {}
 
 impl<'j, C: Aggregate> Ranking<'j, C> {
-    /// The order of a job's own, or the largest value first if it has none.
+    /// Returns the order of a job's own, or the largest value first if it has none.
     pub(crate) fn new(compare: Option<&'j Compare<'j, C::Reduced>>) -> Ranking<'j, C> {
         Ranking { compare }
     }

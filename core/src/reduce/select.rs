@@ -1,5 +1,5 @@
 //! Selecting the top N: each worker keeps the best it has seen and a bar that the next must pass.
-//! Expected linear time in the number of keys; nothing is sorted but what is kept.
+//! Expected linear time in the number of keys; only the kept pairs are sorted.
 
 use super::copies::Copies;
 use super::ranking::Ranking;
@@ -15,11 +15,11 @@ pub(super) struct Selection<'j, C: Aggregate> {
     ranking: Ranking<'j, C>,
     most: usize,
     kept: Vec<Kept<C>>,
-    /// Whether the worst of the best N is known and stands at `kept[most - 1]`.
+    /// Whether the worst of the best N is known and at `kept[most - 1]`.
     has_bar: bool,
     key_bytes: usize,
     memory: Reserved,
-    /// What the values that are kept point at, if what they were given with is gone soon.
+    /// Copies of the stores of kept values, if the original stores are dropped soon.
     copies: Option<Copies>,
 }
 
@@ -39,12 +39,12 @@ impl<'j, C: Aggregate> Selection<'j, C> {
         Selection { ranking, most, kept, has_bar: false, key_bytes: 0, memory, copies }
     }
 
-    /// Such that what values point at is copied: it need not live longer than a call.
+    /// Copies the stores of values, which then need not outlive a call.
     pub(super) fn copying(self, chunks: &Arc<ChunkPool>) -> Selection<'j, C> {
         Selection { copies: Copies::if_needed::<C>(chunks), ..self }
     }
 
-    /// The best of several selections, and the store that they point at, if they were copied.
+    /// Returns the best of several selections, and the store that they point at, if they were copied.
     pub(super) fn merge(
         selections: Vec<Selection<'j, C>>,
         ranking: Ranking<'j, C>,
@@ -67,7 +67,7 @@ impl<'j, C: Aggregate> Selection<'j, C> {
             all.count()?;
         }
         all.throw_out()?;
-        // Which worker saw a pair first is chance; the order of what is kept must not be.
+        // Which worker saw a pair first is random; the order of kept pairs must not be.
         all.kept.sort_unstable_by(|a, b| ranking.compare(a.pair(), b.pair()));
         let mut pairs = Pairs::new(chunks);
         all.kept.iter().try_for_each(|kept| pairs.push(&kept.key, kept.value))?;
@@ -85,7 +85,7 @@ impl<'j, C: Aggregate> Selection<'j, C> {
         self.kept.truncate(self.most);
         self.key_bytes = self.kept.iter().map(|kept| kept.key.len()).sum();
         if let Some(copies) = &mut self.copies {
-            // What was thrown out lies between what is kept.
+            // The stores still contain values of dropped pairs.
             copies.thin::<C>(self.kept.iter_mut().map(|kept| &mut kept.value))?;
         }
         Ok(())
@@ -99,7 +99,7 @@ impl<'j, C: Aggregate> Selection<'j, C> {
         }
     }
 
-    /// Counts what is kept in the budget.
+    /// Counts the kept pairs in the budget.
     fn count(&mut self) -> Result<(), MemoryError> {
         // A small allocation costs a few words beside its bytes.
         const BESIDE: usize = 24;

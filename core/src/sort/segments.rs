@@ -1,6 +1,6 @@
-//! Segments: what piles hold of one range, read back in the order of the input. Each pile has them in
-//! ascending order of their stretches of the input, and a stretch is in one pile only, so this is a
-//! merge of as many rows as there are workers, a segment at a time.
+//! Segments: the parts of piles that belong to one range, read back in the order of the input. Each pile has
+//! them in ascending order of their stretches of the input, and a stretch is in one pile only, so this is a
+//! merge of one row per worker, a segment at a time.
 
 use super::store::{HEADER_BYTES, Held, RangeRows};
 use crate::error::Result;
@@ -15,7 +15,7 @@ pub(super) struct Segments {
     reads: Reads,
 }
 
-/// What it takes to read chunks.
+/// The means of reading chunks.
 pub(super) struct Means<'s> {
     pub(super) scratch: &'s Scratch,
     pub(super) blocks: &'s Arc<BlockPool>,
@@ -32,9 +32,9 @@ struct Reads {
 struct Cursor {
     chunks: IntoIter<Held>,
     chunk: Chunk,
-    /// Its row's place among what is read.
+    /// Its row's place among the reads.
     place: usize,
-    /// Of the chunk, the bytes that are used, and where the present segment's records lie.
+    /// The used bytes of the chunk, and the range of the present segment's records.
     used: usize,
     start: usize,
     end: usize,
@@ -103,7 +103,7 @@ impl Reads {
 }
 
 impl Cursor {
-    /// Goes on to the next segment; whether there was one.
+    /// Advances to the next segment; returns whether there was one.
     fn advance(&mut self, reads: &mut Reads, means: &Means<'_>) -> Result<bool> {
         while self.end == self.used {
             let Some(held) = self.chunks.next() else {

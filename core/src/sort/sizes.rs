@@ -1,16 +1,16 @@
-//! Sizes of one sort: how memory is divided between what waits in piles and what is being sorted, and
-//! into how many ranges the input goes. They follow from the input's size, the memory that may be used
+//! Sizes of one sort: the division of memory between piles and sorting, and the number of ranges. They follow
+//! from the input's size, the memory that may be used
 //! and the caches, and change no byte of the output.
 
 use super::records::Form;
 use super::splitters;
 use super::store::PileSize;
 
-/// A range and what its sorting needs should fill this part of the second-level cache.
+/// A range and the memory for sorting it should fill this part of the second-level cache.
 const RANGES_PER_L2: u64 = 2;
 /// A larger range is divided again before it is sorted: it left the caches long ago.
 const WORK_BYTES_MOST: u64 = 64 << 20;
-/// Chunks that stay in memory waste little if they are small; those that go to disk should be large.
+/// Chunks that stay in memory should be small to waste little; those that go to disk should be large.
 const CHUNK_BYTES_KEPT: u64 = 16 << 10;
 const CHUNK_BYTES_MOST: u64 = 64 << 10;
 const CHUNK_BYTES_LEAST: u64 = 4 << 10;
@@ -18,18 +18,18 @@ const CHUNK_BYTES_LEAST: u64 = 4 << 10;
 const CHUNK_BYTES_LEAST_AGAIN: u64 = 1 << 10;
 const SPLIT_BYTES_LEAST: u64 = 16 << 10;
 const OUT_BYTES_MOST: u64 = 256 << 10;
-/// Part of the memory for what is read ahead, and the most of it for each worker.
+/// Part of the memory for reading ahead, and the most of it for each worker.
 const AHEAD_PART: u64 = 16;
 const AHEAD_BYTES_MOST: u64 = 16 << 20;
-/// What a worker cannot do without.
+/// The least memory of a worker.
 pub(super) const WORKER_BYTES_LEAST: u64 = 3 << 19;
-/// A group of ranges should have this much in a pile, for it wastes half a slab.
+/// The bytes that a group of ranges should have in a pile, because it wastes half a slab.
 const GROUP_BYTES: u64 = 32 << 20;
 const GROUPS_MOST: u64 = 64;
 /// Memory comes in multiples of this.
 const GRAIN_BYTES: u64 = 64 << 10;
 
-/// What is known of a sort beforehand.
+/// The facts about a sort beforehand.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Known {
     /// All of the input.
@@ -50,11 +50,11 @@ pub(super) struct Sizes {
     /// The most that sorting a range may take of a worker's memory.
     pub(super) work_bytes: u64,
     pub(super) out_bytes: usize,
-    /// For what is read ahead of the workers.
+    /// For reading ahead of the workers.
     pub(super) ahead_bytes: u64,
 }
 
-/// The size of a split when so much memory may be used.
+/// Returns the size of a split for this amount of usable memory.
 pub(super) fn split_bytes(workers: u64, usable_bytes: u64, l2_bytes: u64) -> u64 {
     let most = (l2_bytes / 4).clamp(GRAIN_BYTES, 1 << 20);
     (usable_bytes / (16 * workers)).clamp(SPLIT_BYTES_LEAST, most)
@@ -98,8 +98,8 @@ impl Sizes {
         }
     }
 
-    /// The sizes for dividing a range of so many bytes again, within what is there for sorting one;
-    /// `None` if that is too little for it to help.
+    /// Returns the sizes for dividing a range of `bytes` again, within the memory for sorting one; `None` if
+    /// that is too little for it to help.
     pub(super) fn again(&self, bytes: u64) -> Option<Sizes> {
         let (work_bytes, pile) = (self.work_bytes / 2, self.work_bytes / 2);
         let chunk = previous_power_of_two(pile / 64).min(CHUNK_BYTES_MOST);

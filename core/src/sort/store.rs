@@ -1,12 +1,12 @@
 //! The store: records on their way from the partition pass to the sorting of their range. Each worker
-//! has a pile of its own, with a row of chunks for each range; what does not fit in its memory goes to
-//! a scratch file, chunk by chunk, the latest full one first, for that one is in the cache.
+//! has a pile of its own, with a row of chunks for each range. When its memory is full, it writes chunks to a
+//! scratch file, the latest full one first, because that one is in the cache.
 //!
 //! Chunks are cut from slabs, and neighbouring ranges share slabs, so that a slab is given back to the
 //! system soon after its ranges were read: the output, which grows meanwhile, takes its place.
 //!
-//! A chunk holds segments: the number of a stretch of the input (4 bytes), the length of what follows
-//! (4 bytes), and that many bytes of whole records of the stretch, in the order of the input. A record
+//! A chunk holds segments: the number of a stretch of the input (4 bytes), a length (4 bytes), and that many
+//! bytes of whole records of the stretch, in the order of the input. A record
 //! that is larger than a chunk has one to itself.
 
 use crate::error::{Error, MemoryError, Place, Result};
@@ -22,13 +22,13 @@ const SLAB_BYTES_LEAST: usize = 64 << 10;
 
 const PURPOSE: &str = "records to be sorted";
 
-/// What a pile may hold in memory.
+/// The size of a pile in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PileSize {
     pub(super) chunk_bytes: usize,
     /// At least one more than there are ranges.
     pub(super) chunks: usize,
-    /// Neighbouring ranges are put into so many groups, each with slabs of its own.
+    /// The number of groups of neighbouring ranges, each with slabs of its own.
     pub(super) groups: usize,
 }
 
@@ -55,7 +55,7 @@ struct Slab {
     cut: usize,
 }
 
-/// What a pile holds of one range.
+/// The part of a pile that belongs to one range.
 struct Row {
     tail: Tail,
     chunks: Vec<Full>,
@@ -94,11 +94,11 @@ pub(super) enum Held {
     Scratch { offset: u64, used: usize },
 }
 
-/// What all piles have of a range: for each pile its chunks, in order.
+/// The parts of all piles that belong to a range: for each pile its chunks, in order.
 #[derive(Default)]
 pub(super) struct RangeRows {
     pub(super) rows: Vec<Vec<Held>>,
-    /// The most that a chunk holds which is not one large record.
+    /// The largest chunk that is not one large record.
     pub(super) chunk_bytes: usize,
     pub(super) bytes: u64,
     pub(super) records: u64,
@@ -125,7 +125,7 @@ impl<'s> Pile<'s> {
         }
     }
 
-    /// Puts a record of a stretch behind those of its range. Stretches come in ascending order.
+    /// Appends a record of a stretch to its range. Stretches come in ascending order.
     #[inline(always)]
     pub(super) fn append(&mut self, range: u32, stretch: u32, record: &[u8]) -> Result<()> {
         let row = &mut self.rows[range as usize];
@@ -228,7 +228,7 @@ impl<'s> Pile<'s> {
         Ok(())
     }
 
-    /// A chunk's memory for a range: fresh as long as there is some, then that of a full one, which
+    /// Returns a chunk's memory for a range: fresh as long as there is some, then that of a full one, which
     /// goes to disk.
     fn take_chunk(&mut self, range: u32) -> Result<(u32, u32)> {
         let group = range as usize * self.open.len() / self.rows.len();
@@ -249,7 +249,7 @@ impl<'s> Pile<'s> {
                 Err(error) => refused = Some(error),
             }
         }
-        // What other groups have left comes before disk.
+        // Free chunks of other groups are used before the disk.
         let open = self.open.clone();
         if let Some(chunk) = open.into_iter().flatten().find_map(|slab| self.cut_chunk(slab)) {
             return Ok(chunk);
@@ -293,7 +293,7 @@ impl<'s> Pile<'s> {
         MemoryError::Budget { purpose: PURPOSE, needed_bytes, limit_bytes }
     }
 
-    /// Ends all rows, and hands over what each range has here.
+    /// Ends all rows, and hands over each range's part.
     pub(super) fn close(mut self, ranges: &mut [RangeRows]) {
         for range in 0..self.rows.len() as u32 {
             self.close_segment(range);
@@ -323,7 +323,7 @@ impl<'s> Pile<'s> {
 }
 
 impl Held {
-    /// The bytes of a chunk in memory; `None` for one on disk.
+    /// Returns the bytes of a chunk in memory; `None` for one on disk.
     pub(super) fn in_memory(&self) -> Option<&[u8]> {
         match self {
             Held::Memory { slab, start, used } => {

@@ -1,12 +1,12 @@
-//! Direct reads: past the page cache, from the disk into the buffer that is mapped. What is not in the
-//! page cache costs a tenth of the processor time that way, which maps have then; but it is not there
-//! for the next run either. So files are read directly only where the cache would not keep them: if the
-//! input is larger than half of the memory there is for it, or the caller says so. And of such files
-//! only what the cache does not hold already, which the system is asked before each read.
+//! Direct reads: past the page cache, from the disk into the buffer that is mapped. Bytes that are not in the
+//! page cache cost a tenth of the processor time that way, which maps have then; but they are not in the
+//! cache for the next run either. So files are read directly only where the cache would not keep them: if the
+//! input is larger than half of the memory there is for it, or the caller asks for it. Of such files only the
+//! bytes that the cache does not hold are read directly; the system is asked before each read.
 //!
-//! A direct read wants places in the file and in memory at the borders of disk blocks. The buffer is
-//! filled from a place that stands to its borders as the place in the file does; a few bytes before and
-//! behind what is wanted are read with it.
+//! A direct read needs offsets in the file and in memory at the borders of disk blocks. The buffer is filled
+//! from an offset that is aligned like the one in the file; a few bytes before and after the wanted ones are
+//! read with them.
 //!
 //! It needs no thread or ring of its own: the readers' reads, a mebibyte each, reach the rate of the disk
 //! (figures in `docs/input.md`).
@@ -21,16 +21,16 @@ use std::os::unix::fs::FileExt;
 
 /// Borders of blocks of any disk are among the multiples of this.
 pub(super) const BLOCK_BYTES: usize = 4096;
-/// Room that a buffer needs beside what is wanted.
+/// Room that a buffer needs beside the wanted bytes.
 pub(super) const SLACK_BYTES: usize = 2 * BLOCK_BYTES;
 /// Smaller files are not worth the question.
 const FILE_BYTES_LEAST: u64 = 1 << 20;
 /// Nor smaller reads.
 const READ_BYTES_LEAST: usize = 64 << 10;
-/// Of what is wanted, the cache may hold so much for a direct read.
+/// A direct read is made if the cache holds at most this part of the wanted bytes.
 const CACHED_PART_MOST: u64 = 8;
-/// Prepares a file that was opened to be read so. Where some of it is cached and is read from there,
-/// the system must not read ahead: what comes next would be cached each time it is asked for.
+/// Prepares a file that was opened to be read so. Where some of it is cached and is read from there, the
+/// system must not read ahead, because it would then cache the next bytes at each read.
 pub(super) fn prepare(reads: &DirectReads, file: &File, file_bytes: u64) {
     if reads.wanted && file_bytes >= FILE_BYTES_LEAST {
         // Where this is not known, the file is only read as it would be without.
@@ -38,9 +38,9 @@ pub(super) fn prepare(reads: &DirectReads, file: &File, file_bytes: u64) {
     }
 }
 
-/// Returns where a file's bytes from `offset` on are to be in a buffer that begins at the border of a disk
-/// block and of which `used` bytes are taken: such that all of their disk block can be read there, too.
-/// `None` if it does not matter.
+/// Returns the place in a buffer for a file's bytes from `offset` on, such that all of their disk block can
+/// be read there, too. The buffer begins at the border of a disk block, and `used` bytes of it are taken.
+/// `None` if the place does not matter.
 pub(super) fn place(
     reads: &DirectReads,
     used: usize,
@@ -51,12 +51,12 @@ pub(super) fn place(
     (reads.wanted && file_bytes >= FILE_BYTES_LEAST).then_some(place)
 }
 
-/// How one open file is read.
+/// The way to read one open file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     Cached,
     Direct,
-    /// Its file system has no direct reads, or does not say what is in the cache.
+    /// Its file system has no direct reads, or does not report cached pages.
     NeverDirect,
 }
 
@@ -98,7 +98,7 @@ pub(super) fn read(
             {
                 have += count;
             }
-            // The file has become shorter, or refuses: reading it the usual way says what it is.
+            // The file has become shorter, or refuses: reading it the usual way gives the error.
             _ => {
                 switch(file, mode, Mode::NeverDirect);
                 return false;

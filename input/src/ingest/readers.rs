@@ -1,6 +1,6 @@
-//! How many readers read ahead of the workers: none while the workers' own reads do not wait, for a
-//! split that its worker reads is in its cache; else as few as keep the workers busy, or as many as
-//! make the source give more. Takes what was seen over one tick of time; hands on a number.
+//! The number of readers that read ahead of the workers. None while the workers' own reads do not wait,
+//! because a split that its worker reads is in its cache; otherwise as few as keep the workers busy, or as
+//! many as increase the rate of the source. Takes the measurements of one tick; hands on a number.
 //!
 //! The number begins at two, doubles while workers starve and twice as many readers read more, halves after
 //! a while without starvation, and returns to none when reads no longer wait.
@@ -13,22 +13,22 @@ const WAITED_MOST: f64 = 0.05;
 const WAITED_LEAST: f64 = 0.25;
 /// Twice as many readers must read so much more, or it is not worth it.
 const GAIN_LEAST: f64 = 1.2;
-/// How many there are at first where each read waits: an answer takes longer than what it holds.
+/// The first number of readers where each read waits: the answer takes longer than the transfer of its bytes.
 const FAR_READERS: usize = 8;
 /// Loads whose time must be known before more readers are tried, and before that is judged.
 const LOADS_LEAST: u64 = 4;
-/// Ticks in which no worker starved before half as many readers must do: what lies ready for long is in
-/// no cache any more when its turn comes.
+/// Ticks in which no worker starved before the number of readers is halved: a load that is ready for long has
+/// left the caches when its turn comes.
 const CALM: u32 = 8;
-/// Ticks until it is tried again whether more readers read more; each failure doubles it.
+/// Ticks until the next trial of more readers; each failure doubles it.
 const PATIENCE: u32 = 16;
 const PATIENCE_MOST: u32 = 1024;
 
-/// What was seen over one tick.
+/// The measurements of one tick.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Seen {
     pub(super) time: Duration,
-    /// Time in reads, of workers or readers, whoever read, summed; and what of it they waited.
+    /// Time in reads, of workers and readers, summed; and the part of it in which they waited.
     pub(super) reading: Duration,
     pub(super) waited: Duration,
     /// Loads that readers finished.
@@ -42,16 +42,16 @@ pub(super) struct Seen {
 pub(super) struct Readers {
     workers: usize,
     most: usize,
-    /// Whether workers must not read, for each of their reads would wait.
+    /// Whether workers must not read, because each of their reads would wait.
     always: bool,
     now: usize,
-    /// What loads took since the number changed.
+    /// The time of loads since the number changed.
     pace: Pace,
     /// Ticks since a worker starved.
     calm: u32,
-    /// How many there were before they were halved, if a worker has not starved since.
+    /// The number before it was halved, if no worker has starved since.
     shrunk: Option<usize>,
-    /// Ticks until they may be halved again, and how many to wait after that was wrong.
+    /// Ticks until they may be halved again, and the wait after a halving that was wrong.
     hold: u32,
     hold_next: u32,
     trial: Option<Trial>,
@@ -67,11 +67,11 @@ pub(super) struct Readers {
 #[derive(Clone, Copy, Debug)]
 struct Trial {
     before: usize,
-    /// What a load took before.
+    /// The time of a load before.
     time_before: Duration,
 }
 
-/// What loads take with so many readers: steadier than how many come in a tick.
+/// The time of loads with the present number of readers: steadier than the number of loads in a tick.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pace {
     /// Loads that were begun with another number of readers and are still to come.
@@ -95,14 +95,14 @@ impl Pace {
         }
     }
 
-    /// What a load takes, if enough of them were seen.
+    /// Returns the time of a load, if enough of them were seen.
     fn per_load(&self) -> Option<Duration> {
         (self.loads >= LOADS_LEAST).then(|| self.time.div_f64(self.loads as f64))
     }
 }
 
 impl Readers {
-    /// At most `most` readers for so many workers. With `always`, a worker never reads itself.
+    /// Returns at most `most` readers for `workers` workers. With `always`, a worker never reads itself.
     pub(super) fn new(workers: usize, most: usize, always: bool) -> Readers {
         let now = if always { workers.max(FAR_READERS).min(most) } else { 0 };
         let (patience, relief) = (PATIENCE, 1);
@@ -126,12 +126,12 @@ impl Readers {
         }
     }
 
-    /// How many there should be; 0: workers read.
+    /// Returns the number of readers; 0: workers read.
     pub(super) fn now(&self) -> usize {
         self.now
     }
 
-    /// Takes in what was seen; returns how many there should be from now on.
+    /// Takes in measurements; returns the number of readers from now on.
     pub(super) fn tick(&mut self, seen: Seen) -> usize {
         if self.now == 0 {
             self.relieve(seen);
@@ -207,8 +207,8 @@ mod tests {
     const TICK: Duration = Duration::from_millis(10);
     const LOAD_BYTES: f64 = 4096.0;
 
-    /// Ticks of a source of which each reader gets `each` bytes a second, and all together `all`, for
-    /// workers that map at `map`.
+    /// Ticks of a source of which each reader gets `each` bytes a second, and all together `all`, for workers
+    /// that map at `map`.
     fn ticks(readers: &mut Readers, count: usize, each: f64, all: f64, map: f64) {
         for _ in 0..count {
             let source = if readers.now() == 0 { f64::MAX } else { each * readers.now() as f64 };

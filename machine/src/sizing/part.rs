@@ -1,19 +1,19 @@
-//! The table that divides a memory budget. Each share is one part of so many: of the whole budget, or, where
-//! it says "per worker", of the budget divided by the workers. What is held at the same time amounts to less
-//! than the whole; the rest is for what is counted as it comes, such as a record that is longer than a
+//! The table that divides a memory budget. Each share is one part of this number: of the whole budget, or,
+//! "per worker", of the budget divided by the workers. The shares in use at the same time amount to less than
+//! the whole; the rest is for memory that is counted as it comes, such as a record that is longer than a
 //! buffer.
 
 /// Per worker: a table of one size class. There are three, and growing takes one and a half.
 pub const TABLE: u64 = 16;
-/// Per worker: what the keys or values of one table hold elsewhere. There may be seven of them.
+/// Per worker: the keys or values of one table that are held elsewhere. There may be seven of them.
 pub const BESIDE: u64 = 48;
 /// Pairs in partials.
 pub const PARTIAL: u64 = 3;
-/// Per worker: what it reads and maps at a time.
+/// Per worker: the bytes that it reads and maps at a time.
 pub const UNIT: u64 = 32;
-/// Buffers of what is read ahead of the workers.
+/// Buffers for reading ahead of the workers.
 pub const READ_AHEAD: u64 = 8;
-/// Buffers of what is decompressed ahead of the workers, instead of the former.
+/// Buffers for decompressing ahead of the workers, instead of the former.
 pub const DECODED_AHEAD: u64 = 16;
 /// Ranges of one compressed file that are read ahead of its decoder.
 pub const RANGES_AHEAD: u64 = 32;

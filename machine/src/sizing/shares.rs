@@ -1,13 +1,13 @@
-//! Sizes that follow from the machine's caches and from the budget: what a worker takes at first, how
-//! large its table grows before it is handed over, how many pairs there may be before they go to disk.
+//! Sizes that follow from the machine's caches and from the budget: the bytes that a worker takes at first,
+//! the size of its table when it is handed over, the number of pairs before they go to disk.
 
 use super::part;
 use crate::topology::Topology;
 
-/// The size of a split where the caller does not say it, in bytes: the least that a worker takes at a
-/// time, and what tiles are counted in.
+/// The default size of a split, in bytes: the least that a worker takes at a time, and the unit in which
+/// tiles are counted.
 pub const SPLIT_BYTES: u64 = 64 << 10;
-/// What is mapped leaves most of the second-level cache to the tables it is mapped into.
+/// A unit leaves most of the second-level cache to the tables into which it is mapped.
 const UNITS_PER_L2: u64 = 16;
 const UNIT_BYTES_MOST: u64 = 512 << 10;
 
@@ -17,17 +17,17 @@ const L2S_PER_CACHED_TABLE: usize = 2;
 /// time, and a key that stays is combined instead of handed over.
 const L2S_PER_TABLE: usize = 8;
 const TABLE_BYTES_MOST: usize = 16 << 20;
-/// A table that stands beside another leaves most of that cache to it.
+/// A table beside another leaves most of that cache to it.
 const STANDING_TABLES_PER_CACHED: usize = 8;
-/// A table that is to hold all keys that are to be expected, so that none is handed over before the end.
+/// A table that holds all expected keys, so that none is handed over before the end.
 const ALL_KEYS_BYTES_MOST: usize = 64 << 20;
 
-/// What a worker takes at a time when a run starts, in bytes.
+/// Returns the bytes that a worker takes at a time when a run starts.
 pub fn unit_bytes(topology: &Topology) -> u64 {
     (topology.l2_bytes() / UNITS_PER_L2).clamp(SPLIT_BYTES, UNIT_BYTES_MOST)
 }
 
-/// How large a worker's table of one size class may grow, in bytes.
+/// The limits of a worker's table of one size class, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct TableLimits {
     /// While its keys hardly repeat.
@@ -36,9 +36,9 @@ pub struct TableLimits {
     pub most: usize,
     /// If it is to hold all keys there are.
     pub all: usize,
-    /// For what pieces that are saved came to, if they are kept in a table beside; 0 if not.
+    /// For the pairs of saved pieces, if they are kept in a table beside; 0 if not.
     pub standing: usize,
-    /// And what its keys and values may hold elsewhere: long keys, lists.
+    /// And for keys and values that it holds elsewhere: long keys, lists.
     pub beside: usize,
 }
 
@@ -49,7 +49,7 @@ const TABLE_SLOTS_LEAST: usize = 1024;
 /// A partition of a partial holds a chunk of pairs per size class, at least.
 const PARTIAL_BYTES_LEAST: usize = 4 << 20;
 
-/// How a run divides its budget, in bytes.
+/// The division of a run's budget, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Shares {
     #[doc(hidden)]
@@ -64,12 +64,12 @@ pub struct Shares {
     pub scatter_bytes: usize,
     /// A sample of the answer.
     pub sample_bytes: usize,
-    /// What it may take to sort a range of the answer.
+    /// For sorting a range of the answer.
     pub range_bytes: usize,
 }
 
 impl Shares {
-    /// The shares of a budget (`usize::MAX`: no limit) on a machine.
+    /// Returns the shares of a budget (`usize::MAX`: no limit) on a machine.
     pub fn new(topology: &Topology, budget_bytes: usize, workers: usize) -> Shares {
         let l2_bytes = topology.l2_bytes() as usize;
         let share = |parts: u64| budget_bytes / workers / parts as usize;
@@ -88,7 +88,7 @@ impl Shares {
         }
     }
 
-    /// The least budget with which a job can run: whose shares hold a batch of the largest of its
+    /// Returns the least budget with which a job can run: whose shares hold a batch of the largest of its
     /// slots, and a little of every partition.
     pub fn least_bytes(slot_bytes: usize, split_bytes: u64, workers: usize) -> usize {
         let tables = workers * part::TABLE as usize * TABLE_SLOTS_LEAST * slot_bytes;
