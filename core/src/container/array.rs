@@ -19,7 +19,7 @@ type Accumulator<J> = <<J as Job>::Combine as Aggregate>::Accumulator;
 
 /// A key's entry. An accumulator alone does not show whether its key was emitted.
 #[derive(Clone, Copy)]
-struct Place<V> {
+struct Cell<V> {
     value: V,
     is_used: bool,
 }
@@ -28,7 +28,7 @@ struct Place<V> {
 pub(crate) struct ArrayEmitter<'p, J: Job> {
     outlet: Outlet<'p, Accumulator<J>>,
     blocks: &'p Arc<BlockPool>,
-    places: Vec<Place<Accumulator<J>>>,
+    places: Vec<Cell<Accumulator<J>>>,
     /// The store of the values.
     store: ValueStore,
     most_value_bytes: usize,
@@ -41,7 +41,7 @@ pub(crate) struct ArrayEmitter<'p, J: Job> {
 impl<'p, J: Job> ArrayEmitter<'p, J> {
     /// Bytes of an array for a range; `None` if that is no number.
     pub(super) fn bytes(range: KeyRange) -> Option<usize> {
-        range.keys()?.checked_mul(size_of::<Place<Accumulator<J>>>())
+        range.keys()?.checked_mul(size_of::<Cell<Accumulator<J>>>())
     }
 
     pub(super) fn new(making: &Making<'p, J::Combine>) -> Result<Self, MemoryError> {
@@ -56,7 +56,7 @@ impl<'p, J: Job> ArrayEmitter<'p, J> {
             let cause = std::io::ErrorKind::OutOfMemory.into();
             return Err(MemoryError::System { purpose, bytes: bytes as u64, cause });
         }
-        let place = Place { value: J::Combine::identity(), is_used: false };
+        let place = Cell { value: J::Combine::identity(), is_used: false };
         places.resize(range.keys().unwrap_or(0), place);
         Ok(ArrayEmitter {
             outlet: making.outlet,
@@ -105,7 +105,7 @@ impl<'p, J: Job> ArrayEmitter<'p, J> {
                 let (bytes, len) = J::Key::bytes_of(number);
                 let key = ShortKey::new(&bytes[..len]);
                 table.combine(key, key.hash(), place.value, |_| ());
-                *place = Place { value: J::Combine::identity(), is_used: false };
+                *place = Cell { value: J::Combine::identity(), is_used: false };
             }
         }
         self.outlet.hand_over(&mut table)?;
@@ -155,7 +155,7 @@ impl<J: Job> Drop for ArrayEmitter<'_, J> {
 
 /// The emitter of a map for one split.
 pub(crate) struct ArraySplit<'e, J: Job> {
-    places: &'e mut [Place<Accumulator<J>>],
+    places: &'e mut [Cell<Accumulator<J>>],
     store: &'e mut ValueStore,
     range: KeyRange,
     /// Pairs of this split: counted here, where a loop can keep it in a register.

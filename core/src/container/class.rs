@@ -2,7 +2,7 @@
 //! its pairs over and start again, empty, in the same memory.
 
 use super::HandedOver;
-use super::standing::Standing;
+use super::retained::Retained;
 use crate::aggregate::Aggregate;
 use crate::error::MemoryError;
 use crate::memory::{ChunkPool, ValueStore};
@@ -24,7 +24,7 @@ pub(super) struct ClassTable<K, V> {
     /// The store of the table's values.
     pub(super) store: ValueStore,
     /// The pairs of saved pieces, if they have few keys.
-    standing: Standing<K, V>,
+    retained: Retained<K, V>,
     /// Whether keys were seldom new in the last batch.
     pub(super) is_settled: bool,
     pub(super) limits: TableLimits,
@@ -42,7 +42,7 @@ impl<K: SlotKey, V: Copy> ClassTable<K, V> {
         Ok(ClassTable {
             table: Table::new(pool.blocks(), FIRST_BITS)?,
             store: ValueStore::new(pool),
-            standing: Standing::new(pool, limits.standing),
+            retained: Retained::new(pool, limits.standing),
             is_settled: false,
             is_crowded: false,
             limits,
@@ -131,7 +131,7 @@ impl<K: SlotKey, V: Copy> ClassTable<K, V> {
         outlet: &Outlet<'_, V>,
     ) -> Result<HandedOver, MemoryError> {
         let combining = timeline::begin(timeline::Kind::Combine);
-        let Some(pairs) = self.standing.take_in::<C>(&mut self.table, outlet)? else {
+        let Some(pairs) = self.retained.take_in::<C>(&mut self.table, outlet)? else {
             return self.hand_over(outlet);
         };
         (self.combined, self.is_crowded) = (0, false);
@@ -139,18 +139,18 @@ impl<K: SlotKey, V: Copy> ClassTable<K, V> {
     }
 
     /// Hands over the pairs that stayed after pieces were saved.
-    pub(super) fn hand_over_standing(
+    pub(super) fn hand_over_retained(
         &mut self,
         outlet: &Outlet<'_, V>,
     ) -> Result<HandedOver, MemoryError> {
         let handing_over = timeline::begin(timeline::Kind::Combine);
-        let pairs = self.standing.hand_over(outlet)?;
+        let pairs = self.retained.hand_over(outlet)?;
         Ok(HandedOver { pairs, busy: handing_over.end() })
     }
 
     /// Distinct keys, of this piece or, if more, of those before.
     pub(super) fn held(&self) -> usize {
-        self.table.len().max(self.standing.len())
+        self.table.len().max(self.retained.len())
     }
 
     /// Hands all pairs over; the table is empty then.

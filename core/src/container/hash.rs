@@ -106,9 +106,9 @@ impl<C: Aggregate> Batched<C> for HashTables<C> {
 
     fn hand_over(&mut self, outlet: &Outlet<'_, C::Accumulator>) -> Result<(), MemoryError> {
         self.handed_over += self.short.hand_over(outlet)?;
-        self.handed_over += self.short.hand_over_standing(outlet)?;
+        self.handed_over += self.short.hand_over_retained(outlet)?;
         self.handed_over += self.medium.hand_over(outlet)?;
-        self.handed_over += self.medium.hand_over_standing(outlet)?;
+        self.handed_over += self.medium.hand_over_retained(outlet)?;
         self.handed_over += self.long.hand_over(outlet)?;
         self.arena.clear();
         Ok(())

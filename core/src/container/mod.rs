@@ -16,7 +16,7 @@ mod hash;
 mod hash_tree;
 mod inlet;
 mod range;
-mod standing;
+mod retained;
 #[cfg(test)]
 mod tests;
 

@@ -106,7 +106,7 @@ impl Epoch {
 
 /// A worker's position in an epoch.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct Position {
     pub(super) epoch: u64,
     /// The first split after the epoch, as far as it is known.
     pub(super) end: Spot,
@@ -251,7 +251,7 @@ impl<'r, V: Copy> Epochs<'r, V> {
     }
 
     /// Records that a worker will map splits from `spot` on.
-    pub(super) fn enter(&self, worker: usize, spot: Spot) -> Place {
+    pub(super) fn enter(&self, worker: usize, spot: Spot) -> Position {
         let mut state = self.lock();
         let at = match &self.borders {
             None => state.epochs.len() - 1,
@@ -267,7 +267,7 @@ impl<'r, V: Copy> Epochs<'r, V> {
         if self.borders.is_some() {
             self.call_out(&state);
         }
-        Place { epoch, end }
+        Position { epoch, end }
     }
 
     /// Records that a worker has handed over all of its pairs of an epoch, of which it has mapped `bytes`

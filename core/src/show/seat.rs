@@ -1,7 +1,7 @@
 //! A worker's way through the epochs: its present epoch, and when it moves to the next.
 
 use super::Epochs;
-use super::epochs::{Place, Spot};
+use super::epochs::{Position, Spot};
 use super::sample::{self, Asked, Base, Sample};
 use crate::aggregate::Aggregate;
 use crate::partial::Partial;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub(crate) struct Seat<'r, V: Copy> {
     epochs: &'r Epochs<'r, V>,
     worker: usize,
-    place: Option<Place>,
+    place: Option<Position>,
     /// Bytes mapped in the epoch.
     bytes: u64,
 }

@@ -15,22 +15,22 @@ const ID_MOST: usize = 200;
 
 /// A folder that no other process uses.
 #[derive(Debug)]
-pub(crate) struct Folder {
+pub(crate) struct StateFolder {
     pub(crate) storage: Arc<dyn Storage>,
     /// Held as long as the folder is used.
     _lock: Box<dyn StoredFile>,
 }
 
-impl Folder {
+impl StateFolder {
     /// Returns the folder of the job called `id` below `state`, made if need be.
     ///
     /// # Errors
     /// [`StateError::Name`], [`StateError::InUse`], [`StorageError::Folder`].
-    pub(crate) fn open(state: &Path, id: &str) -> Result<Folder> {
-        let path = Folder::path_of(state, id)?;
+    pub(crate) fn open(state: &Path, id: &str) -> Result<StateFolder> {
+        let path = StateFolder::path_of(state, id)?;
         fs::create_dir_all(&path)
             .map_err(|cause| StorageError::Folder { path: path.clone(), cause })?;
-        Folder::of(Arc::new(Disk::new(path)))
+        StateFolder::of(Arc::new(Disk::new(path)))
     }
 
     /// Where the job called `id` lies.
@@ -40,11 +40,11 @@ impl Folder {
     }
 
     /// As `open`, of storage that is a job's own.
-    pub(crate) fn of(storage: Arc<dyn Storage>) -> Result<Folder> {
+    pub(crate) fn of(storage: Arc<dyn Storage>) -> Result<StateFolder> {
         let Some(lock) = storage.lock(LOCK)? else {
             return Err(StateError::InUse { path: storage.path().to_path_buf() }.into());
         };
-        Ok(Folder { storage, _lock: lock })
+        Ok(StateFolder { storage, _lock: lock })
     }
 
     /// Removes all but the lock, the manifest first. If the removal is interrupted, the files left belong to

@@ -31,7 +31,7 @@
 //! partials, so the same run, started again, only reads it.
 //!
 //! If a piece brings many pairs, they go to the partial. If it brings few, they stay with the worker, in a
-//! table beside its own (`container/standing.rs`), because each pair would cost a partition that has left
+//! table beside its own (`container/retained.rs`), because each pair would cost a partition that has left
 //! the cache. After each commit the saver rests for thirty times as long as the commit took, a second at
 //! most; snapshots that arrive meanwhile are named together.
 
@@ -61,7 +61,7 @@ pub(crate) use tiles::Means;
 
 use crate::error::{Result, StateError};
 use crate::storage::Storage;
-use folder::{Folder, LOCK};
+use folder::{LOCK, StateFolder};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -70,7 +70,7 @@ use std::time::Duration;
 /// [`Options::state`](crate::Options::state).
 #[derive(Clone, Debug)]
 pub struct State {
-    place: Place,
+    place: Location,
     save_every: SaveEvery,
     keeps_partials: bool,
     incremental: Option<Incremental>,
@@ -78,7 +78,7 @@ pub struct State {
 }
 
 #[derive(Clone, Debug)]
-enum Place {
+enum Location {
     Folder { state: PathBuf, id: String },
     Storage(Arc<dyn Storage>),
 }
@@ -99,15 +99,15 @@ impl State {
     /// Returns the state of the job called `id`, in a folder of that name below `folder`; both are made if
     /// need be. A name is up to 200 letters, digits, `.`, `_` and `-`, and does not begin with a dot.
     pub fn new(folder: impl Into<PathBuf>, id: impl Into<String>) -> State {
-        State::at(Place::Folder { state: folder.into(), id: id.into() })
+        State::at(Location::Folder { state: folder.into(), id: id.into() })
     }
 
     /// Returns the state of one job, in storage of its own.
     pub fn on(storage: Arc<dyn Storage>) -> State {
-        State::at(Place::Storage(storage))
+        State::at(Location::Storage(storage))
     }
 
-    fn at(place: Place) -> State {
+    fn at(place: Location) -> State {
         let (save_every, keeps_partials) = (SaveEvery::Auto, false);
         State { place, save_every, keeps_partials, incremental: None, about: None }
     }
@@ -116,11 +116,11 @@ impl State {
     /// number after the name. `None` in storage of its own, which has room for one job.
     pub fn step(&self, number: usize) -> Option<State> {
         match &self.place {
-            Place::Folder { state, id } => {
-                let place = Place::Folder { state: state.clone(), id: format!("{id}.{number}") };
+            Location::Folder { state, id } => {
+                let place = Location::Folder { state: state.clone(), id: format!("{id}.{number}") };
                 Some(State { place, ..self.clone() })
             }
-            Place::Storage(_) => None,
+            Location::Storage(_) => None,
         }
     }
 
@@ -153,15 +153,15 @@ impl State {
     /// Where it lies, if it is there.
     fn storage(&self) -> Result<Arc<dyn Storage>, StateError> {
         match &self.place {
-            Place::Folder { state, id } => Folder::storage_of(state, id),
-            Place::Storage(storage) => Ok(Arc::clone(storage)),
+            Location::Folder { state, id } => StateFolder::storage_of(state, id),
+            Location::Storage(storage) => Ok(Arc::clone(storage)),
         }
     }
 
-    fn open(&self) -> Result<Folder> {
+    fn open(&self) -> Result<StateFolder> {
         match &self.place {
-            Place::Folder { state, id } => Folder::open(state, id),
-            Place::Storage(storage) => Folder::of(Arc::clone(storage)),
+            Location::Folder { state, id } => StateFolder::open(state, id),
+            Location::Storage(storage) => StateFolder::of(Arc::clone(storage)),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Reports a state for people: its jobs, their contents, whether they are intact; and removes states.
 
 use super::LOCK;
-use super::folder::Folder;
+use super::folder::StateFolder;
 use super::manifest::{Manifest, Snapshot, snapshot_name};
 use crate::error::{Result, StateError, StorageError};
 use crate::identity::Identity;
@@ -60,7 +60,7 @@ pub fn jobs_of(state: &Path) -> Result<Vec<String>> {
 /// # Errors
 /// [`StateError::Missing`], [`StorageError::Damaged`] and others of the disk.
 pub fn report(state: &Path, id: &str) -> Result<Option<StateReport>> {
-    let storage = Folder::storage_of(state, id)?;
+    let storage = StateFolder::storage_of(state, id)?;
     Ok(Manifest::read(&*storage)?.map(|manifest| StateReport::of(id, manifest)))
 }
 
@@ -92,7 +92,7 @@ impl StateReport {
 /// [`StateError::Missing`], [`StorageError::Damaged`] for the first file that differs from what was written,
 /// and others of the disk.
 pub fn verify(state: &Path, id: &str) -> Result<u64> {
-    let storage = Folder::storage_of(state, id)?;
+    let storage = StateFolder::storage_of(state, id)?;
     let Some(manifest) = Manifest::read(&*storage)? else { return Ok(0) };
     let damaged =
         |path: &Path, cause| StorageError::Damaged { path: path.to_path_buf(), offset: 0, cause };
@@ -135,7 +135,7 @@ pub fn files_of(storage: &dyn Storage) -> Result<Vec<String>> {
 /// # Errors
 /// [`StateError::Missing`], [`StateError::InUse`], and others of the disk.
 pub fn remove(state: &Path, id: &str) -> Result<()> {
-    let folder = Folder::of(Folder::storage_of(state, id)?)?;
+    let folder = StateFolder::of(StateFolder::storage_of(state, id)?)?;
     folder.clear()?;
     drop(folder);
     let path = state.join(id);
@@ -144,10 +144,10 @@ pub fn remove(state: &Path, id: &str) -> Result<()> {
     Ok(())
 }
 
-impl Folder {
+impl StateFolder {
     /// Returns the storage of a job that is there.
     pub(super) fn storage_of(state: &Path, id: &str) -> Result<Arc<dyn Storage>, StateError> {
-        let path = Folder::path_of(state, id)?;
+        let path = StateFolder::path_of(state, id)?;
         if !path.join(LOCK).is_file() {
             return Err(StateError::Missing { path });
         }

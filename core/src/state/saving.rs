@@ -3,7 +3,7 @@
 
 use super::coverage::Coverage;
 use super::fingerprint::Fingerprint;
-use super::folder::Folder;
+use super::folder::StateFolder;
 use super::folds::{Choice, Taking, tile_of};
 use super::manifest::{Figures, Manifest, Piece};
 use super::pace::Pace;
@@ -43,7 +43,7 @@ pub(crate) struct Saving<C: Aggregate> {
     /// Set if tiles are found again.
     pub(super) tiles: Option<TileTable>,
     pub(super) block_bytes: usize,
-    _folder: Folder,
+    _folder: StateFolder,
 }
 
 /// The contents of the state when the run began.
@@ -341,7 +341,7 @@ fn go_on(
     identity: &Identity,
     fingerprint: Fingerprint,
     plan: &Plan,
-    folder: &Folder,
+    folder: &StateFolder,
 ) -> Result<Manifest> {
     check_job(&found, identity, folder)?;
     found.about = state.about.clone().unwrap_or(found.about);
@@ -384,7 +384,7 @@ fn begin(
 }
 
 /// Returns an error unless the manifest is of this job.
-fn check_job(found: &Manifest, identity: &Identity, folder: &Folder) -> Result<()> {
+fn check_job(found: &Manifest, identity: &Identity, folder: &StateFolder) -> Result<()> {
     match found.identity.difference(identity) {
         Some(difference) => {
             let path = folder.storage.path().to_path_buf();
@@ -399,7 +399,7 @@ fn check_input(
     found: &Manifest,
     fingerprint: Fingerprint,
     plan: &Plan,
-    folder: &Folder,
+    folder: &StateFolder,
 ) -> Result<()> {
     let known = Fingerprint { files: found.files, digest: found.input_digest };
     if known == fingerprint {

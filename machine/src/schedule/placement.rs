@@ -8,14 +8,14 @@ use std::ops::Range;
 /// left out, so every group here has some.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placement {
-    groups: Vec<Place>,
+    groups: Vec<Team>,
     group_of: Vec<usize>,
     /// Whether groups share the last tiles.
     shares: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Place {
+struct Team {
     /// Its number in the topology.
     number: usize,
     workers: Range<usize>,
@@ -36,13 +36,13 @@ impl Placement {
             before += processors(group);
             let end = workers * before / all.max(1);
             if first < end {
-                groups.push(Place { number, workers: first..end, others: Vec::new() });
+                groups.push(Team { number, workers: first..end, others: Vec::new() });
             }
         }
         if groups.is_empty() {
             return Placement::flat(workers);
         }
-        let node_of = |place: &Place| topology.groups[place.number].node;
+        let node_of = |place: &Team| topology.groups[place.number].node;
         let nodes: Vec<u32> = groups.iter().map(node_of).collect();
         for (at, place) in groups.iter_mut().enumerate() {
             let mut others: Vec<usize> =
@@ -56,12 +56,12 @@ impl Placement {
 
     /// Returns all workers in one group.
     pub fn flat(workers: usize) -> Placement {
-        Placement::of(vec![Place { number: 0, workers: 0..workers, others: Vec::new() }])
+        Placement::of(vec![Team { number: 0, workers: 0..workers, others: Vec::new() }])
     }
 
     /// Puts each worker in a group of its own; no tile is shared between groups.
     pub fn alone(workers: usize) -> Placement {
-        let group = |worker| Place {
+        let group = |worker| Team {
             number: 0,
             workers: worker..worker + 1,
             others: (1..workers).map(|step| (worker + step) % workers).collect(),
@@ -69,7 +69,7 @@ impl Placement {
         Placement { shares: false, ..Placement::of((0..workers).map(group).collect()) }
     }
 
-    fn of(groups: Vec<Place>) -> Placement {
+    fn of(groups: Vec<Team>) -> Placement {
         let group_of = groups.iter().enumerate();
         let group_of = group_of.flat_map(|(at, place)| place.workers.clone().map(move |_| at));
         let group_of = group_of.collect();

@@ -38,25 +38,25 @@ pub struct Merger<C: Aggregate> {
 /// A run, and the place in the order of its present pair.
 #[derive(Clone, Copy)]
 struct Head {
-    place: Place,
+    place: RunOrder,
     reader: usize,
 }
 
 /// The order of runs, but for the keys of equal hash.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct RunOrder {
     class: u8,
     hash: u64,
 }
 
-impl Place {
-    fn of(key: &[u8]) -> Place {
+impl RunOrder {
+    fn of(key: &[u8]) -> RunOrder {
         if key.len() <= ShortKey::MOST {
-            Place { class: 0, hash: ShortKey::new(key).hash() }
+            RunOrder { class: 0, hash: ShortKey::new(key).hash() }
         } else if key.len() < LONG_KEY_BYTES {
-            Place { class: 1, hash: MediumKey::new(key).hash() }
+            RunOrder { class: 1, hash: MediumKey::new(key).hash() }
         } else {
-            Place { class: 2, hash: hash_bytes(key) }
+            RunOrder { class: 2, hash: hash_bytes(key) }
         }
     }
 }
@@ -147,14 +147,14 @@ impl<C: Aggregate> Merger<C> {
     }
 
     /// Returns the value of the least pair, if its key is the one being folded.
-    fn first_if_same(&self, place: Place) -> Option<C::Accumulator> {
+    fn first_if_same(&self, place: RunOrder) -> Option<C::Accumulator> {
         let head = self.heads.first().filter(|head| head.place == place)?;
         let pair = self.readers[head.reader].pair()?;
         (pair.key == self.key).then_some(*pair.value)
     }
 
-    fn place(&self, reader: usize) -> Place {
-        Place::of(self.readers[reader].pair().map_or(&[], |pair| pair.key))
+    fn place(&self, reader: usize) -> RunOrder {
+        RunOrder::of(self.readers[reader].pair().map_or(&[], |pair| pair.key))
     }
 
     fn advance_first(&mut self) -> Result<()> {
@@ -199,7 +199,7 @@ impl<C: Aggregate> Merger<C> {
 
 /// Hands a pair over as an entry of its class.
 fn give<V: Copy, T: Taker<V>>(
-    place: Place,
+    place: RunOrder,
     key: &[u8],
     value: V,
     taker: &mut T,

@@ -325,7 +325,7 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
         mut see: impl FnMut(&Entry<K, V>) -> Result<(), E>,
     ) -> Result<(), E> {
         let all = (0..=self.mask).filter(|&index| !self.key(index).is_vacant());
-        let mut all: Vec<Place> = all.map(|index| self.place(index)).collect();
+        let mut all: Vec<Occupied> = all.map(|index| self.place(index)).collect();
         all.sort_unstable_by(|a, b| self.order(a, b));
         self.show_places(&mut all, &mut see)?;
         self.drain(|_| Ok(()))
@@ -345,7 +345,7 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
         let first_vacant = (0..slots).find(|&index| self.key(index).is_vacant()).unwrap_or(slots);
         let went_on = |&index: &usize| self.home(self.key(index).hash()) > index;
         let start = (0..first_vacant).filter(|index| !went_on(index));
-        let mut places: Vec<Place> = start.map(|index| self.place(index)).collect();
+        let mut places: Vec<Occupied> = start.map(|index| self.place(index)).collect();
         let mut occupied = [0; BLOCK];
         for first in (first_vacant / BLOCK * BLOCK..slots).step_by(BLOCK) {
             let of_block = self.occupied(first, &mut occupied).iter();
@@ -363,19 +363,19 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
     }
 
     #[inline(always)]
-    fn place(&self, index: usize) -> Place {
-        Place { hash: self.key(index).hash(), index }
+    fn place(&self, index: usize) -> Occupied {
+        Occupied { hash: self.key(index).hash(), index }
     }
 
     /// Returns the order of hash, then key.
     #[inline(always)]
-    fn order(&self, a: &Place, b: &Place) -> Ordering {
+    fn order(&self, a: &Occupied, b: &Occupied) -> Ordering {
         let keys = || self.key(a.index).bytes().cmp(self.key(b.index).bytes());
         a.hash.cmp(&b.hash).then_with(keys)
     }
 
     /// Sorts places that are near their final ones by insertion; others in the general way.
-    fn sort_near(&self, places: &mut [Place]) {
+    fn sort_near(&self, places: &mut [Occupied]) {
         if places.len() > NEAR_MOST {
             return places.sort_unstable_by(|a, b| self.order(a, b));
         }
@@ -391,7 +391,7 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
     /// Shows the entries of these places and empties the list.
     fn show_places<E>(
         &self,
-        places: &mut Vec<Place>,
+        places: &mut Vec<Occupied>,
         see: &mut impl FnMut(&Entry<K, V>) -> Result<(), E>,
     ) -> Result<(), E> {
         places.drain(..).try_for_each(|place| see(self.entry(place.index)))
@@ -437,7 +437,7 @@ fn one_test(a: bool, b: bool) -> bool {
 
 /// An occupied slot, by the order in which it is sorted.
 #[derive(Clone, Copy)]
-struct Place {
+struct Occupied {
     hash: u64,
     index: usize,
 }

@@ -10,16 +10,16 @@ use crate::slots::{Entry, SlotKey, Table};
 use std::sync::Arc;
 
 /// The table of one size class of keys that are stored in it.
-pub(super) struct Standing<K, V> {
+pub(super) struct Retained<K, V> {
     table: Option<Table<K, V, 0>>,
     blocks: Arc<BlockPool>,
     /// Bytes that its slots may take; 0 if nothing is to stay.
     most_bytes: usize,
 }
 
-impl<K: SlotKey, V: Copy> Standing<K, V> {
-    pub(super) fn new(pool: &Arc<ChunkPool>, most_bytes: usize) -> Standing<K, V> {
-        Standing { table: None, blocks: Arc::clone(pool.blocks()), most_bytes }
+impl<K: SlotKey, V: Copy> Retained<K, V> {
+    pub(super) fn new(pool: &Arc<ChunkPool>, most_bytes: usize) -> Retained<K, V> {
+        Retained { table: None, blocks: Arc::clone(pool.blocks()), most_bytes }
     }
 
     pub(super) fn len(&self) -> usize {
