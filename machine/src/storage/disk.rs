@@ -191,3 +191,17 @@ impl DiskFile {
         StorageError::from_io(action, &self.path, cause)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Disk;
+
+    #[test]
+    fn where_files_must_have_a_name_they_lose_it_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = Disk::new(folder.path());
+        let files = [disk.named_then_unlinked().unwrap(), disk.named_then_unlinked().unwrap()];
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        assert!(files.iter().all(|file| file.metadata().unwrap().len() == 0));
+    }
+}

@@ -11,8 +11,6 @@ mod disk;
 mod faulty;
 mod nameless;
 mod scratch;
-#[cfg(test)]
-mod tests;
 
 pub use atomic::AtomicFile;
 pub use disk::Disk;

@@ -9,8 +9,6 @@ mod quota;
 mod ranges;
 mod read;
 mod show;
-#[cfg(test)]
-mod tests;
 
 use std::path::Path;
 
@@ -96,6 +94,13 @@ impl Topology {
     /// [`Topology::unknown`].
     pub fn detect() -> Topology {
         read::topology(Path::new("/"), read::affinity().as_deref())
+    }
+
+    /// Reads the topology that the files below `root` describe, for a process that may run on the processors in
+    /// `affinity`.
+    #[cfg(feature = "testing")]
+    pub fn of_files(root: &Path, affinity: Option<&[u32]>) -> Topology {
+        read::topology(root, affinity)
     }
 
     /// Returns the number of workers that keep the usable processors busy: one for each, but no more than

@@ -26,3 +26,18 @@ pub(super) fn show(numbers: &[u32]) -> String {
     });
     runs.collect::<Vec<_>>().join(",")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{parse, show};
+
+    #[test]
+    fn lists_are_read_and_written() {
+        assert_eq!(parse("0-3,8\n"), Some(vec![0, 1, 2, 3, 8]));
+        assert_eq!(parse(""), Some(vec![]));
+        assert_eq!(parse("3-1"), None);
+        assert_eq!(parse("0-4294967295"), None);
+        assert_eq!(parse("x"), None);
+        assert_eq!(show(&[0, 1, 2, 3, 8, 10, 11]), "0-3,8,10-11");
+    }
+}

@@ -217,6 +217,3 @@ impl Binned {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

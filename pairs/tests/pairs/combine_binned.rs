@@ -1,8 +1,8 @@
 //! Sums are exact or within the promised bound, and special values are as documented. Independence of order
 //! and nesting is tested with the other combines' contract.
 
-use super::*;
 use proptest::prelude::*;
+use tegula_pairs::combine::Binned;
 
 fn of(values: &[f64]) -> Binned {
     let mut sum = Binned::ZERO;

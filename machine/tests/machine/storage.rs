@@ -1,6 +1,9 @@
-use super::*;
+//! Tests of the module `storage`.
+
 use std::fs;
 use std::sync::Arc;
+use tegula_machine::error::StorageError;
+use tegula_machine::storage::{Call, Disk, Fault, Faulty, Region, Scratch, Storage, StoredFile};
 use tempfile::TempDir;
 
 fn folder() -> (TempDir, Arc<dyn Storage>) {
@@ -54,15 +57,6 @@ fn regions_of_two_writers_lie_in_few_places() {
     let mut places: Vec<_> = writers.iter().flat_map(|(_, places)| places).collect();
     places.sort_by_key(|place| place.start);
     assert!(places.windows(2).all(|two| two[0].end <= two[1].start), "two hold the same place");
-}
-
-#[test]
-fn where_files_must_have_a_name_they_lose_it_at_once() {
-    let (folder, _) = folder();
-    let disk = Disk::new(folder.path());
-    let files = [disk.named_then_unlinked().unwrap(), disk.named_then_unlinked().unwrap()];
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-    assert!(files.iter().all(|file| file.metadata().unwrap().len() == 0));
 }
 
 #[test]

@@ -1,0 +1,16 @@
+//! Tests of the crate's modules, one file each. Tests that use private items are in the modules themselves.
+
+// The lint's exception for tests does not reach what tests share.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod encoding;
+mod memory_budget;
+mod memory_buffer;
+mod memory_input;
+mod memory_reserved;
+mod relocation;
+mod storage;
+mod sync;
+mod timeline_track;
+mod topology;
+mod topology_described;

@@ -1,0 +1,9 @@
+//! Tests of the crate's modules, one file each. Tests that use private items are in the modules themselves.
+
+// The lint's exception for tests does not reach what tests share.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod combine_binned;
+mod identity;
+mod key;
+mod slots_table;
