@@ -4,7 +4,7 @@
 use tegula::{Error, InputError, MemoryError, StateError, StorageError};
 
 /// Returns the flags that help after an error, if there are any.
-pub(crate) fn of(error: &Error) -> Option<&'static str> {
+pub fn of(error: &Error) -> Option<&'static str> {
     match error {
         Error::Input(error) => of_input(error),
         Error::Memory(MemoryError::Budget { .. } | MemoryError::TooSmall { .. }) => {
@@ -47,30 +47,5 @@ fn of_state(error: &StateError) -> Option<&'static str> {
             "--plain reads compressed files as they are; --incremental needs files that are not compressed",
         ),
         _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::path::PathBuf;
-
-    #[test]
-    fn errors_have_the_advice_of_their_kind() {
-        let path = PathBuf::from("a.gz");
-        let truncated = InputError::Truncated { path: path.clone(), format: "gzip", offset: 1 };
-        let budget = MemoryError::Budget { purpose: "keys", needed_bytes: 2, limit_bytes: 1 };
-        for (error, flag) in [
-            (Error::from(truncated), Some("--plain")),
-            (budget.into(), Some("--memory")),
-            (StateError::Missing { path: path.clone() }.into(), Some("tegula state ls")),
-            (StateError::InUse { path: path.clone() }.into(), Some("--job")),
-            (InputError::Missing { path }.into(), None),
-            (Error::Cancelled, None),
-        ] {
-            let advice = of(&error);
-            assert_eq!(advice.is_some(), flag.is_some(), "{error}");
-            assert!(flag.is_none_or(|flag| advice.is_some_and(|advice| advice.contains(flag))));
-        }
     }
 }

@@ -17,7 +17,7 @@ pub(crate) fn input(arguments: &[OsString]) -> Result<Input> {
 }
 
 /// Returns whether an argument begins with a scheme and `://`.
-fn is_url(argument: &OsStr) -> bool {
+pub fn is_url(argument: &OsStr) -> bool {
     let text = argument.to_string_lossy();
     text.split_once("://").is_some_and(|(scheme, _)| {
         scheme.starts_with(|first: char| first.is_ascii_alphabetic())
@@ -39,8 +39,7 @@ fn remote(url: &OsStr) -> Result<Input> {
 }
 
 /// Returns the error of a program that was built without remote input.
-#[cfg(any(test, not(feature = "remote")))]
-fn without_remote(url: &OsStr) -> Error {
+pub fn without_remote(url: &OsStr) -> Error {
     let advice = "build it with `make build`, or with cargo's `--features remote`";
     refused(url, "this program was built without remote input", advice)
 }
@@ -48,31 +47,4 @@ fn without_remote(url: &OsStr) -> Error {
 fn refused(url: &OsStr, cause: &str, advice: &str) -> Error {
     let (cause, advice) = (cause.to_owned(), advice.to_owned());
     InputError::Refused { path: url.into(), cause, advice }.into()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_url_is_told_from_a_path() {
-        for url in ["s3://b/k", "hdfs:///x", "what://", "a+b.c-1://x"] {
-            assert!(is_url(OsStr::new(url)), "{url}");
-        }
-        for path in ["a/b", "", "://x", "1a://x", "a b://x", "/s3://b", "s3:/b", "-"] {
-            assert!(!is_url(OsStr::new(path)), "{path}");
-        }
-    }
-
-    /// Called directly, so that it needs no build without the feature.
-    #[test]
-    fn a_program_without_remote_input_says_how_to_build_one_with_it() {
-        for url in ["s3://bucket/one", "hdfs://host:8020/x*", "gs://bucket", "az://container/x"] {
-            let message = without_remote(OsStr::new(url)).to_string();
-            assert!(message.starts_with(&format!("{url}: ")), "{message}");
-            for part in ["without remote input", "make build", "--features remote"] {
-                assert!(message.contains(part), "{message}");
-            }
-        }
-    }
 }

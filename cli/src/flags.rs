@@ -233,8 +233,10 @@ pub(crate) enum Order {
     None,
 }
 
+/// The form of an answer's lines.
 #[derive(Clone, Copy, Default, ValueEnum)]
-pub(crate) enum Format {
+#[allow(missing_docs, reason = "the program would show them as help")]
+pub enum Format {
     #[default]
     Tsv,
     Jsonl,

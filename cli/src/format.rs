@@ -8,7 +8,7 @@ use std::io::Write;
 use tegula::{Estimate, Estimates};
 
 /// A line that is being appended to a text.
-pub(crate) struct Line<'o> {
+pub struct Line<'o> {
     format: Format,
     out: &'o mut Vec<u8>,
     is_first: bool,
@@ -19,20 +19,21 @@ pub(crate) struct Line<'o> {
 }
 
 impl<'o> Line<'o> {
-    pub(crate) fn begin(format: Format, out: &'o mut Vec<u8>) -> Line<'o> {
+    /// Begins a line at the end of a text.
+    pub fn begin(format: Format, out: &'o mut Vec<u8>) -> Line<'o> {
         let begin = out.len();
         Line { format, out, is_first: true, estimates: None, begin, key_end: begin }
     }
 
     /// Returns a line in which two fields follow each total: its likely value over the whole input, and
     /// the error of that estimate.
-    pub(crate) fn estimated(mut self, estimates: &'o mut Estimates) -> Line<'o> {
+    pub fn estimated(mut self, estimates: &'o mut Estimates) -> Line<'o> {
         self.estimates = Some(estimates);
         self
     }
 
     /// Adds a whole number that is a total over the input, a count or a sum.
-    pub(crate) fn total(&mut self, name: &str, value: impl itoa::Integer) -> &mut Self {
+    pub fn total(&mut self, name: &str, value: impl itoa::Integer) -> &mut Self {
         let mut text = itoa::Buffer::new();
         let text = text.format(value);
         self.name(name, "");
@@ -41,7 +42,7 @@ impl<'o> Line<'o> {
     }
 
     /// Adds a total that need not be a whole number.
-    pub(crate) fn float_total(&mut self, name: &str, value: f64) -> &mut Self {
+    pub fn float_total(&mut self, name: &str, value: f64) -> &mut Self {
         self.float(name, value).estimate(name, || value)
     }
 
@@ -66,7 +67,7 @@ impl<'o> Line<'o> {
     }
 
     /// Adds a field of any bytes.
-    pub(crate) fn bytes(&mut self, name: &str, bytes: &[u8]) -> &mut Self {
+    pub fn bytes(&mut self, name: &str, bytes: &[u8]) -> &mut Self {
         match self.format {
             Format::Tsv => {
                 self.name(name, "");
@@ -94,14 +95,14 @@ impl<'o> Line<'o> {
     }
 
     /// Adds a field that is a whole number.
-    pub(crate) fn integer(&mut self, name: &str, value: impl itoa::Integer) -> &mut Self {
+    pub fn integer(&mut self, name: &str, value: impl itoa::Integer) -> &mut Self {
         self.name(name, "");
         self.out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
         self
     }
 
     /// Adds a field that is a list of whole numbers: in TSV with commas between.
-    pub(crate) fn integers<I: itoa::Integer>(
+    pub fn integers<I: itoa::Integer>(
         &mut self,
         name: &str,
         values: impl Iterator<Item = I>,
@@ -125,7 +126,7 @@ impl<'o> Line<'o> {
 
     /// Adds a field that is a number, in the fewest digits that identify it. NaN and infinity are null in
     /// JSON.
-    pub(crate) fn float(&mut self, name: &str, value: f64) -> &mut Self {
+    pub fn float(&mut self, name: &str, value: f64) -> &mut Self {
         self.name(name, "");
         // Writing to a vector cannot fail.
         let _ = match self.format {
@@ -136,7 +137,7 @@ impl<'o> Line<'o> {
     }
 
     /// Ends the line.
-    pub(crate) fn end(self) {
+    pub fn end(self) {
         self.out.extend_from_slice(match self.format {
             Format::Tsv => b"\n",
             Format::Jsonl => b"}\n",
@@ -160,48 +161,5 @@ impl<'o> Line<'o> {
             self.key_end = before;
         }
         self.is_first = false;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pairs_become_lines() {
-        for (format, key, line) in [
-            (Format::Tsv, b"a\\\xff".as_slice(), b"a\\\xff\t7\t-1\n".as_slice()),
-            (
-                Format::Jsonl,
-                b"q\"\\\x01\xc3\xa9",
-                b"{\"key\":\"q\\\"\\\\\\u0001\xc3\xa9\",\"value\":7,\"rest\":-1}\n",
-            ),
-            (Format::Jsonl, b"a\xff", b"{\"key_hex\":\"61ff\",\"value\":7,\"rest\":-1}\n"),
-        ] {
-            let mut out = Vec::new();
-            let mut made = Line::begin(format, &mut out);
-            made.bytes("key", key).integer("value", 7_u64).integer("rest", -1);
-            made.end();
-            assert_eq!(out, line);
-        }
-    }
-
-    #[test]
-    fn what_adds_up_is_estimated_figure_by_figure() {
-        let mut estimates = Estimates::new();
-        let mut out = Vec::new();
-        for (bytes, requests, sum) in [(100, 7_u64, 0.5), (200, 14, 1.5)] {
-            out.clear();
-            estimates.begin(bytes, 1000);
-            let mut line = Line::begin(Format::Tsv, &mut out).estimated(&mut estimates);
-            line.bytes("key", b"a").total("requests", requests).float_total("sum", sum);
-            line.integer("place", 3_u8);
-            line.end();
-        }
-        let text = String::from_utf8(out).unwrap();
-        let (fields, last) = (text.trim_end().split('\t').collect::<Vec<_>>(), 7);
-        assert_eq!(fields[..4], ["a", "14", "70", "0"]);
-        assert_eq!((fields[4], fields[5], fields[last]), ("1.5", "8", "3"));
-        assert!(fields[6].parse::<u32>().unwrap() > 1, "{text}");
     }
 }

@@ -72,6 +72,30 @@ use std::process::ExitCode;
 use std::sync::OnceLock;
 use tegula::Result;
 
+/// Parts that tests look into. They are no interface.
+#[doc(hidden)]
+pub mod parts {
+    pub use crate::advice::of as advice_of;
+    pub use crate::arguments::{is_url, without_remote};
+    pub use crate::flags::Format;
+    pub use crate::format::Line;
+    pub use crate::progress::{clock, json as progress_json, text as progress_text};
+    pub use crate::show::every;
+    pub use crate::size::{
+        AutoSize, parse as size, parse_or_auto as size_or_auto, show as shown_size,
+    };
+
+    /// Returns all commands with their flags.
+    pub fn commands() -> clap::Command {
+        <crate::Cli as clap::CommandFactory>::command()
+    }
+
+    /// Returns the message for a command that clap refused because this build lacks it.
+    pub fn left_out(refused: &clap::Error, commands: &[(&str, &str)]) -> Option<String> {
+        crate::left_out(refused, commands)
+    }
+}
+
 /// MapReduce for one big machine.
 #[derive(Parser)]
 #[command(name = "tegula", version, max_term_width = 100, after_help = exit::HELP)]
@@ -193,32 +217,4 @@ fn built_without(part: &str, feature: &str) -> String {
         "{part}: this program was built without it; build it with `make build`, or with cargo's `--features \
          {feature}`"
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::CommandFactory;
-
-    #[test]
-    fn flags_of_every_command_go_together() {
-        Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn a_command_that_was_left_out_is_refused_by_its_feature() {
-        let refusal = |arguments: &[&str]| match Cli::try_parse_from(arguments) {
-            Ok(_) => panic!("{arguments:?} is no command"),
-            Err(refused) => left_out(&refused, &[("multiply", "linalg")]),
-        };
-        for arguments in [&["tegula", "multiply"][..], &["tegula", "multiply", "a", "--help"]] {
-            let message = refusal(arguments).unwrap_or_default();
-            assert!(message.starts_with("multiply: ") && message.contains("--features linalg"));
-        }
-        for arguments in
-            [&["tegula", "divide"][..], &["tegula"], &["tegula", "topology", "multiply"]]
-        {
-            assert_eq!(refusal(arguments), None, "{arguments:?}");
-        }
-    }
 }

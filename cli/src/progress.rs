@@ -91,7 +91,7 @@ impl Display {
 }
 
 /// Formats `12.00 MiB of 1.00 GiB, 512.00 MiB/s, 0:02 left, 1234 keys, 80.00 MiB of 1.00 GiB memory`
-fn text(reading: &ProgressReading) -> String {
+pub fn text(reading: &ProgressReading) -> String {
     let of =
         |limit: Option<u64>| limit.map_or(String::new(), |of| format!(" of {}", size::show(of)));
     let planned = of(Some(reading.bytes_planned).filter(|&bytes| bytes > 0));
@@ -108,7 +108,7 @@ fn text(reading: &ProgressReading) -> String {
 }
 
 /// Formats `0:07`, `12:30`, `3:00:05`; a part of a second counts as one.
-fn clock(time: Duration) -> String {
+pub fn clock(time: Duration) -> String {
     let seconds = time.as_secs_f64().ceil() as u64;
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     match hours {
@@ -117,7 +117,8 @@ fn clock(time: Duration) -> String {
     }
 }
 
-fn json(reading: &ProgressReading, elapsed: Duration) -> serde_json::Value {
+/// Returns the same for programs.
+pub fn json(reading: &ProgressReading, elapsed: Duration) -> serde_json::Value {
     serde_json::json!({
         "elapsed_s": elapsed.as_secs_f64(),
         "stage": reading.stage.name(),
@@ -160,35 +161,5 @@ mod bar {
         pub(super) fn clear(&self) {
             self.0.finish_and_clear();
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use tegula::Stage;
-
-    #[test]
-    fn what_is_known_is_shown() {
-        let reading = ProgressReading {
-            stage: Stage::Map,
-            bytes_planned: 4 << 20,
-            bytes_done: 1 << 20,
-            files_planned: 1,
-            keys_held: 12,
-            mapping: Duration::from_secs(2),
-            memory_bytes: 80 << 20,
-            memory_limit_bytes: Some(1 << 30),
-        };
-        let shown =
-            "1.00 MiB of 4.00 MiB, 512.00 KiB/s, 0:06 left, 12 keys, 80.00 MiB of 1.00 GiB memory";
-        assert_eq!(text(&reading), shown);
-        let stream = ProgressReading { bytes_planned: 0, memory_limit_bytes: None, ..reading };
-        assert_eq!(text(&stream), "1.00 MiB, 512.00 KiB/s, 12 keys, 80.00 MiB memory");
-        let reduce = ProgressReading { stage: Stage::Reduce, bytes_done: 4 << 20, ..reading };
-        assert!(
-            !text(&reduce).contains("left") && json(&reduce, Duration::ZERO)["left_s"].is_null()
-        );
-        assert_eq!(clock(Duration::from_millis(10_804_100)), "3:00:05");
     }
 }

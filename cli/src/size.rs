@@ -2,7 +2,7 @@
 //! memory: `k` is 1024 bytes.
 
 /// Parses a size into bytes; the error is a message for the user.
-pub(crate) fn parse(text: &str) -> Result<u64, String> {
+pub fn parse(text: &str) -> Result<u64, String> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
     let shift = match unit.to_ascii_lowercase().as_str() {
@@ -23,16 +23,16 @@ pub(crate) fn parse(text: &str) -> Result<u64, String> {
 }
 
 /// Parses a size, or `auto` (`None`).
-pub(crate) fn parse_or_auto(text: &str) -> Result<AutoSize, String> {
+pub fn parse_or_auto(text: &str) -> Result<AutoSize, String> {
     if text == "auto" { Ok(AutoSize(None)) } else { parse(text).map(|bytes| AutoSize(Some(bytes))) }
 }
 
 /// A size in bytes, or `None` for the engine's choice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct AutoSize(pub(crate) Option<u64>);
+pub struct AutoSize(pub Option<u64>);
 
 /// Formats bytes in the largest binary unit that is at most as large.
-pub(crate) fn show(bytes: u64) -> String {
+pub fn show(bytes: u64) -> String {
     let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
     match units.into_iter().find(|(_, shift)| bytes >> shift > 0) {
         Some((name, shift)) => format!("{:.2} {name}", bytes as f64 / (1u64 << shift) as f64),
@@ -42,41 +42,3 @@ pub(crate) fn show(bytes: u64) -> String {
 
 const HINT: &str = "write a whole number of bytes or binary units: 1000, 64k, 4M, 1GiB";
 const TOO_LARGE: &str = "more than 2^64 bytes";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn units_are_binary() {
-        for (text, bytes) in
-            [("1000", 1000), ("64k", 65536), ("4M", 4 << 20), ("1GiB", 1 << 30), ("2tb", 2 << 40)]
-        {
-            assert_eq!(parse(text), Ok(bytes), "{text}");
-        }
-        for bad in [
-            "",
-            "k",
-            "1.5M",
-            "-1",
-            "+1",
-            "4 M",
-            "4X",
-            "1e3",
-            "0",
-            "99999999999999999999",
-            "20000000T",
-        ] {
-            assert!(parse(bad).is_err(), "{bad}");
-        }
-        assert_eq!(parse_or_auto("auto"), Ok(AutoSize(None)));
-    }
-
-    #[test]
-    fn sizes_are_shown_in_units() {
-        assert_eq!(
-            (show(999), show(1536), show(3 << 40)),
-            ("999 B".into(), "1.50 KiB".into(), "3.00 TiB".into())
-        );
-    }
-}

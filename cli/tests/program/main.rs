@@ -5,9 +5,11 @@ mod answers_come_in_the_order_and_form_asked_for;
 mod bad_input_is_one_clear_line;
 mod bad_records_are_named_or_skipped;
 mod closed_pipes_end_quietly;
+mod commands_and_their_flags_go_together;
 mod compressed_files_are_kept_small;
 mod counts_are_exact;
 mod devices_work_beside_the_cores;
+mod errors_have_the_advice_of_their_kind;
 mod every_command_bears_odd_input;
 mod generated_input_is_the_same_again;
 mod interrupts_leave_nothing_behind;
@@ -19,11 +21,16 @@ mod numbers_are_as_documented;
 mod outputs_are_whole_or_absent;
 #[cfg(feature = "offload")]
 mod own_kernels_run_on_devices;
+mod pairs_become_lines;
 mod places_are_exact;
+mod progress_shows_what_is_known;
 mod records_are_sorted_and_validated;
 mod shows_are_written_while_a_job_runs;
+mod shows_come_as_often_as_asked;
 mod sizes_are_shown_by_topology;
+mod sizes_have_binary_units;
 mod timelines_are_written;
+mod urls_are_told_from_paths;
 mod watching_changes_nothing;
 mod wrong_usage_ends_with_2;
 
