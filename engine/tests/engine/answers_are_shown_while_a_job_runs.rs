@@ -1,7 +1,7 @@
 //! Shows of a running job: each is the answer of a part of the input, to the pair; they only grow; the last
 //! is the answer; and a slow function of a show neither stops the job nor changes it.
 
-use crate::jobs::{Words, mapping};
+use crate::jobs::{Offsets, Words, mapping, offsets};
 use crate::packing::PACKINGS;
 use crate::reference::{self, Counts};
 use crate::support::{
@@ -16,9 +16,8 @@ use std::sync::{Condvar, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 use tegula::{
-    Cancel, Collect, Count, Cut, Emit, Engine, Every, Group, Incremental, Input, Job, Options,
-    Order, Pipeline, Reduce, Result, SaveEvery, Show, Shown, Split, State, Stats, Values,
-    WordClass,
+    Cancel, Count, Cut, Emit, Engine, Every, Group, Incremental, Input, Job, Options, Order,
+    Pipeline, Reduce, Result, SaveEvery, Show, Shown, Split, State, Stats, Values, WordClass,
 };
 
 const JOB: Words = Words(WordClass::Whitespace);
@@ -278,19 +277,7 @@ fn shows_of_more_pairs_than_memory_has_room_for_are_right() {
     }
 }
 
-/// The places of each word, and their middle one: jobs that keep values.
-struct Places;
-
-impl Job for Places {
-    type Key = [u8];
-    type Combine = Collect<u64>;
-
-    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
-        split.fields().for_each(|word| emit.emit(word, split.offset_of(word)));
-        Ok(())
-    }
-}
-
+/// The middle one of the offsets of a word.
 struct Middle;
 
 impl Reduce for Middle {
@@ -361,7 +348,12 @@ fn values_that_are_kept_are_shown_in_order_and_reduced() {
             Ok(())
         });
         let input = Input::bytes(text.clone());
-        engine.job(&Places).options(&options).show(show.in_order(true)).run(input).unwrap();
+        engine
+            .job(&Offsets { cut: Cut::Lines, ..offsets() })
+            .options(&options)
+            .show(show.in_order(true))
+            .run(input)
+            .unwrap();
         assert!(shows > 1);
         let show = Show::new(Every::Part(0.3), |shown| {
             let end = line_end(shown.bytes);

@@ -166,11 +166,11 @@ fn a_key_outside_the_declared_range_fails_the_job_and_is_named() {
 fn ranges_and_arrays_that_cannot_be_meant_are_refused() {
     let engine = engine(1);
     let (options, input) = (Options::default(), || Input::bytes(vec![1, 1]));
-    let job = pairs::<u32>(u32::from, None);
+    let job = pairs::<u64>(u64::from, None);
     let words = ["Container::Array", "key_range"];
     error_saying(&engine, engine.job(&job).options(&within(Array)).run(input()), &words);
     error_saying(&engine, engine.job(&WordsInEachWay).options(&within(Array)).run(input()), &words);
-    let backwards = pairs::<u32>(u32::from, Some(RangeInclusive::new(9, 3)));
+    let backwards = pairs::<u64>(u64::from, Some(RangeInclusive::new(9, 3)));
     error_saying(
         &engine,
         engine.job(&backwards).options(&options).run(input()),

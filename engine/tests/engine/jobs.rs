@@ -1,6 +1,8 @@
 //! Jobs that several tests run.
 
-use tegula::{Count, Cut, Emit, Identity, Job, Result, Resumable, Sees, Split, Sum, WordClass};
+use tegula::{
+    Collect, Count, Cut, Emit, Identity, Job, Result, Resumable, Sees, Split, Sum, WordClass,
+};
 
 /// Counts words of a class; letters folded if the class is of letters.
 pub(crate) struct Words(pub(crate) WordClass);
@@ -54,6 +56,44 @@ impl Job for CopiedWords {
             emit.emit_copied(&made, ());
         }
         Ok(())
+    }
+}
+
+/// The offsets of each word of white space, in the order of the input.
+pub(crate) struct Offsets {
+    pub(crate) cut: Cut,
+    pub(crate) sees: Sees,
+}
+
+pub(crate) fn offsets() -> Offsets {
+    Offsets { cut: Cut::around(WordClass::Whitespace), sees: Sees::Places }
+}
+
+impl Job for Offsets {
+    type Key = [u8];
+    type Combine = Collect<u64>;
+
+    fn cut(&self) -> Cut {
+        self.cut
+    }
+
+    fn state(&self) -> Option<&dyn Resumable> {
+        Some(self)
+    }
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        split.fields().for_each(|word| emit.emit(word, split.offset_of(word)));
+        Ok(())
+    }
+}
+
+impl Resumable for Offsets {
+    fn identity(&self) -> Identity {
+        Identity::new("offsets", 1)
+    }
+
+    fn sees(&self) -> Sees {
+        self.sees
     }
 }
 

@@ -1,7 +1,7 @@
 //! A run that is incremental finds the tiles of the last one again and maps only the others: the answer is
 //! that of a run over all of the input, whatever was changed in it; and a change costs its tiles.
 
-use crate::jobs::{Mapping, Words, mapping};
+use crate::jobs::{Mapping, Offsets, Words, mapping, offsets};
 use crate::packing::PACKINGS;
 use crate::reading_overlaps_mapping::Slow;
 use crate::support::{
@@ -81,39 +81,7 @@ impl Resumable for Places {
     }
 }
 
-/// Offsets of words, which are not relocated when a word moves. So the job must not declare `sees`, or
-/// declares falsely that its values can be relocated.
-struct Offsets(Option<Sees>);
-
-impl Job for Offsets {
-    type Key = [u8];
-    type Combine = Collect<u64>;
-
-    fn cut(&self) -> Cut {
-        Cut::around(WordClass::Whitespace)
-    }
-
-    fn state(&self) -> Option<&dyn Resumable> {
-        Some(self)
-    }
-
-    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
-        split.fields().for_each(|word| emit.emit(word, split.offset_of(word)));
-        Ok(())
-    }
-}
-
-impl Resumable for Offsets {
-    fn identity(&self) -> Identity {
-        Identity::new("offsets", 1)
-    }
-
-    fn sees(&self) -> Sees {
-        self.0.unwrap_or(Sees::Places)
-    }
-}
-
-/// Lines by their first three bytes, in the order of the input.
+/// The lines in which a word stands first, in the order of the input.
 struct Lines;
 
 impl Job for Lines {
@@ -276,8 +244,9 @@ impl Bench {
         assert!(placed <= mapped, "places are relocated: {placed}, {mapped} bytes");
         let saved = engine.job(&Places).options(&self.state("places")).saved().unwrap();
         assert!(text_of(&saved.output, places_line) == text_of(&plain, places_line), "saved");
-        for sees in [None, Some(Sees::Relocatable)] {
-            let (job, id) = (Offsets(sees), format!("offsets-{}", sees.is_some()));
+        // Offsets are not relocated when a word moves. The second job declares falsely that they can be.
+        for sees in [Sees::Places, Sees::Relocatable] {
+            let (job, id) = (Offsets { sees, ..offsets() }, format!("offsets-{sees:?}"));
             let output = engine.job(&job).options(&self.state(&id)).run(self.input()).unwrap();
             let plain = engine.job(&job).run(self.input()).unwrap();
             assert!(text_of(&output, offsets_line) == text_of(&plain, offsets_line), "{id}");

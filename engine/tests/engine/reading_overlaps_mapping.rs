@@ -1,6 +1,6 @@
 //! Input from sources of the caller's: read ahead of the workers, in any pace and order, and whole.
 
-use crate::jobs::Words;
+use crate::jobs::{Words, offsets};
 use crate::packing::Packing;
 use crate::reference;
 use crate::support::{
@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 use tegula::{
-    Collect, Cut, Emit, Engine, Error, Input, InputError, Job, Options, RangeSource, Result, Split,
+    Cut, Emit, Engine, Error, Input, InputError, Job, Options, RangeSource, Result, Split,
     TileSource, WordClass,
 };
 
@@ -227,30 +227,11 @@ fn a_cancelled_run_ends_while_its_source_is_slow() {
     });
 }
 
-/// The places of each word, in order.
-struct Places;
-
-impl Job for Places {
-    type Key = [u8];
-    type Combine = Collect<u64>;
-
-    fn cut(&self) -> Cut {
-        Cut::around(WordClass::Whitespace)
-    }
-
-    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
-        for word in split.fields() {
-            emit.emit(word, split.offset_of(word));
-        }
-        Ok(())
-    }
-}
-
 #[test]
 fn collected_values_keep_the_order_of_the_input() {
     let places = |engine: &Engine, input| {
         let options = Options { split_bytes: Some(5000), ..Options::default() };
-        let output = engine.job(&Places).options(&options).run(input).unwrap();
+        let output = engine.job(&offsets()).options(&options).run(input).unwrap();
         text_of(&output, |word, places, line: &mut Vec<u8>| {
             line.extend_from_slice(word);
             places.for_each(|place| line.extend_from_slice(format!(" {place}").as_bytes()));

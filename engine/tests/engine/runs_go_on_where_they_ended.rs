@@ -2,7 +2,7 @@
 //! the same bytes come out, and saved splits are not mapped again. A state of another job or input, or a
 //! damaged one, is refused by name.
 
-use crate::jobs::{Mapping, Words, good_lines, mapping};
+use crate::jobs::{Mapping, Words, good_lines, mapping, offsets};
 use crate::packing::PACKINGS;
 use crate::support::{
     LITTLE, cases, count_line, engine, engines, error_saying, file_in, folder_of, limited,
@@ -17,8 +17,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tegula::storage::{Call, Disk, Fault, Faulty, Storage};
 use tegula::{
-    Collect, Cut, Emit, Engine, Error, Identity, Input, Job, Options, Result, Resumable, SaveEvery,
-    Split, State, StateError, StorageError, WordClass,
+    Cut, Engine, Error, Input, Options, Result, SaveEvery, State, StateError, StorageError,
+    WordClass,
 };
 use tempfile::TempDir;
 
@@ -321,35 +321,6 @@ fn damage_is_found() {
     go().unwrap();
 }
 
-/// Places of words in the order of the input.
-struct Places;
-
-impl Job for Places {
-    type Key = [u8];
-    type Combine = Collect<u64>;
-
-    fn cut(&self) -> Cut {
-        Cut::around(WordClass::Whitespace)
-    }
-
-    fn state(&self) -> Option<&dyn Resumable> {
-        Some(self)
-    }
-
-    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
-        for word in split.fields() {
-            emit.emit(word, split.offset_of(word));
-        }
-        Ok(())
-    }
-}
-
-impl Resumable for Places {
-    fn identity(&self) -> Identity {
-        Identity::new("places", 1)
-    }
-}
-
 #[test]
 fn collected_values_keep_their_order() {
     let text = words(2000);
@@ -359,18 +330,18 @@ fn collected_values_keep_their_order() {
         text.push(b'\n');
     };
     let input = || Input::bytes(text.clone());
-    let expected = text_of(&engine(1).job(&Places).run(input()).unwrap(), line);
+    let expected = text_of(&engine(1).job(&offsets()).run(input()).unwrap(), line);
     for engine in engines() {
         let folder = tempfile::tempdir().unwrap();
         let disk: Arc<dyn Storage> = Arc::new(Disk::new(folder.path()));
         let faulty = Faulty::new(Arc::clone(&disk), 7);
         let faulty = faulty.fail_once(Call::Rename, SECOND_SAVE, Fault::Io);
         let stopped =
-            engine.job(&Places).options(&saving(State::on(Arc::new(faulty)))).run(input());
+            engine.job(&offsets()).options(&saving(State::on(Arc::new(faulty)))).run(input());
         assert!(stopped.is_err());
         for again in engines() {
             let state = State::on(Arc::clone(&disk)).keep_partials(true);
-            let output = again.job(&Places).options(&saving(state)).run(input()).unwrap();
+            let output = again.job(&offsets()).options(&saving(state)).run(input()).unwrap();
             assert!(text_of(&output, line) == expected);
         }
     }
@@ -380,7 +351,7 @@ fn collected_values_keep_their_order() {
     let packed = Input::paths([files.path()]).unwrap();
     let state = saving(State::new(folder.path(), "places"));
     let engine = engine(2);
-    let refused = engine.job(&Places).options(&state).run(packed);
+    let refused = engine.job(&offsets()).options(&state).run(packed);
     error_saying(&engine, refused, &["compressed files", "without a state"]);
 }
 
