@@ -14,6 +14,8 @@ ENGINE_CRATES := -p tegula-machine -p tegula-input -p tegula-device -p tegula-pa
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 TEGULA := $(TARGET)/release/tegula
 VENV := bench/.venv
+HADOOP_RELEASE := tegula-hadoop-0.1.0
+HADOOP_JAR := hadoop/target/$(HADOOP_RELEASE).jar
 WHEELS := $(abspath $(TARGET))/wheels
 PYTHON_PROFILE ?= python
 WHEEL_TARGETS ?= x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
@@ -21,6 +23,8 @@ PYTHON_VENV := bench/.venv-python
 # Those on the path and of pyenv, one of each version.
 PYTHONS ?= $(shell for minor in 11 12 13 14 15; do for python in "$$HOME"/.pyenv/versions/3.$$minor.*/bin/python \
 	/usr/bin/python3.$$minor /usr/local/bin/python3.$$minor; do test -x $$python && echo $$python && break; done; done)
+PYTHON_VENVS := $(abspath $(TARGET))/python-venvs
+PYTHON_ENVIRONMENTS = $(foreach python,$(PYTHONS),$(PYTHON_VENVS)/$(subst /,@,$(python))/requirements)
 EMULATORS = $(abspath $(TARGET))/emulators
 
 # What `make run` counts: the sources of the crates that Tegula was just built from.
@@ -51,8 +55,9 @@ NUMBER_INPUTS := picture.bmp points.bin lines.txt grid.npy square.npy large.npy 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run build wheel wheels test test-rust test-python test-cuda-kernels test-hadoop test-hadoop-compat dist-hadoop lint lint-rust \
-	lint-python lint-hadoop miri loom campaign \
+.PRECIOUS: $(PYTHON_VENVS)/%/requirements
+.PHONY: help run build wheel wheels test test-rust rust-test-programs test-python python-environments \
+	test-cuda-kernels test-hadoop test-hadoop-compat dist-hadoop lint lint-rust lint-python lint-hadoop miri loom campaign \
 	bench bench-own bench-compare bench-reuse \
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
 	bench-show bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline \
@@ -88,19 +93,38 @@ wheels: need-cargo $(VENV)/maturin-$(MATURIN) $(VENV)/ziglang-$(ZIGLANG) ## Buil
 test: test-rust test-hadoop test-hadoop-compat ## Run all tests, those in the documentation too
 	$(MAKE) test-python PYTHON_PROFILE=python-dev
 
-test-rust: need-cargo need-java need-pocl $(VENV)/s3-server ## Run the tests of the Rust crates
-	POCL_CACHE_DIR=$(abspath $(TARGET))/pocl cargo test --workspace --exclude tegula-python --all-features
+test-rust: rust-test-programs need-java need-pocl $(VENV)/s3-server ## Run the tests of the Rust crates
+	POCL_CACHE_DIR=$(abspath $(TARGET))/pocl cargo test $(RUST_TESTS)
 
-# Each CPython that the package is for gets a fresh environment with the wheel. Only what pip installs is tested.
+RUST_TESTS := --workspace --exclude tegula-python --all-features
+
+rust-test-programs: need-cargo
+	cargo test $(RUST_TESTS) --no-run
+
+# Each CPython that the package supports has an environment, in which the wheel is installed anew. Only the files that
+# pip installs are tested. On two cores two of them run side by side; make prints the output of each when it ends.
 test-python: wheel need-python ## Test the wheel on every CPython from 3.11 that is on the machine; PYTHONS=paths TESTS=arguments
 	@test -n "$(strip $(PYTHONS))" || { echo "make: no CPython from $(PYTHON_LEAST) on was found: name some, PYTHONS=paths" >&2; exit 1; }
-	@for python in $(PYTHONS); do \
-		venv=$(abspath $(TARGET))/python-venvs/$$($$python -c 'import sys; print("%d.%d" % sys.version_info[:2])') && \
-		echo "make: $$python, in $$venv" && \
-		rm -rf $$venv && $$python -m venv $$venv && \
-		$$venv/bin/python -m pip install --quiet -r python/tests/requirements.txt $(WHEELS)/*.whl && \
-		(cd python/tests && $$venv/bin/python -m pytest $(or $(TESTS),.)) || exit 1; \
-	done
+	@$(MAKE) --no-print-directory --keep-going --jobs=$$(nproc) --output-sync=target PYTHONS="$(PYTHONS)" \
+		$(foreach python,$(PYTHONS),test-wheel-on-$(subst /,@,$(python)))
+
+# Installs the packages that the tests need besides the wheel. This can run beside the compiler.
+python-environments: need-python
+	@$(MAKE) --no-print-directory --keep-going --jobs=$$(nproc) --output-sync=target PYTHONS="$(PYTHONS)" $(PYTHON_ENVIRONMENTS)
+
+# The interpreter's path is part of the target's name, with @ for /.
+test-wheel-on-%: $(PYTHON_VENVS)/%/requirements
+	@echo "make: $(subst @,/,$*)"
+	@$(<D)/bin/python -m pip uninstall -qq --yes tegula
+	@$(<D)/bin/python -m pip install --quiet $(WHEELS)/*.whl
+	@cd python/tests && $(<D)/bin/python -m pytest -o cache_dir=$(<D)/pytest $(or $(TESTS),.)
+
+# Without bytecode, because only a part of the packages is ever loaded.
+$(PYTHON_VENVS)/%/requirements: python/tests/requirements.txt
+	@rm -rf $(@D)
+	@$(subst @,/,$*) -m venv $(@D)
+	@$(@D)/bin/python -m pip install --quiet --no-compile -r $<
+	@touch $@
 
 test-emulators: need-cargo $(EMULATORS)/azurite-$(AZURITE) $(EMULATORS)/fake-gcs-$(FAKE_GCS) ## Test az:// and gs:// against their emulators (Node and Go)
 	AZURITE=$(EMULATORS)/node_modules/.bin/azurite-blob FAKE_GCS=$(EMULATORS)/fake-gcs-server \
@@ -115,11 +139,13 @@ test-cuda-kernels: need-cargo $(VENV)/nvrtc-$(NVRTC) ## Compile every kernel wit
 test-hadoop: need-java ## Build the Hadoop engine and run its tests, with style, Javadoc and coverage
 	cd hadoop && mvn -B -ntp verify
 
-test-hadoop-compat: need-java ## Run Pig, Crunch and Mahout on the engine and on Hadoop's local runner (three minutes)
-	cd hadoop && mvn -B -ntp package -DskipTests
+test-hadoop-compat: need-java $(HADOOP_JAR) ## Run Pig, Crunch and Mahout on the engine and on Hadoop's local runner (three minutes)
 	cd hadoop/compat && mvn -B -ntp test
 
-HADOOP_RELEASE := tegula-hadoop-0.1.0
+# `make test-hadoop` leaves it there, too.
+$(HADOOP_JAR): hadoop/pom.xml $(shell find hadoop/src/main -type f)
+	cd hadoop && mvn -B -ntp package -DskipTests
+	touch $@
 
 dist-hadoop: need-java ## Build the Hadoop engine and pack it with its script for an installed Hadoop
 	cd hadoop && mvn -B -ntp -q package -DskipTests
@@ -127,7 +153,7 @@ dist-hadoop: need-java ## Build the Hadoop engine and pack it with its script fo
 	mkdir -p hadoop/target/$(HADOOP_RELEASE)/lib
 	cp -r hadoop/bin hadoop/conf hadoop/systemd LICENSE hadoop/target/$(HADOOP_RELEASE)
 	cp docs/hadoop.md hadoop/target/$(HADOOP_RELEASE)/README.md
-	cp hadoop/target/$(HADOOP_RELEASE).jar hadoop/target/$(HADOOP_RELEASE)/lib
+	cp $(HADOOP_JAR) hadoop/target/$(HADOOP_RELEASE)/lib
 	tar -C hadoop/target --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 \
 		-czf hadoop/target/$(HADOOP_RELEASE).tar.gz $(HADOOP_RELEASE)
 	@echo hadoop/target/$(HADOOP_RELEASE).tar.gz
@@ -135,12 +161,11 @@ dist-hadoop: need-java ## Build the Hadoop engine and pack it with its script fo
 lint: lint-rust lint-python lint-hadoop ## Check format and style of all code
 
 # All features are on, as in tests, so that what others depend on is checked once. Then what is left out
-# without features: it is in the libraries that have some, and in the program.
+# without features: it is in the libraries that have some, in the program, and in the Python package, which has none.
 lint-rust: need-lints
 	cargo fmt --all --check
 	cargo clippy --workspace --exclude tegula-python --all-targets --all-features --locked -- -D warnings
-	cargo clippy -p tegula-python --all-targets --locked -- -D warnings
-	cargo clippy -p tegula -p tegula-apps -p tegula-cli --locked -- -D warnings
+	cargo clippy -p tegula -p tegula-apps -p tegula-cli -p tegula-python --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc $(ENGINE_CRATES) -p tegula-apps -p tegula-linalg -p tegula-remote \
 		--all-features --no-deps --locked
 
@@ -160,8 +185,10 @@ campaign: need-cargo ## Kill runs a thousand times and let them go on, and as ma
 
 # Property tests want the current folder, and under Miri a few cases must do.
 miri: need-miri ## Run the tests of containers, memory and partials under Miri (slow)
-	MIRIFLAGS=-Zmiri-disable-isolation PROPTEST_CASES=4 cargo +nightly miri test $(ENGINE_CRATES) --lib \
-		--target-dir $(TARGET)/miri -- aggregate:: container:: memory:: merge:: partial:: key:: slots:: split:: plan:: reduce::
+	MIRIFLAGS=-Zmiri-disable-isolation PROPTEST_CASES=4 cargo +nightly miri test $(ENGINE_CRATES) \
+		--lib --test machine --test pairs --target-dir $(TARGET)/miri -- \
+		aggregate:: container:: memory:: merge:: partial:: key:: slots:: split:: plan:: reduce:: \
+		memory_budget:: memory_buffer:: memory_input:: memory_reserved:: slots_table::
 
 loom: need-cargo ## Try all interleavings of the scheduler
 	RUSTFLAGS="--cfg loom" cargo test -p tegula-machine --lib --release --target-dir $(TARGET)/loom schedule
