@@ -9,6 +9,7 @@ mod container;
 mod core;
 mod engine;
 mod facts;
+mod heads;
 mod job;
 mod job_run;
 mod map;
@@ -42,7 +43,7 @@ pub use stats::{StageTime, Stats};
 pub use trial::{Trial, trial};
 
 use tegula_device as device;
-use tegula_input::{bad, codec, ingest, input, origin, plan, split, tokenize};
+use tegula_input::{bad, codec, ingest, input, origin, plan, split, tokenize, unit};
 use tegula_machine::{
     cancel, encoding, error, failure, memory, process, progress, relocation, schedule, sizing,
     storage, sync, timeline, topology,

@@ -7,7 +7,7 @@ use super::{
     Alone, Caps, Device, DeviceError, DeviceFigures, Driver, Kernel, Offload, Program, Room,
 };
 use crate::sizing::Ramp;
-use crate::sync::{Mutex, MutexGuard};
+use crate::sync::Mutex;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -198,7 +198,7 @@ impl Accelerator {
     /// slots.
     pub fn remember(&self, kernel: &Kernel, driver: &Driver) {
         let (unit_bytes, feeders) = (driver.best_bytes(), driver.best_feeders());
-        let known = self.lock().get_mut(&kernel.told()).map(|known| {
+        let known = self.known.lock().get_mut(&kernel.told()).map(|known| {
             // Of several jobs, the last one counts.
             known.feeders = feeders.or(known.feeders);
             let unit_bytes = unit_bytes.or(known.unit_bytes);
@@ -213,17 +213,13 @@ impl Accelerator {
 
     fn known_of(&self, kernel: &Kernel) -> Result<Known, DeviceError> {
         let name = kernel.told();
-        if let Some(known) = self.lock().get(&name) {
+        if let Some(known) = self.known.lock().get(&name) {
             return Ok(known.clone());
         }
         // Not under the lock, because a compiler takes seconds.
         let program = Arc::from(self.device.compile(kernel)?);
         let unit_bytes = self.sizes.as_ref().and_then(|sizes| sizes.find(self.caps(), kernel));
         let known = Known { program, unit_bytes, feeders: None };
-        Ok(self.lock().entry(name).or_insert(known).clone())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Known>> {
-        self.known.lock()
+        Ok(self.known.lock().entry(name).or_insert(known).clone())
     }
 }

@@ -2,13 +2,10 @@
 //! because each thread but the first is a core that maps less. Takes counts of done splits over time; hands
 //! on the number.
 //!
-//! The search begins with one thread, or with the best number of an earlier run. The next number and the
-//! present one take turns, so that a change in the data meets both alike. The next number must win four
-//! turns of five: by more than noise if it is larger; if it is smaller, it may lose no more than that.
-//! Steps double as long as more threads are better. After it has settled, the search tries other numbers
-//! now and then, ever more seldom. Every other trial begins with half as many again, or with a quarter of
-//! the most, because with many threads the gain of one more is less than noise.
+//! It is a [`Search`] that begins with one thread, or with the best number of an earlier run. More threads must
+//! win by more than noise; one thread less may lose no more than that.
 
+use crate::sizing::{Enough, Search, Steps};
 use std::time::Duration;
 
 /// The least length of a turn. It also lasts until [`UNITS`] units have come back, and until the others
@@ -18,9 +15,6 @@ const UNITS: u64 = 4;
 const TIMES_TAKEN: u64 = 4;
 /// The longest time to wait for the others.
 const TURN_MOST: Duration = Duration::from_millis(100);
-/// Turns of each number in a comparison, and the number of them that the other must win.
-const TURNS: u32 = 5;
-const WINS: u32 = 4;
 /// The least gain of an additional thread, and the largest loss of one thread less.
 const GAIN: f64 = 0.03;
 const LOSS: f64 = 0.01;
@@ -31,25 +25,12 @@ const REST_MOST: Duration = Duration::from_secs(30);
 /// A search for the number of threads.
 #[derive(Clone, Debug)]
 pub(super) struct Feeders {
-    most: usize,
-    best: usize,
-    /// The number that the best one is compared with; `None` during a rest.
-    other: Option<usize>,
-    on_other: bool,
+    search: Search,
     /// Units that were filled before this turn and have not come back yet.
     stale: u64,
     turn: Option<Turn>,
-    /// Splits per second of all, with the best number in this round.
-    rate: f64,
     /// Splits per second of the device alone, in the last turn of the best number.
     device_rate: Option<f64>,
-    turns: u32,
-    wins: u32,
-    /// The number of threads added when that last paid.
-    step: usize,
-    /// Whether the last trial began far away.
-    is_far: bool,
-    rest: Duration,
     /// The end of the rest, once it has begun.
     until: Option<Duration>,
 }
@@ -81,49 +62,34 @@ impl Feeders {
     /// Creates a search between one and `most` that begins with `start`.
     pub(super) fn new(start: usize, most: usize) -> Feeders {
         let most = most.max(1);
-        let mut feeders = Feeders {
-            most,
-            best: start.clamp(1, most),
-            other: None,
-            on_other: false,
-            stale: 0,
-            turn: None,
-            rate: 0.0,
-            device_rate: None,
-            turns: 0,
-            wins: 0,
-            step: 1,
-            is_far: false,
-            rest: REST,
-            until: None,
-        };
-        feeders.look_up();
-        feeders
+        let enough = Enough { larger: 1.0 + GAIN, smaller: 1.0 - LOSS };
+        let search =
+            Search::new(start.clamp(1, most) as u64, 1, most as u64, Steps::Lengthening, enough);
+        Feeders { search, stale: 0, turn: None, device_rate: None, until: None }
     }
 
     /// Limits the number of threads from now on.
     pub(super) fn limit(&mut self, most: usize) {
-        if most < self.most {
-            self.most = most.max(1);
-            self.best = self.best.min(self.most);
-            (self.on_other, self.other, self.turn, self.step) = (false, None, None, 1);
-            self.look_up();
+        let before = self.search.size();
+        self.search.limit(most as u64);
+        if self.search.size() != before {
+            self.turn = None;
         }
     }
 
     /// Returns the present number of threads.
     pub(super) fn now(&self) -> usize {
-        self.other.filter(|_| self.on_other).unwrap_or(self.best)
+        self.search.size() as usize
     }
 
     /// Returns the best number so far.
     pub(super) fn best(&self) -> usize {
-        self.best
+        self.search.best() as usize
     }
 
     /// Returns whether no comparison is in progress.
     pub(super) fn is_settled(&self) -> bool {
-        self.other.is_none()
+        self.search.is_settled()
     }
 
     /// Returns the device's splits per second with the best number, if it was measured.
@@ -139,11 +105,11 @@ impl Feeders {
     /// Takes the present counts.
     pub(super) fn add(&mut self, done: &Done) {
         let Done { now, others_splits, others_at_a_time, device_splits, units, in_flight } = *done;
-        if self.other.is_none() {
-            let until = *self.until.get_or_insert(now + self.rest);
-            if now >= until && self.most > 1 {
-                self.rest = (2 * self.rest).min(REST_MOST);
-                self.change(in_flight, Feeders::look_about);
+        if self.search.is_settled() {
+            let until = *self.until.get_or_insert(now + self.search.rest(REST, REST_MOST));
+            if now >= until {
+                self.until = None;
+                self.change(in_flight, Search::look_about);
             }
             return;
         }
@@ -168,79 +134,18 @@ impl Feeders {
         }
         let seconds = time.as_secs_f64();
         let rate = (device_splits - turn.device_splits + by_others) as f64 / seconds;
-        if self.on_other {
-            self.change(in_flight, |feeders| feeders.compare(rate));
-        } else {
-            self.rate = rate;
+        if self.search.is_on_best() {
             self.device_rate = Some((device_splits - turn.device_splits) as f64 / seconds);
-            self.change(in_flight, |feeders| feeders.on_other = true);
         }
+        self.change(in_flight, |search| search.turn(rate));
     }
 
     /// Changes the number of threads; units in flight are still from the old number.
-    fn change(&mut self, in_flight: u64, to: impl FnOnce(&mut Feeders)) {
+    fn change(&mut self, in_flight: u64, to: impl FnOnce(&mut Search)) {
         let before = self.now();
-        to(self);
+        to(&mut self.search);
         self.turn = None;
         self.stale = if self.now() == before { 0 } else { in_flight };
-    }
-
-    /// Ends a turn of the other number.
-    fn compare(&mut self, rate: f64) {
-        let Some(other) = self.other else { return };
-        self.on_other = false;
-        self.turns += 1;
-        let is_more = other > self.best;
-        let enough = if is_more { 1.0 + GAIN } else { 1.0 - LOSS };
-        self.wins += u32::from(rate >= self.rate * enough);
-        let has_lost = self.turns - self.wins > TURNS - WINS;
-        match (self.wins >= WINS, is_more) {
-            (true, true) => {
-                self.best = other;
-                (self.step, self.rest) = (2 * self.step, REST);
-                self.look_up();
-            }
-            (true, false) => {
-                (self.best, self.rest) = (other, REST);
-                self.look_down();
-            }
-            (false, true) if has_lost && self.step > 1 => {
-                self.step /= 2;
-                self.look_up();
-            }
-            (false, true) if has_lost => self.look_down(),
-            (false, false) if has_lost => self.settle(),
-            (false, _) => {}
-        }
-    }
-
-    fn look_about(&mut self) {
-        let far = (self.best / 2).max(self.most / 4).max(1);
-        self.is_far = !self.is_far;
-        self.step = if self.is_far { far } else { 1 };
-        self.look_up();
-    }
-
-    fn look_up(&mut self) {
-        match (self.best + self.step).min(self.most) {
-            other if other > self.best => self.look_at(other),
-            _ => self.look_down(),
-        }
-    }
-
-    fn look_down(&mut self) {
-        match self.best {
-            1 => self.settle(),
-            best => self.look_at(best - 1),
-        }
-    }
-
-    fn look_at(&mut self, other: usize) {
-        (self.other, self.turns, self.wins) = (Some(other), 0, 0);
-    }
-
-    fn settle(&mut self) {
-        (self.other, self.until) = (None, None);
     }
 }
 

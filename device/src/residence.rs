@@ -4,7 +4,7 @@
 //! drops the residence, the devices' memory is freed.
 
 use super::{Accelerator, Piece, Room, Session};
-use crate::sync::{Mutex, MutexGuard};
+use crate::sync::Mutex;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -68,7 +68,7 @@ impl Residence {
     /// Begins a run with this cut of the input; drops units that were cut otherwise.
     #[doc(hidden)]
     pub fn begin(&self, tiles: impl Iterator<Item = (u64, u64)>, split_bytes: u64) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let cut = (tiles.collect(), split_bytes);
         if state.cut != cut {
             *state = State { cut, parked: Vec::new() };
@@ -78,7 +78,7 @@ impl Residence {
     /// Returns the splits of a device's resident units, in the order in which they came.
     #[doc(hidden)]
     pub fn held_by(&self, accelerator: &Accelerator) -> Vec<Range<u64>> {
-        let state = self.lock();
+        let state = self.state.lock();
         let parked = state.parked.iter().find(|parked| parked.accelerator == accelerator.number());
         let units = parked.iter().flat_map(|parked| &parked.units);
         units.map(|unit| unit.splits.clone()).collect()
@@ -86,7 +86,7 @@ impl Residence {
 
     /// Takes the session of a device. A session of another kernel or room is dropped with its units.
     pub(super) fn take_out(&self, accelerator: u64, kernel: &str, room: &Room) -> Option<Parked> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let at = state.parked.iter().position(|parked| parked.accelerator == accelerator)?;
         let parked = state.parked.swap_remove(at);
         (parked.kernel == kernel && parked.room == *room).then_some(parked)
@@ -94,10 +94,6 @@ impl Residence {
 
     /// Keeps a session until the next run.
     pub(super) fn park(&self, parked: Parked) {
-        self.lock().parked.push(parked);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
+        self.state.lock().parked.push(parked);
     }
 }

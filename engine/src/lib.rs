@@ -86,7 +86,7 @@ pub mod schedule {
 
 /// The search for sizes during a run.
 pub mod sizing {
-    pub use tegula_machine::sizing::{Ramp, SPLIT_BYTES, Search, unit_bytes};
+    pub use tegula_machine::sizing::{Ramp, SPLIT_BYTES, TimedSearch, unit_bytes};
 }
 
 /// The state of a run, which outlives it.

@@ -30,7 +30,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "storage",
         ],
     ),
-    ("input", &["tokenize", "input", "origin", "plan", "bad", "split", "codec", "ingest"]),
+    ("input", &["tokenize", "unit", "input", "origin", "plan", "bad", "split", "codec", "ingest"]),
     ("device", &["device"]),
     ("pairs", &["combine", "aggregate", "key", "identity", "slots", "partial"]),
     (
@@ -44,6 +44,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "state",
             "options",
             "core",
+            "heads",
             "reduce",
             "merge",
             "output",

@@ -156,7 +156,7 @@ impl BadRecords {
         let Found { count, first } = self.take();
         let mut before = ((usize::MAX, 0), 0, Some(0));
         let shown = first.into_iter().map(|Kept { at: (part, file, offset), line, cause }| {
-            let origin = plan.origin(part, file);
+            let origin = plan.origin(part, file, None);
             if before.0 != (part, file) {
                 before = ((part, file), 0, self.has_lines.then_some(0));
             }

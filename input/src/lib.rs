@@ -22,6 +22,8 @@ pub mod origin;
 pub mod plan;
 pub mod split;
 pub mod tokenize;
+#[allow(missing_docs, missing_debug_implementations, reason = "no part of the interface")]
+pub mod unit;
 
 pub use tegula_machine::{
     cancel, encoding, error, failure, memory, process, progress, relocation, schedule, sizing,

@@ -1,19 +1,14 @@
 //! The map stage of a job that devices do alone, for it has no map or the cores are to be left out: what they
 //! cannot be given is refused before anything begins, and what they leave undone fails the run.
 
-use super::assignment::Assignment;
+use super::MapStage;
 use super::devices::Crew;
-use super::worker::Worker;
-use super::{Before, MapStage, Reading, hand_out};
 use crate::aggregate::Aggregate;
-use crate::device::DeviceError;
+use crate::device::{DeviceError, DeviceFigures};
 use crate::error::{Error, InputError, Result};
-use crate::ingest::Feed;
-use crate::plan::{Part, Ranged};
-use crate::schedule::PerWorker;
-use crate::stats::add_figures;
+use crate::plan::Part;
 
-impl<'r, C: Aggregate> MapStage<'r, C> {
+impl<C: Aggregate> MapStage<'_, C> {
     /// Refuses what devices cannot be given, if only they can do the job.
     pub(super) fn check_alone(&self) -> Result<()> {
         if self.alone.is_none() {
@@ -43,34 +38,20 @@ impl<'r, C: Aggregate> MapStage<'r, C> {
             Some((path, kind, advice)) => Err(InputError::CoresOnly { path, kind, advice }.into()),
         }
     }
+}
 
-    /// Has the devices do a part of the input.
-    pub(super) fn map_alone(
-        &'r self,
-        ranged: &Ranged,
-        before: Before,
-        workers: &PerWorker<Worker<'r, C>>,
-        reading: &mut Reading,
-    ) -> Result<()> {
-        let ends: Vec<u64> = ranged.layout.tile_ends().collect();
-        let assignment = Assignment::of(self, ranged);
-        let done = self.covered(ranged).unwrap_or(&assignment.held);
-        let hand_out = hand_out(&ends, 0, done, self.placement);
-        let (blocks, count) = (self.chunks.blocks(), self.pool.workers());
-        let feed = Feed::new(ranged, &self.plan.cut, hand_out, 0, &reading.units, blocks, count);
-        let crew = Crew::of(self, ranged, &feed, &reading.units, before, assignment);
-        crew.beside(workers, || ());
-        let is_done = crew.has_done_all();
-        let figures = crew.figures();
-        self.failure.check()?;
-        if !is_done {
-            let faults = figures.iter().map(|device| {
-                device.fault.clone().unwrap_or_else(|| format!("{}: nothing", device.name))
-            });
-            let faults = faults.collect::<Vec<_>>().join("; ");
-            return Err(DeviceError::Alone { faults }.into());
+impl<C: Aggregate> Crew<'_, '_, C> {
+    /// What devices that do a part of the input alone did; an error if that is not all of it.
+    pub(super) fn figures_of_all(self) -> Result<Vec<DeviceFigures>> {
+        let is_done = self.has_done_all();
+        let figures = self.figures();
+        if is_done {
+            return Ok(figures);
         }
-        add_figures(&mut reading.spread.devices, &figures);
-        Ok(())
+        let faults = figures.iter().map(|device| {
+            device.fault.clone().unwrap_or_else(|| format!("{}: nothing", device.name))
+        });
+        let faults = faults.collect::<Vec<_>>().join("; ");
+        Err(DeviceError::Alone { faults }.into())
     }
 }

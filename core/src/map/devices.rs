@@ -6,6 +6,7 @@
 
 use super::assignment::Assignment;
 use super::feeders::{Feeders, Filled, Lying, part_of};
+use super::spread::{Homecoming, Spread};
 use super::worker::Worker;
 use super::{Before, MapStage, STAGE, numbered};
 use crate::aggregate::Aggregate;
@@ -19,7 +20,8 @@ use crate::plan::Ranged;
 use crate::schedule::{PerWorker, Step};
 use crate::sizing::{Units, part};
 use crate::state::{ALL_FILES, Mapped, Saving};
-use crate::sync::{Condvar, Mutex, MutexGuard};
+use crate::stats::add_figures;
+use crate::sync::{Condvar, Mutex};
 use crate::timeline::{self, Context};
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -49,6 +51,7 @@ pub(super) struct Crew<'s, 'r, C: Aggregate> {
     held: u64,
     alone: Option<Alone>,
     began: Instant,
+    homecoming: Homecoming,
     state: Mutex<State>,
     /// For each device how many threads fill its slots.
     feeders: Vec<AtomicUsize>,
@@ -93,6 +96,7 @@ impl<'s, 'r, C: Aggregate> Crew<'s, 'r, C> {
         let held = held.iter().map(|splits| splits.end - splits.start).sum();
         let (alone, changed, began) = (stage.alone, Condvar::new(), Instant::now());
         let feeders = stage.devices.iter().map(|_| AtomicUsize::new(0)).collect();
+        let homecoming = Homecoming::new(stage.pool.workers());
         Crew {
             stage,
             ranged,
@@ -103,6 +107,7 @@ impl<'s, 'r, C: Aggregate> Crew<'s, 'r, C> {
             held,
             alone,
             began,
+            homecoming,
             state,
             feeders,
             changed,
@@ -124,11 +129,11 @@ impl<'s, 'r, C: Aggregate> Crew<'s, 'r, C> {
                     // A panic fails the job, so that no worker waits for what would never come back.
                     let serve = || Ok(self.serve(number, device, offload, workers));
                     let served = self.stage.failure.attempt(u64::MAX, STAGE, serve);
-                    self.end(number, served.and_then(Result::err));
+                    self.end_device(number, served.and_then(Result::err));
                 };
                 let name = std::thread::Builder::new().name(format!("device-{number}"));
                 if let Err(cause) = name.spawn_scoped(scope, serve) {
-                    self.end(number, Some(format!("cannot start its thread: {cause}")));
+                    self.end_device(number, Some(format!("cannot start its thread: {cause}")));
                 }
             }
             meanwhile()
@@ -141,15 +146,15 @@ impl<'s, 'r, C: Aggregate> Crew<'s, 'r, C> {
             Ok(offload) => return Some(offload),
             Err(why_not) => *why_not,
         };
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.figures.iter_mut().for_each(|figures| figures.fault = Some(why_not.to_owned()));
         None
     }
 
     /// What is left for a worker that found the hand-out empty. A part of what was given back is as large as
     /// what workers take otherwise, and of one tile.
-    pub(super) fn left(&self) -> Left {
-        let mut state = self.lock();
+    pub(super) fn left(&self, worker: usize) -> Left {
+        let mut state = self.state.lock();
         if state.given_back.is_empty() {
             let longest = state.held.iter_mut().max_by_key(|queue| queue.len());
             if let Some(splits) = longest.and_then(VecDeque::pop_back) {
@@ -158,7 +163,11 @@ impl<'s, 'r, C: Aggregate> Crew<'s, 'r, C> {
             }
         }
         let Some(splits) = state.given_back.pop() else {
-            return if state.on_the_way > 0 { Left::Perhaps } else { Left::Nothing };
+            if state.on_the_way > 0 {
+                return Left::Perhaps;
+            }
+            self.homecoming.is_home(worker);
+            return Left::Nothing;
         };
         let part = part_of(self.ranged, &splits, self.units.now());
         if part.end < splits.end {
@@ -196,7 +205,14 @@ impl<'s, 'r, C: Aggregate> Crew<'s, 'r, C> {
 
     /// Whether nothing is left that a device took, nor any that none did.
     pub(super) fn has_done_all(&self) -> bool {
-        self.lock().on_the_way == 0 && self.feed.hand_out().left() == 0
+        self.state.lock().on_the_way == 0 && self.feed.hand_out().left() == 0
+    }
+
+    /// Adds what each device did, and how the work was spread over workers.
+    pub(super) fn end(self, spread: &mut Spread) {
+        let figures = self.state.into_inner().figures;
+        spread.add(self.feed.hand_out(), self.homecoming);
+        add_figures(&mut spread.devices, &figures);
     }
 
     /// What each device did.
@@ -260,7 +276,7 @@ impl<'s, 'r, C: Aggregate> Crew<'s, 'r, C> {
     /// Whether a device that does the job with others alone is given more by these, after it had nothing
     /// more to do.
     fn may_go_on(&self, turn: Turn) -> bool {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         while self.alone.is_some() && turn == Turn::Idle && !self.stage.failure.stops() {
             if !state.given_back.is_empty() {
                 return true;
@@ -268,8 +284,7 @@ impl<'s, 'r, C: Aggregate> Crew<'s, 'r, C> {
             if state.on_the_way == 0 {
                 return false;
             }
-            let waited = self.changed.wait_timeout(state, LOOK);
-            state = waited;
+            state = self.changed.wait_timeout(state, LOOK);
         }
         false
     }
@@ -283,14 +298,14 @@ impl<'s, 'r, C: Aggregate> Crew<'s, 'r, C> {
         offload: &Offload,
     ) {
         device.remember(&offload.kernel, &driver);
-        self.lock().figures[number] = DeviceFigures { feeders_refused, ..driver.figures() };
+        self.state.lock().figures[number] = DeviceFigures { feeders_refused, ..driver.figures() };
         device.end(driver, offload);
     }
 
     /// A device has ended its work. Workers that wait for what it might give back look again.
-    fn end(&self, number: usize, fault: Option<String>) {
+    fn end_device(&self, number: usize, fault: Option<String>) {
         if let Some(fault) = fault {
-            self.lock().figures[number].fault = Some(fault);
+            self.state.lock().figures[number].fault = Some(fault);
         }
         self.feeders[number].store(0, Ordering::Relaxed);
         self.wake();
@@ -300,10 +315,6 @@ impl<'s, 'r, C: Aggregate> Crew<'s, 'r, C> {
     fn wake(&self) {
         self.stage.pool.wake();
         self.changed.notify_all();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
     }
 }
 
@@ -320,7 +331,7 @@ struct DeviceWork<'w, 's, 'r, C: Aggregate> {
 
 impl<C: Aggregate> Work for DeviceWork<'_, '_, '_, C> {
     fn take(&mut self, splits: u64) -> Option<Range<u64>> {
-        let mut state = self.crew.lock();
+        let mut state = self.crew.state.lock();
         if self.crew.alone.is_some()
             && let Some(mut given) = state.given_back.pop()
         {
@@ -338,7 +349,7 @@ impl<C: Aggregate> Work for DeviceWork<'_, '_, '_, C> {
     }
 
     fn take_held(&mut self) -> Option<Range<u64>> {
-        let mut state = self.crew.lock();
+        let mut state = self.crew.state.lock();
         let splits = state.held[self.number].pop_front()?;
         let count = splits.end - splits.start;
         state.on_the_way += count;
@@ -348,7 +359,7 @@ impl<C: Aggregate> Work for DeviceWork<'_, '_, '_, C> {
 
     fn give_back(&mut self, splits: Range<u64>) {
         *self.taken -= splits.end - splits.start;
-        self.crew.lock().given_back.push(splits);
+        self.crew.state.lock().given_back.push(splits);
         self.crew.wake();
     }
 
@@ -411,7 +422,7 @@ impl<C: Aggregate> Work for DeviceWork<'_, '_, '_, C> {
         let mapped = Mapped { part, file, ranges, bytes, splits: count };
         self.worker.unload(partial, &mapped, idle)?;
         drop(unloading);
-        self.crew.lock().on_the_way -= count;
+        self.crew.state.lock().on_the_way -= count;
         self.crew.wake();
         Ok(())
     }
@@ -419,7 +430,7 @@ impl<C: Aggregate> Work for DeviceWork<'_, '_, '_, C> {
     fn outlook(&mut self) -> Outlook {
         let hand_out = self.crew.feed.hand_out();
         let queues: u64 = {
-            let state = self.crew.lock();
+            let state = self.crew.state.lock();
             let held = state.held.iter().flatten();
             held.map(|splits| splits.end - splits.start).sum()
         };

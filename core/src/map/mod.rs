@@ -12,36 +12,30 @@ mod worker;
 
 use crate::aggregate::Aggregate;
 use crate::bad::BadRecords;
-use crate::codec::Supply;
 use crate::container::Container;
 use crate::device::{Accelerator, Alone};
-use crate::error::{Error, Place, Result};
+use crate::error::{Error, Result};
 use crate::facts::JobFacts;
-use crate::failure::{Failure, guard};
-use crate::ingest::{AheadTotals, Feed, Next, Portion, StreamQueue, read_stream};
-use crate::input::StreamSource;
+use crate::failure::Failure;
+use crate::ingest::{AheadTotals, Feed, Intake, Means, Taken};
 use crate::memory::ChunkPool;
 use crate::options::Pipeline;
 use crate::partial::Partial;
-use crate::plan::{Packed, Part, Plan, Ranged};
+use crate::plan::{Part, Plan, Ranged};
 use crate::progress::Progress;
-use crate::schedule::{Cursor, HandOut, PerWorker, Placement, Pool, Step};
+use crate::schedule::{HandOut, PerWorker, Placement, Pool, Step, for_each};
 use crate::show::Epochs;
 use crate::sizing::{TableLimits, Units};
 use crate::state::{ALL_FILES, Figures, Ranges, Saving};
 use crate::stats::add_figures;
+use crate::unit::Unit;
 use assignment::Assignment;
 use devices::{Crew, Left};
 pub(crate) use mapper::{JobMappers, Mappers};
-use spread::Homecoming;
 pub(crate) use spread::Spread;
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 use worker::Worker;
-
-/// Buffers of a stream per worker: one that is mapped and one that is filled meanwhile.
-const STREAM_BUFFERS_PER_WORKER: usize = 2;
 
 /// What the map stage needs to know of its run.
 pub(crate) struct MapStage<'r, C: Aggregate> {
@@ -72,6 +66,8 @@ pub(crate) struct MapStage<'r, C: Aggregate> {
 /// What of the input comes before a part of it.
 #[derive(Clone, Copy, Default)]
 struct Before {
+    /// Parts, which is the number of this one.
+    parts: usize,
     files: u64,
     splits: u64,
 }
@@ -120,26 +116,22 @@ impl<'r, C: Aggregate> MapStage<'r, C> {
         let mut before = Before::default();
         self.check_alone()?;
         self.restore(&workers)?;
-        for (number, part) in self.plan.parts.iter().enumerate() {
-            match part {
-                Part::Ranged(ranged) => {
-                    self.map_ranged(ranged, before, &workers, &mut reading)?;
-                    before.files += ranged.material.files() as u64;
-                    before.splits += ranged.layout.splits();
-                }
+        for part in &self.plan.parts {
+            let taken = match part {
+                Part::Ranged(ranged) => self.map_ranged(ranged, before, &workers, &mut reading)?,
                 Part::Packed(packed) => {
-                    let bytes = self.map_packed(packed, before, &workers)?;
-                    stream_tiles += bytes.div_ceil(self.plan.tile_bytes);
-                    before.files += packed.files() as u64;
-                    before.splits += packed.numbers_of_all();
+                    let intake = Intake::packed(self.means(), packed);
+                    self.take_in(&intake, None, before, &workers)?
                 }
                 Part::Stream(stream) => {
-                    let (bytes, blocks) = self.map_stream(number, stream, before, &workers)?;
-                    stream_tiles += bytes.div_ceil(self.plan.tile_bytes);
-                    before.files += 1;
-                    before.splits += blocks;
+                    let intake = Intake::stream(self.means(), stream)?;
+                    self.take_in(&intake, None, before, &workers)?
                 }
-            }
+            };
+            stream_tiles += taken.told_bytes.div_ceil(self.plan.tile_bytes);
+            before.parts += 1;
+            before.files += part.files() as u64;
+            before.splits += taken.splits;
         }
         if let Some(saving) = self.saving {
             saving.end_of_maps()?;
@@ -163,17 +155,20 @@ impl<'r, C: Aggregate> MapStage<'r, C> {
     fn restore(&'r self, workers: &PerWorker<Worker<'r, C>>) -> Result<()> {
         let Some(saving) = self.saving else { return Ok(()) };
         let found = saving.found();
-        let cursor = Cursor::new(found.takings.len() as u64);
-        self.serve(|index| match cursor.take() {
-            None => Step::Done,
-            Some(number) => self.step(index, number, workers, |worker| {
-                worker.restore(saving, &found.takings[number as usize])
-            }),
+        for_each(self.pool, self.failure, STAGE, found.takings.len(), |index, number| {
+            let restore =
+                |worker: &mut Worker<'r, C>| worker.restore(saving, &found.takings[number]);
+            workers.with(index, || Worker::new(self, index), restore)
         })?;
         self.bad.add(&found.bad);
         self.progress.add_bytes(found.figures.bytes);
         self.epochs.iter().for_each(|epochs| epochs.restored(found.figures.bytes));
         Ok(())
+    }
+
+    fn means(&self) -> Means<'r> {
+        let MapStage { plan, chunks, pool, failure, .. } = *self;
+        Means { plan, blocks: chunks.blocks(), pool, failure }
     }
 
     fn map_ranged(
@@ -182,23 +177,23 @@ impl<'r, C: Aggregate> MapStage<'r, C> {
         before: Before,
         workers: &PerWorker<Worker<'r, C>>,
         reading: &mut Reading,
-    ) -> Result<()> {
+    ) -> Result<Taken> {
         // Better to find now that there are too many than at the last of them.
-        numbered(before.splits, ranged.layout.splits().saturating_sub(1))?;
-        if self.alone.is_some() {
-            return self.map_alone(ranged, before, workers, reading);
-        }
+        let splits = ranged.layout.splits();
+        numbered(before.splits, splits.saturating_sub(1))?;
         let ends: Vec<u64> = ranged.layout.tile_ends().collect();
         // Where tiles are kept apart, each is one worker's, who does not wait for others.
         if self.pipeline == Pipeline::On || self.keeps_tiles_apart() {
-            return self.map_tiles(ranged, &ends, 0, before, workers, reading);
+            self.map_tiles(ranged, &ends, 0, before, workers, reading)?;
+        } else {
+            let mut first = 0;
+            ends.iter().try_for_each(|&end| {
+                self.map_tiles(ranged, &[end - first], first, before, workers, reading)?;
+                first = end;
+                self.each_worker(workers, Worker::hand_over)
+            })?;
         }
-        let mut first = 0;
-        ends.iter().try_for_each(|&end| {
-            self.map_tiles(ranged, &[end - first], first, before, workers, reading)?;
-            first = end;
-            self.each_worker(workers, Worker::hand_over)
-        })
+        Ok(Taken { splits, ..Taken::default() })
     }
 
     /// What workers are to take at a time.
@@ -227,58 +222,56 @@ impl<'r, C: Aggregate> MapStage<'r, C> {
         let assignment = Assignment::of(self, ranged);
         let done = self.covered(ranged).unwrap_or(&assignment.held);
         let hand_out = hand_out(ends, first, done, placement);
-        let (blocks, count) = (self.chunks.blocks(), self.pool.workers());
-        let feed =
-            Feed::new(ranged, &self.plan.cut, hand_out, first, &reading.units, blocks, count);
+        let feed = Feed::new(self.means(), ranged, hand_out, first, &reading.units);
         let feed = match in_order {
             true => feed.ascending(),
             false if self.keeps_tiles_apart() => feed.apart(),
             false => feed,
         };
-        let homecoming = Homecoming::new(count);
         let crew = Crew::of(self, ranged, &feed, &reading.units, before, assignment);
-        let own = |index, splits: Range<u64>| {
-            self.step(index, splits.start, workers, |worker| {
-                worker.read_and_map(ranged, &feed, splits, before)
-            })
-        };
-        // Who has failed may have been ahead of others. What was taken is mapped in any case, and what was read
-        // before the record that was refused; so the first of a queue is named.
-        let next = |index| match self.failure.stops() {
-            true => (feed.next_before(self.failure), true),
-            false => (feed.next(index), false),
-        };
-        let map = |index| match next(index) {
-            (Portion::End, true) => Step::Done,
-            (Portion::End, false) => match crew.left() {
-                Left::Some(splits) => own(index, splits),
-                Left::Perhaps => Step::Idle,
-                Left::Nothing => {
-                    homecoming.is_home(index);
-                    Step::Done
+        if self.alone.is_some() {
+            crew.beside(workers, || ());
+            add_figures(&mut reading.spread.devices, &crew.figures_of_all()?);
+            return Ok(());
+        }
+        let intake = Intake::ranged(self.means(), &feed);
+        let taken = self.take_in(&intake, Some(&crew), before, workers)?;
+        reading.ahead.add(taken.ahead);
+        crew.end(&mut reading.spread);
+        Ok(())
+    }
+
+    /// Maps all that an intake has. What devices give back, workers map as well.
+    fn take_in(
+        &'r self,
+        intake: &Intake<'_>,
+        crew: Option<&Crew<'_, 'r, C>>,
+        before: Before,
+        workers: &PerWorker<Worker<'r, C>>,
+    ) -> Result<Taken> {
+        let step = |index| {
+            let take = |unit: &mut Unit| {
+                workers.with(index, || Worker::new(self, index), |worker| worker.map(unit, before))
+            };
+            let step = match crew {
+                Some(crew) if crew.has_core_of(index) && !self.failure.stops() => {
+                    return Step::Idle;
                 }
-            },
-            (Portion::Wait, _) => Step::Idle,
-            (Portion::Own(splits), _) => own(index, splits),
-            (Portion::Read(mut load), _) => {
-                let step = self.step(index, load.splits.start, workers, |worker| {
-                    worker.map_load(ranged, &mut load, before)
-                });
-                feed.give_back(load.bytes);
-                step
-            }
+                crew => match (intake.step(index, &take), crew) {
+                    (Step::Done, Some(crew)) if !self.failure.stops() => match crew.left(index) {
+                        Left::Some(splits) => intake.read(index, splits, &take),
+                        Left::Perhaps => Step::Idle,
+                        Left::Nothing => Step::Done,
+                    },
+                    (step, _) => step,
+                },
+            };
+            self.settle(index, workers, step)
         };
-        let step = |index| match crew.has_core_of(index) && !self.failure.stops() {
-            true => Step::Idle,
-            false => self.settle(index, workers, map(index)),
-        };
-        let ahead =
-            self.pool.run(step, || crew.beside(workers, || feed.oversee(self.failure, self.pool)));
-        let figures = crew.figures();
-        reading.ahead.add(ahead);
-        reading.spread.add(feed.hand_out(), homecoming);
-        add_figures(&mut reading.spread.devices, &figures);
-        self.failure.check()
+        intake.run(step, |oversee| match crew {
+            Some(crew) => crew.beside(workers, oversee),
+            None => oversee(),
+        })
     }
 
     /// Whether each tile is saved by itself, by one worker.
@@ -291,81 +284,18 @@ impl<'r, C: Aggregate> MapStage<'r, C> {
         self.saving?.found().coverage.of(ranged.number, ALL_FILES)
     }
 
-    /// Returns the decompressed files' length in bytes. The workers decompress what they map.
-    fn map_packed(
-        &'r self,
-        packed: &Packed,
-        before: Before,
-        workers: &PerWorker<Worker<'r, C>>,
-    ) -> Result<u64> {
-        let (plan, wake) = (self.plan, || self.pool.wake());
-        let (blocks, count) = (self.chunks.blocks(), self.pool.workers());
-        let supply =
-            Supply::new(packed, &plan.cut, blocks, &plan.tally, count, plan.unit_bytes, &wake);
-        self.serve(|index| {
-            let step = supply.step(self.failure, STAGE, |block, ingest| {
-                self.step(index, block.number, workers, |worker| {
-                    worker.map_unpacked(block, packed, before, ingest)
-                })
-            });
-            self.settle(index, workers, step)
-        })?;
-        Ok(supply.bytes())
-    }
-
-    /// Returns the stream's length in bytes and in blocks. The calling thread reads; the workers map.
-    fn map_stream(
-        &'r self,
-        number: usize,
-        stream: &StreamSource,
-        before: Before,
-        workers: &PerWorker<Worker<'r, C>>,
-    ) -> Result<(u64, u64)> {
-        let (count, unit_bytes) = (self.pool.workers(), self.plan.unit_bytes);
-        let buffers = STREAM_BUFFERS_PER_WORKER * count + 1;
-        let queue = StreamQueue::new(self.chunks.blocks(), buffers, unit_bytes)?;
-        let next = |index| match queue.next() {
-            Next::End => Step::Done,
-            Next::Wait => Step::Idle,
-            Next::Block(mut block) => {
-                let (offset, name) = (block.offset, &stream.name);
-                let step = self.step(index, offset, workers, |worker| {
-                    worker.map_block(&mut block, number, name, before)
-                });
-                queue.give_back(block.buffer);
-                step
-            }
-        };
-        let plan = self.plan;
-        let read = || {
-            let stopped = || self.failure.stops();
-            let wake = || self.pool.wake();
-            guard(stage, || read_stream(stream, &plan.cut, &queue, &plan.tally, &stopped, &wake))
-        };
-        let step = |index| {
-            // A block that was taken is mapped, as its record may be the first that is refused.
-            let step = if self.failure.stops() { Step::Done } else { next(index) };
-            self.settle(index, workers, step)
-        };
-        let read = self.pool.run(step, read);
-        // A failure of the workers stops the reader; it comes first.
-        self.failure.check()?;
-        Ok((read?, queue.blocks()))
-    }
-
     fn each_worker(
         &'r self,
         workers: &PerWorker<Worker<'r, C>>,
         work: impl Fn(&mut Worker<'r, C>) -> Result<()> + Sync,
     ) -> Result<()> {
-        self.serve(|index| {
-            self.step(index, u64::MAX, workers, &work);
+        let step = |index| {
+            if !self.failure.stops() {
+                self.step(index, u64::MAX, workers, &work);
+            }
             Step::Done
-        })
-    }
-
-    fn serve(&self, step: impl Fn(usize) -> Step + Sync) -> Result<()> {
-        self.pool.run(|index| if self.failure.stops() { Step::Done } else { step(index) }, || ());
+        };
+        self.pool.run(step, || ());
         self.failure.check()
     }
 
@@ -380,7 +310,10 @@ impl<'r, C: Aggregate> MapStage<'r, C> {
         if leaves {
             self.step(index, u64::MAX, workers, Worker::hand_over);
         } else if self.epochs.is_some_and(|epochs| epochs.asks(index)) && step == Step::Idle {
-            self.step(index, u64::MAX, workers, Worker::give_sample);
+            self.step(index, u64::MAX, workers, |worker| {
+                worker.give_sample();
+                Ok(())
+            });
         }
         step
     }
@@ -414,10 +347,6 @@ fn hand_out<'p>(ends: &[u64], first: u64, done: &Ranges, placement: &'p Placemen
 }
 
 const STAGE: &str = "the map stage";
-
-fn stage() -> Place {
-    Place::stage(STAGE)
-}
 
 impl MapTotals {
     fn add(&mut self, other: &MapTotals) {

@@ -8,12 +8,12 @@ mod tests;
 use crate::aggregate::Aggregate;
 use crate::error::{MemoryError, Result};
 use crate::failure::Failure;
+use crate::heads::{Keyed, Sorter};
 use crate::memory::{Access, Block, ChunkList, ChunkPool};
 use crate::options::Order;
 use crate::partial::{Answers, Pairs, Run, RunReader, RunWriter, Spill};
 use crate::reduce::{Range, Ranking};
 use crate::schedule::{PerWorker, Pool, for_each};
-use crate::slots::{Entry, SlotKey};
 use crate::sync::Mutex;
 use std::sync::Arc;
 
@@ -68,7 +68,7 @@ impl<C: Aggregate> MergeStage<'_, C> {
         for_each(self.pool, self.failure, "the merge stage", ranges.len(), |index, number| {
             let range = ranges[number].lock().take();
             let Some(range) = range else { return Ok(()) };
-            let make = || Ok(Sorter { stage: self, keys: None, disk: None });
+            let make = || Ok(RangeSorter { stage: self, places: None, disk: None });
             let piece = sorters.with(index, make, |sorter| sorter.sort(range))?;
             *pieces[number].lock() = Some(piece);
             Ok(())
@@ -79,26 +79,17 @@ impl<C: Aggregate> MergeStage<'_, C> {
 }
 
 /// What a worker sorts with.
-struct Sorter<'r, C: Aggregate> {
+struct RangeSorter<'r, C: Aggregate> {
     stage: &'r MergeStage<'r, C>,
-    /// Memory for sort keys.
-    keys: Option<Block>,
+    /// Memory for the places of pairs.
+    places: Option<Block>,
     disk: Option<Disk<C>>,
 }
-
-/// A sort key is 12 bytes of the pair's key above the pair's number.
-const NUMBER_BITS: u32 = 32;
-const HEAD_BYTES: usize = 12;
-/// So few pairs that are alike in 12 bytes are compared as a whole.
-const TIES_COMPARED: usize = 8;
-/// So far into keys, pairs that are still alike are compared as a whole: sort keys would win little,
-/// and the nesting must end.
-const SKIP_MOST: usize = 1024;
 
 /// What a worker brings ranges from disk and back with.
 type Disk<C> = (RunReader<Answers<C>>, RunWriter<Answers<C>>);
 
-impl<C: Aggregate> Sorter<'_, C> {
+impl<C: Aggregate> RangeSorter<'_, C> {
     fn sort(&mut self, range: Range<C::Reduced>) -> Result<Piece<C::Reduced>> {
         match (range, self.stage.spill) {
             (Range::Held { pairs, shared_prefix }, _) => {
@@ -152,67 +143,46 @@ impl<C: Aggregate> Sorter<'_, C> {
             return Ok(Held { pairs, order: None });
         }
         assert!(pairs.len() <= u32::MAX as usize, "a range of the answer holds at most 2^32 pairs");
-        let keys = self.keys(pairs.len())?;
-        fill(keys, &pairs, shared_prefix);
-        sort(keys, &pairs, shared_prefix);
+        let (places, spare) = self.places(pairs.len())?;
+        let sorter = Sorter::new(&pairs, pairs.len());
+        sorter.sort(places, spare, shared_prefix);
         if stage.order == Order::Value {
             // Stable: pairs of equal value stay in the order of their keys.
-            let (ranking, pair) = (stage.ranking, |key: &u128| pairs.get(number(*key)));
-            keys.sort_by(|a, b| ranking.by_value(pair(a), pair(b)));
+            let (ranking, pair) = (stage.ranking, |&number: &u64| pairs.get(sorter.place(number)));
+            places.sort_by(|a, b| ranking.by_value(pair(a), pair(b)));
         }
         let mut numbers = ChunkList::new(stage.chunks);
-        keys.iter().try_for_each(|&key| numbers.push(number(key) as u32))?;
+        places.iter().try_for_each(|&number| numbers.push(sorter.place(number) as u32))?;
         Ok(Held { pairs, order: Some(numbers) })
     }
 
-    fn keys(&mut self, count: usize) -> Result<&mut [u128], MemoryError> {
-        let bytes = count * size_of::<u128>();
-        if self.keys.as_ref().is_none_or(|block| block.bytes() < bytes) {
+    /// Room to sort so many pairs by their places.
+    fn places(&mut self, count: usize) -> Result<(&mut [u64], &mut [u64]), MemoryError> {
+        let bytes = 2 * count * size_of::<u64>();
+        if self.places.as_ref().is_none_or(|block| block.bytes() < bytes) {
             // The old one makes room first.
-            self.keys = None;
+            self.places = None;
             let blocks = self.stage.chunks.blocks();
-            self.keys = Some(blocks.take(bytes, Access::Streamed, "sorting the answer")?);
+            self.places = Some(blocks.take(bytes, Access::Streamed, "sorting the answer")?);
         }
-        Ok(self.keys.as_mut().map_or(&mut [], |block| block.words(count)))
+        let block = self.places.as_mut().map_or(&mut [][..], Block::as_mut_slice);
+        let words: &mut [u64] = bytemuck::cast_slice_mut(&mut block[..bytes]);
+        Ok(words.split_at_mut(count))
     }
 }
 
-fn sort_key(head: u128, number: usize) -> u128 {
-    head >> NUMBER_BITS << NUMBER_BITS | number as u128
-}
-
-fn number(key: u128) -> usize {
-    key as u32 as usize
-}
-
-fn fill<V: Copy>(keys: &mut [u128], pairs: &Pairs<V>, skip: usize) {
-    fn heads<'a, K: SlotKey + 'a, V: 'a>(
-        entries: impl Iterator<Item = &'a Entry<K, V>>,
-        skip: usize,
-    ) -> impl Iterator<Item = u128> {
-        entries.map(move |entry| entry.key.head(skip))
+impl<V: Copy> Keyed for Pairs<V> {
+    #[inline]
+    fn key(&self, place: usize) -> &[u8] {
+        self.get(place).key
     }
-    let short = heads(pairs.short.iter(), skip);
-    let medium = heads(pairs.medium.iter(), skip);
-    let all = short.chain(medium).chain(heads(pairs.long.iter(), skip));
-    for ((key, head), number) in keys.iter_mut().zip(all).zip(0..) {
-        *key = sort_key(head, number);
-    }
-}
 
-/// Sorts pairs whose sort keys hold their bytes from `skip` on; those that are alike there by the
-/// bytes that follow.
-fn sort<V: Copy>(keys: &mut [u128], pairs: &Pairs<V>, skip: usize) {
-    keys.sort_unstable();
-    let next = skip + HEAD_BYTES;
-    for tied in keys.chunk_by_mut(|a, b| a >> NUMBER_BITS == b >> NUMBER_BITS) {
-        if tied.len() <= TIES_COMPARED || next > SKIP_MOST {
-            let key = |sort_key: &u128| pairs.get(number(*sort_key)).key;
-            tied.sort_unstable_by(|a, b| key(a).cmp(key(b)));
-        } else {
-            let head = |sort_key: u128| pairs.head(number(sort_key), next);
-            tied.iter_mut().for_each(|key| *key = sort_key(head(*key), number(*key)));
-            sort(tied, pairs, next);
-        }
+    #[inline]
+    fn head(&self, place: usize, skip: usize) -> u64 {
+        (Pairs::head(self, place, skip) >> 64) as u64
+    }
+
+    fn is_reversed(&self) -> bool {
+        false
     }
 }

@@ -7,10 +7,11 @@ use super::copies::Copies;
 use super::ranking::Ranking;
 use crate::aggregate::Aggregate;
 use crate::error::MemoryError;
+use crate::heads::{Borders, every_nth, head, shared};
 use crate::memory::{ByteArena, ChunkPool, KeptValues};
 use crate::options::Order;
 use crate::partial::{PARTITIONS, Partial, Taker};
-use crate::slots::{Entry, PairRef, SlotKey, head};
+use crate::slots::{Entry, PairRef, SlotKey};
 use std::sync::Arc;
 
 /// Pairs in a range: about what fits a second-level cache together with its sort keys.
@@ -104,7 +105,7 @@ impl<'j, C: Aggregate> Sample<'j, C> {
                 let mut keys: Vec<Box<[u8]>> = self.pairs.into_iter().map(|pair| pair.1).collect();
                 keys.sort_unstable();
                 keys.dedup();
-                Splitters::Keys(KeySplitters::new(every_nth(keys, ranges)))
+                Splitters::Keys(Borders::new(every_nth(keys, ranges)))
             }
         }
     }
@@ -126,20 +127,13 @@ impl<C: Aggregate> Taker<C::Reduced> for Sample<'_, C> {
 
 /// Where ranges begin. There is one range more than there are splitters.
 pub(super) enum Splitters<'j, C: Aggregate> {
-    Keys(KeySplitters),
+    Keys(Borders),
     /// In the answer's order.
     Values {
         ranking: Ranking<'j, C>,
         splitters: Vec<Sampled<C>>,
         _pointed_at: Option<KeptValues>,
     },
-}
-
-/// Splitters by key, with the 8 bytes behind what all of them begin with at hand.
-pub(super) struct KeySplitters {
-    keys: Vec<Box<[u8]>>,
-    heads: Vec<u64>,
-    shared: Box<[u8]>,
 }
 
 impl<'j, C: Aggregate> Splitters<'j, C> {
@@ -166,7 +160,7 @@ impl<'j, C: Aggregate> Splitters<'j, C> {
 
     pub(super) fn ranges(&self) -> usize {
         1 + match self {
-            Splitters::Keys(splitters) => splitters.keys.len(),
+            Splitters::Keys(borders) => borders.keys().len(),
             Splitters::Values { splitters, .. } => splitters.len(),
         }
     }
@@ -175,7 +169,10 @@ impl<'j, C: Aggregate> Splitters<'j, C> {
     #[inline]
     pub(super) fn range_of<K: SlotKey>(&self, entry: &Entry<K, C::Reduced>) -> usize {
         match self {
-            Splitters::Keys(splitters) => splitters.range_of(&entry.key),
+            Splitters::Keys(borders) => {
+                let head = |skip| (entry.key.head(skip) >> 64) as u64;
+                range_of(borders.find(entry.key.bytes(), head))
+            }
             Splitters::Values { .. } => self.range_of_pair(PairRef::of(entry)),
         }
     }
@@ -183,8 +180,8 @@ impl<'j, C: Aggregate> Splitters<'j, C> {
     /// As `range_of`, for a pair that is in no slot.
     pub(super) fn range_of_pair(&self, pair: PairRef<'_, C::Reduced>) -> usize {
         match self {
-            Splitters::Keys(KeySplitters { keys, .. }) => {
-                keys.partition_point(|splitter| **splitter <= *pair.key)
+            Splitters::Keys(borders) => {
+                range_of(borders.find(pair.key, |skip| head(pair.key, skip)))
             }
             Splitters::Values { ranking, splitters, .. } => splitters
                 .partition_point(|splitter| ranking.compare(pair_of(splitter), pair).is_le()),
@@ -194,46 +191,25 @@ impl<'j, C: Aggregate> Splitters<'j, C> {
     /// How many bytes all keys of a range surely begin with alike.
     pub(super) fn shared_prefix(&self, range: usize) -> usize {
         match self {
-            Splitters::Keys(KeySplitters { keys, .. }) if 0 < range && range < keys.len() => {
-                shared_prefix(&keys[range - 1], &keys[range])
+            Splitters::Keys(borders) if 0 < range && range < borders.keys().len() => {
+                shared(&borders.keys()[range - 1], &borders.keys()[range])
             }
             _ => 0,
         }
     }
 }
 
-impl KeySplitters {
-    fn new(keys: Vec<Box<[u8]>>) -> KeySplitters {
-        let shared: Box<[u8]> = match (keys.first(), keys.last()) {
-            (Some(first), Some(last)) => first[..shared_prefix(first, last)].into(),
-            _ => Box::default(),
-        };
-        let heads = keys.iter().map(|key| (head(&key[shared.len()..]) >> 64) as u64).collect();
-        KeySplitters { keys, heads, shared }
-    }
-
-    #[inline]
-    fn range_of(&self, key: &impl SlotKey) -> usize {
-        let shared = &*self.shared;
-        if !shared.is_empty() && !key.bytes().starts_with(shared) {
-            return if *key.bytes() < *shared { 0 } else { self.keys.len() };
-        }
-        let head = (key.head(shared.len()) >> 64) as u64;
-        let below = self.heads.partition_point(|&splitter| splitter < head);
-        // Heads are equal for few keys; whole keys decide among those.
-        let tied = self.heads[below..].iter().zip(&self.keys[below..]);
-        let at_or_below = |splitter: &[u8]| *splitter <= *key.bytes();
-        below + tied.take_while(|&(&tie, key)| tie == head && at_or_below(key)).count()
+/// The number of splitters at or before a key.
+#[inline]
+fn range_of(found: Result<usize, usize>) -> usize {
+    match found {
+        Ok(at) => at + 1,
+        Err(at) => at,
     }
 }
 
 fn pair_of<V>(owned: &(V, Box<[u8]>)) -> PairRef<'_, V> {
     PairRef { key: &owned.1, value: &owned.0 }
-}
-
-/// The length of the longest common beginning.
-fn shared_prefix(a: &[u8], b: &[u8]) -> usize {
-    a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
 /// Shows every `stride`-th pair of the partial; hashing has mixed them already.
@@ -250,52 +226,4 @@ fn visit<V: Copy>(
         skip = (stride - (len.saturating_sub(skip)) % stride) % stride;
     }
     Ok(())
-}
-
-/// `parts - 1` of the sorted items, equally far apart.
-fn every_nth<T>(items: Vec<T>, parts: usize) -> Vec<T> {
-    let count = items.len();
-    let mut wanted = (1..parts).map(|part| part * count / parts).peekable();
-    let keep = |(at, item)| {
-        let mut chosen = false;
-        while wanted.next_if_eq(&at).is_some() {
-            chosen = true;
-        }
-        chosen.then_some(item)
-    };
-    items.into_iter().enumerate().filter_map(keep).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::slots::{MediumKey, ShortKey};
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn the_range_of_a_key_is_the_number_of_splitters_at_or_below_it(
-            mut keys in prop::collection::vec("(com[.]example[.]|)[a-c]{0,20}", 1..40),
-            wanted in prop::collection::vec("(com[.]example[.]|com|)[a-d]{0,19}", 1..40),
-        ) {
-            keys.sort();
-            keys.dedup();
-            let keys: Vec<Box<[u8]>> = keys.iter().map(|key| key.as_bytes().into()).collect();
-            let splitters = KeySplitters::new(keys.clone());
-            for key in wanted {
-                let naive = keys.iter().filter(|splitter| ***splitter <= *key.as_bytes()).count();
-                let short = &key.as_bytes()[..key.len().min(15)];
-                prop_assert_eq!(splitters.range_of(&MediumKey::new(key.as_bytes())), naive);
-                let naive = keys.iter().filter(|splitter| ***splitter <= *short).count();
-                prop_assert_eq!(splitters.range_of(&ShortKey::new(short)), naive);
-            }
-        }
-    }
-
-    #[test]
-    fn parts_are_equal() {
-        assert_eq!(every_nth((0..12).collect(), 4), [3, 6, 9]);
-        assert_eq!(every_nth(vec![1], 4), [1]);
-        assert!(every_nth(Vec::<u8>::new(), 4).is_empty());
-    }
 }

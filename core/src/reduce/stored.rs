@@ -61,8 +61,8 @@ impl<'r, C: Aggregate> StoredRanges<'r, C> {
 
 /// What it takes to sort so many pairs in memory that have so many bytes on disk.
 fn sorting_bytes<C: Aggregate>(pairs: u64, bytes: u64) -> u64 {
-    // A sort key, half of one while values are sorted, and a number.
-    const BESIDE: usize = 16 + 8 + 4;
+    // Two places, half of one while values are sorted, and a number.
+    const BESIDE: usize = 16 + 4 + 4;
     let copies = if Answers::<C>::POINTS { 2 } else { 1 };
     copies * bytes + pairs * (size_of::<Entry<ShortKey, C::Reduced>>() + BESIDE) as u64
 }

@@ -3,9 +3,8 @@
 
 use super::{Hashing, Place, Print, TilePrint};
 use crate::error::{InputError, Result};
-use crate::input::{Cut, Material, OpenFolder, read_listed, read_range};
+use crate::input::{Cut, Material, OpenFile};
 use crate::plan::{Part, Plan};
-use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
@@ -34,11 +33,7 @@ impl<'p> Sources<'p> {
                 && !matches!(plan.cut, Cut::Whole)
                 && !plan.cut.is_in_order();
             sources.parts.push(Files { first: sources.files, part, cut });
-            sources.files += match part {
-                Part::Stream(_) => 1,
-                Part::Ranged(ranged) => ranged.material.files(),
-                Part::Packed(packed) => packed.files(),
-            };
+            sources.files += part.files();
         }
         sources
     }
@@ -69,12 +64,7 @@ impl<'p> Sources<'p> {
 
     fn material(&self, file: usize) -> (Option<&'p Material>, usize) {
         let (part, file) = self.place(file);
-        let material = match self.parts[part].part {
-            Part::Ranged(ranged) => Some(&ranged.material),
-            Part::Packed(packed) => Some(&packed.material),
-            Part::Stream(_) => None,
-        };
-        (material, file)
+        (self.parts[part].part.material(), file)
     }
 
     /// Length of a file as it is stored, in bytes; 0 for a stream.
@@ -125,44 +115,24 @@ pub(super) const PIECE_BYTES_MOST: usize = 1 << 20;
 /// Reads any bytes of the files.
 pub(super) struct Reader<'s> {
     sources: &'s Sources<'s>,
-    open: Option<(usize, File)>,
-    folder: OpenFolder,
+    open: OpenFile,
     /// Bytes read so far.
     pub(super) read_bytes: u64,
 }
 
 impl<'s> Reader<'s> {
     pub(super) fn new(sources: &'s Sources<'s>) -> Reader<'s> {
-        Reader { sources, open: None, folder: OpenFolder::default(), read_bytes: 0 }
+        Reader { sources, open: OpenFile::of_many(), read_bytes: 0 }
     }
 
     /// Fills `into` with the bytes of a file from `offset` on, all of which it had when it was listed.
     pub(super) fn read(&mut self, file: usize, offset: u64, into: &mut [u8]) -> Result<()> {
         self.read_bytes += into.len() as u64;
-        let (material, number) = self.sources.material(file);
-        match material {
-            Some(Material::Memory(bytes)) => {
-                into.copy_from_slice(&bytes[offset as usize..offset as usize + into.len()]);
-            }
-            Some(Material::Ranges(source, files)) if !into.is_empty() => {
-                read_range(&**source, files.path(number), offset, into)?;
-            }
-            Some(Material::Files(files)) => {
-                let open = match self.open.take() {
-                    Some((open, handle)) if open == file => handle,
-                    _ => files
-                        .open(number, &mut self.folder)
-                        .map_err(|cause| InputError::of_listed(files.path(number), cause))?,
-                };
-                let path = || files.path(number);
-                let read = read_listed(&open, path, files.bytes(number), offset, into);
-                self.open = Some((file, open));
-                read?;
-            }
-            Some(Material::Ranges(..)) => {}
-            None => return Err(stream_has_no_offsets(self.sources.path(file)).into()),
+        let (part, number) = self.sources.place(file);
+        match self.sources.parts[part].part.material() {
+            Some(material) => Ok(self.open.read(part, material, number, offset, into)?),
+            None => Err(stream_has_no_offsets(self.sources.path(file)).into()),
         }
-        Ok(())
     }
 }
 

@@ -14,7 +14,7 @@ use super::sample::{Asked, Sample};
 use super::{Every, Wanted};
 use crate::partial::Partial;
 use crate::plan::{Part, Plan};
-use crate::sync::{Condvar, Mutex, MutexGuard};
+use crate::sync::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -210,7 +210,7 @@ impl<'r, V: Copy> Epochs<'r, V> {
     pub(crate) fn is_due_with(&self, bytes: u64) -> bool {
         let seen = self.seen_bytes.load(Ordering::Relaxed) + bytes;
         let is_due = seen >= self.due_bytes.load(Ordering::Relaxed) && seen < self.all_bytes;
-        is_due && self.lock().is_ready()
+        is_due && self.state.lock().is_ready()
     }
 
     /// Returns whether a worker is in an epoch.
@@ -226,12 +226,12 @@ impl<'r, V: Copy> Epochs<'r, V> {
 
     /// Returns the request for samples, and the bytes that were seen since the run began.
     pub(super) fn asked(&self) -> (Option<Asked<V>>, u64) {
-        (self.lock().asked.clone(), self.seen_bytes.load(Ordering::Relaxed))
+        (self.state.lock().asked.clone(), self.seen_bytes.load(Ordering::Relaxed))
     }
 
     /// Takes the sample of a worker.
     pub(super) fn give(&self, worker: usize, sample: Sample<V>) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         self.take_sample(&mut state, worker, sample);
         drop(state);
         self.changed.notify_one();
@@ -247,12 +247,12 @@ impl<'r, V: Copy> Epochs<'r, V> {
 
     /// Sets the request for samples of the next shows; `None` if they may not be made of samples.
     pub(super) fn ask(&self, asked: Option<Asked<V>>) {
-        self.lock().asked = asked;
+        self.state.lock().asked = asked;
     }
 
     /// Records that a worker will map splits from `spot` on.
     pub(super) fn enter(&self, worker: usize, spot: Spot) -> Position {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let at = match &self.borders {
             None => state.epochs.len() - 1,
             Some(borders) => state.find(spot, borders),
@@ -273,7 +273,7 @@ impl<'r, V: Copy> Epochs<'r, V> {
     /// Records that a worker has handed over all of its pairs of an epoch, of which it has mapped `bytes`
     /// bytes.
     pub(super) fn leave(&self, worker: usize, epoch: u64, bytes: u64) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         self.take_sample(&mut state, worker, Sample::NOTHING);
         self.seats[worker].store(NOWHERE, Ordering::Relaxed);
         let at = (epoch - state.first) as usize;
@@ -289,7 +289,7 @@ impl<'r, V: Copy> Epochs<'r, V> {
     /// waiting workers must be woken, because they may have to leave.
     pub(super) fn mapped(&self, epoch: u64, bytes: u64, splits: u64) -> bool {
         if self.borders.is_some() {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             let at = (epoch - state.first) as usize;
             state.epochs[at].left = state.epochs[at].left.saturating_sub(splits);
             return self.call_out(&state);
@@ -300,7 +300,7 @@ impl<'r, V: Copy> Epochs<'r, V> {
 
     /// Begins the next epoch, if those before were taken and there are new bytes. Returns whether it did.
     fn begin_next(&self, seen: u64) -> bool {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let is_due = self.step_bytes.is_none() || seen >= self.due_bytes.load(Ordering::Relaxed);
         // The work of devices is not visible before they are called out.
         let has_devices = (self.workers..self.seats.len()).any(|device| self.has(device));
@@ -327,7 +327,7 @@ impl<'r, V: Copy> Epochs<'r, V> {
 
     /// Begins the next epoch although no show is due. Returns whether waiting workers must be woken.
     pub(super) fn close(&self) -> bool {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let is_ready = state.is_ready();
         if is_ready {
             self.begin_epoch(&mut state);
@@ -373,14 +373,14 @@ impl<'r, V: Copy> Epochs<'r, V> {
 
     /// Records that maps have ended. If `well`, all workers have left.
     pub(super) fn end(&self, well: bool) {
-        self.lock().ended = Some(well);
+        self.state.lock().ended = Some(well);
         self.changed.notify_one();
     }
 
     /// Waits for the next event, at most until a deadline. Closed epochs come in order; a partial belongs
     /// to the caller until [`taken`](Epochs::taken).
     pub(super) fn next(&self, deadline: Option<Instant>) -> Event<V> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         loop {
             let ended = state.ended;
             if ended == Some(false) {
@@ -422,11 +422,7 @@ impl<'r, V: Copy> Epochs<'r, V> {
 
     /// Records that the partial of the last taken epoch is empty again.
     pub(super) fn taken(&self) {
-        self.lock().taking = false;
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State<V>> {
-        self.state.lock()
+        self.state.lock().taking = false;
     }
 }
 

@@ -10,9 +10,8 @@
 //! compared. So the output is the same bytes for any number of workers, any size of splits, and
 //! whether there was memory enough.
 
-mod packed;
+mod located;
 mod partition;
-mod radix;
 mod ranges;
 mod records;
 mod segments;

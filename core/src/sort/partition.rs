@@ -11,14 +11,14 @@ use super::store::{Pile, PileSize, RangeRows};
 use crate::core::Core;
 use crate::error::Result;
 use crate::failure::Failure;
-use crate::ingest::{AheadTotals, Feed, Portion, Reader, SplitBuffer, Waits};
+use crate::ingest::{AheadTotals, Feed, Intake, Reader};
 use crate::plan::Ranged;
 use crate::progress::Progress;
-use crate::schedule::{Cursor, HandOut, PerWorker, Placement, Step};
+use crate::schedule::{HandOut, PerWorker, Placement, for_each};
 use crate::sizing::Units;
 use crate::storage::Scratch;
 use crate::sync::Mutex;
-use std::ops::Range;
+use crate::unit::Unit;
 
 const STAGE: &str = "the map stage";
 /// Splits that a worker takes together, at most: then their records in a range are one segment, and a
@@ -41,13 +41,7 @@ pub(super) struct PartitionPass<'r, 's> {
     pub(super) progress: &'r Progress,
 }
 
-struct Worker<'r, 's> {
-    reader: Reader,
-    waits: Option<Waits>,
-    out: Scatter<'r, 's>,
-}
-
-/// Where a worker's records go.
+/// A worker's way into the ranges.
 struct Scatter<'r, 's> {
     form: &'r Form,
     view: SplitView<'r>,
@@ -70,7 +64,7 @@ impl<'r, 's> PartitionPass<'r, 's> {
         }
         let mut ranges = Vec::new();
         ranges.resize_with(self.splitters.ranges(), RangeRows::default);
-        workers.into_values().for_each(|worker| worker.out.pile.close(&mut ranges));
+        workers.into_values().for_each(|out| out.pile.close(&mut ranges));
         Ok((ranges, ahead))
     }
 
@@ -84,109 +78,76 @@ impl<'r, 's> PartitionPass<'r, 's> {
         &self,
         first: u64,
         ranged: &Ranged,
-        workers: &PerWorker<Worker<'r, 's>>,
+        workers: &PerWorker<Scatter<'r, 's>>,
     ) -> Result<AheadTotals> {
-        let (pool, failure, cut) = (self.core.pool(), self.failure, self.source.cut());
-        let splits = ranged.layout.splits();
-        let flat = Placement::flat(pool.workers());
+        let (source, core) = (self.source, self.core);
+        let flat = Placement::flat(core.pool().workers());
         let hand_out = HandOut::new(ranged.layout.tile_ends(), &flat);
-        let units = Units::of(self.together(splits), self.split_bytes);
-        let feed = Feed::new(ranged, cut, hand_out, 0, &units, self.core.blocks(), pool.workers())
-            .within(self.ahead_bytes)
-            .ascending();
-        let step = |index| match feed.next(index) {
-            _ if failure.stops() => Step::Done,
-            Portion::End => Step::Done,
-            Portion::Wait => Step::Idle,
-            Portion::Own(splits) => {
-                let stretch = first + splits.start;
-                // One by one, for each is to be in the cache when its records are moved.
-                let mut done = splits.map(|split| {
-                    self.attempt(index, first + split, workers, |worker| {
-                        let Worker { reader, waits, out } = worker;
-                        feed.read_own(split..split + 1, reader, waits)?;
-                        out.scatter(stretch, first + split, &reader.read)
-                    })
-                });
-                if done.all(|done| done) { Step::More } else { Step::Done }
-            }
-            Portion::Read(load) => {
-                let stretch = first + load.splits.start;
-                let done = self.attempt(index, stretch, workers, |worker| {
-                    worker.out.scatter(stretch, stretch, &load.bytes)
-                });
-                feed.give_back(load.bytes);
-                if done { Step::More } else { Step::Done }
-            }
+        let units = Units::of(self.together(ranged.layout.splits()), self.split_bytes);
+        let means = source.means(core, self.failure);
+        let feed = Feed::new(means, ranged, hand_out, 0, &units);
+        let feed = feed.within(self.ahead_bytes).ascending();
+        // One by one, for each split is to be in the cache when its records are moved.
+        let intake = Intake::ranged(means, &feed).singly();
+        let step = |index| {
+            intake.step(index, &|unit: &mut Unit| {
+                workers.with(
+                    index,
+                    || Ok(self.scatter()),
+                    |out| {
+                        out.turn_to(first + unit.splits.start);
+                        let stretch = first + unit.stretch;
+                        unit.records().try_for_each(|records| out.add(stretch, records))
+                    },
+                )
+            })
         };
-        let ahead = pool.run(step, || feed.oversee(failure, pool));
-        failure.check()?;
-        Ok(ahead)
+        Ok(intake.run(step, |oversee| oversee())?.ahead)
     }
 
     fn partition_spool(
         &self,
         first: u64,
         blocks: &[Mutex<Spooled>],
-        workers: &PerWorker<Worker<'r, 's>>,
+        workers: &PerWorker<Scatter<'r, 's>>,
     ) -> Result<()> {
         let together = self.together(blocks.len() as u64) as usize;
-        let cursor = Cursor::new(blocks.len().div_ceil(together) as u64);
-        let step = |index| {
-            let Some(stretch) = cursor.take() else { return Step::Done };
-            let start = stretch as usize * together;
-            let splits: Range<usize> = start..(start + together).min(blocks.len());
+        let (pool, count) = (self.core.pool(), blocks.len().div_ceil(together));
+        let readers = PerWorker::new(pool.workers());
+        for_each(pool, self.failure, STAGE, count, |index, stretch| {
+            let start = stretch * together;
+            let mut splits = start..(start + together).min(blocks.len());
             let stretch = first + start as u64;
-            let mut done = splits.map(|split| {
-                let number = first + split as u64;
-                self.attempt(index, number, workers, |worker| {
-                    let Worker { reader, out, .. } = worker;
-                    Spooled::read(&blocks[split], reader, self.scratch, |records| {
-                        out.turn_to(number);
-                        out.add(stretch, records)
-                    })
-                })
-            });
-            if done.all(|done| done) { Step::More } else { Step::Done }
-        };
-        self.core.pool().run(step, || ());
-        self.failure.check()
+            readers.with(
+                index,
+                || Reader::new(self.core.blocks(), self.split_bytes),
+                |reader| {
+                    let scatter = |out: &mut Scatter<'r, 's>| {
+                        splits.try_for_each(|split| {
+                            Spooled::read(&blocks[split], reader, self.scratch, |records| {
+                                out.turn_to(first + split as u64);
+                                out.add(stretch, records)
+                            })
+                        })
+                    };
+                    workers.with(index, || Ok(self.scatter()), scatter)
+                },
+            )
+        })
     }
 
-    /// Does a split's work with a worker's own things; returns whether to go on.
-    fn attempt(
-        &self,
-        index: usize,
-        split: u64,
-        workers: &PerWorker<Worker<'r, 's>>,
-        work: impl FnOnce(&mut Worker<'r, 's>) -> Result<()>,
-    ) -> bool {
-        let attempt = || workers.with(index, || self.worker(), work);
-        !self.failure.stops() && self.failure.attempt(split, STAGE, attempt).is_some()
-    }
-
-    fn worker(&self) -> Result<Worker<'r, 's>> {
+    fn scatter(&self) -> Scatter<'r, 's> {
         let (blocks, ranges) = (self.core.blocks(), self.splitters.ranges());
-        let out = Scatter {
+        Scatter {
             form: self.form,
             view: self.splitters.view(0, self.form.reverse),
             pile: Pile::new(blocks, self.scratch, ranges, self.pile_size),
             progress: self.progress,
-        };
-        Ok(Worker { reader: Reader::new(blocks, self.split_bytes)?, waits: None, out })
+        }
     }
 }
 
 impl Scatter<'_, '_> {
-    /// Puts away what was read from the split `split` on.
-    fn scatter(&mut self, stretch: u64, split: u64, read: &SplitBuffer) -> Result<()> {
-        self.turn_to(split);
-        let SplitBuffer { buffer, pieces, .. } = read;
-        pieces
-            .iter()
-            .try_for_each(|piece| self.add(stretch, &buffer.bytes()[piece.records.clone()]))
-    }
-
     /// Says which split the next records are of.
     fn turn_to(&mut self, split: u64) {
         self.view.turn_to(split as u32);

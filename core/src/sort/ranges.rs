@@ -1,7 +1,7 @@
 //! The last pass: each range is read back into a worker's cache, sorted, and written, at its place in
 //! the output or in turn. A range too large for that is partitioned again.
 
-use super::packed::{Fixed, Lines, Located, Sorter};
+use super::located::{ByKey, Fixed, Lines, Located};
 use super::partition::scatter;
 use super::records::Form;
 use super::segments::{Means, Segments};
@@ -12,11 +12,12 @@ use super::store::{HEADER_BYTES, Held, Pile, RangeRows};
 use crate::core::Core;
 use crate::error::Result;
 use crate::failure::Failure;
+use crate::heads::Sorter;
 use crate::memory::{Access, Block, BlockPool};
 use crate::output::{AtomicFile, Turn, Turns};
 use crate::schedule::{Cursor, PerWorker, Step};
 use crate::storage::Scratch;
-use crate::sync::{Mutex, MutexGuard};
+use crate::sync::Mutex;
 use crate::timeline;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -109,7 +110,7 @@ impl<'r, 'w> RangePass<'r, 'w> {
                     || Worker::new(self),
                     |worker: &mut Worker<'r, 'w>| {
                         let range =
-                            std::mem::take(&mut *lock(&self.ranges[order[number as usize]]));
+                            std::mem::take(&mut *self.ranges[order[number as usize]].lock());
                         worker.run(range, &self.sizes, &mut target)
                     },
                 )
@@ -126,7 +127,7 @@ impl<'r, 'w> RangePass<'r, 'w> {
         let mut end = 0;
         let begin = |&range: &usize| {
             let begin = end;
-            end += lock(&self.ranges[range]).bytes;
+            end += self.ranges[range].lock().bytes;
             begin
         };
         order.iter().map(begin).collect()
@@ -232,8 +233,9 @@ impl RangePass<'_, '_> {
         target: &mut Target<'_, '_>,
     ) -> Result<()> {
         let (numbers, spare) = numbers.split_at_mut(numbers.len() / 2);
-        let sorter = Sorter::new(self.form, records, numbers.len());
-        sorter.sort(numbers, spare);
+        let keys = ByKey { form: self.form, records };
+        let sorter = Sorter::new(&keys, numbers.len());
+        sorter.sort(numbers, spare, 0);
         let in_order = numbers.iter().map(|&number| records.record(sorter.place(number)));
         if self.unique {
             target.wait();
@@ -259,7 +261,7 @@ impl RangePass<'_, '_> {
         filling: &mut Filling<'_, '_, '_>,
     ) -> Result<u64> {
         // Only the range whose turn it is comes here.
-        let mut last = lock(&self.last);
+        let mut last = self.last.lock();
         let mut written = 0;
         for record in records {
             let key = self.form.key(record);
@@ -392,8 +394,4 @@ fn add_first_segment(sample: &mut Sample<'_>, chunk: &[u8], split: u32) {
     let length = u32::from_le_bytes([chunk[4], chunk[5], chunk[6], chunk[7]]) as usize;
     let there = chunk.len().min(HEADER_BYTES + length);
     sample.add(&chunk[HEADER_BYTES..there], split, there == HEADER_BYTES + length);
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock()
 }

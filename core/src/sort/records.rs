@@ -3,7 +3,6 @@
 
 use crate::error::{Error, Result};
 use crate::input::Cut;
-use std::cmp::Ordering;
 use std::ops::Range;
 
 /// What is sorted, and how. Equal keys always keep the order of the input.
@@ -98,11 +97,6 @@ impl Form {
         }
     }
 
-    /// Which of two keys comes first in the output.
-    pub(super) fn order(&self, a: &[u8], b: &[u8]) -> Ordering {
-        if self.reverse { b.cmp(a) } else { a.cmp(b) }
-    }
-
     /// The first record of bytes that begin with one; they are not empty.
     #[inline(always)]
     pub(super) fn first<'r>(&self, bytes: &'r [u8]) -> &'r [u8] {
@@ -124,44 +118,9 @@ impl Form {
     }
 }
 
-/// The first 8 bytes of `key` behind `skip`, such that their order as a number is the order of the
-/// bytes; a shorter key is filled up with zeros.
-#[inline(always)]
-pub(super) fn head(key: &[u8], skip: usize) -> u64 {
-    let rest = key.get(skip..).unwrap_or(&[]);
-    match rest.first_chunk::<8>() {
-        Some(bytes) => u64::from_be_bytes(*bytes),
-        None => rest.iter().rev().fold(0, |head, &byte| head >> 8 | u64::from(byte) << 56),
-    }
-}
-
-/// How many bytes `a` and `b` begin with alike.
-pub(super) fn shared(a: &[u8], b: &[u8]) -> usize {
-    let (words_a, words_b) = (a.chunks_exact(8), b.chunks_exact(8));
-    let words = words_a.zip(words_b).take_while(|(a, b)| a == b).count();
-    let rest = a[8 * words..].iter().zip(&b[8 * words..]);
-    8 * words + rest.take_while(|(a, b)| a == b).count()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn heads_are_ordered_as_keys_are() {
-        assert_eq!(head(b"abcdefghi", 0), u64::from_be_bytes(*b"abcdefgh"));
-        assert_eq!(head(b"abc", 1), u64::from_be_bytes(*b"bc\0\0\0\0\0\0"));
-        assert_eq!(head(b"abc", 7), 0);
-        assert!(head(b"ab", 0) < head(b"ab\x01", 0));
-    }
-
-    #[test]
-    fn shared_bytes_are_counted_to_the_last() {
-        assert_eq!(shared(b"", b"a"), 0);
-        assert_eq!(shared(b"abcdefghijk", b"abcdefghijx"), 10);
-        assert_eq!(shared(b"abcdefgh", b"abcdefghijx"), 8);
-        assert_eq!(shared(b"abc", b"xbc"), 0);
-    }
 
     #[test]
     fn keys_are_parts_of_records() {

@@ -3,21 +3,18 @@
 
 use super::records::Form;
 use super::splitters::Place;
-use crate::codec::Supply;
 use crate::core::Core;
-use crate::error::{Place as InputPlace, Result};
-use crate::failure::{Failure, guard};
-use crate::ingest::{Next, Reader, SplitBuffer, StreamQueue, read_stream};
-use crate::input::{Cut, StreamSource};
-use crate::memory::InputBuffer;
-use crate::plan::{Extent, Packed, Part, Plan, Ranged};
-use crate::schedule::Step;
+use crate::error::Result;
+use crate::failure::Failure;
+use crate::ingest::{Intake, Means, Reader};
+use crate::memory::{BlockPool, InputBuffer};
+use crate::plan::{Extent, Part, Plan, Ranged};
 use crate::storage::Scratch;
 use crate::sync::Mutex;
+use crate::unit::Unit;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Buffers of a stream per worker: one that is put away and one that is filled meanwhile.
-const STREAM_BUFFERS_PER_WORKER: usize = 2;
 /// Read at each place of a sample: a page, in which most records begin and end.
 const SAMPLE_BYTES: u64 = 4 << 10;
 /// Records taken at one place: more would say little, where neighbours are alike.
@@ -33,7 +30,7 @@ pub(super) struct Source<'p> {
     parts: Vec<(u64, Section<'p>)>,
     splits: u64,
     bytes: u64,
-    cut: Cut,
+    plan: &'p Plan,
 }
 
 /// Splits that are kept in one way.
@@ -69,20 +66,20 @@ impl<'p> Source<'p> {
         failure: &Failure,
         memory_bytes: u64,
     ) -> Result<Source<'p>> {
-        let mut source =
-            Source { parts: Vec::new(), splits: 0, bytes: plan_bytes(plan), cut: plan.cut };
-        let spooling =
-            Spooling { core, plan, scratch, failure, room: AtomicU64::new(memory_bytes) };
+        let mut source = Source { parts: Vec::new(), splits: 0, bytes: plan_bytes(plan), plan };
+        let means = source.means(core, failure);
+        let room = AtomicU64::new(memory_bytes);
+        let spooling = Spooling { blocks: core.blocks(), scratch, room };
         for part in &plan.parts {
+            let spool = match part {
+                Part::Ranged(_) => Vec::new(),
+                Part::Packed(packed) => spooling.run(&Intake::packed(means, packed))?,
+                Part::Stream(stream) => spooling.run(&Intake::stream(means, stream)?)?,
+            };
+            source.bytes += spool.iter().map(|block| block.len as u64).sum::<u64>();
             let (splits, section) = match part {
                 Part::Ranged(ranged) => (ranged.layout.splits(), Section::Ranged(ranged)),
                 Part::Packed(_) | Part::Stream(_) => {
-                    let spool = match part {
-                        Part::Packed(packed) => spooling.unpack(packed)?,
-                        Part::Stream(stream) => spooling.run(stream)?,
-                        Part::Ranged(_) => Vec::new(),
-                    };
-                    source.bytes += spool.iter().map(|block| block.len as u64).sum::<u64>();
                     let spool: Vec<_> = spool.into_iter().map(Mutex::new).collect();
                     (spool.len() as u64, Section::Spool(spool))
                 }
@@ -102,8 +99,9 @@ impl<'p> Source<'p> {
         self.parts.iter().map(|(first, section)| (*first, section))
     }
 
-    pub(super) fn cut(&self) -> &Cut {
-        &self.cut
+    /// What the plan's parts are read with.
+    pub(super) fn means(&self, core: &'p Core, failure: &'p Failure) -> Means<'p> {
+        Means { plan: self.plan, blocks: core.blocks(), pool: core.pool(), failure }
     }
 
     /// All of the input.
@@ -117,7 +115,7 @@ impl<'p> Source<'p> {
             Section::Spool(blocks) => Some(blocks),
             Section::Ranged(_) => None,
         });
-        let kept = |block: &Mutex<Spooled>| match &lock(block).kept {
+        let kept = |block: &Mutex<Spooled>| match &block.lock().kept {
             Kept::Memory(buffer) => buffer.capacity() as u64,
             Kept::Scratch(_) | Kept::Gone => 0,
         };
@@ -169,15 +167,14 @@ impl<'p> Source<'p> {
                     extent.bytes.start + (within * length.saturating_sub(window) as f64) as u64;
                 let bytes = start..extent.bytes.end.min(start + window);
                 let extent = Extent { file: extent.file, bytes };
-                reader.read_extent(ranged, &extent, &self.cut)?;
-                let SplitBuffer { buffer, pieces, .. } = &reader.read;
-                for piece in pieces {
-                    sample.add(&buffer.bytes()[piece.records.clone()], split as u32, true);
+                reader.read_extent(ranged, &extent, &self.plan.cut)?;
+                for records in reader.read.records() {
+                    sample.add(records, split as u32, true);
                 }
                 Ok(())
             }
             Section::Spool(blocks) => {
-                let block = lock(&blocks[(split - first) as usize]);
+                let block = blocks[(split - first) as usize].lock();
                 match &block.kept {
                     Kept::Memory(buffer) => {
                         sample.add(&buffer.bytes()[..block.len], split as u32, true);
@@ -205,7 +202,7 @@ impl Spooled {
         scratch: &Scratch,
         take: impl FnOnce(&[u8]) -> Result<()>,
     ) -> Result<()> {
-        let mut block = lock(block);
+        let mut block = block.lock();
         let len = block.len;
         match std::mem::replace(&mut block.kept, Kept::Gone) {
             Kept::Memory(buffer) => take(&buffer.bytes()[..len]),
@@ -226,10 +223,6 @@ fn plan_bytes(plan: &Plan) -> u64 {
         Part::Packed(_) | Part::Stream(_) => 0,
     });
     ranged.sum()
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> crate::sync::MutexGuard<'_, T> {
-    mutex.lock()
 }
 
 /// Keys taken so far.
@@ -273,93 +266,41 @@ impl<'f> Sample<'f> {
 
 /// Puts streams away.
 struct Spooling<'s> {
-    core: &'s Core,
-    plan: &'s Plan,
+    blocks: &'s Arc<BlockPool>,
     scratch: &'s Scratch,
-    failure: &'s Failure,
     /// Bytes that may still be kept in memory.
     room: AtomicU64,
 }
 
 impl Spooling<'_> {
-    /// Reads a stream to its end: its blocks, in order. The calling thread reads.
-    fn run(&self, stream: &StreamSource) -> Result<Vec<Spooled>> {
-        let (pool, failure) = (self.core.pool(), self.failure);
-        let buffers = STREAM_BUFFERS_PER_WORKER * pool.workers() + 1;
-        let queue = StreamQueue::new(self.core.blocks(), buffers, self.plan.split_bytes)?;
+    /// Reads all that an intake has: its blocks, in order.
+    fn run(&self, intake: &Intake<'_>) -> Result<Vec<Spooled>> {
         let spool = Mutex::new(Vec::new());
-        let step = |_| match queue.next() {
-            _ if failure.stops() => Step::Done,
-            Next::End => Step::Done,
-            Next::Wait => Step::Idle,
-            Next::Block(block) => {
-                let bytes = &block.buffer.bytes()[..block.len];
-                let put = failure
-                    .attempt(block.offset, STAGE, || self.put_away(block.number, bytes, &spool));
-                queue.give_back(block.buffer);
-                if put.is_some() { Step::More } else { Step::Done }
-            }
+        let put_away = |unit: &mut Unit| {
+            let number = unit.splits.start;
+            unit.records().try_for_each(|records| self.put_away(number, records, &spool))
         };
-        let plan = self.plan;
-        let read = || {
-            let (stopped, wake) = (|| failure.stops(), || pool.wake());
-            let place = || InputPlace::stage(STAGE);
-            guard(place, || read_stream(stream, &plan.cut, &queue, &plan.tally, &stopped, &wake))
-        };
-        let read = pool.run(step, read);
-        // A failure of the workers stops the reader; it comes first.
-        failure.check()?;
-        read?;
-        Ok(in_order(spool))
-    }
-
-    /// Decompresses files: their blocks, in order. The workers do it.
-    fn unpack(&self, packed: &Packed) -> Result<Vec<Spooled>> {
-        let (pool, failure, plan) = (self.core.pool(), self.failure, self.plan);
-        let (blocks, wake) = (self.core.blocks(), || pool.wake());
-        let (cut, tally, workers) = (&plan.cut, &plan.tally, pool.workers());
-        let supply = Supply::new(packed, cut, blocks, tally, workers, plan.split_bytes, &wake);
-        let spool = Mutex::new(Vec::new());
-        let step = |_| {
-            if failure.stops() {
-                return Step::Done;
-            }
-            supply.step(failure, STAGE, |block, _| {
-                let bytes = &block.buffer.bytes()[block.records.clone()];
-                let put = || self.put_away(block.number, bytes, &spool);
-                let put = failure.attempt(block.number, STAGE, put);
-                if put.is_some() { Step::More } else { Step::Done }
-            })
-        };
-        pool.run(step, || ());
-        failure.check()?;
-        Ok(in_order(spool))
+        intake.run(|index| intake.step(index, &put_away), |oversee| oversee())?;
+        let mut spool = spool.into_inner();
+        spool.sort_unstable_by_key(|block| block.number);
+        Ok(spool)
     }
 
     fn put_away(&self, number: u64, bytes: &[u8], spool: &Mutex<Vec<Spooled>>) -> Result<()> {
         let len = bytes.len();
         let room = |room: u64| room.checked_sub(len as u64 + MEMORY_ROUNDING);
         let fits = self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, room).is_ok();
-        let kept = match fits.then(|| InputBuffer::new(self.core.blocks(), len).ok()).flatten() {
+        let kept = match fits.then(|| InputBuffer::new(self.blocks, len).ok()).flatten() {
             Some(mut buffer) => {
                 buffer.bytes_mut()[..len].copy_from_slice(bytes);
                 Kept::Memory(buffer)
             }
             None => Kept::Scratch(self.scratch.append(bytes)?.start),
         };
-        lock(spool).push(Spooled { number, len, kept });
+        spool.lock().push(Spooled { number, len, kept });
         Ok(())
     }
 }
-
-/// Blocks in the order of the input.
-fn in_order(spool: Mutex<Vec<Spooled>>) -> Vec<Spooled> {
-    let mut spool = spool.into_inner();
-    spool.sort_unstable_by_key(|block| block.number);
-    spool
-}
-
-const STAGE: &str = "the map stage";
 
 /// What a buffer may be larger than its bytes.
 const MEMORY_ROUNDING: u64 = 128 << 10;

@@ -9,8 +9,7 @@
 //! descended without a branch by several records at once, so that their latencies overlap. It looks at
 //! 8 bytes of the distinct keys; only a record with the same 8 bytes as a splitter is compared in full.
 
-use super::records::{head, shared};
-use std::cmp::Ordering;
+use crate::heads::{Borders, head};
 
 /// Records that descend together.
 pub(super) const LANES: usize = 8;
@@ -23,12 +22,8 @@ pub(super) const RANGES_MOST: usize = 4096;
 pub(super) type Place = (Box<[u8]>, u32);
 
 pub(super) struct Splitters {
-    /// Distinct keys, ascending.
-    keys: Vec<Box<[u8]>>,
-    /// Bytes that all of these keys begin with.
-    shared: Box<[u8]>,
-    /// The 8 bytes behind the shared ones, of each key.
-    heads: Vec<u64>,
+    /// The distinct keys.
+    keys: Borders,
     /// The heads as a tree from index 1 on, filled up with the greatest number to whole levels.
     tree: Box<[u64; RANGES_MOST]>,
     levels: u32,
@@ -76,16 +71,12 @@ impl Splitters {
             splits.push(split);
         }
         before.push(splits.len() as u32);
-        let alike = match (keys.first(), keys.last()) {
-            (Some(first), Some(last)) => shared(first, last),
-            _ => 0,
-        };
-        let heads: Vec<u64> = keys.iter().map(|key| head(key, alike)).collect();
+        let keys = Borders::new(keys);
+        let heads = keys.heads();
         let levels = (heads.len() + 1).next_power_of_two().trailing_zeros();
         let mut tree = Box::new([u64::MAX; RANGES_MOST]);
         fill(&mut tree[..1 << levels], 1, &mut heads.iter().copied());
-        let shared = keys.first().map_or(Box::default(), |first| first[..alike].into());
-        Splitters { keys, shared, heads, tree, levels, before, splits }
+        Splitters { keys, tree, levels, before, splits }
     }
 
     pub(super) fn ranges(&self) -> usize {
@@ -94,7 +85,8 @@ impl Splitters {
 
     /// How records of a split see the splitters.
     pub(super) fn view(&self, split: u32, reverse: bool) -> SplitView<'_> {
-        let mut view = SplitView { splitters: self, equal: vec![0; self.keys.len()], reverse };
+        let mut view =
+            SplitView { splitters: self, equal: vec![0; self.keys.keys().len()], reverse };
         view.turn_to(split);
         view
     }
@@ -123,10 +115,10 @@ impl SplitView<'_> {
     /// The ranges of `LANES` records, by their keys.
     #[inline(always)]
     pub(super) fn ranges_of<'k>(&self, key: impl Fn(usize) -> &'k [u8]) -> [u32; LANES] {
-        let Splitters { heads, tree, levels, before, shared, .. } = self.splitters;
+        let Splitters { keys: borders, tree, levels, before, .. } = self.splitters;
         let mut ranges = [0; LANES];
-        if !shared.is_empty() {
-            (0..LANES).for_each(|lane| ranges[lane] = self.range_behind_shared(key(lane)));
+        if borders.begin_alike() {
+            (0..LANES).for_each(|lane| ranges[lane] = self.range_of(key(lane)));
             return ranges;
         }
         let mut keys = [0; LANES];
@@ -140,8 +132,10 @@ impl SplitView<'_> {
         }
         for lane in 0..LANES {
             let at = nodes[lane] - (1 << levels);
-            ranges[lane] = match heads.get(at) {
-                Some(head) if *head == keys[lane] => self.range_among_alike(at, key(lane)),
+            ranges[lane] = match borders.heads().get(at) {
+                Some(head) if *head == keys[lane] => {
+                    self.range(borders.find_among_alike(at, key(lane)))
+                }
                 _ => before[at],
             };
         }
@@ -150,36 +144,14 @@ impl SplitView<'_> {
 
     /// The range of one record, by its key.
     pub(super) fn range_of(&self, key: &[u8]) -> u32 {
-        self.range_behind_shared(key)
+        self.range(self.splitters.keys.find(key, |skip| head(key, skip)))
     }
 
-    /// As above, where all splitters begin alike, and records may not.
-    fn range_behind_shared(&self, key: &[u8]) -> u32 {
-        let Splitters { heads, before, shared, .. } = self.splitters;
-        let begin = &key[..key.len().min(shared.len())];
-        match begin.cmp(shared) {
-            Ordering::Less => 0,
-            Ordering::Greater => before[before.len() - 1],
-            Ordering::Equal => {
-                let own = head(key, shared.len());
-                let at = heads.partition_point(|&head| head < own);
-                match heads.get(at) {
-                    Some(&head) if head == own => self.range_among_alike(at, key),
-                    _ => before[at],
-                }
-            }
-        }
-    }
-
-    /// The range of a key with the head of splitter `at`, the first that has it.
-    #[inline(never)]
-    fn range_among_alike(&self, at: usize, key: &[u8]) -> u32 {
-        let Splitters { keys, heads, before, .. } = self.splitters;
-        let alike = heads[at..].iter().take_while(|&&head| head == heads[at]).count();
-        let at = at + keys[at..at + alike].partition_point(|splitter| **splitter < *key);
-        match keys.get(at) {
-            Some(splitter) if **splitter == *key => self.equal[at],
-            _ => before[at],
+    #[inline]
+    fn range(&self, found: Result<usize, usize>) -> u32 {
+        match found {
+            Ok(at) => self.equal[at],
+            Err(at) => self.splitters.before[at],
         }
     }
 }
@@ -202,8 +174,8 @@ mod tests {
             let sample = sample.iter().map(|(text, split)| (key(text).into(), *split)).collect();
             let splitters = Splitters::choose(sample, ranges, reverse);
             prop_assert!(splitters.ranges() <= ranges);
-            let place = |key: usize, at: usize| (splitters.keys[key].to_vec(), splitters.splits[at]);
-            let places: Vec<_> = (0..splitters.keys.len())
+            let place = |key: usize, at: usize| (splitters.keys.keys()[key].to_vec(), splitters.splits[at]);
+            let places: Vec<_> = (0..splitters.keys.keys().len())
                 .flat_map(|key| (splitters.before[key]..splitters.before[key + 1]).map(move |at| (key, at)))
                 .map(|(key, at)| place(key, at as usize))
                 .collect();

@@ -6,7 +6,7 @@ use super::manifest::Manifest;
 use super::snapshot::Written;
 use crate::error::{Error, Result, StorageError};
 use crate::storage::Storage;
-use crate::sync::{Condvar, Mutex, MutexGuard};
+use crate::sync::{Condvar, Mutex};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -104,17 +104,17 @@ impl Saver {
 
     /// Returns whether more may be queued: each waiting snapshot is an open file.
     pub(super) fn has_room(&self) -> bool {
-        self.lock().waiting.len() < WAITING_MOST
+        self.queue.lock().waiting.len() < WAITING_MOST
     }
 
     /// Returns the present manifest.
     pub(super) fn manifest(&self) -> Manifest {
-        self.lock().manifest.clone()
+        self.queue.lock().manifest.clone()
     }
 
     /// Queues snapshots that one manifest must name together.
     pub(super) fn save(&self, written: Vec<Written>) {
-        self.lock().waiting.extend(written);
+        self.queue.lock().waiting.extend(written);
         self.changed.notify_all();
     }
 
@@ -123,12 +123,12 @@ impl Saver {
         if !self.has_failed.load(Ordering::Relaxed) {
             return Ok(());
         }
-        self.lock().fault.take().map_or(Ok(()), |fault| Err(fault.into()))
+        self.queue.lock().fault.take().map_or(Ok(()), |fault| Err(fault.into()))
     }
 
     /// Waits until all that was queued is saved.
     pub(super) fn wait(&self) -> Result<()> {
-        let mut queue = self.lock();
+        let mut queue = self.queue.lock();
         queue.awaited += 1;
         self.changed.notify_all();
         let is_busy = |queue: &mut Queue| {
@@ -148,7 +148,7 @@ impl Saver {
         change: impl FnOnce(&mut Manifest),
     ) -> Result<()> {
         self.wait()?;
-        let mut queue = self.lock();
+        let mut queue = self.queue.lock();
         let mut manifest = queue.manifest.clone();
         change(&mut manifest);
         self.commit(&mut manifest, written)?;
@@ -160,7 +160,7 @@ impl Saver {
     }
 
     fn serve(&self) {
-        let mut queue = self.lock();
+        let mut queue = self.queue.lock();
         loop {
             while let Some(pause) = queue.pause(Instant::now()) {
                 queue = self.changed.wait_timeout(queue, pause);
@@ -174,7 +174,7 @@ impl Saver {
             drop(queue);
             let began = Instant::now();
             let committed = self.commit(&mut manifest, written);
-            queue = self.lock();
+            queue = self.queue.lock();
             queue.is_busy = false;
             queue.rests_until = Instant::now() + (began.elapsed() * REST).min(REST_MOST);
             match committed {
@@ -201,10 +201,6 @@ impl Saver {
         self.saved_bytes.fetch_add(bytes, Ordering::Relaxed);
         Ok(())
     }
-
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock()
-    }
 }
 
 impl Queue {
@@ -224,7 +220,7 @@ impl Queue {
 
 impl Drop for SaverThread {
     fn drop(&mut self) {
-        self.saver.lock().is_ending = true;
+        self.saver.queue.lock().is_ending = true;
         self.saver.changed.notify_all();
         if let Some(thread) = self.thread.take() {
             // Its panic would be a bug; the run has its own end.

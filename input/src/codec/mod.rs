@@ -29,8 +29,7 @@ use feed::FileFeed;
 pub use recognise::recognise;
 pub use sniff::{HEAD_BYTES, Head, may_become, sniff};
 pub use source::{Feed, Source};
-pub use stitch::Unpacked;
-pub use supply::Supply;
+pub(crate) use supply::Supply;
 
 use crate::error::{Error, InputError, Result};
 use crate::input::Format;

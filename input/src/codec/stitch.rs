@@ -9,6 +9,7 @@ use crate::input::Cut;
 use crate::memory::BlockPool;
 use crate::memory::InputBuffer;
 use crate::origin;
+use crate::unit::{Piece, Unit};
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,24 +23,6 @@ pub(super) struct Decoded {
     pub(super) len: usize,
     /// The number of compressed bytes from which they were made.
     pub(super) compressed: u64,
-}
-
-/// A block: whole records of one file, decompressed.
-pub struct Unpacked {
-    pub buffer: InputBuffer,
-    /// Whether the buffer was made for this block alone.
-    pub(super) extra: bool,
-    pub records: Range<usize>,
-    /// The file's number in its part of the plan.
-    pub file: usize,
-    /// The offset of the records in the decompressed file.
-    pub offset: u64,
-    /// Newlines of the file before the records, if records are lines.
-    pub newlines: Option<u64>,
-    /// Ascends throughout the part: by file, and within a file by block.
-    pub number: u64,
-    /// Compressed bytes that were read for this block.
-    pub compressed: u64,
 }
 
 /// The state of one file between its buffers.
@@ -67,7 +50,7 @@ enum Carry {
 /// The result of a buffer: perhaps a block, perhaps the buffer itself.
 #[derive(Default)]
 pub(super) struct Stitched {
-    pub(super) block: Option<Unpacked>,
+    pub(super) block: Option<Unit>,
     pub(super) spare: Option<InputBuffer>,
 }
 
@@ -163,32 +146,20 @@ impl<'p> Stitch<'p> {
         Ok(Carry::Long(long, rest.len()))
     }
 
-    fn block(
-        &mut self,
-        buffer: InputBuffer,
-        records: Range<usize>,
-        extra: bool,
-    ) -> Result<Unpacked> {
+    fn block(&mut self, buffer: InputBuffer, records: Range<usize>, extra: bool) -> Result<Unit> {
         let number = self.numbers.next().ok_or_else(numbers_used_up)?;
         let (offset, newlines) = (self.offset, self.newlines);
         let bytes = &buffer.bytes()[records.clone()];
         self.offset += bytes.len() as u64;
         self.newlines = newlines.map(|before| before + origin::newlines(bytes));
         let compressed = std::mem::take(&mut self.compressed);
-        Ok(Unpacked {
-            buffer,
-            extra,
-            records,
-            file: self.file,
-            offset,
-            newlines,
-            number,
-            compressed,
-        })
+        let unit =
+            Unit::of(buffer, vec![Piece { file: self.file, records, offset }], newlines, number);
+        Ok(Unit { stored_bytes: compressed, is_extra: extra, ..unit })
     }
 
     /// Returns the rest after the file has ended, if it was not known that its last bytes were the last.
-    pub(super) fn finish(&mut self) -> Result<Option<Unpacked>> {
+    pub(super) fn finish(&mut self) -> Result<Option<Unit>> {
         match std::mem::replace(&mut self.carry, Carry::Short(Vec::new())) {
             Carry::Short(carry) if carry.is_empty() => Ok(None),
             Carry::Short(carry) => {

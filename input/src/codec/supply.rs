@@ -9,21 +9,21 @@
 use super::Reading;
 use super::cutter::{self, Cutter};
 use super::lane::{Lane, Stitching};
-use super::stitch::{Decoded, HEADROOM, Stitch, Stitched, Unpacked};
+use super::stitch::{Decoded, HEADROOM, Stitch, Stitched};
 use crate::error::{Error, Result};
 use crate::failure::Failure;
 use crate::input::Cut;
 use crate::memory::BlockPool;
 use crate::memory::InputBuffer;
-use crate::plan::{Packed, Tally};
-use crate::schedule::Step;
+use crate::plan::{Packed, Plan, Tally};
+use crate::schedule::Pool;
 use crate::sizing::part;
 use crate::sync::{Mutex, MutexGuard};
 use crate::timeline;
+use crate::unit::{Next, Unit};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 /// Buffers per worker: one that is mapped, one that is filled, and one between them.
 const BUFFERS_PER_WORKER: usize = 3;
@@ -34,20 +34,11 @@ const AHEAD_BYTES_PER_WORKER: usize = 2 << 20;
 const BUFFER_BYTES_LEAST: u64 = 4 << 10;
 const BUFFER_BYTES_MOST: u64 = 4 << 20;
 
-/// The result of a worker's request.
-enum Next {
-    Block(Unpacked),
-    /// Nothing yet; `wake` announces when to ask again.
-    Wait,
-    /// There are no more blocks.
-    End,
-}
-
 /// A fault with the number of its file, by which the earliest of several is chosen.
 type Fault = (u64, Error);
 
 /// The compressed files of one part of the plan, as blocks.
-pub struct Supply<'p> {
+pub(crate) struct Supply<'p> {
     packed: &'p Packed,
     cut: &'p Cut,
     blocks: &'p Arc<BlockPool>,
@@ -56,7 +47,8 @@ pub struct Supply<'p> {
     buffers_most: usize,
     /// Decompressed bytes per unit.
     unit_bytes: u64,
-    wake: &'p (dyn Fn() + Sync),
+    pool: &'p Pool,
+    failure: &'p Failure,
     state: Mutex<State<'p>>,
 }
 
@@ -73,7 +65,7 @@ struct State<'p> {
     next: usize,
     /// The weight of the files before the next one.
     weight: u64,
-    ready: VecDeque<Unpacked>,
+    ready: VecDeque<Unit>,
     free: Vec<InputBuffer>,
     /// The number of buffers created.
     made: usize,
@@ -114,7 +106,7 @@ struct File {
 
 /// The work of a worker before it may ask again.
 enum Task<'p> {
-    Map(Unpacked),
+    Map(Unit),
     Open(File),
     Cut { file: usize, cutter: Cutter<'p> },
     Decode { file: usize, unit: u64, reading: Reading<'p>, buffer: InputBuffer },
@@ -123,17 +115,16 @@ enum Task<'p> {
 }
 
 impl<'p> Supply<'p> {
-    /// Creates a supply for `workers` workers; `wake` wakes those that wait.
-    pub fn new(
+    /// Creates a supply for the workers of a pool.
+    pub(crate) fn new(
         packed: &'p Packed,
-        cut: &'p Cut,
+        plan: &'p Plan,
         blocks: &'p Arc<BlockPool>,
-        tally: &'p Tally,
-        workers: usize,
-        split_bytes: u64,
-        wake: &'p (dyn Fn() + Sync),
+        pool: &'p Pool,
+        failure: &'p Failure,
     ) -> Supply<'p> {
-        let buffer_bytes = split_bytes.clamp(BUFFER_BYTES_LEAST, BUFFER_BYTES_MOST) as usize;
+        let (workers, Plan { cut, tally, .. }) = (pool.workers(), plan);
+        let buffer_bytes = plan.unit_bytes.clamp(BUFFER_BYTES_LEAST, BUFFER_BYTES_MOST) as usize;
         let ahead = AHEAD_BYTES_PER_WORKER * workers;
         let share = blocks.budget().limit() / part::DECODED_AHEAD;
         let ahead = ahead.min(usize::try_from(share).unwrap_or(usize::MAX));
@@ -160,47 +151,34 @@ impl<'p> Supply<'p> {
             buffer_bytes: buffer_bytes + HEADROOM,
             buffers_most: BUFFERS_PER_WORKER * workers + ahead / (buffer_bytes + HEADROOM),
             unit_bytes: buffer_bytes as u64,
-            wake,
+            pool,
+            failure,
             state: Mutex::new(state),
         }
     }
 
-    /// Does one step of a worker: takes or makes the next block and passes it to `put`, with the time that
-    /// the block took. Records faults and panics as those of the run.
-    pub fn step(
-        &self,
-        failure: &Failure,
-        stage: &str,
-        put: impl FnOnce(&mut Unpacked, Duration) -> Step,
-    ) -> Step {
-        let began = Instant::now();
-        let next = failure.attempt(0, stage, || Ok(self.next()));
-        let step = match next {
-            Some(Ok(Next::Block(mut block))) => {
-                let step = put(&mut block, began.elapsed());
-                self.give_back(block);
-                step
-            }
-            Some(Ok(Next::Wait)) => return Step::Idle,
-            Some(Ok(Next::End)) | None => Step::Done,
+    /// Returns the next block. The calling worker may decompress bytes for it. Records faults and panics as
+    /// those of the run, and wakes waiting workers when the work is done or the run fails.
+    pub(crate) fn next(&self, stage: &str) -> Next {
+        let next = match self.failure.attempt(0, stage, || Ok(self.find())) {
+            Some(Ok(next)) => next,
             Some(Err((at, fault))) => {
-                failure.attempt::<()>(at, stage, || Err(fault));
-                Step::Done
+                self.failure.attempt::<()>(at, stage, || Err(fault));
+                Next::End
             }
+            None => Next::End,
         };
-        if step == Step::Done {
-            // Waiting workers must see that the work is done or that the run failed.
-            (self.wake)();
+        if matches!(next, Next::End) {
+            self.pool.wake();
         }
-        step
+        next
     }
 
-    /// Returns the next block. The caller may decompress bytes for it.
-    fn next(&self) -> Result<Next, Fault> {
+    fn find(&self) -> Result<Next, Fault> {
         loop {
-            let task = self.choose(&mut self.lock()).map_err(|fault| (0, fault))?;
+            let task = self.choose(&mut self.state.lock()).map_err(|fault| (0, fault))?;
             match task {
-                Task::Map(block) => return Ok(Next::Block(block)),
+                Task::Map(block) => return Ok(Next::Unit(block)),
                 Task::Wait => return Ok(Next::Wait),
                 Task::End => return Ok(Next::End),
                 Task::Open(file) => self.open(file),
@@ -216,17 +194,17 @@ impl<'p> Supply<'p> {
     }
 
     /// Returns the buffer of a mapped block.
-    fn give_back(&self, block: Unpacked) {
-        if !block.extra {
-            let mut state = self.lock();
+    pub(crate) fn give_back(&self, block: Unit) {
+        if !block.is_extra {
+            let mut state = self.state.lock();
             state.free.push(block.buffer);
             self.changed(state);
         }
     }
 
-    /// Returns the decompressed bytes of all files that ended.
-    pub fn bytes(&self) -> u64 {
-        self.lock().bytes
+    /// Returns the numbers that all files have for their blocks, and the decompressed bytes of all that ended.
+    pub(crate) fn totals(&self) -> (u64, u64) {
+        (self.packed.numbers_of_all(), self.state.lock().bytes)
     }
 
     fn choose(&self, state: &mut State<'p>) -> Result<Task<'p>> {
@@ -307,7 +285,7 @@ impl<'p> Supply<'p> {
         let File { number, blocks } = file;
         let cutter = Cutter::new(self.packed, number, self.unit_bytes);
         let stitch = Stitch::new(self.cut, self.blocks, number, blocks);
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.opening -= 1;
         state.lanes.push(Lane::new(number, cutter, stitch));
         self.changed(state);
@@ -315,14 +293,14 @@ impl<'p> Supply<'p> {
 
     /// Cuts a file's next unit and starts to decompress it.
     fn cut(&self, file: usize, mut cutter: Cutter<'p>) -> Result<()> {
-        let postponed = self.lock().lane(file).and_then(|lane| lane.postponed.take());
+        let postponed = self.state.lock().lane(file).and_then(|lane| lane.postponed.take());
         let unit = match postponed {
             Some(unit) => Some(unit),
             None => cutter.next()?,
         };
         let reading = unit.as_ref().map(|unit| unit.open(self.packed, file, self.blocks));
         let part = unit.as_ref().and_then(cutter::Unit::part);
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let others = state.units();
         let Some(lane) = state.lane(file) else { return Ok(()) };
         match reading {
@@ -363,7 +341,7 @@ impl<'p> Supply<'p> {
         }
         decoding.end();
         let decoded = Decoded { buffer, len, compressed: reading.position() - began };
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if let Some(lane) = state.lane(file) {
             lane.put(unit, (!ended).then_some(reading), decoded);
         }
@@ -374,7 +352,7 @@ impl<'p> Supply<'p> {
     /// Stitches the available output of a file, unless another worker does.
     fn stitch(&self, file: usize) -> Result<()> {
         loop {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             let Some(at) = state.lanes.iter().position(|lane| lane.file == file) else {
                 return Ok(());
             };
@@ -405,11 +383,11 @@ impl<'p> Supply<'p> {
         &self,
         file: usize,
         stitch: Stitch<'p>,
-        block: Option<Unpacked>,
+        block: Option<Unit>,
         spare: Option<InputBuffer>,
         ended: Option<u64>,
     ) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.ready.extend(block);
         state.free.extend(spare);
         if let Some(at) = state.lanes.iter().position(|lane| lane.file == file) {
@@ -436,11 +414,7 @@ impl<'p> Supply<'p> {
         let waiting = std::mem::take(&mut state.waiting);
         drop(state);
         if waiting {
-            (self.wake)();
+            self.pool.wake();
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State<'p>> {
-        self.state.lock()
     }
 }

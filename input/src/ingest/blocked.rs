@@ -3,7 +3,7 @@
 //! disk from waiting for a processor that others use, too.
 
 /// Waits of one thread so far.
-pub struct Waits(i64);
+pub(super) struct Waits(i64);
 
 impl Waits {
     /// Begins to count, on the thread that calls it.

@@ -3,15 +3,17 @@
 //! where reads wait, readers run ahead of the workers into a fixed set of buffers; a stream has one
 //! such reader.
 
+mod ahead;
 mod blocked;
 mod direct;
 mod feed;
+mod intake;
 mod reader;
 mod readers;
 mod stream;
 mod tiles;
 
-pub use blocked::Waits;
-pub use feed::{AheadTotals, Feed, Load, Portion};
-pub use reader::{Reader, SplitBuffer};
-pub use stream::{Block, Next, StreamQueue, read_stream};
+pub use ahead::AheadTotals;
+pub use feed::{Feed, Means};
+pub use intake::{Intake, Take, Taken};
+pub use reader::Reader;

@@ -7,12 +7,12 @@
 
 use super::direct::{self, BLOCK_BYTES, Mode, SLACK_BYTES};
 use crate::error::{InputError, Result};
-use crate::input::{Cut, Material, OpenFolder, read_listed, read_range};
+use crate::input::{Cut, OpenFile};
 use crate::memory::BlockPool;
 use crate::memory::InputBuffer;
 use crate::plan::{Extent, Ranged};
+use crate::unit::{Piece, Unit};
 use std::fs::File;
-use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -27,60 +27,40 @@ const APART_BYTES: u64 = 64;
 /// A worker's reader: reads splits, each into the same buffer.
 pub struct Reader {
     /// What was read last.
-    pub read: SplitBuffer,
-    open: OpenFile,
+    pub read: Unit,
+    open: Opened,
 }
 
-/// The file read last, by part of the plan and number: consecutive splits of a big file spare its
-/// opening. And the folder of the small ones.
-#[derive(Default)]
-pub(super) struct OpenFile {
-    last: Option<((usize, usize), (File, Mode))>,
-    folder: OpenFolder,
+/// The file that is open, and how it is read.
+pub(super) struct Opened {
+    file: OpenFile,
+    mode: Mode,
 }
 
-/// What was read of a split: the records that begin in it, file by file.
-pub struct SplitBuffer {
-    pub buffer: InputBuffer,
-    pub pieces: Vec<Piece>,
-    /// Bytes of the buffer up to the last piece's end.
-    used: usize,
+/// A unit to read splits of about `split_bytes` into; longer ones make its buffer grow.
+pub(super) fn unit_for(blocks: &Arc<BlockPool>, split_bytes: u64) -> Result<Unit> {
+    // A large split size over small files should not cost memory that no file fills.
+    let first = split_bytes.min(1 << 20) + LOOKAHEAD_BYTES + 1;
+    Ok(Unit::new(blocks, first as usize + SLACK_BYTES)?)
 }
 
-/// Records of one file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
-    /// Number of the file in its part of the plan.
-    pub file: usize,
-    /// Where they lie in the buffer.
-    pub records: Range<usize>,
-    /// Where they begin in the file.
-    pub offset: u64,
-}
-
-impl SplitBuffer {
-    /// A buffer for splits of about `split_bytes`; longer ones make it grow.
-    pub fn new(blocks: &Arc<BlockPool>, split_bytes: u64) -> Result<SplitBuffer> {
-        // A large split size over small files should not cost memory that no file fills.
-        let first = split_bytes.min(1 << 20) + LOOKAHEAD_BYTES + 1;
-        let buffer = InputBuffer::new(blocks, first as usize + SLACK_BYTES)?;
-        Ok(SplitBuffer { buffer, pieces: Vec::new(), used: 0 })
-    }
-
+impl Unit {
     /// Reads the records that begin in splits which follow each other in one tile.
     pub(super) fn read_splits(
         &mut self,
         ranged: &Ranged,
         splits: Range<u64>,
         cut: &Cut,
-        open: &mut OpenFile,
+        open: &mut Opened,
     ) -> Result<()> {
         self.clear();
-        // Room for all of them at once: growing from file to file would end at twice that.
         let lengths = ranged.layout.extents(splits.clone());
-        let bytes: u64 =
-            lengths.map(|extent| extent.bytes.end - extent.bytes.start + APART_BYTES).sum();
-        self.buffer.fit((bytes + LOOKAHEAD_BYTES) as usize + SLACK_BYTES)?;
+        let lengths = lengths.map(|extent| extent.bytes.end - extent.bytes.start);
+        let (bytes, count) = lengths.fold((0, 0), |(sum, count), bytes| (sum + bytes, count + 1));
+        (self.splits, self.stretch, self.stored_bytes) = (splits.clone(), splits.start, bytes);
+        // Room for all of them at once: growing from file to file would end at twice that.
+        let room = bytes + count * APART_BYTES + LOOKAHEAD_BYTES;
+        self.buffer.fit(room as usize + SLACK_BYTES)?;
         let mut extents = ranged.layout.extents(splits);
         extents.try_for_each(|extent| self.add_extent(ranged, &extent, cut, open))
     }
@@ -96,7 +76,7 @@ impl SplitBuffer {
         ranged: &Ranged,
         extent: &Extent,
         cut: &Cut,
-        open: &mut OpenFile,
+        open: &mut Opened,
     ) -> Result<()> {
         let length = ranged.material.bytes(extent.file);
         let Range { start, end } = extent.bytes;
@@ -148,7 +128,7 @@ impl SplitBuffer {
 
     /// Keeps records, which lie somewhere behind what is used of the buffer.
     fn add_piece(&mut self, file: usize, records: Range<usize>, offset: u64) {
-        let SplitBuffer { pieces, used, .. } = self;
+        let Unit { pieces, used, .. } = self;
         if !records.is_empty() {
             pieces.push(Piece {
                 file,
@@ -167,7 +147,7 @@ impl SplitBuffer {
         file: usize,
         base: u64,
         (have, to): (usize, u64),
-        open: &mut OpenFile,
+        open: &mut Opened,
     ) -> Result<usize> {
         let want = to.saturating_sub(base) as usize;
         if have == 0 {
@@ -179,42 +159,28 @@ impl SplitBuffer {
         self.buffer.reserve(used + want + slack, used + have)?;
         let wanted = used + have..used + want;
         let from = base + have as u64;
-        let SplitBuffer { buffer, .. } = self;
-        match &ranged.material {
-            Material::Memory(bytes) => {
-                let bytes = &bytes[from as usize..from as usize + wanted.len()];
-                buffer.bytes_mut()[wanted].copy_from_slice(bytes);
-            }
-            Material::Files(_) => {
-                let around = wanted.clone();
-                if !open.read_directly(ranged, file, from, buffer, around)? {
-                    open.read(ranged, file, from, &mut buffer.bytes_mut()[wanted])?;
-                }
-            }
-            Material::Ranges(source, files) => {
-                read_range(&**source, files.path(file), from, &mut buffer.bytes_mut()[wanted])?;
-            }
+        let Unit { buffer, .. } = self;
+        if !open.read_directly(ranged, file, from, buffer, wanted.clone())? {
+            let into = &mut buffer.bytes_mut()[wanted];
+            open.file.read(ranged.number, &ranged.material, file, from, into)?;
         }
         Ok(want)
     }
 }
 
-impl OpenFile {
+impl Opened {
+    pub(super) fn none() -> Opened {
+        Opened { file: OpenFile::of_many(), mode: Mode::Cached }
+    }
+
     /// The file, and how it is read.
-    fn of(&mut self, ranged: &Ranged, file: usize) -> Result<&mut (File, Mode), InputError> {
-        let wanted = (ranged.number, file);
-        if self.last.as_ref().is_none_or(|(open, _)| *open != wanted) {
-            // One file at a time is open.
-            self.last = None;
+    fn of(&mut self, ranged: &Ranged, file: usize) -> Result<(&File, &mut Mode), InputError> {
+        let (open, is_new) = self.file.of(ranged.number, &ranged.material, file)?;
+        if is_new {
+            direct::prepare(&ranged.direct, open, ranged.material.bytes(file));
+            self.mode = Mode::Cached;
         }
-        Ok(match &mut self.last {
-            Some((_, opened)) => opened,
-            last => {
-                let opened = open_planned(&ranged.material, file, &mut self.folder)?;
-                direct::prepare(&ranged.direct, &opened, ranged.material.bytes(file));
-                &mut last.insert((wanted, (opened, Mode::Cached))).1
-            }
-        })
+        Ok((open, &mut self.mode))
     }
 
     /// Reads what is `wanted` of a buffer past the page cache, if that is of use; returns whether it was
@@ -231,27 +197,18 @@ impl OpenFile {
             return Ok(false);
         }
         let (handle, mode) = self.of(ranged, file)?;
-        Ok(direct::read(handle, mode, buffer.bytes_mut(), wanted, from, &ranged.direct))
-    }
-
-    fn read(
-        &mut self,
-        ranged: &Ranged,
-        file: usize,
-        from: u64,
-        into: &mut [u8],
-    ) -> Result<(), InputError> {
-        let material = &ranged.material;
-        let (handle, mode) = self.of(ranged, file)?;
+        if direct::read(handle, mode, buffer.bytes_mut(), wanted, from, &ranged.direct) {
+            return Ok(true);
+        }
         direct::end(handle, mode);
-        read_listed(handle, || material.path(file), material.bytes(file), from, into)
+        Ok(false)
     }
 }
 
 impl Reader {
     /// A reader for splits of about `split_bytes`.
     pub fn new(blocks: &Arc<BlockPool>, split_bytes: u64) -> Result<Reader> {
-        Ok(Reader { read: SplitBuffer::new(blocks, split_bytes)?, open: OpenFile::default() })
+        Ok(Reader { read: unit_for(blocks, split_bytes)?, open: Opened::none() })
     }
 
     /// Reads the records that begin in splits which follow each other in one tile.
@@ -281,23 +238,10 @@ fn apart(used: usize, offset: u64, want: usize) -> usize {
     used + (APART_BYTES - further) as usize
 }
 
-/// Opens a file of the plan; `folder` is kept for the next one.
-fn open_planned(
-    material: &Material,
-    file: usize,
-    folder: &mut OpenFolder,
-) -> Result<File, InputError> {
-    let opened = match material {
-        Material::Files(files) => files.open(file, folder),
-        Material::Ranges(..) | Material::Memory(_) => Err(io::ErrorKind::Unsupported.into()),
-    };
-    opened.map_err(|cause| InputError::of_listed(material.path(file), cause))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::input::{ByteSet, Delimiter};
+    use crate::input::{ByteSet, Delimiter, Material};
     use crate::memory::Budget;
     use crate::plan::DirectReads;
     use crate::plan::Layout;

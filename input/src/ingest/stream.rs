@@ -5,13 +5,16 @@
 use super::tiles::read_tiles;
 use crate::codec::{Feed, HEAD_BYTES, Head, Reading, Source, may_become, sniff};
 use crate::error::{Error, InputError, Result};
+use crate::failure::Failure;
 use crate::input::{Cut, Format, StreamKind, StreamSource};
 use crate::memory::BlockPool;
 use crate::memory::InputBuffer;
 use crate::origin;
 use crate::plan::Tally;
-use crate::sync::{Condvar, Mutex, MutexGuard};
+use crate::schedule::Pool;
+use crate::sync::{Condvar, Mutex};
 use crate::timeline;
+use crate::unit::{Next, Piece, Unit};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
@@ -25,97 +28,90 @@ use std::time::Duration;
 /// How long the reader waits before it looks at the cancel flag again.
 const PATIENCE: Duration = Duration::from_millis(50);
 
+/// Buffers per worker: one that is mapped and one that is filled meanwhile.
+const BUFFERS_PER_WORKER: usize = 2;
 /// Blocks smaller or larger than this gain nothing.
 const BLOCK_BYTES_LEAST: u64 = 4 << 10;
 const BLOCK_BYTES_MOST: u64 = 4 << 20;
 
-/// Whole records on their way from the reader to a worker.
-pub struct Block {
-    pub buffer: InputBuffer,
-    /// The records lie at the buffer's start.
-    pub len: usize,
-    /// Where they begin in the stream.
-    pub offset: u64,
-    /// Newlines of the stream before them, if its records are lines: it cannot be read again when a
-    /// line is to be numbered.
-    pub newlines: Option<u64>,
-    /// Blocks before this one.
-    pub number: u64,
-}
-
 /// What lies between the reader and the workers of one stream: at most `buffers` of blocks.
-pub struct StreamQueue {
-    memory: Arc<BlockPool>,
+pub(super) struct StreamQueue<'p> {
+    memory: &'p Arc<BlockPool>,
+    pool: &'p Pool,
+    failure: &'p Failure,
     state: Mutex<State>,
     freed: Condvar,
 }
 
 struct State {
-    ready: VecDeque<Block>,
+    ready: VecDeque<Unit>,
     free: Vec<InputBuffer>,
     ended: bool,
-    /// Blocks so far.
+    /// Blocks and bytes so far.
     blocks: u64,
+    bytes: u64,
 }
 
-/// What a worker finds in the queue.
-pub enum Next {
-    Block(Block),
-    /// Nothing yet.
-    Wait,
-    /// Nothing any more.
-    End,
-}
-
-impl StreamQueue {
-    /// A queue with `buffers` buffers of about `split_bytes` each.
-    pub fn new(blocks: &Arc<BlockPool>, buffers: usize, split_bytes: u64) -> Result<StreamQueue> {
-        let bytes = split_bytes.clamp(BLOCK_BYTES_LEAST, BLOCK_BYTES_MOST) as usize;
-        let free: Result<Vec<_>, _> =
-            (0..buffers).map(|_| InputBuffer::new(blocks, bytes)).collect();
-        let state = State { ready: VecDeque::new(), free: free?, ended: false, blocks: 0 };
-        let memory = Arc::clone(blocks);
-        Ok(StreamQueue { memory, state: Mutex::new(state), freed: Condvar::new() })
+impl<'p> StreamQueue<'p> {
+    /// A queue with buffers of about `block_bytes` each, for the workers of a pool.
+    pub(super) fn new(
+        memory: &'p Arc<BlockPool>,
+        block_bytes: u64,
+        pool: &'p Pool,
+        failure: &'p Failure,
+    ) -> Result<StreamQueue<'p>> {
+        let bytes = block_bytes.clamp(BLOCK_BYTES_LEAST, BLOCK_BYTES_MOST) as usize;
+        let free: Result<Vec<_>, _> = (0..BUFFERS_PER_WORKER * pool.workers() + 1)
+            .map(|_| InputBuffer::new(memory, bytes))
+            .collect();
+        let (ready, free) = (VecDeque::new(), free?);
+        let state = Mutex::new(State { ready, free, ended: false, blocks: 0, bytes: 0 });
+        Ok(StreamQueue { memory, pool, failure, state, freed: Condvar::new() })
     }
 
-    pub fn next(&self) -> Next {
-        let mut state = self.lock();
+    pub(super) fn next(&self) -> Next {
+        let mut state = self.state.lock();
         match state.ready.pop_front() {
-            Some(block) => Next::Block(block),
+            Some(unit) => Next::Unit(unit),
             None if state.ended => Next::End,
             None => Next::Wait,
         }
     }
 
-    /// Gives a mapped block's buffer back.
-    pub fn give_back(&self, buffer: InputBuffer) {
-        self.lock().free.push(buffer);
+    /// Gives the buffer of a block that is mapped back.
+    pub(super) fn give_back(&self, unit: Unit) {
+        self.state.lock().free.push(unit.buffer);
         self.freed.notify_one();
     }
 
+    /// Hands on whole records, which lie at the buffer's start and begin at `offset` of the stream, after
+    /// `newlines`.
     pub(super) fn push(&self, buffer: InputBuffer, len: usize, offset: u64, newlines: Option<u64>) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let number = state.blocks;
         state.blocks += 1;
-        state.ready.push_back(Block { buffer, len, offset, newlines, number });
+        state.bytes += len as u64;
+        let pieces = vec![Piece { file: 0, records: 0..len, offset }];
+        let unit = Unit::of(buffer, pieces, newlines, number);
+        state.ready.push_back(Unit { stored_bytes: len as u64, ..unit });
+        drop(state);
+        self.pool.wake();
     }
 
-    /// Blocks that came so far.
-    pub fn blocks(&self) -> u64 {
-        self.lock().blocks
+    /// Blocks that came so far, and their bytes.
+    pub(super) fn totals(&self) -> (u64, u64) {
+        let state = self.state.lock();
+        (state.blocks, state.bytes)
     }
 
-    /// Says that nothing more comes.
-    fn end(&self) {
-        self.lock().ended = true;
-    }
-
-    pub(super) fn take_free(&self, stopped: &dyn Fn() -> bool) -> Result<InputBuffer> {
-        let mut state = self.lock();
+    /// Waits for a buffer to fill.
+    ///
+    /// # Errors
+    /// [`Error::Cancelled`] when the run stops.
+    pub(super) fn take_free(&self) -> Result<InputBuffer> {
+        let mut state = self.state.lock();
         loop {
-            if stopped() {
-                return Err(Error::Cancelled);
-            }
+            self.check()?;
             if let Some(buffer) = state.free.pop() {
                 return Ok(buffer);
             }
@@ -124,55 +120,47 @@ impl StreamQueue {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
+    /// Whether the run goes on.
+    pub(super) fn check(&self) -> Result<()> {
+        if self.failure.stops() { Err(Error::Cancelled) } else { Ok(()) }
     }
 }
 
-/// Reads a stream to its end into `queue`; `wake` tells the workers of each block. Ends early, with
-/// [`Error::Cancelled`], when `stopped` says so. The queue is ended in any case.
-/// A compressed stream is decompressed, and counted by `tally`.
-/// Returns the stream's length in bytes, decompressed.
-pub fn read_stream(
+/// Reads a stream to its end into `queue`. Ends early, with [`Error::Cancelled`], when the run stops. The
+/// queue is ended in any case. A compressed stream is decompressed, and counted by `tally`.
+pub(super) fn read_stream(
     stream: &StreamSource,
     cut: &Cut,
-    queue: &StreamQueue,
+    queue: &StreamQueue<'_>,
     tally: &Tally,
-    stopped: &(dyn Fn() -> bool + Sync),
-    wake: &dyn Fn(),
-) -> Result<u64> {
+) -> Result<()> {
     // Even when looking for a border panics, for the workers wait for the end.
-    let _ending = Ending { queue, wake };
+    let _ending = Ending { queue };
     match &stream.kind {
-        StreamKind::Tiles(tiles) => read_tiles(&stream.name, tiles, cut, queue, stopped, wake),
-        StreamKind::Stdin | StreamKind::Path => {
-            read_blocks(stream, cut, queue, tally, stopped, wake)
-        }
+        StreamKind::Tiles(tiles) => read_tiles(&stream.name, tiles, cut, queue),
+        StreamKind::Stdin | StreamKind::Path => read_blocks(stream, cut, queue, tally),
     }
 }
 
 struct Ending<'q> {
-    queue: &'q StreamQueue,
-    wake: &'q dyn Fn(),
+    queue: &'q StreamQueue<'q>,
 }
 
 impl Drop for Ending<'_> {
     fn drop(&mut self) {
-        self.queue.end();
-        (self.wake)();
+        self.queue.state.lock().ended = true;
+        self.queue.pool.wake();
     }
 }
 
 fn read_blocks(
     stream: &StreamSource,
     cut: &Cut,
-    queue: &StreamQueue,
+    queue: &StreamQueue<'_>,
     tally: &Tally,
-    stopped: &(dyn Fn() -> bool + Sync),
-    wake: &dyn Fn(),
-) -> Result<u64> {
-    let mut source = Bytes::of(stream, Open::new(stream, stopped)?, &queue.memory)?;
-    let mut buffer = queue.take_free(stopped)?;
+) -> Result<()> {
+    let mut source = Bytes::of(stream, Open::new(stream, queue)?, queue.memory)?;
+    let mut buffer = queue.take_free()?;
     let (mut have, mut offset, mut looked) = (0_usize, 0_u64, 0_usize);
     let mut newlines = cut.is_lines().then_some(0);
     let mut want = buffer.capacity();
@@ -189,7 +177,7 @@ fn read_blocks(
             if have > 0 {
                 queue.push(buffer, have, offset, newlines);
             }
-            return Ok(length);
+            return Ok(());
         }
         if have < want {
             continue;
@@ -200,13 +188,12 @@ fn read_blocks(
             want = buffer.capacity();
             continue;
         };
-        let mut next = queue.take_free(stopped)?;
+        let mut next = queue.take_free()?;
         let rest = have - border;
         next.reserve(rest + 1, 0)?;
         next.bytes_mut()[..rest].copy_from_slice(&buffer.bytes()[border..have]);
         let more = newlines.map(|before| before + origin::newlines(&buffer.bytes()[..border]));
         queue.push(buffer, border, offset, newlines);
-        wake();
         newlines = more;
         offset += border as u64;
         (buffer, have, looked) = (next, rest, 0);
@@ -225,12 +212,8 @@ fn check_whole_records(stream: &StreamSource, cut: &Cut, length: u64) -> Result<
 
 /// A stream's bytes, decompressed.
 enum Bytes<'s> {
-    /// First those that were looked at, from an index on.
-    Plain {
-        head: Vec<u8>,
-        shown: usize,
-        rest: Open<'s>,
-    },
+    /// From an offset on.
+    Plain(Headed<'s>, u64),
     Packed {
         format: Format,
         reading: Box<Reading<'s>>,
@@ -259,7 +242,7 @@ impl<'s> Bytes<'s> {
             head.truncate(have);
         }
         match sniff(&Head { bytes: &head, named }) {
-            Some(Format::Plain) => Ok(Bytes::Plain { head, shown: 0, rest: open }),
+            Some(Format::Plain) => Ok(Bytes::Plain(Headed { head, rest: open }, 0)),
             Some(format) => {
                 let name = stream.name.as_path();
                 let source = Source::new(Headed { head, rest: open }, 0..u64::MAX);
@@ -276,14 +259,9 @@ impl<'s> Bytes<'s> {
     /// Reads some bytes; 0 at the end.
     fn read(&mut self, into: &mut [u8]) -> Result<usize> {
         match self {
-            Bytes::Plain { head, shown, rest } => {
-                let left = &head[*shown..];
-                if left.is_empty() {
-                    return rest.read(0, into);
-                }
-                let count = left.len().min(into.len());
-                into[..count].copy_from_slice(&left[..count]);
-                *shown += count;
+            Bytes::Plain(source, offset) => {
+                let count = source.read(*offset, into)?;
+                *offset += count as u64;
                 Ok(count)
             }
             Bytes::Packed { reading, name, .. } => reading.read(into, || name.to_path_buf()),
@@ -321,14 +299,11 @@ impl Feed for Headed<'_> {
 struct Open<'s> {
     name: &'s Path,
     file: Option<OwnedFd>,
-    stopped: &'s (dyn Fn() -> bool + Sync),
+    queue: &'s StreamQueue<'s>,
 }
 
 impl<'s> Open<'s> {
-    fn new(
-        stream: &'s StreamSource,
-        stopped: &'s (dyn Fn() -> bool + Sync),
-    ) -> Result<Open<'s>, InputError> {
+    fn new(stream: &'s StreamSource, queue: &'s StreamQueue<'s>) -> Result<Open<'s>, InputError> {
         let name = stream.name.as_path();
         let file = match &stream.kind {
             StreamKind::Stdin | StreamKind::Tiles(_) => None,
@@ -339,7 +314,7 @@ impl<'s> Open<'s> {
                 Some(opened.map_err(|cause| InputError::from_io(name, cause.into()))?)
             }
         };
-        Ok(Open { name, file, stopped })
+        Ok(Open { name, file, queue })
     }
 }
 
@@ -349,9 +324,7 @@ impl Feed for Open<'_> {
         let file: BorrowedFd<'_> = self.file.as_ref().map_or(stdin.as_fd(), AsFd::as_fd);
         let fault = |cause: Errno| Error::from(InputError::from_io(self.name, cause.into()));
         loop {
-            if (self.stopped)() {
-                return Err(Error::Cancelled);
-            }
+            self.queue.check()?;
             let mut wanted = [PollFd::from_borrowed_fd(file, PollFlags::IN)];
             let patience = Timespec::try_from(PATIENCE).ok();
             match poll(&mut wanted, patience.as_ref()) {

@@ -3,44 +3,39 @@
 //! of memory.
 
 use super::stream::StreamQueue;
-use crate::error::{Error, InputError, Result};
+use crate::error::{InputError, Result};
 use crate::input::{Cut, TileStream};
 use crate::origin;
 use std::path::Path;
 
-/// Copies tiles to their end into `queue`. Returns their length in bytes.
+/// Copies tiles to their end into `queue`.
 pub(super) fn read_tiles(
     name: &Path,
     tiles: &TileStream,
     cut: &Cut,
-    queue: &StreamQueue,
-    stopped: &dyn Fn() -> bool,
-    wake: &dyn Fn(),
-) -> Result<u64> {
+    queue: &StreamQueue<'_>,
+) -> Result<()> {
     let (mut offset, mut newlines) = (0, cut.is_lines().then_some(0));
     let mut copy = |mut rest: &[u8]| -> Result<()> {
         while !rest.is_empty() {
-            let mut buffer = queue.take_free(stopped)?;
+            let mut buffer = queue.take_free()?;
             let split;
             (split, rest) = rest.split_at(split_end(name, cut, rest, buffer.capacity())?);
             buffer.reserve(split.len(), 0)?;
             buffer.bytes_mut()[..split.len()].copy_from_slice(split);
             queue.push(buffer, split.len(), offset, newlines);
-            wake();
             offset += split.len() as u64;
             newlines = newlines.map(|before| before + origin::newlines(split));
         }
         Ok(())
     };
     loop {
-        if stopped() {
-            return Err(Error::Cancelled);
-        }
+        queue.check()?;
         let mut copied = Ok(());
         let next = tiles.next(&mut |tile| copied = copy(tile));
         copied?;
         if next.map_err(|cause| InputError::from_io(name, cause))?.is_none() {
-            return Ok(offset);
+            return Ok(());
         }
     }
 }

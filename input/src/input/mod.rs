@@ -23,7 +23,7 @@ pub use delimiter::{Delimited, Delimiter};
 pub use file::InputFile;
 pub use files::{FileList, open_file, open_listed, read_listed};
 pub use format::Format;
-pub use material::{MEMORY, Material};
+pub use material::{MEMORY, Material, OpenFile};
 pub use open_folder::OpenFolder;
 pub use range_source::RangeSource;
 pub use range_source::read_range;

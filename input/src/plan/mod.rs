@@ -141,13 +141,13 @@ impl Plan {
         self.ranged().map(|ranged| ranged.direct.bytes()).sum()
     }
 
-    /// Returns the origin of a file of a part. A stream has no lines that could be counted any more.
-    pub fn origin(&self, part: usize, file: usize) -> Origin<'_> {
+    /// Returns the origin of a file of a part, of which `newlines` were read if it cannot be read again.
+    pub fn origin(&self, part: usize, file: usize, newlines: Option<u64>) -> Origin<'_> {
         match &self.parts[part] {
             Part::Ranged(ranged) => ranged.origin(file),
-            Part::Packed(packed) => packed.origin(file, None),
+            Part::Packed(packed) => packed.origin(file, newlines),
             Part::Stream(stream) => {
-                let kind = OriginKind::Stream { name: &stream.name, newlines: None };
+                let kind = OriginKind::Stream { name: &stream.name, newlines };
                 Origin { part, kind }
             }
         }
@@ -181,19 +181,14 @@ impl Plan {
     pub fn name(&self, number: u32) -> Option<PathBuf> {
         let mut number = number as usize;
         for part in &self.parts {
-            let material = match part {
-                Part::Ranged(ranged) => &ranged.material,
-                Part::Packed(packed) => &packed.material,
-                Part::Stream(stream) if number == 0 => return Some(stream.name.clone()),
-                Part::Stream(_) => {
-                    number -= 1;
-                    continue;
-                }
-            };
-            if number < material.files() {
-                return Some(material.path(number));
+            if number < part.files() {
+                return Some(match part {
+                    Part::Stream(stream) => stream.name.clone(),
+                    Part::Ranged(ranged) => ranged.material.path(number),
+                    Part::Packed(packed) => packed.path(number),
+                });
             }
-            number -= material.files();
+            number -= part.files();
         }
         None
     }
@@ -298,6 +293,26 @@ impl FileNames {
             }
         }
         None
+    }
+}
+
+impl Part {
+    /// The number of its files; a stream counts as one.
+    pub fn files(&self) -> usize {
+        match self {
+            Part::Ranged(ranged) => ranged.material.files(),
+            Part::Packed(packed) => packed.files(),
+            Part::Stream(_) => 1,
+        }
+    }
+
+    /// What holds its bytes, unless they come in order.
+    pub fn material(&self) -> Option<&Material> {
+        match self {
+            Part::Ranged(ranged) => Some(&ranged.material),
+            Part::Packed(packed) => Some(&packed.material),
+            Part::Stream(_) => None,
+        }
     }
 }
 

@@ -73,15 +73,6 @@ impl Block {
         self.raw.bytes
     }
 
-    /// Returns the block's first `count` words of 16 bytes, with arbitrary contents.
-    pub fn words(&mut self, count: usize) -> &mut [u128] {
-        assert!(count * size_of::<u128>() <= self.raw.bytes);
-        self.raw.untouched = false;
-        // SAFETY: inside the block (checked), page-aligned, initialised, borrowed alone; any bits
-        // are a u128.
-        unsafe { std::slice::from_raw_parts_mut(self.raw.start.cast().as_ptr(), count) }
-    }
-
     /// Returns the block's bytes, with arbitrary contents.
     pub fn as_slice(&self) -> &[u8] {
         // SAFETY: the block's bytes are initialised and borrowed.

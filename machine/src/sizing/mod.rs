@@ -10,7 +10,7 @@ mod shares;
 mod units;
 
 pub use ramp::Ramp;
-pub use search::Search;
+pub use search::{Enough, Search, Steps, TimedSearch};
 pub use shares::{SPLIT_BYTES, unit_bytes};
 pub use shares::{Shares, TableLimits};
 pub use units::Units;

@@ -1,5 +1,5 @@
 //! A size that is found from far below, quickly: every piece is twice as large as the one before, until it
-//! is seen that this no longer pays; only then it becomes a [`Search`], which looks about now and then.
+//! is seen that this no longer pays; only then it becomes a [`TimedSearch`], which looks about now and then.
 //! For work whose best size is not known to a factor of thousands and whose pieces cost something each,
 //! such as what a device is sent. Takes the bytes and time of pieces of work; hands on the size to use
 //! next.
@@ -11,7 +11,7 @@
 //! 3.5) look by bisection, which spends pieces of the largest sizes on the way; of sizes that are as
 //! good, theirs and this take the larger.
 
-use super::Search;
+use super::TimedSearch;
 use std::time::Duration;
 
 /// A doubling that brings less than this is weak; two weak ones end the ramp.
@@ -33,7 +33,7 @@ pub struct Ramp {
     /// The best of these.
     rate: Option<f64>,
     weak: u32,
-    search: Option<Search>,
+    search: Option<TimedSearch>,
 }
 
 impl Ramp {
@@ -54,7 +54,7 @@ impl Ramp {
 
     /// The size that the next piece is to have.
     pub fn size(&self) -> u64 {
-        self.search.as_ref().map_or(self.next, Search::size)
+        self.search.as_ref().map_or(self.next, TimedSearch::size)
     }
 
     /// A piece of so many bytes is on its way.
@@ -92,7 +92,7 @@ impl Ramp {
 
     /// The best size so far.
     pub fn best(&self) -> u64 {
-        self.search.as_ref().map_or_else(|| self.best_tried(), Search::best)
+        self.search.as_ref().map_or_else(|| self.best_tried(), TimedSearch::best)
     }
 
     /// Bytes a second of the best size that was tried; `None` before any was.
@@ -106,7 +106,7 @@ impl Ramp {
     }
 
     fn settle(&mut self) {
-        self.search = Some(Search::settled(self.best_tried(), self.least, self.most));
+        self.search = Some(TimedSearch::settled(self.best_tried(), self.least, self.most));
     }
 
     /// The largest of those that are as good as the best.

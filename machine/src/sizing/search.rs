@@ -1,99 +1,237 @@
-//! A search for the best of sizes that double from one to the next, on real work: how fast work of the
-//! present size goes is compared with work of the next larger or smaller, turn by turn, so that a change
-//! in the data or on the machine meets both alike. Of sizes that are as good the larger wins. Takes the
-//! bytes and time of pieces of work; hands on the size to use next.
+//! The one search for sizes, on real work: the best size so far and a neighbour take turns, so that a change
+//! in the data or on the machine meets both alike. A neighbour wins if it is good enough in four turns of five.
+//! Takes the rate of each turn; hands on the size to use next. Who uses it says what a turn is.
 
 use std::time::Duration;
 
-/// Work of one size in a turn, at least.
-const TURN: Duration = Duration::from_millis(2);
-/// Turns of each size in a comparison, and how many it must win.
+/// Turns of each size in a comparison, and the number of them that the neighbour must win.
 const TURNS: u32 = 5;
 const WINS: u32 = 4;
-/// What counts as the same: a larger size may be slower by this, a smaller one must be faster by it.
-const TIE: f64 = 0.01;
-/// Turns that a settled search waits before it looks again, for the data may have changed; each look
-/// that changes nothing doubles it.
-const REST: u32 = 50;
-const REST_MOST: u32 = 5000;
+
+/// How far a neighbour is from the best.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Steps {
+    /// Twice or half as much.
+    Doubling,
+    /// More by a number that doubles as long as more is better, or one less: for small numbers.
+    Lengthening,
+}
+
+/// The part of the best rate from which on a neighbour is good enough: of a larger, and of a smaller size.
+#[derive(Clone, Copy, Debug)]
+pub struct Enough {
+    /// Of a larger size.
+    pub larger: f64,
+    /// Of a smaller size.
+    pub smaller: f64,
+}
 
 /// A search between a least and a most size.
 #[derive(Clone, Debug)]
 pub struct Search {
     least: u64,
     most: u64,
-    /// The best so far, and the one it is compared with.
+    steps: Steps,
+    enough: Enough,
     best: u64,
-    other: u64,
+    /// The size that the best one is compared with; `None` when settled.
+    other: Option<u64>,
     /// Whether work is of the other's size now.
     on_other: bool,
-    /// Of this turn.
-    bytes: u64,
-    time: Duration,
-    /// Bytes a second of the best in this round, which the other is compared with.
+    /// The rate of the best size in this round.
     rate: f64,
     turns: u32,
     wins: u32,
-    /// Whether the last move was to a smaller size, and whether both directions were looked at.
-    direction: Direction,
-    rest: u32,
-    rest_next: u32,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Direction {
-    Up,
-    Down,
-    Settled,
+    /// Of steps that lengthen: what was added when that last paid, and whether the last look about began far
+    /// away.
+    step: u64,
+    is_far: bool,
+    /// How often the search has settled since the best size changed.
+    settled: u32,
 }
 
 impl Search {
-    /// A search that begins with `start`, between `least` and `most` (both included, as far as doubling
-    /// and halving lead there).
-    pub fn new(start: u64, least: u64, most: u64) -> Search {
+    /// Creates a search that begins with `start`, between `least` and `most`, as far as steps lead there.
+    pub fn new(start: u64, least: u64, most: u64, steps: Steps, enough: Enough) -> Search {
         let mut search = Search {
-            least,
+            least: least.max(1),
             most,
+            steps,
+            enough,
             best: start,
-            other: start,
+            other: None,
             on_other: false,
-            bytes: 0,
-            time: Duration::ZERO,
             rate: 0.0,
             turns: 0,
             wins: 0,
-            direction: Direction::Settled,
-            rest: 0,
-            rest_next: REST,
+            step: 1,
+            is_far: false,
+            settled: 0,
         };
-        search.look(Direction::Up);
+        search.look_up();
         search
     }
 
-    /// A search that has found `best`, and looks about now and then.
-    pub(super) fn settled(best: u64, least: u64, most: u64) -> Search {
-        let mut search = Search::new(best, least, most);
-        (search.other, search.on_other) = (best, false);
-        search.settle();
-        search
-    }
-
-    /// The size that work is to have now.
+    /// Returns the size that work is to have now.
     pub fn size(&self) -> u64 {
-        if self.on_other { self.other } else { self.best }
+        self.other.filter(|_| self.on_other).unwrap_or(self.best)
     }
 
-    /// Whether a comparison is under way, or a turn of one.
-    pub(super) fn is_comparing(&self) -> bool {
-        self.direction != Direction::Settled && (self.on_other || self.turns > 0 || self.bytes > 0)
-    }
-
-    /// The best size that was found.
+    /// Returns the best size so far.
     pub fn best(&self) -> u64 {
         self.best
     }
 
-    /// Takes in what work of the present size came to. Constant time.
+    /// Returns whether no comparison is in progress.
+    pub fn is_settled(&self) -> bool {
+        self.other.is_none()
+    }
+
+    /// Returns whether the next turn is of the best size, to be compared with.
+    pub fn is_on_best(&self) -> bool {
+        !self.on_other
+    }
+
+    /// Returns how long a settled search rests: `rest`, doubled for each look about that changed nothing.
+    pub fn rest<T>(&self, rest: T, most: T) -> T
+    where
+        T: std::ops::Mul<u32, Output = T> + Ord,
+    {
+        (rest * (1 << self.settled.saturating_sub(1).min(16))).min(most)
+    }
+
+    /// Limits sizes from now on.
+    pub fn limit(&mut self, most: u64) {
+        if most < self.most {
+            self.most = most.max(self.least);
+            self.best = self.best.min(self.most);
+            self.step = 1;
+            self.look_up();
+        }
+    }
+
+    /// Takes the rate of a turn of the present size. Constant time.
+    pub fn turn(&mut self, rate: f64) {
+        let Some(other) = self.other else { return };
+        if !self.on_other {
+            (self.rate, self.on_other) = (rate, true);
+            return;
+        }
+        self.on_other = false;
+        self.turns += 1;
+        let is_larger = other > self.best;
+        let enough = if is_larger { self.enough.larger } else { self.enough.smaller };
+        self.wins += u32::from(rate >= self.rate * enough);
+        let has_lost = self.turns - self.wins > TURNS - WINS;
+        match (self.wins >= WINS, is_larger) {
+            (true, _) => {
+                (self.best, self.settled) = (other, 0);
+                if !is_larger {
+                    return self.look_down();
+                }
+                // Where the larger was good enough, the next larger may be.
+                self.step = self.step.saturating_mul(2);
+                self.look_up();
+            }
+            (false, true) if has_lost && self.steps == Steps::Lengthening && self.step > 1 => {
+                self.step /= 2;
+                self.look_up();
+            }
+            (false, true) if has_lost => self.look_down(),
+            (false, false) if has_lost => self.settle(),
+            (false, _) => {}
+        }
+    }
+
+    /// Compares the best size with others again, because the data may have changed. Every other look begins
+    /// far away where steps are small, because there the gain of one more may be less than noise.
+    pub fn look_about(&mut self) {
+        self.is_far = !self.is_far;
+        self.step = if self.is_far { (self.best / 2).max(self.most / 4).max(1) } else { 1 };
+        self.look_up();
+    }
+
+    fn look_up(&mut self) {
+        let larger = match self.steps {
+            Steps::Doubling => self.best.checked_mul(2).filter(|&size| size <= self.most),
+            Steps::Lengthening => Some((self.best + self.step).min(self.most)),
+        };
+        match larger.filter(|&size| size > self.best) {
+            Some(larger) => self.look_at(larger),
+            None => self.look_down(),
+        }
+    }
+
+    fn look_down(&mut self) {
+        let smaller = match self.steps {
+            Steps::Doubling => self.best / 2,
+            Steps::Lengthening => self.best - 1,
+        };
+        if smaller < self.least { self.settle() } else { self.look_at(smaller) }
+    }
+
+    fn look_at(&mut self, other: u64) {
+        (self.other, self.on_other, self.turns, self.wins) = (Some(other), false, 0, 0);
+    }
+
+    fn settle(&mut self) {
+        (self.other, self.on_other) = (None, false);
+        self.settled += 1;
+    }
+}
+
+/// Work of one size in a turn, at least.
+const TURN: Duration = Duration::from_millis(2);
+/// What counts as the same: a larger size may be slower by this, a smaller one must be faster by it.
+const TIE: f64 = 0.01;
+/// Turns that a settled search waits before it looks again.
+const REST: u32 = 50;
+const REST_MOST: u32 = 5000;
+
+/// A search whose turns are pieces of work of some milliseconds together. Of sizes that are as good the larger
+/// wins. Takes the bytes and time of pieces of work.
+#[derive(Clone, Debug)]
+pub struct TimedSearch {
+    search: Search,
+    /// Of this turn.
+    bytes: u64,
+    time: Duration,
+    /// Turns since the search has settled.
+    rested: u32,
+}
+
+impl TimedSearch {
+    /// Creates a search that begins with `start`, between `least` and `most`.
+    pub fn new(start: u64, least: u64, most: u64) -> TimedSearch {
+        let enough = Enough { larger: 1.0 - TIE, smaller: 1.0 + TIE };
+        let search = Search::new(start, least, most, Steps::Doubling, enough);
+        TimedSearch { search, bytes: 0, time: Duration::ZERO, rested: 0 }
+    }
+
+    /// Creates a search that has found `best`, and looks about now and then.
+    pub(super) fn settled(best: u64, least: u64, most: u64) -> TimedSearch {
+        let mut search = TimedSearch::new(best, least, most);
+        search.search.settle();
+        search
+    }
+
+    /// Returns the size that work is to have now.
+    pub fn size(&self) -> u64 {
+        self.search.size()
+    }
+
+    /// Returns the best size that was found.
+    pub fn best(&self) -> u64 {
+        self.search.best()
+    }
+
+    /// Returns whether a comparison is in progress, or a turn of one.
+    pub(super) fn is_comparing(&self) -> bool {
+        let Search { on_other, turns, .. } = self.search;
+        !self.search.is_settled() && (on_other || turns > 0 || self.bytes > 0)
+    }
+
+    /// Takes what work of the present size came to. Constant time.
     pub fn add(&mut self, bytes: u64, time: Duration) {
         self.bytes += bytes;
         self.time += time;
@@ -102,57 +240,14 @@ impl Search {
         }
         let rate = self.bytes as f64 / self.time.as_secs_f64();
         (self.bytes, self.time) = (0, Duration::ZERO);
-        match self.direction {
-            Direction::Settled if self.rest > 0 => self.rest -= 1,
-            Direction::Settled => self.look(Direction::Up),
-            Direction::Up | Direction::Down if !self.on_other => {
-                self.rate = rate;
-                self.on_other = true;
-            }
-            Direction::Up | Direction::Down => self.compare(rate),
+        if !self.search.is_settled() {
+            self.search.turn(rate);
+            self.rested = 0;
+        } else if self.rested < self.search.rest(REST, REST_MOST) {
+            self.rested += 1;
+        } else {
+            self.search.look_about();
         }
-    }
-
-    /// Ends a turn of the other size.
-    fn compare(&mut self, rate: f64) {
-        self.on_other = false;
-        self.turns += 1;
-        let up = self.other > self.best;
-        let enough = if up { 1.0 - TIE } else { 1.0 + TIE };
-        self.wins += u32::from(rate >= self.rate * enough);
-        let lost = self.turns - self.wins;
-        if self.wins >= WINS {
-            self.best = self.other;
-            self.rest_next = REST;
-            // Where the larger was no worse, the next larger may be; and so down.
-            self.look(self.direction);
-        } else if lost > TURNS - WINS {
-            match self.direction {
-                Direction::Up => self.look(Direction::Down),
-                Direction::Down | Direction::Settled => self.settle(),
-            }
-        }
-    }
-
-    /// Begins to compare the best with its neighbour in a direction.
-    fn look(&mut self, direction: Direction) {
-        (self.turns, self.wins) = (0, 0);
-        let other = match direction {
-            Direction::Up => self.best.checked_mul(2).filter(|&size| size <= self.most),
-            Direction::Down => Some(self.best / 2).filter(|&size| size >= self.least.max(1)),
-            Direction::Settled => None,
-        };
-        match (other, direction) {
-            (Some(other), _) => (self.other, self.direction) = (other, direction),
-            (None, Direction::Up) => self.look(Direction::Down),
-            (None, _) => self.settle(),
-        }
-    }
-
-    fn settle(&mut self) {
-        self.direction = Direction::Settled;
-        self.rest = self.rest_next;
-        self.rest_next = (self.rest_next * 2).min(REST_MOST);
     }
 }
 
@@ -163,7 +258,7 @@ mod tests {
 
     /// Works until so many milliseconds are spent, at the rate of each size; returns what that lost
     /// against working with the best size all along.
-    fn work(search: &mut Search, millis: u64, rate: impl Fn(u64, u64) -> f64) -> f64 {
+    fn work(search: &mut TimedSearch, millis: u64, rate: impl Fn(u64, u64) -> f64) -> f64 {
         let (mut spent, mut done, mut pieces) = (0.0, 0.0, 0);
         while spent < millis as f64 / 1e3 {
             let size = search.size();
@@ -186,7 +281,7 @@ mod tests {
         #[test]
         fn the_best_is_found_from_anywhere(start in 0..7_u32, peak in 0..7_u32, seed: u64) {
             let size = |power: u32| (64 << 10) << power;
-            let mut search = Search::new(size(start), size(0), size(6));
+            let mut search = TimedSearch::new(size(start), size(0), size(6));
             let rate = hill(size(peak));
             // Two parts in a hundred come and go.
             let noise = |piece: u64| {
@@ -203,14 +298,14 @@ mod tests {
 
     #[test]
     fn of_equal_sizes_the_largest_wins() {
-        let mut search = Search::new(1 << 16, 1 << 14, 1 << 20);
+        let mut search = TimedSearch::new(1 << 16, 1 << 14, 1 << 20);
         work(&mut search, 500, |_, _| 1e9);
         assert_eq!(search.best(), 1 << 20);
     }
 
     #[test]
     fn a_hiccup_changes_nothing() {
-        let mut search = Search::new(1 << 18, 1 << 14, 1 << 22);
+        let mut search = TimedSearch::new(1 << 18, 1 << 14, 1 << 22);
         let rate = hill(1 << 18);
         // One piece in fifty takes ten times as long: another program ran.
         work(&mut search, 1000, |size, piece| {
@@ -221,7 +316,7 @@ mod tests {
 
     #[test]
     fn what_is_best_is_found_again_when_it_changes() {
-        let mut search = Search::new(1 << 16, 1 << 14, 1 << 22);
+        let mut search = TimedSearch::new(1 << 16, 1 << 14, 1 << 22);
         work(&mut search, 500, |size, _| hill(1 << 15)(size));
         assert_eq!(search.best(), 1 << 15);
         work(&mut search, 20_000, |size, _| hill(1 << 19)(size));

@@ -1,7 +1,7 @@
 //! How many splits a worker takes at a time: what a search finds best on the job's own work, or what the
 //! caller said. Shared by the workers of a run.
 
-use super::{Search, part};
+use super::{TimedSearch, part};
 use crate::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -22,7 +22,7 @@ pub struct Units {
 /// A search in which each comparison is of one worker's work: what workers read side by side may be of very
 /// different kinds, as tiles of different files are, and what one reads changes slowly.
 struct Led {
-    search: Search,
+    search: TimedSearch,
     /// The worker whose work is compared.
     leader: usize,
 }
@@ -48,7 +48,7 @@ impl Units {
         let start = (start_bytes / split_bytes).max(1);
         let room = budget_bytes / part::UNIT / workers as u64;
         let most = (UNIT_BYTES_MOST.min(room) / split_bytes).max(start);
-        let search = Led { search: Search::new(start, 1, most), leader: 0 };
+        let search = Led { search: TimedSearch::new(start, 1, most), leader: 0 };
         let search = Some(Mutex::new(search));
         Units { now: AtomicU64::new(start), search, split_bytes }
     }

@@ -118,8 +118,7 @@ impl Shared {
         let mut state = lock(&self.state);
         while !state.ended {
             let every = state.every;
-            let waited = self.ended.wait_timeout(state, every);
-            state = waited;
+            state = self.ended.wait_timeout(state, every);
             let sample = eyes.look(self.clock, &state.blocks);
             sample.trace();
             state.add(sample);

@@ -1,0 +1,126 @@
+//! Borders: ascending keys at which an order is divided into ranges, and the search for a key's place among them.
+//! All borders often begin alike, so the search looks at 8 bytes behind that; whole keys decide among equal
+//! ones.
+
+use super::{head, shared};
+use std::cmp::Ordering;
+
+/// Distinct keys, ascending.
+pub(crate) struct Borders {
+    keys: Vec<Box<[u8]>>,
+    /// Bytes that all of these keys begin with.
+    shared: Box<[u8]>,
+    /// The 8 bytes behind the shared ones, of each key.
+    heads: Vec<u64>,
+}
+
+impl Borders {
+    pub(crate) fn new(keys: Vec<Box<[u8]>>) -> Borders {
+        let alike = match (keys.first(), keys.last()) {
+            (Some(first), Some(last)) => shared(first, last),
+            _ => 0,
+        };
+        let heads = keys.iter().map(|key| head(key, alike)).collect();
+        let shared = keys.first().map_or(Box::default(), |first| first[..alike].into());
+        Borders { keys, shared, heads }
+    }
+
+    pub(crate) fn keys(&self) -> &[Box<[u8]>] {
+        &self.keys
+    }
+
+    pub(crate) fn heads(&self) -> &[u64] {
+        &self.heads
+    }
+
+    /// Whether the borders begin alike, so that heads are taken behind their beginning.
+    pub(crate) fn begin_alike(&self) -> bool {
+        !self.shared.is_empty()
+    }
+
+    /// Finds a key, whose `head` behind some bytes is asked for: `Ok` with the number of the border that it
+    /// equals, or `Err` with the number of borders before it.
+    #[inline]
+    pub(crate) fn find(&self, key: &[u8], own: impl FnOnce(usize) -> u64) -> Result<usize, usize> {
+        if !self.shared.is_empty() {
+            match key[..key.len().min(self.shared.len())].cmp(&self.shared) {
+                Ordering::Less => return Err(0),
+                Ordering::Greater => return Err(self.keys.len()),
+                Ordering::Equal => {}
+            }
+        }
+        let own = own(self.shared.len());
+        let at = self.heads.partition_point(|&head| head < own);
+        match self.heads.get(at) {
+            Some(&head) if head == own => self.find_among_alike(at, key),
+            _ => Err(at),
+        }
+    }
+
+    /// As `find`, of a key with the head of border `at`, the first that has it.
+    #[inline(never)]
+    pub(crate) fn find_among_alike(&self, at: usize, key: &[u8]) -> Result<usize, usize> {
+        let Borders { keys, heads, .. } = self;
+        let alike = heads[at..].iter().take_while(|&&head| head == heads[at]).count();
+        let at = at + keys[at..at + alike].partition_point(|border| **border < *key);
+        match keys.get(at) {
+            Some(border) if **border == *key => Ok(at),
+            _ => Err(at),
+        }
+    }
+}
+
+/// `parts - 1` of the sorted items, equally far apart.
+pub(crate) fn every_nth<T>(items: Vec<T>, parts: usize) -> Vec<T> {
+    let count = items.len();
+    let mut wanted = (1..parts).map(|part| part * count / parts).peekable();
+    let keep = |(at, item)| {
+        let mut chosen = false;
+        while wanted.next_if_eq(&at).is_some() {
+            chosen = true;
+        }
+        chosen.then_some(item)
+    };
+    items.into_iter().enumerate().filter_map(keep).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::slots::{MediumKey, SlotKey};
+    use proptest::prelude::*;
+
+    fn found(borders: &Borders, key: &[u8]) -> usize {
+        let found = borders.find(key, |skip| head(key, skip));
+        let slot = MediumKey::new(key);
+        assert_eq!(found, borders.find(key, |skip| (slot.head(skip) >> 64) as u64));
+        found.map_or_else(|at| at, |at| at + 1)
+    }
+
+    proptest! {
+        #[test]
+        fn the_range_of_a_key_is_the_number_of_splitters_at_or_below_it(
+            mut keys in prop::collection::vec("(com[.]example[.]|)[a-c]{0,20}", 1..40),
+            wanted in prop::collection::vec("(com[.]example[.]|com|)[a-d]{0,19}", 1..40),
+        ) {
+            keys.sort();
+            keys.dedup();
+            let keys: Vec<Box<[u8]>> = keys.iter().map(|key| key.as_bytes().into()).collect();
+            let borders = Borders::new(keys.clone());
+            for key in wanted {
+                let naive = keys.iter().filter(|splitter| ***splitter <= *key.as_bytes()).count();
+                let short = &key.as_bytes()[..key.len().min(15)];
+                prop_assert_eq!(found(&borders, key.as_bytes()), naive);
+                let naive = keys.iter().filter(|splitter| ***splitter <= *short).count();
+                prop_assert_eq!(found(&borders, short), naive);
+            }
+        }
+    }
+
+    #[test]
+    fn parts_are_equal() {
+        assert_eq!(every_nth((0..12).collect(), 4), [3, 6, 9]);
+        assert_eq!(every_nth(vec![1], 4), [1]);
+        assert!(every_nth(Vec::<u8>::new(), 4).is_empty());
+    }
+}

@@ -1,0 +1,112 @@
+//! Sorting one range by key: each record or pair is a number of 64 bits, the head of its key in front and its place
+//! in the range behind, so that what is sorted are numbers in the cache, and records stay where they are. Those
+//! whose numbers agree in the key's part are sorted again by what is behind those bytes, or compared in full
+//! where they are few. The place decides between equal keys: it is the order of the input.
+
+use super::{head, radix, shared};
+
+/// Of so few records, whole keys are compared.
+const COMPARED_MOST: usize = 24;
+/// Keys that agree this often in further bytes are compared too, for the stack is bounded.
+const DEPTH_MOST: u32 = 64;
+
+/// The keys of a range, by their places.
+pub(crate) trait Keyed {
+    /// A key's bytes.
+    fn key(&self, place: usize) -> &[u8];
+
+    /// A key's head behind `skip` bytes.
+    #[inline(always)]
+    fn head(&self, place: usize, skip: usize) -> u64 {
+        head(self.key(place), skip)
+    }
+
+    /// Whether the greatest key comes first.
+    fn is_reversed(&self) -> bool;
+}
+
+/// The order of a range's records: `numbers` holds one number per record, and afterwards the places of
+/// the records in order, to be read by [`place`](Sorter::place).
+pub(crate) struct Sorter<'r, K> {
+    keys: &'r K,
+    place_bits: u32,
+}
+
+impl<'r, K: Keyed> Sorter<'r, K> {
+    pub(crate) fn new(keys: &'r K, count: usize) -> Sorter<'r, K> {
+        Sorter { keys, place_bits: count.next_power_of_two().trailing_zeros() }
+    }
+
+    /// Sorts keys that all begin with the same `agree` bytes. `spare` has room for as many numbers.
+    pub(crate) fn sort(&self, numbers: &mut [u64], spare: &mut [u64], agree: usize) {
+        (0..).zip(numbers.iter_mut()).for_each(|(place, number)| *number = place);
+        self.sort_behind(numbers, spare, agree, 0);
+    }
+
+    /// The place in a number.
+    #[inline(always)]
+    pub(crate) fn place(&self, number: u64) -> usize {
+        (number & ((1 << self.place_bits) - 1)) as usize
+    }
+
+    fn key(&self, number: u64) -> &'r [u8] {
+        self.keys.key(self.place(number))
+    }
+
+    /// Sorts records, which stand in ascending order of their places and whose keys agree up to
+    /// `depth` if keys are thought of as followed by zeros.
+    fn sort_behind(&self, numbers: &mut [u64], spare: &mut [u64], depth: usize, agreed: u32) {
+        if numbers.len() <= COMPARED_MOST || agreed > DEPTH_MOST {
+            return self.compare(numbers);
+        }
+        let Some(depth) = self.depth_of_difference(numbers, depth) else {
+            return;
+        };
+        if depth == usize::MAX {
+            return self.compare(numbers);
+        }
+        let flip = if self.keys.is_reversed() { u64::MAX } else { 0 };
+        for number in numbers.iter_mut() {
+            let head = self.keys.head(self.place(*number), depth) ^ flip;
+            *number = head >> self.place_bits << self.place_bits | self.place(*number) as u64;
+        }
+        radix::sort(numbers, spare);
+        let bytes = (u64::BITS - self.place_bits) as usize / 8;
+        let alike = |a: &u64, b: &u64| a >> self.place_bits == b >> self.place_bits;
+        for group in numbers.chunk_by_mut(alike).filter(|group| group.len() > 1) {
+            self.sort_behind(group, spare, depth + bytes, agreed + 1);
+        }
+    }
+
+    fn compare(&self, numbers: &mut [u64]) {
+        numbers.sort_unstable_by(|&a, &b| {
+            let by_key = self.key(a).cmp(self.key(b));
+            let by_key = if self.keys.is_reversed() { by_key.reverse() } else { by_key };
+            by_key.then_with(|| self.place(a).cmp(&self.place(b)))
+        });
+    }
+
+    /// The depth from `depth` on at which keys begin to differ; `None` if they do not, and `MAX` if
+    /// some end before.
+    fn depth_of_difference(&self, numbers: &[u64], depth: usize) -> Option<usize> {
+        let first = self.key(numbers[0]);
+        let (mut agree, mut equal) = (first.len(), true);
+        for &number in &numbers[1..] {
+            let key = self.key(number);
+            let same = match (first.get(depth..agree), key.get(depth..)) {
+                (Some(first), Some(key)) => depth + shared(first, key),
+                _ => first.len().min(key.len()),
+            };
+            equal &= same == first.len() && key.len() == first.len();
+            agree = agree.min(same);
+            if agree <= depth && !equal {
+                break;
+            }
+        }
+        match equal {
+            true => None,
+            false if agree < depth => Some(usize::MAX),
+            false => Some(agree),
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! The one way in. An [`Intake`] hands a part of the plan to the workers as [`Unit`]s: records in memory and
+//! their places, however the part is read. Files that can be read at any offset come split by split
+//! (`feed.rs`), compressed ones block by block as workers decompress them (`codec/supply.rs`), streams block by
+//! block as the calling thread reads them (`stream.rs`). The taker sees the same unit in each case.
+
+use super::ahead::AheadTotals;
+use super::blocked::Waits;
+use super::feed::{Feed, Means, STAGE};
+use super::reader::Reader;
+use super::stream::{StreamQueue, read_stream};
+use crate::codec::Supply;
+use crate::error::{Place, Result};
+use crate::failure::guard;
+use crate::input::StreamSource;
+use crate::plan::Packed;
+use crate::schedule::{PerWorker, Step};
+use crate::unit::{Next, Unit};
+use std::ops::Range;
+use std::time::Instant;
+
+/// Takes a unit. An error ends the run.
+pub type Take<'t> = &'t dyn Fn(&mut Unit) -> Result<()>;
+
+/// What came in of a part.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Taken {
+    /// Splits or blocks that later parts are numbered after.
+    pub splits: u64,
+    /// Bytes of the records, where only reading told their number; 0 for files that can be read at any offset.
+    pub told_bytes: u64,
+    pub ahead: AheadTotals,
+}
+
+/// A part of the plan on its way to the workers.
+pub struct Intake<'p> {
+    means: Means<'p>,
+    way: Way<'p>,
+    /// Whether a worker reads the splits that it has taken one by one.
+    singly: bool,
+    hands: PerWorker<Hand>,
+}
+
+enum Way<'p> {
+    Ranged(&'p Feed<'p>),
+    Packed(Supply<'p>),
+    Stream(&'p StreamSource, StreamQueue<'p>),
+}
+
+/// What a worker reads with.
+struct Hand {
+    reader: Reader,
+    waits: Option<Waits>,
+}
+
+impl<'p> Intake<'p> {
+    /// An intake of files that can be read at any offset.
+    pub fn ranged(means: Means<'p>, feed: &'p Feed<'p>) -> Intake<'p> {
+        Intake::of(means, Way::Ranged(feed))
+    }
+
+    /// An intake of compressed files, and of others that are read in order.
+    pub fn packed(means: Means<'p>, packed: &'p Packed) -> Intake<'p> {
+        let Means { plan, blocks, pool, failure } = means;
+        Intake::of(means, Way::Packed(Supply::new(packed, plan, blocks, pool, failure)))
+    }
+
+    /// An intake of a stream, which the thread that calls [`run`](Intake::run) reads.
+    pub fn stream(means: Means<'p>, stream: &'p StreamSource) -> Result<Intake<'p>> {
+        let Means { plan, blocks, pool, failure } = means;
+        let queue = StreamQueue::new(blocks, plan.unit_bytes, pool, failure)?;
+        Ok(Intake::of(means, Way::Stream(stream, queue)))
+    }
+
+    fn of(means: Means<'p>, way: Way<'p>) -> Intake<'p> {
+        Intake { means, way, singly: false, hands: PerWorker::new(means.pool.workers()) }
+    }
+
+    /// Such that a worker reads the splits that it has taken one by one, each just before it is used.
+    pub fn singly(self) -> Intake<'p> {
+        Intake { singly: true, ..self }
+    }
+
+    /// Has the workers take `step`s while the calling thread oversees the reading, within `beside`.
+    pub fn run(
+        &self,
+        step: impl Fn(usize) -> Step + Sync,
+        beside: impl FnOnce(&dyn Fn() -> Result<AheadTotals>) -> Result<AheadTotals>,
+    ) -> Result<Taken> {
+        let ahead = self.means.pool.run(step, || beside(&|| self.oversee()));
+        // A failure of the workers ends the reading of a stream; it comes first.
+        self.means.failure.check()?;
+        let ahead = ahead?;
+        let (splits, told_bytes) = match &self.way {
+            Way::Ranged(feed) => (feed.ranged.layout.splits(), 0),
+            Way::Packed(supply) => supply.totals(),
+            Way::Stream(_, queue) => queue.totals(),
+        };
+        Ok(Taken { splits, told_bytes, ahead })
+    }
+
+    fn oversee(&self) -> Result<AheadTotals> {
+        let Means { plan, .. } = self.means;
+        match &self.way {
+            Way::Ranged(feed) => Ok(feed.oversee()),
+            Way::Packed(_) => Ok(AheadTotals::default()),
+            Way::Stream(stream, queue) => {
+                let read = || read_stream(stream, &plan.cut, queue, &plan.tally);
+                guard(|| Place::stage(STAGE), read).map(|()| AheadTotals::default())
+            }
+        }
+    }
+
+    /// A step of a worker: gives it the next unit. `Done` when there are none any more, or the run stops.
+    pub fn step(&self, worker: usize, take: Take<'_>) -> Step {
+        let (stops, began) = (self.means.failure.stops(), Instant::now());
+        let next = match &self.way {
+            // Who has failed may have been ahead of others. What was taken is mapped in any case, and what was
+            // read before the record that was refused; so the first of a queue is named.
+            Way::Ranged(feed) if stops => feed.next_before(),
+            _ if stops => Next::End,
+            Way::Ranged(feed) => feed.next(worker),
+            Way::Packed(supply) => supply.next(STAGE),
+            Way::Stream(_, queue) => queue.next(),
+        };
+        match next {
+            Next::Read(splits) => self.read(worker, splits, take),
+            Next::Wait => Step::Idle,
+            Next::End => Step::Done,
+            Next::Unit(mut unit) => {
+                unit.ingest = began.elapsed();
+                let step = self.attempt(unit.splits.start, || take(&mut unit));
+                match &self.way {
+                    Way::Ranged(feed) => feed.give_back(unit),
+                    Way::Packed(supply) => supply.give_back(unit),
+                    Way::Stream(_, queue) => queue.give_back(unit),
+                }
+                step
+            }
+        }
+    }
+
+    /// Has a worker read splits and take them.
+    pub fn read(&self, worker: usize, splits: Range<u64>, take: Take<'_>) -> Step {
+        let Way::Ranged(feed) = &self.way else { return Step::Done };
+        let Means { plan, blocks, failure, .. } = self.means;
+        let make = || Ok(Hand { reader: Reader::new(blocks, plan.unit_bytes)?, waits: None });
+        let at_once = if self.singly { 1 } else { splits.end - splits.start };
+        let mut rest = splits.clone();
+        while rest.start < rest.end && (rest == splits || !failure.stops()) {
+            let now = rest.start..rest.start + at_once;
+            rest.start = now.end;
+            let read = |hand: &mut Hand| {
+                let ingest = feed.read_own(now.clone(), &mut hand.reader, &mut hand.waits)?;
+                let unit = &mut hand.reader.read;
+                (unit.stretch, unit.ingest) = (splits.start, ingest);
+                take(unit)?;
+                feed.units().add(worker, now.end - now.start, ingest + unit.mapping);
+                Ok(())
+            };
+            if self.attempt(now.start, || self.hands.with(worker, make, read)) == Step::Done {
+                return Step::Done;
+            }
+        }
+        Step::More
+    }
+
+    fn attempt(&self, at: u64, work: impl FnOnce() -> Result<()>) -> Step {
+        match self.means.failure.attempt(at, STAGE, work) {
+            Some(()) => Step::More,
+            None => {
+                // Who waits must see that the run stops.
+                self.means.pool.wake();
+                Step::Done
+            }
+        }
+    }
+}
