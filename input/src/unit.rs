@@ -54,12 +54,12 @@ pub(crate) enum Next {
 }
 
 impl Unit {
-    /// A unit without records, with a buffer of `bytes` bytes.
+    /// Returns a unit without records, with a buffer of `bytes` bytes.
     pub(crate) fn new(blocks: &Arc<BlockPool>, bytes: usize) -> Result<Unit, MemoryError> {
         Ok(Unit::of(InputBuffer::new(blocks, bytes)?, Vec::new(), None, 0))
     }
 
-    /// A unit of records that count as one split or block.
+    /// Returns a unit of records that count as one split or block.
     pub(crate) fn of(
         buffer: InputBuffer,
         pieces: Vec<Piece>,
@@ -80,14 +80,14 @@ impl Unit {
         }
     }
 
-    /// The records of each file.
+    /// Returns the records of each file.
     pub fn records(&self) -> impl Iterator<Item = &[u8]> {
         self.pieces.iter().map(|piece| &self.buffer.bytes()[piece.records.clone()])
     }
 }
 
 impl Piece {
-    /// The bytes of the file that it holds.
+    /// Returns the bytes of the file that it holds.
     pub fn bytes(&self) -> Range<u64> {
         self.offset..self.offset + self.records.len() as u64
     }

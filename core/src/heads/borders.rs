@@ -33,7 +33,7 @@ impl Borders {
         &self.heads
     }
 
-    /// Whether the borders begin alike, so that heads are taken behind their beginning.
+    /// Returns whether the borders begin alike, so that heads are taken after their common beginning.
     pub(crate) fn begin_alike(&self) -> bool {
         !self.shared.is_empty()
     }

@@ -9,7 +9,7 @@ mod radix;
 pub(crate) use borders::{Borders, every_nth};
 pub(crate) use order::{Keyed, Sorter};
 
-/// The first 8 bytes of `key` behind `skip`, such that their order as a number is the order of the
+/// Returns the first 8 bytes of `key` after `skip`, such that their order as a number is the order of the
 /// bytes; a shorter key is filled up with zeros.
 #[inline(always)]
 pub(crate) fn head(key: &[u8], skip: usize) -> u64 {
@@ -20,7 +20,7 @@ pub(crate) fn head(key: &[u8], skip: usize) -> u64 {
     }
 }
 
-/// How many bytes `a` and `b` begin with alike.
+/// Returns how many bytes `a` and `b` begin with alike.
 pub(crate) fn shared(a: &[u8], b: &[u8]) -> usize {
     let (words_a, words_b) = (a.chunks_exact(8), b.chunks_exact(8));
     let words = words_a.zip(words_b).take_while(|(a, b)| a == b).count();

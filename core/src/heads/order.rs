@@ -12,16 +12,16 @@ const DEPTH_MOST: u32 = 64;
 
 /// The keys of a range, by their places.
 pub(crate) trait Keyed {
-    /// A key's bytes.
+    /// Returns a key's bytes.
     fn key(&self, place: usize) -> &[u8];
 
-    /// A key's head behind `skip` bytes.
+    /// Returns a key's head after `skip` bytes.
     #[inline(always)]
     fn head(&self, place: usize, skip: usize) -> u64 {
         head(self.key(place), skip)
     }
 
-    /// Whether the greatest key comes first.
+    /// Returns whether the greatest key comes first.
     fn is_reversed(&self) -> bool;
 }
 
@@ -43,7 +43,7 @@ impl<'r, K: Keyed> Sorter<'r, K> {
         self.sort_behind(numbers, spare, agree, 0);
     }
 
-    /// The place in a number.
+    /// Returns the place in a number.
     #[inline(always)]
     pub(crate) fn place(&self, number: u64) -> usize {
         (number & ((1 << self.place_bits) - 1)) as usize
@@ -86,7 +86,7 @@ impl<'r, K: Keyed> Sorter<'r, K> {
         });
     }
 
-    /// The depth from `depth` on at which keys begin to differ; `None` if they do not, and `MAX` if
+    /// Returns the depth from `depth` on at which keys begin to differ; `None` if they do not, and `MAX` if
     /// some end before.
     fn depth_of_difference(&self, numbers: &[u64], depth: usize) -> Option<usize> {
         let first = self.key(numbers[0]);

@@ -1,5 +1,5 @@
-//! The map stage of a job that devices do alone, for it has no map or the cores are to be left out: what they
-//! cannot be given is refused before anything begins, and what they leave undone fails the run.
+//! The map stage of a job that devices do alone, because it has no map or the cores are left out. Input that
+//! devices cannot take is refused before anything begins, and work that they leave undone fails the run.
 
 use super::MapStage;
 use super::devices::Crew;
@@ -9,7 +9,7 @@ use crate::error::{Error, InputError, Result};
 use crate::plan::Part;
 
 impl<C: Aggregate> MapStage<'_, C> {
-    /// Refuses what devices cannot be given, if only they can do the job.
+    /// Refuses input that devices cannot take, if only they can do the job.
     pub(super) fn check_alone(&self) -> Result<()> {
         if self.alone.is_none() {
             return Ok(());
@@ -41,7 +41,8 @@ impl<C: Aggregate> MapStage<'_, C> {
 }
 
 impl<C: Aggregate> Crew<'_, '_, C> {
-    /// What devices that do a part of the input alone did; an error if that is not all of it.
+    /// Returns the counts of devices that did a part of the input alone; an error if the part is not
+    /// complete.
     pub(super) fn figures_of_all(self) -> Result<Vec<DeviceFigures>> {
         let is_done = self.has_done_all();
         let figures = self.figures();

@@ -1,8 +1,8 @@
-//! Devices beside the workers of the map stage: a thread for each, which takes splits from the end of the
-//! hand-out that workers come to last, has them read into the device's slots (`feeders.rs`), and emits the pairs of its
-//! partials into tables of its own, as a worker does. What a device gives back, workers map; so none goes
-//! home while anything is on its way. What devices have of the input from a run before this one is not handed
-//! out but in their own queues, from whose ends workers take when they find nothing else.
+//! Devices beside the workers of the map stage. A thread for each takes splits from the end of the hand-out
+//! that workers reach last, has them read into the device's slots (`feeders.rs`), and emits the pairs of its
+//! partials into tables of its own, as a worker does. Workers map the splits that a device gives back, so no
+//! worker ends while a device has any. Splits that devices have from an earlier run are handed out only in
+//! their own queues; workers take from the ends of those when they find nothing else.
 
 use super::assignment::Assignment;
 use super::feeders::{Feeders, Filled, Lying, part_of};
@@ -30,11 +30,11 @@ use std::time::{Duration, Instant};
 
 /// Before this, nobody knows how fast the workers are.
 const SECONDS_KNOWN: f64 = 0.002;
-/// Where a worker saves after so many bytes, a device fetches its partial after so many units.
+/// A device fetches its partial after this number of units for each save of a worker.
 const UNITS_PER_SAVE: u64 = 4;
 /// More pieces are more launches than a unit is worth.
 const PIECES_MOST: usize = 64;
-/// How often a device that has nothing to do, and may get what another one gives back, looks whether the
+/// The interval at which an idle device, which may get work that another one gives back, checks whether the
 /// job was stopped.
 const LOOK: Duration = Duration::from_millis(10);
 
@@ -43,7 +43,7 @@ pub(super) struct Crew<'s, 'r, C: Aggregate> {
     stage: &'r MapStage<'r, C>,
     ranged: &'s Ranged,
     feed: &'s Feed<'s>,
-    /// What workers take at a time.
+    /// The number of splits that workers take at a time.
     units: &'s Units,
     before: Before,
     offload: Result<Offload, &'static str>,
@@ -55,23 +55,23 @@ pub(super) struct Crew<'s, 'r, C: Aggregate> {
     state: Mutex<State>,
     /// For each device how many threads fill its slots.
     feeders: Vec<AtomicUsize>,
-    /// Devices that do the job alone wait here for what another one gives back.
+    /// Devices that do the job alone wait here for work that another one gives back.
     changed: Condvar,
 }
 
-/// What devices and workers share. A device takes splits under its lock, so a worker that finds nothing left
-/// and then looks here knows of all that was taken.
+/// The data that devices and workers share. A device takes splits under its lock, so a worker that finds
+/// nothing left and then looks here sees all splits that were taken.
 #[derive(Default)]
 struct State {
-    /// Splits that devices took and nobody has counted yet.
+    /// Splits that devices took and that are not counted yet.
     on_the_way: u64,
     given_back: Vec<Range<u64>>,
-    /// For each device what it has and nobody has taken.
+    /// For each device the splits that it holds and nobody has taken.
     held: Vec<VecDeque<Range<u64>>>,
     figures: Vec<DeviceFigures>,
 }
 
-/// What is left for a worker when the hand-out has nothing any more.
+/// The work that is left for a worker when the hand-out is empty.
 pub(super) enum Left {
     /// Splits that a device gave back.
     Some(Range<u64>),
@@ -126,7 +126,7 @@ impl<'s, 'r, C: Aggregate> Crew<'s, 'r, C> {
             for (number, device) in self.stage.devices.iter().enumerate() {
                 let serve = move || {
                     let _entered = context.enter();
-                    // A panic fails the job, so that no worker waits for what would never come back.
+                    // A panic fails the job, so that no worker waits for splits that would never come back.
                     let serve = || Ok(self.serve(number, device, offload, workers));
                     let served = self.stage.failure.attempt(u64::MAX, STAGE, serve);
                     self.end_device(number, served.and_then(Result::err));
@@ -140,7 +140,7 @@ impl<'s, 'r, C: Aggregate> Crew<'s, 'r, C> {
         })
     }
 
-    /// What devices are to do; says why if nothing.
+    /// Returns the kernel for devices; if there is none, notes the reason.
     fn usable(&self) -> Option<&Offload> {
         let why_not = match &self.offload {
             Ok(offload) => return Some(offload),
@@ -151,8 +151,8 @@ impl<'s, 'r, C: Aggregate> Crew<'s, 'r, C> {
         None
     }
 
-    /// What is left for a worker that found the hand-out empty. A part of what was given back is as large as
-    /// what workers take otherwise, and of one tile.
+    /// Returns the work that is left for a worker that found the hand-out empty. A part of the splits given
+    /// back is as large as a worker's usual work, and of one tile.
     pub(super) fn left(&self, worker: usize) -> Left {
         let mut state = self.state.lock();
         if state.given_back.is_empty() {
@@ -177,7 +177,7 @@ impl<'s, 'r, C: Aggregate> Crew<'s, 'r, C> {
         Left::Some(part)
     }
 
-    /// Whether a worker maps nothing now, for a thread that fills slots has its core.
+    /// Returns whether a worker maps nothing now because a thread that fills slots has its core.
     pub(super) fn has_core_of(&self, worker: usize) -> bool {
         worker >= self.mapping()
     }
@@ -203,19 +203,19 @@ impl<'s, 'r, C: Aggregate> Crew<'s, 'r, C> {
         self.stage.pool.wake();
     }
 
-    /// Whether nothing is left that a device took, nor any that none did.
+    /// Returns whether no split is left: neither taken by a device nor in the hand-out.
     pub(super) fn has_done_all(&self) -> bool {
         self.state.lock().on_the_way == 0 && self.feed.hand_out().left() == 0
     }
 
-    /// Adds what each device did, and how the work was spread over workers.
+    /// Adds the counts of each device, and the distribution of the work over workers.
     pub(super) fn end(self, spread: &mut Spread) {
         let figures = self.state.into_inner().figures;
         spread.add(self.feed.hand_out(), self.homecoming);
         add_figures(&mut spread.devices, &figures);
     }
 
-    /// What each device did.
+    /// Returns the counts of each device.
     pub(super) fn figures(self) -> Vec<DeviceFigures> {
         self.state.into_inner().figures
     }
@@ -263,7 +263,7 @@ impl<'s, 'r, C: Aggregate> Crew<'s, 'r, C> {
                 break;
             }
         }
-        // What a failed job has handed over may be more than what is noted of it.
+        // A failed job may have handed over more pairs than it has noted.
         if !stage.failure.stops() {
             let others_go_on = self.feed.hand_out().left() > 0;
             stage.step(index, u64::MAX, workers, |worker| worker.end_of_device(others_go_on));
@@ -273,7 +273,7 @@ impl<'s, 'r, C: Aggregate> Crew<'s, 'r, C> {
         Ok(())
     }
 
-    /// Whether a device that does the job with others alone is given more by these, after it had nothing
+    /// Returns whether a device that does the job with others gets more work from these, after it had nothing
     /// more to do.
     fn may_go_on(&self, turn: Turn) -> bool {
         let mut state = self.state.lock();
@@ -302,7 +302,7 @@ impl<'s, 'r, C: Aggregate> Crew<'s, 'r, C> {
         device.end(driver, offload);
     }
 
-    /// A device has ended its work. Workers that wait for what it might give back look again.
+    /// Ends a device's work. Workers that wait for splits that it might give back look again.
     fn end_device(&self, number: usize, fault: Option<String>) {
         if let Some(fault) = fault {
             self.state.lock().figures[number].fault = Some(fault);
@@ -311,7 +311,7 @@ impl<'s, 'r, C: Aggregate> Crew<'s, 'r, C> {
         self.wake();
     }
 
-    /// Who waits for what devices do looks again.
+    /// Wakes all that wait for devices.
     fn wake(&self) {
         self.stage.pool.wake();
         self.changed.notify_all();
@@ -445,8 +445,8 @@ impl<C: Aggregate> Work for DeviceWork<'_, '_, '_, C> {
 }
 
 impl<C: Aggregate> DeviceWork<'_, '_, '_, C> {
-    /// What is to become of splits that do not fit in a slot of `room` bytes: cores do them, or the device
-    /// in parts; of a single split that only devices can do, that is the end.
+    /// Decides about splits that do not fit in a slot of `room` bytes: cores do them, or the device in parts;
+    /// a single split that only devices can do is an error.
     fn unfit(&self, splits: &Range<u64>, file: usize, offset: u64, room: usize) -> Result<Read> {
         if self.crew.alone.is_none() || splits.end - splits.start > 1 {
             return Ok(Read::Unfit);

@@ -1,6 +1,6 @@
 //! The map stage: workers take splits, read each into their own cache, map it, combine its pairs in
 //! their own tables, hand tables over to the job's partial, and compress the partial where it has
-//! grown. Nothing is shared between workers but the counter of splits and the partial.
+//! grown. Workers share only the counter of splits and the partial.
 
 mod alone;
 mod assignment;
@@ -37,7 +37,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use worker::Worker;
 
-/// What the map stage needs to know of its run.
+/// The parts of a run that the map stage needs.
 pub(crate) struct MapStage<'r, C: Aggregate> {
     pub(crate) facts: &'r JobFacts,
     /// Makes the workers' mappers: here the job's type ends.
@@ -63,7 +63,7 @@ pub(crate) struct MapStage<'r, C: Aggregate> {
     pub(crate) alone: Option<Alone>,
 }
 
-/// What of the input comes before a part of it.
+/// The parts of the input before one part.
 #[derive(Clone, Copy, Default)]
 struct Before {
     /// Parts, which is the number of this one.
@@ -72,14 +72,14 @@ struct Before {
     splits: u64,
 }
 
-/// What is learnt of reading and of who took what, from part to part.
+/// The measurements of reading and the counts of workers, from part to part.
 struct Reading {
     units: Units,
     ahead: AheadTotals,
     spread: Spread,
 }
 
-/// The number of a file or split in the whole input.
+/// Returns the number of a file or split in the whole input.
 fn numbered(before: u64, number: u64) -> Result<u32> {
     // The last number is taken: lists of values use it as a mark.
     let number = u32::try_from(before + number).ok().filter(|&number| number < u32::MAX);
@@ -89,14 +89,14 @@ fn numbered(before: u64, number: u64) -> Result<u32> {
     })
 }
 
-/// What the map stage did, summed over workers.
+/// The counts of the map stage, summed over workers.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct MapTotals {
     pub(crate) pairs: u64,
     pub(crate) pairs_handed_over: u64,
     pub(crate) bytes: u64,
     pub(crate) splits: u64,
-    /// What workers took at a time in the end.
+    /// The bytes that workers took at a time at the end.
     pub(crate) unit_bytes: u64,
     /// Tiles of streams, which no plan can count.
     pub(crate) stream_tiles: u64,
@@ -151,7 +151,7 @@ impl<'r, C: Aggregate> MapStage<'r, C> {
         Ok((totals, reading.spread))
     }
 
-    /// Takes in what a run before this one has saved, snapshot by snapshot on all workers.
+    /// Takes in the saved pairs of an earlier run, snapshot by snapshot on all workers.
     fn restore(&'r self, workers: &PerWorker<Worker<'r, C>>) -> Result<()> {
         let Some(saving) = self.saving else { return Ok(()) };
         let found = saving.found();
@@ -196,7 +196,7 @@ impl<'r, C: Aggregate> MapStage<'r, C> {
         Ok(Taken { splits, ..Taken::default() })
     }
 
-    /// What workers are to take at a time.
+    /// Returns the number of splits that workers take at a time.
     fn units(&self) -> Units {
         let Plan { split_bytes, unit_bytes, .. } = *self.plan;
         if split_bytes == unit_bytes {
@@ -241,7 +241,7 @@ impl<'r, C: Aggregate> MapStage<'r, C> {
         Ok(())
     }
 
-    /// Maps all that an intake has. What devices give back, workers map as well.
+    /// Maps all splits of an intake, and splits that devices give back.
     fn take_in(
         &'r self,
         intake: &Intake<'_>,
@@ -274,12 +274,12 @@ impl<'r, C: Aggregate> MapStage<'r, C> {
         })
     }
 
-    /// Whether each tile is saved by itself, by one worker.
+    /// Returns whether each tile is saved by itself, by one worker.
     fn keeps_tiles_apart(&self) -> bool {
         self.saving.is_some_and(|saving| saving.tiles().is_some())
     }
 
-    /// The splits of a part that a run before this one has mapped, if there are any.
+    /// Returns the splits of a part that a run before this one has mapped, if there are any.
     fn covered(&self, ranged: &Ranged) -> Option<&'r Ranges> {
         self.saving?.found().coverage.of(ranged.number, ALL_FILES)
     }
@@ -299,8 +299,8 @@ impl<'r, C: Aggregate> MapStage<'r, C> {
         self.failure.check()
     }
 
-    /// What a step came to. A worker that has nothing to do leaves its epoch when it is called out of it;
-    /// one that will have nothing more leaves it in any case.
+    /// Settles the result of a step. An idle worker leaves its epoch when it is called out of it; a worker
+    /// that will have nothing more leaves it in any case.
     fn settle(&'r self, index: usize, workers: &PerWorker<Worker<'r, C>>, step: Step) -> Step {
         let leaves = self.epochs.is_some_and(|epochs| match step {
             Step::More => false,
@@ -332,7 +332,7 @@ impl<'r, C: Aggregate> MapStage<'r, C> {
     }
 }
 
-/// Hands tiles out, whose ends count splits from the `first` on, but for what is done or not to be handed out.
+/// Hands tiles out, whose ends count splits from `first` on, without those that are done.
 fn hand_out<'p>(ends: &[u64], first: u64, done: &Ranges, placement: &'p Placement) -> HandOut<'p> {
     let mut start = 0;
     let tiles = ends.iter().map(|&end| std::mem::replace(&mut start, end)..end);

@@ -1,4 +1,4 @@
-//! One worker of the map stage: its mapper with its tables, its folder, and what it did.
+//! One worker of the map stage: its mapper with its tables, its folder, and its counts.
 
 use super::mapper::{Mapper, Part};
 use super::{Before, MapStage, MapTotals, numbered};
@@ -20,7 +20,7 @@ use crate::timeline;
 use crate::unit::{Piece, Unit};
 use std::time::{Duration, Instant};
 
-/// Partitions are looked at after so many pairs: a small part of what they hold before folding pays.
+/// Partitions are checked after this number of pairs: a small part of the pairs with which folding pays.
 const PAIRS_PER_LOOK: u64 = 16 << 10;
 
 /// Where more pairs than this rank high, samples do not pay.
@@ -31,11 +31,11 @@ pub(super) struct Worker<'r, C: Aggregate> {
     stage: &'r MapStage<'r, C>,
     index: usize,
     mapper: Box<dyn Mapper<'r, C> + 'r>,
-    /// The tile that it maps, if what is saved of tiles is kept apart.
+    /// The tile that it maps, if tiles are saved by themselves.
     tile: Option<(usize, usize)>,
     /// Takes its print.
     passing: Option<Passing>,
-    /// What its maps refused since it was last asked.
+    /// The records that its maps refused since the last save.
     bad: BadRecords,
     /// Pairs that went into the partial from snapshots.
     restored: u64,
@@ -108,7 +108,7 @@ impl<'r, C: Aggregate> Worker<'r, C> {
         let is_packed = matches!(plan.parts[part], plan::Part::Packed(_));
         let (mut file, mut ranges) = (ALL_FILES, vec![splits.clone()]);
         if is_packed {
-            // What was mapped before this run began and ended at records' ends.
+            // Earlier runs mapped ranges that end at the ends of records.
             let left = self.uncovered(part, pieces);
             (file, ranges) = (pieces[0].file as u64, left.iter().map(Piece::bytes).collect());
             *pieces = left;
@@ -136,8 +136,8 @@ impl<'r, C: Aggregate> Worker<'r, C> {
         self.finish(stored_bytes, count)
     }
 
-    /// Whether a device's partial is to be taken in as soon as can be, of about so many bytes: it is time to save
-    /// it, or a show waits for it. A device that has anything is in an epoch, as a worker is.
+    /// Returns whether a device's partial of about `bytes` should be taken in soon: it is time to save it, or
+    /// a show waits for it. A device with work is in an epoch, as a worker is.
     pub(super) fn is_due(&mut self, bytes: u64) -> Result<bool> {
         let Worker { index, ref seat, stage, .. } = *self;
         let is_called_out = seat.as_ref().is_some_and(Seat::is_called_out);
@@ -150,7 +150,7 @@ impl<'r, C: Aggregate> Worker<'r, C> {
         Ok(is_called_out || is_shown || is_saved())
     }
 
-    /// Takes in a partial that a device made of what is `mapped`; to fetch it took so long.
+    /// Takes in a partial that a device made of the `mapped` splits; fetching it `took` that long.
     pub(super) fn unload(
         &mut self,
         partial: &[u64],
@@ -167,7 +167,7 @@ impl<'r, C: Aggregate> Worker<'r, C> {
         if self.seat.is_some() { self.hand_over() } else { Ok(()) }
     }
 
-    /// The numbers with which a device is to be sent records of a file; `None` if only a worker can map
+    /// Returns the numbers with which a device is sent records of a file; `None` if only a worker can map
     /// them.
     pub(super) fn launch(
         &self,
@@ -186,8 +186,8 @@ impl<'r, C: Aggregate> Worker<'r, C> {
         self.save_rest(false)
     }
 
-    /// Hands over what a device did, at its end; where others go on, it is saved, for there will be no other turn
-    /// at which it is.
+    /// Hands over the pairs of a device, at its end. If others continue, saves them, because no later turn
+    /// would.
     pub(super) fn end_of_device(&mut self, others_go_on: bool) -> Result<()> {
         self.hand_over()?;
         self.save_rest(others_go_on)
@@ -209,7 +209,7 @@ impl<'r, C: Aggregate> Worker<'r, C> {
         }
     }
 
-    /// What follows work on so many bytes and splits.
+    /// Does the work that follows the mapping of `bytes` and `splits`.
     fn finish(&mut self, bytes: u64, splits: u64) -> Result<()> {
         self.compress()?;
         self.spill()?;
@@ -224,7 +224,7 @@ impl<'r, C: Aggregate> Worker<'r, C> {
         Ok(())
     }
 
-    /// Gives a sample of what it holds, if a show asks for one.
+    /// Gives a sample of its pairs, if a show asks for one.
     pub(super) fn give_sample(&mut self) {
         let Some(seat) = self.seat.as_ref().filter(|seat| seat.is_asked()) else { return };
         let Some((least, base)) = seat.asked::<C>() else {
@@ -264,7 +264,7 @@ impl<'r, C: Aggregate> Worker<'r, C> {
         Ok(())
     }
 
-    /// The records of a decompressed file that no run before this one has mapped.
+    /// Returns the records of a decompressed file that no run before this one has mapped.
     fn uncovered(&self, part: usize, pieces: &[Piece]) -> Vec<Piece> {
         let coverage = self.stage.saving.map(|saving| &saving.found().coverage);
         let mut left = Vec::new();
@@ -278,7 +278,7 @@ impl<'r, C: Aggregate> Worker<'r, C> {
         left
     }
 
-    /// Notes what was mapped, and saves what this worker has if it is time; what there is to save took so long
+    /// Notes the mapped splits, and saves this worker's pairs if it is time; making them `took` that long
     /// already.
     fn save(&mut self, mapped: &Mapped<'_>, took: Duration) -> Result<()> {
         match self.stage.saving {
@@ -292,8 +292,8 @@ impl<'r, C: Aggregate> Worker<'r, C> {
         }
     }
 
-    /// Begins with a split: if it is of another tile than the last, what there is of that is saved, where
-    /// tiles are kept apart.
+    /// Begins with a split. If it is of another tile than the last, and tiles are kept apart, saves the pairs
+    /// of that tile.
     fn enter_tile(&mut self, part: usize, split: u64) -> Result<()> {
         let Some(saving) = self.stage.saving else { return Ok(()) };
         let Some(tiles) = saving.tiles() else { return Ok(()) };
@@ -313,7 +313,7 @@ impl<'r, C: Aggregate> Worker<'r, C> {
         Ok(())
     }
 
-    /// Saves what was handed over, which is all there is.
+    /// Saves all pairs, which were handed over.
     fn save_now(&mut self, saving: &Saving<C>, when: (Instant, bool)) -> Result<()> {
         let bad = self.bad.take();
         self.stage.bad.add(&bad);

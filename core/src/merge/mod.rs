@@ -1,6 +1,6 @@
-//! The merge stage: each range of the answer is sorted by one worker, all ranges side by side. What
-//! is sorted are numbers of pairs; the pairs stay where they are. A range on disk is brought into
-//! memory for it, and goes back in order.
+//! The merge stage: each range of the answer is sorted by one worker, all ranges in parallel. It sorts
+//! numbers of pairs; the pairs stay in place. A range on disk is brought into memory for it, and goes back in
+//! order.
 
 #[cfg(test)]
 mod tests;
@@ -28,12 +28,12 @@ pub(crate) enum Piece<V: Copy> {
 /// Pairs in memory and the order in which the answer shows them.
 pub(crate) struct Held<V: Copy> {
     pub(crate) pairs: Pairs<V>,
-    /// Numbers of pairs; `None`: as they stand.
+    /// Numbers of pairs; `None`: in their present order.
     order: Option<ChunkList<u32>>,
 }
 
 impl<V: Copy> Held<V> {
-    /// The pair at a place of the answer.
+    /// Returns the pair at a place of the answer.
     pub(crate) fn number_at(&self, place: usize) -> usize {
         self.order.as_ref().map_or(place, |order| *order.get(place) as usize)
     }
@@ -49,7 +49,7 @@ impl<V: Copy> Piece<V> {
     }
 }
 
-/// What the merge stage needs to know of its run.
+/// The parts of a run that the merge stage needs.
 pub(crate) struct MergeStage<'r, C: Aggregate> {
     pub(crate) ranking: Ranking<'r, C>,
     pub(crate) pool: &'r Pool,
@@ -78,7 +78,7 @@ impl<C: Aggregate> MergeStage<'_, C> {
     }
 }
 
-/// What a worker sorts with.
+/// A worker's tools for sorting.
 struct RangeSorter<'r, C: Aggregate> {
     stage: &'r MergeStage<'r, C>,
     /// Memory for the places of pairs.
@@ -86,7 +86,7 @@ struct RangeSorter<'r, C: Aggregate> {
     disk: Option<Disk<C>>,
 }
 
-/// What a worker brings ranges from disk and back with.
+/// A worker's reader and writer for ranges on disk.
 type Disk<C> = (RunReader<Answers<C>>, RunWriter<Answers<C>>);
 
 impl<C: Aggregate> RangeSorter<'_, C> {
@@ -156,7 +156,7 @@ impl<C: Aggregate> RangeSorter<'_, C> {
         Ok(Held { pairs, order: Some(numbers) })
     }
 
-    /// Room to sort so many pairs by their places.
+    /// Returns room to sort `count` pairs by their places.
     fn places(&mut self, count: usize) -> Result<(&mut [u64], &mut [u64]), MemoryError> {
         let bytes = 2 * count * size_of::<u64>();
         if self.places.as_ref().is_none_or(|block| block.bytes() < bytes) {

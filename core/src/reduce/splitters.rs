@@ -1,7 +1,6 @@
 //! Splitters: the keys (or values) at which the answer is divided into ranges, chosen by sampling the
-//! partial. Sampling first and sorting each range afterwards (sample sort) is what regular sampling
-//! (PSRS, Metis section 3.3) does, but for its final merge: each range is sorted once, inside the
-//! cache, by one worker.
+//! partial. Sampling first and sorting each range afterwards (sample sort) is regular sampling (PSRS, Metis
+//! section 3.3) without its final merge: each range is sorted once, inside the cache, by one worker.
 
 use super::copies::Copies;
 use super::ranking::Ranking;
@@ -27,7 +26,7 @@ const OVERSAMPLING: usize = 32;
 /// The most that is kept of a sample.
 const SAMPLE_PAIRS_MOST: usize = RANGES_MOST * OVERSAMPLING;
 const SAMPLE_BYTES_MOST: usize = 4 << 20;
-/// What a sampled key costs beside its bytes: a small allocation of its own.
+/// The memory of a sampled key beside its bytes: a small allocation of its own.
 const KEY_BESIDE_BYTES: usize = 32;
 
 type Sampled<C> = (<C as Aggregate>::Reduced, Box<[u8]>);
@@ -40,21 +39,21 @@ pub(super) struct Sample<'j, C: Aggregate> {
     bytes: usize,
     bytes_most: usize,
     seen: u64,
-    /// One of so many pairs is kept.
+    /// One of this number of pairs is kept.
     one_of: u64,
-    /// What values that are kept point at, if what they were given with is gone soon.
+    /// Copies of the stores of kept values, if the original stores are dropped soon.
     copies: Option<Copies>,
 }
 
 impl<'j, C: Aggregate> Sample<'j, C> {
-    /// A sample that holds about so many bytes at most.
+    /// Returns a sample of about `bytes_most` bytes at most.
     pub(super) fn new(ranking: Ranking<'j, C>, order: Order, bytes_most: usize) -> Sample<'j, C> {
         let bytes_most = bytes_most.min(SAMPLE_BYTES_MOST);
         let (pairs, copies) = (Vec::new(), None);
         Sample { ranking, order, pairs, bytes: 0, bytes_most, seen: 0, one_of: 1, copies }
     }
 
-    /// Such that what values point at is copied, if the order looks at values.
+    /// Copies the stores of values, if the order looks at values.
     pub(super) fn copying(self, chunks: &Arc<ChunkPool>) -> Sample<'j, C> {
         let looks = self.order == Order::Value;
         let copies = looks.then(|| Copies::if_needed::<C>(chunks)).flatten();
@@ -111,7 +110,7 @@ impl<'j, C: Aggregate> Sample<'j, C> {
     }
 }
 
-/// A sample of what a partition folds to.
+/// Samples the folded pairs of a partition.
 impl<C: Aggregate> Taker<C::Reduced> for Sample<'_, C> {
     type Error = crate::error::Error;
 
@@ -119,7 +118,7 @@ impl<C: Aggregate> Taker<C::Reduced> for Sample<'_, C> {
         Ok(self.add(PairRef::of(entry))?)
     }
 
-    /// What is kept was copied.
+    /// Drops the arena, because kept keys are copies.
     fn keep(&mut self, arena: ByteArena) {
         drop(arena);
     }
@@ -165,7 +164,7 @@ impl<'j, C: Aggregate> Splitters<'j, C> {
         }
     }
 
-    /// The range of a pair: the number of splitters at or before it.
+    /// Returns the range of a pair: the number of splitters at or before it.
     #[inline]
     pub(super) fn range_of<K: SlotKey>(&self, entry: &Entry<K, C::Reduced>) -> usize {
         match self {
@@ -188,7 +187,7 @@ impl<'j, C: Aggregate> Splitters<'j, C> {
         }
     }
 
-    /// How many bytes all keys of a range surely begin with alike.
+    /// Returns the number of bytes with which all keys of a range begin alike.
     pub(super) fn shared_prefix(&self, range: usize) -> usize {
         match self {
             Splitters::Keys(borders) if 0 < range && range < borders.keys().len() => {
@@ -199,7 +198,7 @@ impl<'j, C: Aggregate> Splitters<'j, C> {
     }
 }
 
-/// The number of splitters at or before a key.
+/// Returns the number of splitters at or before a key.
 #[inline]
 fn range_of(found: Result<usize, usize>) -> usize {
     match found {

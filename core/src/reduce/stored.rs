@@ -17,7 +17,7 @@ use crate::storage::Region;
 use crate::sync::Mutex;
 use std::sync::Arc;
 
-/// Memory that the places of a range's blocks take: a few, for they lie in regions.
+/// Memory for the places of a range's blocks: few, because the blocks lie in regions.
 const PLACES_BYTES: usize = 512;
 
 /// Ranges while they are filled.
@@ -30,8 +30,7 @@ pub(super) struct StoredRanges<'r, C: Aggregate> {
 }
 
 impl<'r, C: Aggregate> StoredRanges<'r, C> {
-    /// The ranges that a sample of the answer suggests, which has at most so many pairs and bytes on
-    /// disk.
+    /// Divides an answer by a sample; it has at most `pairs` pairs and `bytes` bytes on disk.
     pub(super) fn new(
         sample: Sample<'r, C>,
         pairs: u64,
@@ -40,7 +39,7 @@ impl<'r, C: Aggregate> StoredRanges<'r, C> {
         chunks: &Arc<ChunkPool>,
     ) -> Result<StoredRanges<'r, C>, MemoryError> {
         let shares = spill.shares();
-        // Half of what a range may have, for sampled ranges differ.
+        // Half of a range's share, because sampled ranges differ.
         let half = (shares.range_bytes as u64 / 2).max(1);
         let wanted = sorting_bytes::<C>(pairs, bytes) / half + 1;
         let most = (shares.scatter_bytes / shares.block_bytes).max(2);
@@ -59,7 +58,7 @@ impl<'r, C: Aggregate> StoredRanges<'r, C> {
     }
 }
 
-/// What it takes to sort so many pairs in memory that have so many bytes on disk.
+/// Returns the memory for sorting `pairs` pairs that have `bytes` bytes on disk.
 fn sorting_bytes<C: Aggregate>(pairs: u64, bytes: u64) -> u64 {
     // Two places, half of one while values are sorted, and a number.
     const BESIDE: usize = 16 + 4 + 4;
@@ -102,7 +101,7 @@ impl<'r, C: Aggregate> StoredScatter<'r, C> {
         })
     }
 
-    /// Puts what is still gathered on disk.
+    /// Writes the rest of the gathered pairs to disk.
     pub(super) fn finish(mut self) -> Result<()> {
         for range in 0..self.open.len() {
             if !self.open[range].is_empty() {
@@ -121,7 +120,7 @@ impl<C: Aggregate> Taker<C::Reduced> for StoredScatter<'_, C> {
         self.put(range, PairRef::of(entry))
     }
 
-    /// What is written was copied.
+    /// Drops the arena, because written keys are copies.
     fn keep(&mut self, arena: ByteArena) {
         drop(arena);
     }

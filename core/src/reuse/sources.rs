@@ -38,12 +38,12 @@ impl<'p> Sources<'p> {
         sources
     }
 
-    /// How many there are.
+    /// Returns the number of files.
     pub(crate) fn files(&self) -> usize {
         self.files
     }
 
-    /// The numbers of the files of each part that is not a stream, and whether they are cut inside.
+    /// Returns the numbers of the files of each part that is not a stream, and whether they are cut inside.
     pub(super) fn runs(&self) -> impl Iterator<Item = (Range<usize>, bool)> {
         let ends = self.parts.iter().skip(1).map(|next| next.first).chain([self.files]);
         let runs =
@@ -51,13 +51,13 @@ impl<'p> Sources<'p> {
         runs.map(|(of, end)| (of.first..end, of.cut))
     }
 
-    /// The part of the plan that a file is of, and its number there.
+    /// Returns the part of the plan that a file is of, and its number there.
     pub(crate) fn place(&self, file: usize) -> (usize, usize) {
         let part = self.parts.partition_point(|of| of.first <= file) - 1;
         (part, file - self.parts[part].first)
     }
 
-    /// The number of a part's first file.
+    /// Returns the number of a part's first file.
     pub(crate) fn first_file(&self, part: usize) -> usize {
         self.parts[part].first
     }
@@ -80,17 +80,18 @@ impl<'p> Sources<'p> {
         }
     }
 
-    /// Whether a file has that path, as it was named.
+    /// Returns whether a file has that path, as it was named.
     pub(crate) fn is_called(&self, file: usize, path: &[u8]) -> bool {
         self.path(file).as_os_str().as_bytes() == path
     }
 
-    /// Whether the file is one of the file system, with a time of its last change.
+    /// Returns whether the file is one of the file system, with a time of its last change.
     pub(super) fn is_local(&self, file: usize) -> bool {
         matches!(self.material(file), (Some(Material::Files(_)), _))
     }
 
-    /// As what its bytes are read: they could give other records if they were taken for compressed ones.
+    /// Returns the format in which its bytes are read, because a compressed file gives other records than the
+    /// same bytes read as stored.
     pub(crate) fn format(&self, file: usize) -> u8 {
         let (part, file) = self.place(file);
         match self.parts[part].part {
@@ -99,8 +100,8 @@ impl<'p> Sources<'p> {
         }
     }
 
-    /// Bytes that are read at a time: as many as stay in a cache while they are hashed, or as are worth a
-    /// request.
+    /// Returns the number of bytes to read at a time: as many as stay in a cache while they are hashed, or as
+    /// are worth a request.
     pub(super) fn piece_bytes(&self, file: usize) -> usize {
         match self.material(file) {
             (Some(Material::Ranges(..)), _) => PIECE_BYTES_MOST,
@@ -125,7 +126,7 @@ impl<'s> Reader<'s> {
         Reader { sources, open: OpenFile::of_many(), read_bytes: 0 }
     }
 
-    /// Fills `into` with the bytes of a file from `offset` on, all of which it had when it was listed.
+    /// Fills `into` with the bytes of a file from `offset` on; the file had all of them when it was listed.
     pub(super) fn read(&mut self, file: usize, offset: u64, into: &mut [u8]) -> Result<()> {
         self.read_bytes += into.len() as u64;
         let (part, number) = self.sources.place(file);
@@ -136,7 +137,7 @@ impl<'s> Reader<'s> {
     }
 }
 
-/// Reads a tile for what there is to know it by.
+/// Reads a tile to take its print.
 pub(crate) fn print_of(sources: &Sources<'_>, place: &Place, hashing: Hashing) -> Result<Print> {
     let (mut reader, mut print, mut piece) =
         (Reader::new(sources), TilePrint::new(hashing), Vec::new());

@@ -5,7 +5,7 @@ use crate::heads::Keyed;
 
 /// The records of a range, by their place.
 pub(super) trait Located {
-    /// A record's bytes.
+    /// Returns a record's bytes.
     fn record(&self, place: usize) -> &[u8];
 }
 

@@ -6,9 +6,9 @@
 //! written where it belongs. A record is moved three times (to its range, back into the cache, to the
 //! output) and its whole key is compared only where 8 bytes do not decide.
 //!
-//! Equal keys keep the order of the input, always: a record's place in it is the last part of what is
-//! compared. So the output is the same bytes for any number of workers, any size of splits, and
-//! whether there was memory enough.
+//! Equal keys always keep the order of the input: a record's place in the input is the last part of the
+//! comparison. So the output is the same bytes for any number of workers, any size of splits, and any amount
+//! of memory.
 
 mod located;
 mod partition;
@@ -61,7 +61,7 @@ const SAMPLE_LEAST: usize = 256;
 pub enum SortTo<'w> {
     /// A file, which is not committed: ranges are written side by side at their places.
     File(&'w mut AtomicFile),
-    /// A writer, in order, and what messages call it.
+    /// A writer, in order, and its name in messages.
     Writer(&'w mut (dyn Write + Send), &'w Path),
 }
 
@@ -207,7 +207,7 @@ impl Passes<'_> {
     }
 }
 
-/// What the partition pass leaves.
+/// The results of the partition pass.
 struct Partitioned {
     ahead: AheadTotals,
     ranges: Vec<Mutex<RangeRows>>,
@@ -217,7 +217,7 @@ struct Partitioned {
     splits: u64,
 }
 
-/// What a sort may use of the machine.
+/// The resources that a sort may use.
 struct Means {
     workers: u64,
     usable_bytes: u64,
@@ -258,7 +258,7 @@ impl Means {
             bytes: source.bytes(),
             record_bytes,
             workers: self.workers,
-            // What streams left in memory is used.
+            // Streams in memory use a part of it.
             usable_bytes: self.usable_bytes.saturating_sub(source.kept_bytes()),
             l2_bytes: self.l2_bytes,
         };

@@ -35,7 +35,7 @@ pub(super) struct PartitionPass<'r, 's> {
     pub(super) scratch: &'s Scratch,
     pub(super) pile_size: PileSize,
     pub(super) split_bytes: u64,
-    /// Memory for what is read ahead.
+    /// Memory for reading ahead.
     pub(super) ahead_bytes: u64,
     pub(super) failure: &'r Failure,
     pub(super) progress: &'r Progress,
@@ -50,7 +50,7 @@ struct Scatter<'r, 's> {
 }
 
 impl<'r, 's> PartitionPass<'r, 's> {
-    /// Reads all of the source, and returns what came into each range.
+    /// Reads all of the source, and returns the records of each range.
     pub(super) fn run(&self) -> Result<(Vec<RangeRows>, AheadTotals)> {
         let workers = PerWorker::new(self.core.pool().workers());
         let mut ahead = AheadTotals::default();
@@ -68,7 +68,7 @@ impl<'r, 's> PartitionPass<'r, 's> {
         Ok((ranges, ahead))
     }
 
-    /// How many of these splits a worker takes together.
+    /// Returns the number of these splits that a worker takes together.
     fn together(&self, splits: u64) -> u64 {
         let workers = self.core.pool().workers() as u64;
         (splits / (workers * STRETCHES_PER_WORKER)).clamp(1, STRETCH_SPLITS_MOST)
@@ -87,7 +87,7 @@ impl<'r, 's> PartitionPass<'r, 's> {
         let means = source.means(core, self.failure);
         let feed = Feed::new(means, ranged, hand_out, 0, &units);
         let feed = feed.within(self.ahead_bytes).ascending();
-        // One by one, for each split is to be in the cache when its records are moved.
+        // One by one, so that each split is in the cache when its records are moved.
         let intake = Intake::ranged(means, &feed).singly();
         let step = |index| {
             intake.step(index, &|unit: &mut Unit| {

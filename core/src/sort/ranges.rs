@@ -63,7 +63,7 @@ pub(super) struct RangePass<'r, 'w> {
     pub(super) written: AtomicU64,
 }
 
-/// What a worker sorts in.
+/// A worker's memory for sorting.
 struct Worker<'r, 'w> {
     pass: &'r RangePass<'r, 'w>,
     data: Room,
@@ -175,7 +175,7 @@ impl<'r, 'w> Worker<'r, 'w> {
         }
     }
 
-    /// Partitions a range again, alone, and sorts what comes out.
+    /// Partitions a range again, alone, and sorts the resulting ranges.
     fn divide(
         &mut self,
         range: RangeRows,
@@ -254,7 +254,7 @@ impl RangePass<'_, '_> {
         filling.flush()
     }
 
-    /// Writes the first record of each key. Equal keys may stand in several ranges.
+    /// Writes the first record of each key. Equal keys may be in several ranges.
     fn write_unique<'d>(
         &self,
         records: impl Iterator<Item = &'d [u8]>,
@@ -359,7 +359,7 @@ impl Room {
     }
 }
 
-/// Keys of records from all over a range, which is to be seen as so many splits.
+/// Returns keys of records from all over a range, numbered as `splits` splits.
 fn sample(
     form: &Form,
     range: &RangeRows,
@@ -389,7 +389,7 @@ fn sample(
     Ok(sample.places)
 }
 
-/// Adds records of the first segment of a chunk, of which there may be only a first part.
+/// Adds records of the first segment of a chunk, of which only a first part may be in memory.
 fn add_first_segment(sample: &mut Sample<'_>, chunk: &[u8], split: u32) {
     let length = u32::from_le_bytes([chunk[4], chunk[5], chunk[6], chunk[7]]) as usize;
     let there = chunk.len().min(HEADER_BYTES + length);

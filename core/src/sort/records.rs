@@ -1,17 +1,17 @@
-//! Records and their keys: what is sorted, and by which of its bytes. All code behind this looks at a
+//! Records and their keys: the sorted items, and the bytes that decide their order. All later code looks at a
 //! record as bytes and at its key as a part of them.
 
 use crate::error::{Error, Result};
 use crate::input::Cut;
 use std::ops::Range;
 
-/// What is sorted, and how. Equal keys always keep the order of the input.
+/// The kind of a sort. Equal keys always keep the order of the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sort {
-    /// What a record is.
+    /// The kind of records.
     pub records: Records,
-    /// The bytes of a record that are its key, half open; of a line, those of them that it has.
-    /// Default: the whole record (of a line, without its newline).
+    /// The bytes of a record that are its key, half open; of a line, those that it has. Default: the whole
+    /// record (of a line, without its newline).
     pub key: Option<Range<u64>>,
     /// From the last key to the first.
     pub reverse: bool,
@@ -19,12 +19,12 @@ pub struct Sort {
     pub unique: bool,
 }
 
-/// What a record is.
+/// The kind of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Records {
     /// Lines. Every line of the output ends with a newline, also the last of a file without one.
     Lines,
-    /// Records of so many bytes, at least 1.
+    /// Records of this number of bytes, at least 1.
     Fixed(u64),
 }
 
@@ -39,7 +39,7 @@ impl Sort {
         Sort { records: Records::Fixed(bytes), key: Some(key), reverse: false, unique: false }
     }
 
-    /// The records of the TeraSort benchmark: 100 bytes, of which the first 10 are the key.
+    /// Returns the sort of the TeraSort benchmark: records of 100 bytes, whose first 10 are the key.
     pub fn terasort() -> Sort {
         Sort::fixed(100, 0..10)
     }
@@ -75,7 +75,7 @@ impl Sort {
     }
 }
 
-/// How to find records in bytes and keys in records.
+/// The way to find records in bytes and keys in records.
 #[derive(Clone, Debug)]
 pub(super) struct Form {
     /// The size of every record; `None` for lines.

@@ -1,5 +1,5 @@
-//! What a sort reads: the plan's files, and streams, which are spooled first, for no sample can be
-//! taken of what is still to come. All of it is numbered in splits, in the order of the input.
+//! The input of a sort: the plan's files, and streams, which are spooled first, because records that are
+//! still to come cannot be sampled. All of it is numbered in splits, in the order of the input.
 
 use super::records::Form;
 use super::splitters::Place;
@@ -19,8 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const SAMPLE_BYTES: u64 = 4 << 10;
 /// Records taken at one place: more would say little, where neighbours are alike.
 const SAMPLED_PER_PLACE: usize = 16;
-/// The bytes of all keys in a sample. Beyond what this leaves for each, keys are cut short: a splitter
-/// need not be a whole key.
+/// The bytes of all keys in a sample. Longer keys are cut short: a splitter need not be a whole key.
 const SAMPLE_KEY_BYTES: usize = 4 << 20;
 const KEY_BYTES_LEAST: usize = 32;
 
@@ -94,17 +93,17 @@ impl<'p> Source<'p> {
         self.splits
     }
 
-    /// The sections, each with the number of its first split.
+    /// Returns the sections, each with the number of its first split.
     pub(super) fn sections(&self) -> impl Iterator<Item = (u64, &Section<'p>)> {
         self.parts.iter().map(|(first, section)| (*first, section))
     }
 
-    /// What the plan's parts are read with.
+    /// Returns the means of reading the plan's parts.
     pub(super) fn means(&self, core: &'p Core, failure: &'p Failure) -> Means<'p> {
         Means { plan: self.plan, blocks: core.blocks(), pool: core.pool(), failure }
     }
 
-    /// All of the input.
+    /// Returns all of the input.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -240,13 +239,13 @@ impl<'f> Sample<'f> {
         Sample { form, key_bytes, places: Vec::new(), bytes: 0 }
     }
 
-    /// How many bytes to look at in one place.
+    /// Returns the number of bytes to look at in one place.
     pub(super) fn window_bytes(&self) -> u64 {
         SAMPLE_BYTES.max(self.form.fixed.unwrap_or(0) as u64)
     }
 
-    /// Takes the first records of bytes that begin with one. Unless the bytes end `whole`, the last
-    /// record may be cut short: then the key of a line is what is there of it.
+    /// Takes the first records of bytes that begin with one. Unless the bytes end `whole`, the last record
+    /// may be cut short: then the key of a line is its available part.
     pub(super) fn add(&mut self, mut bytes: &[u8], split: u32, whole: bool) {
         for taken in 0..SAMPLED_PER_PLACE {
             if bytes.len() < self.form.fixed.unwrap_or(1) {
@@ -302,5 +301,5 @@ impl Spooling<'_> {
     }
 }
 
-/// What a buffer may be larger than its bytes.
+/// The bytes by which a buffer may exceed its contents.
 const MEMORY_ROUNDING: u64 = 128 << 10;

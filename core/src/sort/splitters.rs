@@ -1,9 +1,9 @@
-//! Splitters: where ranges begin, chosen by sampling the input (sample sort: what regular sampling,
-//! PSRS, does but for its last merge), and the search for a record's range.
+//! Splitters: the beginnings of ranges, chosen by sampling the input (sample sort: regular sampling, PSRS,
+//! without its last merge), and the search for a record's range.
 //!
 //! A splitter is a key and a split's number, and records are ordered the same way. So no two records
 //! of different splits are equal, and a key that fills half of the input is divided among as many
-//! ranges as any other half is: skew needs no case of its own.
+//! ranges as any other half is, so skew needs no special case.
 //!
 //! The search follows Sanders and Winkel, Super Scalar Sample Sort (2004): a perfect tree in an array,
 //! descended without a branch by several records at once, so that their latencies overlap. It looks at
@@ -14,7 +14,7 @@ use crate::heads::{Borders, head};
 /// Records that descend together.
 pub(super) const LANES: usize = 8;
 
-/// The most ranges. The tree always has so many nodes, of which only the first levels may be in use:
+/// The most ranges. The tree always has this number of nodes, of which only the first levels may be in use,
 /// so an index into it needs no check.
 pub(super) const RANGES_MOST: usize = 4096;
 
@@ -27,8 +27,8 @@ pub(super) struct Splitters {
     /// The heads as a tree from index 1 on, filled up with the greatest number to whole levels.
     tree: Box<[u64; RANGES_MOST]>,
     levels: u32,
-    /// How many splitters have a lesser key, for each key and for what is beyond the last: the range
-    /// of records before that key.
+    /// The number of splitters with a lesser key, for each key and for the end: the range of records before
+    /// that key.
     before: Vec<u32>,
     /// The splits of all splitters, by key, ascending within one.
     splits: Vec<u32>,
@@ -83,7 +83,7 @@ impl Splitters {
         self.splits.len() + 1
     }
 
-    /// How records of a split see the splitters.
+    /// Returns the order of a split's records among the splitters.
     pub(super) fn view(&self, split: u32, reverse: bool) -> SplitView<'_> {
         let mut view =
             SplitView { splitters: self, equal: vec![0; self.keys.keys().len()], reverse };
@@ -102,7 +102,7 @@ fn fill(tree: &mut [u64], node: usize, heads: &mut impl Iterator<Item = u64>) {
 }
 
 impl SplitView<'_> {
-    /// Goes on to another split.
+    /// Turns to another split.
     pub(super) fn turn_to(&mut self, split: u32) {
         let split = if self.reverse { !split } else { split };
         let Splitters { before, splits, .. } = self.splitters;
@@ -112,7 +112,7 @@ impl SplitView<'_> {
         }
     }
 
-    /// The ranges of `LANES` records, by their keys.
+    /// Returns the ranges of `LANES` records, by their keys.
     #[inline(always)]
     pub(super) fn ranges_of<'k>(&self, key: impl Fn(usize) -> &'k [u8]) -> [u32; LANES] {
         let Splitters { keys: borders, tree, levels, before, .. } = self.splitters;
@@ -142,7 +142,7 @@ impl SplitView<'_> {
         ranges
     }
 
-    /// The range of one record, by its key.
+    /// Returns the range of one record, by its key.
     pub(super) fn range_of(&self, key: &[u8]) -> u32 {
         self.range(self.splitters.keys.find(key, |skip| head(key, skip)))
     }

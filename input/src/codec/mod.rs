@@ -111,12 +111,12 @@ impl<'p> Reading<'p> {
     }
 }
 
-/// The error for missing bytes.
+/// Returns the error for missing bytes.
 fn ended_early() -> io::Error {
     io::Error::from(io::ErrorKind::UnexpectedEof)
 }
 
-/// The error for damaged bytes.
+/// Returns the error for damaged bytes.
 fn damaged(cause: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, cause)
 }

@@ -1,5 +1,5 @@
-//! Readers that run ahead of the workers: threads that fill buffers with what a [`Feed`] gives out, where
-//! reads wait. Takes what was seen of reading; hands on the number of readers, and their loads.
+//! Readers that run ahead of the workers: threads that fill buffers with the splits of a [`Feed`], where
+//! reads wait. Takes measurements of reading; hands on the number of readers, and their loads.
 //!
 //! Every 10 ms the calling thread looks at two figures: whether threads gave their processor away in reads
 //! (the system counts that, `blocked.rs`), and whether workers found nothing to map. `Readers` decides from
@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, Builder};
 use std::time::{Duration, Instant};
 
-/// How often what was seen is looked at.
+/// The interval between looks at the measurements.
 const TICK: Duration = Duration::from_millis(10);
 /// Stack of a reader, which calls a source of the user's.
 pub(super) const READER_STACK_BYTES: usize = 2 << 20;
@@ -34,7 +34,7 @@ const RANGE_READERS_MOST: usize = 64;
 /// Files that the process may have open, for each reader: its own, or its connection.
 const OPEN_FILES_PER_READER: u64 = 4;
 
-/// What readers did.
+/// The counts of readers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AheadTotals {
     /// The most readers at once.
@@ -45,7 +45,7 @@ pub struct AheadTotals {
 }
 
 impl AheadTotals {
-    /// Adds what readers did for another part of the input.
+    /// Adds the counts of another part of the input.
     pub fn add(&mut self, later: AheadTotals) {
         self.readers = self.readers.max(later.readers);
         self.bytes += later.bytes;
@@ -53,7 +53,7 @@ impl AheadTotals {
     }
 }
 
-/// What was seen of reading since it was looked at last.
+/// The measurements of reading since the last look.
 #[derive(Default)]
 pub(super) struct Watch {
     reading_nanos: AtomicU64,
@@ -63,7 +63,7 @@ pub(super) struct Watch {
 }
 
 impl Feed<'_> {
-    /// Decides who reads, as long as anything is to be read: the calling thread's part.
+    /// Decides who reads, as long as anything is left to read: the calling thread's part.
     pub(super) fn oversee(&self) -> AheadTotals {
         let mut most = 0;
         if self.may_read_ahead() {
@@ -105,12 +105,12 @@ impl Feed<'_> {
         AheadTotals { readers: most, ..self.state.lock().totals }
     }
 
-    /// Whether reads may have to wait, and there is room for what is read ahead.
+    /// Returns whether reads may have to wait, and there is room for reading ahead.
     pub(super) fn may_read_ahead(&self) -> bool {
         !matches!(self.ranged.material, Material::Memory(_)) && self.buffers_most(0) > 0
     }
 
-    /// Whether each read waits, so that workers should not read.
+    /// Returns whether each read waits, so that workers should not read.
     pub(super) fn is_slow_to_answer(&self) -> bool {
         matches!(self.ranged.material, Material::Ranges(..))
     }
@@ -122,8 +122,8 @@ impl Feed<'_> {
         most.min(open).min(self.buffers_most(most)).max(1)
     }
 
-    /// The most buffers: two for each worker and one for each reader or load of the stock, as far as the
-    /// room goes; none if it has not even one for each worker and one to read into.
+    /// Returns the most buffers: two for each worker and one for each reader or load of the stock, as far as
+    /// the room goes; none if it has not even one for each worker and one to read into.
     fn buffers_most(&self, others: usize) -> usize {
         let splits_bytes = self.ahead_splits.saturating_mul(self.ranged.layout.split_bytes());
         let load_bytes = splits_bytes.saturating_add(LOAD_MARGIN_BYTES);
@@ -132,7 +132,7 @@ impl Feed<'_> {
         if most > self.workers { most } else { 0 }
     }
 
-    /// Says how many readers there should be; returns the numbers of those that are to be started.
+    /// Sets the number of readers; returns the numbers of those to start.
     fn call_for(&self, wanted: usize) -> Range<usize> {
         let mut state = self.state.lock();
         let wanted = if state.no_room { 0 } else { wanted };
@@ -150,8 +150,8 @@ impl Feed<'_> {
         started
     }
 
-    /// Goes on without readers that could not be started: where there are none, workers read. The next
-    /// tick calls for them again.
+    /// Continues without readers that could not be started: if there are none, workers read. The next tick
+    /// tries again.
     fn lack(&self, missing: usize) {
         let mut state = self.state.lock();
         state.readers -= missing;
@@ -180,7 +180,7 @@ impl Feed<'_> {
             });
             let took = reading.end();
             if read.is_none() {
-                // The job ends; nobody asks for what was not read.
+                // The job ends, so the unread bytes are not needed.
                 self.put_down(unit);
                 continue;
             }
@@ -217,7 +217,7 @@ impl Feed<'_> {
             if let Some(unit) = state.free.pop() {
                 return Some(unit);
             }
-            // Workers starved and now readers find no room: only what lies ready between evens that out.
+            // Workers starved and now readers find no room; only a larger stock evens that out.
             if std::mem::take(&mut state.starved) {
                 state.stock = (2 * state.stock).min(STOCK_MOST * self.workers);
             }
@@ -249,7 +249,7 @@ impl Feed<'_> {
         self.tell(state);
     }
 
-    /// A reader has read nothing: nothing is left, or what is left is of no use.
+    /// Returns a reader's unused buffer: no split is left, or the rest is not needed.
     fn put_down(&self, unit: Unit) {
         let mut state = self.state.lock();
         state.free.push(unit);
@@ -267,7 +267,7 @@ impl Feed<'_> {
         self.tell(state);
     }
 
-    /// Tells workers that wait of what has changed.
+    /// Wakes waiting workers after a change.
     fn tell(&self, mut state: MutexGuard<'_, State>) {
         let starving = std::mem::take(&mut state.starving);
         drop(state);
@@ -286,7 +286,7 @@ impl Watch {
         }
     }
 
-    /// What was seen over the last `time`.
+    /// Returns the measurements of the last `time`.
     fn take(&self, time: Duration) -> Seen {
         let take = |nanos: &AtomicU64| nanos.swap(0, Ordering::Relaxed);
         Seen {

@@ -1,6 +1,6 @@
-//! Whether a thread had to wait: the operating system counts how often a thread gave its processor
-//! away because it had nothing to do before something came. Time alone would not tell waiting for a
-//! disk from waiting for a processor that others use, too.
+//! Detects whether a thread had to wait: the operating system counts how often a thread gave its processor
+//! away because it had nothing to do. Time alone would not distinguish waiting for a disk from waiting for a
+//! processor that others use, too.
 
 /// Waits of one thread so far.
 pub(super) struct Waits(i64);
@@ -11,7 +11,7 @@ impl Waits {
         Waits(voluntary_switches())
     }
 
-    /// Whether this thread has waited since it was asked last.
+    /// Returns whether this thread has waited since the last call.
     pub(super) fn any_since(&mut self) -> bool {
         let now = voluntary_switches();
         std::mem::replace(&mut self.0, now) != now
@@ -21,7 +21,7 @@ impl Waits {
 /// Costs about a third of a microsecond. 0 where the system does not say: then nothing ever waits.
 fn voluntary_switches() -> i64 {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the call fills what it is given, which is large enough; zeroes are a value of it too.
+    // SAFETY: the call fills the structure, which is large enough; zeroes are a valid value of it, too.
     unsafe {
         libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());
         usage.assume_init().ru_nvcsw

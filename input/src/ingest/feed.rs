@@ -1,7 +1,7 @@
 //! The feed of the workers with the splits of files: read by the worker that maps them, so that they
 //! are in its cache, or, where reads wait, by readers that run ahead of the workers into a bounded
 //! number of buffers (SupMR's ingest pipeline). Which of them, and how many readers, is decided while
-//! the job runs, by what reading was seen to cost (`ahead.rs`). Takes the splits that a hand-out
+//! the job runs, by the measured cost of reading (`ahead.rs`). Takes the splits that a hand-out
 //! gives; hands on buffers.
 
 use super::ahead::{AheadTotals, READER_STACK_BYTES, Watch};
@@ -24,17 +24,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 pub(super) const STAGE: &str = "the map stage";
-/// What a reader reads at a time: enough that what a request costs weighs little.
+/// The bytes that a reader reads at a time: enough that the cost of a request is small.
 const AHEAD_BYTES: u64 = 1 << 20;
-/// What a load's buffer may take beside its splits: the rest of the last record, and rounding.
+/// The memory of a load's buffer beside its splits: the rest of the last record, and rounding.
 pub(super) const LOAD_MARGIN_BYTES: u64 = 128 << 10;
-/// What buffers of files that are read ahead may take for each worker: enough for readers to keep a disk busy. Sources that are
-/// slower to answer need more, because more of their reads must be under way at once.
+/// The memory of buffers of files that are read ahead, for each worker: enough for readers to keep a disk
+/// busy. Slower sources need more, because more of their reads must be in flight at once.
 pub(super) const FILES_AHEAD_BYTES: u64 = 6 << 20;
 /// Loads for each worker that may lie ready at first.
 const STOCK_FIRST: usize = 8;
 
-/// What input is taken in with.
+/// The means of taking input in.
 #[derive(Clone, Copy)]
 pub struct Means<'p> {
     pub plan: &'p Plan,
@@ -43,7 +43,7 @@ pub struct Means<'p> {
     pub failure: &'p Failure,
 }
 
-/// What workers are given, and who reads it.
+/// The splits for workers, and their readers.
 pub struct Feed<'p> {
     pub(super) ranged: &'p Ranged,
     hand_out: HandOut<'p>,
@@ -53,7 +53,7 @@ pub struct Feed<'p> {
     pub(super) means: Means<'p>,
     pub(super) workers: usize,
     pub(super) order: Order,
-    /// Memory that what is read ahead may take.
+    /// Memory for reading ahead.
     pub(super) room_bytes: u64,
     /// Splits that a reader takes at a time.
     pub(super) ahead_splits: u64,
@@ -69,33 +69,33 @@ pub struct Feed<'p> {
     pub(super) ended: Condvar,
 }
 
-/// Which splits a worker is given of those that are to be had.
+/// The order in which a worker gets splits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
-    /// Whichever are the likeliest to be in a cache.
+    /// First those that are likeliest to be in a cache.
     Any,
-    /// None that come before those it was given.
+    /// None before those that it got earlier.
     Ascending,
     /// Those of the tiles in its own queue, in the order of each tile.
     Apart,
 }
 
-/// What readers and workers share.
+/// The data that readers and workers share.
 #[derive(Default)]
 pub(super) struct State {
     pub(super) ready: Vec<Load>,
     pub(super) free: Vec<Unit>,
-    /// Buffers that there are.
+    /// The number of buffers.
     pub(super) buffers: usize,
     /// Readers that run, and that should run.
     pub(super) readers: usize,
     pub(super) wanted: usize,
-    /// The first split of each load that is being read, and for whom.
+    /// The first split of each load that is being read, and its worker.
     pub(super) reading: BTreeMap<u64, usize>,
     /// Whether a worker found nothing and waits.
     pub(super) starving: bool,
-    /// Loads that may lie ready beside those at work: more, when workers and readers have to wait for
-    /// each other in turn.
+    /// Loads that may be ready beside those at work. It grows when workers and readers wait for each other in
+    /// turn.
     pub(super) stock: usize,
     /// Whether a worker found nothing since the stock grew.
     pub(super) starved: bool,
@@ -116,7 +116,8 @@ pub(super) struct Load {
 }
 
 impl<'p> Feed<'p> {
-    /// A feed of the workers with splits of a part of the plan; the hand-out counts them from `first`.
+    /// Returns a feed of the workers with splits of a part of the plan; the hand-out counts them from
+    /// `first`.
     pub fn new(
         means: Means<'p>,
         ranged: &'p Ranged,
@@ -149,7 +150,7 @@ impl<'p> Feed<'p> {
         }
     }
 
-    /// With so much memory for what is read ahead, instead of a share of the budget.
+    /// Sets the memory for reading ahead, instead of a share of the budget.
     pub fn within(mut self, room_bytes: u64) -> Feed<'p> {
         let share_bytes = room_bytes / (2 * self.workers as u64 + 2);
         let load_bytes = AHEAD_BYTES.min(share_bytes.saturating_sub(LOAD_MARGIN_BYTES));
@@ -166,14 +167,14 @@ impl<'p> Feed<'p> {
         self
     }
 
-    /// Such that each tile is read in order and mapped by the one worker in whose queue it stands. The
-    /// hand-out must have a queue for each worker.
+    /// Makes each tile be read in order and mapped by the one worker in whose queue it is. The hand-out must
+    /// have a queue for each worker.
     pub fn apart(mut self) -> Feed<'p> {
         self.order = Order::Apart;
         self
     }
 
-    /// What a worker is to do next. Splits to `Read` are read by [`read_own`](Feed::read_own); a `Unit`
+    /// Returns the next work of a worker. Splits to `Read` are read by [`read_own`](Feed::read_own); a `Unit`
     /// comes back by [`give_back`](Feed::give_back).
     pub(super) fn next(&self, worker: usize) -> Next {
         let by_workers = self.by_workers.load(Ordering::Relaxed);
@@ -198,7 +199,7 @@ impl<'p> Feed<'p> {
             Order::Apart => state.reading.values().all(|&owner| owner != worker),
         };
         if by_workers && is_next {
-            // Readers take theirs under the same lock: so these come behind all that was read.
+            // Readers take theirs under the same lock, so these splits are after all that were read.
             if let Some(splits) = self.take(worker, self.units.now()) {
                 return Next::Read(splits);
             }
@@ -214,11 +215,11 @@ impl<'p> Feed<'p> {
         Next::Wait
     }
 
-    /// As `next`, when nothing new is to be begun: what was read ahead, or is being read, before the record that
-    /// was refused.
+    /// As `next`, when nothing new may begin: returns loads that were read ahead, or are being read, before
+    /// the record that was refused.
     pub(super) fn next_before(&self) -> Next {
         let mut state = self.state.lock();
-        // Asked under the lock: a reader says that it failed before it takes the lock to wake those that wait.
+        // Read under the lock: a reader records its failure before it takes the lock to wake waiting workers.
         let split = self.means.failure.refused_at();
         let loads = state.ready.iter().enumerate();
         let first = loads.min_by_key(|(_, load)| load.unit.splits.start);
@@ -235,7 +236,7 @@ impl<'p> Feed<'p> {
         }
     }
 
-    /// Where the splits come from, and what it counted.
+    /// Returns the source of the splits, with its counts.
     pub fn hand_out(&self) -> &HandOut<'p> {
         &self.hand_out
     }
@@ -251,7 +252,7 @@ impl<'p> Feed<'p> {
         Some(self.first + splits.start..self.first + splits.end)
     }
 
-    /// How many splits workers take at a time.
+    /// Returns the number of splits that workers take at a time.
     pub(super) fn units(&self) -> &Units {
         self.units
     }
@@ -281,13 +282,13 @@ impl<'p> Feed<'p> {
 }
 
 impl State {
-    /// The load that came last, which is the likeliest to be in a cache.
+    /// Returns the load that came last, which is the likeliest to be in a cache.
     fn take_latest(&mut self) -> Option<Load> {
         self.ready.pop()
     }
 
-    /// The first load in the order of the input, of those from some queues, if none before it is still to
-    /// come.
+    /// Returns the first load in the order of the input, of those from some queues, if none before it is
+    /// still to come.
     fn take_first(&mut self, is_of: impl Fn(usize) -> bool) -> Option<Load> {
         let loads = self.ready.iter().enumerate().filter(|(_, load)| is_of(load.owner));
         let (at, first) = loads.min_by_key(|(_, load)| load.unit.splits.start)?;

@@ -21,12 +21,12 @@ use std::time::Instant;
 /// Takes a unit. An error ends the run.
 pub type Take<'t> = &'t dyn Fn(&mut Unit) -> Result<()>;
 
-/// What came in of a part.
+/// The counts of a part that was read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Taken {
     /// Splits or blocks that later parts are numbered after.
     pub splits: u64,
-    /// Bytes of the records, where only reading told their number; 0 for files that can be read at any offset.
+    /// Bytes of the records, if only reading showed their number; 0 for files that can be read at any offset.
     pub told_bytes: u64,
     pub ahead: AheadTotals,
 }
@@ -46,25 +46,25 @@ enum Way<'p> {
     Stream(&'p StreamSource, StreamQueue<'p>),
 }
 
-/// What a worker reads with.
+/// A worker's tools for reading.
 struct Hand {
     reader: Reader,
     waits: Option<Waits>,
 }
 
 impl<'p> Intake<'p> {
-    /// An intake of files that can be read at any offset.
+    /// Returns an intake of files that can be read at any offset.
     pub fn ranged(means: Means<'p>, feed: &'p Feed<'p>) -> Intake<'p> {
         Intake::of(means, Way::Ranged(feed))
     }
 
-    /// An intake of compressed files, and of others that are read in order.
+    /// Returns an intake of compressed files, and of others that are read in order.
     pub fn packed(means: Means<'p>, packed: &'p Packed) -> Intake<'p> {
         let Means { plan, blocks, pool, failure } = means;
         Intake::of(means, Way::Packed(Supply::new(packed, plan, blocks, pool, failure)))
     }
 
-    /// An intake of a stream, which the thread that calls [`run`](Intake::run) reads.
+    /// Returns an intake of a stream, which the thread that calls [`run`](Intake::run) reads.
     pub fn stream(means: Means<'p>, stream: &'p StreamSource) -> Result<Intake<'p>> {
         let Means { plan, blocks, pool, failure } = means;
         let queue = StreamQueue::new(blocks, plan.unit_bytes, pool, failure)?;
@@ -110,12 +110,12 @@ impl<'p> Intake<'p> {
         }
     }
 
-    /// A step of a worker: gives it the next unit. `Done` when there are none any more, or the run stops.
+    /// Gives a worker the next unit. `Done` when there are none any more, or the run stops.
     pub fn step(&self, worker: usize, take: Take<'_>) -> Step {
         let (stops, began) = (self.means.failure.stops(), Instant::now());
         let next = match &self.way {
-            // Who has failed may have been ahead of others. What was taken is mapped in any case, and what was
-            // read before the record that was refused; so the first of a queue is named.
+            // A failed worker may have been ahead of others. Taken units are mapped in any case, and so are
+            // units before the refused record, so that the first error of the input is reported.
             Way::Ranged(feed) if stops => feed.next_before(),
             _ if stops => Next::End,
             Way::Ranged(feed) => feed.next(worker),

@@ -16,8 +16,8 @@ use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Read behind an extent's nominal end at first, to find its last record's end: more than most words
-/// and lines, less than a page.
+/// Bytes read first beyond an extent's nominal end, to find its last record's end: more than most words and
+/// lines, less than a page.
 const LOOKAHEAD_BYTES: u64 = 1024;
 
 const PAGE_BYTES: u64 = 4096;
@@ -26,7 +26,7 @@ const APART_BYTES: u64 = 64;
 
 /// A worker's reader: reads splits, each into the same buffer.
 pub struct Reader {
-    /// What was read last.
+    /// The last unit that was read.
     pub read: Unit,
     open: Opened,
 }
@@ -37,7 +37,7 @@ pub(super) struct Opened {
     mode: Mode,
 }
 
-/// A unit to read splits of about `split_bytes` into; longer ones make its buffer grow.
+/// Returns a unit to read splits of about `split_bytes` into; longer ones make its buffer grow.
 pub(super) fn unit_for(blocks: &Arc<BlockPool>, split_bytes: u64) -> Result<Unit> {
     // A large split size over small files should not cost memory that no file fills.
     let first = split_bytes.min(1 << 20) + LOOKAHEAD_BYTES + 1;
@@ -70,7 +70,7 @@ impl Unit {
         self.used = 0;
     }
 
-    /// Reads the records that begin in an extent behind what was read before; none may begin there.
+    /// Reads the records that begin in an extent after the ones read before; none may begin there.
     fn add_extent(
         &mut self,
         ranged: &Ranged,
@@ -86,7 +86,7 @@ impl Unit {
             self.add_piece(extent.file, 0..bytes, start);
             return Ok(());
         }
-        // The bytes before the extent say whether a record begins at its start.
+        // The bytes before the extent show whether a record begins at its start.
         let base = start.saturating_sub(cut.bytes_before() as u64);
         let ahead = if end < length { length.min(end + LOOKAHEAD_BYTES) } else { length };
         let mut have = self.fill(ranged, extent.file, base, (0, ahead), open)?;
@@ -121,12 +121,12 @@ impl Unit {
         Ok(())
     }
 
-    /// The first bytes behind what is used of the buffer.
+    /// Returns the first bytes after the used part of the buffer.
     fn behind(&self, have: usize) -> &[u8] {
         &self.buffer.bytes()[self.used..self.used + have]
     }
 
-    /// Keeps records, which lie somewhere behind what is used of the buffer.
+    /// Keeps records, which lie after the used part of the buffer.
     fn add_piece(&mut self, file: usize, records: Range<usize>, offset: u64) {
         let Unit { pieces, used, .. } = self;
         if !records.is_empty() {
@@ -139,8 +139,8 @@ impl Unit {
         }
     }
 
-    /// Reads the file's bytes from `base + have` to `to` behind the `have` bytes that the buffer
-    /// holds from `base` on, all of them behind what is used of it. Returns the bytes it holds then.
+    /// Reads the file's bytes from `base + have` to `to` after the `have` bytes that the buffer holds from
+    /// `base` on, all of them after its used part. Returns the number of bytes that it holds then.
     fn fill(
         &mut self,
         ranged: &Ranged,
@@ -173,7 +173,7 @@ impl Opened {
         Opened { file: OpenFile::of_many(), mode: Mode::Cached }
     }
 
-    /// The file, and how it is read.
+    /// Returns the file, and how it is read.
     fn of(&mut self, ranged: &Ranged, file: usize) -> Result<(&File, &mut Mode), InputError> {
         let (open, is_new) = self.file.of(ranged.number, &ranged.material, file)?;
         if is_new {
@@ -183,8 +183,8 @@ impl Opened {
         Ok((open, &mut self.mode))
     }
 
-    /// Reads what is `wanted` of a buffer past the page cache, if that is of use; returns whether it was
-    /// read. Bytes of the same disk blocks around it are read, too.
+    /// Reads `wanted` bytes of a buffer past the page cache, if that helps; returns whether it did. Bytes of
+    /// the same disk blocks around it are read, too.
     fn read_directly(
         &mut self,
         ranged: &Ranged,
@@ -206,7 +206,7 @@ impl Opened {
 }
 
 impl Reader {
-    /// A reader for splits of about `split_bytes`.
+    /// Returns a reader for splits of about `split_bytes`.
     pub fn new(blocks: &Arc<BlockPool>, split_bytes: u64) -> Result<Reader> {
         Ok(Reader { read: unit_for(blocks, split_bytes)?, open: Opened::none() })
     }
@@ -223,15 +223,15 @@ impl Reader {
     }
 }
 
-/// Where in a buffer, which begins at a page and of which so much is `used`, `want` bytes of a file are to stand that
-/// are copied from the page cache, from `offset` on.
+/// Returns the offset in a buffer for `want` bytes of a file that are copied from the page cache, from
+/// `offset` on. The buffer begins at a page, and `used` bytes of it are taken.
 ///
-/// The kernel copies by `rep movsb`, which on AMD's Zen 3 and 4 goes at a quarter of its speed (1.5 instead of 8 GB/s)
-/// if the destination stands 1 to 31 bytes further in its page than the source in its own. That is so at each border
-/// of splits where a byte before it is read, too.
+/// The kernel copies by `rep movsb`, which on AMD's Zen 3 and 4 runs at a quarter of its speed (1.5 instead
+/// of 8 GB/s) if the destination is 1 to 31 bytes further in its page than the source in its own. That is so
+/// at each border of splits where a byte before it is read, too.
 fn apart(used: usize, offset: u64, want: usize) -> usize {
     let further = (used as u64).wrapping_sub(offset) % PAGE_BYTES;
-    // Of small files there may be many, for which that room would be much.
+    // There may be many small files, for which that room would be much.
     if further == 0 || further >= APART_BYTES || (want as u64) < PAGE_BYTES {
         return used;
     }

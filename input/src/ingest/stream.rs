@@ -1,6 +1,6 @@
 //! Streams: standard input, pipes and other things that can only be read in order. One reader runs
-//! ahead of the workers, fills buffers from a fixed set, and cuts each at its last border; what is
-//! behind that border begins the next.
+//! ahead of the workers, fills buffers from a fixed set, and cuts each at its last border; the bytes after
+//! that border begin the next.
 
 use super::tiles::read_tiles;
 use crate::codec::{Feed, HEAD_BYTES, Head, Reading, Source, may_become, sniff};
@@ -25,7 +25,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long the reader waits before it looks at the cancel flag again.
+/// The time after which the reader checks the cancel flag again.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Buffers per worker: one that is mapped and one that is filled meanwhile.
@@ -34,7 +34,7 @@ const BUFFERS_PER_WORKER: usize = 2;
 const BLOCK_BYTES_LEAST: u64 = 4 << 10;
 const BLOCK_BYTES_MOST: u64 = 4 << 20;
 
-/// What lies between the reader and the workers of one stream: at most `buffers` of blocks.
+/// The queue between the reader and the workers of one stream: at most `buffers` of blocks.
 pub(super) struct StreamQueue<'p> {
     memory: &'p Arc<BlockPool>,
     pool: &'p Pool,
@@ -53,7 +53,7 @@ struct State {
 }
 
 impl<'p> StreamQueue<'p> {
-    /// A queue with buffers of about `block_bytes` each, for the workers of a pool.
+    /// Returns a queue with buffers of about `block_bytes` each, for the workers of a pool.
     pub(super) fn new(
         memory: &'p Arc<BlockPool>,
         block_bytes: u64,
@@ -120,7 +120,7 @@ impl<'p> StreamQueue<'p> {
         }
     }
 
-    /// Whether the run goes on.
+    /// Returns an error if the run stops.
     pub(super) fn check(&self) -> Result<()> {
         if self.failure.stops() { Err(Error::Cancelled) } else { Ok(()) }
     }
@@ -134,7 +134,7 @@ pub(super) fn read_stream(
     queue: &StreamQueue<'_>,
     tally: &Tally,
 ) -> Result<()> {
-    // Even when looking for a border panics, for the workers wait for the end.
+    // Even when the search for a border panics, because the workers wait for the end.
     let _ending = Ending { queue };
     match &stream.kind {
         StreamKind::Tiles(tiles) => read_tiles(&stream.name, tiles, cut, queue),
@@ -222,7 +222,7 @@ enum Bytes<'s> {
 }
 
 impl<'s> Bytes<'s> {
-    /// Looks at a stream's first bytes, and decompresses what they show to be compressed.
+    /// Looks at a stream's first bytes, and decompresses the stream if they show a format.
     fn of(
         stream: &'s StreamSource,
         mut open: Open<'s>,

@@ -1,5 +1,5 @@
-//! A caller's tiles, copied split by split into the buffers of a stream: then the tile can go back, and
-//! its bytes are in reach of every worker, with room behind them. Runs on the calling thread, at the speed
+//! A caller's tiles, copied split by split into the buffers of a stream: then the tile can be released, and
+//! its bytes are within reach of every worker, with room after them. Runs on the calling thread, at the speed
 //! of memory.
 
 use super::stream::StreamQueue;

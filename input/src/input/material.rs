@@ -59,7 +59,7 @@ pub struct OpenFile {
 }
 
 impl OpenFile {
-    /// A reader of many files, which keeps their folder open, too.
+    /// Returns a reader of many files, which keeps their folder open, too.
     pub fn of_many() -> OpenFile {
         OpenFile { last: None, folder: Some(OpenFolder::default()) }
     }

@@ -297,7 +297,7 @@ impl FileNames {
 }
 
 impl Part {
-    /// The number of its files; a stream counts as one.
+    /// Returns the number of its files; a stream counts as one.
     pub fn files(&self) -> usize {
         match self {
             Part::Ranged(ranged) => ranged.material.files(),

@@ -1,7 +1,6 @@
-//! Sizes, none of which can change an answer: those that follow from the machine's caches and from the
-//! budget (`part.rs`, `shares.rs`), and those that are looked for while a job runs (`search.rs`, `units.rs`; from
-//! far below, `ramp.rs`). A tile's size is no business of this folder: tiles are what later runs
-//! recognise, and never move.
+//! Sizes, none of which can change an answer: those that follow from the machine's caches and from the budget
+//! (`part.rs`, `shares.rs`), and those that are found while a job runs (`search.rs`, `units.rs`; from far
+//! below, `ramp.rs`). A tile's size does not belong here: later runs recognise tiles, so they never move.
 
 pub mod part;
 mod ramp;

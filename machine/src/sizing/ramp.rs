@@ -1,11 +1,11 @@
-//! A size that is found from far below, quickly: every piece is twice as large as the one before, until it
-//! is seen that this no longer pays; only then it becomes a [`TimedSearch`], which looks about now and then.
-//! For work whose best size is not known to a factor of thousands and whose pieces cost something each,
-//! such as what a device is sent. Takes the bytes and time of pieces of work; hands on the size to use
+//! A size that is found from far below, quickly: every piece is twice as large as the one before, until that
+//! no longer pays; only then it becomes a [`TimedSearch`], which tries neighbours now and then. For work
+//! whose best size is not known to a factor of thousands and whose pieces cost something each, such as the
+//! units of a device. Takes the bytes and time of pieces of work; hands on the size to use
 //! next.
 //!
-//! Nothing waits for what a size comes to: pieces are on their way while those before them are measured,
-//! so a few are larger than they had to be. That costs nothing but where larger ones are slower.
+//! Nothing waits for the result of a size: pieces are in flight while those before them are measured, so a
+//! few are larger than necessary. That costs nothing unless larger ones are slower.
 //!
 //! Rafique and others ("Supporting MapReduce on large-scale asymmetric multi-core clusters", section
 //! 3.5) look by bisection, which spends pieces of the largest sizes on the way; of sizes that are as
@@ -25,7 +25,7 @@ const TIE: f64 = 0.05;
 pub struct Ramp {
     least: u64,
     most: u64,
-    /// Bytes that may still go on pieces of sizes that are tried.
+    /// Bytes that may still go to pieces of sizes on trial.
     allowance: u64,
     next: u64,
     /// Sizes that were tried, ascending, and their bytes a second.
@@ -37,8 +37,8 @@ pub struct Ramp {
 }
 
 impl Ramp {
-    /// A ramp from `start` upwards, between `least` and `most`, which spends `allowance` bytes at most on
-    /// sizes that are not known to be good.
+    /// Returns a ramp from `start` upwards, between `least` and `most`, which spends `allowance` bytes at
+    /// most on sizes that are not known to be good.
     pub fn new(start: u64, least: u64, most: u64, allowance: u64) -> Ramp {
         let most = most.max(least);
         let next = start.clamp(least, most);
@@ -46,18 +46,18 @@ impl Ramp {
         Ramp { least, most, allowance, next, tried, rate: None, weak: 0, search }
     }
 
-    /// Of at most so many bytes. For a ramp of which nothing has begun.
+    /// Limits the sizes to `most` bytes. For a ramp of which nothing has begun.
     pub fn within(self, most: u64) -> Ramp {
         let most = most.clamp(self.least, self.most);
         Ramp { most, next: self.next.min(most), ..self }
     }
 
-    /// The size that the next piece is to have.
+    /// Returns the size of the next piece.
     pub fn size(&self) -> u64 {
         self.search.as_ref().map_or(self.next, TimedSearch::size)
     }
 
-    /// A piece of so many bytes is on its way.
+    /// Notes that a piece of `bytes` bytes is in flight.
     pub fn begun(&mut self, bytes: u64) {
         if self.search.is_none() && bytes >= self.next {
             self.allowance = self.allowance.saturating_sub(bytes);
@@ -68,7 +68,7 @@ impl Ramp {
         }
     }
 
-    /// Takes in what a piece took; pieces come in the order in which they were begun. Constant time.
+    /// Takes in the time of a piece; pieces come in the order in which they were begun. Constant time.
     pub fn add(&mut self, bytes: u64, time: Duration) {
         if let Some(search) = &mut self.search {
             if bytes == search.size() {
@@ -90,7 +90,7 @@ impl Ramp {
         }
     }
 
-    /// The best size so far.
+    /// Returns the best size so far.
     pub fn best(&self) -> u64 {
         self.search.as_ref().map_or_else(|| self.best_tried(), TimedSearch::best)
     }
@@ -100,7 +100,7 @@ impl Ramp {
         self.rate
     }
 
-    /// Whether the ramp has come to an end.
+    /// Returns whether the ramp has ended.
     pub fn is_settled(&self) -> bool {
         self.search.is_some()
     }
@@ -109,7 +109,7 @@ impl Ramp {
         self.search = Some(TimedSearch::settled(self.best_tried(), self.least, self.most));
     }
 
-    /// The largest of those that are as good as the best.
+    /// Returns the largest size that is as good as the best.
     fn best_tried(&self) -> u64 {
         let enough = self.rate.unwrap_or(0.0) * (1.0 - TIE);
         let good = self.tried.iter().filter(|&&(_, rate)| rate >= enough);

@@ -1,6 +1,6 @@
 //! The one search for sizes, on real work: the best size so far and a neighbour take turns, so that a change
 //! in the data or on the machine meets both alike. A neighbour wins if it is good enough in four turns of five.
-//! Takes the rate of each turn; hands on the size to use next. Who uses it says what a turn is.
+//! Takes the rate of each turn; hands on the size to use next. The caller defines a turn.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use std::time::Duration;
 const TURNS: u32 = 5;
 const WINS: u32 = 4;
 
-/// How far a neighbour is from the best.
+/// The distance of a neighbour from the best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Steps {
     /// Twice or half as much.
@@ -42,11 +42,10 @@ pub struct Search {
     rate: f64,
     turns: u32,
     wins: u32,
-    /// Of steps that lengthen: what was added when that last paid, and whether the last look about began far
-    /// away.
+    /// For steps that lengthen: the last step that paid, and whether the last trial began far away.
     step: u64,
     is_far: bool,
-    /// How often the search has settled since the best size changed.
+    /// The number of times that the search has settled since the best size changed.
     settled: u32,
 }
 
@@ -72,7 +71,7 @@ impl Search {
         search
     }
 
-    /// Returns the size that work is to have now.
+    /// Returns the present size of work.
     pub fn size(&self) -> u64 {
         self.other.filter(|_| self.on_other).unwrap_or(self.best)
     }
@@ -182,7 +181,7 @@ impl Search {
 
 /// Work of one size in a turn, at least.
 const TURN: Duration = Duration::from_millis(2);
-/// What counts as the same: a larger size may be slower by this, a smaller one must be faster by it.
+/// The tolerance: a larger size may be slower by this, a smaller one must be faster by it.
 const TIE: f64 = 0.01;
 /// Turns that a settled search waits before it looks again.
 const REST: u32 = 50;
@@ -215,7 +214,7 @@ impl TimedSearch {
         search
     }
 
-    /// Returns the size that work is to have now.
+    /// Returns the present size of work.
     pub fn size(&self) -> u64 {
         self.search.size()
     }
@@ -231,7 +230,7 @@ impl TimedSearch {
         !self.search.is_settled() && (on_other || turns > 0 || self.bytes > 0)
     }
 
-    /// Takes what work of the present size came to. Constant time.
+    /// Takes the bytes and time of work of the present size. Constant time.
     pub fn add(&mut self, bytes: u64, time: Duration) {
         self.bytes += bytes;
         self.time += time;
@@ -256,8 +255,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Works until so many milliseconds are spent, at the rate of each size; returns what that lost
-    /// against working with the best size all along.
+    /// Works until `millis` milliseconds are spent, at the rate of each size; returns the loss against
+    /// working with the best size all along.
     fn work(search: &mut TimedSearch, millis: u64, rate: impl Fn(u64, u64) -> f64) -> f64 {
         let (mut spent, mut done, mut pieces) = (0.0, 0.0, 0);
         while spent < millis as f64 / 1e3 {

@@ -1,12 +1,12 @@
-//! How many splits a worker takes at a time: what a search finds best on the job's own work, or what the
-//! caller said. Shared by the workers of a run.
+//! The number of splits that a worker takes at a time: found by a search on the job's own work, or set by the
+//! caller. Shared by the workers of a run.
 
 use super::{TimedSearch, part};
 use crate::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// What a worker takes at a time, at most. More has never been better, and it must fit in memory for
+/// The most bytes that a worker takes at a time. More has never been better, and they must fit in memory for
 /// each worker.
 const UNIT_BYTES_MOST: u64 = 4 << 20;
 
@@ -19,8 +19,8 @@ pub struct Units {
     split_bytes: u64,
 }
 
-/// A search in which each comparison is of one worker's work: what workers read side by side may be of very
-/// different kinds, as tiles of different files are, and what one reads changes slowly.
+/// A search in which each comparison is of one worker's work: workers side by side may read very different
+/// data, such as tiles of different files, and one worker's data changes slowly.
 struct Led {
     search: TimedSearch,
     /// The worker whose work is compared.
@@ -28,17 +28,17 @@ struct Led {
 }
 
 impl Units {
-    /// One split at a time.
+    /// Takes one split at a time.
     pub fn fixed(split_bytes: u64) -> Units {
         Units::of(1, split_bytes)
     }
 
-    /// So many splits at a time.
+    /// Takes `splits` splits at a time.
     pub fn of(splits: u64, split_bytes: u64) -> Units {
         Units { now: AtomicU64::new(splits), search: None, split_bytes }
     }
 
-    /// A search that starts from units of `start_bytes`.
+    /// Returns a search that starts from units of `start_bytes`.
     pub fn searched(
         split_bytes: u64,
         start_bytes: u64,
@@ -53,13 +53,13 @@ impl Units {
         Units { now: AtomicU64::new(start), search, split_bytes }
     }
 
-    /// How many splits to take now.
+    /// Returns the number of splits to take now.
     pub fn now(&self) -> u64 {
         self.now.load(Ordering::Relaxed)
     }
 
-    /// Takes in that a worker took `time` for so many splits. What comes while another worker reports is
-    /// left out, and what comes of others than the one whose work is compared.
+    /// Takes in that a worker took `time` for `splits` splits. Reports are left out while another worker
+    /// reports, and from workers other than the one whose work is compared.
     pub fn add(&self, worker: usize, splits: u64, time: Duration) {
         let Some(search) = &self.search else { return };
         // Units at the end of a tile are smaller, and say nothing about the size.
@@ -76,7 +76,7 @@ impl Units {
         }
     }
 
-    /// The size that was found best, in bytes.
+    /// Returns the size that was found best, in bytes.
     pub fn best_bytes(&self) -> u64 {
         let best = self.search.as_ref().map(|search| search.lock().search.best());
         best.unwrap_or(1) * self.split_bytes
@@ -87,8 +87,8 @@ impl Units {
 mod tests {
     use super::*;
 
-    /// Two workers read what differs by half in speed, and one size is as good as another: what is compared is of
-    /// one of them, so the larger size wins, and wins again.
+    /// Two workers read data that differs by half in speed, and one size is as good as another. The
+    /// comparison is of one of them, so the larger size wins, and wins again.
     #[test]
     fn what_another_worker_reads_is_not_compared() {
         let units = Units::searched(64 << 10, 64 << 10, u64::MAX, 2);
