@@ -69,7 +69,7 @@ NUMBER_INPUTS := picture.bmp points.bin lines.txt grid.npy square.npy large.npy 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
 
-run: need-cargo ## Count words and show what it took; INPUT=paths WORDS=whitespace|alpha|unicode TOP=10
+run: need-cargo ## Count words and show the statistics; INPUT=paths WORDS=whitespace|alpha|unicode TOP=10
 	cargo build --profile quick -p tegula-cli --no-default-features --features wordcount
 	@$(TARGET)/quick/tegula wordcount $(INPUT) --words $(WORDS) --top $(TOP) --stats
 
@@ -212,7 +212,7 @@ bench-memory: build need-python $(CORPUS)/distinct400.txt ## Time a word count i
 bench-state: build need-python $(STATE_INPUTS:%=$(CORPUS)/%) ## Time jobs that are saved beside the same without a state
 	python3 bench/compare/state.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
 
-bench-incremental: build need-python $(INCREMENTAL_TEXTS:%=$(CORPUS)/%.txt) ## Time runs over what has changed a little; TENFOLD=1 for ten times the input
+bench-incremental: build need-python $(INCREMENTAL_TEXTS:%=$(CORPUS)/%.txt) ## Time runs over input that has changed a little; TENFOLD=1 for ten times the input
 	cargo build --release -p tegula-bench --bin hash
 	python3 bench/compare/incremental.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS) \
 		--hash $(TARGET)/release/hash $(if $(TENFOLD),--tenfold)
@@ -261,7 +261,7 @@ bench-numbers: build need-python $(NUMBER_INPUTS:%=$(CORPUS)/%) ## Time the jobs
 		--direct $(TARGET)/release/examples/direct \
 		$(if $(PHOENIX_TESTS),--phoenix $(PHOENIX_TESTS)) $(if $(METIS_OBJ),--metis $(METIS_OBJ))
 
-bench-ingest: need-cargo need-python $(CORPUS)/source256.txt $(CORPUS)/letters.txt ## Time what reading hides behind mapping; RUNS=5
+bench-ingest: need-cargo need-python $(CORPUS)/source256.txt $(CORPUS)/letters.txt ## Time reading that overlaps mapping; RUNS=5
 	cargo build --release -p tegula-bench
 	python3 bench/compare/ingest.py --corpus $(CORPUS) --binary $(TARGET)/release/ingest --runs $(RUNS)
 

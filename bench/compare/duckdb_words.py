@@ -4,7 +4,7 @@ Takes a UTF-8 text of lines and a number of threads; prints the words, the disti
 ten most frequent. Of six ways tried, splitting each line at spaces and grouping was the fastest:
 1.6 s of CPU per 100 MB, whether the empty word is dropped before or after; a histogram per block
 takes 1.8, `regexp_extract_all` 3.1, `regexp_split_to_array` 3.4, and `read_text` with one split of
-the whole file did not come to an end in 100 s.
+the whole file did not end in 100 s.
 
     python3 bench/compare/duckdb_words.py FILE THREADS
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How much of reading hides behind mapping, from a source of a given rate and from a cold file.
+"""Measures reading that overlaps mapping, from a source of a given rate and from a cold file.
 
 Takes a folder with `source256.txt` and `letters.txt` and the program `ingest` of the bench crate; prints
 its tables, and whether both together took at most 1.05 of the longer of reading and computing (of the least that is

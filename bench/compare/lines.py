@@ -44,7 +44,7 @@ class Comparison:
     same: Callable[[Path, Path], str | None]
     """Takes tegula's answer and a peer's; says where they differ, if they do."""
     targets: Callable[[list[Measured]], list[tuple[str, bool]]]
-    """What is to be reached, and whether it was."""
+    """The target, and whether it was reached."""
 
 
 def answer_file(folder: Path, program: str, workers: int) -> Path:

@@ -28,7 +28,7 @@ OUTPUT_KEPT_BYTES = 64 << 10
 
 @dataclass(frozen=True)
 class Answer:
-    """What a program says it counted; None where it does not say."""
+    """The counts that a program prints; None where it prints none."""
 
     words: int | None = None
     keys: int | None = None
@@ -51,7 +51,7 @@ class Program:
     has_family: bool = False
     """Whether it starts processes that may outlive it: all of them count, and their memory together."""
     before: str = ""
-    """What a shell makes ready before each run; no part of it."""
+    """Preparation by a shell before each run; not measured."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def warm(path: Path) -> None:
 
 
 def sample(argv: tuple[str, ...], environment: dict[str, str], stdout: int) -> Sample:
-    """Runs a process to its end and gives what it took; its own children count too."""
+    """Runs a process to its end and returns its cost; its own children count too."""
     with tempfile.TemporaryFile() as stderr:
         start = time.perf_counter()
         process = subprocess.Popen(

@@ -39,7 +39,7 @@ PAGE_CACHE, DIRECT = "page cache", "faer directly"
 
 @dataclass(frozen=True)
 class Job:
-    """One job: what tegula is asked, its peers, and what it is held to."""
+    """One job: its arguments for tegula, its peers, and its bounds."""
 
     name: str
     input: str
@@ -172,7 +172,7 @@ def check_workers_agree(measured: list[Measured]) -> None:
 
 
 def least(measured: list[Measured], name: str) -> Measured | None:
-    """What a program took with one worker."""
+    """The cost of a program with one worker."""
     of_name = (one for one in measured if one.program.name == name)
     return next((one for one in of_name if one.program.workers == 1), None)
 

@@ -33,7 +33,7 @@ CLUSTER_PROGRAM = "org.tegula.hadoop.bench.cluster.OnCluster"
 
 @dataclass(frozen=True)
 class Run:
-    """One process: its times, its peak memory, and what it printed."""
+    """One process: its times, its peak memory, and its output."""
 
     wall_s: float
     cpu_s: float

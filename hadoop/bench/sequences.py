@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Sequences of jobs, each over what the one before has written, under Hadoop's local runner and under Tegula's engine.
+"""Sequences of jobs, each over the output of the one before, under Hadoop's local runner and under Tegula's engine.
 
 Two benchmarks of the paper on M3R: pairs with values of 10 kB of which a part goes to another partition, a job an
 iteration, with ImmutableOutput and without; and a sparse matrix times a dense vector, two jobs an iteration. The outputs are
@@ -54,7 +54,7 @@ def sequence(
 def contents(parts: dict[str, bytes]) -> dict[str, str]:
     """Digests of sequence files without the marks that Hadoop draws for each file and puts between records.
 
-    The first mark stands behind two flags and a count, which are all zero.
+    The first mark is after two flags and a count, which are all zero.
     """
     plain = {}
     for name, data in parts.items():
@@ -65,7 +65,7 @@ def contents(parts: dict[str, bytes]) -> dict[str, str]:
 
 
 def times(runs: list[Run], iteration: int, key: str) -> float:
-    """The median over runs of what the jobs of an iteration took together."""
+    """The median over runs of the total time of an iteration's jobs."""
     return statistics.median(
         sum(step[key] for step in each.steps() if step["iteration"] == iteration)
         for each in runs
