@@ -1,0 +1,541 @@
+//! Who maps which tiles, who holds their pairs, and who has saved them.
+//!
+//! Each tile is in one of four states: *free*, *leased* to one node or to two, *held* by one node, or *kept* in
+//! the save of a lost node until another node takes that in. A node's pairs of a lease are beside its holding
+//! until [`Ledger::mapped`] says [`Commit::Yes`], so a lease is counted once or not at all, whatever is lost, late
+//! or done twice.
+
+use crate::exchange::{Part, Share, divide};
+use crate::form::{Damaged, Reader, Writer};
+use crate::pace::Pace;
+use crate::rules::Rules;
+use crate::tile_set::TileSet;
+use crate::tiles::Tiles;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Range;
+use std::time::Duration;
+
+/// A node, by the order in which nodes joined. A node that was lost and comes back gets a new number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(u32);
+
+impl NodeId {
+    pub(crate) fn of(at: usize) -> NodeId {
+        NodeId(at as u32)
+    }
+
+    fn at(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl fmt::Display for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// What a node says of itself when it joins.
+#[derive(Clone, Copy, Debug)]
+pub struct About {
+    /// The memory that the job may use on it.
+    pub memory_bytes: u64,
+    /// Whether it reads the shared storage. If not, another node sends it the bytes of its tiles.
+    pub reads: bool,
+}
+
+/// A node's save of all that it holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// The files of the save with their lengths and digests, as the carrier writes them. They are named at the
+    /// time of the save, so what a node writes after it was declared lost is never read.
+    pub name: Vec<u8>,
+    /// The tiles whose pairs are in it.
+    pub tiles: TileSet,
+}
+
+/// What a node does next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Map these tiles. If `from` names a node, that node reads them and sends their bytes.
+    Lease {
+        /// The number to tell when they are mapped.
+        lease: u64,
+        /// The tiles.
+        tiles: Range<u32>,
+        /// The node that sends the bytes to a node that cannot read.
+        from: Option<NodeId>,
+    },
+    /// Take in what a lost node had saved, and tell [`Ledger::taken`].
+    Take {
+        /// The number to tell.
+        save: u64,
+        /// The save.
+        kept: Kept,
+    },
+    /// Nothing now; ask again after the next event.
+    Wait,
+    /// Each tile is held by a node.
+    Done,
+    /// The node was declared lost: it drops what it holds and joins anew.
+    Leave,
+}
+
+/// Whether the pairs of a mapped lease count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Commit {
+    /// They count. If another node was given the same tiles, this is the lease that it can stop mapping.
+    Yes {
+        /// The other node and its lease.
+        beaten: Option<(NodeId, u64)>,
+    },
+    /// They do not: the tiles were mapped by another node first, or given to another one.
+    No,
+}
+
+/// The error for a save that cannot be what the node holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refused;
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a save names tiles that its node does not hold, or lacks some that an earlier save had")
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// The manager's knowledge of a job over nodes. Times are since any moment that the carrier chooses, but the same
+/// one always. A call costs time linear in the number of nodes at most.
+#[derive(Clone, Debug)]
+pub struct Ledger {
+    tiles: Tiles,
+    rules: Rules,
+    free: TileSet,
+    free_bytes: u64,
+    nodes: Vec<Node>,
+    /// The node of each lease in flight.
+    leases: BTreeMap<u64, NodeId>,
+    /// The saves of lost nodes that no node has taken in, by number.
+    orphans: BTreeMap<u64, Orphan>,
+    /// The number of the next lease or orphan.
+    next_number: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Node {
+    about: About,
+    is_lost: bool,
+    pace: Pace,
+    /// Leases in flight, in the order in which they were given.
+    leases: Vec<Lease>,
+    /// The bytes of leases in flight that it sends to others.
+    sending: u64,
+    /// Tiles that it holds and that are in no save.
+    unsaved: TileSet,
+    /// Its newest save.
+    kept: Option<Kept>,
+    /// Saves of lost nodes that it has taken in and that are not in its own save.
+    taken: Vec<Kept>,
+}
+
+#[derive(Clone, Debug)]
+struct Lease {
+    number: u64,
+    tiles: Range<u32>,
+    bytes: u64,
+    given: Duration,
+    from: Option<NodeId>,
+    /// The lease of the same tiles to another node.
+    twin: Option<u64>,
+}
+
+#[derive(Clone, Debug)]
+struct Orphan {
+    kept: Kept,
+    taker: Option<NodeId>,
+}
+
+impl Ledger {
+    /// Begins a job: all tiles are free.
+    pub fn new(tiles: Tiles, rules: Rules) -> Ledger {
+        let free = TileSet::from_iter([0..tiles.count()]);
+        let free_bytes = tiles.bytes(0..tiles.count());
+        let (nodes, leases, orphans) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
+        Ledger { tiles, rules, free, free_bytes, nodes, leases, orphans, next_number: 0 }
+    }
+
+    /// Adds a node, at any time.
+    pub fn join(&mut self, about: About) -> NodeId {
+        self.nodes.push(Node {
+            about,
+            is_lost: false,
+            pace: Pace::default(),
+            leases: Vec::new(),
+            sending: 0,
+            unsaved: TileSet::default(),
+            kept: None,
+            taken: Vec::new(),
+        });
+        NodeId::of(self.nodes.len() - 1)
+    }
+
+    /// Returns what a node does next.
+    pub fn next(&mut self, node: NodeId, now: Duration) -> Next {
+        let about = match self.nodes.get(node.at()) {
+            Some(found) if !found.is_lost => found.about,
+            _ => return Next::Leave,
+        };
+        if about.reads
+            && let Some((&save, orphan)) =
+                self.orphans.iter_mut().find(|(_, one)| one.taker.is_none())
+        {
+            orphan.taker = Some(node);
+            return Next::Take { save, kept: orphan.kept.clone() };
+        }
+        if self.is_done() {
+            return Next::Done;
+        }
+        if self.nodes[node.at()].leases.len() >= self.rules.in_flight {
+            return Next::Wait;
+        }
+        let from = if about.reads { None } else { self.feeder() };
+        if !about.reads && from.is_none() {
+            return Next::Wait;
+        }
+        let given = match self.free.first() {
+            Some(free) => self.tiles_for(node, free, now).map(|tiles| (tiles, None)),
+            None => self.backup_for(node, now).map(|(twin, tiles)| (tiles, Some(twin))),
+        };
+        let Some((tiles, twin)) = given else { return Next::Wait };
+        let number = self.number();
+        let bytes = self.tiles.bytes(tiles.clone());
+        match twin.and_then(|twin| self.lease_mut(twin)) {
+            Some(twin) => twin.twin = Some(number),
+            None => {
+                self.free.remove(&tiles);
+                self.free_bytes -= bytes;
+            }
+        }
+        if let Some(from) = from {
+            self.nodes[from.at()].sending += bytes;
+        }
+        self.leases.insert(number, node);
+        let lease = Lease { number, tiles: tiles.clone(), bytes, given: now, from, twin };
+        self.nodes[node.at()].leases.push(lease);
+        Next::Lease { lease: number, tiles, from }
+    }
+
+    /// Notes that a node has mapped a lease, and returns whether its pairs count.
+    pub fn mapped(&mut self, node: NodeId, lease: u64, now: Duration) -> Commit {
+        if self.leases.get(&lease) != Some(&node) {
+            return Commit::No;
+        }
+        let Some((_, mapped)) = self.end(lease) else { return Commit::No };
+        let beaten = mapped.twin.and_then(|twin| self.end(twin).map(|(other, _)| (other, twin)));
+        let of = &mut self.nodes[node.at()];
+        of.pace.ended(mapped.bytes, mapped.given, now);
+        of.unsaved.insert(mapped.tiles);
+        Commit::Yes { beaten }
+    }
+
+    /// Notes a node's newest save, which replaces the one before.
+    ///
+    /// # Errors
+    /// [`Refused`] if the save names tiles that the node does not hold, or lacks tiles that its saves so far had;
+    /// nothing changes then. A save of a node that was declared lost is refused, too.
+    pub fn kept(&mut self, node: NodeId, kept: Kept) -> Result<(), Refused> {
+        let Some(of) = self.nodes.get_mut(node.at()).filter(|node| !node.is_lost) else {
+            return Err(Refused);
+        };
+        let saved: Vec<&Kept> = of.kept.iter().chain(&of.taken).collect();
+        let mut held = of.unsaved.clone();
+        saved.iter().for_each(|save| held.extend(&save.tiles));
+        let is_whole = saved.iter().all(|save| kept.tiles.contains_all(&save.tiles));
+        if !is_whole || !held.contains_all(&kept.tiles) {
+            return Err(Refused);
+        }
+        of.unsaved.subtract(&kept.tiles);
+        of.taken.clear();
+        of.kept = Some(kept);
+        Ok(())
+    }
+
+    /// Notes that a node has taken in a lost node's save, or, with `false`, that it could not read it: its tiles
+    /// are free then. Returns whether what was taken in counts.
+    pub fn taken(&mut self, node: NodeId, save: u64, is_whole: bool) -> bool {
+        let is_expected = self.orphans.get(&save).is_some_and(|orphan| orphan.taker == Some(node));
+        let Some(orphan) = is_expected.then(|| self.orphans.remove(&save)).flatten() else {
+            return false;
+        };
+        if is_whole {
+            self.nodes[node.at()].taken.push(orphan.kept);
+        } else {
+            self.set_free(&orphan.kept.tiles);
+        }
+        is_whole
+    }
+
+    /// Notes that a node is lost. Its leases and the tiles that it had not saved are free again; its saves wait
+    /// for a node that takes them in. Returns the leases of other nodes that were sent their bytes by it: they
+    /// have ended.
+    pub fn lost(&mut self, node: NodeId) -> Vec<(NodeId, u64)> {
+        let Some(of) = self.nodes.get_mut(node.at()).filter(|node| !node.is_lost) else {
+            return Vec::new();
+        };
+        of.is_lost = true;
+        let unsaved = std::mem::take(&mut of.unsaved);
+        let saves: Vec<Kept> = of.kept.take().into_iter().chain(of.taken.drain(..)).collect();
+        self.set_free(&unsaved);
+        for kept in saves {
+            if self.rules.shares_saves {
+                let save = self.number();
+                self.orphans.insert(save, Orphan { kept, taker: None });
+            } else {
+                self.set_free(&kept.tiles);
+            }
+        }
+        for orphan in self.orphans.values_mut().filter(|orphan| orphan.taker == Some(node)) {
+            orphan.taker = None;
+        }
+        let ended: Vec<u64> = self
+            .nodes
+            .iter()
+            .enumerate()
+            .flat_map(|(at, of)| {
+                let is_its = move |lease: &&Lease| at == node.at() || lease.from == Some(node);
+                of.leases.iter().filter(is_its).map(|lease| lease.number)
+            })
+            .collect();
+        let mut of_others = Vec::new();
+        for number in ended {
+            let Some((holder, lease)) = self.end(number) else { continue };
+            match lease.twin.and_then(|twin| self.lease_mut(twin)) {
+                Some(twin) => twin.twin = None,
+                None => self.set_free(&TileSet::from_iter([lease.tiles])),
+            }
+            if holder != node {
+                of_others.push((holder, number));
+            }
+        }
+        of_others
+    }
+
+    /// Returns whether each tile is held by a node.
+    pub fn is_done(&self) -> bool {
+        self.free.is_empty() && self.leases.is_empty() && self.orphans.is_empty()
+    }
+
+    /// Divides the partitions of the answer among the nodes that are there, by rate and memory, once each tile is
+    /// held. `bytes` is the size of all nodes' pairs. After a loss the tiles of the lost node are mapped by others
+    /// first, and the division is another one.
+    pub fn exchange(&self, partitions: usize, bytes: u64) -> Option<Vec<Part>> {
+        if !self.is_done() || self.present().next().is_none() {
+            return None;
+        }
+        let mean = self.mean_rate();
+        // Half of a node's memory: the other half holds what it makes of them.
+        let most = |memory: u64| memory as f64 / 2.0 / bytes.max(1) as f64;
+        let share = |(at, node): (usize, &Node)| Share {
+            node: NodeId::of(at),
+            rate: node.pace.rate().unwrap_or(mean),
+            most: most(node.about.memory_bytes),
+        };
+        let shares: Vec<Share> = self.present().map(share).collect();
+        Some(divide(&shares, partitions))
+    }
+
+    /// Returns the tiles that a node holds, in saves or not.
+    pub fn held(&self, node: NodeId) -> TileSet {
+        let Some(of) = self.nodes.get(node.at()) else { return TileSet::default() };
+        let mut held = of.unsaved.clone();
+        of.kept.iter().chain(&of.taken).for_each(|save| held.extend(&save.tiles));
+        held
+    }
+
+    /// Returns the rate of a node in bytes per second, once it has mapped a lease.
+    pub fn rate(&self, node: NodeId) -> Option<f64> {
+        self.nodes.get(node.at()).and_then(|node| node.pace.rate())
+    }
+
+    /// Returns the byte form of what outlasts the manager: the saves.
+    pub fn encode(&self) -> Vec<u8> {
+        let of_nodes = self.nodes.iter().flat_map(|node| node.kept.iter().chain(&node.taken));
+        let saves: Vec<&Kept> =
+            of_nodes.chain(self.orphans.values().map(|orphan| &orphan.kept)).collect();
+        let mut out = Writer::new();
+        out.bytes(&self.tiles.digest().to_le_bytes());
+        out.number(self.tiles.count().into());
+        out.number(saves.len() as u64);
+        for Kept { name, tiles } in saves {
+            out.number(name.len() as u64);
+            out.bytes(name);
+            out.number(tiles.ranges().count() as u64);
+            for range in tiles.ranges() {
+                out.number(range.start.into());
+                out.number(range.end.into());
+            }
+        }
+        out.into_bytes()
+    }
+
+    /// Goes on with a job after the loss of the manager: nodes join anew and take in the saves.
+    ///
+    /// # Errors
+    /// [`Damaged`] if the bytes are not of a ledger of these tiles.
+    pub fn resume(tiles: Tiles, rules: Rules, bytes: &[u8]) -> Result<Ledger, Damaged> {
+        let mut from = Reader::new(bytes)?;
+        if from.digest()? != tiles.digest() || from.number()? != u64::from(tiles.count()) {
+            return Err(Damaged);
+        }
+        let mut ledger = Ledger::new(tiles, rules);
+        for _ in 0..from.number()? {
+            let name_bytes = from.number()?;
+            let name = from.bytes(name_bytes)?.to_vec();
+            let mut tiles = TileSet::default();
+            for _ in 0..from.number()? {
+                let mut bound =
+                    || from.number().and_then(|at| u32::try_from(at).map_err(|_| Damaged));
+                let range = bound()?..bound()?;
+                if range.is_empty() || !ledger.free.contains(&range) {
+                    return Err(Damaged);
+                }
+                ledger.free.remove(&range);
+                ledger.free_bytes -= ledger.tiles.bytes(range.clone());
+                tiles.insert(range);
+            }
+            if rules.shares_saves {
+                let save = ledger.number();
+                ledger.orphans.insert(save, Orphan { kept: Kept { name, tiles }, taker: None });
+            } else {
+                ledger.set_free(&tiles);
+            }
+        }
+        from.end()?;
+        Ok(ledger)
+    }
+
+    fn number(&mut self) -> u64 {
+        self.next_number += 1;
+        self.next_number - 1
+    }
+
+    fn set_free(&mut self, tiles: &TileSet) {
+        self.free.extend(tiles);
+        self.free_bytes += tiles.ranges().map(|range| self.tiles.bytes(range)).sum::<u64>();
+    }
+
+    fn lease_mut(&mut self, number: u64) -> Option<&mut Lease> {
+        let node = self.leases.get(&number)?;
+        self.nodes[node.at()].leases.iter_mut().find(|lease| lease.number == number)
+    }
+
+    /// Removes a lease.
+    fn end(&mut self, number: u64) -> Option<(NodeId, Lease)> {
+        let node = self.leases.remove(&number)?;
+        let of = &mut self.nodes[node.at()].leases;
+        let lease = of.remove(of.iter().position(|lease| lease.number == number)?);
+        if let Some(from) = lease.from {
+            self.nodes[from.at()].sending -= lease.bytes;
+        }
+        Some((node, lease))
+    }
+
+    fn present(&self) -> impl Iterator<Item = (usize, &Node)> {
+        self.nodes.iter().enumerate().filter(|(_, node)| !node.is_lost)
+    }
+
+    /// Returns the mean rate of the nodes whose rate is known, or 1.
+    fn mean_rate(&self) -> f64 {
+        let rates = self.present().filter_map(|(_, node)| node.pace.rate());
+        let (count, sum) = rates.fold((0, 0.0), |(count, sum), rate| (count + 1, sum + rate));
+        if count == 0 { 1.0 } else { sum / f64::from(count) }
+    }
+
+    /// Returns the node that sends bytes to the next node that cannot read: the one that sends the least beside
+    /// its rate.
+    fn feeder(&self) -> Option<NodeId> {
+        let load = |node: &Node| (node.sending as f64 + 1.0) / node.pace.rate().unwrap_or(1.0);
+        let readers = self.present().filter(|(_, node)| node.about.reads);
+        readers.min_by(|a, b| load(a.1).total_cmp(&load(b.1))).map(|(at, _)| NodeId::of(at))
+    }
+
+    /// Returns the seconds that all nodes together need for the work left. A node that has mapped nothing yet counts
+    /// with the mean rate of those that have: otherwise the first of many nodes would be leased far too much.
+    fn seconds_left(&self, now: Duration) -> f64 {
+        let mean = self.mean_rate();
+        let add = |(left, rates), (_, node): (usize, &Node)| {
+            (left + node.left(node.leases.len(), now), rates + node.pace.rate().unwrap_or(mean))
+        };
+        let (left, rates) = self.present().fold((self.free_bytes as f64, 0.0), add);
+        left / rates
+    }
+
+    /// Returns the tiles of a node's next lease: of the first range of free tiles.
+    fn tiles_for(&self, node: NodeId, range: Range<u32>, now: Duration) -> Option<Range<u32>> {
+        let of = &self.nodes[node.at()];
+        let Some(rate) = of.pace.rate() else {
+            // One tile shows how fast the node is.
+            return of.leases.is_empty().then_some(range.start..range.start + 1);
+        };
+        let Rules { parts_left, least, most, .. } = self.rules;
+        let seconds = self.seconds_left(now) / parts_left;
+        let seconds = seconds.clamp(least.as_secs_f64(), most.as_secs_f64());
+        let tiles = self.tiles.first_of(range, (seconds * rate) as u64);
+        if tiles.len() > 1 {
+            return Some(tiles);
+        }
+        // A single tile, unless the others end all free tiles before this node ends one.
+        let bytes = self.tiles.bytes(tiles.clone()).max(1) as f64;
+        let ends = (of.left(of.leases.len(), now) + bytes) / rate;
+        let by_others = self.tiles_by_others(node, bytes, ends, now);
+        (by_others < self.free.len() as f64).then_some(tiles)
+    }
+
+    /// Returns how many tiles of these bytes the other nodes end before a time, in seconds from now.
+    fn tiles_by_others(&self, node: NodeId, bytes: f64, seconds: f64, now: Duration) -> f64 {
+        let others = self.present().filter(|(at, _)| *at != node.at());
+        let tiles = others.filter_map(|(_, other)| {
+            let mapped = other.pace.rate()? * seconds - other.left(other.leases.len(), now);
+            // A tile that ends at that very time does not count: two equal nodes would wait for each other.
+            Some(((mapped / bytes).ceil() - 1.0).max(0.0))
+        });
+        tiles.sum()
+    }
+
+    /// Returns the lease of another node that this node would end much sooner.
+    fn backup_for(&self, node: NodeId, now: Duration) -> Option<(u64, Range<u32>)> {
+        let of = &self.nodes[node.at()];
+        let rate = of.pace.rate().filter(|_| of.leases.is_empty())?;
+        let others = self.present().filter(|(at, _)| *at != node.at());
+        let alone = others.flat_map(|(_, other)| {
+            let leases = other.leases.iter().enumerate().filter(|(_, lease)| lease.twin.is_none());
+            leases.map(move |(at, lease)| (other.ends(at, now), lease))
+        });
+        let (ends, lease) = alone.max_by(|a, b| a.0.total_cmp(&b.0))?;
+        let needed = lease.bytes as f64 / rate;
+        (ends > self.rules.backup_ratio * needed).then(|| (lease.number, lease.tiles.clone()))
+    }
+}
+
+impl Node {
+    /// Returns the bytes of the first leases in flight that are not mapped yet, as the rate lets expect.
+    fn left(&self, leases: usize, now: Duration) -> f64 {
+        let waiting =
+            self.leases[..leases].iter().skip(1).map(|lease| lease.bytes as f64).sum::<f64>();
+        let Some(first) = self.leases[..leases].first() else { return 0.0 };
+        let Some(rate) = self.pace.rate() else { return waiting + first.bytes as f64 };
+        let spent = now.saturating_sub(self.pace.began(first.given)).as_secs_f64();
+        // A lease that is late is expected to take as much longer as it is late: a node that has stopped seems
+        // ever further from its end.
+        waiting + (first.bytes as f64 - spent * rate).abs()
+    }
+
+    /// Returns when the lease at a position is expected to end, in seconds from now. A node that has mapped
+    /// nothing is expected to take as long again as it has taken.
+    fn ends(&self, at: usize, now: Duration) -> f64 {
+        let waited = now.saturating_sub(self.leases[at].given).as_secs_f64();
+        self.pace.rate().map_or(waited, |rate| self.left(at + 1, now) / rate)
+    }
+}

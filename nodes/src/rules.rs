@@ -1,0 +1,34 @@
+//! The constants of a ledger's decisions.
+
+use std::time::Duration;
+
+/// How large leases are, and when a tile is leased twice.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// A lease takes the time that all nodes need for the work left, divided by this.
+    pub parts_left: f64,
+    /// A lease takes at least this long, or is a single tile.
+    pub least: Duration,
+    /// A lease takes at most this long: it is lost with its node.
+    pub most: Duration,
+    /// The leases that a node has at a time. Two hide the time between a lease's end and the next one's start.
+    pub in_flight: usize,
+    /// When nothing is left to lease, a lease that is expected to take longer than this many times what another
+    /// node would need for it is given to that node, too.
+    pub backup_ratio: f64,
+    /// Whether nodes can read each other's saves. If not, a lost node's tiles are mapped again.
+    pub shares_saves: bool,
+}
+
+impl Default for Rules {
+    fn default() -> Rules {
+        Rules {
+            parts_left: 6.0,
+            least: Duration::from_millis(50),
+            most: Duration::from_secs(30),
+            in_flight: 2,
+            backup_ratio: 2.0,
+            shares_saves: true,
+        }
+    }
+}

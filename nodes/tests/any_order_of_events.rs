@@ -1,0 +1,368 @@
+//! Whatever the order of joins, leases, saves, losses and restarts of the manager, each tile is counted once.
+
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use tegula_nodes::{About, Commit, Kept, Ledger, Next, NodeId, Rules, TileSet, Tiles};
+
+/// A node as the carrier sees it: what it maps and what it holds.
+#[derive(Default)]
+struct Node {
+    leases: BTreeMap<u64, TileSet>,
+    /// How often each tile's pairs are in its holding.
+    held: BTreeMap<u32, u32>,
+    is_alive: bool,
+}
+
+struct Cluster {
+    ledger: Ledger,
+    tiles: Tiles,
+    rules: Rules,
+    nodes: BTreeMap<NodeId, Node>,
+    /// The holdings of all saves ever made, by name.
+    saves: BTreeMap<Vec<u8>, BTreeMap<u32, u32>>,
+    now: Duration,
+}
+
+#[derive(Clone, Debug)]
+enum Event {
+    Join { reads: bool },
+    Ask(usize),
+    Map(usize, usize),
+    Save(usize),
+    Lose(usize),
+    ReadBadly(usize),
+    RestartManager,
+    Pass(u64),
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        2 => any::<bool>().prop_map(|reads| Event::Join { reads }),
+        12 => (0_usize..8).prop_map(Event::Ask),
+        8 => (0_usize..8, 0_usize..3).prop_map(|(node, lease)| Event::Map(node, lease)),
+        3 => (0_usize..8).prop_map(Event::Save),
+        2 => (0_usize..8).prop_map(Event::Lose),
+        1 => (0_usize..8).prop_map(Event::ReadBadly),
+        1 => Just(Event::RestartManager),
+        4 => (1_u64..5000).prop_map(Event::Pass),
+    ]
+}
+
+impl Cluster {
+    fn new(tiles: Tiles, rules: Rules) -> Cluster {
+        let ledger = Ledger::new(tiles.clone(), rules);
+        let (nodes, saves) = (BTreeMap::new(), BTreeMap::new());
+        Cluster { ledger, tiles, rules, nodes, saves, now: Duration::ZERO }
+    }
+
+    fn join(&mut self, reads: bool) {
+        let id = self.ledger.join(About { memory_bytes: 1 << 30, reads });
+        self.nodes.insert(id, Node { is_alive: true, ..Node::default() });
+    }
+
+    /// Returns the living node of a random number.
+    fn pick(&self, number: usize) -> Option<NodeId> {
+        let alive: Vec<NodeId> =
+            self.nodes.iter().filter(|(_, node)| node.is_alive).map(|(&id, _)| id).collect();
+        (!alive.is_empty()).then(|| alive[number % alive.len()])
+    }
+
+    fn ask(&mut self, id: NodeId, reads_well: bool) -> Next {
+        let next = self.ledger.next(id, self.now);
+        let node = self.nodes.get_mut(&id).unwrap();
+        match &next {
+            Next::Lease { lease, tiles, from } => {
+                assert!(!tiles.is_empty());
+                assert!(from.is_none_or(|from| from != id));
+                node.leases.insert(*lease, TileSet::from_iter([tiles.clone()]));
+            }
+            Next::Take { save, kept } => {
+                if self.ledger.taken(id, *save, reads_well) {
+                    for (tile, count) in &self.saves[&kept.name] {
+                        *node.held.entry(*tile).or_default() += count;
+                    }
+                }
+            }
+            Next::Wait | Next::Done => {}
+            Next::Leave => panic!("node {id} is alive"),
+        }
+        next
+    }
+
+    fn map(&mut self, id: NodeId, number: usize) {
+        let node = self.nodes.get_mut(&id).unwrap();
+        let Some((&lease, _)) = node.leases.iter().nth(number % node.leases.len().max(1)) else {
+            return;
+        };
+        let tiles = node.leases.remove(&lease).unwrap();
+        let Commit::Yes { beaten } = self.ledger.mapped(id, lease, self.now) else { return };
+        assert_eq!(self.ledger.mapped(id, lease, self.now), Commit::No, "a lease counts once");
+        for tile in tiles.ranges().flatten() {
+            *node.held.entry(tile).or_default() += 1;
+        }
+        if let Some((other, lease)) = beaten {
+            assert_ne!(other, id);
+            // The other node may go on with it, and is told that it does not count.
+            assert_eq!(self.ledger.mapped(other, lease, self.now), Commit::No);
+        }
+    }
+
+    fn save(&mut self, id: NodeId) {
+        let node = &self.nodes[&id];
+        let name = format!("save {}", self.saves.len()).into_bytes();
+        let tiles = node.held.keys().map(|&tile| tile..tile + 1).collect();
+        self.saves.insert(name.clone(), node.held.clone());
+        self.ledger.kept(id, Kept { name, tiles }).unwrap();
+    }
+
+    fn lose(&mut self, id: NodeId) {
+        for (other, lease) in self.ledger.lost(id) {
+            self.nodes.get_mut(&other).unwrap().leases.remove(&lease);
+            assert_eq!(self.ledger.mapped(other, lease, self.now), Commit::No);
+        }
+        let node = self.nodes.get_mut(&id).unwrap();
+        node.is_alive = false;
+        // It may not know yet that it was declared lost.
+        for lease in std::mem::take(&mut node.leases).into_keys() {
+            assert_eq!(self.ledger.mapped(id, lease, self.now), Commit::No);
+        }
+        assert_eq!(self.ledger.next(id, self.now), Next::Leave);
+        assert!(
+            self.ledger.kept(id, Kept { name: Vec::new(), tiles: TileSet::default() }).is_err()
+        );
+    }
+
+    fn restart_manager(&mut self) {
+        let bytes = self.ledger.encode();
+        self.ledger = Ledger::resume(self.tiles.clone(), self.rules, &bytes).unwrap();
+        self.nodes.clear();
+        self.join(true);
+    }
+
+    fn apply(&mut self, event: &Event) {
+        match *event {
+            Event::Join { reads } if self.nodes.len() < 40 => self.join(reads),
+            Event::Join { .. } => {}
+            Event::RestartManager => self.restart_manager(),
+            Event::Pass(milliseconds) => self.now += Duration::from_millis(milliseconds),
+            Event::Ask(node) => {
+                self.pick(node).map(|id| self.ask(id, true));
+            }
+            Event::ReadBadly(node) => {
+                self.pick(node).map(|id| self.ask(id, false));
+            }
+            Event::Map(node, lease) => {
+                self.pick(node).map(|id| self.map(id, lease)).unwrap_or_default();
+            }
+            Event::Save(node) => self.pick(node).map(|id| self.save(id)).unwrap_or_default(),
+            Event::Lose(node) => self.pick(node).map(|id| self.lose(id)).unwrap_or_default(),
+        }
+        self.check();
+    }
+
+    /// The ledger knows what each node holds, and no tile is held twice.
+    fn check(&self) {
+        let mut all = TileSet::default();
+        let mut count = 0;
+        for (&id, node) in self.nodes.iter().filter(|(_, node)| node.is_alive) {
+            assert!(node.held.values().all(|&times| times == 1), "node {id} counts a tile twice");
+            let held: TileSet = node.held.keys().map(|&tile| tile..tile + 1).collect();
+            assert_eq!(self.ledger.held(id), held, "node {id}");
+            count += held.len();
+            all.extend(&held);
+        }
+        assert_eq!(all.len(), count, "two nodes hold the same tile");
+        if self.ledger.is_done() {
+            assert_eq!(count, self.tiles.count() as usize);
+        }
+    }
+
+    /// Lets those that are left end the job.
+    fn finish(&mut self) {
+        self.join(true);
+        for _ in 0..2_000 {
+            self.now += Duration::from_millis(100);
+            let alive: Vec<NodeId> =
+                self.nodes.iter().filter(|(_, node)| node.is_alive).map(|(&id, _)| id).collect();
+            let mut are_done = true;
+            for id in alive {
+                self.map(id, 0);
+                are_done &= self.ask(id, true) == Next::Done;
+            }
+            self.check();
+            if are_done {
+                return;
+            }
+        }
+        panic!("the job does not end");
+    }
+}
+
+proptest! {
+    #[test]
+    fn each_tile_is_counted_once(
+        bytes in prop::collection::vec(0_u64..100_000, 0..60),
+        events in prop::collection::vec(event(), 0..200),
+        shares_saves in any::<bool>(),
+        in_flight in 1_usize..4,
+    ) {
+        let rules = Rules { shares_saves, in_flight, ..Rules::default() };
+        let mut cluster = Cluster::new(Tiles::new(bytes, 7), rules);
+        for event in &events {
+            cluster.apply(event);
+        }
+        cluster.finish();
+    }
+
+    #[test]
+    fn a_set_of_tiles_is_a_set(
+        steps in prop::collection::vec((any::<bool>(), 0_u32..50, 0_u32..12), 0..60),
+    ) {
+        let (mut set, mut model) = (TileSet::default(), std::collections::BTreeSet::new());
+        for (adds, start, length) in steps {
+            let range = start..start + length;
+            if adds {
+                set.insert(range.clone());
+                model.extend(range.clone());
+            } else {
+                set.remove(&range);
+                model.retain(|tile| !range.contains(tile));
+            }
+            prop_assert_eq!(set.contains(&range), range.clone().all(|tile| model.contains(&tile)));
+            prop_assert_eq!(set.ranges().flatten().collect::<Vec<_>>(), model.iter().copied().collect::<Vec<_>>());
+            let ranges: Vec<_> = set.ranges().collect();
+            prop_assert!(ranges.windows(2).all(|pair| pair[0].end < pair[1].start), "ranges touch");
+        }
+    }
+
+    #[test]
+    fn tiles_are_read_back(bytes in prop::collection::vec(any::<u32>(), 0..40), digest: u128) {
+        let tiles = Tiles::new(bytes.iter().map(|&bytes| bytes.into()), digest);
+        let form = tiles.encode();
+        prop_assert_eq!(Tiles::decode(&form).unwrap(), tiles);
+        for length in 0..form.len() {
+            prop_assert!(Tiles::decode(&form[..length]).is_err());
+        }
+    }
+
+    #[test]
+    fn changed_bytes_are_no_ledger(at in any::<prop::sample::Index>(), bit in 0_u32..8) {
+        let tiles = Tiles::new([5; 9], 1);
+        let mut ledger = Ledger::new(tiles.clone(), Rules::default());
+        let node = ledger.join(About { memory_bytes: 1, reads: true });
+        let Next::Lease { lease, tiles: leased, .. } = ledger.next(node, Duration::ZERO) else { panic!() };
+        ledger.mapped(node, lease, Duration::from_secs(1));
+        ledger.kept(node, Kept { name: b"a".to_vec(), tiles: TileSet::from_iter([leased]) }).unwrap();
+        let mut bytes = ledger.encode();
+        prop_assert!(Ledger::resume(tiles.clone(), Rules::default(), &bytes).is_ok());
+        let at = at.index(bytes.len());
+        bytes[at] ^= 1_u8 << bit;
+        prop_assert!(Ledger::resume(tiles, Rules::default(), &bytes).is_err());
+    }
+}
+
+/// A ledger with these nodes, all of which have mapped one tile at the given rates.
+fn at_rates(count: u32, bytes: u64, rates: &[f64]) -> (Ledger, Vec<NodeId>, Duration) {
+    let mut ledger = Ledger::new(Tiles::new(vec![bytes; count as usize], 0), Rules::default());
+    let mut now = Duration::ZERO;
+    let mut nodes = Vec::new();
+    for rate in rates {
+        let node = ledger.join(About { memory_bytes: 1 << 30, reads: true });
+        let Next::Lease { lease, tiles, .. } = ledger.next(node, now) else {
+            panic!("no tile is left")
+        };
+        assert_eq!(tiles.len(), 1, "one tile shows how fast the node is");
+        now += Duration::from_secs_f64(bytes as f64 / rate);
+        assert!(matches!(ledger.mapped(node, lease, now), Commit::Yes { .. }));
+        nodes.push(node);
+    }
+    (ledger, nodes, now)
+}
+
+fn leased(next: Next) -> std::ops::Range<u32> {
+    match next {
+        Next::Lease { tiles, .. } => tiles,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn leases_are_in_proportion_to_rates() {
+    let (mut ledger, nodes, now) = at_rates(1000, 1 << 20, &[1e6, 4e6]);
+    let (slow, fast) = (leased(ledger.next(nodes[0], now)), leased(ledger.next(nodes[1], now)));
+    let ratio = fast.len() as f64 / slow.len() as f64;
+    assert!((3.0..5.0).contains(&ratio), "{slow:?} {fast:?}");
+}
+
+#[test]
+fn a_lease_is_thirty_seconds_at_most() {
+    let (mut ledger, nodes, now) = at_rates(100_000, 1 << 20, &[1e6]);
+    assert_eq!(leased(ledger.next(nodes[0], now)).len(), 28);
+}
+
+#[test]
+fn towards_the_end_leases_are_single_tiles_and_slow_nodes_get_none() {
+    let (mut ledger, nodes, now) = at_rates(8, 1 << 20, &[1e5, 4e6]);
+    assert_eq!(leased(ledger.next(nodes[1], now)).len(), 1);
+    assert_eq!(ledger.next(nodes[0], now), Next::Wait, "the fast node ends all before");
+}
+
+#[test]
+fn a_late_lease_is_given_to_another_node_and_the_first_counts() {
+    let (mut ledger, nodes, now) = at_rates(4, 1 << 20, &[1e6, 1e6]);
+    let Next::Lease { lease: late, tiles, .. } = ledger.next(nodes[0], now) else { panic!() };
+    let Next::Lease { lease, .. } = ledger.next(nodes[1], now) else { panic!() };
+    let now = now + Duration::from_secs(1);
+    assert!(matches!(ledger.mapped(nodes[1], lease, now), Commit::Yes { beaten: None }));
+    assert_eq!(ledger.next(nodes[1], now), Next::Wait, "the other lease is about to end");
+    let now = now + Duration::from_secs(7);
+    let Next::Lease { lease: again, tiles: same, .. } = ledger.next(nodes[1], now) else {
+        panic!()
+    };
+    assert_eq!(same, tiles);
+    let now = now + Duration::from_secs(1);
+    let beaten = Some((nodes[0], late));
+    assert_eq!(ledger.mapped(nodes[1], again, now), Commit::Yes { beaten });
+    assert_eq!(ledger.mapped(nodes[0], late, now), Commit::No);
+    assert!(ledger.is_done());
+}
+
+#[test]
+fn a_node_that_cannot_read_is_sent_its_bytes_by_one_that_can() {
+    let mut ledger = Ledger::new(Tiles::new([1; 9], 0), Rules::default());
+    let small = ledger.join(About { memory_bytes: 1 << 20, reads: false });
+    assert_eq!(ledger.next(small, Duration::ZERO), Next::Wait, "nobody can send it anything");
+    let large = ledger.join(About { memory_bytes: 1 << 30, reads: true });
+    let Next::Lease { lease, from, tiles } = ledger.next(small, Duration::ZERO) else { panic!() };
+    assert_eq!(from, Some(large));
+    assert_eq!(ledger.lost(large), [(small, lease)]);
+    assert_eq!(ledger.mapped(small, lease, Duration::from_secs(1)), Commit::No);
+    let other = ledger.join(About { memory_bytes: 1 << 30, reads: true });
+    assert_eq!(leased(ledger.next(other, Duration::from_secs(1))), tiles, "the tile is free again");
+}
+
+#[test]
+fn a_save_must_name_what_its_node_holds() {
+    let (mut ledger, nodes, _) = at_rates(9, 1 << 20, &[1e6, 1e6]);
+    let kept = |tiles| Kept { name: b"save".to_vec(), tiles: TileSet::from_iter([tiles]) };
+    assert!(ledger.kept(nodes[0], kept(1..2)).is_err(), "another node holds it");
+    assert!(ledger.kept(nodes[0], kept(0..1)).is_ok());
+    assert!(ledger.kept(nodes[0], kept(0..0)).is_err(), "the save before had a tile");
+}
+
+#[test]
+fn partitions_are_divided_among_the_nodes_that_are_left() {
+    let (mut ledger, nodes, now) = at_rates(3, 1 << 20, &[1e6, 1e6, 2e6]);
+    assert_eq!(ledger.next(nodes[0], now), Next::Done);
+    let lengths = |ledger: &Ledger| {
+        let parts = ledger.exchange(64, 1).unwrap();
+        parts.iter().map(|part| part.partitions.len()).collect::<Vec<_>>()
+    };
+    assert_eq!(lengths(&ledger), [16, 16, 32]);
+    ledger.lost(nodes[2]);
+    assert_eq!(ledger.exchange(64, 1), None, "its tile is not held by any node");
+    let Next::Lease { lease, .. } = ledger.next(nodes[0], now) else { panic!() };
+    ledger.mapped(nodes[0], lease, now + Duration::from_secs_f64((1 << 20) as f64 / 1e6));
+    assert_eq!(lengths(&ledger), [32, 32]);
+}
