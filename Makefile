@@ -62,7 +62,7 @@ NUMBER_INPUTS := picture.bmp points.bin lines.txt grid.npy square.npy large.npy 
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
 	bench-show bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline \
 	bench-incremental bench-state bench-compressed bench-files bench-remote bench-gpu \
-	bench-hadoop bench-hadoop-cluster bench-hadoop-memory bench-python \
+	bench-hadoop bench-hadoop-cluster bench-hadoop-memory bench-nodes bench-python \
 	corpus clean test-emulators s3-server \
 	need-cargo need-emulators need-java need-lints need-miri need-pocl need-python
 
@@ -90,8 +90,18 @@ wheels: need-cargo $(VENV)/maturin-$(MATURIN) $(VENV)/ziglang-$(ZIGLANG) ## Buil
 			--profile $(PYTHON_PROFILE) --target $$target --zig --compatibility manylinux_2_28 --out $(WHEELS) || exit 1; \
 	done
 
-test: test-rust test-hadoop test-hadoop-compat ## Run all tests, those in the documentation too
-	$(MAKE) test-python PYTHON_PROFILE=python-dev
+# Maven and pip leave cores idle, so they run beside the Rust compiler. The Rust tests wait for them, because some
+# tests measure time. Their output follows that of the Rust tests. Each part runs even if another failed.
+test: ## Run all tests, those in the documentation too
+	@output=$$(mktemp) && status=0; \
+	$(MAKE) --keep-going python-environments test-hadoop test-hadoop-compat >"$$output" 2>&1 & others=$$!; \
+	trap 'kill $$others 2>/dev/null; rm -f "$$output"' EXIT; \
+	$(MAKE) --keep-going rust-test-programs wheel PYTHON_PROFILE=python-dev || status=1; \
+	wait $$others || status=1; \
+	$(MAKE) test-rust || status=1; \
+	cat "$$output"; \
+	$(MAKE) test-python PYTHON_PROFILE=python-dev || status=1; \
+	exit $$status
 
 test-rust: rust-test-programs need-java need-pocl $(VENV)/s3-server ## Run the tests of the Rust crates
 	POCL_CACHE_DIR=$(abspath $(TARGET))/pocl cargo test $(RUST_TESTS)
@@ -166,7 +176,7 @@ lint-rust: need-lints
 	cargo fmt --all --check
 	cargo clippy --workspace --exclude tegula-python --all-targets --all-features --locked -- -D warnings
 	cargo clippy -p tegula -p tegula-apps -p tegula-cli -p tegula-python --locked -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc $(ENGINE_CRATES) -p tegula-apps -p tegula-linalg -p tegula-remote \
+	RUSTDOCFLAGS="-D warnings" cargo doc $(ENGINE_CRATES) -p tegula-apps -p tegula-linalg -p tegula-remote -p tegula-nodes \
 		--all-features --no-deps --locked
 
 lint-python: $(VENV)/ruff-$(RUFF)
@@ -315,6 +325,9 @@ bench-groups-cost: build need-python $(CORPUS)/letters.txt $(CORPUS)/stations.tx
 	cargo build --release -p tegula-bench
 	python3 bench/compare/groups.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS) \
 		--schedule $(TARGET)/release/schedule $(if $(BEFORE),--before $(BEFORE))
+
+bench-nodes: need-cargo ## Simulate 2 to 512 unequal nodes with the ledger, into docs/nodes.md
+	cargo run --release -p tegula-nodes --example simulate -- docs/nodes.md
 
 corpus: $(sort $(OWN_TEXTS:%=$(CORPUS)/%.txt) $(COMPARE_TEXTS:%=$(CORPUS)/%.txt) $(INDEX_TEXTS:%=$(CORPUS)/%.txt)) ## Make their texts; LINUX_SOURCE=folder of an unpacked linux-source
 

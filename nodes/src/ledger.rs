@@ -13,6 +13,7 @@ use crate::tile_set::TileSet;
 use crate::tiles::Tiles;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::iter;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -160,7 +161,7 @@ struct Orphan {
 impl Ledger {
     /// Begins a job: all tiles are free.
     pub fn new(tiles: Tiles, rules: Rules) -> Ledger {
-        let free = TileSet::from_iter([0..tiles.count()]);
+        let free = iter::once(0..tiles.count()).collect::<TileSet>();
         let free_bytes = tiles.bytes(0..tiles.count());
         let (nodes, leases, orphans) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
         Ledger { tiles, rules, free, free_bytes, nodes, leases, orphans, next_number: 0 }
@@ -313,7 +314,7 @@ impl Ledger {
             let Some((holder, lease)) = self.end(number) else { continue };
             match lease.twin.and_then(|twin| self.lease_mut(twin)) {
                 Some(twin) => twin.twin = None,
-                None => self.set_free(&TileSet::from_iter([lease.tiles])),
+                None => self.set_free(&iter::once(lease.tiles).collect()),
             }
             if holder != node {
                 of_others.push((holder, number));

@@ -1,5 +1,7 @@
 //! Whatever the order of joins, leases, saves, losses and restarts of the manager, each tile is counted once.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -102,7 +102,7 @@ impl Cluster {
     }
 
     pub(crate) fn run(&self, manager: Box<dyn Manager>) -> Outcome {
-        Run::new(self, manager).to_the_end()
+        Run::new(self, manager).outcome()
     }
 }
 
@@ -133,9 +133,9 @@ impl<'c> Run<'c> {
         Run { cluster, manager, nodes, events, random, leases: 0, held, held_by_all: 0 }
     }
 
-    fn to_the_end(mut self) -> Outcome {
+    fn outcome(mut self) -> Outcome {
         while let Some(Reverse((now, event))) = self.events.pop() {
-            self.apply(now, event);
+            self.apply(now, &event);
             if self.held_by_all == self.cluster.tiles {
                 let bytes = f64::from(self.cluster.tiles) * TILE_BYTES as f64;
                 let share = bytes / now.as_secs_f64() / self.cluster.speeds.iter().sum::<f64>();
@@ -146,8 +146,8 @@ impl<'c> Run<'c> {
         unreachable!("a beat follows each beat");
     }
 
-    fn apply(&mut self, now: Duration, event: Event) {
-        match event {
+    fn apply(&mut self, now: Duration, event: &Event) {
+        match *event {
             Event::Beat => {
                 self.events.push(Reverse((now + BEAT, Event::Beat)));
                 (0..self.nodes.len()).for_each(|node| self.give(node, now));

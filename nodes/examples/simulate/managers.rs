@@ -2,6 +2,7 @@
 
 use crate::cluster::Cluster;
 use std::collections::VecDeque;
+use std::iter;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 use tegula_nodes::{About, Commit, Ledger, Next, NodeId, Rules, Tiles};
@@ -91,7 +92,7 @@ impl Fixed {
             sum += weight;
             let end =
                 ((sum / all * f64::from(cluster.tiles())).round() as u32).min(cluster.tiles());
-            of_node.push(VecDeque::from([start..end]));
+            of_node.push(iter::once(start..end).collect());
             start = end;
         }
         Fixed { of_node, of_all: VecDeque::new(), next_lease: 0 }
