@@ -182,8 +182,10 @@ impl<'r, C: Aggregate> MapStage<'r, C> {
         let splits = ranged.layout.splits();
         numbered(before.splits, splits.saturating_sub(1))?;
         let ends: Vec<u64> = ranged.layout.tile_ends().collect();
-        // Where tiles are kept apart, each is one worker's, who does not wait for others.
-        if self.pipeline == Pipeline::On || self.keeps_tiles_apart() {
+        // Where tiles are kept apart, each is one worker's, who does not wait for others. Devices that are alone
+        // overlap tiles in any case.
+        let overlaps = self.pipeline == Pipeline::On || self.alone.is_some();
+        if overlaps || self.keeps_tiles_apart() {
             self.map_tiles(ranged, &ends, 0, before, workers, reading)?;
         } else {
             let mut first = 0;
@@ -231,7 +233,10 @@ impl<'r, C: Aggregate> MapStage<'r, C> {
         let crew = Crew::of(self, ranged, &feed, &reading.units, before, assignment);
         if self.alone.is_some() {
             crew.beside(workers, || ());
-            add_figures(&mut reading.spread.devices, &crew.figures_of_all()?);
+            let figures = crew.figures_of_all();
+            // A kernel's own error says more than that its device did not do all.
+            self.failure.check()?;
+            add_figures(&mut reading.spread.devices, &figures?);
             return Ok(());
         }
         let intake = Intake::ranged(self.means(), &feed);
