@@ -1,7 +1,7 @@
 //! Ready-made jobs. Each is a map and a combine over the engine's public interface, like any user's job.
 //! They have no flags and print nothing; the command line is another crate.
 //!
-//! Each job has a cargo feature of its name. All but `offload` are on by default.
+//! Each job has a cargo feature of its name. All but `native` and `offload` are on by default.
 
 #[cfg(feature = "logstats")]
 mod digits;
@@ -25,6 +25,8 @@ pub mod linreg;
 pub mod logstats;
 #[cfg(feature = "matrix")]
 pub mod matrix;
+#[cfg(feature = "native")]
+pub mod native;
 #[cfg(feature = "offload")]
 pub mod offload;
 mod runs;

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tegula::device::{DeviceFigures, Present};
-use tegula::{Accelerator, DeviceError, Error, Result};
+use tegula::{Accelerator, Error, Result};
 
 #[derive(Args)]
 pub(crate) struct DeviceFlags {
@@ -35,33 +35,10 @@ pub(crate) fn open(names: &[String]) -> Result<Vec<Arc<Accelerator>>> {
     if names.iter().all(|name| name == "cpu") {
         return Ok(Vec::new());
     }
-    let Present { devices, unusable } = Present::look();
-    let mut wanted = vec![false; devices.len()];
-    for name in names {
-        let is_meant = |device: &Accelerator| {
-            let caps = device.caps();
-            match name.as_str() {
-                "cpu" => false,
-                "auto" | "gpu" => !caps.is_processor,
-                name => caps.name.to_lowercase().contains(&name.to_lowercase()),
-            }
-        };
-        let mut found = matches!(name.as_str(), "auto" | "cpu");
-        for (wanted, device) in wanted.iter_mut().zip(&devices) {
-            let is_meant = is_meant(device);
-            (*wanted, found) = (*wanted || is_meant, found || is_meant);
-        }
-        if !found {
-            return Err(not_there(name, &unusable));
-        }
-    }
-    let wanted = devices.into_iter().zip(wanted).filter(|(_, wanted)| *wanted);
-    let sizes = sizes_file();
-    let remembering = |device: Accelerator| match &sizes {
-        Some(file) => device.sizes_in(file),
-        None => device,
-    };
-    Ok(wanted.map(|(device, _)| Arc::new(remembering(device))).collect())
+    Present::look().named(names, sizes_file().as_deref()).map_err(|cause| Error::Option {
+        option: "--device",
+        cause: format!("{cause}; tegula devices lists those that can"),
+    })
 }
 
 /// Returns the file that keeps sizes of units from run to run, in the user's cache folder.
@@ -70,15 +47,6 @@ fn sizes_file() -> Option<PathBuf> {
         |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let folder = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
     Some(folder?.join("tegula/device-units"))
-}
-
-/// Returns the error of a name that no usable device has.
-fn not_there(name: &str, unusable: &[DeviceError]) -> Error {
-    let whys: Vec<String> = unusable.iter().map(ToString::to_string).collect();
-    let whys = if whys.is_empty() { String::new() } else { format!(" ({})", whys.join("; ")) };
-    let cause =
-        format!("no such device can be used: {name}{whys}; tegula devices lists those that can");
-    Error::Option { option: "--device", cause }
 }
 
 /// Says why devices that the user named were not used, or not to the end.

@@ -32,6 +32,8 @@ mod logstats;
 mod making;
 #[cfg(feature = "linalg")]
 mod matmul;
+#[cfg(feature = "native")]
+mod native;
 #[cfg(feature = "offload")]
 mod offload;
 #[cfg(feature = "linalg")]
@@ -150,6 +152,8 @@ commands! {
     "linreg" "linreg" Linreg(linreg::Flags),
     /// Group points around means.
     "kmeans" "kmeans" Kmeans(kmeans::Flags),
+    /// Run a map of your own from a shared library, written against tegula.h.
+    "native" "run" Run(native::Flags),
     /// Run a kernel of your own on devices.
     "offload" "offload" Offload(offload::Flags),
     /// Count, or find, the lines that equal one of some keys.

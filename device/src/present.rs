@@ -3,6 +3,8 @@
 use super::{Accelerator, DeviceError, Kernel, Launch, Room, Shape};
 #[cfg(feature = "emulated")]
 use super::{Clock, Emulated, Model};
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The devices that were found.
@@ -27,6 +29,48 @@ impl Present {
         let present = present
             .with(Ok(vec![Ok(Emulated::new(Model { clock: Clock::Wall, ..Model::default() }))]));
         present
+    }
+
+    /// Chooses devices by names, each once: `auto`, every device that is not the processor itself, if there is any;
+    /// `gpu`, the same, and at least one; `cpu`, none; or those with the name in their own, in any case. `sizes` is
+    /// the file that keeps sizes of units from run to run.
+    ///
+    /// # Errors
+    /// Returns the reason why no device with a name can be used.
+    pub fn named(
+        self,
+        names: &[String],
+        sizes: Option<&Path>,
+    ) -> Result<Vec<Arc<Accelerator>>, String> {
+        let Present { devices, unusable } = self;
+        let mut wanted = vec![false; devices.len()];
+        for name in names {
+            let is_meant = |device: &Accelerator| {
+                let caps = device.caps();
+                match name.as_str() {
+                    "cpu" => false,
+                    "auto" | "gpu" => !caps.is_processor,
+                    name => caps.name.to_lowercase().contains(&name.to_lowercase()),
+                }
+            };
+            let mut found = matches!(name.as_str(), "auto" | "cpu");
+            for (wanted, device) in wanted.iter_mut().zip(&devices) {
+                let is_meant = is_meant(device);
+                (*wanted, found) = (*wanted || is_meant, found || is_meant);
+            }
+            if !found {
+                let whys: Vec<String> = unusable.iter().map(ToString::to_string).collect();
+                let whys =
+                    if whys.is_empty() { String::new() } else { format!(" ({})", whys.join("; ")) };
+                return Err(format!("no such device can be used: {name}{whys}"));
+            }
+        }
+        let wanted = devices.into_iter().zip(wanted).filter(|(_, wanted)| *wanted);
+        let remembering = |device: Accelerator| match sizes {
+            Some(file) => device.sizes_in(file),
+            None => device,
+        };
+        Ok(wanted.map(|(device, _)| Arc::new(remembering(device))).collect())
     }
 
     /// Adds the devices of a back-end, except those whose names another back-end has found.

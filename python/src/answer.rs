@@ -2,6 +2,8 @@
 
 use crate::arrow::{self, Shape};
 use crate::dynamic::{Column, Columns, INT_TAG, Number};
+use crate::running::Failure;
+use crate::sorting;
 use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList, PyString, PyTuple};
@@ -30,7 +32,7 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    fn new(columns: Vec<Column>) -> Batch {
+    pub(crate) fn new(columns: Vec<Column>) -> Batch {
         Batch { key_ends: Vec::new(), keys: Vec::new(), columns }
     }
 
@@ -44,6 +46,23 @@ impl Batch {
         self.keys.extend_from_slice(key);
         self.key_ends.push(self.keys.len());
         C::add(answer, &mut self.columns);
+    }
+
+    /// Adds the pairs of another batch, whose columns are of the same types.
+    pub(crate) fn append(&mut self, other: &Batch) {
+        let before = self.keys.len();
+        self.keys.extend_from_slice(&other.keys);
+        self.key_ends.extend(other.key_ends.iter().map(|end| before + end));
+        self.columns.iter_mut().zip(&other.columns).for_each(|(to, from)| to.append(from));
+    }
+
+    /// Bytes of keys and of collected values.
+    fn bytes(&self) -> usize {
+        let columns = self.columns.iter().map(|column| match column {
+            Column::Lists { bytes, ends, .. } => bytes.len() + 8 * ends.len(),
+            _ => 0,
+        });
+        self.keys.len() + 8 * self.len() + columns.sum::<usize>()
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -63,8 +82,19 @@ pub(crate) trait Answered: Send + Sync {
     fn portions(&self) -> usize;
     /// Returns columns for a batch.
     fn columns(&self, width: usize) -> Vec<Column>;
+    /// Reads a portion into a batch that is empty, and hands it to `full` and empties it whenever it has `most`
+    /// bytes, and at the portion's end. One pair may have more.
+    fn read_in_parts(
+        &self,
+        portion: usize,
+        batch: &mut Batch,
+        most: usize,
+        full: &mut dyn FnMut(&mut Batch) -> tegula::Result<()>,
+    ) -> tegula::Result<()>;
     /// Adds a portion to a batch.
-    fn read(&self, portion: usize, batch: &mut Batch) -> tegula::Result<()>;
+    fn read(&self, portion: usize, batch: &mut Batch) -> tegula::Result<()> {
+        self.read_in_parts(portion, batch, usize::MAX, &mut |_| Ok(()))
+    }
     /// Returns what the run did; `None` while it runs.
     fn stats(&self) -> Option<&Stats>;
     fn file(&self, number: u32) -> Option<std::path::PathBuf>;
@@ -100,11 +130,22 @@ where
         J::Combine::columns(width)
     }
 
-    fn read(&self, portion: usize, batch: &mut Batch) -> tegula::Result<()> {
+    fn read_in_parts(
+        &self,
+        portion: usize,
+        batch: &mut Batch,
+        most: usize,
+        full: &mut dyn FnMut(&mut Batch) -> tegula::Result<()>,
+    ) -> tegula::Result<()> {
         self.output.for_each_in(self.portions[portion], |key, answer| {
             batch.add::<J::Combine>(key, answer);
+            if most < usize::MAX && batch.bytes() >= most {
+                full(batch)?;
+                batch.clear();
+            }
             Ok(())
-        })
+        })?;
+        full(batch)
     }
 
     fn stats(&self) -> Option<&Stats> {
@@ -135,9 +176,15 @@ impl Answered for Copied {
         (self.columns)(width)
     }
 
-    fn read(&self, _: usize, batch: &mut Batch) -> tegula::Result<()> {
-        batch.clone_from(&self.batch);
-        Ok(())
+    fn read_in_parts(
+        &self,
+        _: usize,
+        batch: &mut Batch,
+        _: usize,
+        full: &mut dyn FnMut(&mut Batch) -> tegula::Result<()>,
+    ) -> tegula::Result<()> {
+        batch.append(&self.batch);
+        full(batch)
     }
 
     fn stats(&self) -> Option<&Stats> {
@@ -237,6 +284,10 @@ fn shown<'py>(py: Python<'py>, column: &Column, place: usize) -> PyResult<Bound<
                 PyBytes::new(py, &bytes[begin..ends[value]])
             });
             Ok(PyList::new(py, values.collect::<Vec<_>>())?.into_any())
+        }
+        Column::Objects { numbers, ends, bytes } if numbers[place].is_none() => {
+            let begin = place.checked_sub(1).map_or(0, |before| ends[before]);
+            Ok(PyBytes::new(py, &bytes[begin..ends[place]]).into_any())
         }
         column => match column.number(place) {
             Some(Number::Int(int)) => Ok(int.into_pyobject(py)?.into_any()),
@@ -379,6 +430,65 @@ impl Answer {
         Ok((is_float, PyBytes::new(py, &bytes)))
     }
 
+    /// The records of a portion, as bytes: each key as often as it was counted, or the values of each key; from the
+    /// last key to the first if `last_first`.
+    fn records<'py>(
+        &self,
+        py: Python<'py>,
+        portion: usize,
+        is_each_once: bool,
+        last_first: bool,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let batch = py.detach(|| {
+            let mut batch = self.read.batch();
+            self.read.output.read(portion, &mut batch).map(|()| batch)
+        });
+        let batch = batch.map_err(|error| failed(&error))?;
+        let records = PyList::empty(py);
+        for place in 0..batch.len() {
+            let place = if last_first { batch.len() - 1 - place } else { place };
+            let mut added = Ok(());
+            let seen = sorting::each(&batch, place, is_each_once, |record| {
+                if added.is_ok() {
+                    added = records.append(PyBytes::new(py, record));
+                }
+                Ok(())
+            });
+            seen.map_err(|error| failed(&error))?;
+            added?;
+        }
+        Ok(records)
+    }
+
+    /// Writes all records to a file, each followed by `end`; the other arguments are those of `records`.
+    fn write_records(
+        &self,
+        py: Python<'_>,
+        path: std::path::PathBuf,
+        end: &[u8],
+        is_each_once: bool,
+        last_first: bool,
+    ) -> PyResult<Option<Failure>> {
+        let written =
+            py.detach(|| sorting::write(&self.read, &path, end, is_each_once, last_first));
+        Ok(written.err().map(|error| Failure::of(py, &error)))
+    }
+
+    /// Whether some values are objects, which come pickled.
+    fn has_objects(&self, py: Python<'_>) -> PyResult<bool> {
+        let look = || {
+            for portion in 0..self.read.output.portions() {
+                let mut batch = self.read.batch();
+                self.read.output.read(portion, &mut batch)?;
+                if batch.columns.iter().any(Column::has_objects) {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        };
+        py.detach(look).map_err(|error| failed(&error))
+    }
+
     /// The path of an input file by its number.
     fn file(&self, number: u32) -> Option<std::path::PathBuf> {
         self.read.output.file(number)
@@ -455,6 +565,9 @@ impl Answer {
             let column = &batch.columns[column];
             if matches!(column, Column::Lists { .. }) {
                 return Err("lists are no array of numbers".to_owned());
+            }
+            if column.has_objects() {
+                return Err("the values are not all numbers: read the pairs".to_owned());
             }
             numbers.extend((0..batch.len()).map(|place| column.number(place)));
         }

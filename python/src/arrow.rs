@@ -34,7 +34,10 @@ impl Shape {
         let mut batch = read.batch();
         let mut tags = [false; 256];
         let mut has_floats = vec![false; batch.columns.len()];
-        let is_open = batch.columns.iter().any(|column| matches!(column, Column::Numbers(_)));
+        let is_open = batch
+            .columns
+            .iter()
+            .any(|column| matches!(column, Column::Numbers(_) | Column::Objects { .. }));
         if read.keys == KeyForm::Tagged || is_open {
             for portion in 0..read.output.portions() {
                 batch = read.batch();
@@ -43,7 +46,7 @@ impl Shape {
                     tags[usize::from(batch.key(place).first().copied().unwrap_or(0))] = true;
                 }
                 for (has, column) in has_floats.iter_mut().zip(&batch.columns) {
-                    if let Column::Numbers(numbers) = column {
+                    if let Column::Numbers(numbers) | Column::Objects { numbers, .. } = column {
                         *has |=
                             numbers.iter().any(|number| matches!(number, Some(Number::Float(_))));
                     }
@@ -60,8 +63,10 @@ impl Shape {
             let (kind, nulls) = match column {
                 Column::Ints(_) => (DataType::Int64, false),
                 Column::Floats(_) => (DataType::Float64, false),
-                Column::Numbers(_) if has_floats[place] => (DataType::Float64, true),
-                Column::Numbers(_) => (DataType::Int64, true),
+                Column::Numbers(_) | Column::Objects { .. } if has_floats[place] => {
+                    (DataType::Float64, true)
+                }
+                Column::Numbers(_) | Column::Objects { .. } => (DataType::Int64, true),
                 Column::Lists { .. } => {
                     let item = match read.keys {
                         KeyForm::Text => DataType::LargeUtf8,
@@ -196,7 +201,7 @@ fn values(column: Column, kind: &DataType) -> Result<ArrayRef, ArrowError> {
     match column {
         Column::Ints(ints) => Ok(Arc::new(Int64Array::from(ints))),
         Column::Floats(floats) => Ok(Arc::new(Float64Array::from(floats))),
-        Column::Numbers(numbers) if *kind == DataType::Int64 => {
+        Column::Numbers(numbers) | Column::Objects { numbers, .. } if *kind == DataType::Int64 => {
             let mut ints = Int64Builder::with_capacity(numbers.len());
             for number in numbers {
                 match number {
@@ -209,7 +214,7 @@ fn values(column: Column, kind: &DataType) -> Result<ArrayRef, ArrowError> {
             }
             Ok(Arc::new(ints.finish()))
         }
-        Column::Numbers(numbers) => {
+        Column::Numbers(numbers) | Column::Objects { numbers, .. } => {
             let mut floats = Float64Builder::with_capacity(numbers.len());
             for number in numbers {
                 floats.append_option(number.map(|number| match number {

@@ -40,6 +40,9 @@ const GRACE: Duration = Duration::from_millis(500);
 /// The offset that stands for the whole split.
 const WHOLE_SPLIT: u64 = u64::MAX;
 
+/// Why something failed.
+type Cause = Box<dyn std::error::Error + Send + Sync>;
+
 /// Who runs the function.
 pub(crate) enum Caller {
     Processes(Companions),
@@ -84,6 +87,13 @@ pub(crate) struct Raised {
     pub(crate) at_start: bool,
 }
 
+/// What a function is asked for.
+#[derive(Clone, Copy, Debug)]
+enum Request {
+    Map = 0,
+    Reduce = 1,
+}
+
 impl fmt::Display for Raised {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.text.lines().last().unwrap_or("the function raised an exception"))
@@ -108,10 +118,12 @@ impl Caller {
     /// Lets the function map a split, and puts what it wrote into `packed`.
     pub(crate) fn call(&self, split: &Split<'_>, packed: &mut Vec<u8>) -> Result<()> {
         let is_mapped = match self {
-            Caller::Processes(companions) => companions.call(split, packed)?,
-            Caller::Threads(callable) => {
-                call_here(callable, split.bytes(), packed).map_err(|error| at(split, error))?
+            Caller::Processes(companions) => {
+                let fault = |cause: Cause| at(split, cause);
+                companions.call(Request::Map, split.bytes(), packed, &fault)?
             }
+            Caller::Threads(callable) => call_here(callable, Request::Map, split.bytes(), packed)
+                .map_err(|error| at(split, error))?,
         };
         if is_mapped {
             return Ok(());
@@ -124,6 +136,23 @@ impl Caller {
             None => return Err(at(split, raised)),
         }
         Err(at(split, "a bad record was not skipped by the function's process"))
+    }
+
+    /// Lets the function reduce the values of some keys, and puts what it returned into `packed`.
+    pub(crate) fn reduce(&self, request: &[u8], packed: &mut Vec<u8>) -> Result<()> {
+        let fault = |cause: Cause| Error::Record { place: Place::stage("reduce"), cause };
+        let is_reduced = match self {
+            Caller::Processes(companions) => {
+                companions.call(Request::Reduce, request, packed, &fault)?
+            }
+            Caller::Threads(callable) => call_here(callable, Request::Reduce, request, packed)
+                .map_err(|error| fault(error.into()))?,
+        };
+        if is_reduced {
+            return Ok(());
+        }
+        packed.split_off_front();
+        Err(fault(Raised::decode(packed).into()))
     }
 
     /// Ends what still runs, for an interrupted run. Functions in threads run on to their return.
@@ -151,9 +180,14 @@ impl SplitOffFront for Vec<u8> {
 }
 
 /// Calls the function in this process. Returns whether it mapped the split.
-fn call_here(callable: &Py<PyAny>, bytes: &[u8], packed: &mut Vec<u8>) -> PyResult<bool> {
+fn call_here(
+    callable: &Py<PyAny>,
+    request: Request,
+    bytes: &[u8],
+    packed: &mut Vec<u8>,
+) -> PyResult<bool> {
     Python::attach(|py| {
-        let answer = callable.call1(py, (PyBytes::new(py, bytes),))?;
+        let answer = callable.call1(py, (request as u8, PyBytes::new(py, bytes)))?;
         let (status, columns): (u64, Bound<'_, PyBytes>) = answer.extract(py)?;
         packed.clear();
         packed.extend_from_slice(columns.as_bytes());
@@ -162,7 +196,7 @@ fn call_here(callable: &Py<PyAny>, bytes: &[u8], packed: &mut Vec<u8>) -> PyResu
 }
 
 /// Returns an error about the whole split.
-fn at(split: &Split<'_>, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
+fn at(split: &Split<'_>, cause: impl Into<Cause>) -> Error {
     let place = Place { source: split.path(), line: None, offset: Some(split.offset()) };
     Error::Record { place, cause: cause.into() }
 }
@@ -223,23 +257,30 @@ impl Companions {
         })
     }
 
-    /// Lets a companion map a split. Returns whether it did; else `packed` is what it raised.
-    fn call(&self, split: &Split<'_>, packed: &mut Vec<u8>) -> Result<bool> {
+    /// Hands a request to a companion. Returns whether it did it; else `packed` is what it raised. `fault` makes an
+    /// error with the request's place.
+    fn call(
+        &self,
+        request: Request,
+        bytes: &[u8],
+        packed: &mut Vec<u8>,
+        fault: &dyn Fn(Cause) -> Error,
+    ) -> Result<bool> {
         let idle = lock(&self.idle).pop();
         let mut companion = match idle {
             Some(companion) => companion,
-            None => self.fork().map_err(|cause| at(split, cause))?,
+            None => self.fork().map_err(fault)?,
         };
-        match companion.call(split.bytes(), packed, self.kept) {
+        match companion.call(request, bytes, packed, self.kept) {
             Ok(status) => {
                 lock(&self.idle).push(companion);
                 Ok(status == 0)
             }
-            Err(cause) => Err(at(split, self.why_dead(&companion, &cause, split.bytes().len()))),
+            Err(cause) => Err(fault(self.why_dead(&companion, &cause, bytes.len()).into())),
         }
     }
 
-    fn fork(&self) -> Result<Companion, Box<dyn std::error::Error + Send + Sync>> {
+    fn fork(&self) -> Result<Companion, Cause> {
         let mut zygote = lock(&self.zygote);
         if self.is_killed.load(Ordering::Acquire) {
             return Err("interrupted".into());
@@ -359,10 +400,17 @@ impl Zygote {
 }
 
 impl Companion {
-    fn call(&mut self, bytes: &[u8], packed: &mut Vec<u8>, kept: Kept) -> io::Result<u64> {
+    fn call(
+        &mut self,
+        request: Request,
+        bytes: &[u8],
+        packed: &mut Vec<u8>,
+        kept: Kept,
+    ) -> io::Result<u64> {
         self.input.write_all_at(bytes, 0)?;
         let mut message = [0; 16];
         message[..8].copy_from_slice(&(bytes.len() as u64).to_le_bytes());
+        message[8] = request as u8;
         self.socket.write_all(&message)?;
         self.socket.read_exact(&mut message)?;
         let (status, length) = message.split_at(8);

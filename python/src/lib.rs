@@ -6,13 +6,16 @@
 mod answer;
 mod arrow;
 mod companion;
+mod csv;
 mod dynamic;
 mod file;
 mod memory;
-mod native;
 mod plan;
+mod ready;
+mod reducing;
 mod running;
 mod shown;
+mod sorting;
 
 use pyo3::prelude::*;
 

@@ -1,11 +1,12 @@
-//! Memory of a Python object as input: an array is read where it lies, split by split, and never copied whole.
+//! Memory of Python objects as input: an array is read where it lies, split by split, and never copied whole; parts
+//! are each one record.
 
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::fmt;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tegula::RangeSource;
 
 /// The bytes of an object that gives a contiguous buffer, held for as long as this is.
@@ -32,8 +33,9 @@ impl Memory {
     }
 }
 
-impl RangeSource for Memory {
-    fn read_at(&self, _: &Path, offset: u64, into: &mut [u8]) -> io::Result<()> {
+impl Memory {
+    /// Copies the bytes from `offset` on.
+    pub(crate) fn copy(&self, offset: u64, into: &mut [u8]) -> io::Result<()> {
         let offset = usize::try_from(offset).map_err(|_| io::ErrorKind::UnexpectedEof)?;
         let is_inside = offset.checked_add(into.len()).is_some_and(|end| end <= self.0.len_bytes());
         if !is_inside {
@@ -47,5 +49,35 @@ impl RangeSource for Memory {
             std::ptr::copy_nonoverlapping(from, into.as_mut_ptr(), into.len());
         }
         Ok(())
+    }
+}
+
+impl RangeSource for Memory {
+    fn read_at(&self, _: &Path, offset: u64, into: &mut [u8]) -> io::Result<()> {
+        self.copy(offset, into)
+    }
+}
+
+/// Objects that are read one after another, each of which is a record, by names that are their numbers.
+#[derive(Debug)]
+pub(crate) struct Parts(Vec<Memory>);
+
+impl Parts {
+    pub(crate) fn new(parts: Vec<PyBuffer<u8>>) -> PyResult<Parts> {
+        Ok(Parts(parts.into_iter().map(Memory::new).collect::<PyResult<_>>()?))
+    }
+
+    /// Returns the name and the bytes of each.
+    pub(crate) fn list(&self) -> Vec<(PathBuf, u64)> {
+        let names = (0..).map(|number: usize| PathBuf::from(format!("batch {number}")));
+        names.zip(self.0.iter().map(Memory::len)).collect()
+    }
+}
+
+impl RangeSource for Parts {
+    fn read_at(&self, name: &Path, offset: u64, into: &mut [u8]) -> io::Result<()> {
+        let number = name.to_str().and_then(|name| name.strip_prefix("batch ")?.parse().ok());
+        let part = number.and_then(|number: usize| self.0.get(number));
+        part.ok_or(io::ErrorKind::NotFound)?.copy(offset, into)
     }
 }

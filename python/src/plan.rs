@@ -2,9 +2,13 @@
 
 use crate::answer::{Answered, Ended, KeyForm};
 use crate::companion::{Caller, Companions, Kept};
-use crate::dynamic::{Cells, Columns, Dynamic, FieldPairs, JsonPairs, Kind, Known, Pairs};
-use crate::memory::Memory;
-use crate::native::{NativeMap, ValueType};
+use crate::csv;
+use crate::dynamic::{
+    Cells, Columns, Dynamic, FieldPairs, JsonPairs, Kind, Known, OrderBy, Pairs, RecordPairs,
+};
+use crate::memory::{Memory, Parts};
+use crate::ready::{Program, Ready, words_of};
+use crate::reducing::reduce;
 use crate::shown::Showing;
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
@@ -13,12 +17,14 @@ use pyo3::types::PyDict;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tegula::device::Present;
 use tegula::{
-    ByteSet, Collect, Cut, Delimiter, Engine, Identity, Incremental, Input, Job, Mean, Options,
-    Order, Output, Show, Shown, State, Sum,
+    Accelerator, ByteSet, Collect, Cut, Delimiter, Engine, Identity, Incremental, Input, Job, Mean,
+    Options, Order, Output, Show, Shown, State, Sum,
 };
 use tegula_apps::grep::{Counted, Grep, Meaning};
 use tegula_apps::json::{JsonCounts, JsonPath, JsonSums};
+use tegula_apps::native::{NativeMap, ValueType};
 use tegula_apps::top::{FieldCounts, FieldSums};
 use tegula_apps::{WordCount, Words};
 
@@ -35,6 +41,14 @@ pub(crate) struct Plan {
     pub(crate) split_bytes: Option<u64>,
     pub(crate) keys: KeyForm,
     pub(crate) state: Option<State>,
+    /// The names of devices that work beside the cores, as the command line has them.
+    devices: Vec<String>,
+    /// The file that keeps their sizes of units.
+    device_sizes: Option<PathBuf>,
+    /// Who reduces the collected values of each key at the end, if that is not the map's function's process.
+    reducer: Option<Map>,
+    /// Whether somebody does.
+    reduces: bool,
     /// What the job is, for a state; names and values.
     identity: Option<Vec<(String, String)>>,
 }
@@ -42,6 +56,7 @@ pub(crate) struct Plan {
 enum Source {
     Paths { paths: Vec<PathBuf>, cut: Cut },
     Memory { memory: Arc<Memory>, record_bytes: u64 },
+    Parts(Arc<Parts>),
 }
 
 enum Map {
@@ -52,6 +67,8 @@ enum Map {
     Json(JsonPath, Option<JsonPath>),
     Grep(Grep),
     Lines,
+    /// Records in order.
+    Records(OrderBy),
     Native {
         address: usize,
         open: Option<usize>,
@@ -64,31 +81,42 @@ enum Map {
         program: Vec<u8>,
     },
     Threads(Py<PyAny>),
+    /// A job of the command line's.
+    Ready(Ready),
+    /// A program of several jobs.
+    Program(Program),
 }
 
 enum Combine {
     One(Kind),
     Collect,
-    Many { names: Vec<String>, kinds: Vec<Kind> },
+    Many {
+        names: Vec<String>,
+        kinds: Vec<Kind>,
+    },
+    /// That of a ready-made job, whose columns have these names.
+    Own(Vec<String>),
 }
 
 /// The most columns of `agg`.
 const COLUMNS_MOST: usize = 8;
 
-fn item<'py>(dict: &Bound<'py, PyDict>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn item<'py>(dict: &Bound<'py, PyDict>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     dict.get_item(name)?.ok_or_else(|| unknown(name, "a plan without it"))
 }
 
-/// Returns a state: its folder, the job's name, and whether it is incremental.
+/// Returns a state: its folder, the job's name, whether it is incremental, and the command that `tegula show` would
+/// present it by, if there is one.
 fn state_of(state: &Bound<'_, PyAny>) -> PyResult<Option<State>> {
-    let state: Option<(PathBuf, String, bool)> = state.extract()?;
-    Ok(state.map(|(folder, job, is_incremental)| {
+    let state: Option<(PathBuf, String, bool, Vec<u8>)> = state.extract()?;
+    Ok(state.map(|(folder, job, is_incremental, about)| {
         let state = State::new(folder, job);
+        let state = if about.is_empty() { state } else { state.about(about) };
         if is_incremental { state.incremental(Incremental::default()) } else { state }
     }))
 }
 
-fn unknown(name: &str, value: &str) -> PyErr {
+pub(crate) fn unknown(name: &str, value: &str) -> PyErr {
     PyValueError::new_err(format!("{name}: {value} is not known to this version of Tegula"))
 }
 
@@ -97,6 +125,7 @@ impl Plan {
     pub(crate) fn of(dict: &Bound<'_, PyDict>) -> PyResult<Plan> {
         let part = |name| -> PyResult<Bound<'_, PyDict>> { Ok(item(dict, name)?.cast_into()?) };
         let (combine, map) = (Combine::of(&part("combine")?)?, Map::of(&part("map")?)?);
+        let reducer: Option<Bound<'_, PyDict>> = item(dict, "reducer")?.extract()?;
         let order: Option<String> = item(dict, "order")?.extract()?;
         let keys: String = item(dict, "keys")?.extract()?;
         Ok(Plan {
@@ -121,6 +150,10 @@ impl Plan {
                 other => return Err(unknown("keys", other)),
             },
             state: state_of(&item(dict, "state")?)?,
+            devices: item(dict, "devices")?.extract()?,
+            device_sizes: item(dict, "device_sizes")?.extract()?,
+            reducer: reducer.map(|reducer| Map::of(&reducer)).transpose()?,
+            reduces: item(dict, "reduces")?.extract()?,
             identity: item(dict, "identity")?.extract()?,
         })
     }
@@ -128,14 +161,24 @@ impl Plan {
     /// Returns the names of the answer's columns; none if there is but one.
     pub(crate) fn names(&self) -> Vec<String> {
         match &self.combine {
-            Combine::Many { names, .. } => names.clone(),
+            Combine::Many { names, .. } | Combine::Own(names) => names.clone(),
             Combine::One(_) | Combine::Collect => Vec::new(),
         }
     }
 
+    /// Opens the devices of the plan, which may take some tenths of a second.
+    pub(crate) fn open_devices(&self) -> tegula::Result<Vec<Arc<Accelerator>>> {
+        if self.devices.iter().all(|name| name == "cpu") {
+            return Ok(Vec::new());
+        }
+        let found = Present::look().named(&self.devices, self.device_sizes.as_deref());
+        found.map_err(|cause| tegula::Error::Option { option: "devices", cause })
+    }
+
     /// Starts the processes of a Python map, if it wants some.
     pub(crate) fn caller(&mut self, kept: Kept) -> tegula::Result<Option<Arc<Caller>>> {
-        Ok(match &mut self.map {
+        let map = self.reducer.as_mut().unwrap_or(&mut self.map);
+        Ok(match map {
             Map::Processes { python, zygote, program } => {
                 let companions = Companions::start(python, zygote, program, kept)?;
                 program.clear();
@@ -157,8 +200,24 @@ impl Plan {
         caller: Option<(Arc<Caller>, Kept)>,
         showing: Option<&Showing>,
     ) -> tegula::Result<Box<dyn Answered>> {
+        let reducer = caller.clone().map(|(caller, _)| caller).filter(|_| self.reduces);
+        let answer = self.map_and_combine(engine, options, caller, showing)?;
+        match reducer {
+            Some(caller) => reduce(&*answer, &caller, engine.workers(), &options.cancel),
+            None => Ok(answer),
+        }
+    }
+
+    fn map_and_combine(
+        self,
+        engine: &Engine,
+        options: &Options,
+        caller: Option<(Arc<Caller>, Kept)>,
+        showing: Option<&Showing>,
+    ) -> tegula::Result<Box<dyn Answered>> {
         let record_bytes = self.source.record_bytes();
         let (keys, names) = (self.keys, self.names());
+        let memory = self.source.memory();
         let (input, cut) = self.source.open()?;
         let identity = self.identity.map(|fields| {
             let fields = fields.iter();
@@ -166,6 +225,8 @@ impl Plan {
         });
         let run = Run { engine, options, input, showing, identity, keys, names };
         match (self.map, self.combine) {
+            (Map::Ready(ready), _) => ready.run(run),
+            (Map::Program(program), _) => program.run(engine, options, run.input, memory.as_ref()),
             (Map::Words(words), _) => run.job(&WordCount { words }),
             (Map::Field(separator, by, None), _) => run.job(&FieldCounts { separator, by }),
             (Map::Field(separator, by, Some(sum)), Combine::One(Kind::Sum)) => {
@@ -173,6 +234,9 @@ impl Plan {
             }
             (Map::Grep(grep), _) => run.job(&grep),
             (Map::Lines, _) => run.dynamic::<Sum<u64>>(Pairs::Lines, cut, vec![Kind::Count]),
+            (Map::Records(by), combine) => {
+                run.combined(Pairs::Records(RecordPairs { cut, by }), cut, combine)
+            }
             (Map::Field(separator, by, Some(value)), combine) => {
                 let is_number = !matches!(combine, Combine::Collect);
                 let fields = FieldPairs { separator, by, value, is_number };
@@ -223,7 +287,7 @@ impl Plan {
 }
 
 /// A run of some job.
-struct Run<'r> {
+pub(crate) struct Run<'r> {
     engine: &'r Engine,
     options: &'r Options,
     input: Input,
@@ -236,7 +300,7 @@ struct Run<'r> {
 }
 
 impl Run<'_> {
-    fn job<J>(self, job: &J) -> tegula::Result<Box<dyn Answered>>
+    pub(crate) fn job<J>(self, job: &J) -> tegula::Result<Box<dyn Answered>>
     where
         J: Job<Key = [u8]> + 'static,
         J::Combine: Columns,
@@ -297,6 +361,10 @@ impl Run<'_> {
                 self.dynamic::<Cells<4>>(pairs, cut, kinds)
             }
             Combine::Many { kinds, .. } => self.dynamic::<Cells<COLUMNS_MOST>>(pairs, cut, kinds),
+            Combine::Own(_) => Err(tegula::Error::Option {
+                option: "combine",
+                cause: "this map has no combine of its own".to_owned(),
+            }),
         }
     }
 }
@@ -314,6 +382,10 @@ impl Source {
                 let record_bytes = item(dict, "record_bytes")?.extract()?;
                 Ok(Source::Memory { memory: Arc::new(Memory::new(bytes)?), record_bytes })
             }
+            "parts" => {
+                let parts: Vec<PyBuffer<u8>> = item(dict, "parts")?.extract()?;
+                Ok(Source::Parts(Arc::new(Parts::new(parts)?)))
+            }
             other => Err(unknown("source", other)),
         }
     }
@@ -321,15 +393,27 @@ impl Source {
     fn record_bytes(&self) -> Option<usize> {
         let bytes = match self {
             Source::Paths { cut: Cut::Fixed(bytes), .. } => *bytes,
-            Source::Paths { .. } => return None,
+            Source::Paths { .. } | Source::Parts(_) => return None,
             Source::Memory { record_bytes, .. } => *record_bytes,
         };
         usize::try_from(bytes).ok()
     }
 
+    /// Returns the array that is the input, if it is one.
+    fn memory(&self) -> Option<Arc<Memory>> {
+        match self {
+            Source::Memory { memory, .. } => Some(Arc::clone(memory)),
+            Source::Paths { .. } | Source::Parts(_) => None,
+        }
+    }
+
     /// Looks the input up.
     fn open(self) -> tegula::Result<(Input, Cut)> {
         match self {
+            Source::Parts(parts) => {
+                let list = parts.list();
+                Ok((Input::ranges(parts, list), Cut::Whole))
+            }
             Source::Paths { paths, cut } => Ok((Input::patterns(paths)?, cut)),
             Source::Memory { memory, record_bytes } => {
                 let length = memory.len();
@@ -342,7 +426,7 @@ impl Source {
     }
 }
 
-/// Returns a cut: lines, whitespace, whole files, the bytes between records, or the bytes of each.
+/// Returns a cut: lines, rows of CSV, whitespace, whole files, the bytes between records, or the bytes of each.
 fn cut_of(cut: &Bound<'_, PyAny>) -> PyResult<Cut> {
     if let Ok(bytes) = cut.extract::<u64>() {
         return Ok(Cut::Fixed(bytes));
@@ -357,6 +441,7 @@ fn cut_of(cut: &Bound<'_, PyAny>) -> PyResult<Cut> {
         "lines" => Ok(Cut::Lines),
         "whitespace" => Ok(Cut::After(ByteSet::of(b" \t\n\x0b\x0c\r"))),
         "whole" => Ok(Cut::Whole),
+        "csv" => Ok(Cut::Framed(csv::record)),
         other => Err(unknown("cut", other)),
     }
 }
@@ -366,12 +451,7 @@ impl Map {
         let kind: String = item(dict, "kind")?.extract()?;
         let text = |name: &str| -> PyResult<String> { item(dict, name)?.extract() };
         match kind.as_str() {
-            "words" => match text("words")?.as_str() {
-                "whitespace" => Ok(Map::Words(Words::Whitespace)),
-                "alpha" => Ok(Map::Words(Words::Alpha)),
-                "unicode" => Ok(Map::Words(Words::Unicode)),
-                other => Err(unknown("words", other)),
-            },
+            "words" => Ok(Map::Words(words_of(&text("words")?)?)),
             "field" => Ok(Map::Field(
                 item(dict, "separator")?.extract()?,
                 item(dict, "by")?.extract()?,
@@ -400,6 +480,7 @@ impl Map {
                 grep.map(Map::Grep).map_err(|error| PyValueError::new_err(error.to_string()))
             }
             "lines" => Ok(Map::Lines),
+            "records" => Ok(Map::Records(order_by(dict)?)),
             "native" => Ok(Map::Native {
                 address: item(dict, "address")?.extract()?,
                 open: item(dict, "open")?.extract()?,
@@ -416,8 +497,30 @@ impl Map {
                 program: item(dict, "program")?.extract()?,
             }),
             "threads" => Ok(Map::Threads(item(dict, "callable")?.unbind())),
-            other => Err(unknown("map", other)),
+            other => match (Ready::of(other, dict)?, Program::of(other, dict)?) {
+                (Some(ready), _) => Ok(Map::Ready(ready)),
+                (_, Some(program)) => Ok(Map::Program(program)),
+                _ => Err(unknown("map", other)),
+            },
         }
+    }
+}
+
+/// Returns what records are ordered by.
+fn order_by(dict: &Bound<'_, PyDict>) -> PyResult<OrderBy> {
+    let by: String = item(dict, "by")?.extract()?;
+    match by.as_str() {
+        "all" => Ok(OrderBy::All),
+        "bytes" => {
+            let (start, end): (usize, usize) = item(dict, "bytes")?.extract()?;
+            Ok(OrderBy::Bytes(start..end))
+        }
+        "field" => Ok(OrderBy::Field {
+            separator: item(dict, "separator")?.extract()?,
+            number: item(dict, "field")?.extract()?,
+            is_numeric: item(dict, "numeric")?.extract()?,
+        }),
+        other => Err(unknown("by", other)),
     }
 }
 
@@ -429,7 +532,8 @@ impl Combine {
             found.map(|(_, kind)| kind).ok_or_else(|| unknown("combine", name))
         };
         match kind.as_str() {
-            "collect" => Ok(Combine::Collect),
+            "own" => Ok(Combine::Own(item(dict, "names")?.extract()?)),
+            "collect" | "reduce" | "merge" | "sort" => Ok(Combine::Collect),
             "agg" => {
                 let columns: Vec<(String, String)> = item(dict, "columns")?.extract()?;
                 if columns.is_empty() || columns.len() > COLUMNS_MOST {

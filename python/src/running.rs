@@ -48,14 +48,14 @@ pub(crate) struct Failure {
     /// `input`, `output`, `memory`, `storage`, `state`, `record`, `option`, `cancelled`, or `other`.
     kind: &'static str,
     message: String,
-    /// Of a record: its file, its line from 1, and its byte from 0.
+    /// Of a record: its file, its line from 1, and its byte from 0. `None` of a step that has no records.
     place: Option<(PathBuf, Option<u64>, Option<u64>)>,
     /// Of an exception: its traceback, its pickle, and whether the function could not be loaded.
     raised: Option<(String, Py<PyBytes>, bool)>,
 }
 
 impl Failure {
-    fn of(py: Python<'_>, error: &Error) -> Failure {
+    pub(crate) fn of(py: Python<'_>, error: &Error) -> Failure {
         let kind = match error {
             Error::Input(_) => "input",
             Error::Output(_) => "output",
@@ -70,7 +70,9 @@ impl Failure {
         let mut failure = Failure { kind, message: error.to_string(), place: None, raised: None };
         if let Error::Record { place, cause } = error {
             let Place { source, line, offset } = place.clone();
-            failure.place = Some((source, line, offset));
+            // Without either it is a step of the run, and no file.
+            let is_record = line.is_some() || offset.is_some();
+            failure.place = is_record.then_some((source, line, offset));
             if let Some(Raised { text, pickle, at_start }) = cause.downcast_ref() {
                 let pickle = PyBytes::new(py, pickle).unbind();
                 failure.raised = Some((text.clone(), pickle, *at_start));
@@ -212,7 +214,12 @@ impl Running {
             Ok(caller) => caller,
             Err(error) => return Ok(Err(error)),
         };
+        let devices = match py.detach(|| plan.open_devices()) {
+            Ok(devices) => devices,
+            Err(error) => return Ok(Err(error)),
+        };
         let options = Options {
+            devices,
             order: plan.order,
             top: plan.top,
             skip_bad: plan.skip_bad,

@@ -24,9 +24,22 @@ from tegula.errors import (
     StateError,
 )
 from tegula.job import Job
-from tegula.maps import Pairs
+from tegula.maps import Pairs, PerWorker, check_merge, per_worker
+from tegula.ordering import FieldKey, Ordering, Records, field
+from tegula.ready import (
+    Groups,
+    Line,
+    Place,
+    histogram,
+    index,
+    kmeans,
+    linreg,
+    logstats,
+    stations,
+    stringmatch,
+)
 from tegula.result import Result, Seen
-from tegula.sources import Source, array, files, records, text
+from tegula.sources import Source, array, batches, files, pairs, records, text
 
 
 def include() -> str:
@@ -39,24 +52,43 @@ __all__ = [
     "Column",
     "Engine",
     "Error",
+    "FieldKey",
+    "Groups",
     "InputError",
     "Job",
+    "Line",
     "MemoryLimitError",
     "OptionError",
+    "Ordering",
     "OutputError",
     "Pairs",
+    "PerWorker",
+    "Place",
+    "Records",
     "Result",
     "Seen",
     "Source",
     "StateError",
     "array",
+    "batches",
+    "check_merge",
     "count",
+    "field",
     "files",
+    "histogram",
     "include",
+    "index",
+    "kmeans",
+    "linreg",
+    "logstats",
     "max",
     "mean",
     "min",
+    "pairs",
+    "per_worker",
     "records",
+    "stations",
+    "stringmatch",
     "sum",
     "text",
 ]

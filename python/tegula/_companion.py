@@ -6,6 +6,7 @@ and, with ``on="threads"``, in the caller's own. It must not import the native m
 
 from __future__ import annotations
 
+import functools
 import operator
 import pickle
 import struct
@@ -101,6 +102,54 @@ def _float_key(key):
         return b"i" + _int_key(int(key))
     (bits,) = struct.unpack("<Q", struct.pack("<d", key))
     return b"f" + struct.pack(">Q", bits ^ (2**64 - 1 if bits >> 63 else 1 << 63))
+
+
+def _short(key):
+    shown = repr(key)
+    return shown if len(shown) <= 100 else shown[:97] + "..."
+
+
+def _shown_key(key, form):
+    """Return what `_key` encoded, or a key of the engine's own as text or bytes."""
+    if form == "bytes":
+        return key
+    if form == "text":
+        return key.decode("utf-8", "surrogateescape")
+    tag, rest = key[:1], key[1:]
+    if tag == b"s":
+        return rest.decode("utf-8", "surrogateescape")
+    if tag == b"b":
+        return rest
+    if tag == b"t":
+        items, item, at = [], b"", 0
+        while at < len(rest):
+            zero = rest.index(0, at)
+            item += rest[at:zero]
+            at = zero + 2
+            if rest[zero + 1] == 0:
+                items.append(_shown_key(item, "tagged"))
+                item = b""
+            else:
+                item += b"\0"
+        return tuple(items)
+    (bits,) = struct.unpack(">Q", rest)
+    if tag == b"i":
+        return bits - 2**63
+    bits ^= 1 << 63 if bits >> 63 else 2**64 - 1
+    return struct.unpack("<d", struct.pack("<Q", bits))[0]
+
+
+def _packed_answer(key, answer):
+    """Return the kind of an answer of the last step, and its bytes."""
+    if type(answer) is int and -(2**127) <= answer < 2**127:
+        return 1, answer.to_bytes(16, "little", signed=True)
+    if type(answer) is float:
+        return 2, struct.pack("<d", answer)
+    try:
+        return 0, pickle.dumps(answer, 5)
+    except Exception as error:
+        error.add_note(f"in the answer of the key {_short(key)}")
+        raise
 
 
 def _item(item):
@@ -199,6 +248,41 @@ def _values(column, lists):
     return [head, counts, array(_U32, map(len, pickled)), b"".join(pickled)]
 
 
+def _raw_values(lists):
+    """Pack values that are bytes."""
+    values = list(chain.from_iterable(lists))
+    head = struct.pack("<BBBBI", 0, BYTES, True, 0, len(values))
+    counts = array(_U32, map(len, lists))
+    return [head, counts, array(_U32, map(len, values)), b"".join(values)]
+
+
+def _order(key):
+    """Return bytes that are in the order of keys: numbers, then text or bytes; of tuples, item by item."""
+    if isinstance(key, tuple):
+        return b"t" + b"".join(
+            _order(item).replace(b"\0", b"\0\xff") + b"\0\0" for item in key
+        )
+    if isinstance(key, str):
+        return b"s" + key.encode("utf-8", "surrogateescape")
+    if isinstance(key, bytes):
+        return b"s" + key
+    number = _number(key)
+    try:
+        nearest = float(number)
+    except OverflowError:
+        raise Refused(f"a key is {number}, which exceeds the range of floats") from None
+    if nearest != nearest:
+        raise Refused("a key is NaN, which has no place in an order")
+    (bits,) = struct.unpack("<Q", struct.pack("<d", nearest + 0.0))
+    head = struct.pack(">Q", bits ^ (2**64 - 1 if bits >> 63 else 1 << 63))
+    # What a large integer is more than the float that it is rounded to.
+    more = number - int(nearest) if isinstance(number, int) else 0
+    try:
+        return b"n" + head + struct.pack(">Q", more + 2**63)
+    except struct.error:
+        raise Refused(f"a key is {number}: give a float or text") from None
+
+
 def _packed(keys, sections, bad):
     tag, encoded = _encoded(keys)
     out = [
@@ -231,10 +315,16 @@ class Records:
             return [data.decode("utf-8", "surrogateescape") if self.encoding else data]
         if isinstance(self.cut, int):
             return [data[at : at + self.cut] for at in range(0, len(data), self.cut)]
+        if self.cut == "pairs":
+            return pickle.loads(data)
+        if self.cut == "batches":
+            return _batch(data).to_pylist()
         if self.cut == "lines" and self.encoding:
             records = data.decode("utf-8", "surrogateescape").split("\n")
         elif self.cut == "whitespace":
             records = [*data.split(), b""]
+        elif self.cut == "csv":
+            records = _rows(data)
         else:
             records = data.split(b"\n" if self.cut == "lines" else self.cut)
         if not records[-1]:
@@ -245,10 +335,12 @@ class Records:
 
     def offset(self, data, number):
         """Return where a record begins in its split, in bytes."""
-        if self.cut == "whole":
+        if self.cut in ("whole", "pairs", "batches"):
             return 0
         if isinstance(self.cut, int):
             return number * self.cut
+        if self.cut == "csv":
+            return sum(len(row) + 1 for row in _rows(data)[:number])
         if self.cut == "whitespace":
             return _offset_of_word(data, number)
         end = b"\n" if self.cut == "lines" else self.cut
@@ -256,6 +348,41 @@ class Records:
         for _ in range(number):
             at = data.index(end, at) + len(end)
         return at
+
+
+def _rows(data):
+    """Return the rows of CSV without their newlines, and what is behind the last newline."""
+    lines = data.split(b"\n")
+    if b'"' not in data:
+        return lines
+    rows, open_lines = [], []
+    for line in lines:
+        # A newline is in quotes if the number of quotes before it is odd.
+        if line.count(b'"') % 2:
+            if open_lines:
+                rows.append(b"\n".join([*open_lines, line]))
+                open_lines = []
+            else:
+                open_lines = [line]
+        elif open_lines:
+            open_lines.append(line)
+        else:
+            rows.append(line)
+    return [*rows, b"\n".join(open_lines)] if open_lines else rows
+
+
+def _batch(data):
+    """Return the record batch that a part of the input is."""
+    import pyarrow
+
+    with pyarrow.ipc.open_stream(data) as stream:
+        return stream.read_next_batch()
+
+
+def _cause(error):
+    """Say in a line why a record is bad."""
+    name = type(error).__name__
+    return f"{name}: {error}" if str(error) else name
 
 
 def _offset_of_word(data, number):
@@ -283,6 +410,10 @@ class Mapper:
         self.skip_bad = program["skip_bad"]
         self.columns = program["columns"]
         self.combine = program["combine"]
+        self.reducer = program.get("reducer")
+        self.reducer_args = program.get("reducer_args", ())
+        self.keys = program.get("keys", "tagged")
+        self.values = program.get("values", "pickled")
         self.records = Records(program["cut"], program["encoding"])
         self.dtype = program.get("dtype")
         self.shape = program.get("shape")
@@ -292,7 +423,16 @@ class Mapper:
             "split": self._map_split,
             "arrow": self._map_arrow,
             "array": self._map_array,
+            "none": None,
         }[program["style"]]
+        self.setup = program.get("setup")
+        if self.setup is not None and not hasattr(self.setup, "per_worker"):
+            self.setup()
+
+    def begin(self) -> None:
+        """Prepare a process that has been forked."""
+        if hasattr(self.setup, "per_worker"):
+            self.setup.per_worker()
 
     def __call__(self, data: bytes) -> tuple[int, list[Any]]:
         """Return 0 and the columns of a split, or 1 and the failure of one of its records."""
@@ -305,10 +445,74 @@ class Mapper:
         except Exception as error:
             return 1, packed_failure(WHOLE_SPLIT, error)
 
+    # The last step.
+
+    def reduce(self, request: bytes) -> tuple[int, list[Any]]:
+        """Return 0 and what the reducer makes of each key's values, or 1 and its failure: see `reducing.rs`."""
+        try:
+            return 0, self._reduce(memoryview(request))
+        except Exception as error:
+            return 1, packed_failure(WHOLE_SPLIT, error)
+
+    def _reduce(self, request):
+        keys, values = struct.unpack_from("<QQ", request)
+        numbers = array("Q", request[16 : 16 + 8 * (2 * keys + values)].tobytes())
+        at = 16 + 8 * (2 * keys + values)
+        found = []
+        for length in numbers[:keys]:
+            found.append(_shown_key(bytes(request[at : at + length]), self.keys))
+            at += length
+        kinds, lengths, answers = bytearray(), array("Q"), []
+        next_value = 2 * keys
+        for key, count in zip(found, numbers[keys : 2 * keys], strict=True):
+            of = numbers[next_value : next_value + count]
+            answer = self._reduced(key, self._each(request, at, of))
+            next_value += count
+            at += sum(of)
+            kind, packed = _packed_answer(key, answer)
+            kinds.append(kind)
+            lengths.append(len(packed))
+            answers.append(packed)
+        return [kinds, lengths, b"".join(answers)]
+
+    def _each(self, request, at, lengths):
+        """Yield values one by one."""
+        for length in lengths:
+            value = request[at : at + length]
+            at += length
+            if self.values == "pickled":
+                yield pickle.loads(value)
+            elif self.values == "text":
+                yield str(value, "utf-8", "surrogateescape")
+            else:
+                yield bytes(value)
+
+    def _reduced(self, key, values):
+        if self.combine == "merge":
+            return self._merged(key, values)
+        try:
+            return self.reducer(key, values, *self.reducer_args)
+        except Exception as error:
+            error.add_note(f"in the reduce of the key {_short(key)}")
+            raise
+
+    def _merged(self, key, values):
+        try:
+            if self.reducer_args:
+                return functools.reduce(
+                    lambda a, b: self.reducer(a, b, *self.reducer_args), values
+                )
+            return functools.reduce(self.reducer, values)
+        except Exception as error:
+            error.add_note(f"in the merge of the key {_short(key)}")
+            raise
+
     # Functions of one record.
 
     def _map_records(self, data):
         records = self.records.of(data)
+        if self.combine == "sort":
+            return self._map_order(data, records)
         if self.skip_bad:
             return self._map_carefully(data, records)
         try:
@@ -369,16 +573,31 @@ class Mapper:
             except Exception as error:
                 if not self.skip_bad:
                     raise _At(number, error) from None
-                cause = (
-                    f"{type(error).__name__}: {error}"
-                    if str(error)
-                    else type(error).__name__
-                )
-                bad.append((self.records.offset(data, number), cause))
+                bad.append((self.records.offset(data, number), _cause(error)))
                 continue
             for key, values in own.items():
                 groups[key] += values
         return self._pack(groups, bad)
+
+    def _map_order(self, data, records):
+        """Pack each record below what it is ordered by."""
+        groups, bad = defaultdict(list), []
+        for number, record in enumerate(records):
+            try:
+                key = _order(self.function(record, *self.args))
+            except Exception as error:
+                if not self.skip_bad:
+                    raise _At(number, error) from None
+                bad.append((self.records.offset(data, number), _cause(error)))
+                continue
+            groups[key].append(
+                record.encode("utf-8", "surrogateescape")
+                if isinstance(record, str)
+                else record
+            )
+        head = struct.pack("<IBBBB", len(groups), 0, 0, 1, 0)
+        keys = [head, array(_U32, map(len, groups)), b"".join(groups)]
+        return [*keys, *_raw_values(list(groups.values())), *_bad(bad)]
 
     def _add_values(self, groups, answer):
         if type(answer) is tuple:
@@ -411,8 +630,11 @@ class Mapper:
     def _pack(self, groups, bad):
         if self.combine == "count":
             sections = [_ints(0, list(groups.values()), None)]
-        elif self.combine == "collect":
+        elif self.combine in ("collect", "reduce"):
             sections = [_values(0, list(groups.values()))]
+        elif self.combine == "merge":
+            merged = [[self._merged(key, values)] for key, values in groups.items()]
+            sections = [_values(0, merged)]
         elif self.combine == "agg":
             sections = self._pack_columns(list(groups.values()))
         else:
@@ -474,6 +696,8 @@ class Mapper:
             return pyarrow.Array.from_buffers(
                 kind, len(data) // self.records.cut, [None, pyarrow.py_buffer(data)]
             )
+        if self.records.cut == "batches":
+            return _batch(data)
         import pyarrow.compute as compute
 
         kind = (

@@ -139,6 +139,7 @@ def fork(control, files, mapper, setting):
         if setting["worker_memory"] is not None:
             limit = setting["worker_memory"]
             resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+        mapper.begin()
         # What a function raises does not come here: only the engine's end is a connection that is reset.
         with contextlib.suppress(ConnectionError):
             serve(socket.socket(fileno=files[0]), files[1], files[2], mapper)
@@ -162,13 +163,14 @@ def flush():
 
 
 def serve(worker, source, target, mapper):
-    """Map splits: their bytes are in the file `source`, and columns go to the file `target`."""
+    """Map splits, or reduce values: they are in the file `source`, and what comes of them goes to the file `target`."""
     while True:
         request = receive(worker, 16)
         if request is None:
             return
         length = int.from_bytes(request[:8], "little")
-        status, buffers = mapper(read(source, length))
+        call = mapper.reduce if request[8] else mapper
+        status, buffers = call(read(source, length))
         at = 0
         for buffer in buffers:
             at = write(target, buffer, at)

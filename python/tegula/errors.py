@@ -67,9 +67,9 @@ _KINDS: dict[str, type[Error]] = {
 
 def raise_failure(failure: Failure) -> NoReturn:
     """Raise the exception that a failed run stands for."""
-    if failure.place is None:
+    if failure.place is None and failure.raised is None:
         raise _KINDS.get(failure.kind, Error)(failure.message)
-    path, line, byte = failure.place
+    path, line, byte = failure.place or ("", None, None)
     if failure.raised is None:
         raise BadRecord(failure.message, str(path), line, byte)
     text, pickled, at_start = failure.raised
@@ -91,7 +91,7 @@ def raise_failure(failure: Failure) -> NoReturn:
         raise BadRecord(message, str(path), line, byte)
     if at_start:
         raised.add_note("while the map's function was loaded in a process of its own")
-    else:
+    elif failure.place is not None:
         places = [f"in {path}"]
         places += [] if line is None else [f"line {line}"]
         places += [] if byte is None else [f"byte {byte}"]

@@ -33,6 +33,9 @@ def explain(job: Job) -> str:
 
 def _source(source: Source) -> str:
     plan = source.plan
+    if plan["kind"] == "parts":
+        what = {"batches": "record batches of Arrow", "pairs": "pairs of an answer"}
+        return f"{len(plan['parts'])} pieces of {what[str(source.cut)]}, in memory"
     if plan["kind"] == "memory":
         rows = f"rows of {plan['record_bytes']} bytes of an array, where it is"
         return f"{rows}; nothing may be written into it during a run"
@@ -44,7 +47,7 @@ def _source(source: Source) -> str:
     elif isinstance(cut, bytes):
         records = f"records that end with {cut!r}"
     else:
-        records = {"lines": "lines", "whitespace": "words"}[cut]
+        records = {"lines": "lines", "csv": "rows of CSV", "whitespace": "words"}[cut]
     text = "bytes" if source.encoding is None else "text"
     packed = "as they are" if source.plain else "decompressed where they are compressed"
     return f"{', '.join(plan['paths'])}: {records}, as {text}; files {packed}"
@@ -76,6 +79,13 @@ def _combine(job: Job) -> str:
         return f"agg({', '.join(columns)}) for each key"
     if job.combine == "collect":
         return "collect: all values of each key, in memory linear in the values"
+    if job.combine == "sort":
+        return "sort: records in the order of what they are sorted by"
+    if job.reducer is not None:
+        function = job.reducer[0]
+        name = getattr(function, "__qualname__", type(function).__qualname__)
+        values = "two values at a time" if job.combine == "merge" else "all values"
+        return f"{job.combine}: {name}, called with {values} of each key, in the end"
     return f"{job.combine} for each key"
 
 

@@ -17,7 +17,7 @@ from tegula.progress import Progress, watching
 from tegula.result import Result, Seen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from tegula.maps import Pairs
     from tegula.writing import Format
@@ -53,6 +53,8 @@ class Job:
     pairs: Pairs
     combine: str
     columns: list[tuple[str, str, str | None]] = field(default_factory=list)
+    reducer: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
+    """The function of `reduce` or `merge`, and its further arguments."""
 
     def run(
         self,
@@ -64,6 +66,7 @@ class Job:
         scratch: str | os.PathLike[str] | None = None,
         worker_memory: int | str | None = None,
         skip_bad: bool = False,
+        devices: str | Sequence[str] | None = None,
         state: str | os.PathLike[str] | None = None,
         job: str | None = None,
         incremental: bool = False,
@@ -79,6 +82,8 @@ class Job:
         memory: a limit on the resident size of this process, in bytes or as "4G"; what does not fit goes to disk.
         scratch: the folder for that; default: the system's folder for temporary files.
         worker_memory: a limit on the data of each process that runs a function of yours.
+        devices: devices that work beside the cores on `words().count()`, as `tegula wordcount --device` names them:
+            "auto", "gpu", or a part of a name.
         skip_bad: count bad records in `Result.stats` instead of failing at the first.
         state: a folder in which the run is saved under the name `job` as it goes, so that the same run, started
             again after a kill, computes only what is missing.
@@ -93,6 +98,7 @@ class Job:
         limit = byte_count("worker_memory", worker_memory)
         plan = self._plan(top, order, skip_bad, limit)
         self._add_state(plan, state, job, incremental, version)
+        self._add_devices(plan, devices)
         with (
             watching(progress) as watch,
             self._engine(workers, memory, scratch, engine) as chosen,
@@ -142,6 +148,10 @@ class Job:
         A loop that is slower than the shows misses some. Leaving it stops the job. The other arguments are those of
         `run`.
         """
+        if self.reducer is not None:
+            raise OptionError(
+                f"stream: {self.combine} has no answer before the end; use run"
+            )
         how = _every(every)
         if top is not None and top < 1:
             raise OptionError(f"top: {top}; give at least 1")
@@ -168,7 +178,13 @@ class Job:
                 stream.stop()
 
     def _result(self, answer: _tegula.Answer) -> Result:
-        return Result(answer, [name for name, _, _ in self.columns], self._decode())
+        names = [name for name, _, _ in self.columns]
+        result = Result(answer, names, self._decode(), self.reducer is not None)
+        if self.pairs.plan["kind"] == "index":
+            from tegula.ready import places
+
+            result._decode, result._is_made_here = places(result), True
+        return result
 
     @contextmanager
     def _engine(
@@ -204,11 +220,17 @@ class Job:
             raise OptionError(f"top: {top}; give 0 or more")
         if order not in ("key", "value", None):
             raise OptionError(f'order: {order!r}; give "key", "value" or None')
+        if self.reducer is not None and (top is not None or order == "value"):
+            raise OptionError(
+                f"{self.combine}: its answers are known at the end; use Result.top instead of top= and order="
+            )
         pairs = self.pairs
         combine: dict[str, Any] = {"kind": self.combine}
         if self.combine == "agg":
             combine["columns"] = [(name, kind) for name, kind, _ in self.columns]
-        plan = {
+        elif self.combine == "own":
+            combine["names"] = [name for name, _, _ in self.columns]
+        plan: dict[str, Any] = {
             "source": pairs.source.plan,
             "map": dict(pairs.plan),
             "combine": combine,
@@ -221,12 +243,35 @@ class Job:
             "split_bytes": None,
             "state": None,
             "identity": None,
+            "reduces": self.reducer is not None,
+            "reducer": None,
+            "devices": [],
+            "device_sizes": None,
         }
         if pairs.program is not None:
-            self._add_function(plan, pairs.program, skip_bad, worker_memory)
+            self._add_function(
+                plan, plan["map"], pairs.program, skip_bad, worker_memory
+            )
+        elif self.reducer is not None:
+            plan["reducer"] = {"kind": "processes"}
+            program = {"style": "none", "function": None, "args": ()}
+            program.update(cut=None, encoding=None)
+            self._add_function(plan, plan["reducer"], program, False, worker_memory)
         elif worker_memory is not None:
             raise OptionError("worker_memory: this job starts no processes")
         return plan
+
+    def _add_devices(
+        self, plan: dict[str, Any], devices: str | Sequence[str] | None
+    ) -> None:
+        if devices is None:
+            return
+        if self.pairs.plan["kind"] not in ("words", "kmeans", "linreg", "histogram"):
+            raise OptionError("devices: no device has a kernel for this job")
+        plan["devices"] = [devices] if isinstance(devices, str) else list(devices)
+        caches = os.environ.get("XDG_CACHE_HOME", "")
+        folder = Path(caches) if caches.startswith("/") else Path.home() / ".cache"
+        plan["device_sizes"] = folder / "tegula" / "device-units"
 
     def _add_state(
         self,
@@ -244,16 +289,20 @@ class Job:
             return
         # It takes part of a tenth of a second to import, which most runs do without.
         from tegula.identity import identity
+        from tegula.requests import request
 
         if job is None:
             raise OptionError('state: name the job, as job="archive"')
-        plan["state"] = (os.fspath(state), job, incremental)
         pairs = self.pairs
+        about = request(pairs.plan, self.combine)
+        plan["state"] = (os.fspath(state), job, incremental, about)
+        # A reduce has no part in what is saved, which are the values.
+        combine = "collect" if self.combine == "reduce" else self.combine
         said = {key: value for key, value in pairs.plan.items() if key in _SAID}
         fields = [
             ("map", repr(said)),
             ("cut", repr(pairs.source.cut)),
-            ("combine", repr((self.combine, self.columns))),
+            ("combine", repr((combine, self.columns))),
         ]
         if pairs.program is not None:
             program = pairs.program
@@ -264,17 +313,24 @@ class Job:
             fields.append(
                 ("code", identity(program["function"], program["args"], version))
             )
+            if program["setup"] is not None:
+                setup = program["setup"]
+                setup = getattr(setup, "per_worker", setup)
+                fields.append(("setup", identity(setup, (), version)))
         elif pairs.plan["kind"] == "native":
             fields.append(("code", pairs.native_identity(version)))
-        elif version is not None:
+        elif version is not None and self.combine != "merge":
             raise OptionError(
                 "version: this map is the engine's own, and has its own version"
             )
+        if self.combine == "merge" and self.reducer is not None:
+            fields.append(("merge", identity(*self.reducer, version)))
         plan["identity"] = fields
 
     def _add_function(
         self,
         plan: dict[str, Any],
+        where: dict[str, Any],
         program: dict[str, Any],
         skip_bad: bool,
         worker_memory: int | None,
@@ -290,21 +346,26 @@ class Job:
             "combine": self.combine,
             "columns": self.columns,
             "skip_bad": skip_bad,
+            "keys": plan["keys"],
         }
-        if plan["map"]["kind"] == "threads":
+        if self.reducer is not None:
+            program["reducer"], program["reducer_args"] = self.reducer
+            is_own = self.pairs.program is None
+            program["values"] = self.pairs.keys if is_own else "pickled"
+        if where["kind"] == "threads":
             if worker_memory is not None:
                 raise OptionError(
                     "worker_memory: functions in threads have the memory of this process"
                 )
-            plan["map"]["callable"] = in_threads(program, inside)
+            where["callable"] = in_threads(program, inside)
             return
         zygote = Path(__file__).with_name("_zygote.py")
         program_bytes = pickled(program, worker_memory)
-        plan["map"].update(
-            python=sys.executable, zygote=str(zygote), program=program_bytes
-        )
+        where.update(python=sys.executable, zygote=str(zygote), program=program_bytes)
 
     def _decode(self) -> Callable[[bytes], Any] | None:
+        if self.reducer is not None:
+            return pickle.loads
         if self.combine != "collect":
             return None
         if self.pairs.program is not None:

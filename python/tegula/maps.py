@@ -7,14 +7,16 @@ import hashlib
 import pickle
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from tegula.combines import KINDS, Column
 from tegula.errors import OptionError
 from tegula.job import Job
+from tegula.ordering import Ordering
 
 if TYPE_CHECKING:
     from tegula.sources import Source
@@ -77,6 +79,31 @@ class Pairs:
         """Keep all values of each key, as a list in the order of the input. Memory is linear in the values."""
         return self._combine("collect")
 
+    def reduce(self, function: Callable[..., Any], *, args: Sequence[Any] = ()) -> Job:
+        """Call `function(key, values, *args)` once for each key, at the end, with an iterator over all its values.
+
+        Values come in the order of the input, one by one: they are all in Python only if the function makes a list
+        of them. What it returns is the answer: any object that can be pickled. It runs where the map does, and for
+        the engine's own maps in processes; keys are shared among the workers. The values of all keys are kept until
+        then, in memory or, with `memory=`, on disk; use `merge` where two values can be made one.
+        """
+        return self._combine("reduce", reducer=_reducer("reduce", function, args))
+
+    def merge(self, function: Callable[..., Any], *, args: Sequence[Any] = ()) -> Job:
+        """Make the values of each key one, two at a time: `function(a, b, *args)`, as in `merge(set.union)`.
+
+        Values stay in the order of the input, but which neighbours are merged first differs from run to run, so
+        `function` must be associative, and must not change its arguments: `tg.check_merge` tests both. Sums of
+        floats are not associative. A value may be any object that can be pickled.
+        """
+        return self._combine("merge", reducer=_reducer("merge", function, args))
+
+    def distinct(self) -> Ordering:
+        """Keep each key once, in order."""
+        if "count" not in self.combines:
+            raise OptionError("distinct: leave the value out, and only keys are read")
+        return Ordering(Job(self, "count"), True, False, None)
+
     def agg(self, **columns: Column) -> Job:
         """Combine several entries of each value, which is a dict: `agg(n=tg.count(), slowest=tg.max("ms"))`.
 
@@ -109,14 +136,70 @@ class Pairs:
         return identity(function, (), None)
 
     def _combine(
-        self, kind: str, columns: list[tuple[str, str, str | None]] | None = None
+        self,
+        kind: str,
+        columns: list[tuple[str, str, str | None]] | None = None,
+        reducer: tuple[Callable[..., Any], tuple[Any, ...]] | None = None,
     ) -> Job:
         if kind not in self.combines:
             fit = ", ".join(self.combines)
             raise OptionError(
                 f"{kind}: {self.plan['kind']} pairs have no values for it; they take {fit}"
             )
-        return Job(self, kind, columns or [])
+        return Job(self, kind, columns or [], reducer)
+
+
+def _reducer(
+    name: str, function: Callable[..., Any], args: Sequence[Any]
+) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    if not callable(function):
+        raise OptionError(f"{name}: {function!r} cannot be called")
+    return function, tuple(args)
+
+
+def check_merge(
+    function: Callable[..., Any], examples: Iterable[Any], *, args: Sequence[Any] = ()
+) -> None:
+    """Test that a function fits `merge`: that it is associative over all triples of `examples`, and leaves its
+    arguments as they are. Raises an `OptionError` that names the first that show otherwise.
+    """
+    values = list(examples)
+    images = [pickle.dumps(value) for value in values]
+
+    def merged(a: Any, b: Any) -> Any:
+        return function(a, b, *args)
+
+    for triple in product(range(len(values)), repeat=3):
+        a, b, c = (pickle.loads(images[place]) for place in triple)
+        left = merged(merged(a, b), c)
+        a, b, c = (pickle.loads(images[place]) for place in triple)
+        right = merged(a, merged(b, c))
+        shown = ", ".join(repr(values[place]) for place in triple)
+        if left != right:
+            raise OptionError(
+                f"merge: not associative over {shown}: {left!r} from the left, {right!r} from the right"
+            )
+    for first, second in product(range(len(values)), repeat=2):
+        a, b = pickle.loads(images[first]), pickle.loads(images[second])
+        merged(a, b)
+        if (a, b) != (values[first], values[second]):
+            raise OptionError(
+                f"merge: changes its arguments {values[first]!r} and {values[second]!r}; make a new value"
+            )
+
+
+@dataclass(frozen=True)
+class PerWorker:
+    """What each process runs before its first record: made by `per_worker`."""
+
+    per_worker: Callable[[], Any]
+
+
+def per_worker(function: Callable[[], Any]) -> PerWorker:
+    """Let `setup=` run in each process that maps, instead of once in the process that they are forked from."""
+    if not callable(function):
+        raise OptionError(f"per_worker: {function!r} cannot be called")
+    return PerWorker(function)
 
 
 def called(
@@ -125,8 +208,11 @@ def called(
     function: Callable[..., Any],
     args: Sequence[Any],
     on: str,
+    setup: Callable[[], Any] | PerWorker | None,
 ) -> Pairs:
     """Return the pairs that a Python function makes."""
+    if setup is not None and not callable(setup) and not isinstance(setup, PerWorker):
+        raise OptionError(f"setup: {setup!r} cannot be called")
     if not callable(function):
         raise OptionError(f"map: {function!r} cannot be called")
     if on not in ("processes", "threads"):
@@ -139,9 +225,12 @@ def called(
         "encoding": source.encoding,
         "dtype": source.dtype,
         "shape": source.shape,
+        "setup": setup,
     }
     combines = (
-        (*KINDS, "agg") if style in ("arrow", "array") else (*KINDS, "collect", "agg")
+        (*KINDS, "agg")
+        if style in ("arrow", "array")
+        else (*KINDS, "collect", "agg", "reduce", "merge")
     )
     return Pairs(source, {"kind": on}, "tagged", combines, program)
 
@@ -239,7 +328,7 @@ def _unpicklable(program: dict[str, Any]) -> str:
             return True
         return False
 
-    function = program["function"]
+    function = program["function"] or program["reducer"]
     for place, value in enumerate(program["args"]):
         if fails(value):
             return f"the argument {place} of args, a {type(value).__name__},"
@@ -260,16 +349,17 @@ def _unpicklable(program: dict[str, Any]) -> str:
 
 def in_threads(
     program: dict[str, Any], inside: threading.local
-) -> Callable[[bytes], tuple[int, bytes]]:
-    """Return what the engine's workers call with the bytes of a split."""
+) -> Callable[[int, bytes], tuple[int, bytes]]:
+    """Return what the engine's workers call: with 0 and the bytes of a split, or with 1 and values to reduce."""
     from tegula._companion import Mapper
 
     mapper = Mapper(program)
+    mapper.begin()
 
-    def call(data: bytes) -> tuple[int, bytes]:
+    def call(request: int, data: bytes) -> tuple[int, bytes]:
         inside.is_mapping = True
         try:
-            status, buffers = mapper(data)
+            status, buffers = mapper.reduce(data) if request else mapper(data)
         finally:
             inside.is_mapping = False
         return status, b"".join(buffers)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 from collections.abc import Callable, Iterator
+from heapq import nlargest
 from typing import TYPE_CHECKING, Any
 
 from tegula.errors import OptionError
@@ -22,6 +23,13 @@ if TYPE_CHECKING:
 Pair = tuple[Any, Any]
 
 
+def _plain(value: Any) -> Any:
+    """Return a value as Arrow has it: places of an index as structs."""
+    if isinstance(value, list) and value and hasattr(value[0], "_asdict"):
+        return [place._asdict() for place in value]
+    return value
+
+
 class Result:
     """Pairs of a key and its value, in the order that the run was asked for.
 
@@ -30,23 +38,40 @@ class Result:
     """
 
     def __init__(
-        self, answer: Answer, names: list[str], decode: Callable[[bytes], Any] | None
+        self,
+        answer: Answer,
+        names: list[str],
+        decode: Callable[[bytes], Any] | None,
+        is_reduced: bool = False,
     ) -> None:
         self._answer = answer
         self._names = names
         self._decode = decode
+        self._is_reduced = is_reduced
+        # Whether values have a form that only Python reads.
+        self._is_made_here = decode is pickle.loads
 
     def __len__(self) -> int:
         return len(self._answer)
 
     def __iter__(self) -> Iterator[Pair]:
+        for pairs in self._portions():
+            yield from pairs
+
+    def _portions(self) -> Iterator[list[Pair]]:
+        """Yield some thousand pairs at a time."""
         for portion in range(self._answer.portions()):
-            yield from self._decoded(self._answer.pairs(portion))
+            yield self._decoded(self._answer.pairs(portion))
 
     def _decoded(self, pairs: list[Pair]) -> list[Pair]:
         decode = self._decode
         if decode is None:
             return pairs
+        if self._is_reduced:
+            return [
+                (key, decode(value) if type(value) is bytes else value)
+                for key, value in pairs
+            ]
         return [(key, [decode(value) for value in values]) for key, values in pairs]
 
     def __repr__(self) -> str:
@@ -82,14 +107,28 @@ class Result:
         """
         if count < 0:
             raise OptionError(f"count: {count}; give 0 or more")
+        if self._has_objects():
+            try:
+                return nlargest(count, self, key=lambda pair: pair[1])
+            except TypeError as error:
+                raise OptionError(f"top: the values have no order: {error}") from None
         return self._decoded(self._answer.top(count, self._column(by)))
+
+    def _has_objects(self) -> bool:
+        """Whether values are objects of Python's that only it can read."""
+        return self._is_reduced and self._answer.has_objects()
+
+    def _is_pickled(self) -> bool:
+        if self._is_reduced:
+            return self._has_objects()
+        return self._decode is not None and self._is_made_here
 
     def to_dict(self) -> dict[Any, Any]:
         """Return all pairs as a dict."""
         return dict(iter(self))
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        if self._decode is pickle.loads:
+        if self._is_pickled():
             return self.to_arrow().__arrow_c_stream__(requested_schema)
         try:
             return self._answer.stream()
@@ -100,9 +139,10 @@ class Result:
         """Return all pairs as a pyarrow Table. No number or text is copied."""
         import pyarrow
 
-        if self._decode is pickle.loads:
+        if self._is_pickled():
             pairs = list(self)
-            keys, values = [key for key, _ in pairs], [value for _, value in pairs]
+            keys = [key for key, _ in pairs]
+            values = [_plain(value) for _, value in pairs]
             return pyarrow.table({"key": keys, "value": values})
         return pyarrow.RecordBatchReader.from_stream(self).read_all()
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from tegula.combines import KINDS
 from tegula.errors import OptionError
-from tegula.maps import Pairs, called, native
+from tegula.job import Job
+from tegula.maps import Pairs, PerWorker, called, native
+from tegula.ordering import FieldKey, Ordering, SortKey, plan_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from tegula.engine import Engine
+    from tegula.result import Result
 
 Words = Literal["whitespace", "alpha", "unicode"]
 On = Literal["processes", "threads"]
@@ -77,7 +81,7 @@ class Source:
             "by": number,
             "value": value,
         }
-        numbers = ("sum", "min", "max", "mean", "collect")
+        numbers = (*KINDS[1:], "collect", "reduce", "merge")
         return Pairs(self, plan, self.keys, ("count",) if value is None else numbers)
 
     def json(self, field: str, value: str | None = None) -> Pairs:
@@ -93,7 +97,7 @@ class Source:
             if path is not None and not isinstance(path, str):
                 raise OptionError(f'json: {path!r}; write a field as "user.id"')
         plan = {"kind": "json", "by": field, "value": value}
-        numbers = ("sum", "min", "max", "mean", "collect")
+        numbers = (*KINDS[1:], "collect", "reduce", "merge")
         return Pairs(self, plan, self.keys, ("count",) if value is None else numbers)
 
     def grep(
@@ -135,6 +139,7 @@ class Source:
         *,
         args: Sequence[Any] = (),
         on: On = "processes",
+        setup: Callable[[], Any] | PerWorker | None = None,
     ) -> Pairs:
         """Call `function(record, *args)` for each record, and take the pairs that it returns.
 
@@ -144,8 +149,11 @@ class Source:
 
         It runs in processes, one for each worker, or with `on="threads"` in this one, which serves functions that
         let go of the interpreter's lock. Tegula makes no promise in which order records are mapped.
+
+        `setup()` runs once before the first record, in the process that the others are forked from, so what it loads
+        into a global variable is shared by all; `setup=tg.per_worker(f)` runs `f` in each.
         """
-        return called(self, "record", function, args, on)
+        return called(self, "record", function, args, on, setup)
 
     def map_split(
         self,
@@ -153,12 +161,13 @@ class Source:
         *,
         args: Sequence[Any] = (),
         on: On = "processes",
+        setup: Callable[[], Any] | PerWorker | None = None,
     ) -> Pairs:
         """Call `function(data, *args)` with the bytes of many whole records at once, as `map` with one.
 
         How many records come together may change from run to run, so the answer must not depend on it.
         """
-        return called(self, "split", function, args, on)
+        return called(self, "split", function, args, on, setup)
 
     def map_arrow(
         self,
@@ -166,17 +175,18 @@ class Source:
         *,
         args: Sequence[Any] = (),
         on: On = "processes",
+        setup: Callable[[], Any] | PerWorker | None = None,
     ) -> Pairs:
         """Call `function(records, *args)` with many records at once, as a pyarrow array.
 
         The function returns a dict or a table with the columns "key" and "value" (for `agg`, one for each entry; for
         `count`, only "key"). Keys are text, binary or integers; a row whose key is null is left out.
         """
-        if self.cut == "whitespace":
+        if self.cut in ("whitespace", "csv", "pairs"):
             raise OptionError(
-                'map_arrow: cut="whitespace" has no batches; give lines or a delimiter'
+                f"map_arrow: cut={self.cut!r} has no batches; give lines or a delimiter"
             )
-        return called(self, "arrow", function, args, on)
+        return called(self, "arrow", function, args, on, setup)
 
     def map_array(
         self,
@@ -184,6 +194,7 @@ class Source:
         *,
         args: Sequence[Any] = (),
         on: On = "processes",
+        setup: Callable[[], Any] | PerWorker | None = None,
     ) -> Pairs:
         """Call `function(rows, *args)` with many rows of an `array` at once, as a numpy array that cannot be written.
 
@@ -194,7 +205,7 @@ class Source:
             raise OptionError(
                 "map_array: only array(...) has rows; give a function to map_arrow or map_split"
             )
-        return called(self, "array", function, args, on)
+        return called(self, "array", function, args, on, setup)
 
     def map_native(
         self, function: Any, *, value: Literal["i64", "f64"] = "i64"
@@ -206,6 +217,45 @@ class Source:
         gets and writes; `value` is the type of the values. It is trusted code: one that crashes ends this process.
         """
         return native(self, function, value)
+
+    # Records as they are.
+
+    def sort(self, key: SortKey = None, *, reverse: bool = False) -> Ordering:
+        """Put the records in order: by all of their bytes; by `field(...)`; by the bytes of a `slice`; or by what a
+        function returns of each, which may be numbers, text, or tuples of these.
+
+        Records with equal keys stay in the order of the input, also with `reverse`. Text is in the order of its bytes
+        in UTF-8; numbers come before text. With `memory=`, what does not fit goes to disk.
+        """
+        self._check_records("sort")
+        if key is None or isinstance(key, (FieldKey, slice)):
+            combine = "count" if key is None else "sort"
+            pairs = Pairs(self, plan_of(key), self.keys, (combine,))
+        elif callable(key):
+            pairs = called(self, "record", key, (), "processes", None)
+            pairs = replace(pairs, keys=self.keys, combines=("sort",))
+            combine = "sort"
+        else:
+            raise OptionError(f"key: {key!r}; give a function, field(...), or a slice")
+        return Ordering(Job(pairs, combine), False, reverse, self._end())
+
+    def distinct(self) -> Ordering:
+        """Keep each record once, in order."""
+        self._check_records("distinct")
+        pairs = Pairs(self, plan_of(None), self.keys, ("count",))
+        return Ordering(Job(pairs, "count"), True, False, self._end())
+
+    def _check_records(self, name: str) -> None:
+        if self.dtype is not None or self.cut in ("batches", "pairs"):
+            raise OptionError(f"{name}: takes text or records; give a function to map")
+
+    def _end(self) -> bytes:
+        """What follows each record in a file."""
+        if isinstance(self.cut, bytes):
+            return self.cut
+        if isinstance(self.cut, int) or self.cut == "whole":
+            return b""
+        return b"\n"
 
     def _only(self, cut: str, name: str) -> None:
         if self.cut != cut:
@@ -222,19 +272,20 @@ def _paths(paths: tuple[Path, ...], cut: str | bytes | int) -> dict[str, Any]:
 
 def text(
     *paths: Path,
-    cut: Literal["lines", "whitespace"] | bytes = "lines",
+    cut: Literal["lines", "csv", "whitespace"] | bytes = "lines",
     encoding: Literal["utf-8"] | None = "utf-8",
     plain: bool = False,
     engine: Engine | None = None,
 ) -> Source:
     r"""Read text: files, folders with all below them, patterns (`*`, `?`, `[...]`, `**`), or "-" for standard input.
 
-    Records are lines (without their newline; of `\r\n` the `\r` stays), words, or what ends with the bytes `cut`.
+    Records are lines (without their newline; of `\r\n` the `\r` stays), rows of CSV (lines in which a newline in
+    double quotes is text), words, or what ends with the bytes `cut`. Each file of CSV is read by one worker.
     gzip, zstd, bzip2 and LZ4 files are decompressed unless `plain`. Text is `str`, in which bytes that are no UTF-8
     are surrogates as in `os.fsdecode`; with `encoding=None` it is `bytes`.
     """
-    if not isinstance(cut, bytes) and cut not in ("lines", "whitespace"):
-        raise OptionError(f'cut: {cut!r}; give "lines", "whitespace" or bytes')
+    if not isinstance(cut, bytes) and cut not in ("lines", "csv", "whitespace"):
+        raise OptionError(f'cut: {cut!r}; give "lines", "csv", "whitespace" or bytes')
     if isinstance(cut, bytes) and not cut:
         raise OptionError("cut: no bytes; give the bytes at which a record ends")
     if encoding not in ("utf-8", None):
@@ -292,3 +343,46 @@ def array(values: Any, *, engine: Engine | None = None) -> Source:
         shape=rows.shape[1:],
         engine=engine,
     )
+
+
+def batches(values: Iterable[Any], *, engine: Engine | None = None) -> Source:
+    """Read Arrow record batches: of an iterable, or of anything that gives an Arrow stream, such as a table.
+
+    `map_arrow` gets a pyarrow RecordBatch; for `map`, a record is a row, as a dict. Each batch is copied once, at this
+    call, and is one piece of work: give several.
+    """
+    import pyarrow
+
+    if hasattr(values, "__arrow_c_stream__"):
+        values = pyarrow.RecordBatchReader.from_stream(values)
+    parts = []
+    for value in values:
+        batch = value if isinstance(value, pyarrow.RecordBatch) else None
+        if batch is None and hasattr(value, "__arrow_c_array__"):
+            batch = pyarrow.record_batch(value)
+        if batch is None:
+            raise OptionError(
+                f"batches: a {type(value).__name__} is no record batch of Arrow"
+            )
+        if batch.num_rows:
+            sink = pyarrow.BufferOutputStream()
+            with pyarrow.ipc.new_stream(sink, batch.schema) as stream:
+                stream.write_batch(batch)
+            parts.append(memoryview(sink.getvalue()).cast("B"))
+    plan = {"kind": "parts", "parts": parts}
+    return Source(plan, "batches", None, True, engine=engine)
+
+
+def pairs(result: Result, *, engine: Engine | None = None) -> Source:
+    """Read the pairs of an answer: for `map`, a record is a pair, a tuple of a key and a value."""
+    import pickle
+
+    from tegula.result import Result
+
+    if not isinstance(result, Result):
+        raise OptionError(
+            f"pairs: {type(result).__name__} is no answer of a run; give a Result"
+        )
+    parts = [pickle.dumps(some, 5) for some in result._portions() if some]
+    plan = {"kind": "parts", "parts": parts}
+    return Source(plan, "pairs", None, True, engine=engine)

@@ -49,10 +49,13 @@ def shown(name: str) -> str:
         ("goes_on.py", ["log", "state"]),
         ("kmeans.py", []),
         ("native_map.py", ["log"]),
+        ("reduce_and_merge.py", ["log"]),
+        ("sort_lines.py", ["log", "sorted"]),
     ],
 )
 def test_an_example(name: str, arguments: list[str], log: Path, tmp_path: Path) -> None:
-    places = {"log": str(log), "state": str(tmp_path / "state")}
+    places = {"log": str(log)}
+    places |= {name: str(tmp_path / name) for name in ("state", "sorted")}
     command = [
         sys.executable,
         str(EXAMPLES / name),

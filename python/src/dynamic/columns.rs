@@ -19,6 +19,12 @@ pub(crate) enum Column {
         ends: Vec<usize>,
         bytes: Vec<u8>,
     },
+    /// Numbers, and where there is none, a pickled object: where each ends, and the bytes.
+    Objects {
+        numbers: Vec<Option<Number>>,
+        ends: Vec<usize>,
+        bytes: Vec<u8>,
+    },
 }
 
 impl Column {
@@ -33,7 +39,43 @@ impl Column {
                 ends.clear();
                 bytes.clear();
             }
+            Column::Objects { numbers, ends, bytes } => {
+                numbers.clear();
+                ends.clear();
+                bytes.clear();
+            }
         }
+    }
+
+    /// Adds the values of a column of the same type.
+    pub(crate) fn append(&mut self, other: &Column) {
+        match (self, other) {
+            (Column::Ints(to), Column::Ints(from)) => to.extend_from_slice(from),
+            (Column::Floats(to), Column::Floats(from)) => to.extend_from_slice(from),
+            (Column::Numbers(to), Column::Numbers(from)) => to.extend_from_slice(from),
+            (
+                Column::Lists { list_ends, ends, bytes },
+                Column::Lists { list_ends: their_lists, ends: theirs, bytes: their_bytes },
+            ) => {
+                list_ends.extend(their_lists.iter().map(|end| ends.len() + end));
+                ends.extend(theirs.iter().map(|end| bytes.len() + end));
+                bytes.extend_from_slice(their_bytes);
+            }
+            (
+                Column::Objects { numbers, ends, bytes },
+                Column::Objects { numbers: their_numbers, ends: theirs, bytes: their_bytes },
+            ) => {
+                numbers.extend_from_slice(their_numbers);
+                ends.extend(theirs.iter().map(|end| bytes.len() + end));
+                bytes.extend_from_slice(their_bytes);
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether some values are objects.
+    pub(crate) fn has_objects(&self) -> bool {
+        matches!(self, Column::Objects { numbers, .. } if numbers.iter().any(Option::is_none))
     }
 
     /// Returns the number at a place. A list ranks by its length.
@@ -41,7 +83,7 @@ impl Column {
         match self {
             Column::Ints(ints) => Some(Number::Int(ints[place].into())),
             Column::Floats(floats) => Some(Number::Float(floats[place])),
-            Column::Numbers(numbers) => numbers[place],
+            Column::Numbers(numbers) | Column::Objects { numbers, .. } => numbers[place],
             Column::Lists { list_ends, .. } => {
                 let begin = place.checked_sub(1).map_or(0, |before| list_ends[before]);
                 Some(Number::Int((list_ends[place] - begin) as i128))

@@ -40,7 +40,7 @@ impl FieldPairs {
     }
 }
 
-fn field(line: &[u8], separator: u8, number: usize) -> Option<&[u8]> {
+pub(super) fn field(line: &[u8], separator: u8, number: usize) -> Option<&[u8]> {
     let mut rest = line;
     for _ in 1..number {
         rest = &rest[memchr::memchr(separator, rest)? + 1..];
@@ -49,7 +49,7 @@ fn field(line: &[u8], separator: u8, number: usize) -> Option<&[u8]> {
 }
 
 /// Parses a finite decimal number, with or without white space around it.
-fn number(text: &[u8]) -> Option<f64> {
+pub(super) fn number(text: &[u8]) -> Option<f64> {
     let value: f64 = std::str::from_utf8(text.trim_ascii()).ok()?.parse().ok()?;
     value.is_finite().then_some(value)
 }

@@ -7,20 +7,24 @@ mod field;
 mod json;
 mod number;
 mod packed;
+mod ready;
+mod records;
 
 pub(crate) use cells::{Cells, Kind};
 pub(crate) use columns::{Column, Columns};
 pub(crate) use field::FieldPairs;
 pub(crate) use json::JsonPairs;
 pub(crate) use number::Number;
-pub(crate) use packed::{Given, INT_TAG};
+pub(crate) use packed::{Given, INT_TAG, int_key};
+
+pub(crate) use records::{OrderBy, RecordPairs};
 
 use crate::companion::{Caller, Kept};
-use crate::native::NativeMap;
 use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use tegula::{Cut, Emit, Error, Identity, Job, Place, Result, Resumable, Sees, Split};
+use tegula_apps::native::{NativeMap, Value};
 
 /// Where pairs come from.
 pub(crate) enum Pairs {
@@ -28,6 +32,8 @@ pub(crate) enum Pairs {
     Lines,
     Field(FieldPairs),
     Json(JsonPairs),
+    /// Records, by what they are ordered by.
+    Records(RecordPairs),
     /// A function in C.
     Native(NativeMap),
     /// A function in Python.
@@ -55,7 +61,11 @@ impl Known {
     /// No map but a native one is told where its records are.
     pub(crate) fn of(identity: Identity, pairs: &Pairs) -> Known {
         let sees = match pairs {
-            Pairs::Lines | Pairs::Field(_) | Pairs::Json(_) | Pairs::Called(..) => Sees::Records,
+            Pairs::Lines
+            | Pairs::Field(_)
+            | Pairs::Json(_)
+            | Pairs::Records(_)
+            | Pairs::Called(..) => Sees::Records,
             Pairs::Native(_) => Sees::Places,
         };
         Known { identity, sees }
@@ -102,7 +112,15 @@ impl<C: Columns> Job for Dynamic<C> {
             Pairs::Json(fields) => fields.map(&split, |key, value| {
                 C::put(emit, key, first, value).map_err(|_| unfit(&split))
             }),
+            Pairs::Records(records) => records.map(&split, |key, value| {
+                C::put(emit, key, first, value).map_err(|_| unfit(&split))
+            }),
             Pairs::Native(map) => map.map(&split, |key, value| {
+                let value = match value {
+                    Value::Ignored => Given::Nothing,
+                    Value::Int(int) => Given::Int(int.into()),
+                    Value::Float(float) => Given::Float(float),
+                };
                 C::put(emit, key, first, value).map_err(|_| unfit(&split))
             }),
             Pairs::Called(caller, kept) => PACKED.with_borrow_mut(|packed| {

@@ -1,7 +1,12 @@
-//! Maps in C, by their address: `include/tegula.h` is what they are compiled with. They run on the engine's workers,
-//! without the interpreter's lock, and are trusted code: one that crashes ends the process.
+//! Maps in C: by their address, or in a shared library ([`Library`]). `tegula.h` (`python/tegula/include`) is what
+//! they are compiled with. They run on the engine's workers and are trusted code: one that crashes ends the process.
 
-use crate::dynamic::Given;
+mod job;
+mod library;
+
+pub use job::{Native, NativeCombine};
+pub use library::{ABI, Library};
+
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
@@ -38,17 +43,30 @@ type CMap = unsafe extern "C" fn(*mut CSplit, *mut CPairs, *mut c_void) -> i32;
 type COpen = unsafe extern "C" fn() -> *mut c_void;
 type CClose = unsafe extern "C" fn(*mut c_void);
 
-/// What a map's values are.
+/// The type of a map's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ValueType {
+pub enum ValueType {
     /// Pairs are counted, and values are not looked at.
     Ignored,
+    /// `int64_t`.
     Int,
+    /// `double`.
     Float,
 }
 
+/// The value of a pair.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value {
+    /// It was not looked at.
+    Ignored,
+    /// Of [`ValueType::Int`].
+    Int(i64),
+    /// Of [`ValueType::Float`].
+    Float(f64),
+}
+
 /// A map in C.
-pub(crate) struct NativeMap {
+pub struct NativeMap {
     map: CMap,
     open: Option<COpen>,
     close: Option<CClose>,
@@ -70,12 +88,22 @@ struct Seat {
 // SAFETY: the header says that a state may be used by any thread, one at a time.
 unsafe impl Send for Seat {}
 
+impl std::fmt::Debug for NativeMap {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut out = f.debug_struct("NativeMap");
+        out.field("value", &self.value)
+            .field("record_bytes", &self.record_bytes)
+            .finish_non_exhaustive()
+    }
+}
+
 impl NativeMap {
-    /// Takes a map by the address of its function, and of those that open and close a worker's state.
+    /// Takes a map by the address of its function, and of those that open and close a worker's state. `record_bytes` is
+    /// the size of records, `None` of lines. `None` if an address is null.
     ///
     /// # Safety
     /// The addresses are of functions with the types of `tegula.h`, which keep to what it says, and stay loaded.
-    pub(crate) unsafe fn new(
+    pub unsafe fn new(
         map: usize,
         open: Option<usize>,
         close: Option<usize>,
@@ -100,10 +128,13 @@ impl NativeMap {
     }
 
     /// Passes each pair to `put`.
-    pub(crate) fn map(
+    ///
+    /// # Errors
+    /// [`Error::Record`] where the map refuses a record or does not keep to the header, and the errors of `put`.
+    pub fn map(
         &self,
         split: &Split<'_>,
-        mut put: impl FnMut(&[u8], Given<'_>) -> Result<()>,
+        mut put: impl FnMut(&[u8], Value) -> Result<()>,
     ) -> Result<()> {
         let mut seat = self.seat();
         let bytes = split.bytes();
@@ -202,7 +233,7 @@ impl Seat {
         key_bytes: usize,
         value: ValueType,
         split: &Split<'_>,
-        put: &mut impl FnMut(&[u8], Given<'_>) -> Result<()>,
+        put: &mut impl FnMut(&[u8], Value) -> Result<()>,
     ) -> Result<()> {
         let (Some(lengths), Some(mut keys)) =
             (self.key_len.get(..pairs), self.key.get(..key_bytes))
@@ -218,9 +249,9 @@ impl Seat {
             };
             keys = rest;
             let value = match value {
-                ValueType::Ignored => Given::Nothing,
-                ValueType::Int => Given::Int(bits.cast_signed().into()),
-                ValueType::Float => Given::Float(f64::from_bits(*bits)),
+                ValueType::Ignored => Value::Ignored,
+                ValueType::Int => Value::Int(bits.cast_signed()),
+                ValueType::Float => Value::Float(f64::from_bits(*bits)),
             };
             put(key, value)?;
         }
