@@ -18,7 +18,7 @@ pub(crate) enum KeyForm {
     /// Text in UTF-8.
     Text,
     Bytes,
-    /// A byte that says which, and then the key, as `_companion.py` writes it.
+    /// A byte that says which, and then the key, as `_packing.py` writes it.
     Tagged,
 }
 

@@ -1,4 +1,4 @@
-//! Pairs in packed columns: what a companion hands back for a split. `_companion.py` writes them with loops in C,
+//! Pairs in packed columns: what a companion hands back for a split. `_packing.py` writes them with loops in C,
 //! and nothing of them is pickled number by number.
 //!
 //! # Form
