@@ -469,8 +469,9 @@ impl Answer {
         is_each_once: bool,
         last_first: bool,
     ) -> PyResult<Option<Failure>> {
-        let written =
-            py.detach(|| sorting::write(&self.read, &path, end, is_each_once, last_first));
+        let read = &self.read;
+        let write = move || sorting::write(read, &path, end, is_each_once, last_first);
+        let written = py.detach(write);
         Ok(written.err().map(|error| Failure::of(py, &error)))
     }
 

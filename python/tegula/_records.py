@@ -82,7 +82,7 @@ def batch_of(data):
     import pyarrow
 
     with pyarrow.ipc.open_stream(data) as stream:
-        return stream.read_nextbatch_of()
+        return stream.read_next_batch()
 
 
 def _offset_of_word(data, number):
