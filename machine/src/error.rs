@@ -1,8 +1,7 @@
 //! Errors: one enum per kind of operation, folded into one [`Error`].
 //!
-//! Every message names the path or the record, the cause, and the action that the person can take. No error
-//! stands for a fault of the engine itself: those are panics, which a run turns into [`Error::Panicked`] so
-//! that no worker is lost.
+//! Every message names the path or the record, the cause, and the action that the person can take. A fault of the
+//! engine itself is a panic. A run turns a panic into [`Error::Panicked`], so that no worker is lost.
 
 mod device;
 

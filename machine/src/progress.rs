@@ -2,7 +2,7 @@
 //! never influence the run.
 
 use crate::memory::resident_bytes;
-use crate::sync::{Mutex, MutexGuard};
+use crate::sync::Mutex;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -45,8 +45,8 @@ impl Mapping {
     }
 }
 
-/// Live counters of one job, or of several one after another: each begins them anew. Share it (`Arc`) with the job through
-/// `Options::progress` and read it from another thread.
+/// Live counters of one job, or of several one after another: each begins them anew. Share it (`Arc`) with the job
+/// through `Options::progress` and read it from another thread.
 #[derive(Debug, Default)]
 pub struct Progress {
     stage: AtomicU8,
@@ -124,7 +124,7 @@ impl Progress {
                 .keys_held
                 .load(Ordering::Relaxed)
                 .max(self.keys_seen.load(Ordering::Relaxed)),
-            mapping: self.mapping().map_for(),
+            mapping: self.mapping.lock().map_for(),
             memory_bytes: resident_bytes(),
             memory_limit_bytes: Some(self.memory_limit.load(Ordering::Relaxed))
                 .filter(|&limit| limit > 0),
@@ -134,15 +134,11 @@ impl Progress {
     /// Marks the stage. Public because the output stage is marked by the code that writes.
     pub fn enter(&self, stage: Stage) {
         self.stage.store(stage as u8, Ordering::Relaxed);
-        let mut mapping = self.mapping();
+        let mut mapping = self.mapping.lock();
         *mapping = match stage {
             Stage::Map => Mapping { began: Some(Instant::now()), took: None },
             _ => Mapping { took: mapping.began.map(|_| mapping.map_for()), ..*mapping },
         };
-    }
-
-    fn mapping(&self) -> MutexGuard<'_, Mapping> {
-        self.mapping.lock()
     }
 
     /// Begins a run's counters, whose input is now known.

@@ -1,7 +1,7 @@
 //! An arena of bytes: keys too long for a slot are copied here once, at first sight, and stay where
 //! they are until the arena is cleared.
 
-use super::chunk::{CHUNK_BYTES, Chunk, ChunkPool};
+use super::chunk::{CHUNK_BYTES, Chunk, ChunkPool, Large};
 use crate::error::MemoryError;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -12,8 +12,7 @@ pub struct ByteArena {
     /// Chunks before this one are full; it is the one being filled.
     current: usize,
     used: usize,
-    /// Each its own allocation. A `Vec`, for unlike a `Box` it may be moved while it is pointed into.
-    large: Vec<Vec<u8>>,
+    large: Vec<Large>,
     large_bytes: usize,
     pool: Arc<ChunkPool>,
 }
@@ -61,12 +60,11 @@ impl ByteArena {
 
     #[cold]
     fn push_large(&mut self, bytes: &[u8]) -> Result<NonNull<u8>, MemoryError> {
-        self.pool.blocks().count(bytes.len(), "a key")?;
-        self.pool.hold(bytes.len());
-        self.large_bytes += bytes.len();
-        let mut stored = bytes.to_vec();
-        let start = NonNull::from(&mut stored[..]).cast();
+        let mut stored = self.pool.take_large(bytes.len(), "a key")?;
+        stored.bytes_mut().copy_from_slice(bytes);
+        let start = NonNull::from(stored.bytes_mut()).cast();
         self.large.push(stored);
+        self.large_bytes += bytes.len();
         Ok(start)
     }
 
@@ -79,21 +77,15 @@ impl ByteArena {
     pub fn clear(&mut self) {
         self.current = 0;
         self.used = 0;
-        self.large.clear();
-        let large_bytes = std::mem::take(&mut self.large_bytes);
-        if large_bytes > 0 {
-            self.pool.let_go(large_bytes);
-            self.pool.blocks().budget().give(large_bytes);
-        }
+        self.large_bytes = 0;
+        self.pool.give_large(&mut self.large);
     }
 }
 
 impl Drop for ByteArena {
     fn drop(&mut self) {
         self.clear();
-        if !self.chunks.is_empty() {
-            self.pool.give(self.chunks.drain(..));
-        }
+        self.pool.give(self.chunks.drain(..));
     }
 }
 

@@ -4,7 +4,7 @@
 use super::budget::Budget;
 use super::home;
 use crate::error::MemoryError;
-use crate::sync::{Mutex, MutexGuard};
+use crate::sync::Mutex;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -106,7 +106,7 @@ impl Drop for Block {
     fn drop(&mut self) {
         let raw = Raw { untouched: false, ..self.raw };
         if self.kept {
-            self.pool.shelves[raw.shelf].lock().push(raw);
+            self.pool.shelves[raw.shelf].free.lock().push(raw);
         } else {
             unmap(&raw);
             self.pool.budget.give(raw.bytes);
@@ -189,7 +189,7 @@ impl BlockPool {
     /// bytes that were.
     pub fn release(&self, keep_bytes: usize) -> usize {
         let released = self.shelves.iter().map(|shelf| {
-            let mut free = shelf.lock();
+            let mut free = shelf.free.lock();
             let before: usize = free.iter().map(|raw| raw.bytes).sum();
             let mut idle = before;
             while idle > keep_bytes / self.shelves.len() {
@@ -207,7 +207,7 @@ impl BlockPool {
     fn find(&self, least: usize, most: usize) -> Option<Raw> {
         let own = &self.shelves[home::part_of(self.shelves.len())];
         let find = |shelf: &Shelf| {
-            let mut free = shelf.lock();
+            let mut free = shelf.free.lock();
             let at = free.iter().rposition(|raw| (least..=most).contains(&raw.bytes))?;
             Some(free.swap_remove(at))
         };
@@ -219,12 +219,6 @@ impl BlockPool {
 
     fn own(self: &Arc<Self>, raw: Raw) -> Block {
         Block { raw, pool: Arc::clone(self), kept: true }
-    }
-}
-
-impl Shelf {
-    fn lock(&self) -> MutexGuard<'_, Vec<Raw>> {
-        self.free.lock()
     }
 }
 

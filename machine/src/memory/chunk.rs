@@ -5,7 +5,7 @@
 use super::block::{Block, BlockPool};
 use super::home;
 use crate::error::MemoryError;
-use crate::sync::{Mutex, MutexGuard};
+use crate::sync::Mutex;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -44,6 +44,16 @@ pub(super) struct Chunk {
     part: usize,
 }
 
+/// Memory that is larger than a chunk. A `Vec` because, unlike a `Box`, it may be moved while pointers into it
+/// exist.
+pub(super) struct Large(Vec<u8>);
+
+impl Large {
+    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.0
+    }
+}
+
 // SAFETY: a chunk is the only way to its piece of memory, and the memory is not tied to a thread.
 unsafe impl Send for Chunk {}
 // SAFETY: sharing a chunk shares a pointer; lists argue for their own accesses.
@@ -62,7 +72,7 @@ impl ChunkPool {
 
     pub(super) fn take(&self) -> Result<Chunk, MemoryError> {
         let number = home::part_of(self.parts.len());
-        let mut part = self.lock(number);
+        let mut part = self.parts[number].lock();
         let chunk = match part.free.pop().or_else(|| part.cut(number)) {
             Some(chunk) => chunk,
             // An idle chunk has its pages already; a new slab would fault them in.
@@ -79,7 +89,7 @@ impl ChunkPool {
                 }
             },
         };
-        self.hold(CHUNK_BYTES);
+        self.held_bytes.fetch_add(CHUNK_BYTES, Ordering::Relaxed);
         Ok(chunk)
     }
 
@@ -99,31 +109,41 @@ impl ChunkPool {
                 _ => {
                     // Never two locks at once.
                     at = None;
-                    &mut at.insert((number, self.lock(number))).1
+                    &mut at.insert((number, self.parts[number].lock())).1
                 }
             };
             part.free.push(chunk);
             given += CHUNK_BYTES;
         }
-        self.let_go(given);
+        if given > 0 {
+            self.held_bytes.fetch_sub(given, Ordering::Relaxed);
+        }
     }
 
-    /// Counts bytes that an arena holds outside of chunks, from now on or no longer.
-    pub(super) fn hold(&self, bytes: usize) {
+    /// Allocates memory outside of chunks, counted for `purpose`.
+    #[cold]
+    pub(super) fn take_large(
+        &self,
+        bytes: usize,
+        purpose: &'static str,
+    ) -> Result<Large, MemoryError> {
+        self.blocks.count(bytes, purpose)?;
         self.held_bytes.fetch_add(bytes, Ordering::Relaxed);
+        Ok(Large(vec![0; bytes]))
     }
 
-    pub(super) fn let_go(&self, bytes: usize) {
-        self.held_bytes.fetch_sub(bytes, Ordering::Relaxed);
+    /// Drops memory outside of chunks.
+    pub(super) fn give_large(&self, all: &mut Vec<Large>) {
+        let bytes: usize = all.drain(..).map(|large| large.0.len()).sum();
+        if bytes > 0 {
+            self.held_bytes.fetch_sub(bytes, Ordering::Relaxed);
+            self.blocks.budget().give(bytes);
+        }
     }
 
     /// Bytes that the job's lists and arenas hold now.
     pub fn held_bytes(&self) -> usize {
         self.held_bytes.load(Ordering::Relaxed)
-    }
-
-    fn lock(&self, part: usize) -> MutexGuard<'_, Part> {
-        self.parts[part].lock()
     }
 }
 
@@ -271,9 +291,7 @@ impl<T: Copy> ChunkList<T> {
     pub fn clear(&mut self) {
         self.len = 0;
         self.room = 0;
-        if !self.chunks.is_empty() {
-            self.pool.give(self.chunks.drain(..));
-        }
+        self.pool.give(self.chunks.drain(..));
     }
 }
 

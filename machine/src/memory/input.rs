@@ -54,12 +54,11 @@ impl InputBuffer {
     }
 
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: a block's bytes are all initialised and owned by this buffer, which is borrowed.
-        unsafe { std::slice::from_raw_parts(self.start().as_ptr(), self.capacity()) }
+        &self.block.as_slice()[..self.capacity()]
     }
 
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above, and borrowed alone.
-        unsafe { std::slice::from_raw_parts_mut(self.start().as_ptr(), self.capacity()) }
+        let capacity = self.capacity();
+        &mut self.block.as_mut_slice()[..capacity]
     }
 }

@@ -2,7 +2,7 @@
 //! address until the store is gone. It knows the split whose values are being added. It keeps a refusal of
 //! memory until its owner asks, so that adding a value returns no error.
 
-use super::chunk::{CHUNK_BYTES, Chunk, ChunkPool};
+use super::chunk::{CHUNK_BYTES, Chunk, ChunkPool, Large};
 use crate::error::MemoryError;
 use crate::relocation::Relocation;
 use std::ptr::NonNull;
@@ -22,9 +22,7 @@ pub struct ValueStore {
 /// The blocks that a store has given out. Lists that point here are valid while this lives.
 pub struct KeptValues {
     chunks: Vec<Chunk>,
-    /// Each its own allocation. A `Vec` because, unlike a `Box`, it may be moved while pointers into it
-    /// exist.
-    large: Vec<Vec<u8>>,
+    large: Vec<Large>,
     large_bytes: usize,
     pool: Arc<ChunkPool>,
 }
@@ -138,34 +136,23 @@ impl KeptValues {
         Ok(start)
     }
 
-    #[cold]
     fn add_large(&mut self, bytes: usize) -> Result<(NonNull<u8>, usize), MemoryError> {
-        self.pool.blocks().count(bytes, "a collected value")?;
-        self.pool.hold(bytes);
-        let mut memory = vec![0; bytes];
-        let start = NonNull::from(&mut memory[..]).cast();
+        let mut memory = self.pool.take_large(bytes, "a collected value")?;
+        let start = NonNull::from(memory.bytes_mut()).cast();
         self.large.push(memory);
         self.large_bytes += bytes;
         Ok((start, bytes))
     }
-}
 
-impl KeptValues {
     fn drop_large(&mut self) {
-        self.large.clear();
-        let bytes = std::mem::take(&mut self.large_bytes);
-        if bytes > 0 {
-            self.pool.let_go(bytes);
-            self.pool.blocks().budget().give(bytes);
-        }
+        self.large_bytes = 0;
+        self.pool.give_large(&mut self.large);
     }
 }
 
 impl Drop for KeptValues {
     fn drop(&mut self) {
         self.drop_large();
-        if !self.chunks.is_empty() {
-            self.pool.give(self.chunks.drain(..));
-        }
+        self.pool.give(self.chunks.drain(..));
     }
 }

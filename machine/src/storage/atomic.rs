@@ -152,25 +152,14 @@ fn make_beside(path: &Path) -> io::Result<(File, Pending)> {
     under_hidden_name(path, make).map(|(file, name)| (file, Pending::Named(name)))
 }
 
-/// Returns the result of `make` on a name in the folder of `path` that no file has.
+/// Returns the result of `make` on a hidden name in the folder of `path`, and the name.
 fn under_hidden_name<T>(
     path: &Path,
     make: impl Fn(&Path) -> io::Result<T>,
 ) -> io::Result<(T, PathBuf)> {
-    let mut hidden = OsString::from(".");
-    hidden.push(path.file_name().unwrap_or_default());
-    hidden.push(format!(".tegula-{}", std::process::id()));
-    let mut number = 0;
-    loop {
-        let mut unique = hidden.clone();
-        unique.push(format!("-{number}"));
-        let name = path.with_file_name(unique);
-        match make(&name) {
-            Ok(made) => return Ok((made, name)),
-            Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => number += 1,
-            Err(cause) => return Err(cause),
-        }
-    }
+    let mut prefix = OsString::from(".");
+    prefix.push(path.file_name().unwrap_or_default());
+    nameless::hidden(path.parent().unwrap_or(Path::new("")), prefix, make)
 }
 
 fn folder_of(path: &Path) -> &Path {

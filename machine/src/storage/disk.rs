@@ -5,12 +5,12 @@ use super::{Storage, StoredFile, nameless};
 use crate::error::StorageError;
 use rustix::fs::{FallocateFlags, FlockOperation, Mode};
 use rustix::io::Errno;
+use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A folder of the file system. Nothing is opened before the first file is asked for.
 #[derive(Debug)]
@@ -62,17 +62,9 @@ impl Disk {
     }
 
     pub(super) fn named_then_unlinked(&self) -> io::Result<File> {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        loop {
-            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-            let name = format!(".tegula-{}-{number}", std::process::id());
-            let path = self.folder.join(name);
-            match new_file().open(&path) {
-                Ok(file) => return fs::remove_file(&path).map(|()| file),
-                Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(cause) => return Err(cause),
-            }
-        }
+        let make = |path: &Path| new_file().open(path);
+        let (file, path) = nameless::hidden(&self.folder, OsString::new(), make)?;
+        fs::remove_file(path).map(|()| file)
     }
 }
 

@@ -127,30 +127,30 @@ impl Faulty {
 
     /// Makes the `nth` call of a kind fail (counted from 1, earlier calls included).
     pub fn fail_once(self, call: Call, nth: u64, fault: Fault) -> Faulty {
-        lock(&self.state).plan.push(Planned { call, nth, fault, for_good: false });
+        self.state.lock().plan.push(Planned { call, nth, fault, for_good: false });
         self
     }
 
     /// Makes the `nth` call of a kind and each after it fail.
     pub fn fail_from(self, call: Call, nth: u64, fault: Fault) -> Faulty {
-        lock(&self.state).plan.push(Planned { call, nth, fault, for_good: true });
+        self.state.lock().plan.push(Planned { call, nth, fault, for_good: true });
         self
     }
 
     /// Makes one in `one_in` reads and writes, at random, move fewer bytes than asked for.
     pub fn short(self, one_in: u64) -> Faulty {
-        lock(&self.state).short_one_in = Some(one_in.max(1));
+        self.state.lock().short_one_in = Some(one_in.max(1));
         self
     }
 
     /// Returns the number of calls of a kind, failed ones included.
     pub fn calls(&self, call: Call) -> u64 {
-        lock(&self.state).calls[call as usize]
+        self.state.lock().calls[call as usize]
     }
 
     /// The power goes now: see [`Fault::PowerLoss`].
     pub fn lose_power(&self) {
-        lock(&self.state).lose_power(&*self.inner);
+        self.state.lock().lose_power(&*self.inner);
     }
 
     /// Counts a call that moves no bytes, and fails it if that is planned. No other call is made while the
@@ -161,18 +161,14 @@ impl Faulty {
         action: &'static str,
         path: &Path,
     ) -> Result<MutexGuard<'_, State>, StorageError> {
-        let mut state = lock(&self.state);
-        let cause = match state.count(call) {
-            None | Some(Fault::Interrupted) => return Ok(state),
-            Some(Fault::Kill) => kill(),
-            Some(Fault::Full) => Errno::NOSPC,
-            Some(Fault::PowerLoss) => {
-                state.lose_power(&*self.inner);
-                Errno::IO
+        let mut state = self.state.lock();
+        match state.count(call) {
+            None | Some(Fault::Interrupted) => Ok(state),
+            Some(fault) => {
+                let cause = state.fail(fault, &*self.inner);
+                Err(StorageError::from_io(action, path, cause))
             }
-            Some(Fault::Io | Fault::Short | Fault::Torn) => Errno::IO,
-        };
-        Err(StorageError::from_io(action, path, cause.into()))
+        }
     }
 
     fn wrap(
@@ -203,10 +199,6 @@ fn kill() -> ! {
     }
 }
 
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
-    state.lock()
-}
-
 impl State {
     fn count(&mut self, call: Call) -> Option<Fault> {
         self.calls[call as usize] += 1;
@@ -231,6 +223,21 @@ impl State {
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ (mixed >> 31)
+    }
+
+    /// Makes a call fail; returns the error of the system.
+    fn fail(&mut self, fault: Fault, storage: &dyn Storage) -> io::Error {
+        match fault {
+            Fault::Kill => kill(),
+            Fault::Full => Errno::NOSPC,
+            Fault::Interrupted => Errno::INTR,
+            Fault::PowerLoss => {
+                self.lose_power(storage);
+                Errno::IO
+            }
+            Fault::Io | Fault::Short | Fault::Torn => Errno::IO,
+        }
+        .into()
     }
 
     fn lose_power(&mut self, storage: &dyn Storage) {
@@ -387,7 +394,7 @@ impl FaultyFile {
     /// Returns how many of `count` bytes a call may move, and whether it fails after that. As in
     /// [`Faulty::enter`], the guard keeps other calls away.
     fn part(&self, call: Call, count: usize) -> io::Result<(MutexGuard<'_, State>, usize, bool)> {
-        let mut state = lock(&self.faulty.state);
+        let mut state = self.faulty.state.lock();
         let (count, torn) = match state.count(call) {
             None => (count, false),
             Some(Fault::Short) if count > 1 => (1 + state.random() as usize % (count - 1), false),
@@ -395,14 +402,7 @@ impl FaultyFile {
             Some(Fault::Torn) if call == Call::WriteAt => {
                 (state.random() as usize % (count + 1), true)
             }
-            Some(Fault::Full) => return Err(Errno::NOSPC.into()),
-            Some(Fault::Kill) => kill(),
-            Some(Fault::Interrupted) => return Err(Errno::INTR.into()),
-            Some(Fault::PowerLoss) => {
-                state.lose_power(&*self.faulty.inner);
-                return Err(Errno::IO.into());
-            }
-            Some(Fault::Io | Fault::Torn) => return Err(Errno::IO.into()),
+            Some(fault) => return Err(state.fail(fault, &*self.faulty.inner)),
         };
         Ok((state, count, torn))
     }

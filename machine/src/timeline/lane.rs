@@ -1,8 +1,8 @@
-//! A lane: the spans of one thread, or of a queue of a device. One thread at a time writes; its lock is contended only while somebody
-//! looks at a timeline that is still recording, for as long as it takes to copy the spans.
+//! A lane: the spans of one thread, or of a queue of a device. One thread at a time writes. Its lock is contended
+//! only while somebody reads a timeline that is still recording, for as long as it takes to copy the spans.
 
 use super::spans::{Span, Spans};
-use super::{Clock, Inner, LaneRecording, lock};
+use super::{Clock, Inner, LaneRecording};
 use crate::sync::Mutex;
 use std::sync::{Arc, Weak};
 use std::thread::{self, ThreadId};
@@ -42,25 +42,23 @@ impl Owner {
 }
 
 impl Lane {
+    /// Returns the lane of a thread.
     pub(super) fn new(timeline: &Arc<Inner>, owner: Owner) -> Lane {
-        Lane {
-            timeline: Arc::downgrade(timeline),
-            clock: timeline.clock,
-            name: owner.name,
-            is_device: false,
-            owner: Mutex::new(Some(owner.id)),
-            spans: Mutex::new(Spans::new()),
-        }
+        Lane::of(timeline, owner.name, Some(owner.id))
     }
 
-    /// That of a queue of a device.
+    /// Returns the lane of a queue of a device.
     pub(super) fn of_device(timeline: &Arc<Inner>, name: &str) -> Lane {
+        Lane::of(timeline, name.to_owned(), None)
+    }
+
+    fn of(timeline: &Arc<Inner>, name: String, owner: Option<ThreadId>) -> Lane {
         Lane {
             timeline: Arc::downgrade(timeline),
             clock: timeline.clock,
-            name: name.to_owned(),
-            is_device: true,
-            owner: Mutex::new(None),
+            name,
+            is_device: owner.is_none(),
+            owner: Mutex::new(owner),
             spans: Mutex::new(Spans::new()),
         }
     }
@@ -82,12 +80,12 @@ impl Lane {
     }
 
     pub(super) fn is_of(&self, owner: &Owner) -> bool {
-        *lock(&self.owner) == Some(owner.id)
+        *self.owner.lock() == Some(owner.id)
     }
 
     /// Makes this lane the thread's, if it was left by one of the same name.
     pub(super) fn take_over(&self, owner: &Owner) -> bool {
-        let mut left = lock(&self.owner);
+        let mut left = self.owner.lock();
         let taken = left.is_none() && !self.is_device && self.name == owner.name;
         if taken {
             *left = Some(owner.id);
@@ -97,15 +95,15 @@ impl Lane {
 
     /// The thread has ended.
     pub(super) fn leave(&self) {
-        *lock(&self.owner) = None;
+        *self.owner.lock() = None;
     }
 
     pub(super) fn push(&self, span: Span) {
-        lock(&self.spans).push(span);
+        self.spans.lock().push(span);
     }
 
     pub(super) fn read(&self) -> LaneRecording {
-        let spans = lock(&self.spans);
+        let spans = self.spans.lock();
         LaneRecording {
             name: self.name.clone(),
             is_device: self.is_device,

@@ -20,7 +20,7 @@ pub use track::Track;
 
 use crate::memory::BlockPool;
 use crate::progress::Stage;
-use crate::sync::{Mutex, MutexGuard};
+use crate::sync::Mutex;
 use lane::{Lane, Owner};
 use sampler::Sampler;
 use spans::Spans;
@@ -202,7 +202,7 @@ impl Timeline {
     #[doc(hidden)]
     pub fn add_stage(&self, stage: Stage, began: Instant) {
         let span = self.0.clock.span(Kind::of(stage), began, Instant::now());
-        lock(&self.0.stages).push(span);
+        self.0.stages.lock().push(span);
     }
 }
 
@@ -227,7 +227,7 @@ impl Inner {
     /// when it ended, or a new one.
     fn lane(self: &Arc<Inner>) -> Arc<Lane> {
         let owner = Owner::this_thread();
-        let mut lanes = lock(&self.lanes);
+        let mut lanes = self.lanes.lock();
         if let Some(lane) = lanes.iter().find(|lane| lane.is_of(&owner)) {
             return Arc::clone(lane);
         }
@@ -238,9 +238,4 @@ impl Inner {
         lanes.push(Arc::clone(&lane));
         lane
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Each change under these locks is whole.
-    mutex.lock()
 }

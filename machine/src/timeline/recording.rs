@@ -2,7 +2,7 @@
 
 use super::sampler::Sample;
 use super::spans::Span;
-use super::{Inner, KINDS, Kind, lock};
+use super::{Inner, KINDS, Kind};
 use std::io::{self, Write};
 
 /// The data that a [`Timeline`](super::Timeline) had when it was read.
@@ -40,10 +40,10 @@ pub struct LaneRecording {
 
 impl Recording {
     pub(super) fn of(timeline: &Inner) -> Recording {
-        let mut lanes: Vec<_> = lock(&timeline.lanes).iter().map(|lane| lane.read()).collect();
+        let mut lanes: Vec<_> = timeline.lanes.lock().iter().map(|lane| lane.read()).collect();
         lanes.retain(|lane| !lane.spans.is_empty());
         lanes.sort_by_key(LaneRecording::place);
-        let stages = lock(&timeline.stages).as_slice().to_vec();
+        let stages = timeline.stages.lock().as_slice().to_vec();
         let (samples, memory_limit_bytes) = timeline.sampler.read();
         // All earlier recording ended before the last sample.
         let wall_ns = samples.last().map_or(0, |sample| sample.at_ns);

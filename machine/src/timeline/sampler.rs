@@ -2,7 +2,7 @@
 //! processor time and its memory, as the system and the budget count them. When there is no room for more
 //! samples, every second one is dropped, and the interval doubles.
 
-use super::{Clock, lock};
+use super::Clock;
 use crate::memory::BlockPool;
 use crate::process::process_cpu;
 use crate::sync::{Condvar, Mutex};
@@ -91,14 +91,14 @@ impl Sampler {
     }
 
     pub(super) fn watch(&self, blocks: &Arc<BlockPool>, limit_bytes: Option<u64>) {
-        let mut state = lock(&self.shared.state);
+        let mut state = self.shared.state.lock();
         state.blocks = Arc::downgrade(blocks);
         state.limit_bytes = limit_bytes;
     }
 
     /// Returns all samples so far with one of now, and the limit on the process.
     pub(super) fn read(&self) -> (Vec<Sample>, Option<u64>) {
-        let mut state = lock(&self.shared.state);
+        let mut state = self.shared.state.lock();
         let now = Eyes::open().look(self.shared.clock, &state.blocks);
         state.add(now);
         (state.samples.clone(), state.limit_bytes)
@@ -107,7 +107,7 @@ impl Sampler {
 
 impl Drop for Sampler {
     fn drop(&mut self) {
-        lock(&self.shared.state).ended = true;
+        self.shared.state.lock().ended = true;
         self.shared.ended.notify_all();
     }
 }
@@ -115,7 +115,7 @@ impl Drop for Sampler {
 impl Shared {
     fn watch(&self) {
         let eyes = Eyes::open();
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         while !state.ended {
             let every = state.every;
             state = self.ended.wait_timeout(state, every);

@@ -3,7 +3,7 @@
 
 use super::context::Context;
 use super::lane::Lane;
-use super::{Inner, Kind, lock};
+use super::{Inner, Kind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -25,7 +25,7 @@ impl Track {
 
 impl Inner {
     fn track(self: &Arc<Inner>, name: &str) -> Arc<Lane> {
-        let mut lanes = lock(&self.lanes);
+        let mut lanes = self.lanes.lock();
         if let Some(lane) = lanes.iter().find(|lane| lane.is_track(name)) {
             return Arc::clone(lane);
         }

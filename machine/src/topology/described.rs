@@ -182,8 +182,8 @@ fn alike(line: &str) -> Result<Alike, String> {
     Ok(alike)
 }
 
-/// Parses `512K`, `36MiB`, `128G` or plain bytes.
-fn bytes(text: &str) -> Option<u64> {
+/// Parses `512K`, `36MiB`, `128G` or plain bytes; the kernel's files have the first form.
+pub(super) fn bytes(text: &str) -> Option<u64> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
     let shift = match unit.to_ascii_lowercase().trim_end_matches("ib") {

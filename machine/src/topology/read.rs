@@ -1,6 +1,7 @@
 //! Reads the kernel's tables under a root folder (`/`, or a generated tree in tests) into a [`Topology`]. A
 //! missing or malformed file is not an error here: it makes a fact unknown.
 
+use super::described::bytes;
 use super::groups::groups;
 use super::{Cache, Node, Processor, Topology, quota, ranges};
 use std::collections::{BTreeMap, BTreeSet};
@@ -184,17 +185,4 @@ fn number<N: FromStr>(path: PathBuf) -> Option<N> {
 
 fn list(path: PathBuf) -> Option<Vec<u32>> {
     ranges::parse(&text(path)?)
-}
-
-/// Parses the kernel's cache sizes: `32K`, `2M` or plain bytes.
-fn bytes(size: &str) -> Option<u64> {
-    let digits = size.trim_end_matches(['K', 'M', 'G']);
-    let unit = match &size[digits.len()..] {
-        "" => 1,
-        "K" => 1 << 10,
-        "M" => 1 << 20,
-        "G" => 1 << 30,
-        _ => return None,
-    };
-    digits.parse::<u64>().ok()?.checked_mul(unit)
 }
