@@ -75,7 +75,7 @@ pub struct GroupShare {
     pub tiles_stolen: u64,
     /// Splits they took.
     pub splits: u64,
-    /// Splits of tiles that stood in another group's queue at first.
+    /// Splits of tiles that were in another group's queue at first.
     pub splits_remote: u64,
 }
 

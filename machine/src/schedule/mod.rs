@@ -14,8 +14,6 @@ mod per_worker;
 mod placement;
 mod pool;
 mod sync;
-#[cfg(all(test, not(loom)))]
-mod tests;
 
 pub use cursor::Cursor;
 pub use each::for_each;

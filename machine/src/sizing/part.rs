@@ -29,26 +29,3 @@ pub const SCATTER: u64 = 8;
 pub const SAMPLE: u64 = 64;
 /// Per worker: a range that is sorted.
 pub const RANGE: u64 = 3;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn sum(shares: &[(f64, u64)]) -> f64 {
-        shares.iter().map(|&(count, parts)| count / parts as f64).sum()
-    }
-
-    #[test]
-    fn what_is_held_at_once_is_less_than_the_budget() {
-        // Three tables beside others, each at most an eighth of a full one.
-        let held = [(4.5 + 3.0 / 8.0, TABLE), (7.0, BESIDE), (1.0, PARTIAL), (1.0, BLOCK)];
-        let beside = [(1.0, UNIT), (1.0, SLOTS)];
-        for ahead in [&[(1.0, READ_AHEAD)][..], &[(1.0, DECODED_AHEAD), (1.0, RANGES_AHEAD)]] {
-            let mapping = sum(&held) + sum(&beside) + sum(ahead);
-            assert!(mapping < 1.0, "{mapping} of the budget while maps run");
-        }
-        let reducing = sum(&[(1.0, PARTIAL), (1.0, MERGE), (1.0, SCATTER), (1.0, BLOCK)]);
-        let sorting = sum(&[(1.0, RANGE), (1.0, SCATTER), (1.0, SAMPLE), (1.0, BLOCK)]);
-        assert!(reducing < 1.0 && sorting < 1.0, "{reducing} and {sorting} after the maps");
-    }
-}

@@ -96,23 +96,3 @@ impl Shares {
         tables.max(partials).saturating_add(4 * workers * (split_bytes.min(1 << 40) as usize))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shares_together_are_no_more_than_the_budget() {
-        let topology = Topology::detect();
-        for (mib, workers) in [(16, 1), (32, 2), (100, 7), (4096, 2), (1 << 20, 64)] {
-            let budget = mib << 20;
-            let shares = Shares::new(&topology, budget, workers);
-            let mapping = shares.partial_bytes
-                + workers * (shares.tables.most * 9 / 2 + shares.tables.standing * 3);
-            let reducing = shares.partial_bytes
-                + workers * (shares.merge_bytes + shares.scatter_bytes + shares.block_bytes);
-            assert!(mapping < budget && reducing < budget, "{mib} MiB: {shares:?}");
-            assert!(shares.tables.cached <= shares.tables.most);
-        }
-    }
-}

@@ -4,12 +4,20 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod encoding;
+mod memory_block;
 mod memory_budget;
 mod memory_buffer;
 mod memory_input;
 mod memory_reserved;
 mod relocation;
+mod schedule_hand_out;
+mod schedule_pool;
+mod sizing_ramp;
+mod sizing_search;
+mod sizing_shares;
+mod sizing_units;
 mod storage;
+mod storage_atomic;
 mod sync;
 mod timeline_track;
 mod topology;

@@ -1,9 +1,9 @@
 //! Splits are handed out whole, once and to the right groups, in any order of requests.
 
-use super::{GroupShare, HandOut, Placement};
-use crate::topology::{Group, Topology};
 use proptest::prelude::*;
 use std::ops::Range;
+use tegula_machine::schedule::{GroupShare, HandOut, Placement};
+use tegula_machine::topology::{Group, Node, Topology};
 
 /// Returns a machine whose group i has `groups[i]` processors.
 fn machine(groups: &[usize]) -> Topology {
@@ -222,7 +222,6 @@ fn pieces_become_smaller_towards_the_end() {
 
 #[test]
 fn near_groups_are_asked_first() {
-    use crate::topology::Node;
     let mut topology = machine(&[1, 1, 1, 1]);
     let node = |id, distances| Node { id, bytes: 0, processors: Vec::new(), distances };
     topology.nodes = vec![
