@@ -3,7 +3,7 @@
 use super::element::Element;
 use super::list::List;
 use super::values::Values;
-use super::{Aggregate, sealed};
+use super::{Aggregate, of_lists, sealed};
 use crate::memory::ValueStore;
 use std::cmp::Ordering;
 use std::marker::PhantomData;
@@ -49,47 +49,11 @@ impl<T: Element + ?Sized> sealed::Sealed for Collect<T> {}
 impl<T: Element + ?Sized> Aggregate for Collect<T> {
     type Value<'s> = T::Value<'s>;
     type Output<'a> = Values<'a, T>;
-    type Held = T::Held;
-    type Accumulator = List<T>;
     type Reduced = List<T>;
 
-    const KEEPS_VALUES: bool = true;
-    const RELOCATES: bool = T::RELOCATES;
     const REDUCES: bool = false;
 
-    #[inline(always)]
-    fn hold(value: T::Value<'_>) -> T::Held {
-        T::hold(value)
-    }
-
-    #[inline(always)]
-    fn held_bytes(held: &T::Held) -> usize {
-        T::held_bytes(held)
-    }
-
-    #[inline(always)]
-    fn copy_held(held: T::Held, copied: &mut Vec<u8>) -> T::Held {
-        T::copy_held(held, copied)
-    }
-
-    #[inline(always)]
-    fn identity() -> List<T> {
-        List::EMPTY
-    }
-
-    #[inline(always)]
-    fn absorb(into: &mut List<T>, held: T::Held, store: &mut ValueStore) {
-        into.push(held, store);
-    }
-
-    #[inline(always)]
-    fn merge(into: &mut List<T>, other: &List<T>) {
-        into.append(other);
-    }
-
-    fn copy_in(into: &mut List<T>, other: &List<T>, store: &mut ValueStore) {
-        into.copy_in(other, store);
-    }
+    of_lists!(T);
 
     #[inline(always)]
     fn reduce(_: &[u8], list: &List<T>) -> List<T> {
@@ -104,20 +68,8 @@ impl<T: Element + ?Sized> Aggregate for Collect<T> {
         a.len().cmp(&b.len())
     }
 
-    fn form_bytes(list: &List<T>) -> usize {
-        list.form_bytes()
-    }
-
     fn reduced_form_bytes(list: &List<T>) -> usize {
         list.form_bytes()
-    }
-
-    fn encode(list: &List<T>, out: &mut Vec<u8>) {
-        list.encode(out);
-    }
-
-    fn decode(bytes: &mut &[u8], store: &mut ValueStore) -> Option<List<T>> {
-        List::decode(bytes, store)
     }
 
     fn encode_reduced(list: &List<T>, out: &mut Vec<u8>) {

@@ -4,7 +4,7 @@ use super::element::Element;
 use super::fixed::{ByteArray, Fixed};
 use super::list::List;
 use super::values::Values;
-use super::{Aggregate, sealed};
+use super::{Aggregate, of_lists, sealed};
 use crate::memory::ValueStore;
 use std::cmp::Ordering;
 use std::marker::PhantomData;
@@ -37,47 +37,11 @@ impl<R: Reduce> sealed::Sealed for Group<R> {}
 impl<R: Reduce> Aggregate for Group<R> {
     type Value<'s> = <R::Value as Element>::Value<'s>;
     type Output<'a> = R::Output;
-    type Held = <R::Value as Element>::Held;
-    type Accumulator = List<R::Value>;
     type Reduced = R::Output;
 
-    const KEEPS_VALUES: bool = true;
-    const RELOCATES: bool = R::Value::RELOCATES;
     const REDUCES: bool = true;
 
-    #[inline(always)]
-    fn hold(value: Self::Value<'_>) -> Self::Held {
-        R::Value::hold(value)
-    }
-
-    #[inline(always)]
-    fn held_bytes(held: &Self::Held) -> usize {
-        R::Value::held_bytes(held)
-    }
-
-    #[inline(always)]
-    fn copy_held(held: Self::Held, copied: &mut Vec<u8>) -> Self::Held {
-        R::Value::copy_held(held, copied)
-    }
-
-    #[inline(always)]
-    fn identity() -> List<R::Value> {
-        List::EMPTY
-    }
-
-    #[inline(always)]
-    fn absorb(into: &mut List<R::Value>, held: Self::Held, store: &mut ValueStore) {
-        into.push(held, store);
-    }
-
-    #[inline(always)]
-    fn merge(into: &mut List<R::Value>, other: &List<R::Value>) {
-        into.append(other);
-    }
-
-    fn copy_in(into: &mut List<R::Value>, other: &List<R::Value>, store: &mut ValueStore) {
-        into.copy_in(other, store);
-    }
+    of_lists!(R::Value);
 
     fn reduce(key: &[u8], list: &List<R::Value>) -> R::Output {
         R::reduce(key, list.values())
@@ -89,18 +53,6 @@ impl<R: Reduce> Aggregate for Group<R> {
 
     fn rank(a: &R::Output, b: &R::Output) -> Ordering {
         R::rank(a, b)
-    }
-
-    fn form_bytes(list: &List<R::Value>) -> usize {
-        list.form_bytes()
-    }
-
-    fn encode(list: &List<R::Value>, out: &mut Vec<u8>) {
-        list.encode(out);
-    }
-
-    fn decode(bytes: &mut &[u8], store: &mut ValueStore) -> Option<List<R::Value>> {
-        List::decode(bytes, store)
     }
 
     fn encode_reduced(output: &R::Output, out: &mut Vec<u8>) {

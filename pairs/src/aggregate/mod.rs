@@ -126,6 +126,64 @@ mod sealed {
     pub trait Sealed {}
 }
 
+/// The part of an [`Aggregate`] that all have whose accumulators are lists of elements.
+macro_rules! of_lists {
+    ($element:ty) => {
+        type Held = <$element as Element>::Held;
+        type Accumulator = List<$element>;
+
+        const KEEPS_VALUES: bool = true;
+        const RELOCATES: bool = <$element as Element>::RELOCATES;
+
+        #[inline(always)]
+        fn hold(value: Self::Value<'_>) -> Self::Held {
+            <$element>::hold(value)
+        }
+
+        #[inline(always)]
+        fn held_bytes(held: &Self::Held) -> usize {
+            <$element>::held_bytes(held)
+        }
+
+        #[inline(always)]
+        fn copy_held(held: Self::Held, copied: &mut Vec<u8>) -> Self::Held {
+            <$element>::copy_held(held, copied)
+        }
+
+        #[inline(always)]
+        fn identity() -> List<$element> {
+            List::EMPTY
+        }
+
+        #[inline(always)]
+        fn absorb(into: &mut List<$element>, held: Self::Held, store: &mut ValueStore) {
+            into.push(held, store);
+        }
+
+        #[inline(always)]
+        fn merge(into: &mut List<$element>, other: &List<$element>) {
+            into.append(other);
+        }
+
+        fn copy_in(into: &mut List<$element>, other: &List<$element>, store: &mut ValueStore) {
+            into.copy_in(other, store);
+        }
+
+        fn form_bytes(list: &List<$element>) -> usize {
+            list.form_bytes()
+        }
+
+        fn encode(list: &List<$element>, out: &mut Vec<u8>) {
+            list.encode(out);
+        }
+
+        fn decode(bytes: &mut &[u8], store: &mut ValueStore) -> Option<List<$element>> {
+            List::decode(bytes, store)
+        }
+    };
+}
+use of_lists;
+
 impl<C: Combine> sealed::Sealed for C {}
 
 impl<C: Combine> Aggregate for C {

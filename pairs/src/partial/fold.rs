@@ -105,11 +105,8 @@ impl<C: Aggregate> Folder<C> {
         if partition.may_repeat() {
             return self.fold::<false, _>(&mut partition.pairs, taker);
         }
-        let pairs = &mut partition.pairs;
-        pairs.short.iter().try_for_each(|entry| taker.take(entry))?;
-        pairs.medium.iter().try_for_each(|entry| taker.take(entry))?;
-        pairs.long.iter().try_for_each(|entry| taker.take(entry))?;
-        taker.keep(pairs.clear());
+        give_all(&partition.pairs, taker)?;
+        taker.keep(partition.pairs.clear());
         Ok(())
     }
 
@@ -123,10 +120,7 @@ impl<C: Aggregate> Folder<C> {
         if partition.may_repeat() {
             self.compress(partition)?;
         }
-        let pairs = &partition.pairs;
-        pairs.short.iter().try_for_each(|entry| taker.take(entry))?;
-        pairs.medium.iter().try_for_each(|entry| taker.take(entry))?;
-        pairs.long.iter().try_for_each(|entry| taker.take(entry))
+        give_all(&partition.pairs, taker)
     }
 
     /// Folds `pairs` into `taker` and leaves `pairs` empty. The chunks of a class are free again
@@ -142,6 +136,12 @@ impl<C: Aggregate> Folder<C> {
         taker.keep(pairs.clear());
         Ok(())
     }
+}
+
+fn give_all<V: Copy, T: Taker<V>>(pairs: &Pairs<V>, taker: &mut T) -> Result<(), T::Error> {
+    pairs.short.iter().try_for_each(|entry| taker.take(entry))?;
+    pairs.medium.iter().try_for_each(|entry| taker.take(entry))?;
+    pairs.long.iter().try_for_each(|entry| taker.take(entry))
 }
 
 /// Pairs are probed for this many at a time, so that their cache misses overlap.

@@ -9,13 +9,10 @@ use crate::aggregate::Aggregate;
 use crate::error::{Error, Result};
 use crate::memory::{ChunkPool, ValueStore};
 use crate::sizing::Shares;
-use crate::slots::{
-    Entry, LONG_KEY_BYTES, LongKey, MediumKey, PairRef, ShortKey, SlotKey, hash_bytes,
-};
+use crate::slots::{ClassKey, Entry, PairRef};
 use crate::storage::Scratch;
 use std::cmp::Ordering;
 use std::ops::Range;
-use std::ptr::NonNull;
 use std::sync::Arc;
 
 /// A worker's way of merging runs; its buffers serve one partition after the other.
@@ -51,13 +48,8 @@ struct RunOrder {
 
 impl RunOrder {
     fn of(key: &[u8]) -> RunOrder {
-        if key.len() <= ShortKey::MOST {
-            RunOrder { class: 0, hash: ShortKey::new(key).hash() }
-        } else if key.len() < LONG_KEY_BYTES {
-            RunOrder { class: 1, hash: MediumKey::new(key).hash() }
-        } else {
-            RunOrder { class: 2, hash: hash_bytes(key) }
-        }
+        let (class, hash) = ClassKey::of(key).class_and_hash();
+        RunOrder { class, hash }
     }
 }
 
@@ -204,13 +196,10 @@ fn give<V: Copy, T: Taker<V>>(
     value: V,
     taker: &mut T,
 ) -> Result<(), T::Error> {
-    match place.class {
-        0 => taker.take(&Entry { key: ShortKey::new(key), value }),
-        1 => taker.take(&Entry { key: MediumKey::new(key), value }),
-        _ => {
-            let key = LongKey::new(place.hash, NonNull::from(key).cast(), key.len());
-            taker.take(&Entry { key, value })
-        }
+    match ClassKey::hashed(key, |_| place.hash) {
+        ClassKey::Short(key) => taker.take(&Entry { key, value }),
+        ClassKey::Medium(key) => taker.take(&Entry { key, value }),
+        ClassKey::Long(key) => taker.take(&Entry { key, value }),
     }
 }
 

@@ -34,12 +34,13 @@ pub use upkeep::Upkeep;
 
 use crate::error::MemoryError;
 use crate::memory::{ChunkPool, KeptValues, ValueStore};
-use crate::slots::{LONG_KEY_BYTES, MediumKey, ShortKey, SlotKey, hash_bytes};
+use crate::slots::ClassKey;
 use crate::sync::{Mutex, MutexGuard};
 use std::sync::Arc;
 
 /// log2 of the number of partitions of every partial. 256 of them keep a partition's table inside a
-/// second-level cache up to some ten million keys, and cost a few hundred bytes each when empty. (Fewer for Miri, which is slow.)
+/// second-level cache up to some ten million keys, and cost a few hundred bytes each when empty. (Fewer for
+/// Miri, which is slow.)
 pub const PARTITION_BITS: u32 = if cfg!(miri) { 4 } else { 8 };
 /// Number of partitions.
 pub const PARTITIONS: usize = 1 << PARTITION_BITS;
@@ -106,45 +107,61 @@ impl<V: Copy> Partial<V> {
     /// Returns a way in for pairs that were saved. If they `are_folded`, all that comes by such ways has each
     /// key once, and comes before anything else.
     pub fn restore(&self, are_folded: bool) -> Restoring<'_, V> {
-        Restoring { partial: self, are_folded, current: None }
+        Restoring { current: Current::of(self), are_folded }
+    }
+}
+
+/// The partition to which pairs were added last. Its lock is kept, because many pairs of one partition follow
+/// each other.
+struct Current<'p, V: Copy> {
+    partial: &'p Partial<V>,
+    held: Option<(usize, MutexGuard<'p, Partition<V>>)>,
+}
+
+impl<'p, V: Copy> Current<'p, V> {
+    fn of(partial: &'p Partial<V>) -> Current<'p, V> {
+        Current { partial, held: None }
+    }
+
+    /// Returns a partition; `begin` is called with it if another one was held.
+    #[inline(always)]
+    fn partition(
+        &mut self,
+        wanted: usize,
+        begin: impl FnOnce(&mut Partition<V>),
+    ) -> &mut Partition<V> {
+        if self.held.as_ref().is_none_or(|(index, _)| *index != wanted) {
+            // Never two locks at once.
+            self.held = None;
+            let mut partition = self.partial.partition(wanted);
+            begin(&mut partition);
+            return &mut self.held.insert((wanted, partition)).1;
+        }
+        match &mut self.held {
+            Some((_, partition)) => partition,
+            None => unreachable!("it is the wanted one"),
+        }
     }
 }
 
 /// Puts saved pairs in; it is quick where many of one partition follow each other.
 pub struct Restoring<'p, V: Copy> {
-    partial: &'p Partial<V>,
+    current: Current<'p, V>,
     are_folded: bool,
-    current: Option<(usize, MutexGuard<'p, Partition<V>>)>,
 }
 
 impl<V: Copy> Restoring<'_, V> {
     /// Copies a pair in.
     pub fn put(&mut self, key: &[u8], value: V) -> Result<(), MemoryError> {
-        let wanted = partition_of(hash_of(key));
-        match &mut self.current {
-            Some((index, partition)) if *index == wanted => partition.pairs.push(key, value),
-            _ => {
-                drop(self.current.take());
-                let mut partition = self.partial.partition(wanted);
-                match self.are_folded {
-                    true => partition.go_on_with_folded(),
-                    false => partition.begin_repeating_segment(),
-                }
-                let pushed = partition.pairs.push(key, value);
-                self.current = Some((wanted, partition));
-                pushed
-            }
-        }
+        let begin = |partition: &mut Partition<V>| match self.are_folded {
+            true => partition.go_on_with_folded(),
+            false => partition.begin_repeating_segment(),
+        };
+        self.current.partition(partition_of(hash_of(key)), begin).pairs.push(key, value)
     }
 }
 
-/// Returns the hash of a key, which its length decides how to take.
+/// Returns the hash of a key, which depends on the class that its length decides.
 pub fn hash_of(key: &[u8]) -> u64 {
-    if key.len() <= ShortKey::MOST {
-        ShortKey::new(key).hash()
-    } else if key.len() < LONG_KEY_BYTES {
-        MediumKey::new(key).hash()
-    } else {
-        hash_bytes(key)
-    }
+    ClassKey::of(key).class_and_hash().1
 }

@@ -1,7 +1,7 @@
 //! The outlet of a worker's container. Pairs that leave the container go to the partial; where the run saves
 //! its partials (`state/`), a witness sees each of them on the way.
 
-use super::{Partial, Partition, partition_of};
+use super::{Current, Partial, Partition, partition_of};
 use crate::error::MemoryError;
 use crate::memory::ValueStore;
 use crate::slots::{Entry, SlotKey, Table};
@@ -84,21 +84,11 @@ impl<'p, V: Copy> Outlet<'p, V> {
         table: &mut Table<K, V, 0>,
         mut seeing: Seeing<'_, V>,
     ) -> Result<(), MemoryError> {
-        let mut current: Option<(usize, MutexGuard<'_, Partition<V>>)> = None;
+        let mut current = Current::of(self.partial);
         table.drain(|entry| {
             see(&mut seeing, entry);
             let wanted = partition_of(entry.key.hash());
-            match &mut current {
-                Some((index, partition)) if *index == wanted => partition.push(entry),
-                _ => {
-                    drop(current.take());
-                    let mut partition = self.partial.partition(wanted);
-                    partition.begin_segment();
-                    let pushed = partition.push(entry);
-                    current = Some((wanted, partition));
-                    pushed
-                }
-            }
+            current.partition(wanted, Partition::begin_segment).pairs.put(entry)
         })
     }
 
@@ -113,7 +103,7 @@ impl<'p, V: Copy> Outlet<'p, V> {
         partition.begin_repeating_segment();
         entries.iter().try_for_each(|entry| {
             see(&mut seeing, entry);
-            partition.push(entry)
+            partition.pairs.put(entry)
         })
     }
 
@@ -132,7 +122,7 @@ impl<'p, V: Copy> Outlet<'p, V> {
         partition.begin_segment();
         entries.into_iter().try_for_each(|entry| {
             see(&mut seeing, &entry);
-            partition.push(&entry)
+            partition.pairs.put(&entry)
         })
     }
 }

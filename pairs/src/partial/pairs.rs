@@ -3,10 +3,7 @@
 
 use crate::error::MemoryError;
 use crate::memory::{ByteArena, ChunkList, ChunkPool, prefetch};
-use crate::slots::{
-    ClassEntry, Entry, LONG_KEY_BYTES, LongKey, MediumKey, PairRef, ShortKey, SlotKey, hash_bytes,
-};
-use std::ptr::NonNull;
+use crate::slots::{ClassEntry, ClassKey, Entry, LongKey, MediumKey, PairRef, ShortKey, SlotKey};
 use std::sync::Arc;
 
 /// Pairs by size class; the arena holds the bytes of the long keys.
@@ -44,15 +41,12 @@ impl<V: Copy> Pairs<V> {
         }
     }
 
-    /// Adds a pair, to the class that its key's length says.
+    /// Adds a pair, to the class that its key's length decides.
     pub fn push(&mut self, key: &[u8], value: V) -> Result<(), MemoryError> {
-        if key.len() <= ShortKey::MOST {
-            self.short.push(Entry { key: ShortKey::new(key), value })
-        } else if key.len() < LONG_KEY_BYTES {
-            self.medium.push(Entry { key: MediumKey::new(key), value })
-        } else {
-            let key = LongKey::new(hash_bytes(key), NonNull::from(key).cast(), key.len());
-            self.put(&Entry { key, value })
+        match ClassKey::of(key) {
+            ClassKey::Short(key) => self.short.push(Entry { key, value }),
+            ClassKey::Medium(key) => self.medium.push(Entry { key, value }),
+            ClassKey::Long(key) => self.put(&Entry { key, value }),
         }
     }
 
@@ -69,43 +63,42 @@ impl<V: Copy> Pairs<V> {
         Ok(())
     }
 
+    /// Returns the entry of a number below `len`.
+    #[inline(always)]
+    fn entry(&self, number: usize) -> ClassEntry<'_, V> {
+        let medium = self.short.len();
+        if number < medium {
+            return ClassEntry::Short(self.short.get(number));
+        }
+        let long = medium + self.medium.len();
+        if number < long {
+            return ClassEntry::Medium(self.medium.get(number - medium));
+        }
+        ClassEntry::Long(self.long.get(number - long))
+    }
+
     /// Returns the pair of a number below `len`.
     #[inline]
     pub fn get(&self, number: usize) -> PairRef<'_, V> {
-        let mut index = number;
-        if index < self.short.len() {
-            return PairRef::of(self.short.get(index));
-        }
-        index -= self.short.len();
-        if index < self.medium.len() {
-            return PairRef::of(self.medium.get(index));
-        }
-        PairRef::of(self.long.get(index - self.medium.len()))
+        self.entry(number).pair()
     }
 
     /// 16 bytes of a pair's key, from the `skip`-th on ([`SlotKey::head`]).
     pub fn head(&self, number: usize, skip: usize) -> u128 {
-        let mut index = number;
-        if index < self.short.len() {
-            return self.short.get(index).key.head(skip);
+        match self.entry(number) {
+            ClassEntry::Short(entry) => entry.key.head(skip),
+            ClassEntry::Medium(entry) => entry.key.head(skip),
+            ClassEntry::Long(entry) => entry.key.head(skip),
         }
-        index -= self.short.len();
-        if index < self.medium.len() {
-            return self.medium.get(index).key.head(skip);
-        }
-        self.long.get(index - self.medium.len()).key.head(skip)
     }
 
     /// Asks the processor to fetch a pair.
     #[inline]
     pub fn prefetch(&self, number: usize) {
-        let medium = self.short.len();
-        if number < medium {
-            prefetch(self.short.get(number));
-        } else if number - medium < self.medium.len() {
-            prefetch(self.medium.get(number - medium));
-        } else {
-            prefetch(self.long.get(number - medium - self.medium.len()));
+        match self.entry(number) {
+            ClassEntry::Short(entry) => prefetch(entry),
+            ClassEntry::Medium(entry) => prefetch(entry),
+            ClassEntry::Long(entry) => prefetch(entry),
         }
     }
 

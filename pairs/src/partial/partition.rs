@@ -6,11 +6,9 @@ use super::runs::Run;
 use super::tiers::Tiers;
 use crate::error::MemoryError;
 use crate::memory::ChunkPool;
-use crate::slots::{Entry, SlotKey};
 use std::sync::Arc;
 
-/// Below this many pairs a partition is never folded while the job runs: the memory at stake is
-/// less than what a machine with any job to do can spare (a few MiB over all partitions).
+/// A partition of fewer pairs is never folded while the job runs. They take a few MiB over all partitions.
 const FOLD_LEAST: usize = 1024;
 
 /// Pairs whose keys share the top bits of their hash.
@@ -48,10 +46,6 @@ impl<V: Copy> Partition<V> {
     /// way.
     pub(super) fn go_on_with_folded(&mut self) {
         self.segments = self.segments.max(1);
-    }
-
-    pub(super) fn push<K: SlotKey>(&mut self, entry: &Entry<K, V>) -> Result<(), MemoryError> {
-        self.pairs.put(entry)
     }
 
     /// Returns whether a key can be here more than once.

@@ -1,11 +1,11 @@
-//! Upkeep keeps a partial small while pairs come to it: it folds partitions that have doubled, and spills
+//! Upkeep keeps a partial small while pairs are added: it folds partitions that have doubled, and spills
 //! pairs that exceed memory.
 
 use super::fold::Folder;
 use super::spill::{Spill, Spiller};
 use super::{PARTITIONS, Partial};
 use crate::aggregate::Aggregate;
-use crate::error::Result;
+use crate::error::{MemoryError, Result};
 use crate::memory::ChunkPool;
 use std::sync::Arc;
 
@@ -28,11 +28,7 @@ impl<C: Aggregate> Upkeep<C> {
         for number in 0..PARTITIONS {
             let mut partition = partial.partition((first + number) % PARTITIONS);
             if partition.fold_is_due() {
-                let folder = match &mut self.folder {
-                    Some(folder) => folder,
-                    none => none.insert(Folder::new(&self.chunks)?),
-                };
-                folder.compress(&mut partition)?;
+                made(&mut self.folder, || Folder::new(&self.chunks))?.compress(&mut partition)?;
             }
             pairs += partition.pairs.len() as u64;
         }
@@ -67,14 +63,19 @@ impl<C: Aggregate> Upkeep<C> {
         work: impl FnOnce(&Spill, &ChunkPool, &mut Folder<C>, &mut Spiller<C>) -> Result<()>,
     ) -> Result<()> {
         let Some(spill) = partial.spill() else { return Ok(()) };
-        let folder = match &mut self.folder {
-            Some(folder) => folder,
-            none => none.insert(Folder::new(&self.chunks)?),
-        };
-        let spiller = match &mut self.spiller {
-            Some(spiller) => spiller,
-            none => none.insert(spill.spiller(&self.chunks)?),
-        };
+        let folder = made(&mut self.folder, || Folder::new(&self.chunks))?;
+        let spiller = made(&mut self.spiller, || spill.spiller(&self.chunks))?;
         work(spill, &self.chunks, folder, spiller)
+    }
+}
+
+/// Returns a tool, made by `make` the first time.
+fn made<T>(
+    tool: &mut Option<T>,
+    make: impl FnOnce() -> Result<T, MemoryError>,
+) -> Result<&mut T, MemoryError> {
+    match tool {
+        Some(tool) => Ok(tool),
+        none => Ok(none.insert(make()?)),
     }
 }

@@ -6,12 +6,13 @@
 //! `"a\0"` differ, an all-zero slot is a vacant one, and comparing two inline keys of one class byte
 //! by byte is comparing the keys themselves.
 
+use super::PairRef;
 use crate::error::MemoryError;
 use crate::memory::ByteArena;
 use std::cmp::Ordering;
 use std::ptr::NonNull;
 
-/// Keys of at least this length do not fit a slot.
+/// Keys of at least this length do not fit in a slot.
 pub const LONG_KEY_BYTES: usize = 32;
 
 /// A key and its accumulator, in a table's slot or in a list of pairs.
@@ -44,6 +45,53 @@ pub enum ClassEntry<'e, V> {
     Short(&'e Entry<ShortKey, V>),
     Medium(&'e Entry<MediumKey, V>),
     Long(&'e Entry<LongKey, V>),
+}
+
+impl<'e, V> ClassEntry<'e, V> {
+    /// Returns the entry as a pair.
+    #[inline]
+    pub fn pair(self) -> PairRef<'e, V> {
+        match self {
+            ClassEntry::Short(entry) => PairRef::of(entry),
+            ClassEntry::Medium(entry) => PairRef::of(entry),
+            ClassEntry::Long(entry) => PairRef::of(entry),
+        }
+    }
+}
+
+/// A key in the slot of its class, which is decided by its length. Classes order as the variants do.
+pub enum ClassKey {
+    Short(ShortKey),
+    Medium(MediumKey),
+    Long(LongKey),
+}
+
+impl ClassKey {
+    /// Returns the key of `bytes`; a long one points at them, as for [`LongKey::new`].
+    pub fn of(bytes: &[u8]) -> ClassKey {
+        ClassKey::hashed(bytes, hash_bytes)
+    }
+
+    /// As `of`, with a function that returns the hash if the key is long.
+    pub fn hashed(bytes: &[u8], hash: impl FnOnce(&[u8]) -> u64) -> ClassKey {
+        if bytes.len() <= ShortKey::MOST {
+            ClassKey::Short(ShortKey::new(bytes))
+        } else if bytes.len() < LONG_KEY_BYTES {
+            ClassKey::Medium(MediumKey::new(bytes))
+        } else {
+            let start = NonNull::from(bytes).cast();
+            ClassKey::Long(LongKey::new(hash(bytes), start, bytes.len()))
+        }
+    }
+
+    /// Returns the number of the class, and the hash.
+    pub fn class_and_hash(&self) -> (u8, u64) {
+        match self {
+            ClassKey::Short(key) => (0, key.hash()),
+            ClassKey::Medium(key) => (1, key.hash()),
+            ClassKey::Long(key) => (2, key.hash()),
+        }
+    }
 }
 
 /// Returns the first 16 bytes, padded with zeros, as a number of the same order.
