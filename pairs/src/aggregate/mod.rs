@@ -8,8 +8,6 @@ mod element;
 mod fixed;
 mod group;
 mod list;
-#[cfg(test)]
-mod tests;
 mod values;
 
 pub use collect::Collect;

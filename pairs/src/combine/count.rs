@@ -59,31 +59,3 @@ impl Combine for Count {
         Sum::<u64>::decode(bytes)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::combine::obey_contract;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn obeys_the_contract(times in 0..50_usize, seed: u64) {
-            obey_contract::<Count>(&vec![(); times], seed);
-        }
-    }
-
-    #[test]
-    fn counts() {
-        let mut count = Count::identity();
-        (0..7).for_each(|_| Count::absorb(&mut count, ()));
-        assert_eq!(Count::finish(&count), 7);
-        assert_eq!(Count::rank(&3, &4), Ordering::Less);
-    }
-
-    #[test]
-    #[should_panic(expected = "the count of a key exceeds 2^63 - 1")]
-    fn never_overflows_silently() {
-        Count::merge(&mut 1, &(u64::MAX / 2));
-    }
-}

@@ -3,8 +3,6 @@
 //! spills and restarts cannot change the answer.
 
 mod binned;
-#[cfg(test)]
-mod contract;
 mod count;
 mod mean;
 mod min_max;
@@ -12,8 +10,6 @@ mod rounding;
 mod sum;
 
 pub use binned::Binned;
-#[cfg(test)]
-pub use contract::obey_contract;
 pub use count::Count;
 pub use mean::{Mean, MeanAccumulator};
 pub use min_max::{Max, Min};

@@ -17,8 +17,6 @@ mod pairs;
 mod partition;
 mod runs;
 mod spill;
-#[cfg(test)]
-mod tests;
 mod tiers;
 mod upkeep;
 

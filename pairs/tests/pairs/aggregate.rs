@@ -1,11 +1,11 @@
 //! Lists of values, small enough for Miri: added by several stores, joined in any order, encoded and
 //! decoded, compared with vectors.
 
-use super::{Aggregate, Collect, Fixed, Group, List, Reduce, Values};
-use crate::memory::{BlockPool, Budget, ChunkPool, ValueStore};
-use crate::relocation::{Relocation, Standing};
 use std::cmp::Ordering;
 use std::sync::Arc;
+use tegula_pairs::aggregate::{Aggregate, Collect, Fixed, Group, List, Reduce, Values};
+use tegula_pairs::memory::{BlockPool, Budget, ChunkPool, ValueStore};
+use tegula_pairs::relocation::{Relocation, Standing};
 
 fn pool() -> Arc<ChunkPool> {
     ChunkPool::new(BlockPool::new(Budget::new(None)))
@@ -60,8 +60,8 @@ fn values_come_in_the_order_of_their_splits_however_lists_are_put_together() {
         }
         // Lists are valid as long as the memory of their stores is kept.
         let kept = stores.map(|mut store| store.seal());
-        assert_eq!(all.values().len(), expected.len());
-        assert!(all.values().eq(expected.iter().copied()), "{order:?}");
+        assert_eq!(Collect::finish(&all).len(), expected.len());
+        assert!(Collect::finish(&all).eq(expected.iter().copied()), "{order:?}");
         drop(kept);
     }
 }
@@ -77,7 +77,7 @@ fn bytes_of_any_length_are_copied_and_survive_being_written_down() {
     let mut all = lists[1];
     Collect::<[u8]>::merge(&mut all, &lists[0]);
     let expected: Vec<Vec<u8>> = words.iter().flat_map(|word| [word.clone(), Vec::new()]).collect();
-    assert!(all.values().eq(expected.iter().map(Vec::as_slice)));
+    assert!(Collect::finish(&all).eq(expected.iter().map(Vec::as_slice)));
 
     let mut written = Vec::new();
     Collect::<[u8]>::encode(&all, &mut written);
@@ -86,7 +86,7 @@ fn bytes_of_any_length_are_copied_and_survive_being_written_down() {
     let mut rest = &bytes[..];
     let read = Collect::<[u8]>::decode(&mut rest, &mut store).unwrap();
     assert_eq!(rest, b"next");
-    assert!(read.values().eq(expected.iter().map(Vec::as_slice)));
+    assert!(Collect::finish(&read).eq(expected.iter().map(Vec::as_slice)));
     let mut again = Vec::new();
     Collect::<[u8]>::encode(&read, &mut again);
     assert!(again == written);
@@ -135,7 +135,7 @@ fn what_is_read_back_is_relocated() {
         let places: Vec<Place> = splits(at).into_iter().flat_map(|split| split.1).collect();
         [places, vec![Place(last, 0)]].concat()
     };
-    assert!(early.0.values().eq([of(2, 40), of(70, 3)].concat()));
+    assert!(Collect::finish(&early.0).eq([of(2, 40), of(70, 3)].concat()));
 }
 
 /// A place that knows its new position.
@@ -164,11 +164,11 @@ impl Fixed for Place {
 fn a_refusal_of_memory_is_kept_until_it_is_asked_for() {
     let pool = ChunkPool::new(BlockPool::new(Budget::new(Some(64 << 10))));
     let mut store = ValueStore::new(&pool);
-    let mut list = List::<[u8; 1000]>::EMPTY;
-    (0..100).for_each(|_| list.push([7; 1000], &mut store));
+    let mut list: List<[u8; 1000]> = Collect::<[u8; 1000]>::identity();
+    (0..100).for_each(|_| Collect::<[u8; 1000]>::absorb(&mut list, [7; 1000], &mut store));
     assert!(store.check().is_err());
     assert!(store.check().is_ok());
-    assert!(list.values().all(|value| value == [7; 1000]));
+    assert!(Collect::finish(&list).all(|value| value == [7; 1000]));
     let mut form = 100_u64.to_le_bytes().to_vec();
     form.resize(8 + 100 * 1004, 0);
     Collect::<[u8; 1000]>::decode(&mut &form[..], &mut store).unwrap();

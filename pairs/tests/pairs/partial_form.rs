@@ -1,13 +1,13 @@
 //! Blocks come back as they were written, or are refused: no damage goes unseen.
 
-use super::form::{Accumulators, BlockReader, Damage, OpenBlock, Sealer};
-use crate::combine::Sum;
-use crate::error::{MemoryError, Result};
-use crate::memory::{BlockPool, Budget, ChunkPool, ValueStore};
-use crate::slots::PairRef;
 use proptest::prelude::*;
 use std::sync::Arc;
 use std::time::Duration;
+use tegula_pairs::combine::Sum;
+use tegula_pairs::error::{MemoryError, Result};
+use tegula_pairs::memory::{BlockPool, Budget, ChunkPool, ValueStore};
+use tegula_pairs::partial::{Accumulators, BlockReader, OpenBlock, Sealer};
+use tegula_pairs::slots::PairRef;
 
 type Pair = (Vec<u8>, u64);
 
@@ -17,7 +17,7 @@ fn blocks() -> Arc<BlockPool> {
     BlockPool::new(Budget::new(None))
 }
 
-/// Returns the block of some pairs; compressed, if disks are so slow.
+/// Returns the block of some pairs, compressed if writing is slow.
 fn sealed(pairs: &[Pair], write_ns_per_byte: u64) -> Vec<u8> {
     let (mut block, mut sealer) =
         (OpenBlock::new(&blocks(), 100).unwrap(), Sealer::new(&blocks(), 100).unwrap());
@@ -33,7 +33,7 @@ fn sealed(pairs: &[Pair], write_ns_per_byte: u64) -> Vec<u8> {
     bytes
 }
 
-fn open(bytes: &[u8], number: usize) -> Result<Vec<Pair>, Damage> {
+fn open(bytes: &[u8], number: usize) -> Result<Vec<Pair>, &'static str> {
     let mut reader = BlockReader::new(&blocks(), 100).unwrap();
     let read = |from: u64, into: &mut [u8]| -> Result<(), MemoryError> {
         into.copy_from_slice(&bytes[from as usize..from as usize + into.len()]);

@@ -1,8 +1,8 @@
 //! The test that every combine must pass, also those of users. It uses only the trait, so it accepts any
 //! combine and any values.
 
-use super::{Combine, Inverse, Share};
 use std::cmp::Ordering;
+use tegula_pairs::combine::{Combine, Inverse, Share};
 
 /// Checks the contract of [`Combine`] on some values. They are split over accumulators and merged in orders
 /// and nestings drawn from `seed`, which must all give the same bytes. The byte form must survive a round
@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 ///
 /// # Panics
 /// Panics if the contract is broken.
-pub fn obey_contract<C: Combine>(values: &[C::Value], seed: u64) {
+pub(super) fn obey_contract<C: Combine>(values: &[C::Value], seed: u64) {
     let mut random = Random(seed);
     let mut whole = C::identity();
     values.iter().for_each(|value| C::absorb(&mut whole, *value));
@@ -128,53 +128,4 @@ impl Random {
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         ((mixed ^ (mixed >> 31)) % bound as u64) as usize
     }
-}
-
-/// A user's own combine: the second-best value of a key, kept as the best two.
-struct SecondBest;
-
-impl Combine for SecondBest {
-    type Value = u32;
-    type Accumulator = [u32; 2];
-    type Output = u32;
-
-    fn identity() -> [u32; 2] {
-        [0, 0]
-    }
-
-    fn absorb(into: &mut [u32; 2], value: u32) {
-        into[1] = into[1].max(value.min(into[0]));
-        into[0] = into[0].max(value);
-    }
-
-    fn merge(into: &mut [u32; 2], other: &[u32; 2]) {
-        other.iter().for_each(|value| Self::absorb(into, *value));
-    }
-
-    fn finish(best: &[u32; 2]) -> u32 {
-        best[1]
-    }
-
-    fn rank(a: &[u32; 2], b: &[u32; 2]) -> Ordering {
-        a[1].cmp(&b[1])
-    }
-
-    fn encode(best: &[u32; 2], out: &mut Vec<u8>) {
-        best.iter().for_each(|value| out.extend_from_slice(&value.to_le_bytes()));
-    }
-
-    fn decode(bytes: &mut &[u8]) -> Option<[u32; 2]> {
-        let best = super::take(bytes).map(u32::from_le_bytes)?;
-        Some([best, super::take(bytes).map(u32::from_le_bytes)?])
-    }
-}
-
-#[test]
-fn a_combiner_of_a_users_own_can_be_checked() {
-    for seed in 0..50 {
-        obey_contract::<SecondBest>(&[5, 9, 2, 9, 7, 1, 0, 3], seed);
-    }
-    let mut best = SecondBest::identity();
-    [4, 8, 6].into_iter().for_each(|value| SecondBest::absorb(&mut best, value));
-    assert_eq!(SecondBest::finish(&best), 6);
 }
