@@ -10,8 +10,8 @@
 //!   any more.
 //! - **Overflow**: a table had no room, and its contents can no longer be separated. It is dropped, and
 //!   everything since the last snapshot is sent again in two halves with a snapshot after each; halves that
-//!   do not fit are halved again. A single split that does not fit is given back. From then on the distance
-//!   between snapshots is half of what overflowed, and grows slowly.
+//!   do not fit are halved again. A single split that does not fit is given back. From then on a snapshot is
+//!   made after half as many splits as overflowed; this number grows slowly.
 //!
 //! A snapshot is made after a number of units and bytes, and whenever the work asks for one to be saved or
 //! shown. Units in flight end first, so the contents of a snapshot are known exactly.

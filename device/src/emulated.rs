@@ -6,8 +6,8 @@
 //! long run the time of a unit is the longer of both.
 
 use super::{
-    Caps, Device, DeviceError, Done, EmulatedKernel, Kernel, Launch, Outcome, Piece, Program, Room,
-    Session, Slot,
+    Caps, Device, DeviceError, Done, EmulatedKernel, Kernel, Launch, Piece, Program, Room, Session,
+    Shape, Slot, Slots,
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -158,9 +158,9 @@ impl Program for EmulatedProgram {
         Ok(Box::new(EmulatedSession {
             kernel: self.kernel,
             room: *room,
-            slots: (0..room.slots).map(|_| vec![0; room.slot_bytes]).collect(),
+            slots: Slots::of(room),
+            memory: (0..room.slots).map(|_| vec![0; room.slot_bytes]).collect(),
             kept: Vec::new(),
-            free: (0..room.slots).rev().collect(),
             partial: vec![0; room.partial.words()],
             broadcast: vec![0; room.broadcast_words],
             in_flight: VecDeque::new(),
@@ -179,10 +179,10 @@ struct EmulatedSession {
     model: Arc<Model>,
     kernel: EmulatedKernel,
     room: Room,
-    slots: Vec<Vec<u8>>,
+    slots: Slots,
+    memory: Vec<Vec<u8>>,
     /// Units that have stayed.
     kept: Vec<Vec<u8>>,
-    free: Vec<usize>,
     partial: Vec<u64>,
     broadcast: Vec<u64>,
     /// The result of each unit in flight; `None` if its kernel fails.
@@ -240,86 +240,67 @@ impl EmulatedSession {
         let then = self.now() + took;
         self.wait_until(then);
     }
+}
 
-    /// Runs the kernel over a unit, as soon as the unit has arrived and the kernel before it has ended.
-    /// `copied` and `copy` are the end and the duration of its copy.
+impl Session for EmulatedSession {
+    fn slots(&mut self) -> &mut Slots {
+        &mut self.slots
+    }
+
+    fn stage(&mut self) -> Result<Option<Slot>, DeviceError> {
+        self.faults.check(FaultAt::Stage, &self.model, "give a slot")?;
+        Ok(self.slots.free.pop().map(Slot))
+    }
+
+    fn bytes_mut(&mut self, slot: &Slot) -> &mut [u8] {
+        &mut self.memory[slot.0]
+    }
+
+    fn allocate(&mut self, bytes: usize) -> Option<usize> {
+        self.kept.push(vec![0; bytes]);
+        Some(self.kept.len() - 1)
+    }
+
+    /// Runs the kernel as soon as the unit has arrived and the kernel before it has ended.
     fn launch(
         &mut self,
         slot: usize,
         kept: Option<usize>,
-        (copied, copy): (Duration, Duration),
-        bytes: usize,
+        bytes: Option<usize>,
         pieces: &[Piece],
-    ) {
+    ) -> Result<(), DeviceError> {
+        self.faults.check(FaultAt::Submit, &self.model, "take a unit")?;
+        let (mut copied, mut copy) = (self.now(), Duration::ZERO);
+        if let Some(bytes) = bytes {
+            copy = self.time(bytes, self.model.link_bytes_s, Duration::ZERO);
+            copied = copied.max(self.link_free) + copy;
+            self.link_free = copied;
+            if let Some(kept) = kept {
+                self.kept[kept].copy_from_slice(&self.memory[slot][..bytes]);
+            }
+        }
+        let bytes = bytes.or(kept.map(|kept| self.kept[kept].len())).unwrap_or(0);
         let kernel = if pieces.is_empty() { Duration::ZERO } else { self.kernel_time(bytes) };
         let at = copied.max(self.kernel_free) + kernel;
         self.kernel_free = at;
         if self.faults.strikes(FaultAt::Kernel) {
             self.in_flight.push_back((slot, None));
-            return;
+            return Ok(());
         }
         for piece in pieces {
-            let unit = kept.map_or(&self.slots[slot], |kept| &self.kept[kept]);
+            let unit = kept.map_or(&self.memory[slot], |kept| &self.kept[kept]);
             let bytes = &unit[piece.start..piece.start + piece.bytes];
             let arguments = piece.arguments;
             let launch = Launch { bytes, arguments, broadcast: &self.broadcast };
             (self.kernel)(&launch, &mut self.partial);
         }
         if self.faults.strikes(FaultAt::Overflow)
-            && let super::Shape::Table(_) = self.room.partial
+            && let Shape::Table(_) = self.room.partial
         {
             self.partial[0] = 1;
         }
-        let overflowed = self.room.partial.overflowed(&self.partial);
-        let outcome = if overflowed { Outcome::Overflow } else { Outcome::Ok };
+        let outcome = self.room.partial.outcome(&self.partial);
         self.in_flight.push_back((slot, Some(Done { outcome, copy, copied, kernel, at })));
-    }
-}
-
-impl Session for EmulatedSession {
-    fn stage(&mut self) -> Result<Option<Slot>, DeviceError> {
-        self.faults.check(FaultAt::Stage, &self.model, "give a slot")?;
-        Ok(self.free.pop().map(Slot))
-    }
-
-    fn bytes_mut(&mut self, slot: &Slot) -> &mut [u8] {
-        &mut self.slots[slot.0]
-    }
-
-    fn put_back(&mut self, slot: Slot) {
-        self.free.push(slot.0);
-    }
-
-    fn keep(&mut self, bytes: usize) -> Option<usize> {
-        let kept: usize = self.kept.iter().map(Vec::len).sum();
-        let has_room = (kept + bytes) as u64 <= self.room.resident_bytes;
-        self.kept.extend(has_room.then(|| vec![0; bytes]));
-        has_room.then(|| self.kept.len() - 1)
-    }
-
-    fn submit_to(
-        &mut self,
-        kept: Option<usize>,
-        slot: Slot,
-        bytes: usize,
-        pieces: &[Piece],
-    ) -> Result<(), DeviceError> {
-        self.room.check(bytes, pieces);
-        self.faults.check(FaultAt::Submit, &self.model, "take a unit")?;
-        let copy = self.time(bytes, self.model.link_bytes_s, Duration::ZERO);
-        self.link_free = self.now().max(self.link_free) + copy;
-        if let Some(kept) = kept {
-            self.kept[kept].copy_from_slice(&self.slots[slot.0][..bytes]);
-        }
-        let begins = self.link_free;
-        self.launch(slot.0, kept, (begins, copy), bytes, pieces);
-        Ok(())
-    }
-
-    fn reuse(&mut self, slot: Slot, kept: usize, pieces: &[Piece]) -> Result<(), DeviceError> {
-        self.faults.check(FaultAt::Submit, &self.model, "take a unit")?;
-        let bytes = self.kept[kept].len();
-        self.launch(slot.0, Some(kept), (self.now(), Duration::ZERO), bytes, pieces);
         Ok(())
     }
 
@@ -333,7 +314,7 @@ impl Session for EmulatedSession {
             }
         }
         self.in_flight.pop_front();
-        self.free.push(slot);
+        self.slots.free.push(slot);
         let done = done.ok_or_else(|| failed(&self.model, "run the kernel"))?;
         Ok(Some(done))
     }

@@ -1,7 +1,7 @@
 //! Kernels: the code that a device runs over a unit. Takes the text and the shape of the partial from the
 //! job. Back-ends compile the text; the emulated device calls its twin in Rust.
 
-use super::{DeviceError, Residence};
+use super::{DeviceError, Outcome, Residence};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -104,6 +104,11 @@ impl Shape {
         match self {
             Shape::Dense(words) | Shape::Table(words) => words,
         }
+    }
+
+    /// Returns the result of a unit after which the partial begins with these words.
+    pub(super) fn outcome(self, partial: &[u64]) -> Outcome {
+        if self.overflowed(partial) { Outcome::Overflow } else { Outcome::Ok }
     }
 
     /// Returns whether a partial has overflowed.

@@ -35,6 +35,8 @@ mod driver;
 mod emulated;
 mod feeders;
 mod figures;
+#[cfg(any(feature = "opencl", feature = "cuda"))]
+mod groups;
 mod kernel;
 #[cfg(feature = "opencl")]
 mod opencl;
@@ -116,22 +118,51 @@ pub trait Program: Send + Sync {
 /// A device that works on one job: its slots, its units in flight, and its partial. After an error of any
 /// call the device must not be used any more, and everything since the last snapshot is lost.
 pub trait Session: Send {
+    /// Returns the bookkeeping of its slots.
+    #[doc(hidden)]
+    fn slots(&mut self) -> &mut Slots;
+
+    /// Allocates memory for one more resident unit; returns the unit's number.
+    #[doc(hidden)]
+    fn allocate(&mut self, bytes: usize) -> Option<usize>;
+
+    /// Launches the kernel over a resident unit, or else over a slot's own memory. With `bytes`, copies the slot's
+    /// first bytes there before that.
+    #[doc(hidden)]
+    fn launch(
+        &mut self,
+        slot: usize,
+        kept: Option<usize>,
+        bytes: Option<usize>,
+        pieces: &[Piece],
+    ) -> Result<(), DeviceError>;
+
     /// Returns a free slot, to be filled through [`bytes_mut`](Session::bytes_mut) and then submitted or
     /// put back. Returns `None` while all are in flight.
     ///
     /// # Errors
     /// Returns [`DeviceError::Failed`] if the device fails.
-    fn stage(&mut self) -> Result<Option<Slot>, DeviceError>;
+    fn stage(&mut self) -> Result<Option<Slot>, DeviceError> {
+        Ok(self.slots().free.pop().map(Slot))
+    }
 
     /// Returns the memory of a slot, [`Room::slot_bytes`] long.
     fn bytes_mut(&mut self, slot: &Slot) -> &mut [u8];
 
     /// Takes back a slot that was not submitted.
-    fn put_back(&mut self, slot: Slot);
+    fn put_back(&mut self, slot: Slot) {
+        self.slots().free.push(slot.0);
+    }
 
     /// Allocates memory of the device beside its slots for a resident unit of `bytes` bytes. Returns the
     /// unit's number, or `None` if there is too little memory.
-    fn keep(&mut self, bytes: usize) -> Option<usize>;
+    fn keep(&mut self, bytes: usize) -> Option<usize> {
+        let kept_bytes = self.slots().kept_bytes + bytes as u64;
+        let has_room = kept_bytes <= self.slots().room.resident_bytes;
+        let number = has_room.then(|| self.allocate(bytes))??;
+        self.slots().kept_bytes = kept_bytes;
+        Some(number)
+    }
 
     /// Copies the slot's first `bytes` bytes to [kept](Session::keep) memory, or without it to the slot's
     /// own, and launches the kernel for each of their pieces. Waits for neither.
@@ -144,7 +175,10 @@ pub trait Session: Send {
         slot: Slot,
         bytes: usize,
         pieces: &[Piece],
-    ) -> Result<(), DeviceError>;
+    ) -> Result<(), DeviceError> {
+        self.slots().room.check(bytes, pieces);
+        self.launch(slot.0, kept, Some(bytes), pieces)
+    }
 
     /// Submits a unit that does not stay.
     ///
@@ -176,7 +210,9 @@ pub trait Session: Send {
     ///
     /// # Errors
     /// Returns [`DeviceError::Failed`] if the device fails.
-    fn reuse(&mut self, slot: Slot, kept: usize, pieces: &[Piece]) -> Result<(), DeviceError>;
+    fn reuse(&mut self, slot: Slot, kept: usize, pieces: &[Piece]) -> Result<(), DeviceError> {
+        self.launch(slot.0, Some(kept), None, pieces)
+    }
 
     /// Returns the oldest unit in flight if it is done; with `wait`, waits for it. Returns `None` if it is
     /// not done, or none is in flight.
@@ -209,6 +245,21 @@ pub trait Session: Send {
     /// Waits for a time.
     fn rest(&mut self, time: Duration) {
         std::thread::sleep(time);
+    }
+}
+
+/// The free slots of a session, and its room for resident units.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Slots {
+    room: Room,
+    free: Vec<usize>,
+    kept_bytes: u64,
+}
+
+impl Slots {
+    fn of(room: &Room) -> Slots {
+        Slots { room: *room, free: (0..room.slots).rev().collect(), kept_bytes: 0 }
     }
 }
 

@@ -2,7 +2,8 @@
 //! an event. Slots are memory of the device, each with pinned memory of the host.
 
 use super::{Caps, DeviceError, failed};
-use crate::{Done, Outcome, Piece, Room, Session, Shape, Slot};
+use crate::groups::{GROUP, groups};
+use crate::{Done, Piece, Room, Session, Shape, Slot, Slots};
 use cudarc::driver::sys::CUevent_flags::{self, CU_EVENT_DEFAULT};
 use cudarc::driver::{
     CudaContext, CudaEvent, CudaFunction, CudaSlice, CudaStream, DevicePtr, DriverError,
@@ -12,26 +13,17 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Threads of a group (a block).
-const GROUP: usize = 256;
-/// Groups per multiprocessor, so that all are busy while some wait for memory.
-const GROUPS_PER_UNIT: usize = 8;
-/// Bytes that justify the start of a thread.
-const BYTES_PER_THREAD: usize = 64;
-
 pub(super) struct CudaSession {
-    name: String,
+    caps: Caps,
     room: Room,
+    slots: Slots,
     context: Arc<CudaContext>,
     copies: Arc<CudaStream>,
     kernels: Arc<CudaStream>,
     function: CudaFunction,
-    groups_most: usize,
-    slots: Vec<CudaSlot>,
-    /// Resident units, and their bytes.
+    memory: Vec<CudaSlot>,
+    /// Resident units.
     kept: Vec<CudaSlice<u8>>,
-    kept_bytes: u64,
-    free: Vec<usize>,
     partial: CudaSlice<u64>,
     broadcast: CudaSlice<u64>,
     in_flight: VecDeque<Flight>,
@@ -74,7 +66,7 @@ impl CudaSession {
         let (copies, kernels) = (context.new_stream()?, context.new_stream()?);
         let partial = kernels.alloc_zeros::<u64>(room.partial.words().max(1))?;
         let broadcast = kernels.alloc_zeros::<u64>(room.broadcast_words.max(1))?;
-        let mut slots = Vec::with_capacity(room.slots);
+        let mut memory = Vec::with_capacity(room.slots);
         for _ in 0..room.slots {
             // SAFETY: pinned memory is written before it is read: zeros here. Kernels read the device's
             // memory only after a copy into it.
@@ -88,23 +80,21 @@ impl CudaSession {
                 pinned.as_mut_ptr()?.write_bytes(0, room.slot_bytes);
                 first_word.as_mut_ptr()?.write_bytes(0, 1);
             }
-            slots.push(CudaSlot { pinned, device, first_word });
+            memory.push(CudaSlot { pinned, device, first_word });
         }
         copies.synchronize()?;
         kernels.synchronize()?;
         let start = kernels.record_event(Some(CU_EVENT_DEFAULT))?;
         Ok(CudaSession {
-            name: caps.name.clone(),
+            caps: caps.clone(),
             room: *room,
+            slots: Slots::of(room),
             context: Arc::clone(context),
-            groups_most: caps.compute_units as usize * GROUPS_PER_UNIT,
             copies,
             kernels,
             function,
-            free: (0..room.slots).rev().collect(),
-            slots,
+            memory,
             kept: Vec::new(),
-            kept_bytes: 0,
             partial,
             broadcast,
             in_flight: VecDeque::new(),
@@ -127,7 +117,7 @@ impl CudaSession {
         bytes: usize,
     ) -> Made<(CudaEvent, CudaEvent)> {
         self.context.bind_to_thread()?;
-        let CudaSlot { pinned, device, .. } = &mut self.slots[slot];
+        let CudaSlot { pinned, device, .. } = &mut self.memory[slot];
         let copy_began = self.copies.record_event(timed())?;
         let (place, _) = kept.map_or(&*device, |kept| &self.kept[kept]).device_ptr(&self.copies);
         // SAFETY: both have that many bytes. The host's are not written while this copy is in progress,
@@ -140,7 +130,7 @@ impl CudaSession {
     }
 
     /// Launches the kernel over memory that was kept, or else over a slot's own.
-    fn launch(
+    fn run(
         &mut self,
         slot: usize,
         kept: Option<usize>,
@@ -148,15 +138,14 @@ impl CudaSession {
         pieces: &[Piece],
     ) -> Made<()> {
         self.context.bind_to_thread()?;
-        let CudaSlot { device, first_word, .. } = &mut self.slots[slot];
+        let CudaSlot { device, first_word, .. } = &mut self.memory[slot];
         let words = self.room.partial.words() as u64;
         let unit = kept.map_or(&*device, |kept| &self.kept[kept]);
         if let Some((_, copied)) = &copy {
             self.kernels.wait(copied)?;
         }
         for piece in pieces {
-            let threads = piece.bytes.div_ceil(BYTES_PER_THREAD);
-            let groups = threads.div_ceil(GROUP).clamp(1, self.groups_most);
+            let groups = groups(piece.bytes, &self.caps);
             let numbers = [piece.start as u64, piece.bytes as u64];
             let mut launch = self.kernels.launch_builder(&self.function);
             launch.arg(unit);
@@ -206,22 +195,21 @@ impl CudaSession {
             kernel = kernel.min(between(ended, &flight.kernel)?);
         }
         self.last = (flight.end, at);
-        let word = self.slots[flight.slot].first_word.as_slice()?;
-        let overflowed = self.room.partial.overflowed(word);
-        let outcome = if overflowed { Outcome::Overflow } else { Outcome::Ok };
-        self.free.push(flight.slot);
+        let word = self.memory[flight.slot].first_word.as_slice()?;
+        let outcome = self.room.partial.outcome(word);
+        self.slots.free.push(flight.slot);
         Ok(Some(Done { outcome, copy, copied, kernel, at }))
     }
 }
 
 impl Session for CudaSession {
-    fn stage(&mut self) -> Result<Option<Slot>, DeviceError> {
-        Ok(self.free.pop().map(Slot))
+    fn slots(&mut self) -> &mut Slots {
+        &mut self.slots
     }
 
     fn bytes_mut(&mut self, slot: &Slot) -> &mut [u8] {
         let bytes = self.room.slot_bytes;
-        match self.slots[slot.0].pinned.as_mut_ptr() {
+        match self.memory[slot.0].pinned.as_mut_ptr() {
             // SAFETY: that many initialised bytes are there, and the owner of a `Slot` has exclusive
             // access: it is neither free nor in flight.
             Ok(start) => unsafe { std::slice::from_raw_parts_mut(start, bytes) },
@@ -230,44 +218,31 @@ impl Session for CudaSession {
         }
     }
 
-    fn put_back(&mut self, slot: Slot) {
-        self.free.push(slot.0);
-    }
-
-    fn keep(&mut self, bytes: usize) -> Option<usize> {
-        let has_room = self.kept_bytes + bytes as u64 <= self.room.resident_bytes;
+    fn allocate(&mut self, bytes: usize) -> Option<usize> {
         // SAFETY: kernels read it only after the copy into it.
-        let made = has_room.then(|| unsafe { self.copies.alloc::<u8>(bytes.max(1)) });
-        self.kept.push(made?.ok()?);
-        self.kept_bytes += bytes as u64;
+        self.kept.push(unsafe { self.copies.alloc::<u8>(bytes.max(1)) }.ok()?);
         Some(self.kept.len() - 1)
     }
 
-    fn submit_to(
+    fn launch(
         &mut self,
+        slot: usize,
         kept: Option<usize>,
-        slot: Slot,
-        bytes: usize,
+        bytes: Option<usize>,
         pieces: &[Piece],
     ) -> Result<(), DeviceError> {
-        self.room.check(bytes, pieces);
-        let copied = self.copy(slot.0, kept, bytes);
-        let launched = copied.and_then(|copy| self.launch(slot.0, kept, Some(copy), pieces));
-        launched.map_err(failed(&self.name, "take a unit"))
-    }
-
-    fn reuse(&mut self, slot: Slot, kept: usize, pieces: &[Piece]) -> Result<(), DeviceError> {
-        let launched = self.launch(slot.0, Some(kept), None, pieces);
-        launched.map_err(failed(&self.name, "take a unit"))
+        let copied = bytes.map(|bytes| self.copy(slot, kept, bytes)).transpose();
+        let launched = copied.and_then(|copy| self.run(slot, kept, copy, pieces));
+        launched.map_err(failed(&self.caps.name, "take a unit"))
     }
 
     fn poll(&mut self, wait: bool) -> Result<Option<Done>, DeviceError> {
-        let failed = failed(&self.name, "run the kernel");
+        let failed = failed(&self.caps.name, "run the kernel");
         self.oldest(wait).map_err(failed)
     }
 
     fn snapshot(&mut self, into: &mut Vec<u64>) -> Result<(), DeviceError> {
-        let failed = failed(&self.name, "copy the partial out");
+        let failed = failed(&self.caps.name, "copy the partial out");
         into.clear();
         into.resize(self.room.partial.words(), 0);
         let copied = self.kernels.memcpy_dtoh(&self.partial.slice(..into.len()), into);
@@ -275,11 +250,11 @@ impl Session for CudaSession {
     }
 
     fn reset(&mut self) -> Result<(), DeviceError> {
-        self.clear().map_err(failed(&self.name, "make the partial zeros"))
+        self.clear().map_err(failed(&self.caps.name, "make the partial zeros"))
     }
 
     fn broadcast(&mut self, words: &[u64]) -> Result<(), DeviceError> {
-        let failed = failed(&self.name, "copy the broadcast words");
+        let failed = failed(&self.caps.name, "copy the broadcast words");
         let copied = self.kernels.memcpy_htod(words, &mut self.broadcast);
         copied.and_then(|()| self.kernels.synchronize()).map_err(failed)
     }

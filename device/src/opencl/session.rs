@@ -2,7 +2,8 @@
 //! by an event. Slots are buffers of the device, each with memory that its driver pins.
 
 use super::{Caps, DeviceError, failed};
-use crate::{Done, Outcome, Piece, Room, Session, Shape, Slot};
+use crate::groups::{GROUP, groups};
+use crate::{Done, Piece, Room, Session, Shape, Slot, Slots};
 use opencl3::command_queue::{CL_QUEUE_PROFILING_ENABLE, CommandQueue};
 use opencl3::context::Context;
 use opencl3::error_codes::{CL_INVALID_EVENT, ClError};
@@ -17,13 +18,6 @@ use std::ptr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Threads of a group, a number that every device of the last ten years supports.
-const GROUP: usize = 256;
-/// Groups per compute unit, so that all are busy while some wait for memory.
-const GROUPS_PER_UNIT: usize = 8;
-/// Bytes that justify the start of a thread.
-const BYTES_PER_THREAD: usize = 64;
-
 /// The parts from which a session is made.
 pub(super) struct Means<'d> {
     pub(super) context: Arc<Context>,
@@ -33,17 +27,15 @@ pub(super) struct Means<'d> {
 }
 
 pub(super) struct ClSession {
-    name: String,
+    caps: Caps,
     room: Room,
+    slots: Slots,
     copies: CommandQueue,
     kernels: CommandQueue,
     function: Function,
-    groups_most: usize,
-    slots: Vec<ClSlot>,
-    /// Resident units, and their bytes.
+    memory: Vec<ClSlot>,
+    /// Resident units.
     kept: Vec<Buffer<u8>>,
-    kept_bytes: u64,
-    free: Vec<usize>,
     partial: Buffer<u64>,
     broadcast: Buffer<u64>,
     in_flight: VecDeque<Flight>,
@@ -96,16 +88,14 @@ impl ClSession {
             (queue()?, queue()?, partial, broadcast)
         };
         let mut session = ClSession {
-            name: caps.name.clone(),
+            caps: caps.clone(),
             room: *room,
+            slots: Slots::of(room),
             copies,
             kernels,
             function,
-            groups_most: caps.compute_units as usize * GROUPS_PER_UNIT,
-            slots: Vec::with_capacity(room.slots),
+            memory: Vec::with_capacity(room.slots),
             kept: Vec::new(),
-            kept_bytes: 0,
-            free: (0..room.slots).rev().collect(),
             partial,
             broadcast,
             in_flight: VecDeque::new(),
@@ -115,7 +105,7 @@ impl ClSession {
         };
         for _ in 0..room.slots {
             let slot = session.slot(&context)?;
-            session.slots.push(slot);
+            session.memory.push(slot);
         }
         session.clear()?;
         session.set_clock()?;
@@ -173,7 +163,7 @@ impl ClSession {
 
     /// Copies a slot's first bytes to memory that was kept for them, or else to the slot's own.
     fn copy(&mut self, slot: usize, kept: Option<usize>, bytes: usize) -> Made<Event> {
-        let at = &mut self.slots[slot];
+        let at = &mut self.memory[slot];
         let to = kept.map_or(&mut at.device, |kept| &mut self.kept[kept]);
         // SAFETY: the slot's host memory is long enough and initialised, and the device's is as long. It is
         // not written while this copy is in progress, because the slot is not free until `poll` has seen
@@ -187,14 +177,14 @@ impl ClSession {
     }
 
     /// Launches the kernel over memory that was kept, or else over a slot's own.
-    fn launch(
+    fn run(
         &mut self,
         slot: usize,
         kept: Option<usize>,
         copy: Option<Event>,
         pieces: &[Piece],
     ) -> Made<()> {
-        let at = &mut self.slots[slot];
+        let at = &mut self.memory[slot];
         let unit = kept.map_or(&at.device, |kept| &self.kept[kept]).get();
         let words = self.room.partial.words() as u64;
         let wait: Vec<_> = copy.iter().map(Event::get).collect();
@@ -202,8 +192,7 @@ impl ClSession {
         self.in_flight.push_back(Flight { slot, copy, kernels: Vec::new(), end: None });
         let Some(flight) = self.in_flight.back_mut() else { return Ok(()) };
         for piece in pieces {
-            let threads = piece.bytes.div_ceil(BYTES_PER_THREAD);
-            let groups = threads.div_ceil(GROUP).clamp(1, self.groups_most);
+            let groups = groups(piece.bytes, &self.caps);
             let numbers = [piece.start as u64, piece.bytes as u64];
             let numbers = numbers.iter().chain(&piece.arguments);
             let (local, global) = ([GROUP], [GROUP * groups]);
@@ -272,69 +261,56 @@ impl ClSession {
             Some(copy) => since(copy.profiling_command_end()?.into()),
             None => since(ended),
         };
-        let overflowed = self.room.partial.overflowed(&self.slots[flight.slot].first_word[..]);
-        let outcome = if overflowed { Outcome::Overflow } else { Outcome::Ok };
+        let outcome = self.room.partial.outcome(&self.memory[flight.slot].first_word[..]);
         let (slot, kernel) = (flight.slot, kernels.iter().sum());
         self.in_flight.pop_front();
-        self.free.push(slot);
+        self.slots.free.push(slot);
         Ok(Some(Done { outcome, copy, copied, kernel, at: since(ended) }))
     }
 }
 
 impl Session for ClSession {
-    fn stage(&mut self) -> Result<Option<Slot>, DeviceError> {
-        Ok(self.free.pop().map(Slot))
+    fn slots(&mut self) -> &mut Slots {
+        &mut self.slots
     }
 
     fn bytes_mut(&mut self, slot: &Slot) -> &mut [u8] {
-        let host = self.slots[slot.0].host;
+        let host = self.memory[slot.0].host;
         // SAFETY: that many initialised bytes are mapped there, and the owner of a `Slot` has exclusive
         // access: it is neither free nor in flight.
         unsafe { std::slice::from_raw_parts_mut(host, self.room.slot_bytes) }
     }
 
-    fn put_back(&mut self, slot: Slot) {
-        self.free.push(slot.0);
-    }
-
-    fn keep(&mut self, bytes: usize) -> Option<usize> {
-        let has_room = self.kept_bytes + bytes as u64 <= self.room.resident_bytes;
+    fn allocate(&mut self, bytes: usize) -> Option<usize> {
         // SAFETY: a buffer of at least one byte, which uses no memory of the caller's.
-        let made = has_room.then(|| unsafe {
+        let made = unsafe {
             Buffer::create(&self.context, CL_MEM_READ_ONLY, bytes.max(1), ptr::null_mut())
-        });
-        self.kept.push(made?.ok()?);
-        self.kept_bytes += bytes as u64;
+        };
+        self.kept.push(made.ok()?);
         Some(self.kept.len() - 1)
     }
 
-    fn submit_to(
+    fn launch(
         &mut self,
+        slot: usize,
         kept: Option<usize>,
-        slot: Slot,
-        bytes: usize,
+        bytes: Option<usize>,
         pieces: &[Piece],
     ) -> Result<(), DeviceError> {
-        self.room.check(bytes, pieces);
-        let copied = self.copy(slot.0, kept, bytes);
-        let launched = copied.and_then(|copy| self.launch(slot.0, kept, Some(copy), pieces));
-        launched.map_err(failed(&self.name, "take a unit"))
-    }
-
-    fn reuse(&mut self, slot: Slot, kept: usize, pieces: &[Piece]) -> Result<(), DeviceError> {
-        let launched = self.launch(slot.0, Some(kept), None, pieces);
-        launched.map_err(failed(&self.name, "take a unit"))
+        let copied = bytes.map(|bytes| self.copy(slot, kept, bytes)).transpose();
+        let launched = copied.and_then(|copy| self.run(slot, kept, copy, pieces));
+        launched.map_err(failed(&self.caps.name, "take a unit"))
     }
 
     fn poll(&mut self, wait: bool) -> Result<Option<Done>, DeviceError> {
-        let failed = failed(&self.name, "run the kernel");
+        let failed = failed(&self.caps.name, "run the kernel");
         self.oldest(wait).map_err(failed)
     }
 
     fn snapshot(&mut self, into: &mut Vec<u64>) -> Result<(), DeviceError> {
         into.clear();
         into.resize(self.room.partial.words(), 0);
-        let failed = failed(&self.name, "copy the partial out");
+        let failed = failed(&self.caps.name, "copy the partial out");
         if !into.is_empty() {
             // SAFETY: the partial has that many words, and the call returns when they have arrived.
             let read = unsafe {
@@ -346,7 +322,7 @@ impl Session for ClSession {
     }
 
     fn reset(&mut self) -> Result<(), DeviceError> {
-        self.clear().map_err(failed(&self.name, "make the partial zeros"))
+        self.clear().map_err(failed(&self.caps.name, "make the partial zeros"))
     }
 
     fn broadcast(&mut self, words: &[u64]) -> Result<(), DeviceError> {
@@ -358,7 +334,7 @@ impl Session for ClSession {
         let written = unsafe {
             self.kernels.enqueue_write_buffer(&mut self.broadcast, CL_BLOCKING, 0, words, &[])
         };
-        written.map(drop).map_err(failed(&self.name, "copy the broadcast words"))
+        written.map(drop).map_err(failed(&self.caps.name, "copy the broadcast words"))
     }
 
     fn now(&self) -> Duration {
@@ -370,7 +346,7 @@ impl Drop for ClSession {
     /// Waits until no operation uses the memory that is freed now. An error here has occurred before.
     fn drop(&mut self) {
         let _ = self.kernels.finish();
-        for slot in &self.slots {
+        for slot in &self.memory {
             // SAFETY: the address is that of the mapping, which is removed once.
             let _ = unsafe {
                 let host = slot.host.cast();
