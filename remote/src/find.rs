@@ -3,11 +3,13 @@
 
 use crate::address::Address;
 use crate::fault::Fault;
-use crate::pattern::{Parts, Pattern, is_pattern};
+use crate::pattern::{parse, takes};
 use crate::retry::{Patience, retry};
 use crate::store::{Child, Entry, Store};
+use std::ffi::OsStr;
 use std::path::Path;
 use tegula::InputError;
+use tegula_input::input::{Parts, Pattern, is_pattern};
 
 /// Returns the files that a URL names; messages show `url` as given.
 ///
@@ -23,11 +25,11 @@ pub(crate) async fn find<S: Store>(
     if let Some(found) = named(store, address, patience).await.map_err(fault)? {
         return Ok(sorted(found));
     }
-    if !is_pattern(&address.path) {
+    if !is_pattern(OsStr::new(&address.path)) {
         return Err(InputError::Missing { path: url.to_path_buf() });
     }
-    let pattern = Pattern::parse(&address.path, address.is_folder).map_err(fault)?;
-    let found = matching(store, &pattern, patience).await.map_err(fault)?;
+    let (base, pattern) = parse(&address.path, address.is_folder).map_err(fault)?;
+    let found = matching(store, base, &pattern, patience).await.map_err(fault)?;
     if found.is_empty() {
         return Err(InputError::NoMatch { pattern: url.display().to_string() });
     }
@@ -47,19 +49,21 @@ async fn named<S: Store>(
     store.tree(path, patience).await
 }
 
-/// Returns the matches of a pattern. Looks only into folders that can hold a match.
+/// Returns the matches of a pattern below a folder. Looks only into folders that can hold a match.
 async fn matching<S: Store>(
     store: &S,
+    base: String,
     pattern: &Pattern,
     patience: Patience,
 ) -> Result<Vec<Entry>, Fault> {
     let mut found = Vec::new();
-    let mut folders = vec![(pattern.base.clone(), Parts::FIRST)];
+    let mut folders = vec![(base, Parts::FIRST)];
     while let Some((folder, parts)) = folders.pop() {
         if pattern.goes_deep(parts) {
             let below = store.tree(&folder, patience).await?.unwrap_or_default();
             let from = if folder.is_empty() { 0 } else { folder.len() + 1 };
-            found.extend(below.into_iter().filter(|file| pattern.takes(parts, &file.path[from..])));
+            found
+                .extend(below.into_iter().filter(|file| takes(pattern, parts, &file.path[from..])));
             continue;
         }
         let children = retry(patience, async || store.children(&folder).await).await?;
@@ -84,8 +88,8 @@ async fn matching<S: Store>(
     Ok(found)
 }
 
-fn name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
+fn name(path: &str) -> &OsStr {
+    OsStr::new(path.rsplit('/').next().unwrap_or(path))
 }
 
 /// Returns the order of a tree, in which names are compared one by one: `a/x` comes before `a.txt`, which it

@@ -28,19 +28,19 @@ pub struct FileList {
 #[derive(Clone, Copy, Debug)]
 struct Run {
     first: usize,
-    folder: Option<Folder>,
+    folder: Option<FolderId>,
 }
 
 /// The folders that files lie in.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Folders {
     names: Names,
-    parents: Vec<Option<Folder>>,
+    parents: Vec<Option<FolderId>>,
 }
 
-/// A folder of one [`FileList`]: its index there plus 1, so that `Option<Folder>` is one word.
+/// A folder of one [`FileList`], by its index there plus 1, so that `Option<FolderId>` is one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Folder(NonZeroUsize);
+pub(super) struct FolderId(NonZeroUsize);
 
 /// Files that follow each other in a folder before it is opened for their sake.
 const FILES_WORTH_A_FOLDER: usize = 4;
@@ -122,7 +122,7 @@ impl FileList {
 
     /// Memory that the list holds, in bytes.
     pub fn memory_bytes(&self) -> usize {
-        self.above.parents.capacity() * size_of::<Option<Folder>>()
+        self.above.parents.capacity() * size_of::<Option<FolderId>>()
             + self.above.names.memory_bytes()
             + self.names.memory_bytes()
             + self.runs.capacity() * size_of::<Run>()
@@ -130,33 +130,33 @@ impl FileList {
     }
 
     /// Returns the number of listed files in the file's folder, and the folder.
-    fn run(&self, file: usize) -> (usize, Option<Folder>) {
-        let behind = self.runs.partition_point(|run| run.first <= file);
-        let Run { first, folder } = self.runs[behind - 1];
-        let end = self.runs.get(behind).map_or(self.len(), |next| next.first);
+    fn run(&self, file: usize) -> (usize, Option<FolderId>) {
+        let next = self.runs.partition_point(|run| run.first <= file);
+        let Run { first, folder } = self.runs[next - 1];
+        let end = self.runs.get(next).map_or(self.len(), |next| next.first);
         (end - first, folder)
     }
 
     /// Adds a folder. Without a parent, `name` is a path as given.
-    pub(super) fn add_folder(&mut self, parent: Option<Folder>, name: &OsStr) -> Folder {
+    pub(super) fn add_folder(&mut self, parent: Option<FolderId>, name: &OsStr) -> FolderId {
         let above = Arc::make_mut(&mut self.above);
         above.names.push(name);
         above.parents.push(parent);
-        Folder(NonZeroUsize::MIN.saturating_add(above.parents.len() - 1))
+        FolderId(NonZeroUsize::MIN.saturating_add(above.parents.len() - 1))
     }
 
     /// Returns the folder of that path, added unless it is the latest one added.
-    pub(super) fn folder_at(&mut self, path: &Path) -> Folder {
+    pub(super) fn folder_at(&mut self, path: &Path) -> FolderId {
         match self.above.parents.iter().zip(1..).last() {
             Some((None, count)) if self.above.names.get(count - 1) == path => {
-                Folder(NonZeroUsize::MIN.saturating_add(count - 1))
+                FolderId(NonZeroUsize::MIN.saturating_add(count - 1))
             }
             _ => self.add_folder(None, path.as_os_str()),
         }
     }
 
     /// Adds a file. Without a folder, `name` is a path as given.
-    pub(super) fn add_file(&mut self, folder: Option<Folder>, name: &OsStr, bytes: u64) {
+    pub(super) fn add_file(&mut self, folder: Option<FolderId>, name: &OsStr, bytes: u64) {
         if self.runs.last().is_none_or(|run| run.folder != folder) {
             self.runs.push(Run { first: self.len(), folder });
         }
@@ -189,15 +189,15 @@ impl FileList {
 
 impl Folders {
     /// Returns the path of a folder.
-    pub(super) fn path(&self, folder: Folder) -> PathBuf {
+    pub(super) fn path(&self, folder: FolderId) -> PathBuf {
         let mut path = PathBuf::new();
         self.push_path(Some(folder), &mut path);
         path
     }
 
-    fn push_path(&self, folder: Option<Folder>, path: &mut PathBuf) {
+    fn push_path(&self, folder: Option<FolderId>, path: &mut PathBuf) {
         // Folders nest no deeper than a path of the system is long, so recursion is safe here.
-        if let Some(Folder(number)) = folder {
+        if let Some(FolderId(number)) = folder {
             let index = number.get() - 1;
             self.push_path(self.parents[index], path);
             path.push(self.names.get(index));

@@ -25,6 +25,8 @@ pub use files::{FileList, open_file, open_listed, read_listed};
 pub use format::Format;
 pub use material::{MEMORY, Material, OpenFile};
 pub use open_folder::OpenFolder;
+#[doc(hidden)]
+pub use pattern::{Parts, Pattern, is_pattern};
 pub use range_source::RangeSource;
 pub use range_source::read_range;
 pub use tile_source::TileSource;
@@ -131,7 +133,7 @@ impl Input {
             let exists = || fs::symlink_metadata(argument).is_ok();
             if argument == "-" {
                 input.add_stream(StreamSource::stdin());
-            } else if pattern::is_pattern(argument) && !exists() {
+            } else if is_pattern(argument) && !exists() {
                 input.add_pattern(argument)?;
             } else {
                 input.add_named(Path::new(argument))?;

@@ -2,7 +2,7 @@
 //! less than to walk the path to it for each file. Descriptors are few, and files need them first, so
 //! only a part of those the process may have is ever held for folders; who gets none walks the path.
 
-use super::files::{Folder, Folders, open_file};
+use super::files::{FolderId, Folders, open_file};
 use rustix::fs::{Mode, OFlags, open, openat};
 use rustix::io::retry_on_intr;
 use std::ffi::OsStr;
@@ -25,7 +25,7 @@ pub struct OpenFolder(Option<Held>);
 struct Held {
     /// Identifies the folder, together with `folder`.
     above: Arc<Folders>,
-    folder: Folder,
+    folder: FolderId,
     descriptor: OwnedFd,
     _permit: Permit,
 }
@@ -35,7 +35,7 @@ impl OpenFolder {
     pub(super) fn open(
         &mut self,
         above: &Arc<Folders>,
-        folder: Folder,
+        folder: FolderId,
         name: &OsStr,
     ) -> io::Result<File> {
         let is_held = |held: &Held| held.folder == folder && Arc::ptr_eq(&held.above, above);
@@ -58,7 +58,7 @@ impl OpenFolder {
 
 impl Held {
     /// `None` if there is no descriptor for it, or it cannot be opened: opening the file says why.
-    fn new(above: &Arc<Folders>, folder: Folder) -> Option<Held> {
+    fn new(above: &Arc<Folders>, folder: FolderId) -> Option<Held> {
         let permit = Permit::take()?;
         // To look names up in it, nobody need be allowed to list it.
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
