@@ -5,7 +5,7 @@ use crate::encoding::{Reading, put_bytes, put_number};
 use crate::error::{Error, Place, Result};
 use crate::origin::{Origin, OriginKind, newlines};
 use crate::plan::Plan;
-use crate::sync::{Mutex, MutexGuard};
+use crate::sync::Mutex;
 use std::mem;
 
 /// A record that a map refused.
@@ -126,7 +126,7 @@ impl BadRecords {
             return Err(Error::Record { place: origin.place(line, offset), cause: cause.into() });
         }
         let at = (origin.part, origin.file(), offset);
-        let mut found = self.found();
+        let mut found = self.found.lock();
         found.count += 1;
         if found.wants(at) {
             let cause = cause.into().to_string();
@@ -137,21 +137,21 @@ impl BadRecords {
 
     /// Takes the records found until now.
     pub fn take(&self) -> Found {
-        mem::take(&mut *self.found())
+        mem::take(&mut *self.found.lock())
     }
 
     /// Returns the records found until now, which stay.
     pub fn so_far(&self) -> Found {
-        self.found().clone()
+        self.found.lock().clone()
     }
 
     /// Adds records that were found elsewhere.
     pub fn add(&self, other: &Found) {
-        self.found().add(other);
+        self.found.lock().add(other);
     }
 
-    /// Returns their number, and the earliest of them. Reads the file of each of these once more, up to the
-    /// last of them, if their lines are to be numbered.
+    /// Returns their number, and the earliest of them. If lines are numbered, reads the file of each of these again,
+    /// up to the last of them.
     pub fn finish(&self, plan: &Plan) -> (u64, Vec<BadRecord>) {
         let Found { count, first } = self.take();
         let mut before = ((usize::MAX, 0), 0, Some(0));
@@ -167,9 +167,5 @@ impl BadRecords {
             BadRecord { place: origin.place(line, offset), cause }
         });
         (count, shown.collect())
-    }
-
-    fn found(&self) -> MutexGuard<'_, Found> {
-        self.found.lock()
     }
 }

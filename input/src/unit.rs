@@ -18,7 +18,7 @@ pub struct Unit {
     pub splits: Range<u64>,
     /// The first split of those that its worker takes one after the other.
     pub stretch: u64,
-    /// Its part of the input's bytes as they are stored; of split files, without regard to where records end.
+    /// Its part of the input's bytes as they are stored; of split files, the nominal bytes of the splits.
     pub stored_bytes: u64,
     /// The time that its worker spent to get it.
     pub ingest: Duration,
@@ -41,7 +41,7 @@ pub struct Piece {
     pub offset: u64,
 }
 
-/// What a worker that asks for work is told.
+/// The answer to a worker that asks for work.
 pub(crate) enum Next {
     /// Take these records.
     Unit(Unit),

@@ -2,6 +2,7 @@
 //! Each request has its own thread, whose start is cheap beside the request. Outstanding requests are
 //! bounded, counted in the budget, and joined at the end, so that no thread remains.
 
+use super::source::copy_first;
 use crate::error::{Error, InputError, Result};
 use crate::input::{RangeSource, read_range};
 use crate::memory::{BlockPool, Reserved};
@@ -79,10 +80,7 @@ impl Ahead {
             self.start = offset;
             self.ask()?;
         }
-        let rest = &self.range[(offset - self.start) as usize..];
-        let count = rest.len().min(into.len());
-        into[..count].copy_from_slice(&rest[..count]);
-        Ok(count)
+        Ok(copy_first(&self.range[(offset - self.start) as usize..], into))
     }
 
     /// Requests as many ranges as may be outstanding.

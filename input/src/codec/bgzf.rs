@@ -2,7 +2,7 @@
 //! specification, section 4.1): at most 64 KiB of data each. From the first member without a length on, the
 //! rest of the file is one unit.
 
-use super::FileFeed;
+use super::FileBytes;
 use super::cutter::{Fault, Unit, read_at};
 
 /// Members per unit: at most 512 KiB decompressed.
@@ -12,14 +12,14 @@ const HEADER_BYTES: usize = 18;
 
 /// The members of a file.
 pub(super) struct Members<'p> {
-    feed: FileFeed<'p>,
+    file: FileBytes<'p>,
     at: u64,
     end: u64,
 }
 
 impl<'p> Members<'p> {
-    pub(super) fn new(feed: FileFeed<'p>, end: u64) -> Members<'p> {
-        Members { feed, at: 0, end }
+    pub(super) fn new(file: FileBytes<'p>, end: u64) -> Members<'p> {
+        Members { file, at: 0, end }
     }
 
     pub(super) fn is_done(&self) -> bool {
@@ -30,7 +30,7 @@ impl<'p> Members<'p> {
         let start = self.at;
         for _ in 0..MEMBERS_PER_UNIT {
             let mut header = [0; HEADER_BYTES];
-            let have = read_at(&mut self.feed, self.at, self.end, &mut header)?;
+            let have = read_at(&mut self.file, self.at, self.end, &mut header)?;
             match member_bytes(&header[..have]) {
                 Some(bytes) if self.at + bytes <= self.end => self.at += bytes,
                 // The decoder will report what it is.

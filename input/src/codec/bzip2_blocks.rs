@@ -7,7 +7,7 @@
 //! that happens once in a million files of a gigabyte. Such a file is reported as damaged; it can still be
 //! read as a stream.
 
-use super::FileFeed;
+use super::FileBytes;
 use super::bzip2::{BLOCK_MAGIC, END_MAGIC};
 use super::cutter::{Fault, Unit, read_at};
 use std::ops::Range;
@@ -21,7 +21,7 @@ const MAGIC_MASK: u64 = (1 << 48) - 1;
 
 /// The blocks of a file.
 pub(super) struct Blocks<'p> {
-    feed: FileFeed<'p>,
+    file: FileBytes<'p>,
     end: u64,
     /// Bytes of the file from `start` on.
     bytes: Vec<u8>,
@@ -47,9 +47,9 @@ enum State {
 }
 
 impl<'p> Blocks<'p> {
-    pub(super) fn new(feed: FileFeed<'p>, end: u64) -> Blocks<'p> {
+    pub(super) fn new(file: FileBytes<'p>, end: u64) -> Blocks<'p> {
         let state = State::Header { bit: 0, first: true };
-        Blocks { feed, end, bytes: Vec::new(), start: 0, state }
+        Blocks { file, end, bytes: Vec::new(), start: 0, state }
     }
 
     pub(super) fn next(&mut self) -> Result<Option<Unit>, Fault> {
@@ -96,10 +96,10 @@ impl<'p> Blocks<'p> {
     /// Returns the block that begins at a bit, as a stream of its own.
     fn block(&mut self, bit: usize, level: u8, sum: u32) -> Result<Unit, Fault> {
         let mut from = bit + 48;
-        let behind = loop {
+        let end = loop {
             let known = self.bytes.len() * 8;
-            if let Some(behind) = self.find_border(from, known) {
-                break behind;
+            if let Some(end) = self.find_border(from, known) {
+                break end;
             }
             // The last bits were too few for a border.
             from = from.max(known.saturating_sub(BORDER_BITS - 1));
@@ -109,17 +109,17 @@ impl<'p> Blocks<'p> {
             if !self.read_more()? {
                 // The end of the last stream may be nearer to the end of the file than a border is long.
                 match self.find_end(from) {
-                    Some(behind) => break behind,
+                    Some(end) => break end,
                     None => return Err(Fault::Truncated(self.end)),
                 }
             }
         };
         let block_sum = self.bits(bit + 48, 32) as u32;
-        let bytes = Arc::new(self.stream(bit..behind, level, block_sum));
+        let bytes = Arc::new(self.stream(bit..end, level, block_sum));
         let at = self.place(bit);
         let sum = sum.rotate_left(1) ^ block_sum;
-        self.state = State::Inside { bit: behind, level, sum };
-        self.forget(behind / 8);
+        self.state = State::Inside { bit: end, level, sum };
+        self.forget(end / 8);
         Ok(Unit::Made { bytes, at })
     }
 
@@ -208,7 +208,7 @@ impl<'p> Blocks<'p> {
         let have = self.bytes.len();
         self.bytes.resize(have + READ_BYTES, 0);
         let at = self.start + have as u64;
-        let count = read_at(&mut self.feed, at, self.end, &mut self.bytes[have..])?;
+        let count = read_at(&mut self.file, at, self.end, &mut self.bytes[have..])?;
         self.bytes.truncate(have + count);
         Ok(count > 0)
     }

@@ -1,6 +1,7 @@
 //! LZ4: a sequence of frames. The library's decoder accepts a frame that is cut off after a block. Here
 //! such a frame is detected by the last bytes that the decoder requested.
 
+use super::sniff::skippable;
 use super::{Decoder, Source, ended_early};
 use crate::error::{Error, Result};
 use crate::memory::{BlockPool, Reserved};
@@ -10,8 +11,6 @@ use std::sync::Arc;
 
 /// The distance to which a linked block may refer back.
 const WINDOW_BYTES: usize = 64 << 10;
-/// Frames without data, which all formats of this family skip.
-const SKIPPABLE: std::ops::RangeInclusive<u32> = 0x184d_2a50..=0x184d_2a5f;
 const LEGACY: u32 = 0x184c_2102;
 
 /// Decompresses frames.
@@ -43,23 +42,22 @@ impl<'p> Lz4<'p> {
             if header.is_empty() {
                 return Ok(self.frames == 0);
             }
-            match header.first_chunk().map(|magic| u32::from_le_bytes(*magic)) {
-                Some(magic) if SKIPPABLE.contains(&magic) => {
-                    let length = header.get(4..8).and_then(|rest| rest.first_chunk());
-                    let length = length.map(|length| u32::from_le_bytes(*length));
-                    let length = length.ok_or_else(ended_early)?;
-                    skip(source, 8 + u64::from(length))?;
-                    self.frames += 1;
-                }
-                magic => {
-                    let bytes = buffer_bytes(header);
-                    self.legacy = magic == Some(LEGACY);
-                    self.memory.cover(bytes).map_err(|refused| source.fail(refused))?;
-                    return Ok(true);
-                }
+            if let [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] = header {
+                let bytes = skippable(header).ok_or_else(ended_early)?;
+                skip(source, bytes as u64)?;
+                self.frames += 1;
+                continue;
             }
+            let bytes = buffer_bytes(header);
+            self.legacy = magic_of(header) == Some(LEGACY);
+            self.memory.cover(bytes).map_err(|refused| source.fail(refused))?;
+            return Ok(true);
         }
     }
+}
+
+fn magic_of(header: &[u8]) -> Option<u32> {
+    header.first_chunk().map(|magic| u32::from_le_bytes(*magic))
 }
 
 fn skip(source: &mut Source<'_>, mut bytes: u64) -> io::Result<()> {
@@ -102,7 +100,7 @@ impl<'p> Decoder<'p> for Lz4<'p> {
 /// Returns the memory for a frame's blocks: a compressed and a decompressed block, or two and a window if
 /// blocks are linked. From the frame format's description, section "Frame Descriptor".
 fn buffer_bytes(header: &[u8]) -> usize {
-    match header.first_chunk().map(|magic| u32::from_le_bytes(*magic)) {
+    match magic_of(header) {
         Some(LEGACY) => 2 * (8 << 20),
         _ => {
             let (flags, sizes) = (header.get(4).copied(), header.get(5).copied());

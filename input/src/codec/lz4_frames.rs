@@ -2,7 +2,7 @@
 //! frame with independent blocks, runs of blocks are units; each is read as a frame of its own with a
 //! generated header. The length and checksum of the whole content are handed on with the frame's last unit.
 
-use super::FileFeed;
+use super::FileBytes;
 use super::cutter::{Fault, Unit, read_at};
 use super::sniff::skippable;
 use super::whole::{Part, Seal};
@@ -26,7 +26,7 @@ const DICTIONARY: u8 = 0x01;
 
 /// The frames of a file.
 pub(super) struct Lz4Frames<'p> {
-    feed: FileFeed<'p>,
+    file: FileBytes<'p>,
     at: u64,
     end: u64,
     unit_bytes: u64,
@@ -102,8 +102,8 @@ impl Header {
 }
 
 impl<'p> Lz4Frames<'p> {
-    pub(super) fn new(feed: FileFeed<'p>, end: u64, unit_bytes: u64) -> Lz4Frames<'p> {
-        Lz4Frames { feed, at: 0, end, unit_bytes, inside: None }
+    pub(super) fn new(file: FileBytes<'p>, end: u64, unit_bytes: u64) -> Lz4Frames<'p> {
+        Lz4Frames { file, at: 0, end, unit_bytes, inside: None }
     }
 
     pub(super) fn is_done(&self) -> bool {
@@ -159,7 +159,7 @@ impl<'p> Lz4Frames<'p> {
         let mut sum = [0; 4];
         let has_sum = header.has(SUM);
         if has_sum {
-            read_at(&mut self.feed, mark + 4, self.end, &mut sum)?;
+            read_at(&mut self.file, mark + 4, self.end, &mut sum)?;
         }
         let sum = has_sum.then_some(u32::from_le_bytes(sum));
         Ok(Seal { sum, bytes: header.content_bytes, at: mark + 4 })
@@ -167,7 +167,7 @@ impl<'p> Lz4Frames<'p> {
 
     fn frame(&mut self, start: u64) -> Result<Frame, Fault> {
         let mut header = [0; HEADER_BYTES];
-        let have = read_at(&mut self.feed, start, self.end, &mut header)?;
+        let have = read_at(&mut self.file, start, self.end, &mut header)?;
         if let Some(bytes) = skippable(&header[..have]) {
             let end = start + bytes as u64;
             return Ok(if end <= self.end {
@@ -197,7 +197,7 @@ impl<'p> Lz4Frames<'p> {
         let (mut at, mut blocks) = (start, 0);
         while blocks < blocks_most {
             let mut length = [0; 4];
-            if read_at(&mut self.feed, at, self.end, &mut length)? < length.len() {
+            if read_at(&mut self.file, at, self.end, &mut length)? < length.len() {
                 return Ok(None);
             }
             let bytes = blocks as u64 * block_bytes;

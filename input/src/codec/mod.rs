@@ -10,7 +10,7 @@ mod bgzf;
 mod bzip2;
 mod bzip2_blocks;
 mod cutter;
-mod feed;
+mod file_bytes;
 mod gzip;
 mod lane;
 mod lz4;
@@ -25,10 +25,11 @@ mod whole;
 mod zstd;
 mod zstd_frames;
 
-use feed::FileFeed;
+use file_bytes::FileBytes;
 pub use recognise::recognise;
 pub use sniff::{HEAD_BYTES, Head, may_become, sniff};
-pub use source::{Feed, Source};
+pub(crate) use source::copy_first;
+pub use source::{ReadAt, Source};
 pub(crate) use supply::Supply;
 
 use crate::error::{Error, InputError, Result};

@@ -7,7 +7,7 @@ use super::sniff::{FILE_BYTES_LEAST, HEAD_BYTES, Head, sniff};
 use crate::error::{InputError, Result};
 use crate::failure::Failure;
 use crate::input::{FileList, Input, OpenFolder, PackedFiles, RangeSource, Source};
-use crate::schedule::{Cursor, Pool, Step};
+use crate::schedule::{Pool, for_each};
 use rustix::fs::{Advice, fadvise};
 use std::fs::File;
 use std::io;
@@ -97,21 +97,14 @@ fn formats(
         return (0..files.len()).map(|file| Ok(look(file, &mut folder)?)).collect();
     }
     let found: Vec<AtomicU8> = (0..files.len()).map(|_| AtomicU8::new(0)).collect();
-    let cursor = Cursor::new(files.len().div_ceil(FILES_PER_STEP) as u64);
-    let step = |_| {
-        let taken = cursor.take().filter(|_| !failure.stops());
-        let Some(taken) = taken else { return Step::Done };
-        let looked = failure.attempt(taken, "the plan stage", || {
-            let (first, mut folder) = (taken as usize * FILES_PER_STEP, OpenFolder::default());
-            for (format, file) in found[first..].iter().take(FILES_PER_STEP).zip(first..) {
-                format.store(look(file, &mut folder)? as u8, Ordering::Relaxed);
-            }
-            Ok(())
-        });
-        if looked.is_some() { Step::More } else { Step::Done }
-    };
-    pool.run(step, || ());
-    failure.check()?;
+    let steps = files.len().div_ceil(FILES_PER_STEP);
+    for_each(pool, failure, "the plan stage", steps, |_, step| {
+        let (first, mut folder) = (step * FILES_PER_STEP, OpenFolder::default());
+        for (format, file) in found[first..].iter().take(FILES_PER_STEP).zip(first..) {
+            format.store(look(file, &mut folder)? as u8, Ordering::Relaxed);
+        }
+        Ok(())
+    })?;
     Ok(found.into_iter().map(|format| Format::ALL[usize::from(format.into_inner())]).collect())
 }
 

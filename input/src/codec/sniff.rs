@@ -3,6 +3,7 @@
 //! of random bytes are mistaken, and such a file fails as damaged.
 
 use super::Format;
+use super::zstd::Fields;
 
 /// Number of first bytes that suffice, if frames without data before the first real frame are short.
 pub const HEAD_BYTES: usize = 512;
@@ -62,9 +63,9 @@ fn fits(format: Format, bytes: &[u8]) -> bool {
     match format {
         Format::Plain => true,
         Format::Gzip => fits_gzip(bytes),
-        Format::Zstd => fits_zstd(behind_skippable(bytes)),
+        Format::Zstd => fits_zstd(after_skippable(bytes)),
         Format::Bzip2 => fits_bzip2(bytes),
-        Format::Lz4 => fits_lz4(behind_skippable(bytes)),
+        Format::Lz4 => fits_lz4(after_skippable(bytes)),
     }
 }
 
@@ -81,14 +82,8 @@ fn fits_gzip(bytes: &[u8]) -> bool {
 /// RFC 8878, section 3.1.1: no reserved bit, and a first block of a valid type and size.
 fn fits_zstd(bytes: &[u8]) -> bool {
     let [0x28, 0xb5, 0x2f, 0xfd, descriptor, rest @ ..] = bytes else { return false };
-    let single = descriptor & 0x20 != 0;
-    let size_bytes = match descriptor >> 6 {
-        0 => usize::from(single),
-        code => 1 << code,
-    };
-    let id_bytes = [0, 1, 2, 4][usize::from(descriptor & 3)];
-    let block =
-        rest.get(usize::from(!single) + id_bytes + size_bytes..).and_then(<[u8]>::first_chunk);
+    let Fields { window_bytes, id_bytes, size_bytes } = Fields::of(*descriptor);
+    let block = rest.get(window_bytes + id_bytes + size_bytes..).and_then(<[u8]>::first_chunk);
     let Some(&[a, b, c]) = block else { return false };
     let block = u32::from_le_bytes([a, b, c, 0]);
     // The size of a run is the number of its repeated bytes, up to the size of a block.
@@ -120,7 +115,7 @@ pub(super) fn skippable(bytes: &[u8]) -> Option<usize> {
     Some(8 + u32::from_le_bytes([a, b, c, d]) as usize)
 }
 
-fn behind_skippable(mut bytes: &[u8]) -> &[u8] {
+fn after_skippable(mut bytes: &[u8]) -> &[u8] {
     while let Some(length) = skippable(bytes) {
         bytes = bytes.get(length..).unwrap_or(&[]);
     }

@@ -10,7 +10,7 @@ use std::ops::Range;
 const BUFFER_BYTES: usize = 64 << 10;
 
 /// A reader of a file by offset. Each byte is requested once and in order.
-pub trait Feed: Send {
+pub trait ReadAt: Send {
     /// Copies bytes from `offset` on into `into` and returns their number; 0 at the end.
     fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<usize>;
 
@@ -22,7 +22,7 @@ pub trait Feed: Send {
 
 /// Bytes of a file from an offset on.
 pub struct Source<'p> {
-    feed: Box<dyn Feed + 'p>,
+    bytes: Box<dyn ReadAt + 'p>,
     buffer: Vec<u8>,
     /// The unused part of the buffer.
     unused: Range<usize>,
@@ -30,7 +30,7 @@ pub struct Source<'p> {
     offset: u64,
     /// The offset at which reading stops.
     end: u64,
-    /// The feed has no more bytes.
+    /// There are no more bytes.
     ended: bool,
     /// Bytes were requested, and there were none.
     starved: bool,
@@ -39,12 +39,12 @@ pub struct Source<'p> {
 
 impl<'p> Source<'p> {
     /// Creates a source of the bytes of `range`, as far as they exist.
-    pub fn new(feed: impl Feed + 'p, range: Range<u64>) -> Source<'p> {
-        let bytes = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
-        let at_once = feed.bytes_at_once().unwrap_or(BUFFER_BYTES);
+    pub fn new(bytes: impl ReadAt + 'p, range: Range<u64>) -> Source<'p> {
+        let length = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
+        let at_once = bytes.bytes_at_once().unwrap_or(BUFFER_BYTES);
         Source {
-            feed: Box::new(feed),
-            buffer: vec![0; bytes.clamp(1, at_once)],
+            bytes: Box::new(bytes),
+            buffer: vec![0; length.clamp(1, at_once)],
             unused: 0..0,
             offset: range.start,
             end: range.end,
@@ -94,7 +94,7 @@ impl<'p> Source<'p> {
         let room = self.buffer.len() - self.unused.end;
         let left = usize::try_from(self.end - self.offset).unwrap_or(usize::MAX);
         let to = self.unused.end + room.min(left);
-        match self.feed.read(self.offset, &mut self.buffer[self.unused.end..to]) {
+        match self.bytes.read(self.offset, &mut self.buffer[self.unused.end..to]) {
             Ok(count) => {
                 self.ended = count == 0 || self.offset + count as u64 == self.end;
                 self.unused.end += count;
@@ -123,10 +123,15 @@ impl BufRead for Source<'_> {
 
 impl Read for Source<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let have = self.fill_buf()?;
-        let count = have.len().min(into.len());
-        into[..count].copy_from_slice(&have[..count]);
+        let count = copy_first(self.fill_buf()?, into);
         self.consume(count);
         Ok(count)
     }
+}
+
+/// Copies as many of the first bytes as have room in `into`; returns their number.
+pub(crate) fn copy_first(bytes: &[u8], into: &mut [u8]) -> usize {
+    let count = bytes.len().min(into.len());
+    into[..count].copy_from_slice(&bytes[..count]);
+    count
 }

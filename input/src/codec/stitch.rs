@@ -174,12 +174,8 @@ impl<'p> Stitch<'p> {
     /// Returns the length of the decompressed file after all of it was handed on. Fails if the file does
     /// not consist of whole records.
     pub(super) fn length(&self, path: impl FnOnce() -> PathBuf) -> Result<u64, InputError> {
-        match *self.cut {
-            Cut::Fixed(record) if !self.offset.is_multiple_of(record) => {
-                Err(InputError::Ragged { path: path(), length: self.offset, record })
-            }
-            _ => Ok(self.offset),
-        }
+        self.cut.check_length(self.offset, path)?;
+        Ok(self.offset)
     }
 }
 

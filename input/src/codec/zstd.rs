@@ -80,17 +80,36 @@ impl<'p> Decoder<'p> for Zstd<'p> {
     }
 }
 
-/// Returns the memory of a frame's window, by RFC 8878, section 3.1.1.1; 0 if there is no frame.
+/// The lengths in bytes of the fields after a frame's descriptor: RFC 8878, section 3.1.1.1.
+pub(super) struct Fields {
+    /// 0 in a frame of a single segment.
+    pub(super) window_bytes: usize,
+    pub(super) id_bytes: usize,
+    pub(super) size_bytes: usize,
+}
+
+impl Fields {
+    pub(super) fn of(descriptor: u8) -> Fields {
+        let is_single = descriptor & 0x20 != 0;
+        let size_bytes = match descriptor >> 6 {
+            0 => usize::from(is_single),
+            code => 1 << code,
+        };
+        let id_bytes = [0, 1, 2, 4][usize::from(descriptor & 3)];
+        Fields { window_bytes: usize::from(!is_single), id_bytes, size_bytes }
+    }
+}
+
+/// Returns the memory of a frame's window; 0 if there is no frame.
 fn window_bytes(header: &[u8]) -> u64 {
     let [0x28, 0xb5, 0x2f, 0xfd, descriptor, rest @ ..] = header else { return 0 };
-    if descriptor & 0x20 == 0 {
+    let Fields { window_bytes, id_bytes, size_bytes } = Fields::of(*descriptor);
+    if window_bytes > 0 {
         let window = rest.first().copied().unwrap_or(0);
         let base = 1_u64 << (10 + (window >> 3));
         return base + base / 8 * u64::from(window & 7);
     }
     // A single segment: the window is the whole content.
-    let id_bytes = [0, 1, 2, 4][usize::from(descriptor & 3)];
-    let size_bytes = [1, 2, 4, 8][usize::from(descriptor >> 6)];
     let field = rest.iter().skip(id_bytes).take(size_bytes);
     let size = field.rev().fold(0_u64, |size, &byte| size << 8 | u64::from(byte));
     if size_bytes == 2 { size + 256 } else { size }

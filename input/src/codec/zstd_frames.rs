@@ -2,8 +2,10 @@
 //! archives write many frames. A very long frame forms one unit with everything after it: a search for its
 //! end would gain nothing, because most files are one such frame.
 
-use super::FileFeed;
+use super::FileBytes;
 use super::cutter::{Fault, Unit, read_at};
+use super::sniff::skippable;
+use super::zstd::Fields;
 
 /// The most bytes of a block.
 const BLOCK_BYTES: u64 = 128 << 10;
@@ -13,7 +15,7 @@ const HEADER_BYTES: usize = 18;
 
 /// The frames of a file.
 pub(super) struct Frames<'p> {
-    feed: FileFeed<'p>,
+    file: FileBytes<'p>,
     at: u64,
     end: u64,
     unit_bytes: u64,
@@ -26,8 +28,8 @@ struct Frame {
 }
 
 impl<'p> Frames<'p> {
-    pub(super) fn new(feed: FileFeed<'p>, end: u64, unit_bytes: u64) -> Frames<'p> {
-        Frames { feed, at: 0, end, unit_bytes }
+    pub(super) fn new(file: FileBytes<'p>, end: u64, unit_bytes: u64) -> Frames<'p> {
+        Frames { file, at: 0, end, unit_bytes }
     }
 
     pub(super) fn is_done(&self) -> bool {
@@ -53,19 +55,15 @@ impl<'p> Frames<'p> {
     /// Returns the frame at an offset, or `None` if there is none or it is too long.
     fn frame(&mut self, start: u64) -> Result<Option<Frame>, Fault> {
         let mut header = [0; HEADER_BYTES];
-        let have = read_at(&mut self.feed, start, self.end, &mut header)?;
-        let descriptor = match header[..have] {
-            [0x50..=0x5f, 0x2a, 0x4d, 0x18, a, b, c, d, ..] => {
-                let length = u32::from_le_bytes([a, b, c, d]);
-                return Ok(Some(Frame { end: start + 8 + u64::from(length), bytes: 0 }));
-            }
-            [0x28, 0xb5, 0x2f, 0xfd, descriptor, ..] => descriptor,
-            _ => return Ok(None),
-        };
+        let have = read_at(&mut self.file, start, self.end, &mut header)?;
+        if let Some(length) = skippable(&header[..have]) {
+            return Ok(Some(Frame { end: start + length as u64, bytes: 0 }));
+        }
+        let [0x28, 0xb5, 0x2f, 0xfd, descriptor, ..] = header[..have] else { return Ok(None) };
         let mut at = start + header_bytes(descriptor);
         for block in 1..=BLOCKS_PER_FRAME {
             let mut header = [0; 3];
-            if read_at(&mut self.feed, at, self.end, &mut header)? < header.len() {
+            if read_at(&mut self.file, at, self.end, &mut header)? < header.len() {
                 return Ok(None);
             }
             let header = u32::from_le_bytes([header[0], header[1], header[2], 0]);
@@ -83,10 +81,6 @@ impl<'p> Frames<'p> {
 
 /// Returns the length of a frame's header from its descriptor.
 fn header_bytes(descriptor: u8) -> u64 {
-    let single = descriptor & 0x20 != 0;
-    let size_bytes = match descriptor >> 6 {
-        0 => u64::from(single),
-        code => 1 << code,
-    };
-    5 + u64::from(!single) + [0, 1, 2, 4][usize::from(descriptor & 3)] + size_bytes
+    let Fields { window_bytes, id_bytes, size_bytes } = Fields::of(descriptor);
+    (5 + window_bytes + id_bytes + size_bytes) as u64
 }

@@ -29,6 +29,7 @@ const FILE_BYTES_LEAST: u64 = 1 << 20;
 const READ_BYTES_LEAST: usize = 64 << 10;
 /// A direct read is made if the cache holds at most this part of the wanted bytes.
 const CACHED_PART_MOST: u64 = 8;
+
 /// Prepares a file that was opened to be read so. Where some of it is cached and is read from there, the
 /// system must not read ahead, because it would then cache the next bytes at each read.
 pub(super) fn prepare(reads: &DirectReads, file: &File, file_bytes: u64) {
@@ -156,7 +157,7 @@ mod tests {
 
     /// On a file system without direct reads nothing is read, and nothing fails.
     #[test]
-    fn what_is_read_is_what_stands_there() {
+    fn the_bytes_that_are_read_are_those_of_the_file() {
         let mut file = tempfile::tempfile().unwrap();
         let text: Vec<u8> = (0..1_000_000_u32).flat_map(u32::to_le_bytes).collect();
         file.write_all(&text).unwrap();

@@ -4,6 +4,9 @@
 //!
 //! The number begins at two, doubles while workers starve and twice as many readers read more, halves after
 //! a while without starvation, and returns to none when reads no longer wait.
+//!
+//! This is no [`Search`](crate::sizing::Search): that compares two sizes in alternating turns, and a turn of
+//! more readers would start threads and connections, and stop them, each time.
 
 use std::time::Duration;
 
@@ -11,7 +14,7 @@ use std::time::Duration;
 const WAITED_MOST: f64 = 0.05;
 /// Of the readers' time in reads, this part must be spent waiting, or workers read themselves.
 const WAITED_LEAST: f64 = 0.25;
-/// Twice as many readers must read so much more, or it is not worth it.
+/// Twice as many readers are worth it if they read this much more.
 const GAIN_LEAST: f64 = 1.2;
 /// The first number of readers where each read waits: the answer takes longer than the transfer of its bytes.
 const FAR_READERS: usize = 8;
@@ -51,16 +54,37 @@ pub(super) struct Readers {
     calm: u32,
     /// The number before it was halved, if no worker has starved since.
     shrunk: Option<usize>,
-    /// Ticks until they may be halved again, and the wait after a halving that was wrong.
-    hold: u32,
-    hold_next: u32,
     trial: Option<Trial>,
-    /// Ticks until the next trial of more readers, and how many to wait after it fails.
-    rest: u32,
-    patience: u32,
-    /// Ticks before workers that read again may be relieved again, doubled each time.
-    relief: u32,
-    relief_rest: u32,
+    /// The rest before they may be halved again, after a halving that was wrong.
+    halving: Rest,
+    /// The rest before more readers are tried again, after a trial that failed.
+    doubling: Rest,
+    /// The rest before readers may start again, after workers read again.
+    relief: Rest,
+}
+
+/// Ticks until something is tried again; each failure doubles the next rest.
+#[derive(Clone, Copy, Debug)]
+struct Rest {
+    left: u32,
+    next: u32,
+}
+
+impl Rest {
+    fn of(next: u32) -> Rest {
+        Rest { left: 0, next }
+    }
+
+    fn failed(&mut self) {
+        (self.left, self.next) = (self.next, (self.next * 2).min(PATIENCE_MOST));
+    }
+
+    /// Spends a tick on the rest; returns `false` if it was over.
+    fn goes_on(&mut self) -> bool {
+        let before = self.left;
+        self.left = before.saturating_sub(1);
+        before > 0
+    }
 }
 
 /// More readers, on trial.
@@ -105,24 +129,18 @@ impl Readers {
     /// Returns at most `most` readers for `workers` workers. With `always`, a worker never reads itself.
     pub(super) fn new(workers: usize, most: usize, always: bool) -> Readers {
         let now = if always { workers.max(FAR_READERS).min(most) } else { 0 };
-        let (patience, relief) = (PATIENCE, 1);
-        let (rest, relief_rest) = (0, 0);
-        let (calm, trial) = (0, None);
         Readers {
             workers,
             most,
             always,
             now,
             pace: Pace::default(),
-            calm,
+            calm: 0,
             shrunk: None,
-            hold: 0,
-            hold_next: PATIENCE,
-            trial,
-            rest,
-            patience,
-            relief,
-            relief_rest,
+            trial: None,
+            halving: Rest::of(PATIENCE),
+            doubling: Rest::of(PATIENCE),
+            relief: Rest::of(2),
         }
     }
 
@@ -143,9 +161,9 @@ impl Readers {
 
     /// Workers read: do their reads wait?
     fn relieve(&mut self, seen: Seen) {
-        self.relief_rest = self.relief_rest.saturating_sub(1);
+        self.relief.goes_on();
         let share = seen.waited.as_secs_f64() / (seen.time.as_secs_f64() * self.workers as f64);
-        if share > WAITED_MOST && self.relief_rest == 0 {
+        if share > WAITED_MOST && self.relief.left == 0 {
             self.change(self.workers.max(2).min(self.most));
         }
     }
@@ -160,9 +178,7 @@ impl Readers {
         if !waits && !self.always {
             self.change(0);
             self.trial = None;
-            self.relief = (self.relief * 2).min(PATIENCE_MOST);
-            self.relief_rest = self.relief;
-            return;
+            return self.relief.failed();
         }
         self.pace.add(seen);
         self.calm = if seen.starved { 0 } else { self.calm + 1 };
@@ -172,24 +188,22 @@ impl Readers {
                 let more = self.now as f64 / before as f64;
                 if time_before.as_secs_f64() * more < GAIN_LEAST * time.as_secs_f64() {
                     self.change(before);
-                    self.rest = self.patience;
-                    self.patience = (self.patience * 2).min(PATIENCE_MOST);
+                    self.doubling.failed();
                 }
                 self.trial = None;
             }
             None if seen.starved && self.shrunk.is_some() => {
                 let before = self.shrunk.take().unwrap_or(self.now);
                 self.change(before);
-                self.hold = self.hold_next;
-                self.hold_next = (self.hold_next * 2).min(PATIENCE_MOST);
+                self.halving.failed();
             }
-            None if self.calm >= CALM && self.hold > 0 => self.hold -= 1,
+            None if self.calm >= CALM && self.halving.goes_on() => {}
             None if self.calm >= CALM && self.now > 1 => {
                 self.shrunk = Some(self.now);
                 self.change(self.now.div_ceil(2));
                 self.calm = 0;
             }
-            None if self.rest > 0 => self.rest -= 1,
+            None if self.doubling.goes_on() => {}
             None if seen.starved && self.now < self.most => {
                 let Some(time_before) = self.pace.per_load() else { return };
                 self.trial = Some(Trial { before: self.now, time_before });

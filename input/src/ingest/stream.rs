@@ -3,7 +3,7 @@
 //! that border begin the next.
 
 use super::tiles::read_tiles;
-use crate::codec::{Feed, HEAD_BYTES, Head, Reading, Source, may_become, sniff};
+use crate::codec::{HEAD_BYTES, Head, ReadAt, Reading, Source, copy_first, may_become, sniff};
 use crate::error::{Error, InputError, Result};
 use crate::failure::Failure;
 use crate::input::{Cut, Format, StreamKind, StreamSource};
@@ -172,7 +172,7 @@ fn read_blocks(
         let ended = count == 0;
         if ended {
             let length = offset + have as u64;
-            check_whole_records(stream, cut, length)?;
+            cut.check_length(length, || stream.name.clone())?;
             source.count_in(tally, length);
             if have > 0 {
                 queue.push(buffer, have, offset, newlines);
@@ -198,15 +198,6 @@ fn read_blocks(
         offset += border as u64;
         (buffer, have, looked) = (next, rest, 0);
         want = buffer.capacity();
-    }
-}
-
-fn check_whole_records(stream: &StreamSource, cut: &Cut, length: u64) -> Result<(), InputError> {
-    match *cut {
-        Cut::Fixed(record) if !length.is_multiple_of(record) => {
-            Err(InputError::Ragged { path: stream.name.clone(), length, record })
-        }
-        _ => Ok(()),
     }
 }
 
@@ -282,14 +273,10 @@ struct Headed<'s> {
     rest: Open<'s>,
 }
 
-impl Feed for Headed<'_> {
+impl ReadAt for Headed<'_> {
     fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<usize> {
         match usize::try_from(offset).ok().and_then(|offset| self.head.get(offset..)) {
-            Some(left) if !left.is_empty() => {
-                let count = left.len().min(into.len());
-                into[..count].copy_from_slice(&left[..count]);
-                Ok(count)
-            }
+            Some(left) if !left.is_empty() => Ok(copy_first(left, into)),
             _ => self.rest.read(offset, into),
         }
     }
@@ -318,7 +305,7 @@ impl<'s> Open<'s> {
     }
 }
 
-impl Feed for Open<'_> {
+impl ReadAt for Open<'_> {
     fn read(&mut self, _offset: u64, into: &mut [u8]) -> Result<usize> {
         let stdin = io::stdin();
         let file: BorrowedFd<'_> = self.file.as_ref().map_or(stdin.as_fd(), AsFd::as_fd);

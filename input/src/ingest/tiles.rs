@@ -42,11 +42,8 @@ pub(super) fn read_tiles(
 
 /// Where a split of the first `nominal` bytes of a tile ends: the border there or the next.
 fn split_end(name: &Path, cut: &Cut, bytes: &[u8], nominal: usize) -> Result<usize, InputError> {
+    cut.check_length(bytes.len() as u64, || name.to_path_buf())?;
     if let Cut::Fixed(record) = *cut {
-        let (path, length) = (name.to_path_buf(), bytes.len() as u64);
-        if !length.is_multiple_of(record) {
-            return Err(InputError::Ragged { path, length, record });
-        }
         let whole = (nominal as u64).next_multiple_of(record);
         return Ok(bytes.len().min(usize::try_from(whole).unwrap_or(usize::MAX)));
     }

@@ -2,9 +2,10 @@
 //! belongs to the split in which it begins, and the reader of the split reads on to its end.
 
 use super::delimiter::Delimiter;
-use crate::error::{Error, Result};
+use crate::error::{Error, InputError, Result};
 use crate::tokenize::WordClass;
 use std::fmt;
+use std::path::PathBuf;
 
 /// Where a job's input may be cut, so that no record is torn.
 #[derive(Clone, Copy, Debug)]
@@ -99,6 +100,21 @@ impl Cut {
                 option: "record size",
                 cause: "0 bytes; give at least 1".into(),
             }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a file of `length` bytes that does not consist of whole records.
+    #[doc(hidden)]
+    pub fn check_length(
+        &self,
+        length: u64,
+        path: impl FnOnce() -> PathBuf,
+    ) -> Result<(), InputError> {
+        match *self {
+            Cut::Fixed(record) if !length.is_multiple_of(record) => {
+                Err(InputError::Ragged { path: path(), length, record })
+            }
             _ => Ok(()),
         }
     }

@@ -139,8 +139,8 @@ impl<'s> Iterator for Delimited<'s> {
         let Some(at) = self.finder.find(self.rest) else {
             return Some(std::mem::take(&mut self.rest));
         };
-        let (record, behind) = (&self.rest[..at], self.delimiter.chain_end(self.rest, at));
-        self.rest = &self.rest[behind..];
+        let (record, end) = (&self.rest[..at], self.delimiter.chain_end(self.rest, at));
+        self.rest = &self.rest[end..];
         Some(record)
     }
 }

@@ -113,8 +113,8 @@ impl Layout {
 
     /// Returns for each tile, in order, the first split after it.
     pub fn tile_ends(&self) -> impl Iterator<Item = u64> {
-        let behind = self.tiles.iter().skip(1).map(|tile| tile.first_split);
-        behind.chain((!self.tiles.is_empty()).then_some(self.splits))
+        let next = self.tiles.iter().skip(1).map(|tile| tile.first_split);
+        next.chain((!self.tiles.is_empty()).then_some(self.splits))
     }
 
     /// Returns the bytes of each tile, in order, and the first split after it.

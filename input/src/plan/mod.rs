@@ -25,7 +25,7 @@ pub use reads::Reads;
 pub use tally::FormatFigures;
 pub use tally::Tally;
 
-use crate::error::{InputError, Result};
+use crate::error::Result;
 use crate::input::{
     Cut, FileList, Format, Input, MEMORY, Material, PackedFiles, Source, StreamSource,
 };
@@ -94,7 +94,7 @@ impl Plan {
     /// Plans a run over `input`, whose records `cut` tells apart.
     ///
     /// # Errors
-    /// [`InputError::Ragged`] for a file that is not whole records of a fixed size.
+    /// [`InputError::Ragged`](crate::error::InputError::Ragged) for a file that is not whole records of a fixed size.
     pub fn new(input: Input, cut: Cut, cutting: Cutting) -> Result<Plan> {
         let Cutting { tile_bytes, reads, .. } = cutting;
         let unit_bytes = cutting.unit_bytes.min(tile_bytes);
@@ -232,8 +232,8 @@ impl Plan {
                 return Ok(());
             }
         };
-        if let Cut::Fixed(record) = self.cut {
-            check_whole_records(&material, record)?;
+        for file in 0..material.files() {
+            self.cut.check_length(material.bytes(file), || material.path(file))?;
         }
         let in_memory = matches!(material, Material::Memory(_));
         if self.cut.is_in_order() && !in_memory && material.files() > 0 {
@@ -306,7 +306,7 @@ impl Part {
         }
     }
 
-    /// What holds its bytes, unless they come in order.
+    /// Returns the holder of its bytes, unless they come in order.
     pub fn material(&self) -> Option<&Material> {
         match self {
             Part::Ranged(ranged) => Some(&ranged.material),
@@ -325,15 +325,4 @@ impl Ranged {
         };
         Origin { part: self.number, kind }
     }
-}
-
-fn check_whole_records(material: &Material, record: u64) -> Result<(), InputError> {
-    for file in 0..material.files() {
-        let length = material.bytes(file);
-        if !length.is_multiple_of(record) {
-            let path = material.path(file);
-            return Err(InputError::Ragged { path, length, record });
-        }
-    }
-    Ok(())
 }

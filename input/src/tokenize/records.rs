@@ -93,8 +93,8 @@ impl<'s, const N: usize> Records<'s, N> {
     #[cold]
     #[inline(never)]
     fn odd(&mut self) -> Result<[&'s [u8]; N], &'s [u8]> {
-        let (line, behind) = self.line();
-        self.start += behind;
+        let (line, length) = self.line();
+        self.start += length;
         let mut left = self.next..self.positions.len();
         // SAFETY: the range ends at the number of positions.
         let next = left.find(|&index| unsafe { self.positions.at(index) } >= self.start);
@@ -127,8 +127,8 @@ impl<'s, const N: usize> Records<'s, N> {
         if self.rest.is_empty() {
             return None;
         }
-        let (line, behind) = self.line();
-        self.rest = &self.rest[behind..];
+        let (line, length) = self.line();
+        self.rest = &self.rest[length..];
         self.positions.restart(false);
         Some(fields(self.separator, line).ok_or(line))
     }

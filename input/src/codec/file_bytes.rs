@@ -1,8 +1,7 @@
-//! Feeds a decoder with the bytes of a planned file in order: from the file system or from the caller's
-//! source.
+//! Reads the bytes of a planned file in order: from the file system or from the caller's source.
 
 use super::ahead::{Ahead, RANGE_BYTES};
-use super::source::Feed;
+use super::source::ReadAt;
 use crate::error::Result;
 use crate::input::{Material, OpenFile};
 use crate::memory::BlockPool;
@@ -10,22 +9,22 @@ use crate::plan::Packed;
 use std::sync::Arc;
 
 /// Reads one file of a part of the plan.
-pub(super) struct FileFeed<'p> {
+pub(super) struct FileBytes<'p> {
     material: &'p Material,
     file: usize,
     open: OpenFile,
     ahead: Option<Ahead>,
 }
 
-impl<'p> FileFeed<'p> {
+impl<'p> FileBytes<'p> {
     /// The file is opened at the first read.
-    pub(super) fn of(packed: &'p Packed, file: usize) -> FileFeed<'p> {
-        FileFeed { material: &packed.material, file, open: OpenFile::default(), ahead: None }
+    pub(super) fn of(packed: &'p Packed, file: usize) -> FileBytes<'p> {
+        FileBytes { material: &packed.material, file, open: OpenFile::default(), ahead: None }
     }
 
     /// Enables reading ahead if the file is remote and memory has room. Only for callers that read to the
     /// file's end.
-    pub(super) fn read_ahead(mut self, blocks: &Arc<BlockPool>) -> FileFeed<'p> {
+    pub(super) fn read_ahead(mut self, blocks: &Arc<BlockPool>) -> FileBytes<'p> {
         if let Material::Ranges(source, files) = self.material {
             let (name, bytes) = (files.path(self.file), files.bytes(self.file));
             self.ahead = Ahead::new(source, name, bytes, blocks);
@@ -39,7 +38,7 @@ impl<'p> FileFeed<'p> {
     }
 }
 
-impl Feed for FileFeed<'_> {
+impl ReadAt for FileBytes<'_> {
     fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<usize> {
         if let Some(ahead) = &mut self.ahead {
             return ahead.read(offset, into);
