@@ -13,8 +13,6 @@ mod named;
 mod open_folder;
 mod pattern;
 mod range_source;
-#[cfg(test)]
-mod tests;
 mod tile_source;
 mod walk;
 

@@ -85,37 +85,3 @@ impl Drop for Permit {
         HELD.fetch_sub(1, Ordering::Relaxed);
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::files::FileList;
-    use super::*;
-    use std::fs;
-    use std::io::Read;
-
-    #[test]
-    fn files_are_those_of_their_folder_however_many_folders_are_held() {
-        let root = tempfile::tempdir().unwrap();
-        let mut list = FileList::default();
-        for number in 0..40 {
-            let path = root.path().join(format!("{number}"));
-            fs::create_dir(&path).unwrap();
-            let folder = list.add_folder(None, path.as_os_str());
-            for file in ["a", "b", "c", "d"] {
-                fs::write(path.join(file), format!("{number} {file}")).unwrap();
-                list.add_file(Some(folder), OsStr::new(file), 3);
-            }
-        }
-        let mut all: Vec<OpenFolder> = (0..300).map(|_| OpenFolder::default()).collect();
-        for (reader, held) in all.iter_mut().enumerate() {
-            for file in [reader % 160, (reader + 1) % 160, reader % 4] {
-                let mut text = String::new();
-                list.open(file, held).unwrap().read_to_string(&mut text).unwrap();
-                assert_eq!(text, format!("{} {}", file / 4, ["a", "b", "c", "d"][file % 4]));
-            }
-        }
-        fs::remove_file(root.path().join("0/b")).unwrap();
-        let missing = list.open(1, &mut all[0]).unwrap_err();
-        assert_eq!(missing.kind(), io::ErrorKind::NotFound);
-    }
-}

@@ -75,39 +75,3 @@ impl Packed {
         Origin { part: self.number, kind }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::input::{Input, RangeSource};
-
-    #[test]
-    fn numbers_ascend_by_file_and_leave_room_for_the_largest_expansion() {
-        let lengths = [10u64, 0, 1 << 40, 3000];
-        let input =
-            Input::ranges(std::sync::Arc::new(Nothing), lengths.map(|n| (n.to_string(), n)));
-        let crate::input::Source::Ranges(source, files) = input.sources.into_iter().next().unwrap()
-        else {
-            panic!("ranges")
-        };
-        let packed = Packed::new(0, Material::Ranges(source, files), vec![Format::Gzip; 4]);
-        let (mut weight, mut end) = (0, 0);
-        for (file, length) in lengths.iter().enumerate() {
-            let numbers = packed.numbers(weight..weight + packed.weight(file));
-            assert_eq!(numbers.start, end);
-            // Blocks of 256 KiB of a thousand times as many bytes.
-            assert!(*length < 1 << 20 || (numbers.end - numbers.start) << 18 > 400 * length);
-            (weight, end) = (weight + packed.weight(file), numbers.end);
-        }
-        assert_eq!((end, packed.numbers_of_all()), (NUMBERS, NUMBERS));
-    }
-
-    #[derive(Debug)]
-    struct Nothing;
-
-    impl RangeSource for Nothing {
-        fn read_at(&self, _: &std::path::Path, _: u64, _: &mut [u8]) -> std::io::Result<()> {
-            Err(std::io::ErrorKind::NotFound.into())
-        }
-    }
-}

@@ -19,8 +19,6 @@ mod portable;
 mod positions;
 mod records;
 mod simd;
-#[cfg(test)]
-mod tests;
 mod tokens;
 
 pub use class::WordClass;

@@ -1,7 +1,5 @@
 //! Each rule of listing, on real files.
 
-use super::{Input, RangeSource, Source, StreamKind};
-use crate::error::{Error, InputError};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -11,6 +9,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tegula_input::error::{Error, InputError};
+use tegula_input::input::{Input, RangeSource, Source, StreamKind};
 use tempfile::TempDir;
 
 /// Returns a tree with these files; each holds its own path.
@@ -34,7 +34,9 @@ fn shown(input: &Input, root: &Path) -> Vec<String> {
     let mut shown = Vec::new();
     for source in &input.sources {
         match source {
-            Source::Files(files) => shown.extend(files.iter().map(|(path, _)| below(&path))),
+            Source::Files(files) => {
+                shown.extend((0..files.len()).map(|file| below(&files.path(file))));
+            }
             Source::Stream(stream) => shown.push(format!("<{}", below(&stream.name))),
             Source::Memory(_) | Source::Ranges(..) | Source::Packed(_) => {
                 shown.push("memory".to_owned());
@@ -324,20 +326,4 @@ fn deep_trees_are_walked() {
     let root = tree(&[&format!("{}file", "d/".repeat(1000))]);
     let input = Input::paths([root.path()]).unwrap();
     assert_eq!(shown(&input, root.path()).len(), 1);
-}
-
-/// A million small files must fit beside the data: at most 25 bytes each on top of their names.
-#[test]
-fn lists_are_compact() {
-    let mut files = super::FileList::default();
-    let folder = files.add_folder(None, OsStr::new("/data"));
-    let mut names_bytes = 0;
-    for number in 0..100_000u32 {
-        let name = format!("part-{number:08}");
-        names_bytes += name.len();
-        files.add_file(Some(folder), OsStr::new(&name), u64::from(number));
-    }
-    // Growth by doubling may leave as much again for names.
-    assert!(files.memory_bytes() < 100_000 * 25 + 2 * names_bytes, "{}", files.memory_bytes());
-    assert_eq!(files.path(77), Path::new("/data/part-00000077"));
 }
