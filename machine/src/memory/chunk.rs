@@ -300,33 +300,3 @@ impl<T: Copy> Drop for ChunkList<T> {
         self.clear();
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::Budget;
-    use super::*;
-
-    #[test]
-    fn pushed_and_extended_entries_are_all_there_and_chunks_are_reused() {
-        let pool = ChunkPool::new(BlockPool::new(Budget::new(None)));
-        let mut list = ChunkList::<[u64; 3]>::new(&pool);
-        let count = if cfg!(miri) { 1500 } else { 20_000 };
-        for i in 0..count {
-            list.push([i, i, i]).unwrap();
-        }
-        let more: Vec<[u64; 3]> = (count..2 * count).map(|i| [i, i, i]).collect();
-        list.extend(&more).unwrap();
-        assert_eq!(list.len() as u64, 2 * count);
-        assert!(list.iter().zip(0..).all(|(entry, i)| entry[0] == i));
-        assert_eq!(list.get(1234)[2], 1234);
-        let first = list.chunks[0].start();
-        let chunks = list.chunks.len();
-        list.clear();
-        assert_eq!(list.slices().count(), 0);
-        let mut next = ChunkList::<u8>::new(&pool);
-        for _ in 0..chunks {
-            next.extend(&[1; CHUNK_BYTES]).unwrap();
-        }
-        assert!(next.chunks.iter().any(|chunk| chunk.start() == first));
-    }
-}

@@ -7,6 +7,7 @@ mod encoding;
 mod memory_block;
 mod memory_budget;
 mod memory_buffer;
+mod memory_chunk;
 mod memory_input;
 mod memory_reserved;
 mod relocation;
