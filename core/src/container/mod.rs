@@ -12,8 +12,6 @@ mod array;
 mod class;
 mod emitter;
 mod hash;
-#[cfg(any(test, feature = "testing"))]
-mod hash_tree;
 mod inlet;
 mod range;
 mod retained;
@@ -33,8 +31,6 @@ use crate::slots::{Hint, LongKey, MediumKey, PairRef, ShortKey};
 use adaptive::Choosing;
 use append::Appender;
 use hash::HashTables;
-#[cfg(any(test, feature = "testing"))]
-use hash_tree::ForestOf;
 use std::ops::AddAssign;
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,10 +62,6 @@ pub enum Container {
     /// a key outside it. Memory is linear in the range, per worker. Best for keys of a small range, most of
     /// which occur.
     Array,
-    /// 256 trees by the hash of the key, as in Metis before prediction (section 3.3): kept to be compared
-    /// with.
-    #[cfg(any(test, feature = "testing"))]
-    HashTree,
 }
 
 impl Container {
@@ -99,8 +91,6 @@ impl Container {
             }
             Container::Hash => Box::new(HashTables::<C>::new(pool, limits)?),
             Container::Append => Box::new(Appender::<C>::new(pool, limits)),
-            #[cfg(any(test, feature = "testing"))]
-            Container::HashTree => Box::new(ForestOf::<C>::new(pool, limits)),
         })
     }
 }

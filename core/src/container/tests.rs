@@ -2,7 +2,7 @@
 //! container, which overflows and is handed over, into a partial that is compressed and reduced, against
 //! a `BTreeMap`.
 
-use super::Container::{self, Adaptive, Append, Array, Hash, HashTree};
+use super::Container::{self, Adaptive, Append, Array, Hash};
 use super::{Inlet, KeyRange, Making, OVERREAD_BYTES};
 use crate::bad::BadRecords;
 use crate::combine::Sum;
@@ -219,7 +219,6 @@ fn keys_of_all_classes_survive(container: Container) {
 fn keys_of_all_classes_survive_overflow_and_compression_in_every_container() {
     keys_of_all_classes_survive(Hash);
     keys_of_all_classes_survive(Append);
-    keys_of_all_classes_survive(HashTree);
     keys_of_all_classes_survive(Adaptive);
 }
 
@@ -271,7 +270,6 @@ fn pieces_are_seen_one_by_one_though_few_keys_stay() {
     pieces_are_seen_one_by_one(Hash, true);
     pieces_are_seen_one_by_one(Adaptive, true);
     pieces_are_seen_one_by_one(Append, false);
-    pieces_are_seen_one_by_one(HashTree, false);
 }
 
 fn an_abandoned_split_is_gone(container: Container) {
@@ -291,7 +289,6 @@ fn an_abandoned_split_is_gone(container: Container) {
 fn an_abandoned_split_leaves_no_borrowed_key_behind() {
     an_abandoned_split_is_gone(Hash);
     an_abandoned_split_is_gone(Append);
-    an_abandoned_split_is_gone(HashTree);
     an_abandoned_split_is_gone(Adaptive);
 }
 
@@ -329,7 +326,6 @@ fn integers_are_inline_keys_and_two_workers_share_a_partial() {
     let range = KeyRange::new(0, 60_000);
     two_workers_share_a_partial(Hash, None);
     two_workers_share_a_partial(Append, range);
-    two_workers_share_a_partial(HashTree, range);
     two_workers_share_a_partial(Adaptive, None);
     two_workers_share_a_partial(Adaptive, range);
     two_workers_share_a_partial(Array, range);

@@ -8,7 +8,6 @@
 
 use crate::error::MemoryError;
 use crate::memory::ByteArena;
-use std::cmp::Ordering;
 use std::ptr::NonNull;
 
 /// Keys of at least this length do not fit a slot.
@@ -56,9 +55,8 @@ pub fn head(bytes: &[u8]) -> u128 {
     u128::from_be_bytes(head)
 }
 
-/// A key inside the slot: `N - 1` bytes at most. It orders as its bytes do: it is padded with zeros, and the
-/// last byte, its length, decides between a key and the same key with zeros after it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// A key inside the slot: `N - 1` bytes at most.
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(C, align(8))]
 pub struct InlineKey<const N: usize> {
     bytes: [u8; N],
@@ -241,19 +239,6 @@ impl InlineClass for MediumKey {
     #[inline]
     fn class<V>(entry: &Entry<Self, V>) -> ClassEntry<'_, V> {
         ClassEntry::Medium(entry)
-    }
-}
-
-/// Long keys order as their bytes do.
-impl Ord for LongKey {
-    fn cmp(&self, other: &LongKey) -> Ordering {
-        self.bytes().cmp(other.bytes())
-    }
-}
-
-impl PartialOrd for LongKey {
-    fn partial_cmp(&self, other: &LongKey) -> Option<Ordering> {
-        Some(self.cmp(other))
     }
 }
 
