@@ -9,9 +9,7 @@ use crate::aggregate::Aggregate;
 use crate::error::{Error, Result};
 use crate::memory::{ChunkPool, ValueStore};
 use crate::sizing::Shares;
-use crate::slots::{
-    Entry, LONG_KEY_BYTES, LongKey, MediumKey, PairRef, ShortKey, SlotKey, hash_bytes,
-};
+use crate::slots::{ClassKey, Entry, LongKey, MediumKey, PairRef, ShortKey};
 use crate::storage::Scratch;
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -51,13 +49,8 @@ struct RunOrder {
 
 impl RunOrder {
     fn of(key: &[u8]) -> RunOrder {
-        if key.len() <= ShortKey::MOST {
-            RunOrder { class: 0, hash: ShortKey::new(key).hash() }
-        } else if key.len() < LONG_KEY_BYTES {
-            RunOrder { class: 1, hash: MediumKey::new(key).hash() }
-        } else {
-            RunOrder { class: 2, hash: hash_bytes(key) }
-        }
+        let (class, hash) = ClassKey::of(key).class_and_hash();
+        RunOrder { class, hash }
     }
 }
 

@@ -34,7 +34,7 @@ pub use upkeep::Upkeep;
 
 use crate::error::MemoryError;
 use crate::memory::{ChunkPool, KeptValues, ValueStore};
-use crate::slots::{LONG_KEY_BYTES, MediumKey, ShortKey, SlotKey, hash_bytes};
+use crate::slots::ClassKey;
 use crate::sync::{Mutex, MutexGuard};
 use std::sync::Arc;
 
@@ -140,11 +140,5 @@ impl<V: Copy> Restoring<'_, V> {
 
 /// Returns the hash of a key, which its length decides how to take.
 pub fn hash_of(key: &[u8]) -> u64 {
-    if key.len() <= ShortKey::MOST {
-        ShortKey::new(key).hash()
-    } else if key.len() < LONG_KEY_BYTES {
-        MediumKey::new(key).hash()
-    } else {
-        hash_bytes(key)
-    }
+    ClassKey::of(key).class_and_hash().1
 }

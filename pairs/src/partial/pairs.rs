@@ -3,10 +3,7 @@
 
 use crate::error::MemoryError;
 use crate::memory::{ByteArena, ChunkList, ChunkPool, prefetch};
-use crate::slots::{
-    ClassEntry, Entry, LONG_KEY_BYTES, LongKey, MediumKey, PairRef, ShortKey, SlotKey, hash_bytes,
-};
-use std::ptr::NonNull;
+use crate::slots::{ClassEntry, ClassKey, Entry, LongKey, MediumKey, PairRef, ShortKey, SlotKey};
 use std::sync::Arc;
 
 /// Pairs by size class; the arena holds the bytes of the long keys.
@@ -46,13 +43,10 @@ impl<V: Copy> Pairs<V> {
 
     /// Adds a pair, to the class that its key's length says.
     pub fn push(&mut self, key: &[u8], value: V) -> Result<(), MemoryError> {
-        if key.len() <= ShortKey::MOST {
-            self.short.push(Entry { key: ShortKey::new(key), value })
-        } else if key.len() < LONG_KEY_BYTES {
-            self.medium.push(Entry { key: MediumKey::new(key), value })
-        } else {
-            let key = LongKey::new(hash_bytes(key), NonNull::from(key).cast(), key.len());
-            self.put(&Entry { key, value })
+        match ClassKey::of(key) {
+            ClassKey::Short(key) => self.short.push(Entry { key, value }),
+            ClassKey::Medium(key) => self.medium.push(Entry { key, value }),
+            ClassKey::Long(key) => self.put(&Entry { key, value }),
         }
     }
 

@@ -5,7 +5,8 @@ mod slot;
 mod table;
 
 pub use slot::{
-    ClassEntry, Entry, LONG_KEY_BYTES, LongKey, MediumKey, ShortKey, SlotKey, hash_bytes, head,
+    ClassEntry, ClassKey, Entry, LONG_KEY_BYTES, LongKey, MediumKey, ShortKey, SlotKey, hash_bytes,
+    head,
 };
 pub use table::{Hint, Table};
 

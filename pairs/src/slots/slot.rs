@@ -45,6 +45,37 @@ pub enum ClassEntry<'e, V> {
     Long(&'e Entry<LongKey, V>),
 }
 
+/// A key in the form that its length decides on. A long one points at the given bytes.
+pub enum ClassKey {
+    Short(ShortKey),
+    Medium(MediumKey),
+    Long(LongKey),
+}
+
+impl ClassKey {
+    #[inline]
+    pub fn of(key: &[u8]) -> ClassKey {
+        if key.len() <= ShortKey::MOST {
+            ClassKey::Short(ShortKey::new(key))
+        } else if key.len() < LONG_KEY_BYTES {
+            ClassKey::Medium(MediumKey::new(key))
+        } else {
+            let start = NonNull::from(key).cast();
+            ClassKey::Long(LongKey::new(hash_bytes(key), start, key.len()))
+        }
+    }
+
+    /// Returns the place of the class among the three, and the key's hash.
+    #[inline]
+    pub fn class_and_hash(&self) -> (u8, u64) {
+        match self {
+            ClassKey::Short(key) => (0, key.hash()),
+            ClassKey::Medium(key) => (1, key.hash()),
+            ClassKey::Long(key) => (2, key.hash()),
+        }
+    }
+}
+
 /// Returns the first 16 bytes, padded with zeros, as a number of the same order.
 pub fn head(bytes: &[u8]) -> u128 {
     if let Some(head) = bytes.first_chunk() {
