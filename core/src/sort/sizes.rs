@@ -3,8 +3,8 @@
 //! and the caches, and change no byte of the output.
 
 use super::records::Form;
-use super::splitters;
 use super::store::PileSize;
+use crate::heads::RANGES_MOST;
 
 /// A range and the memory for sorting it should fill this part of the second-level cache.
 const RANGES_PER_L2: u64 = 2;
@@ -75,7 +75,7 @@ impl Sizes {
         let without_reads =
             |chunk: u64| pile.saturating_sub((workers * chunk).next_multiple_of(GRAIN_BYTES));
         let need = bytes + bytes / record_bytes.max(1) * form.upkeep_bytes();
-        let most = splitters::RANGES_MOST as u64;
+        let most = RANGES_MOST as u64;
         let wanted = need.div_ceil(l2_bytes / RANGES_PER_L2).clamp(1, most);
         let kept = bytes / 20 * 21 + (wanted + 8) * workers * CHUNK_BYTES_KEPT;
         let chunk = if kept <= without_reads(CHUNK_BYTES_KEPT) * workers {
@@ -106,9 +106,8 @@ impl Sizes {
         if pile < GRAIN_BYTES || chunk < CHUNK_BYTES_LEAST_AGAIN {
             return None;
         }
-        let ranges = (bytes / work_bytes * 4)
-            .clamp(4, pile / (2 * chunk))
-            .min(splitters::RANGES_MOST as u64) as usize;
+        let ranges =
+            (bytes / work_bytes * 4).clamp(4, pile / (2 * chunk)).min(RANGES_MOST as u64) as usize;
         let pile =
             PileSize { chunk_bytes: chunk as usize, chunks: (pile / chunk) as usize, groups: 1 };
         Some(Sizes { ranges, pile, work_bytes, ..*self })
