@@ -29,6 +29,16 @@ pub const SCATTER: u64 = 8;
 pub const SAMPLE: u64 = 64;
 /// Per worker: a range that is sorted.
 pub const RANGE: u64 = 3;
+/// Of a sort: blocks of streams that stay in memory.
+pub const SORT_SPOOLED: u64 = 4;
+/// Of a sort: buffers for reading ahead of the workers.
+pub const SORT_AHEAD: u64 = 16;
+/// Of a sort, per worker: the split that it reads.
+pub const SORT_SPLIT: u64 = 16;
+/// Of a sort, per worker: sorted records on their way to the output.
+pub const SORT_OUT: u64 = 32;
+/// Of a sort, per worker: the range that it sorts, of what the former leave. Records have the rest.
+pub const SORT_RANGE: u64 = 4;
 
 #[cfg(test)]
 mod tests {
@@ -50,5 +60,14 @@ mod tests {
         let reducing = sum(&[(1.0, PARTIAL), (1.0, MERGE), (1.0, SCATTER), (1.0, BLOCK)]);
         let sorting = sum(&[(1.0, RANGE), (1.0, SCATTER), (1.0, SAMPLE), (1.0, BLOCK)]);
         assert!(reducing < 1.0 && sorting < 1.0, "{reducing} and {sorting} after the maps");
+    }
+
+    #[test]
+    fn a_sort_leaves_half_of_its_budget_to_records() {
+        let buffers = sum(&[(1.0, SORT_AHEAD), (1.0, SORT_SPLIT), (1.0, SORT_OUT)]);
+        let spooled = sum(&[(1.0, SORT_SPOOLED)]);
+        let range = (1.0 - buffers - spooled) * sum(&[(1.0, SORT_RANGE)]);
+        // Streams in memory are records, too.
+        assert!(buffers + range < 0.5, "{buffers} and {range} of the budget while a sort runs");
     }
 }
