@@ -109,17 +109,6 @@ impl Bench {
         assert_eq!(counts.len(), pairs.len());
         counts
     }
-
-    /// Returns the keys in the order that they have in every partial of the same pairs.
-    fn canonical(&self) -> Vec<Vec<u8>> {
-        let mut folder = self.folder();
-        let partitions = (0..PARTITIONS).map(|number| {
-            let mut partition = self.partial.partition(number);
-            folder.compress_canonically(&mut partition).unwrap();
-            partition.pairs.iter().map(|pair| pair.key.to_vec()).collect::<Vec<_>>()
-        });
-        partitions.flatten().collect()
-    }
 }
 
 /// A split's bytes, followed by the readable bytes that it needs, and the ranges of its words.
@@ -403,30 +392,4 @@ fn the_adaptive_container_appends_where_keys_do_not_repeat_and_changes_its_mind(
 fn keys_in_the_order_of_their_hashes_crowd_no_table() {
     a_crowd_is_handed_over(Hash);
     a_crowd_is_handed_over(Adaptive);
-}
-
-/// The order must not show how large a table was, nor when it was handed over.
-#[test]
-fn the_canonical_order_is_that_of_the_pairs_alone() {
-    // Enough short ones that the tables of a partition differ in size (not so for Miri, which has
-    // other things to look at).
-    let short = if cfg!(miri) { 60 } else { 6000 };
-    let mut all: Vec<Vec<u8>> = (0..short).map(|i| format!("{i}").into_bytes()).collect();
-    all.extend(words(short..short + short / 6));
-    let [forward, backward, parts] = [Bench::new(), Bench::new(), Bench::new()];
-    let fill = |bench: &Bench, words: &[Vec<u8>], limits| {
-        let mut emitter = bench.inlet::<Words>(Hash, limits, None);
-        Text::new(words).map_into(&mut emitter);
-        emitter.hand_over().unwrap();
-    };
-    fill(&forward, &all, GROWTH);
-    fill(&backward, &all.iter().rev().cloned().collect::<Vec<_>>(), NO_GROWTH);
-    // Each word three times: the tables that fold them are larger.
-    for _ in 0..3 {
-        fill(&parts, &all, NO_GROWTH);
-    }
-    let order = forward.canonical();
-    assert_eq!(order.len(), all.len() + 1);
-    assert!(order == backward.canonical(), "another order of words gave another order");
-    assert!(order == parts.canonical(), "more segments gave another order");
 }
