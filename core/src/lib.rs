@@ -26,8 +26,6 @@ mod sort;
 pub mod state;
 mod stats;
 mod tasks;
-#[cfg(feature = "testing")]
-mod trial;
 
 pub use container::Container;
 pub use engine::{Engine, EngineBuilder, Grouping};
@@ -39,8 +37,6 @@ pub use show::{Estimate, Estimates, Every, STABLE_KEYS_MOST, Show, Shown};
 pub use sort::{Records, Sort, SortTo};
 pub use state::{Incremental, SaveEvery, State};
 pub use stats::{StageTime, Stats};
-#[cfg(feature = "testing")]
-pub use trial::{Trial, trial};
 
 use tegula_device as device;
 use tegula_input::{bad, codec, ingest, input, origin, plan, split, tokenize, unit};

@@ -14,8 +14,6 @@ pub use tegula_core::{
     Resumable, STABLE_KEYS_MOST, SaveEvery, Saved, Sees, Show, Shown, Sort, SortTo, StageTime,
     State, Stats,
 };
-#[cfg(feature = "testing")]
-pub use tegula_core::{Trial, trial};
 pub use tegula_device::{Accelerator, DeviceError};
 pub use tegula_input::bad::{BAD_RECORDS_SHOWN, BadRecord};
 pub use tegula_input::input::{

@@ -58,7 +58,6 @@ const LAYERS: &[(&str, &[&str])] = &[
             "compiled",
             "job_run",
             "engine",
-            "trial",
         ],
     ),
 ];

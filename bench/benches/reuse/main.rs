@@ -1,6 +1,6 @@
 //! Compares ways to find the unchanged part of a text again, and their costs: content-defined chunks over
 //! every byte (FastCDC), borders chosen by content in small windows, borders at fixed offsets, and the
-//! engine, which finds the old borders again. A text drawn by a seed is changed at some places: in place, by
+//! engine, which finds the old borders again (`engine`). A text drawn by a seed is changed at some places: in place, by
 //! inserting, by deleting, or in turn. For each way prints processor seconds to cut the old text, to hash its
 //! tiles, and to cut and hash the new text as the next run does; the new tiles per place; and the part of the
 //! bytes that is found again. All but the engine read the text in place; the engine copies it as from the
@@ -8,6 +8,7 @@
 //!
 //!     cargo bench -p tegula-bench --bench reuse -- MEGABYTES PLACES RUNS
 
+mod engine;
 mod rivals;
 mod text;
 
@@ -15,9 +16,8 @@ use rivals::Way;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
+use tegula::Engine;
 use tegula::reuse::Hashing;
-use tegula::trial;
-use tegula::{Cut, Engine, Input};
 use text::Edits;
 
 /// The size of a tile in bytes; for chunks, their mean.
@@ -68,7 +68,7 @@ fn measure(bytes: usize, places: usize, runs: usize) -> tegula::Result<()> {
             for (hashing, outcomes) in
                 [Hashing::Xxh3, Hashing::Blake3].into_iter().zip(&mut outcomes[Way::ALL.len()..])
             {
-                outcomes.push(engine_on(&engine, &old, &new, hashing)?);
+                outcomes.push(engine::measure(&engine, &old, &new, hashing)?);
             }
         }
         let names = Way::ALL.iter().map(|way| way.name()).chain(["engine", "engine, BLAKE3"]);
@@ -91,21 +91,4 @@ fn measure(bytes: usize, places: usize, runs: usize) -> tegula::Result<()> {
         }
     }
     Ok(())
-}
-
-fn engine_on(
-    engine: &Engine,
-    old: &Arc<Vec<u8>>,
-    new: &Arc<Vec<u8>>,
-    hashing: Hashing,
-) -> tegula::Result<Outcome> {
-    let inputs = (Input::shared(Arc::clone(old)), Input::shared(Arc::clone(new)));
-    let found = trial(engine, inputs, Cut::Lines, hashing, TILE_BYTES)?;
-    Ok(Outcome {
-        cut_cpu: found.cut_cpu,
-        hash_cpu: found.hash_cpu,
-        next_cpu: found.find_cpu,
-        new_tiles: found.new_tiles,
-        same_part: found.same_bytes as f64 / found.bytes as f64,
-    })
 }

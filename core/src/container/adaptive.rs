@@ -4,13 +4,13 @@
 use super::append::Appender;
 use super::class::ClassTable;
 use super::hash::HashTables;
-use super::{Batched, HandedOver, Hashed};
+use super::{Batched, HandedOver, OfClass};
 use crate::aggregate::Aggregate;
 use crate::error::MemoryError;
 use crate::memory::ChunkPool;
 use crate::partial::Outlet;
 use crate::sizing::TableLimits;
-use crate::slots::{Hint, LongKey, MediumKey, PairRef, ShortKey, SlotKey};
+use crate::slots::{Hint, PairRef, ShortKey, SlotKey};
 use std::sync::Arc;
 
 /// With fewer pairs per key than this in a table that is about to leave the second-level cache, combining
@@ -80,53 +80,49 @@ fn distinct_keys(pairs: f64, seen: f64) -> f64 {
     most
 }
 
-/// Returns whether to append the next `pairs` pairs of a class. A full table decides. If its keys hardly
-/// repeat, it is handed over and pairs are appended for a stretch. But if a larger table can hold all
-/// expected keys, and the input is likely to be long enough, the table grows for the last time. A crowded
-/// table is handed over as well: keys in the order of their hashes do not repeat.
-#[inline]
-fn appends<C: Aggregate, K: SlotKey>(
-    mind: &mut Mind,
-    table: &mut ClassTable<K, C::Accumulator>,
-    handed_over: &mut HandedOver,
-    pairs: usize,
+/// The facts about pairs of one class that arrive.
+struct Arrival<'a, 'p, C: Aggregate> {
     share: Share,
-    outlet: &Outlet<'_, C::Accumulator>,
-) -> Result<bool, MemoryError> {
-    mind.seen += pairs as u64;
-    if mind.left == 0 {
-        if table.is_crowded {
-            mind.left = STRETCH * table.table.len() as u64;
-            *handed_over += table.hand_over(outlet)?;
-            return Ok(true);
-        }
-        let least = if C::KEEPS_VALUES { VALUES_PER_KEY_LEAST } else { PAIRS_PER_KEY_LEAST };
-        let Some(repeats) = table.repeats_if_full(pairs).filter(|&repeats| repeats < least) else {
-            return Ok(false);
-        };
-        let keys = table.table.len() as f64;
-        let distinct = distinct_keys(repeats * keys, keys);
-        let expected = mind.seen as f64 * share.times_as_long();
-        let is_long = expected >= PAIRS_PER_EXPECTED_KEY * distinct;
-        if is_long && !C::KEEPS_VALUES && table.grow_for(distinct * SLACK)? {
-            return Ok(false);
-        }
-        mind.left = STRETCH * (repeats * keys) as u64;
-        *handed_over += table.hand_over(outlet)?;
-    }
-    mind.left = mind.left.saturating_sub(pairs as u64);
-    Ok(true)
+    outlet: &'a Outlet<'p, C::Accumulator>,
+    handed_over: &'a mut HandedOver,
 }
 
-impl<C: Aggregate> Choosing<C> {
-    /// Ends a stretch. Collected values go to the partial before those of the table, because the values of a
-    /// key in one split must arrive there in order.
-    fn end_stretch(
-        &mut self,
-        left: u64,
-        outlet: &Outlet<'_, C::Accumulator>,
-    ) -> Result<(), MemoryError> {
-        if left == 0 && C::KEEPS_VALUES { self.lists.hand_over(outlet) } else { Ok(()) }
+impl<C: Aggregate> Arrival<'_, '_, C> {
+    /// Returns how many pairs are to be appended after the next `pairs`; `None` if these go to the table. A full
+    /// table decides. If its keys hardly repeat, it is handed over and pairs are appended for a stretch. But if
+    /// a larger table can hold all expected keys, and the input is likely to be long enough, the table grows for
+    /// the last time. A crowded table is handed over as well: keys in the order of their hashes do not repeat.
+    #[inline]
+    fn appends<K: SlotKey>(
+        self,
+        mind: &mut Mind,
+        table: &mut ClassTable<K, C::Accumulator>,
+        pairs: usize,
+    ) -> Result<Option<u64>, MemoryError> {
+        mind.seen += pairs as u64;
+        if mind.left == 0 {
+            if table.is_crowded {
+                mind.left = STRETCH * table.table.len() as u64;
+                *self.handed_over += table.hand_over(self.outlet)?;
+                return Ok(Some(mind.left));
+            }
+            let least = if C::KEEPS_VALUES { VALUES_PER_KEY_LEAST } else { PAIRS_PER_KEY_LEAST };
+            let repeats = table.repeats_if_full(pairs);
+            let Some(repeats) = repeats.filter(|&repeats| repeats < least) else {
+                return Ok(None);
+            };
+            let keys = table.table.len() as f64;
+            let distinct = distinct_keys(repeats * keys, keys);
+            let expected = mind.seen as f64 * self.share.times_as_long();
+            let is_long = expected >= PAIRS_PER_EXPECTED_KEY * distinct;
+            if is_long && !C::KEEPS_VALUES && table.grow_for(distinct * SLACK)? {
+                return Ok(None);
+            }
+            mind.left = STRETCH * (repeats * keys) as u64;
+            *self.handed_over += table.hand_over(self.outlet)?;
+        }
+        mind.left = mind.left.saturating_sub(pairs as u64);
+        Ok(Some(mind.left))
     }
 }
 
@@ -156,46 +152,23 @@ impl<C: Aggregate> Batched<C> for Choosing<C> {
         if self.short.left > 0 { ahead.idle() } else { ahead }
     }
 
-    fn put_short(
+    fn put(
         &mut self,
-        batch: &[Hashed<ShortKey, C::Held>],
+        pairs: OfClass<'_, C::Held>,
         outlet: &Outlet<'_, C::Accumulator>,
     ) -> Result<(), MemoryError> {
-        let HashTables { short, handed_over, .. } = &mut self.tables;
-        let (mind, pairs) = (&mut self.short, batch.len());
-        if appends::<C, _>(mind, short, handed_over, pairs, self.share, outlet)? {
-            self.lists.put_short(batch, outlet)?;
-            return self.end_stretch(self.short.left, outlet);
-        }
-        self.tables.put_short(batch, outlet)
-    }
-
-    fn put_medium(
-        &mut self,
-        batch: &[Hashed<MediumKey, C::Held>],
-        outlet: &Outlet<'_, C::Accumulator>,
-    ) -> Result<(), MemoryError> {
-        let HashTables { medium, handed_over, .. } = &mut self.tables;
-        let (mind, pairs) = (&mut self.medium, batch.len());
-        if appends::<C, _>(mind, medium, handed_over, pairs, self.share, outlet)? {
-            self.lists.put_medium(batch, outlet)?;
-            return self.end_stretch(self.medium.left, outlet);
-        }
-        self.tables.put_medium(batch, outlet)
-    }
-
-    fn put_long(
-        &mut self,
-        batch: &[Hashed<LongKey, C::Held>],
-        outlet: &Outlet<'_, C::Accumulator>,
-    ) -> Result<(), MemoryError> {
-        let HashTables { long, handed_over, .. } = &mut self.tables;
-        let (mind, pairs) = (&mut self.long, batch.len());
-        if appends::<C, _>(mind, long, handed_over, pairs, self.share, outlet)? {
-            self.lists.put_long(batch, outlet)?;
-            return self.end_stretch(self.long.left, outlet);
-        }
-        self.tables.put_long(batch, outlet)
+        let HashTables { short, medium, long, handed_over, .. } = &mut self.tables;
+        let arrival = Arrival::<C> { share: self.share, outlet, handed_over };
+        let left = match pairs {
+            OfClass::Short(pairs) => arrival.appends(&mut self.short, short, pairs.len())?,
+            OfClass::Medium(pairs) => arrival.appends(&mut self.medium, medium, pairs.len())?,
+            OfClass::Long(pairs) => arrival.appends(&mut self.long, long, pairs.len())?,
+        };
+        let Some(left) = left else { return self.tables.put(pairs, outlet) };
+        self.lists.put(pairs, outlet)?;
+        // At the end of a stretch collected values go to the partial before those of the table, because the
+        // values of a key in one split must arrive there in order.
+        if left == 0 && C::KEEPS_VALUES { self.lists.hand_over(outlet) } else { Ok(()) }
     }
 
     fn end_piece(&mut self, outlet: &Outlet<'_, C::Accumulator>) -> Result<(), MemoryError> {

@@ -2,7 +2,7 @@
 //! A worker gathers a few pairs for each partition, so that a lock is taken and a list's end is
 //! touched once for all of them. It holds nothing else.
 
-use super::{Batched, HandedOver, Hashed};
+use super::{Batched, HandedOver, Hashed, OfClass};
 use crate::aggregate::Aggregate;
 use crate::error::MemoryError;
 use crate::memory::{ChunkPool, ValueStore};
@@ -16,14 +16,13 @@ use std::sync::Arc;
 /// second-level cache.
 const GATHERED: usize = if cfg!(miri) { 4 } else { 32 };
 
-/// Memory of collected values is handed over in pieces of this, if there is so much.
+/// The store of collected values is handed over when it has this size.
 const VALUES_BYTES: usize = 1 << 20;
 
 /// A worker's pairs on their way to the partial.
 pub(crate) struct Appender<C: Aggregate> {
     short: Gathered<ShortKey, C::Accumulator>,
     medium: Gathered<MediumKey, C::Accumulator>,
-    /// The store of the values of long keys.
     long_store: ValueStore,
     values_bytes: usize,
     handed_over: HandedOver,
@@ -32,7 +31,6 @@ pub(crate) struct Appender<C: Aggregate> {
 /// Pairs of one size class, by partition; no lists as long as there was none.
 struct Gathered<K, V> {
     lists: Vec<Vec<Entry<K, V>>>,
-    /// The store of the values.
     store: ValueStore,
 }
 
@@ -95,7 +93,29 @@ impl<C: Aggregate> Appender<C> {
         }
     }
 
-    /// Returns whether it holds nothing.
+    /// Appends long keys one by one: their bytes are only borrowed for the split, and the partition copies
+    /// them.
+    fn put_long(
+        &mut self,
+        batch: &[Hashed<LongKey, C::Held>],
+        outlet: &Outlet<'_, C::Accumulator>,
+    ) -> Result<HandedOver, MemoryError> {
+        if batch.is_empty() {
+            return Ok(HandedOver::default());
+        }
+        let handing_over = timeline::begin(timeline::Kind::Combine);
+        for &Hashed { key, hash, value } in batch {
+            let mut total = C::identity();
+            C::absorb(&mut total, value, &mut self.long_store);
+            outlet.append(partition_of(hash), &[Entry { key, value: total }])?;
+        }
+        self.long_store.check()?;
+        if self.long_store.bytes() >= self.values_bytes {
+            outlet.keep_values(&mut self.long_store);
+        }
+        Ok(HandedOver { pairs: batch.len() as u64, busy: handing_over.end() })
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.short.is_empty() && self.medium.is_empty()
     }
@@ -112,44 +132,17 @@ impl<C: Aggregate> Batched<C> for Appender<C> {
         Hint::nowhere(self)
     }
 
-    fn put_short(
+    fn put(
         &mut self,
-        batch: &[Hashed<ShortKey, C::Held>],
+        pairs: OfClass<'_, C::Held>,
         outlet: &Outlet<'_, C::Accumulator>,
     ) -> Result<(), MemoryError> {
-        self.handed_over += self.short.put::<C>(batch, outlet, self.values_bytes)?;
-        Ok(())
-    }
-
-    fn put_medium(
-        &mut self,
-        batch: &[Hashed<MediumKey, C::Held>],
-        outlet: &Outlet<'_, C::Accumulator>,
-    ) -> Result<(), MemoryError> {
-        self.handed_over += self.medium.put::<C>(batch, outlet, self.values_bytes)?;
-        Ok(())
-    }
-
-    /// One by one: their bytes are only borrowed for the split, and the partition copies them.
-    fn put_long(
-        &mut self,
-        batch: &[Hashed<LongKey, C::Held>],
-        outlet: &Outlet<'_, C::Accumulator>,
-    ) -> Result<(), MemoryError> {
-        if batch.is_empty() {
-            return Ok(());
-        }
-        let handing_over = timeline::begin(timeline::Kind::Combine);
-        for &Hashed { key, hash, value } in batch {
-            let mut total = C::identity();
-            C::absorb(&mut total, value, &mut self.long_store);
-            outlet.append(partition_of(hash), &[Entry { key, value: total }])?;
-        }
-        self.handed_over += HandedOver { pairs: batch.len() as u64, busy: handing_over.end() };
-        self.long_store.check()?;
-        if self.long_store.bytes() >= self.values_bytes {
-            outlet.keep_values(&mut self.long_store);
-        }
+        let handed_over = match pairs {
+            OfClass::Short(pairs) => self.short.put::<C>(pairs, outlet, self.values_bytes)?,
+            OfClass::Medium(pairs) => self.medium.put::<C>(pairs, outlet, self.values_bytes)?,
+            OfClass::Long(pairs) => self.put_long(pairs, outlet)?,
+        };
+        self.handed_over += handed_over;
         Ok(())
     }
 

@@ -2,20 +2,17 @@
 //! and no comparison until the array is handed over: a pair costs an index and its combining.
 
 use super::range::{KeyRange, OutOfRange};
-use super::{HandedOver, Making};
+use super::{Accumulator, HandedOver, Making, Value};
 use crate::aggregate::Aggregate;
 use crate::error::{MemoryError, Result};
-use crate::job::{Emit, Job};
+use crate::job::Job;
 use crate::key::Key;
 use crate::memory::{BlockPool, ValueStore};
-use crate::partial::{Outlet, Partial};
+use crate::partial::Outlet;
 use crate::slots::{PairRef, ShortKey, SlotKey, Table};
 use crate::split::Split;
 use crate::timeline;
 use std::sync::Arc;
-
-type Value<'s, J> = <<J as Job>::Combine as Aggregate>::Value<'s>;
-type Accumulator<J> = <<J as Job>::Combine as Aggregate>::Accumulator;
 
 /// A key's entry. An accumulator alone does not show whether its key was emitted.
 #[derive(Clone, Copy)]
@@ -24,18 +21,16 @@ struct Cell<V> {
     is_used: bool,
 }
 
-/// A worker's array.
 pub(crate) struct ArrayEmitter<'p, J: Job> {
-    outlet: Outlet<'p, Accumulator<J>>,
+    pub(super) outlet: Outlet<'p, Accumulator<J>>,
     blocks: &'p Arc<BlockPool>,
     places: Vec<Cell<Accumulator<J>>>,
-    /// The store of the values.
     store: ValueStore,
     most_value_bytes: usize,
     range: KeyRange,
     out_of_range: Option<OutOfRange>,
-    emitted: u64,
-    handed_over: HandedOver,
+    pub(super) emitted: u64,
+    pub(super) handed_over: HandedOver,
 }
 
 impl<'p, J: Job> ArrayEmitter<'p, J> {
@@ -114,10 +109,6 @@ impl<'p, J: Job> ArrayEmitter<'p, J> {
         Ok(())
     }
 
-    pub(super) fn redirect(&mut self, partial: &'p Partial<Accumulator<J>>) {
-        self.outlet = self.outlet.to(partial);
-    }
-
     pub(super) fn each(
         &self,
         wants: &dyn Fn(&Accumulator<J>) -> bool,
@@ -136,14 +127,6 @@ impl<'p, J: Job> ArrayEmitter<'p, J> {
         let number = J::Key::number(J::Key::view(key))?;
         let place = self.places.get(usize::try_from(self.range.place_of(number)?).ok()?)?;
         place.is_used.then_some(&place.value)
-    }
-
-    pub(super) fn emitted(&self) -> u64 {
-        self.emitted
-    }
-
-    pub(super) fn handed_over(&self) -> HandedOver {
-        self.handed_over
     }
 }
 
@@ -170,6 +153,10 @@ impl<J: Job> ArraySplit<'_, J> {
         self.take(key, |into, store| J::Combine::absorb(into, J::Combine::hold(value), store));
     }
 
+    pub(super) fn add_total(&mut self, key: <J::Key as Key>::Borrowed<'_>, total: &Accumulator<J>) {
+        self.take(key, |into, _| J::Combine::merge(into, total));
+    }
+
     #[inline(always)]
     fn take(
         &mut self,
@@ -194,30 +181,5 @@ impl<J: Job> ArraySplit<'_, J> {
 impl<J: Job> Drop for ArraySplit<'_, J> {
     fn drop(&mut self) {
         *self.emitted += self.count;
-    }
-}
-
-impl<'s, J: Job> Emit<'s, J> for ArraySplit<'_, J> {
-    #[inline(always)]
-    fn emit(&mut self, key: <J::Key as Key>::Borrowed<'s>, value: Value<'s, J>) {
-        self.add(key, value);
-    }
-
-    #[inline(always)]
-    fn emit_each(
-        &mut self,
-        keys: impl Iterator<Item = <J::Key as Key>::Borrowed<'s>>,
-        value: Value<'s, J>,
-    ) {
-        keys.for_each(|key| self.add(key, value));
-    }
-
-    #[inline(always)]
-    fn emit_copied(&mut self, key: <J::Key as Key>::Borrowed<'_>, value: Value<'_, J>) {
-        self.add(key, value);
-    }
-
-    fn emit_total(&mut self, key: <J::Key as Key>::Borrowed<'_>, total: Accumulator<J>) {
-        self.take(key, |into, _| J::Combine::merge(into, &total));
     }
 }

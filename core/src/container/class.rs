@@ -1,8 +1,8 @@
 //! The table of one size class of keys, and the decision what to do when it is full: grow, or hand
 //! its pairs over and start again, empty, in the same memory.
 
-use super::HandedOver;
 use super::retained::Retained;
+use super::{HandedOver, Hashed};
 use crate::aggregate::Aggregate;
 use crate::error::MemoryError;
 use crate::memory::{ChunkPool, ValueStore};
@@ -21,7 +21,6 @@ const PAIRS_PER_KEY_TO_GROW: u64 = 2;
 /// A table that knows how large it may grow.
 pub(super) struct ClassTable<K, V> {
     pub(super) table: Table<K, V, 0>,
-    /// The store of the table's values.
     pub(super) store: ValueStore,
     /// The pairs of saved pieces, if they have few keys.
     retained: Retained<K, V>,
@@ -66,6 +65,13 @@ impl<K: SlotKey, V: Copy> ClassTable<K, V> {
         }
         self.combined += pairs as u64;
         Ok(handed_over)
+    }
+
+    /// Looks, after a batch was combined, whether its keys lead to a crowd, and whether memory lasted.
+    #[inline]
+    pub(super) fn end_batch<T>(&mut self, batch: &[Hashed<K, T>]) -> Result<(), MemoryError> {
+        self.is_crowded = batch.last().is_some_and(|last| self.table.is_crowded(last.hash));
+        self.store.check()
     }
 
     #[cold]

@@ -10,15 +10,15 @@
 //! the few others together.
 
 use super::range::{KeyRange, OutOfRange};
-use super::{Batched, HandedOver, Hashed, Making};
+use super::{Accumulator, Batched, Hashed, Making, OfClass, Value};
 use crate::aggregate::Aggregate;
 use crate::error::{MemoryError, Result};
 use crate::job::{Emit, Job};
 use crate::key::{Key, KeyForm};
 use crate::memory::OVERREAD_BYTES;
-use crate::partial::{Outlet, Partial, partition_of};
+use crate::partial::{Outlet, partition_of};
 use crate::slots::{
-    Entry, Hint, LONG_KEY_BYTES, LongKey, MediumKey, PairRef, ShortKey, SlotKey, hash_bytes,
+    ClassKey, Entry, Hint, LONG_KEY_BYTES, LongKey, MediumKey, ShortKey, SlotKey, hash_bytes,
 };
 use crate::split::Split;
 use std::marker::PhantomData;
@@ -28,26 +28,23 @@ use std::ptr::NonNull;
 /// Pairs in a batch: enough to overlap their cache misses, few enough to stay in the first-level
 /// cache between the passes.
 const BATCH: usize = if cfg!(miri) { 32 } else { 512 };
-/// Bytes of copied keys in a batch.
 const COPIED_BYTES: usize = 64 << 10;
 
-type Value<'s, J> = <<J as Job>::Combine as Aggregate>::Value<'s>;
 type Held<J> = <<J as Job>::Combine as Aggregate>::Held;
-type Accumulator<J> = <<J as Job>::Combine as Aggregate>::Accumulator;
 
 /// A worker's way into a container that takes batches.
 pub(crate) struct BatchEmitter<'p, J: Job> {
-    container: Box<dyn Batched<J::Combine>>,
-    outlet: Outlet<'p, Accumulator<J>>,
+    pub(super) container: Box<dyn Batched<J::Combine>>,
+    pub(super) outlet: Outlet<'p, Accumulator<J>>,
     batch: NonNull<Batch<Held<J>>>,
     lane: Lane<J::Combine>,
     range: KeyRange,
     out_of_range: Option<OutOfRange>,
     copied: Vec<u8>,
     failure: Option<MemoryError>,
-    emitted: u64,
+    pub(super) emitted: u64,
     /// Pairs that did not go through the container.
-    totals: u64,
+    pub(super) totals: u64,
 }
 
 struct Batch<T> {
@@ -110,9 +107,8 @@ impl<C: Aggregate> Lane<C> {
         self.short_len == BATCH || self.other_len == BATCH
     }
 
-    /// Writes a short pair, and counts it only if told so.
     #[inline(always)]
-    fn push_short(&mut self, key: ShortKey, value: C::Held, counts: bool) {
+    fn push_short(&mut self, key: ShortKey, value: C::Held) {
         debug_assert!(self.short_len < BATCH);
         let hash = key.hash();
         self.ahead.prefetch(hash);
@@ -122,11 +118,11 @@ impl<C: Aggregate> Lane<C> {
             let short = (&raw mut (*self.batch.as_ptr()).short).cast::<Hashed<ShortKey, C::Held>>();
             short.add(self.short_len).write(Hashed { key, hash, value });
         }
-        self.short_len += usize::from(counts);
+        self.short_len += 1;
     }
 
     #[inline(always)]
-    fn push_other(&mut self, key: &[u8], value: C::Held, counts: bool) {
+    fn push_other(&mut self, key: &[u8], value: C::Held) {
         debug_assert!(self.other_len < BATCH);
         // SAFETY: as in `push_short`.
         unsafe {
@@ -134,23 +130,20 @@ impl<C: Aggregate> Lane<C> {
             let key = Borrowed { key: NonNull::from(key).cast(), len: key.len(), value };
             other.add(self.other_len).write(key);
         }
-        self.other_len += usize::from(counts);
+        self.other_len += 1;
     }
 
-    /// Adds a pair whose key lies in the split or lives as long. Both lists are written and the one
-    /// that holds is counted: no branch on the key's length.
+    /// Adds a pair whose key lies in the split or lives as long.
     #[inline(always)]
     fn push_bytes(&mut self, key: &[u8], value: C::Held) {
-        let is_short = key.len() <= ShortKey::MOST;
+        if key.len() > ShortKey::MOST {
+            return self.push_other(key, value);
+        }
         let short = match self.window.load(key.as_ptr()) {
             Some(padded) => ShortKey::from_padded(padded, key.len()),
-            None if is_short => ShortKey::new(key),
-            None => ShortKey::new(&[]),
+            None => ShortKey::new(key),
         };
-        if !is_short {
-            return self.push_other(key, value, true);
-        }
-        self.push_short(short, value, true);
+        self.push_short(short, value);
     }
 
     #[inline(always)]
@@ -159,7 +152,7 @@ impl<C: Aggregate> Lane<C> {
         if let Some(first) = padded.first_chunk_mut() {
             *first = bytes;
         }
-        self.push_short(ShortKey::from_padded(padded, len), value, true);
+        self.push_short(ShortKey::from_padded(padded, len), value);
     }
 
     #[inline(always)]
@@ -225,43 +218,6 @@ impl<'p, J: Job> BatchEmitter<'p, J> {
         self.out_of_range = None;
         self.failure = None;
     }
-
-    pub(super) fn end_piece(&mut self) -> Result<(), MemoryError> {
-        self.container.end_piece(&self.outlet)
-    }
-
-    pub(super) fn hand_over(&mut self) -> Result<(), MemoryError> {
-        self.container.hand_over(&self.outlet)
-    }
-
-    pub(super) fn redirect(&mut self, partial: &'p Partial<Accumulator<J>>) {
-        self.outlet = self.outlet.to(partial);
-    }
-
-    pub(super) fn emitted(&self) -> u64 {
-        self.emitted
-    }
-
-    pub(super) fn handed_over(&self) -> HandedOver {
-        let HandedOver { pairs, busy } = self.container.handed_over();
-        HandedOver { pairs: pairs + self.totals, busy }
-    }
-
-    pub(super) fn held(&self) -> u64 {
-        self.container.held()
-    }
-
-    pub(super) fn each(
-        &self,
-        wants: &dyn Fn(&Accumulator<J>) -> bool,
-        see: &mut dyn FnMut(PairRef<'_, Accumulator<J>>),
-    ) -> bool {
-        self.container.each(wants, see)
-    }
-
-    pub(super) fn get(&self, key: &[u8]) -> Option<&Accumulator<J>> {
-        self.container.get(key)
-    }
 }
 
 impl<J: Job> BatchEmitter<'_, J> {
@@ -294,24 +250,21 @@ impl<J: Job> BatchEmitter<'_, J> {
     fn push_copy(&mut self, key: &[u8], value: Value<'_, J>) {
         if key.len() <= ShortKey::MOST {
             let value = self.copy_value(value, 0);
-            return self.lane.push_short(ShortKey::new(key), value, true);
+            return self.lane.push_short(ShortKey::new(key), value);
         }
         let value = self.copy_value(value, key.len());
         let start = self.copied.len();
         self.copied.extend_from_slice(key);
-        self.lane.push_other(&self.copied[start..], value, true);
+        self.lane.push_other(&self.copied[start..], value);
     }
 
     /// Hands a pair over at once, beside the container.
     fn append_total(&mut self, key: &[u8], total: Accumulator<J>) -> Result<(), MemoryError> {
         (self.emitted, self.totals) = (self.emitted + 1, self.totals + 1);
-        if key.len() <= ShortKey::MOST {
-            self.append(ShortKey::new(key), total)
-        } else if key.len() < LONG_KEY_BYTES {
-            self.append(MediumKey::new(key), total)
-        } else {
-            let start = NonNull::from(key).cast();
-            self.append(LongKey::new(hash_bytes(key), start, key.len()), total)
+        match ClassKey::of(key) {
+            ClassKey::Short(key) => self.append(key, total),
+            ClassKey::Medium(key) => self.append(key, total),
+            ClassKey::Long(key) => self.append(key, total),
         }
     }
 
@@ -338,7 +291,7 @@ impl<J: Job> BatchEmitter<'_, J> {
         let batch = unsafe { self.batch.as_mut() };
         // SAFETY: the first `short_len` entries were written by `push_short`.
         let short = unsafe { batch.short[..short_len].assume_init_ref() };
-        self.container.put_short(short, &self.outlet)?;
+        self.container.put(OfClass::Short(short), &self.outlet)?;
         let (mut medium_len, mut long_len) = (0, 0);
         for place in 0..other_len {
             // SAFETY: the first `other_len` entries were written by `push_other`, and the keys they
@@ -366,8 +319,8 @@ impl<J: Job> BatchEmitter<'_, J> {
             let medium = batch.medium[..medium_len].assume_init_ref();
             (medium, batch.long[..long_len].assume_init_ref())
         };
-        self.container.put_medium(medium, &self.outlet)?;
-        self.container.put_long(long, &self.outlet)
+        self.container.put(OfClass::Medium(medium), &self.outlet)?;
+        self.container.put(OfClass::Long(long), &self.outlet)
     }
 }
 

@@ -2,16 +2,13 @@
 //! room, and keeps its size when it is handed over.
 
 use super::class::ClassTable;
-use super::{Batched, HandedOver, Hashed};
+use super::{Batched, HandedOver, Hashed, OfClass};
 use crate::aggregate::Aggregate;
 use crate::error::MemoryError;
 use crate::memory::{ByteArena, ChunkPool};
 use crate::partial::Outlet;
 use crate::sizing::TableLimits;
-use crate::slots::{
-    Entry, Hint, LONG_KEY_BYTES, LongKey, MediumKey, PairRef, ShortKey, SlotKey, hash_bytes,
-};
-use std::ptr::NonNull;
+use crate::slots::{ClassKey, Entry, Hint, LongKey, MediumKey, PairRef, ShortKey, SlotKey};
 use std::sync::Arc;
 
 /// Tables of one worker.
@@ -38,40 +35,7 @@ impl<C: Aggregate> HashTables<C> {
             handed_over: HandedOver::default(),
         })
     }
-}
 
-impl<C: Aggregate> Batched<C> for HashTables<C> {
-    fn begin_split(&mut self, number: u32, _: usize) {
-        self.short.store.set_split(number);
-        self.medium.store.set_split(number);
-        self.long.store.set_split(number);
-    }
-
-    fn ahead(&self) -> Hint<ShortKey, C::Accumulator, 0> {
-        self.short.table.hint()
-    }
-
-    fn put_short(
-        &mut self,
-        batch: &[Hashed<ShortKey, C::Held>],
-        outlet: &Outlet<'_, C::Accumulator>,
-    ) -> Result<(), MemoryError> {
-        self.handed_over += self.short.make_room(batch.len(), outlet)?;
-        combine_inline::<C, _>(&mut self.short, batch)
-    }
-
-    /// The slots of these keys were not asked for yet.
-    fn put_medium(
-        &mut self,
-        batch: &[Hashed<MediumKey, C::Held>],
-        outlet: &Outlet<'_, C::Accumulator>,
-    ) -> Result<(), MemoryError> {
-        self.handed_over += self.medium.make_room(batch.len(), outlet)?;
-        batch.iter().for_each(|pair| self.medium.table.prefetch(pair.hash));
-        combine_inline::<C, _>(&mut self.medium, batch)
-    }
-
-    /// As `put_medium`; the bytes of new keys are copied.
     fn put_long(
         &mut self,
         batch: &[Hashed<LongKey, C::Held>],
@@ -90,10 +54,38 @@ impl<C: Aggregate> Batched<C> for HashTables<C> {
             let absent = || Ok(Entry { key: key.copied(arena)?, value: C::identity() });
             table.combine_borrowed(key, hash, absent, |total| C::absorb(total, value, store))
         })?;
-        store.check()?;
-        self.long.is_crowded =
-            batch.last().is_some_and(|last| self.long.table.is_crowded(last.hash));
-        Ok(())
+        self.long.end_batch(batch)
+    }
+}
+
+impl<C: Aggregate> Batched<C> for HashTables<C> {
+    fn begin_split(&mut self, number: u32, _: usize) {
+        self.short.store.set_split(number);
+        self.medium.store.set_split(number);
+        self.long.store.set_split(number);
+    }
+
+    fn ahead(&self) -> Hint<ShortKey, C::Accumulator, 0> {
+        self.short.table.hint()
+    }
+
+    fn put(
+        &mut self,
+        pairs: OfClass<'_, C::Held>,
+        outlet: &Outlet<'_, C::Accumulator>,
+    ) -> Result<(), MemoryError> {
+        match pairs {
+            OfClass::Short(pairs) => {
+                self.handed_over += self.short.make_room(pairs.len(), outlet)?;
+                combine_inline::<C, _>(&mut self.short, pairs)
+            }
+            OfClass::Medium(pairs) => {
+                self.handed_over += self.medium.make_room(pairs.len(), outlet)?;
+                pairs.iter().for_each(|pair| self.medium.table.prefetch(pair.hash));
+                combine_inline::<C, _>(&mut self.medium, pairs)
+            }
+            OfClass::Long(pairs) => self.put_long(pairs, outlet),
+        }
     }
 
     fn end_piece(&mut self, outlet: &Outlet<'_, C::Accumulator>) -> Result<(), MemoryError> {
@@ -130,13 +122,10 @@ impl<C: Aggregate> Batched<C> for HashTables<C> {
     }
 
     fn get(&self, key: &[u8]) -> Option<&C::Accumulator> {
-        if key.len() <= ShortKey::MOST {
-            self.short.table.get(&ShortKey::new(key))
-        } else if key.len() < LONG_KEY_BYTES {
-            self.medium.table.get(&MediumKey::new(key))
-        } else {
-            let key = LongKey::new(hash_bytes(key), NonNull::from(key).cast(), key.len());
-            self.long.table.get(&key)
+        match ClassKey::of(key) {
+            ClassKey::Short(key) => self.short.table.get(&key),
+            ClassKey::Medium(key) => self.medium.table.get(&key),
+            ClassKey::Long(key) => self.long.table.get(&key),
         }
     }
 
@@ -166,6 +155,5 @@ fn combine_inline<C: Aggregate, K: SlotKey>(
         }
     }
     class.is_settled = (class.table.len() - before) * SETTLED_PAIRS_PER_NEW_KEY <= batch.len();
-    class.is_crowded = batch.last().is_some_and(|last| class.table.is_crowded(last.hash));
-    class.store.check()
+    class.end_batch(batch)
 }

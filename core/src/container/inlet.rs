@@ -4,8 +4,7 @@
 
 use super::array::{ArrayEmitter, ArraySplit};
 use super::emitter::{BatchEmitter, BatchSplit};
-use super::{Container, HandedOver, Making};
-use crate::aggregate::Aggregate;
+use super::{Accumulator, Container, HandedOver, Making, Value};
 use crate::error::{MemoryError, Result};
 use crate::job::{Emit, Job};
 use crate::key::Key;
@@ -13,8 +12,6 @@ use crate::partial::Partial;
 use crate::slots::PairRef;
 use crate::split::Split;
 use std::ptr::NonNull;
-
-type Accumulator<J> = <<J as Job>::Combine as Aggregate>::Accumulator;
 
 /// A worker's container, with its way in: an array of the job's keys where there is one, else batches.
 pub(crate) struct Inlet<'p, J: Job> {
@@ -71,36 +68,37 @@ impl<'p, J: Job> Inlet<'p, J> {
     /// Ends a piece that is saved, as [`Batched::end_piece`](super::Batched::end_piece).
     pub(crate) fn end_piece(&mut self) -> Result<(), MemoryError> {
         self.array.as_mut().map_or(Ok(()), ArrayEmitter::hand_over)?;
-        self.batched.end_piece()
+        let BatchEmitter { container, outlet, .. } = &mut self.batched;
+        container.end_piece(outlet)
     }
 
-    /// Hands all pairs over.
     pub(crate) fn hand_over(&mut self) -> Result<(), MemoryError> {
         self.array.as_mut().map_or(Ok(()), ArrayEmitter::hand_over)?;
-        self.batched.hand_over()
+        let BatchEmitter { container, outlet, .. } = &mut self.batched;
+        container.hand_over(outlet)
     }
 
     /// Hands over to another partial from now on. The container is empty.
     pub(crate) fn redirect(&mut self, partial: &'p Partial<Accumulator<J>>) {
-        self.array.iter_mut().for_each(|array| array.redirect(partial));
-        self.batched.redirect(partial);
+        self.array.iter_mut().for_each(|array| array.outlet = array.outlet.to(partial));
+        self.batched.outlet = self.batched.outlet.to(partial);
     }
 
-    /// Pairs emitted so far.
     pub(crate) fn emitted(&self) -> u64 {
-        self.batched.emitted() + self.array.as_ref().map_or(0, ArrayEmitter::emitted)
+        self.batched.emitted + self.array.as_ref().map_or(0, |array| array.emitted)
     }
 
     /// Returns the counts of all pairs that left the container so far.
     pub(crate) fn handed_over(&self) -> HandedOver {
-        let mut all = self.batched.handed_over();
-        all += self.array.as_ref().map_or(HandedOver::default(), ArrayEmitter::handed_over);
+        let mut all = self.batched.container.handed_over();
+        all.pairs += self.batched.totals;
+        all += self.array.as_ref().map_or(HandedOver::default(), |array| array.handed_over);
         all
     }
 
     /// Distinct keys in the container now; 0 where that would have to be counted.
     pub(crate) fn held(&self) -> u64 {
-        self.batched.held()
+        self.batched.container.held()
     }
 
     /// Shows pairs, as [`Batched::each`](super::Batched::each).
@@ -111,7 +109,7 @@ impl<'p, J: Job> Inlet<'p, J> {
     ) -> bool {
         match &self.array {
             Some(array) => array.each(wants, see),
-            None => self.batched.each(wants, see),
+            None => self.batched.container.each(wants, see),
         }
     }
 
@@ -119,7 +117,7 @@ impl<'p, J: Job> Inlet<'p, J> {
     pub(crate) fn get(&self, key: &[u8]) -> Option<&Accumulator<J>> {
         match &self.array {
             Some(array) => array.get(key),
-            None => self.batched.get(key),
+            None => self.batched.container.get(key),
         }
     }
 }
@@ -129,8 +127,6 @@ pub(crate) struct InletSplit<'e, 'p, 's, J: Job> {
     batched: BatchSplit<'e, 'p, 's, J>,
     array: Option<ArraySplit<'e, J>>,
 }
-
-type Value<'s, J> = <<J as Job>::Combine as Aggregate>::Value<'s>;
 
 impl<'e, J: Job> InletSplit<'e, '_, '_, J> {
     /// Returns the array, if there is one; for keys that are no integers this is known beforehand.
@@ -156,7 +152,7 @@ impl<'s, J: Job> Emit<'s, J> for InletSplit<'_, '_, 's, J> {
         value: Value<'s, J>,
     ) {
         match self.array() {
-            Some(array) => array.emit_each(keys, value),
+            Some(array) => keys.for_each(|key| array.add(key, value)),
             None => self.batched.emit_each(keys, value),
         }
     }
@@ -171,7 +167,7 @@ impl<'s, J: Job> Emit<'s, J> for InletSplit<'_, '_, 's, J> {
 
     fn emit_total(&mut self, key: <J::Key as Key>::Borrowed<'_>, total: Accumulator<J>) {
         match self.array() {
-            Some(array) => array.emit_total(key, total),
+            Some(array) => array.add_total(key, &total),
             None => self.batched.emit_total(key, total),
         }
     }

@@ -12,8 +12,6 @@ mod array;
 mod class;
 mod emitter;
 mod hash;
-#[cfg(any(test, feature = "testing"))]
-mod hash_tree;
 mod inlet;
 mod range;
 mod retained;
@@ -26,6 +24,7 @@ pub(crate) use range::KeyRange;
 
 use crate::aggregate::Aggregate;
 use crate::error::{Error, MemoryError, Result};
+use crate::job::Job;
 use crate::memory::ChunkPool;
 use crate::partial::Outlet;
 use crate::sizing::TableLimits;
@@ -33,8 +32,6 @@ use crate::slots::{Hint, LongKey, MediumKey, PairRef, ShortKey};
 use adaptive::Choosing;
 use append::Appender;
 use hash::HashTables;
-#[cfg(any(test, feature = "testing"))]
-use hash_tree::ForestOf;
 use std::ops::AddAssign;
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,10 +63,6 @@ pub enum Container {
     /// a key outside it. Memory is linear in the range, per worker. Best for keys of a small range, most of
     /// which occur.
     Array,
-    /// 256 trees by the hash of the key, as in Metis before prediction (section 3.3): kept to be compared
-    /// with.
-    #[cfg(any(test, feature = "testing"))]
-    HashTree,
 }
 
 impl Container {
@@ -99,11 +92,12 @@ impl Container {
             }
             Container::Hash => Box::new(HashTables::<C>::new(pool, limits)?),
             Container::Append => Box::new(Appender::<C>::new(pool, limits)),
-            #[cfg(any(test, feature = "testing"))]
-            Container::HashTree => Box::new(ForestOf::<C>::new(pool, limits)),
         })
     }
 }
+
+type Value<'s, J> = <<J as Job>::Combine as Aggregate>::Value<'s>;
+type Accumulator<J> = <<J as Job>::Combine as Aggregate>::Accumulator;
 
 /// The components of a worker's container.
 pub(crate) struct Making<'p, C: Aggregate> {
@@ -132,24 +126,9 @@ pub(crate) trait Batched<C: Aggregate> {
     /// Where short keys are found, as of now.
     fn ahead(&self) -> Hint<ShortKey, C::Accumulator, 0>;
 
-    /// Takes keys of up to 15 bytes, whose places were asked for.
-    fn put_short(
+    fn put(
         &mut self,
-        batch: &[Hashed<ShortKey, C::Held>],
-        outlet: &Outlet<'_, C::Accumulator>,
-    ) -> Result<(), MemoryError>;
-
-    /// Takes keys of 16 to 31 bytes.
-    fn put_medium(
-        &mut self,
-        batch: &[Hashed<MediumKey, C::Held>],
-        outlet: &Outlet<'_, C::Accumulator>,
-    ) -> Result<(), MemoryError>;
-
-    /// Takes borrowed keys of 32 bytes and more; it copies those that it keeps.
-    fn put_long(
-        &mut self,
-        batch: &[Hashed<LongKey, C::Held>],
+        pairs: OfClass<'_, C::Held>,
         outlet: &Outlet<'_, C::Accumulator>,
     ) -> Result<(), MemoryError>;
 
@@ -159,7 +138,6 @@ pub(crate) trait Batched<C: Aggregate> {
         self.hand_over(outlet)
     }
 
-    /// Hands everything over.
     fn hand_over(&mut self, outlet: &Outlet<'_, C::Accumulator>) -> Result<(), MemoryError>;
 
     fn handed_over(&self) -> HandedOver;
@@ -185,6 +163,16 @@ pub(crate) trait Batched<C: Aggregate> {
         let _ = key;
         None
     }
+}
+
+/// Emitted pairs of one size class of keys.
+#[derive(Clone, Copy)]
+pub(crate) enum OfClass<'b, T> {
+    /// Their slots were asked for.
+    Short(&'b [Hashed<ShortKey, T>]),
+    Medium(&'b [Hashed<MediumKey, T>]),
+    /// The keys are borrowed; a container copies those that it keeps.
+    Long(&'b [Hashed<LongKey, T>]),
 }
 
 /// An emitted pair that is not taken in yet.

@@ -14,7 +14,6 @@ pub(crate) struct KeyRange {
 }
 
 impl KeyRange {
-    /// Every key.
     pub(crate) const ALL: KeyRange = KeyRange { first: 0, last_place: u64::MAX };
 
     pub(crate) fn new(first: u64, last: u64) -> Option<KeyRange> {

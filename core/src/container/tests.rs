@@ -2,7 +2,7 @@
 //! container, which overflows and is handed over, into a partial that is compressed and reduced, against
 //! a `BTreeMap`.
 
-use super::Container::{self, Adaptive, Append, Array, Hash, HashTree};
+use super::Container::{self, Adaptive, Append, Array, Hash};
 use super::{Inlet, KeyRange, Making, OVERREAD_BYTES};
 use crate::bad::BadRecords;
 use crate::combine::Sum;
@@ -109,17 +109,6 @@ impl Bench {
         assert_eq!(counts.len(), pairs.len());
         counts
     }
-
-    /// Returns the keys in the order that they have in every partial of the same pairs.
-    fn canonical(&self) -> Vec<Vec<u8>> {
-        let mut folder = self.folder();
-        let partitions = (0..PARTITIONS).map(|number| {
-            let mut partition = self.partial.partition(number);
-            folder.compress_canonically(&mut partition).unwrap();
-            partition.pairs.iter().map(|pair| pair.key.to_vec()).collect::<Vec<_>>()
-        });
-        partitions.flatten().collect()
-    }
 }
 
 /// A split's bytes, followed by the readable bytes that it needs, and the ranges of its words.
@@ -219,7 +208,6 @@ fn keys_of_all_classes_survive(container: Container) {
 fn keys_of_all_classes_survive_overflow_and_compression_in_every_container() {
     keys_of_all_classes_survive(Hash);
     keys_of_all_classes_survive(Append);
-    keys_of_all_classes_survive(HashTree);
     keys_of_all_classes_survive(Adaptive);
 }
 
@@ -271,7 +259,6 @@ fn pieces_are_seen_one_by_one_though_few_keys_stay() {
     pieces_are_seen_one_by_one(Hash, true);
     pieces_are_seen_one_by_one(Adaptive, true);
     pieces_are_seen_one_by_one(Append, false);
-    pieces_are_seen_one_by_one(HashTree, false);
 }
 
 fn an_abandoned_split_is_gone(container: Container) {
@@ -291,7 +278,6 @@ fn an_abandoned_split_is_gone(container: Container) {
 fn an_abandoned_split_leaves_no_borrowed_key_behind() {
     an_abandoned_split_is_gone(Hash);
     an_abandoned_split_is_gone(Append);
-    an_abandoned_split_is_gone(HashTree);
     an_abandoned_split_is_gone(Adaptive);
 }
 
@@ -329,7 +315,6 @@ fn integers_are_inline_keys_and_two_workers_share_a_partial() {
     let range = KeyRange::new(0, 60_000);
     two_workers_share_a_partial(Hash, None);
     two_workers_share_a_partial(Append, range);
-    two_workers_share_a_partial(HashTree, range);
     two_workers_share_a_partial(Adaptive, None);
     two_workers_share_a_partial(Adaptive, range);
     two_workers_share_a_partial(Array, range);
@@ -407,30 +392,4 @@ fn the_adaptive_container_appends_where_keys_do_not_repeat_and_changes_its_mind(
 fn keys_in_the_order_of_their_hashes_crowd_no_table() {
     a_crowd_is_handed_over(Hash);
     a_crowd_is_handed_over(Adaptive);
-}
-
-/// The order must not show how large a table was, nor when it was handed over.
-#[test]
-fn the_canonical_order_is_that_of_the_pairs_alone() {
-    // Enough short ones that the tables of a partition differ in size (not so for Miri, which has
-    // other things to look at).
-    let short = if cfg!(miri) { 60 } else { 6000 };
-    let mut all: Vec<Vec<u8>> = (0..short).map(|i| format!("{i}").into_bytes()).collect();
-    all.extend(words(short..short + short / 6));
-    let [forward, backward, parts] = [Bench::new(), Bench::new(), Bench::new()];
-    let fill = |bench: &Bench, words: &[Vec<u8>], limits| {
-        let mut emitter = bench.inlet::<Words>(Hash, limits, None);
-        Text::new(words).map_into(&mut emitter);
-        emitter.hand_over().unwrap();
-    };
-    fill(&forward, &all, GROWTH);
-    fill(&backward, &all.iter().rev().cloned().collect::<Vec<_>>(), NO_GROWTH);
-    // Each word three times: the tables that fold them are larger.
-    for _ in 0..3 {
-        fill(&parts, &all, NO_GROWTH);
-    }
-    let order = forward.canonical();
-    assert_eq!(order.len(), all.len() + 1);
-    assert!(order == backward.canonical(), "another order of words gave another order");
-    assert!(order == parts.canonical(), "more segments gave another order");
 }

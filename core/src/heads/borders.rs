@@ -1,16 +1,19 @@
-//! Borders: ascending keys at which an order is divided into ranges, and the search for a key's place among them.
-//! All borders often begin alike, so the search looks at 8 bytes behind that; whole keys decide among equal
-//! ones.
+//! Borders: ascending keys at which an order is divided into ranges, and the search for a key among them. All
+//! borders often begin alike, so the search compares the 8 bytes after their common beginning. Where these are
+//! equal, it compares whole keys.
 
 use super::{head, shared};
 use std::cmp::Ordering;
+
+/// The most ranges; beyond, they grow.
+pub(crate) const RANGES_MOST: usize = 4096;
 
 /// Distinct keys, ascending.
 pub(crate) struct Borders {
     keys: Vec<Box<[u8]>>,
     /// Bytes that all of these keys begin with.
     shared: Box<[u8]>,
-    /// The 8 bytes behind the shared ones, of each key.
+    /// Of each key, the 8 bytes after the shared ones.
     heads: Vec<u64>,
 }
 
@@ -38,8 +41,8 @@ impl Borders {
         !self.shared.is_empty()
     }
 
-    /// Finds a key, whose `head` behind some bytes is asked for: `Ok` with the number of the border that it
-    /// equals, or `Err` with the number of borders before it.
+    /// Finds a key; `own` returns its head after a number of bytes. Returns `Ok` with the number of the border
+    /// that it equals, or `Err` with the number of borders before it.
     #[inline]
     pub(crate) fn find(&self, key: &[u8], own: impl FnOnce(usize) -> u64) -> Result<usize, usize> {
         if !self.shared.is_empty() {
@@ -54,6 +57,20 @@ impl Borders {
         match self.heads.get(at) {
             Some(&head) if head == own => self.find_among_alike(at, key),
             _ => Err(at),
+        }
+    }
+
+    /// Returns the range of a key: the number of borders at or before it. See `find`.
+    #[inline]
+    pub(crate) fn range_of(&self, key: &[u8], own: impl FnOnce(usize) -> u64) -> usize {
+        self.find(key, own).map_or_else(|at| at, |at| at + 1)
+    }
+
+    /// Returns the number of bytes with which all keys of a range begin alike, as far as its borders tell.
+    pub(crate) fn shared_prefix(&self, range: usize) -> usize {
+        match (range.checked_sub(1).and_then(|first| self.keys.get(first)), self.keys.get(range)) {
+            (Some(first), Some(last)) => shared(first, last),
+            _ => 0,
         }
     }
 
@@ -91,10 +108,9 @@ mod tests {
     use proptest::prelude::*;
 
     fn found(borders: &Borders, key: &[u8]) -> usize {
-        let found = borders.find(key, |skip| head(key, skip));
-        let slot = MediumKey::new(key);
-        assert_eq!(found, borders.find(key, |skip| (slot.head(skip) >> 64) as u64));
-        found.map_or_else(|at| at, |at| at + 1)
+        let (found, slot) = (borders.range_of(key, |skip| head(key, skip)), MediumKey::new(key));
+        assert_eq!(found, borders.range_of(key, |skip| (slot.head(skip) >> 64) as u64));
+        found
     }
 
     proptest! {

@@ -6,7 +6,7 @@ mod borders;
 mod order;
 mod radix;
 
-pub(crate) use borders::{Borders, every_nth};
+pub(crate) use borders::{Borders, RANGES_MOST, every_nth};
 pub(crate) use order::{Keyed, Sorter};
 
 /// Returns the first 8 bytes of `key` after `skip`, such that their order as a number is the order of the

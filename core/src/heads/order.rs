@@ -1,13 +1,13 @@
-//! Sorting one range by key: each record or pair is a number of 64 bits, the head of its key in front and its place
-//! in the range behind, so that what is sorted are numbers in the cache, and records stay where they are. Those
-//! whose numbers agree in the key's part are sorted again by what is behind those bytes, or compared in full
-//! where they are few. The place decides between equal keys: it is the order of the input.
+//! Sorts one range by key. Each record or pair has a number of 64 bits: the first bits of its key, then its place
+//! in the range. The sort moves these numbers, which lie in a cache, and leaves records where they are. Records
+//! whose numbers have the same key bits are sorted again by the following bytes, or, where they are few, by
+//! whole keys. Equal keys keep the order of their places, which is that of the input.
 
 use super::{head, radix, shared};
 
-/// Of so few records, whole keys are compared.
+/// Up to this number of records are sorted by whole keys.
 const COMPARED_MOST: usize = 24;
-/// Keys that agree this often in further bytes are compared too, for the stack is bounded.
+/// The most levels of recursion, so that the stack is bounded; deeper, whole keys are compared.
 const DEPTH_MOST: u32 = 64;
 
 /// The keys of a range, by their places.
@@ -40,7 +40,7 @@ impl<'r, K: Keyed> Sorter<'r, K> {
     /// Sorts keys that all begin with the same `agree` bytes. `spare` has room for as many numbers.
     pub(crate) fn sort(&self, numbers: &mut [u64], spare: &mut [u64], agree: usize) {
         (0..).zip(numbers.iter_mut()).for_each(|(place, number)| *number = place);
-        self.sort_behind(numbers, spare, agree, 0);
+        self.sort_from(numbers, spare, agree, 0);
     }
 
     /// Returns the place in a number.
@@ -53,9 +53,9 @@ impl<'r, K: Keyed> Sorter<'r, K> {
         self.keys.key(self.place(number))
     }
 
-    /// Sorts records, which stand in ascending order of their places and whose keys agree up to
-    /// `depth` if keys are thought of as followed by zeros.
-    fn sort_behind(&self, numbers: &mut [u64], spare: &mut [u64], depth: usize, agreed: u32) {
+    /// Sorts records, which are in ascending order of their places. Their keys, followed by zeros, agree in
+    /// their first `depth` bytes.
+    fn sort_from(&self, numbers: &mut [u64], spare: &mut [u64], depth: usize, agreed: u32) {
         if numbers.len() <= COMPARED_MOST || agreed > DEPTH_MOST {
             return self.compare(numbers);
         }
@@ -74,7 +74,7 @@ impl<'r, K: Keyed> Sorter<'r, K> {
         let bytes = (u64::BITS - self.place_bits) as usize / 8;
         let alike = |a: &u64, b: &u64| a >> self.place_bits == b >> self.place_bits;
         for group in numbers.chunk_by_mut(alike).filter(|group| group.len() > 1) {
-            self.sort_behind(group, spare, depth + bytes, agreed + 1);
+            self.sort_from(group, spare, depth + bytes, agreed + 1);
         }
     }
 

@@ -49,7 +49,7 @@ fn scatter(
     }
 }
 
-/// Sorts numbers that stand in the order of their digits already.
+/// Sorts numbers that are in the order of their digits already.
 fn order_alike(numbers: &mut [u64], digits: impl Fn(u64) -> u16) {
     let mut at = 1;
     while at < numbers.len() {

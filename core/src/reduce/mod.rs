@@ -238,22 +238,18 @@ impl<'r, C: Aggregate> ReduceStage<'r, C> {
 
     fn merge_in_place(&self, spill: &'r Spill) -> Result<Reduced<C::Reduced>> {
         let runs: Vec<_> = (0..PARTITIONS).map(|_| Mutex::new(Run::default())).collect();
-        let workers = PerWorker::new(self.pool.workers());
-        self.for_each_partition(|index, number, partition| {
-            let make = || {
-                let taker = Finishing::new(spill.writer(self.chunks)?);
-                Ok(Worker { folder: spill.merger(self.chunks), taker })
-            };
-            workers.with(index, make, |worker: &mut Merging<C, RunWriter<Answers<C>>>| {
-                worker.taker.taker.begin(number);
-                merge(spill, partition, &mut worker.folder, &mut worker.taker, self.keeps)?;
-                let run = worker.taker.taker.finish()?;
-                spill.note(&run, &[])?;
-                *runs[number].lock() = run;
-                Ok(())
-            })
+        let make = || Ok((spill.merger(self.chunks), spill.writer(self.chunks)?));
+        let workers = self.take_all(make, |number, partition, worker: &mut Merging<C, _>| {
+            let Worker { folder, taker } = worker;
+            let writer: &mut RunWriter<Answers<C>> = &mut taker.taker;
+            writer.begin(number);
+            merge(spill, partition, folder, taker, self.keeps)?;
+            let run = taker.taker.finish()?;
+            spill.note(&run, &[])?;
+            *runs[number].lock() = run;
+            Ok(())
         })?;
-        let (_, totals) = split_totals(workers.into_values().collect());
+        let (_, totals) = split_totals(workers);
         let runs = runs.into_iter().map(Mutex::into_inner);
         let ranges = runs.filter(|run| run.pairs > 0).map(Range::Stored).collect();
         Ok(Reduced { ranges, long_keys: Vec::new(), totals })
@@ -264,22 +260,14 @@ impl<'r, C: Aggregate> ReduceStage<'r, C> {
         &self,
         taker: impl Fn() -> Result<T> + Sync,
     ) -> Result<Vec<Folding<C, T>>> {
-        let workers = PerWorker::new(self.pool.workers());
-        self.for_each_partition(|index, _, partition| {
-            let make = || {
-                let taker = Finishing::new(taker()?);
-                Ok(Worker { folder: Folder::new(self.chunks)?, taker })
+        let make = || Ok((Folder::new(self.chunks)?, taker()?));
+        self.take_all(make, |_, partition, Worker { folder, taker }: &mut Folding<C, T>| {
+            let reduced = match self.keeps {
+                true => folder.show(partition, taker),
+                false => folder.reduce(partition, taker),
             };
-            workers.with(index, make, |worker: &mut Folding<C, T>| {
-                let Worker { folder, taker } = worker;
-                let reduced = match self.keeps {
-                    true => folder.show(partition, taker),
-                    false => folder.reduce(partition, taker),
-                };
-                reduced.map_err(Into::into)
-            })
-        })?;
-        Ok(workers.into_values().collect())
+            reduced.map_err(Into::into)
+        })
     }
 
     /// Merges every partition's runs into the takers that workers make.
@@ -288,15 +276,25 @@ impl<'r, C: Aggregate> ReduceStage<'r, C> {
         spill: &Spill,
         taker: impl Fn() -> Result<T> + Sync,
     ) -> Result<Vec<Merging<C, T>>> {
+        let make = || Ok((spill.merger(self.chunks), taker()?));
+        self.take_all(make, |_, partition, Worker { folder, taker }: &mut Merging<C, T>| {
+            merge(spill, partition, folder, taker, self.keeps)
+        })
+    }
+
+    /// Does a work on every partition, each with the folder or merger and the taker of its worker.
+    fn take_all<F: Send, T: Send>(
+        &self,
+        make: impl Fn() -> Result<(F, T)> + Sync,
+        work: impl Fn(usize, &mut Partition<C::Accumulator>, &mut Worker<C, F, T>) -> Result<()> + Sync,
+    ) -> Result<Vec<Worker<C, F, T>>> {
         let workers = PerWorker::new(self.pool.workers());
-        self.for_each_partition(|index, _, partition| {
+        self.for_each_partition(|index, number, partition| {
             let make = || {
-                let taker = Finishing::new(taker()?);
-                Ok(Worker { folder: spill.merger(self.chunks), taker })
+                let (folder, taker) = make()?;
+                Ok(Worker { folder, taker: Finishing::new(taker) })
             };
-            workers.with(index, make, |worker: &mut Merging<C, T>| {
-                merge(spill, partition, &mut worker.folder, &mut worker.taker, self.keeps)
-            })
+            workers.with(index, make, |worker| work(number, partition, worker))
         })?;
         Ok(workers.into_values().collect())
     }

@@ -9,7 +9,7 @@ use crate::error::MemoryError;
 use crate::memory::{ByteArena, ChunkList, ChunkPool};
 use crate::partial::{Pairs, Taker};
 use crate::slots::{ClassEntry, Entry, LongKey, MediumKey, ShortKey, SlotKey};
-use crate::sync::{Mutex, MutexGuard};
+use crate::sync::Mutex;
 use std::sync::Arc;
 
 /// Pairs that a worker gathers before it copies them to their range.
@@ -37,10 +37,6 @@ impl<'r, C: Aggregate> Ranges<'r, C> {
             .map(|(pairs, shared_prefix)| Range::Held { pairs: Box::new(pairs), shared_prefix })
             .collect()
     }
-
-    fn lock(&self, range: usize) -> MutexGuard<'_, Pairs<C::Reduced>> {
-        self.ranges[range].lock()
-    }
 }
 
 /// One worker's way into the ranges. It is finished before it is dropped.
@@ -57,6 +53,14 @@ struct Gathered<V> {
     long: Vec<Entry<LongKey, V>>,
 }
 
+impl<V: Copy> Gathered<V> {
+    fn flush(&mut self, pairs: &mut Pairs<V>) -> Result<(), MemoryError> {
+        flush(&mut self.short, &mut pairs.short)?;
+        flush(&mut self.medium, &mut pairs.medium)?;
+        flush(&mut self.long, &mut pairs.long)
+    }
+}
+
 impl<'r, C: Aggregate> Scatter<'r, C> {
     pub(super) fn new(ranges: &'r Ranges<'r, C>) -> Scatter<'r, C> {
         let gathered = ranges.ranges.iter().map(|_| Gathered {
@@ -71,10 +75,7 @@ impl<'r, C: Aggregate> Scatter<'r, C> {
     /// as long as the ranges are used.
     pub(super) fn finish(mut self) -> Result<Vec<ByteArena>, MemoryError> {
         for (range, gathered) in self.gathered.iter_mut().enumerate() {
-            let mut pairs = self.ranges.lock(range);
-            flush(&mut gathered.short, &mut pairs.short)?;
-            flush(&mut gathered.medium, &mut pairs.medium)?;
-            flush(&mut gathered.long, &mut pairs.long)?;
+            gathered.flush(&mut self.ranges.ranges[range].lock())?;
         }
         Ok(self.arenas)
     }
@@ -86,20 +87,12 @@ impl<C: Aggregate> Taker<C::Reduced> for Scatter<'_, C> {
     fn take<K: SlotKey>(&mut self, entry: &Entry<K, C::Reduced>) -> Result<(), MemoryError> {
         let range = self.ranges.splitters.range_of(entry);
         let gathered = &mut self.gathered[range];
-        match K::class(entry) {
-            ClassEntry::Short(entry) => {
-                let list = &mut gathered.short;
-                gather(entry, list, |list| flush(list, &mut self.ranges.lock(range).short))
-            }
-            ClassEntry::Medium(entry) => {
-                let list = &mut gathered.medium;
-                gather(entry, list, |list| flush(list, &mut self.ranges.lock(range).medium))
-            }
-            ClassEntry::Long(entry) => {
-                let list = &mut gathered.long;
-                gather(entry, list, |list| flush(list, &mut self.ranges.lock(range).long))
-            }
-        }
+        let is_full = match K::class(entry) {
+            ClassEntry::Short(entry) => gather(entry, &mut gathered.short),
+            ClassEntry::Medium(entry) => gather(entry, &mut gathered.medium),
+            ClassEntry::Long(entry) => gather(entry, &mut gathered.long),
+        };
+        if is_full { gathered.flush(&mut self.ranges.ranges[range].lock()) } else { Ok(()) }
     }
 
     fn keep(&mut self, arena: ByteArena) {
@@ -107,14 +100,11 @@ impl<C: Aggregate> Taker<C::Reduced> for Scatter<'_, C> {
     }
 }
 
+/// Adds an entry; returns whether the list is full then.
 #[inline]
-fn gather<T: Copy>(
-    entry: &T,
-    list: &mut Vec<T>,
-    flush: impl FnOnce(&mut Vec<T>) -> Result<(), MemoryError>,
-) -> Result<(), MemoryError> {
+fn gather<T: Copy>(entry: &T, list: &mut Vec<T>) -> bool {
     list.push(*entry);
-    if list.len() == GATHERED { flush(list) } else { Ok(()) }
+    list.len() == GATHERED
 }
 
 fn flush<T: Copy>(from: &mut Vec<T>, to: &mut ChunkList<T>) -> Result<(), MemoryError> {

@@ -6,7 +6,7 @@ use super::copies::Copies;
 use super::ranking::Ranking;
 use crate::aggregate::Aggregate;
 use crate::error::MemoryError;
-use crate::heads::{Borders, every_nth, head, shared};
+use crate::heads::{Borders, RANGES_MOST, every_nth, head};
 use crate::memory::{ByteArena, ChunkPool, KeptValues};
 use crate::options::Order;
 use crate::partial::{PARTITIONS, Partial, Taker};
@@ -19,8 +19,6 @@ const RANGE_PAIRS: usize = 32 << 10;
 const RANGE_PAIRS_LEAST: usize = 2 << 10;
 /// Ranges per worker, so that none is idle while another sorts the last one.
 const RANGES_PER_WORKER: usize = 4;
-/// The most ranges; beyond, they grow.
-const RANGES_MOST: usize = 4096;
 /// Sampled pairs per range. The largest of many ranges is then rarely twice the average.
 const OVERSAMPLING: usize = 32;
 /// The most that is kept of a sample.
@@ -169,8 +167,7 @@ impl<'j, C: Aggregate> Splitters<'j, C> {
     pub(super) fn range_of<K: SlotKey>(&self, entry: &Entry<K, C::Reduced>) -> usize {
         match self {
             Splitters::Keys(borders) => {
-                let head = |skip| (entry.key.head(skip) >> 64) as u64;
-                range_of(borders.find(entry.key.bytes(), head))
+                borders.range_of(entry.key.bytes(), |skip| (entry.key.head(skip) >> 64) as u64)
             }
             Splitters::Values { .. } => self.range_of_pair(PairRef::of(entry)),
         }
@@ -179,9 +176,7 @@ impl<'j, C: Aggregate> Splitters<'j, C> {
     /// As `range_of`, for a pair that is in no slot.
     pub(super) fn range_of_pair(&self, pair: PairRef<'_, C::Reduced>) -> usize {
         match self {
-            Splitters::Keys(borders) => {
-                range_of(borders.find(pair.key, |skip| head(pair.key, skip)))
-            }
+            Splitters::Keys(borders) => borders.range_of(pair.key, |skip| head(pair.key, skip)),
             Splitters::Values { ranking, splitters, .. } => splitters
                 .partition_point(|splitter| ranking.compare(pair_of(splitter), pair).is_le()),
         }
@@ -190,20 +185,9 @@ impl<'j, C: Aggregate> Splitters<'j, C> {
     /// Returns the number of bytes with which all keys of a range begin alike.
     pub(super) fn shared_prefix(&self, range: usize) -> usize {
         match self {
-            Splitters::Keys(borders) if 0 < range && range < borders.keys().len() => {
-                shared(&borders.keys()[range - 1], &borders.keys()[range])
-            }
-            _ => 0,
+            Splitters::Keys(borders) => borders.shared_prefix(range),
+            Splitters::Values { .. } => 0,
         }
-    }
-}
-
-/// Returns the number of splitters at or before a key.
-#[inline]
-fn range_of(found: Result<usize, usize>) -> usize {
-    match found {
-        Ok(at) => at + 1,
-        Err(at) => at,
     }
 }
 

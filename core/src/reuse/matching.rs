@@ -43,10 +43,6 @@ pub(crate) struct Reuse<'r> {
 }
 
 /// The tiles of a run, in the order of the input: each byte of each file is in exactly one.
-#[cfg_attr(
-    not(any(test, feature = "testing")),
-    allow(dead_code, reason = "a run needs the tiles, a trial the figures too")
-)]
 pub(crate) struct Tiling {
     pub(crate) tiles: Vec<Tile>,
     /// Bytes of all tiles, and of those that the last run had.

@@ -24,9 +24,7 @@ mod twins;
 
 pub use fingerprint::Hashing;
 pub(crate) use fingerprint::{Anchor, Print, TilePrint};
-#[cfg(any(test, feature = "testing"))]
-pub(crate) use matching::Tiling;
-pub(crate) use matching::{Reuse, Trust};
+pub(crate) use matching::{Reuse, Tiling, Trust};
 pub(crate) use passing::Passing;
 pub(crate) use record::Remembered;
 pub(crate) use sources::{Sources, print_of};

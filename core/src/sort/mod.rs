@@ -33,6 +33,7 @@ use crate::options::Options;
 use crate::output::{AtomicFile, Turns};
 use crate::plan::Plan;
 use crate::progress::{Progress, Stage};
+use crate::sizing::part;
 use crate::stats::{StageClock, Stats};
 use crate::storage::Scratch;
 use crate::sync::Mutex;
@@ -52,8 +53,6 @@ use store::RangeRows;
 
 /// Sampled records per range. The largest of many ranges is then rarely twice the average.
 const OVERSAMPLING: usize = 16;
-/// Of streams, this part of the memory is kept before it goes to disk.
-const SPOOLED_PART: u64 = 4;
 /// The sample that the first guess at the number of ranges is made from.
 const SAMPLE_LEAST: usize = 256;
 
@@ -128,7 +127,7 @@ impl Passes<'_> {
     /// Puts each record of the input into its range.
     fn partition(&self) -> Result<Partitioned> {
         let Passes { core, form, ref means, plan, scratch, failure, progress, .. } = *self;
-        let spooled = means.usable_bytes / SPOOLED_PART;
+        let spooled = means.usable_bytes / part::SORT_SPOOLED;
         let source = &Source::open(core, plan, scratch, failure, spooled)?;
         let (splitters, sizes) = &means.divide(core, source, form, scratch)?;
         let (pile_size, ahead_bytes) = (sizes.pile, sizes.ahead_bytes);

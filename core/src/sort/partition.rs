@@ -35,18 +35,16 @@ pub(super) struct PartitionPass<'r, 's> {
     pub(super) scratch: &'s Scratch,
     pub(super) pile_size: PileSize,
     pub(super) split_bytes: u64,
-    /// Memory for reading ahead.
     pub(super) ahead_bytes: u64,
     pub(super) failure: &'r Failure,
     pub(super) progress: &'r Progress,
 }
 
 /// A worker's way into the ranges.
-struct Scatter<'r, 's> {
-    form: &'r Form,
-    view: SplitView<'r>,
-    pile: Pile<'s>,
-    progress: &'r Progress,
+pub(super) struct Scatter<'r, 's> {
+    pub(super) form: &'r Form,
+    pub(super) view: SplitView<'r>,
+    pub(super) pile: Pile<'s>,
 }
 
 impl<'r, 's> PartitionPass<'r, 's> {
@@ -95,9 +93,9 @@ impl<'r, 's> PartitionPass<'r, 's> {
                     index,
                     || Ok(self.scatter()),
                     |out| {
-                        out.turn_to(first + unit.splits.start);
+                        out.view.turn_to((first + unit.splits.start) as u32);
                         let stretch = first + unit.stretch;
-                        unit.records().try_for_each(|records| out.add(stretch, records))
+                        unit.records().try_for_each(|records| self.add(out, stretch, records))
                     },
                 )
             })
@@ -125,8 +123,8 @@ impl<'r, 's> PartitionPass<'r, 's> {
                     let scatter = |out: &mut Scatter<'r, 's>| {
                         splits.try_for_each(|split| {
                             Spooled::read(&blocks[split], reader, self.scratch, |records| {
-                                out.turn_to(first + split as u64);
-                                out.add(stretch, records)
+                                out.view.turn_to((first + split as u64) as u32);
+                                self.add(out, stretch, records)
                             })
                         })
                     };
@@ -142,91 +140,68 @@ impl<'r, 's> PartitionPass<'r, 's> {
             form: self.form,
             view: self.splitters.view(0, self.form.reverse),
             pile: Pile::new(blocks, self.scratch, ranges, self.pile_size),
-            progress: self.progress,
         }
     }
-}
 
-impl Scatter<'_, '_> {
-    /// Says which split the next records are of.
-    fn turn_to(&mut self, split: u64) {
-        self.view.turn_to(split as u32);
-    }
-
-    fn add(&mut self, stretch: u64, records: &[u8]) -> Result<()> {
-        scatter(self.form, records, stretch as u32, &self.view, &mut self.pile)?;
+    fn add(&self, out: &mut Scatter<'r, 's>, stretch: u64, records: &[u8]) -> Result<()> {
+        out.add(stretch as u32, records)?;
         self.progress.add_bytes(records.len() as u64);
         Ok(())
     }
 }
 
-/// Puts records of a split into their ranges' rows, as of a stretch of the input.
-pub(super) fn scatter(
-    form: &Form,
-    records: &[u8],
-    stretch: u32,
-    view: &SplitView<'_>,
-    pile: &mut Pile<'_>,
-) -> Result<()> {
-    match form.fixed {
-        Some(size) => scatter_fixed(form, size, records, stretch, view, pile),
-        None => scatter_lines(form, records, stretch, view, pile),
+impl Scatter<'_, '_> {
+    /// Puts records of the present split into their ranges' rows, as of a stretch of the input.
+    pub(super) fn add(&mut self, stretch: u32, records: &[u8]) -> Result<()> {
+        match self.form.fixed {
+            Some(size) => self.add_fixed(stretch, size, records),
+            None => self.add_lines(stretch, records),
+        }
     }
-}
 
-fn scatter_fixed(
-    form: &Form,
-    size: usize,
-    records: &[u8],
-    stretch: u32,
-    view: &SplitView<'_>,
-    pile: &mut Pile<'_>,
-) -> Result<()> {
-    let batches = records.chunks_exact(LANES * size);
-    for batch in batches.clone() {
-        let record = |lane: usize| &batch[lane * size..(lane + 1) * size];
-        let ranges = view.ranges_of(|lane| form.key(record(lane)));
-        for (lane, range) in ranges.into_iter().enumerate() {
-            pile.append(range, stretch, record(lane))?;
+    fn add_fixed(&mut self, stretch: u32, size: usize, records: &[u8]) -> Result<()> {
+        let Scatter { form, view, pile } = self;
+        let batches = records.chunks_exact(LANES * size);
+        for batch in batches.clone() {
+            let record = |lane: usize| &batch[lane * size..(lane + 1) * size];
+            let ranges = view.ranges_of(|lane| form.key(record(lane)));
+            for (lane, range) in ranges.into_iter().enumerate() {
+                pile.append(range, stretch, record(lane))?;
+            }
         }
+        for record in batches.remainder().chunks_exact(size) {
+            pile.append(view.range_of(form.key(record)), stretch, record)?;
+        }
+        Ok(())
     }
-    for record in batches.remainder().chunks_exact(size) {
-        pile.append(view.range_of(form.key(record)), stretch, record)?;
-    }
-    Ok(())
-}
 
-fn scatter_lines(
-    form: &Form,
-    lines: &[u8],
-    stretch: u32,
-    view: &SplitView<'_>,
-    pile: &mut Pile<'_>,
-) -> Result<()> {
-    let mut ends = memchr::memchr_iter(b'\n', lines).map(|newline| newline + 1);
-    let mut borders = [0; LANES + 1];
-    loop {
-        let mut count = 0;
-        for end in ends.by_ref().take(LANES) {
-            count += 1;
-            borders[count] = end;
-        }
-        let line = |lane: usize| &lines[borders[lane]..borders[lane + 1]];
-        if count < LANES {
-            for lane in 0..count {
-                pile.append(view.range_of(form.key(line(lane))), stretch, line(lane))?;
+    fn add_lines(&mut self, stretch: u32, lines: &[u8]) -> Result<()> {
+        let Scatter { form, view, pile } = self;
+        let mut ends = memchr::memchr_iter(b'\n', lines).map(|newline| newline + 1);
+        let mut borders = [0; LANES + 1];
+        loop {
+            let mut count = 0;
+            for end in ends.by_ref().take(LANES) {
+                count += 1;
+                borders[count] = end;
             }
-            let rest = &lines[borders[count]..];
-            if !rest.is_empty() {
-                let range = view.range_of(form.key(rest));
-                pile.append(range, stretch, &[rest, b"\n"].concat())?;
+            let line = |lane: usize| &lines[borders[lane]..borders[lane + 1]];
+            if count < LANES {
+                for lane in 0..count {
+                    pile.append(view.range_of(form.key(line(lane))), stretch, line(lane))?;
+                }
+                let rest = &lines[borders[count]..];
+                if !rest.is_empty() {
+                    let range = view.range_of(form.key(rest));
+                    pile.append(range, stretch, &[rest, b"\n"].concat())?;
+                }
+                return Ok(());
             }
-            return Ok(());
+            let ranges = view.ranges_of(|lane| form.key(line(lane)));
+            for (lane, range) in ranges.into_iter().enumerate() {
+                pile.append(range, stretch, line(lane))?;
+            }
+            borders[0] = borders[LANES];
         }
-        let ranges = view.ranges_of(|lane| form.key(line(lane)));
-        for (lane, range) in ranges.into_iter().enumerate() {
-            pile.append(range, stretch, line(lane))?;
-        }
-        borders[0] = borders[LANES];
     }
 }

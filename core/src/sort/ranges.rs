@@ -2,12 +2,12 @@
 //! the output or in turn. A range too large for that is partitioned again.
 
 use super::located::{ByKey, Fixed, Lines, Located};
-use super::partition::scatter;
+use super::partition::Scatter;
 use super::records::Form;
 use super::segments::{Means, Segments};
 use super::sizes::Sizes;
 use super::source::Sample;
-use super::splitters::{Place, Splitters};
+use super::splitters::{Sampled, Splitters};
 use super::store::{HEADER_BYTES, Held, Pile, RangeRows};
 use crate::core::Core;
 use crate::error::Result;
@@ -191,21 +191,24 @@ impl<'r, 'w> Worker<'r, 'w> {
         let splits = range.bytes / step;
         let sample = sample(form, &range, SAMPLED_PER_RANGE * sizes.ranges, splits, &means)?;
         let splitters = Splitters::choose(sample, sizes.ranges, form.reverse);
-        let mut view = splitters.view(0, form.reverse);
-        let mut pile = Pile::new(core.blocks(), scratch, splitters.ranges(), sizes.pile);
+        let mut out = Scatter {
+            form,
+            view: splitters.view(0, form.reverse),
+            pile: Pile::new(core.blocks(), scratch, splitters.ranges(), sizes.pile),
+        };
         let (mut at, mut split) = (0_u64, 0);
         Segments::new(range, &means)?.each(&means, |_, segment| {
             let now = (at / step) as u32;
             if now != split {
-                view.turn_to(now);
+                out.view.turn_to(now);
                 split = now;
             }
             at += segment.len() as u64;
-            scatter(form, segment, split, &view, &mut pile)
+            out.add(split, segment)
         })?;
         let mut ranges = Vec::new();
         ranges.resize_with(splitters.ranges(), RangeRows::default);
-        pile.close(&mut ranges);
+        out.pile.close(&mut ranges);
         if form.reverse {
             ranges.reverse();
         }
@@ -366,7 +369,7 @@ fn sample(
     count: usize,
     splits: u64,
     means: &Means<'_>,
-) -> Result<Vec<Place>> {
+) -> Result<Vec<Sampled>> {
     let mut sample = Sample::new(form, count);
     let window = HEADER_BYTES + sample.window_bytes() as usize;
     let chunks: usize = range.rows.iter().map(Vec::len).sum();
@@ -386,7 +389,7 @@ fn sample(
             }
         }
     }
-    Ok(sample.places)
+    Ok(sample.keys)
 }
 
 /// Adds records of the first segment of a chunk, of which only a first part may be in memory.

@@ -117,20 +117,3 @@ impl Form {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn keys_are_parts_of_records() {
-        let lines = Sort { key: Some(2..4), ..Sort::lines() }.form().unwrap();
-        for (line, key) in [("abcdef\n", "cd"), ("abc", "c"), ("a\n", ""), ("\n", "")] {
-            assert_eq!(lines.key(line.as_bytes()), key.as_bytes());
-        }
-        assert_eq!(Sort::fixed(4, 1..3).form().unwrap().key(b"abcd"), b"bc");
-        for bad in [Sort::fixed(4, 1..5), Sort::fixed(4, 2..2)] {
-            assert!(matches!(bad.form(), Err(Error::Option { option: "key", .. })));
-        }
-    }
-}

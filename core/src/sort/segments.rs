@@ -9,7 +9,6 @@ use crate::storage::Scratch;
 use std::sync::Arc;
 use std::vec::IntoIter;
 
-/// The segments of one range.
 pub(super) struct Segments {
     rows: Vec<Cursor>,
     reads: Reads,

@@ -1,10 +1,10 @@
 //! Sizes of one sort: the division of memory between piles and sorting, and the number of ranges. They follow
-//! from the input's size, the memory that may be used
-//! and the caches, and change no byte of the output.
+//! from the input's size, the memory that may be used and the caches, and change no byte of the output.
 
 use super::records::Form;
-use super::splitters;
 use super::store::PileSize;
+use crate::heads::RANGES_MOST;
+use crate::sizing::part;
 
 /// A range and the memory for sorting it should fill this part of the second-level cache.
 const RANGES_PER_L2: u64 = 2;
@@ -18,8 +18,7 @@ const CHUNK_BYTES_LEAST: u64 = 4 << 10;
 const CHUNK_BYTES_LEAST_AGAIN: u64 = 1 << 10;
 const SPLIT_BYTES_LEAST: u64 = 16 << 10;
 const OUT_BYTES_MOST: u64 = 256 << 10;
-/// Part of the memory for reading ahead, and the most of it for each worker.
-const AHEAD_PART: u64 = 16;
+/// The most memory for reading ahead, for each worker.
 const AHEAD_BYTES_MOST: u64 = 16 << 20;
 /// The least memory of a worker.
 pub(super) const WORKER_BYTES_LEAST: u64 = 3 << 19;
@@ -57,25 +56,25 @@ pub(super) struct Sizes {
 /// Returns the size of a split for this amount of usable memory.
 pub(super) fn split_bytes(workers: u64, usable_bytes: u64, l2_bytes: u64) -> u64 {
     let most = (l2_bytes / 4).clamp(GRAIN_BYTES, 1 << 20);
-    (usable_bytes / (16 * workers)).clamp(SPLIT_BYTES_LEAST, most)
+    (usable_bytes / workers / part::SORT_SPLIT).clamp(SPLIT_BYTES_LEAST, most)
 }
 
 impl Sizes {
     pub(super) fn new(known: Known, form: &Form) -> Sizes {
         let Known { bytes, record_bytes, workers, usable_bytes, l2_bytes } = known;
         let split = split_bytes(workers, usable_bytes, l2_bytes);
-        let out = (usable_bytes / (32 * workers)).clamp(GRAIN_BYTES, OUT_BYTES_MOST);
-        let ahead = (usable_bytes / AHEAD_PART).min(workers * AHEAD_BYTES_MOST);
+        let out = (usable_bytes / workers / part::SORT_OUT).clamp(GRAIN_BYTES, OUT_BYTES_MOST);
+        let ahead = (usable_bytes / part::SORT_AHEAD).min(workers * AHEAD_BYTES_MOST);
         // The reader's lookahead and the rounding of both cost a grain each.
         let fixed = ahead + workers * (split + out + 2 * GRAIN_BYTES);
         let free = usable_bytes.saturating_sub(fixed);
-        let work = (free / (4 * workers)).min(WORK_BYTES_MOST);
+        let work = (free / workers / part::SORT_RANGE).min(WORK_BYTES_MOST);
         let pile = (free - work * workers) / workers;
         // Reading back takes a chunk for each worker, of each worker.
         let without_reads =
             |chunk: u64| pile.saturating_sub((workers * chunk).next_multiple_of(GRAIN_BYTES));
         let need = bytes + bytes / record_bytes.max(1) * form.upkeep_bytes();
-        let most = splitters::RANGES_MOST as u64;
+        let most = RANGES_MOST as u64;
         let wanted = need.div_ceil(l2_bytes / RANGES_PER_L2).clamp(1, most);
         let kept = bytes / 20 * 21 + (wanted + 8) * workers * CHUNK_BYTES_KEPT;
         let chunk = if kept <= without_reads(CHUNK_BYTES_KEPT) * workers {
@@ -106,9 +105,8 @@ impl Sizes {
         if pile < GRAIN_BYTES || chunk < CHUNK_BYTES_LEAST_AGAIN {
             return None;
         }
-        let ranges = (bytes / work_bytes * 4)
-            .clamp(4, pile / (2 * chunk))
-            .min(splitters::RANGES_MOST as u64) as usize;
+        let ranges =
+            (bytes / work_bytes * 4).clamp(4, pile / (2 * chunk)).min(RANGES_MOST as u64) as usize;
         let pile =
             PileSize { chunk_bytes: chunk as usize, chunks: (pile / chunk) as usize, groups: 1 };
         Some(Sizes { ranges, pile, work_bytes, ..*self })

@@ -2,7 +2,7 @@
 //! still to come cannot be sampled. All of it is numbered in splits, in the order of the input.
 
 use super::records::Form;
-use super::splitters::Place;
+use super::splitters::Sampled;
 use crate::core::Core;
 use crate::error::Result;
 use crate::failure::Failure;
@@ -128,7 +128,7 @@ impl<'p> Source<'p> {
         form: &Form,
         reader: &mut Reader,
         scratch: &Scratch,
-    ) -> Result<(Vec<Place>, u64)> {
+    ) -> Result<(Vec<Sampled>, u64)> {
         let mut sample = Sample::new(form, count);
         let places = if self.splits > 0 { (count / SAMPLED_PER_PLACE).max(1) as u64 } else { 0 };
         for number in 0..places {
@@ -139,8 +139,8 @@ impl<'p> Source<'p> {
             let split = (at as u64).min(self.splits - 1);
             self.sample_split(split, at.fract(), reader, scratch, &mut sample)?;
         }
-        let record_bytes = sample.bytes / (sample.places.len() as u64).max(1);
-        Ok((sample.places, record_bytes.max(1)))
+        let record_bytes = sample.bytes / (sample.keys.len() as u64).max(1);
+        Ok((sample.keys, record_bytes.max(1)))
     }
 
     fn sample_split(
@@ -228,7 +228,7 @@ fn plan_bytes(plan: &Plan) -> u64 {
 pub(super) struct Sample<'f> {
     form: &'f Form,
     key_bytes: usize,
-    pub(super) places: Vec<Place>,
+    pub(super) keys: Vec<Sampled>,
     /// Of all records taken.
     bytes: u64,
 }
@@ -236,7 +236,7 @@ pub(super) struct Sample<'f> {
 impl<'f> Sample<'f> {
     pub(super) fn new(form: &'f Form, count: usize) -> Sample<'f> {
         let key_bytes = (SAMPLE_KEY_BYTES / count.max(1)).max(KEY_BYTES_LEAST);
-        Sample { form, key_bytes, places: Vec::new(), bytes: 0 }
+        Sample { form, key_bytes, keys: Vec::new(), bytes: 0 }
     }
 
     /// Returns the number of bytes to look at in one place.
@@ -257,7 +257,7 @@ impl<'f> Sample<'f> {
                 return;
             }
             let key = self.form.key(record);
-            self.places.push((key[..key.len().min(self.key_bytes)].into(), split));
+            self.keys.push((key[..key.len().min(self.key_bytes)].into(), split));
             self.bytes += record.len() as u64;
         }
     }

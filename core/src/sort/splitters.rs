@@ -9,22 +9,19 @@
 //! descended without a branch by several records at once, so that their latencies overlap. It looks at
 //! 8 bytes of the distinct keys; only a record with the same 8 bytes as a splitter is compared in full.
 
-use crate::heads::{Borders, head};
+use crate::heads::{Borders, RANGES_MOST, every_nth, head};
 
 /// Records that descend together.
 pub(super) const LANES: usize = 8;
 
-/// The most ranges. The tree always has this number of nodes, of which only the first levels may be in use,
-/// so an index into it needs no check.
-pub(super) const RANGES_MOST: usize = 4096;
-
-/// A place in the input's order: a key, and the number of the split it was found in.
-pub(super) type Place = (Box<[u8]>, u32);
+/// A key of the sample, and the number of the split it was found in.
+pub(super) type Sampled = (Box<[u8]>, u32);
 
 pub(super) struct Splitters {
     /// The distinct keys.
     keys: Borders,
-    /// The heads as a tree from index 1 on, filled up with the greatest number to whole levels.
+    /// The heads as a tree from index 1 on, filled up with the greatest number to whole levels. It always has
+    /// room for all ranges, so an index into it needs no check.
     tree: Box<[u64; RANGES_MOST]>,
     levels: u32,
     /// The number of splitters with a lesser key, for each key and for the end: the range of records before
@@ -45,23 +42,17 @@ pub(super) struct SplitView<'s> {
 
 impl Splitters {
     /// Divides the order of a sample into `ranges` ranges that hold about as many of it each.
-    pub(super) fn choose(mut sample: Vec<Place>, ranges: usize, reverse: bool) -> Splitters {
+    pub(super) fn choose(mut sample: Vec<Sampled>, ranges: usize, reverse: bool) -> Splitters {
         let direction = |split: u32| if reverse { !split } else { split };
         sample.iter_mut().for_each(|(_, split)| *split = direction(*split));
         sample.sort_unstable();
-        let count = sample.len();
-        let wanted = (ranges.min(RANGES_MOST) - 1).min(count);
-        let mut chosen: Vec<Place> = Vec::with_capacity(wanted);
-        for number in 1..=wanted {
-            let place = &sample[number * count / (wanted + 1)];
-            if chosen.last() != Some(place) {
-                chosen.push(place.clone());
-            }
-        }
+        let ranges = ranges.min(RANGES_MOST).min(sample.len() + 1);
+        let mut chosen = every_nth(sample, ranges);
+        chosen.dedup();
         Splitters::new(chosen)
     }
 
-    fn new(chosen: Vec<Place>) -> Splitters {
+    fn new(chosen: Vec<Sampled>) -> Splitters {
         let (mut keys, mut before, mut splits) = (Vec::<Box<[u8]>>::new(), Vec::new(), Vec::new());
         for (number, (key, split)) in chosen.into_iter().enumerate() {
             if keys.last() != Some(&key) {

@@ -38,17 +38,16 @@ pub(super) struct Pile<'s> {
     scratch: &'s Scratch,
     blocks: Arc<BlockPool>,
     slabs: Vec<Slab>,
+    /// Bytes of all slabs.
+    held_bytes: usize,
     /// Of each group of ranges, the slab that its chunks are cut from.
     open: Vec<Option<u32>>,
-    /// Records larger than a chunk.
-    large: Vec<Block>,
-    large_bytes: usize,
     rows: Vec<Row>,
     /// Full chunks in memory, the latest last: row, and place in it.
     full: Vec<(u32, u32)>,
 }
 
-/// Memory that chunks are cut from.
+/// Memory that chunks are cut from, or a record that is larger than a chunk.
 struct Slab {
     block: Block,
     /// Bytes that were cut off.
@@ -82,15 +81,13 @@ const NO_TAIL: Tail = Tail { slab: NO_SLAB, start: 0, header: 0, at: 0, end: 0, 
 /// A full chunk of an open pile.
 #[derive(Clone, Copy)]
 enum Full {
-    Memory { slab: u32, start: u32, used: u32 },
-    Large { number: u32, used: u64 },
-    Scratch { offset: u64, used: u64 },
+    Memory { slab: u32, start: u32, used: usize },
+    Scratch { offset: u64, used: usize },
 }
 
 /// A chunk to be read. Dropped, it lets go of its memory.
 pub(super) enum Held {
-    Memory { slab: Arc<Block>, start: u32, used: u32 },
-    Large { block: Arc<Block>, used: usize },
+    Memory { slab: Arc<Block>, start: u32, used: usize },
     Scratch { offset: u64, used: usize },
 }
 
@@ -117,9 +114,8 @@ impl<'s> Pile<'s> {
             scratch,
             blocks: Arc::clone(blocks),
             slabs: Vec::new(),
+            held_bytes: 0,
             open: vec![None; size.groups.clamp(1, ranges)],
-            large: Vec::new(),
-            large_bytes: 0,
             rows: (0..ranges).map(|_| row()).collect(),
             full: Vec::new(),
         }
@@ -189,7 +185,7 @@ impl<'s> Pile<'s> {
         let Tail { slab, start, at, .. } = std::mem::replace(&mut row.tail, NO_TAIL);
         if slab != NO_SLAB {
             self.full.push((range, row.chunks.len() as u32));
-            row.chunks.push(Full::Memory { slab, start, used: at - start });
+            row.chunks.push(Full::Memory { slab, start, used: (at - start) as usize });
         }
     }
 
@@ -205,21 +201,20 @@ impl<'s> Pile<'s> {
         let bytes = HEADER_BYTES + record.len();
         // Each range may need a chunk besides.
         let chunks = self.size.chunks.saturating_sub(self.rows.len() + 1);
-        let held = self.slabs.len() * self.slab_bytes() + self.large_bytes;
-        let fits = held + bytes <= chunks * self.size.chunk_bytes;
+        let fits = self.held_bytes + bytes <= chunks * self.size.chunk_bytes;
         let block = fits.then(|| self.blocks.take(bytes, Access::Streamed, PURPOSE).ok()).flatten();
         let held = match block {
             Some(mut block) => {
                 let into = block.as_mut_slice();
                 into[..HEADER_BYTES].copy_from_slice(&header);
                 into[HEADER_BYTES..bytes].copy_from_slice(record);
-                self.large_bytes += bytes;
-                self.large.push(block);
-                Full::Large { number: self.large.len() as u32 - 1, used: bytes as u64 }
+                self.held_bytes += bytes;
+                self.slabs.push(Slab { block, cut: bytes });
+                Full::Memory { slab: self.slabs.len() as u32 - 1, start: 0, used: bytes }
             }
             None => Full::Scratch {
                 offset: self.scratch.append_parts([&header, record])?.start,
-                used: bytes as u64,
+                used: bytes,
             },
         };
         let row = &mut self.rows[range as usize];
@@ -236,13 +231,13 @@ impl<'s> Pile<'s> {
             return Ok(chunk);
         }
         let slab_bytes = self.slab_bytes();
-        let held = self.slabs.len() * slab_bytes + self.large_bytes;
         let mut refused = None;
-        if held + slab_bytes <= self.size.chunks * self.size.chunk_bytes {
+        if self.held_bytes + slab_bytes <= self.size.chunks * self.size.chunk_bytes {
             match self.blocks.take(slab_bytes, Access::Filled, PURPOSE) {
                 Ok(block) => {
                     let slab = self.slabs.len() as u32;
                     self.slabs.push(Slab { block, cut: 0 });
+                    self.held_bytes += slab_bytes;
                     self.open[group] = Some(slab);
                     return self.cut_chunk(slab).ok_or_else(|| self.too_small().into());
                 }
@@ -273,10 +268,9 @@ impl<'s> Pile<'s> {
         let Full::Memory { slab, start, used } = *held else {
             unreachable!("the full chunks are those in memory");
         };
-        let bytes =
-            &self.slabs[slab as usize].block.as_slice()[start as usize..(start + used) as usize];
+        let bytes = &self.slabs[slab as usize].block.as_slice()[start as usize..][..used];
         let offset = self.scratch.append(bytes)?.start;
-        *held = Full::Scratch { offset, used: u64::from(used) };
+        *held = Full::Scratch { offset, used };
         Ok((slab, start))
     }
 
@@ -301,15 +295,11 @@ impl<'s> Pile<'s> {
         }
         let slabs: Vec<Arc<Block>> =
             self.slabs.drain(..).map(|slab| Arc::new(slab.block)).collect();
-        let large: Vec<Arc<Block>> = self.large.drain(..).map(Arc::new).collect();
         let held = |full: &Full| match *full {
             Full::Memory { slab, start, used } => {
                 Held::Memory { slab: Arc::clone(&slabs[slab as usize]), start, used }
             }
-            Full::Large { number, used } => {
-                Held::Large { block: Arc::clone(&large[number as usize]), used: used as usize }
-            }
-            Full::Scratch { offset, used } => Held::Scratch { offset, used: used as usize },
+            Full::Scratch { offset, used } => Held::Scratch { offset, used },
         };
         for (row, range) in self.rows.iter().zip(ranges) {
             range.chunk_bytes = self.size.chunk_bytes;
@@ -327,9 +317,8 @@ impl Held {
     pub(super) fn in_memory(&self) -> Option<&[u8]> {
         match self {
             Held::Memory { slab, start, used } => {
-                Some(&slab.as_slice()[*start as usize..(start + used) as usize])
+                Some(&slab.as_slice()[*start as usize..][..*used])
             }
-            Held::Large { block, used } => Some(&block.as_slice()[..*used]),
             Held::Scratch { .. } => None,
         }
     }

@@ -13,8 +13,8 @@ use crate::memory::BlockPool;
 use crate::plan::{Part, Plan};
 use crate::relocation::Standing;
 use crate::reuse::{
-    Hashing, KeptTile, Passing, Place, Print, Remembered, Reuse, Sources, Stamps, Tile, Trust,
-    print_of,
+    Hashing, KeptTile, Passing, Place, Print, Remembered, Reuse, Sources, Stamps, Tile, Tiling,
+    Trust, print_of,
 };
 use crate::schedule::{Pool, for_each};
 use crate::storage::Storage;
@@ -146,6 +146,8 @@ impl TileTable {
         let reuse =
             Reuse { sources: &sources, cut, hashing, tile_bytes, trust, pool, blocks, failure };
         let tiling = reuse.tiles(&remembered, &stamps)?;
+        let Tiling { bytes, same_bytes, read_bytes, .. } = tiling;
+        tracing::debug!(target: "tegula::tiles", bytes, same_bytes, read_bytes);
         let old = manifest.pieces().filter_map(tile_of);
         let folded = manifest.folds.iter().flat_map(|fold| fold.tiles.iter().copied());
         let next = old.chain(folded).map(|number| number + 1).max().unwrap_or_default();

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
 use std::io::Write;
-use tegula::Container::{self, Adaptive, Append, Hash, HashTree};
+use tegula::Container::{self, Adaptive, Append, Hash};
 use tegula::{
     Collect, Cut, Emit, Engine, Fixed, Group, Input, Job, Options, Order, Pair, Reduce, Result,
     Split, Values, WordClass,
@@ -96,7 +96,6 @@ proptest! {
             check_places(Adaptive, engine, &files, split);
             check_places(Hash, engine, &files, split);
             check_places(Append, engine, &files, split);
-            check_places(HashTree, engine, &files, split);
         }
     }
 }

@@ -179,6 +179,50 @@ proptest! {
     }
 }
 
+/// Lines in one range, which is sorted by the first bytes in which they differ.
+fn check_lines(lines: &[Vec<u8>], sort: &Sort) {
+    let text: Vec<u8> = lines.iter().flat_map(|line| [&line[..], b"\n"].concat()).collect();
+    let expected = reference(sort, &[&text]);
+    let (found, _) = sorted(&engines()[0], sort, Input::bytes(text), &Options::default()).unwrap();
+    assert!(found == expected, "{sort:?}");
+}
+
+proptest! {
+    #![proptest_config(cases(60))]
+
+    #[test]
+    fn lines_that_begin_alike_keep_the_order_of_a_stable_sort(
+        lines in prop::collection::vec("[ab\0]{0,30}", 0..300),
+        alike in "[ab\0]{0,20}",
+        start in 0u64..4,
+        length in 1u64..30,
+        reverse: bool,
+    ) {
+        let key = Some(start..start + length);
+        let lines: Vec<_> =
+            lines.into_iter().map(|line| (alike.clone() + &line).into_bytes()).collect();
+        check_lines(&lines, &Sort { key, reverse, ..Sort::lines() });
+    }
+}
+
+#[test]
+fn many_lines_that_begin_with_each_other_are_sorted_without_a_deep_stack() {
+    for filler in [b'a', 0] {
+        let lines: Vec<_> = (0..2000).map(|i| vec![filler; i * 7919 % 2000]).collect();
+        check_lines(&lines, &Sort::lines());
+    }
+}
+
+#[test]
+fn equal_keys_keep_the_order_of_the_input_both_ways() {
+    let line = |i| format!("same key, long enough {i}").into_bytes();
+    let lines: Vec<Vec<u8>> = (0..1000).map(line).collect();
+    for reverse in [false, true] {
+        let sort = Sort { key: Some(0..21), reverse, ..Sort::lines() };
+        check_lines(&lines, &sort);
+    }
+}
+
 #[test]
 fn hard_inputs_in_memory_and_in_little_of_it() {
     for (name, text) in hard_texts(6_000_000) {
@@ -274,9 +318,15 @@ fn a_file_that_is_no_multiple_of_the_record_is_named() {
 
 #[test]
 fn keys_that_cannot_be_meant_are_refused() {
-    for sort in [Sort::fixed(10, 5..11), Sort::fixed(10, 5..5), Sort::fixed(0, 0..1)] {
+    for (sort, named) in [
+        (Sort::fixed(10, 5..11), "key"),
+        (Sort::fixed(10, 5..5), "key"),
+        (Sort { key: Some(5..5), ..Sort::lines() }, "key"),
+        (Sort::fixed(0, 0..1), "record size"),
+    ] {
         let failed = sorted(&engine(1), &sort, Input::bytes(""), &Options::default());
-        assert!(matches!(failed, Err(Error::Option { .. })), "{failed:?}");
+        let Err(Error::Option { option, .. }) = failed else { panic!("{failed:?}") };
+        assert_eq!(option, named);
     }
 }
 

@@ -3,7 +3,7 @@
 use tegula_machine::sizing::Shares;
 use tegula_machine::sizing::part::{
     BESIDE, BLOCK, DECODED_AHEAD, MERGE, PARTIAL, RANGE, RANGES_AHEAD, READ_AHEAD, SAMPLE, SCATTER,
-    SLOTS, TABLE, UNIT,
+    SLOTS, SORT_AHEAD, SORT_OUT, SORT_RANGE, SORT_SPLIT, SORT_SPOOLED, TABLE, UNIT,
 };
 use tegula_machine::topology::Topology;
 
@@ -23,6 +23,15 @@ fn what_is_held_at_once_is_less_than_the_budget() {
     let reducing = sum(&[(1.0, PARTIAL), (1.0, MERGE), (1.0, SCATTER), (1.0, BLOCK)]);
     let sorting = sum(&[(1.0, RANGE), (1.0, SCATTER), (1.0, SAMPLE), (1.0, BLOCK)]);
     assert!(reducing < 1.0 && sorting < 1.0, "{reducing} and {sorting} after the maps");
+}
+
+#[test]
+fn a_sort_leaves_half_of_its_budget_to_records() {
+    let buffers = sum(&[(1.0, SORT_AHEAD), (1.0, SORT_SPLIT), (1.0, SORT_OUT)]);
+    let spooled = sum(&[(1.0, SORT_SPOOLED)]);
+    let range = (1.0 - buffers - spooled) * sum(&[(1.0, SORT_RANGE)]);
+    // Streams in memory are records, too.
+    assert!(buffers + range < 0.5, "{buffers} and {range} of the budget while a sort runs");
 }
 
 #[test]

@@ -106,25 +106,6 @@ impl<'p, V: Copy> Outlet<'p, V> {
             partition.pairs.put(entry)
         })
     }
-
-    /// Moves pairs of one partition in, no two with the same key.
-    #[cfg(any(test, feature = "testing"))]
-    pub fn add_segment<K: SlotKey>(
-        &self,
-        index: usize,
-        entries: impl ExactSizeIterator<Item = Entry<K, V>>,
-    ) -> Result<(), MemoryError> {
-        if entries.len() == 0 {
-            return Ok(());
-        }
-        let mut seeing = self.seeing();
-        let mut partition = self.partial.partition(index);
-        partition.begin_segment();
-        entries.into_iter().try_for_each(|entry| {
-            see(&mut seeing, &entry);
-            partition.pairs.put(&entry)
-        })
-    }
 }
 
 #[inline(always)]

@@ -9,7 +9,6 @@
 use super::PairRef;
 use crate::error::MemoryError;
 use crate::memory::ByteArena;
-use std::cmp::Ordering;
 use std::ptr::NonNull;
 
 /// Keys of at least this length do not fit in a slot.
@@ -68,11 +67,13 @@ pub enum ClassKey {
 
 impl ClassKey {
     /// Returns the key of `bytes`; a long one points at them, as for [`LongKey::new`].
+    #[inline]
     pub fn of(bytes: &[u8]) -> ClassKey {
         ClassKey::hashed(bytes, hash_bytes)
     }
 
     /// As `of`, with a function that returns the hash if the key is long.
+    #[inline]
     pub fn hashed(bytes: &[u8], hash: impl FnOnce(&[u8]) -> u64) -> ClassKey {
         if bytes.len() <= ShortKey::MOST {
             ClassKey::Short(ShortKey::new(bytes))
@@ -85,6 +86,7 @@ impl ClassKey {
     }
 
     /// Returns the number of the class, and the hash.
+    #[inline]
     pub fn class_and_hash(&self) -> (u8, u64) {
         match self {
             ClassKey::Short(key) => (0, key.hash()),
@@ -289,19 +291,6 @@ impl InlineClass for MediumKey {
     #[inline]
     fn class<V>(entry: &Entry<Self, V>) -> ClassEntry<'_, V> {
         ClassEntry::Medium(entry)
-    }
-}
-
-/// Long keys order as their bytes do.
-impl Ord for LongKey {
-    fn cmp(&self, other: &LongKey) -> Ordering {
-        self.bytes().cmp(other.bytes())
-    }
-}
-
-impl PartialOrd for LongKey {
-    fn partial_cmp(&self, other: &LongKey) -> Option<Ordering> {
-        Some(self.cmp(other))
     }
 }
 
