@@ -7,11 +7,14 @@
 
 use super::{
     Caps, Device, DeviceError, Done, EmulatedKernel, Kernel, Launch, Piece, Program, Room, Session,
-    Shape, Slot, Slots,
+    Shape, Slot, Slots, failed,
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+/// The cause of a planned fault, for messages.
+const ASKED_FOR: &str = "a fault was asked for";
 
 /// The properties of an emulated device.
 #[derive(Clone, Debug, PartialEq)]
@@ -131,7 +134,7 @@ impl Device for Emulated {
 
     fn compile(&self, kernel: &Kernel) -> Result<Box<dyn Program>, DeviceError> {
         if Faults::of(&self.model).strikes(FaultAt::Compile) {
-            return Err(kernel.refused(&self.caps.name, "a fault was asked for"));
+            return Err(kernel.refused(&self.caps.name, ASKED_FOR));
         }
         let kernel = kernel.emulated.ok_or_else(|| {
             let cause = format!("{} has no twin in Rust, which this device needs", kernel.file);
@@ -315,7 +318,7 @@ impl Session for EmulatedSession {
         }
         self.in_flight.pop_front();
         self.slots.free.push(slot);
-        let done = done.ok_or_else(|| failed(&self.model, "run the kernel"))?;
+        let done = done.ok_or_else(|| failed(&self.model.name, "run the kernel")(ASKED_FOR))?;
         Ok(Some(done))
     }
 
@@ -384,11 +387,6 @@ impl Faults {
         model: &Model,
         action: &'static str,
     ) -> Result<(), DeviceError> {
-        if self.strikes(at) { Err(failed(model, action)) } else { Ok(()) }
+        if self.strikes(at) { Err(failed(&model.name, action)(ASKED_FOR)) } else { Ok(()) }
     }
-}
-
-fn failed(model: &Model, action: &'static str) -> DeviceError {
-    let cause = "a fault was asked for".to_owned();
-    DeviceError::Failed { device: model.name.clone(), action, cause }
 }

@@ -263,6 +263,16 @@ impl Slots {
     }
 }
 
+/// Converts an error of a device's driver.
+#[cfg(any(test, feature = "emulated", feature = "opencl", feature = "cuda"))]
+fn failed<E: ToString>(device: &str, action: &'static str) -> impl Fn(E) -> DeviceError + use<E> {
+    let device = device.to_owned();
+    move |cause| {
+        let (device, cause) = (device.clone(), cause.to_string());
+        DeviceError::Failed { device, action, cause }
+    }
+}
+
 /// A slot of a session that is being filled.
 #[derive(Debug)]
 pub struct Slot(pub usize);

@@ -46,12 +46,10 @@ impl Condvar {
         Condvar(sync::Condvar::new())
     }
 
-    /// Waits until it is notified.
     pub fn wait<'m, T>(&self, guard: MutexGuard<'m, T>) -> MutexGuard<'m, T> {
         self.0.wait(guard).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits as long as the condition holds.
     pub fn wait_while<'m, T>(
         &self,
         guard: MutexGuard<'m, T>,
@@ -60,7 +58,6 @@ impl Condvar {
         self.0.wait_while(guard, condition).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for `time` at most.
     pub fn wait_timeout<'m, T>(
         &self,
         guard: MutexGuard<'m, T>,
@@ -69,7 +66,6 @@ impl Condvar {
         self.0.wait_timeout(guard, time).unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// Waits for `time` at most, as long as the condition holds.
     pub fn wait_timeout_while<'m, T>(
         &self,
         guard: MutexGuard<'m, T>,

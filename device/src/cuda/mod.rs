@@ -7,7 +7,7 @@
 
 mod session;
 
-use super::{Caps, Device, DeviceError, Kernel, Program, Room, Session};
+use super::{Caps, Device, DeviceError, Kernel, Program, Room, Session, failed};
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use cudarc::driver::{CudaContext, CudaFunction, DriverError};
 use cudarc::nvrtc::{CompileError, CompileOptions, compile_ptx_with_opts};
@@ -96,12 +96,6 @@ fn look_for_compiler() -> Result<(), DeviceError> {
     }
     let advice = "install NVRTC, a part of the CUDA toolkit";
     Err(missing("no run-time compiler (libnvrtc.so)", advice))
-}
-
-/// Converts an error of the driver.
-fn failed(device: &str, action: &'static str) -> impl Fn(DriverError) -> DeviceError + use<> {
-    let device = device.to_owned();
-    move |error| DeviceError::Failed { device: device.clone(), action, cause: error.to_string() }
 }
 
 /// Compiles a kernel's text for an architecture to the form that the driver loads.

@@ -1,9 +1,9 @@
 //! A session over CUDA: one stream copies units in while another runs kernels, which wait for their copy by
 //! an event. Slots are memory of the device, each with pinned memory of the host.
 
-use super::{Caps, DeviceError, failed};
+use super::{Caps, DeviceError};
 use crate::groups::{GROUP, groups};
-use crate::{Done, Piece, Room, Session, Shape, Slot, Slots};
+use crate::{Done, Piece, Room, Session, Shape, Slot, Slots, failed};
 use cudarc::driver::sys::CUevent_flags::{self, CU_EVENT_DEFAULT};
 use cudarc::driver::{
     CudaContext, CudaEvent, CudaFunction, CudaSlice, CudaStream, DevicePtr, DriverError,

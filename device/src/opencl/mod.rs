@@ -6,7 +6,7 @@
 
 mod session;
 
-use super::{Caps, Device, DeviceError, Kernel, Program, Room, Session};
+use super::{Caps, Device, DeviceError, Kernel, Program, Room, Session, failed};
 use crate::sync::Mutex;
 use opencl3::context::Context;
 use opencl3::device::{CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_CPU, Device as Handle};
@@ -98,12 +98,6 @@ impl OpenCl {
 /// Returns whether the loader can be opened.
 fn opencl3_loader_is_there() -> bool {
     cl3::is_opencl_runtime_available()
-}
-
-/// Converts an error of the device's driver.
-fn failed(device: &str, action: &'static str) -> impl Fn(ClError) -> DeviceError + use<> {
-    let device = device.to_owned();
-    move |code| DeviceError::Failed { device: device.clone(), action, cause: code.to_string() }
 }
 
 impl Device for OpenCl {

@@ -1,9 +1,9 @@
 //! A session over OpenCL: one queue copies units in while another runs kernels, which wait for their copy
 //! by an event. Slots are buffers of the device, each with memory that its driver pins.
 
-use super::{Caps, DeviceError, failed};
+use super::{Caps, DeviceError};
 use crate::groups::{GROUP, groups};
-use crate::{Done, Piece, Room, Session, Shape, Slot, Slots};
+use crate::{Done, Piece, Room, Session, Shape, Slot, Slots, failed};
 use opencl3::command_queue::{CL_QUEUE_PROFILING_ENABLE, CommandQueue};
 use opencl3::context::Context;
 use opencl3::error_codes::{CL_INVALID_EVENT, ClError};

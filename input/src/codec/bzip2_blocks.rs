@@ -203,7 +203,6 @@ impl<'p> Blocks<'p> {
         Ok(())
     }
 
-    /// Reads more bytes; returns whether there were any.
     fn read_more(&mut self) -> Result<bool, Fault> {
         let have = self.bytes.len();
         self.bytes.resize(have + READ_BYTES, 0);
@@ -213,7 +212,6 @@ impl<'p> Blocks<'p> {
         Ok(count > 0)
     }
 
-    /// Drops the first `bytes` bytes.
     fn forget(&mut self, bytes: usize) {
         self.bytes.drain(..bytes);
         self.start += bytes as u64;

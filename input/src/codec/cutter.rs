@@ -107,7 +107,6 @@ impl<'p> Cutter<'p> {
 }
 
 impl Fault {
-    /// Converts the fault to the error of a file.
     pub(super) fn of(self, packed: &Packed, file: usize) -> Error {
         let (path, format) = (packed.path(file), packed.format(file).name());
         match self {
@@ -121,7 +120,6 @@ impl Fault {
 }
 
 impl Unit {
-    /// Starts to decompress the unit.
     pub(super) fn open<'p>(
         &self,
         packed: &'p Packed,

@@ -85,12 +85,10 @@ impl<'p> Lane<'p> {
         self.whole = true;
     }
 
-    /// Returns the number of units in progress.
     pub(super) fn units(&self) -> usize {
         self.units.len()
     }
 
-    /// Adds the file's next unit.
     pub(super) fn add(&mut self, reading: Reading<'p>, part: Option<Part>) {
         let (id, state) = (self.next_id, State::Idle(reading));
         self.units.push_back(Unit { id, state, decoded: VecDeque::new(), part });

@@ -15,7 +15,6 @@ mod gzip;
 mod lane;
 mod lz4;
 mod lz4_frames;
-mod plain;
 mod recognise;
 mod sniff;
 mod source;
@@ -78,7 +77,7 @@ impl<'p> Reading<'p> {
         to_end: bool,
     ) -> Result<Reading<'p>> {
         let decoder: Box<dyn Decoder<'p> + 'p> = match format {
-            Format::Plain => Box::new(plain::Plain::new(source)),
+            Format::Plain => Box::new(source),
             Format::Gzip => Box::new(gzip::Gzip::new(source, blocks)?),
             Format::Zstd => Box::new(zstd::Zstd::new(source, blocks)?),
             Format::Bzip2 => Box::new(bzip2::Bzip2::new(source, blocks)?),

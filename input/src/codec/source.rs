@@ -2,6 +2,7 @@
 //! its offset. Errors of the reads themselves are kept here, because the decoder in between only returns an
 //! error without details.
 
+use super::Decoder;
 use crate::error::{Error, Result};
 use std::io::{self, BufRead, Read};
 use std::ops::Range;
@@ -126,6 +127,17 @@ impl Read for Source<'_> {
         let count = copy_first(self.fill_buf()?, into);
         self.consume(count);
         Ok(count)
+    }
+}
+
+/// A plain file among compressed ones.
+impl<'p> Decoder<'p> for Source<'p> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        Read::read(self, into)
+    }
+
+    fn source(&mut self) -> &mut Source<'p> {
+        self
     }
 }
 

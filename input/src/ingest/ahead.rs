@@ -45,7 +45,6 @@ pub struct AheadTotals {
 }
 
 impl AheadTotals {
-    /// Adds the counts of another part of the input.
     pub fn add(&mut self, later: AheadTotals) {
         self.readers = self.readers.max(later.readers);
         self.bytes += later.bytes;

@@ -120,7 +120,6 @@ impl<'p> StreamQueue<'p> {
         }
     }
 
-    /// Returns an error if the run stops.
     pub(super) fn check(&self) -> Result<()> {
         if self.failure.stops() { Err(Error::Cancelled) } else { Ok(()) }
     }

@@ -11,7 +11,8 @@ fn numbers_ascend_by_file_and_leave_room_for_the_largest_expansion() {
     let lengths = [10u64, 0, 1 << 40, 3000];
     let mut files = FileList::default();
     lengths.iter().for_each(|&length| files.add_path(length.to_string().as_ref(), length));
-    let packed = PackedFiles { from: Some(Arc::new(Nothing)), files, formats: vec![Format::Gzip; 4] };
+    let packed =
+        PackedFiles { from: Some(Arc::new(Nothing)), files, formats: vec![Format::Gzip; 4] };
     let input = Input { sources: vec![Source::Packed(packed)], passed_over: 0 };
     let (tile_bytes, split_bytes, unit_bytes) = (32 << 20, 64 << 10, 64 << 10);
     let cutting = Cutting { tile_bytes, split_bytes, unit_bytes, reads: Reads::Cached };

@@ -49,12 +49,10 @@ impl Budget {
         self.used.fetch_sub(bytes as u64, Ordering::Relaxed);
     }
 
-    /// Returns the bytes in use now.
     pub fn used(&self) -> u64 {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// Returns the most that was in use at once.
     pub fn peak(&self) -> u64 {
         self.peak.load(Ordering::Relaxed)
     }

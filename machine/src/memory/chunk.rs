@@ -65,7 +65,6 @@ impl ChunkPool {
         Arc::new(ChunkPool { blocks, parts, held_bytes: AtomicUsize::new(0) })
     }
 
-    /// Returns the pool that chunks are cut from.
     pub fn blocks(&self) -> &Arc<BlockPool> {
         &self.blocks
     }

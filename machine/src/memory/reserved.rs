@@ -29,7 +29,6 @@ impl Reserved {
         Ok(reserved)
     }
 
-    /// Returns the counted bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }

@@ -159,7 +159,7 @@ fn under_hidden_name<T>(
 ) -> io::Result<(T, PathBuf)> {
     let mut prefix = OsString::from(".");
     prefix.push(path.file_name().unwrap_or_default());
-    nameless::hidden(path.parent().unwrap_or(Path::new("")), prefix, make)
+    nameless::hidden(path.parent().unwrap_or(Path::new("")), &prefix, make)
 }
 
 fn folder_of(path: &Path) -> &Path {

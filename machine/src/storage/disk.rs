@@ -5,7 +5,7 @@ use super::{Storage, StoredFile, nameless};
 use crate::error::StorageError;
 use rustix::fs::{FallocateFlags, FlockOperation, Mode};
 use rustix::io::Errno;
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::ops::Range;
@@ -63,7 +63,7 @@ impl Disk {
 
     pub(super) fn named_then_unlinked(&self) -> io::Result<File> {
         let make = |path: &Path| new_file().open(path);
-        let (file, path) = nameless::hidden(&self.folder, OsString::new(), make)?;
+        let (file, path) = nameless::hidden(&self.folder, OsStr::new(""), make)?;
         fs::remove_file(path).map(|()| file)
     }
 }

@@ -3,7 +3,7 @@
 
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,12 +23,12 @@ pub(crate) fn open(folder: &Path, mode: Mode) -> io::Result<Option<File>> {
 /// Returns the result of `make` on the path of a hidden name in `folder` that no file has, and that path.
 pub(super) fn hidden<T>(
     folder: &Path,
-    prefix: OsString,
+    prefix: &OsStr,
     make: impl Fn(&Path) -> io::Result<T>,
 ) -> io::Result<(T, PathBuf)> {
     let mut number = 0;
     loop {
-        let mut name = prefix.clone();
+        let mut name = prefix.to_os_string();
         name.push(format!(".tegula-{}-{number}", std::process::id()));
         let path = folder.join(name);
         match make(&path) {

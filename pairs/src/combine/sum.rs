@@ -16,93 +16,71 @@ use std::marker::PhantomData;
 #[derive(Clone, Copy, Debug)]
 pub struct Sum<T>(PhantomData<T>);
 
-impl Combine for Sum<u64> {
-    type Value = u64;
-    type Accumulator = u64;
-    type Output = u64;
+/// Implements the sum for a type of integers. `$wide` is the type of the accumulator, `$beyond` the message if that
+/// overflows, and `$finish` makes the answer of it.
+macro_rules! integers {
+    ($type:ty, $wide:ty, $beyond:literal, $finish:expr, { $($constants:item)* }) => {
+        impl Combine for Sum<$type> {
+            type Value = $type;
+            type Accumulator = $wide;
+            type Output = $type;
 
-    const IS_COMPILED: bool = true;
+            $($constants)*
 
-    const SHARE: Option<Share<u64>> =
-        Some(Share { of: |sum, parts| sum / parts, most: |a, b| a.saturating_add(*b) });
+            #[inline]
+            fn identity() -> $wide {
+                0
+            }
 
-    #[inline]
-    fn identity() -> u64 {
-        0
-    }
+            #[inline]
+            fn absorb(into: &mut $wide, value: $type) {
+                Self::merge(into, &(value as $wide));
+            }
 
-    #[inline]
-    fn absorb(into: &mut u64, value: u64) {
-        Self::merge(into, &value);
-    }
+            #[inline]
+            fn merge(into: &mut $wide, other: &$wide) {
+                let Some(sum) = into.checked_add(*other) else { panic!($beyond) };
+                *into = sum;
+            }
 
-    #[inline]
-    fn merge(into: &mut u64, other: &u64) {
-        let Some(sum) = into.checked_add(*other) else {
-            panic!("the sum of a key exceeds u64: use Sum<f64> or smaller values");
-        };
-        *into = sum;
-    }
+            fn finish(accumulator: &$wide) -> $type {
+                $finish(*accumulator)
+            }
 
-    fn finish(accumulator: &u64) -> u64 {
-        *accumulator
-    }
+            fn rank(a: &$wide, b: &$wide) -> Ordering {
+                a.cmp(b)
+            }
 
-    fn rank(a: &u64, b: &u64) -> Ordering {
-        a.cmp(b)
-    }
+            fn encode(accumulator: &$wide, out: &mut Vec<u8>) {
+                out.extend_from_slice(&accumulator.to_le_bytes());
+            }
 
-    fn encode(accumulator: &u64, out: &mut Vec<u8>) {
-        out.extend_from_slice(&accumulator.to_le_bytes());
-    }
-
-    fn decode(bytes: &mut &[u8]) -> Option<u64> {
-        take(bytes).map(u64::from_le_bytes)
-    }
+            fn decode(bytes: &mut &[u8]) -> Option<$wide> {
+                take(bytes).map(<$wide>::from_le_bytes)
+            }
+        }
+    };
 }
 
-impl Combine for Sum<i64> {
-    type Value = i64;
-    type Accumulator = i128;
-    type Output = i64;
-
-    #[inline]
-    fn identity() -> i128 {
-        0
+integers!(
+    u64,
+    u64,
+    "the sum of a key exceeds u64: use Sum<f64> or smaller values",
+    std::convert::identity,
+    {
+        const IS_COMPILED: bool = true;
+        const SHARE: Option<Share<u64>> =
+            Some(Share { of: |sum, parts| sum / parts, most: |a, b| a.saturating_add(*b) });
     }
+);
+// Beyond i128 only after 2^64 values, or from bytes that no sum wrote.
+integers!(i64, i128, "the sum of a key exceeds i128", narrow, {});
 
-    #[inline]
-    fn absorb(into: &mut i128, value: i64) {
-        Self::merge(into, &i128::from(value));
-    }
-
-    #[inline]
-    fn merge(into: &mut i128, other: &i128) {
-        // Beyond i128 only after 2^64 values, or from bytes that no sum wrote.
-        let Some(sum) = into.checked_add(*other) else {
-            panic!("the sum of a key exceeds i128");
-        };
-        *into = sum;
-    }
-
-    fn finish(accumulator: &i128) -> i64 {
-        let Ok(sum) = i64::try_from(*accumulator) else {
-            panic!("the sum of a key exceeds i64: use Sum<f64> or smaller values");
-        };
-        sum
-    }
-
-    fn rank(a: &i128, b: &i128) -> Ordering {
-        a.cmp(b)
-    }
-
-    fn encode(accumulator: &i128, out: &mut Vec<u8>) {
-        out.extend_from_slice(&accumulator.to_le_bytes());
-    }
-
-    fn decode(bytes: &mut &[u8]) -> Option<i128> {
-        take(bytes).map(i128::from_le_bytes)
-    }
+fn narrow(sum: i128) -> i64 {
+    let Ok(sum) = i64::try_from(sum) else {
+        panic!("the sum of a key exceeds i64: use Sum<f64> or smaller values");
+    };
+    sum
 }
 
 impl Combine for Sum<f64> {

@@ -279,7 +279,6 @@ impl BlockReader {
         Ok(Ok(HEADER_BYTES as u64 + parsed.stored_bytes))
     }
 
-    /// Forgets the block.
     pub fn clear(&mut self) {
         (self.at, self.pairs_left) = (0, 0);
         self.payload.clear();
@@ -302,7 +301,6 @@ impl BlockReader {
         Ok(Some(ReadPair { key: start..start + len, value }))
     }
 
-    /// Returns the payload of the block that is open.
     pub fn bytes(&self) -> &[u8] {
         &self.payload
     }

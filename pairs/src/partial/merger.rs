@@ -68,7 +68,6 @@ impl<C: Aggregate> Merger<C> {
         }
     }
 
-    /// Returns the most runs that are read at once.
     pub(super) fn fan_in(&self) -> usize {
         self.fan_in
     }

@@ -76,7 +76,6 @@ impl<V: Copy> Partition<V> {
         self.runs.push(run);
     }
 
-    /// Replaces the pairs by folded ones.
     pub(super) fn folded(&mut self, pairs: Pairs<V>) {
         self.fold_at = (2 * pairs.len()).max(FOLD_LEAST);
         self.pairs = pairs;

@@ -29,7 +29,6 @@ impl Run {
         Run { number, ..Run::default() }
     }
 
-    /// Bytes on disk.
     pub fn bytes(&self) -> u64 {
         self.extents.iter().map(|extent| extent.end - extent.start).sum()
     }
@@ -41,7 +40,6 @@ impl Run {
         (size_of::<Run>() + self.extents.len() * size_of::<Range<u64>>()) * 3 / 2 + ALLOCATION_BYTES
     }
 
-    /// Adds a block at the end.
     pub fn add(&mut self, block: Range<u64>, pairs: u64) {
         self.pairs += pairs;
         match self.extents.last_mut() {
@@ -222,7 +220,6 @@ impl<F: Form> RunReader<F> {
         Ok(true)
     }
 
-    /// Returns the present pair, if there is one.
     pub fn pair(&self) -> Option<PairRef<'_, F::Value>> {
         let value = self.value.as_ref()?;
         Some(PairRef { key: &self.reader.bytes()[self.key.clone()], value })

@@ -79,7 +79,6 @@ impl Spill {
         Merger::new(&self.scratch, chunks, &self.shares)
     }
 
-    /// Returns a worker's writer of runs.
     pub fn writer<F: Form>(&self, chunks: &Arc<ChunkPool>) -> Result<RunWriter<F>, MemoryError> {
         RunWriter::new(&self.scratch, chunks, self.shares.block_bytes)
     }
@@ -119,7 +118,6 @@ impl Spill {
         memory.cover(*total)
     }
 
-    /// Returns whether anything was spilled.
     pub fn began(&self) -> bool {
         self.began.load(Ordering::Relaxed)
     }

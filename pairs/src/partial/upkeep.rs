@@ -50,7 +50,6 @@ impl<C: Aggregate> Upkeep<C> {
         })
     }
 
-    /// Spills all there is.
     pub fn empty(&mut self, partial: &Partial<C::Accumulator>) -> Result<()> {
         self.spilling(partial, |spill, _, folder, spiller| {
             (0..PARTITIONS).try_for_each(|number| spill.spill(number, partial, folder, spiller))

@@ -28,14 +28,12 @@ pub trait SlotKey: Copy {
     fn same(&self, other: &Self) -> bool;
     /// True for a slot of zeros.
     fn is_vacant(&self) -> bool;
-    /// Returns the key's bytes.
     fn bytes(&self) -> &[u8];
     /// Returns 16 bytes of the key from the `skip`-th on, padded with zeros, as a number of the same order.
     #[inline]
     fn head(&self, skip: usize) -> u128 {
         head(self.bytes().get(skip..).unwrap_or_default())
     }
-    /// Returns the entry by its class.
     fn class<V>(entry: &Entry<Self, V>) -> ClassEntry<'_, V>;
 }
 

@@ -212,16 +212,12 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
         absent: impl FnOnce() -> Result<Entry<K, V>, MemoryError>,
         change: impl FnOnce(&mut V),
     ) -> Result<(), MemoryError> {
-        let mut index = self.home(hash);
-        while !self.key(index).same(&key) {
-            if self.key(index).is_vacant() {
-                let entry = absent()?;
-                // SAFETY: inside the block, borrowed alone.
-                unsafe { self.slot(index).write(entry) };
-                self.len += 1;
-                break;
-            }
-            index = (index + 1) & self.mask;
+        let index = self.probe(hash, |slot| slot.same(&key) || slot.is_vacant());
+        if self.key(index).is_vacant() {
+            let entry = absent()?;
+            // SAFETY: inside the block, borrowed alone.
+            unsafe { self.slot(index).write(entry) };
+            self.len += 1;
         }
         // SAFETY: the slot is not vacant (any more), so it holds an entry; borrowed alone.
         change(unsafe { &mut (*self.slot(index).as_ptr()).value });
@@ -240,11 +236,18 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
         Ok(())
     }
 
-    fn insert_absent(&mut self, entry: &Entry<K, V>) {
-        let mut index = self.home(entry.key.hash());
-        while !self.key(index).is_vacant() {
+    /// Returns the first slot from that of `hash` on that `is_it` accepts.
+    #[inline(always)]
+    fn probe(&self, hash: u64, is_it: impl Fn(&K) -> bool) -> usize {
+        let mut index = self.home(hash);
+        while !is_it(self.key(index)) {
             index = (index + 1) & self.mask;
         }
+        index
+    }
+
+    fn insert_absent(&mut self, entry: &Entry<K, V>) {
+        let index = self.probe(entry.key.hash(), K::is_vacant);
         // SAFETY: inside the block, borrowed alone.
         unsafe { self.slot(index).write(*entry) };
         self.len += 1;
@@ -272,19 +275,9 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
         Ok(())
     }
 
-    /// Returns the accumulator of a key, if it is there.
     pub fn get(&self, key: &K) -> Option<&V> {
-        let mut index = self.home(key.hash());
-        loop {
-            let slot = self.key(index);
-            if slot.is_vacant() {
-                return None;
-            }
-            if slot.same(key) {
-                return Some(&self.entry(index).value);
-            }
-            index = (index + 1) & self.mask;
-        }
+        let index = self.probe(key.hash(), |slot| slot.is_vacant() || slot.same(key));
+        (!self.key(index).is_vacant()).then(|| &self.entry(index).value)
     }
 
     /// Shows the entries whose values are wanted, in about the order of their hashes.
