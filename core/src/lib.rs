@@ -6,6 +6,7 @@
 
 mod compiled;
 mod container;
+mod context;
 mod core;
 mod engine;
 mod facts;

@@ -44,6 +44,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "state",
             "options",
             "core",
+            "context",
             "heads",
             "reduce",
             "merge",
