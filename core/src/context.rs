@@ -11,6 +11,7 @@ use crate::options::Options;
 use crate::plan::Plan;
 use crate::process::process_cpu;
 use crate::progress::{Progress, Stage};
+use crate::state::EngineParts;
 use crate::stats::{StageTime, Stats};
 use crate::sync::Mutex;
 use crate::timeline::Context as Lanes;
@@ -78,6 +79,12 @@ impl<'r> RunContext<'r> {
         })?;
         self.progress.plan(plan.files, plan.bytes, core.limit_bytes());
         Ok(plan)
+    }
+
+    /// Returns what a state needs of the engine.
+    pub(crate) fn parts(&self) -> EngineParts<'_> {
+        let RunContext { core, ref failure, .. } = *self;
+        EngineParts { pool: core.pool(), blocks: core.blocks(), failure }
     }
 
     /// Ends the run: gives memory back, and returns the figures that every run has.

@@ -8,6 +8,7 @@ mod compiled;
 mod container;
 mod context;
 mod core;
+mod coverage;
 mod engine;
 mod facts;
 mod heads;

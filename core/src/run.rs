@@ -9,9 +9,9 @@ use crate::device::Alone;
 use crate::error::Result;
 use crate::facts::JobFacts;
 use crate::input::Input;
-use crate::map::{MapStage, MapTotals, Mappers, Spread};
+use crate::map::{Attendance, MapStage, MapTotals, Mappers, Spread};
 use crate::merge::{MergeStage, Piece};
-use crate::options::Options;
+use crate::options::{Options, Pipeline};
 use crate::output::{Finished, PointedAt};
 use crate::partial::Partial;
 use crate::plan::{FileNames, Plan};
@@ -20,8 +20,8 @@ use crate::reduce::{Ranking, ReduceStage, ReduceTotals, Reduced};
 use crate::room::Room;
 use crate::schedule::Placement;
 use crate::show::{Epochs, ShowStage, Showing};
-use crate::sizing;
-use crate::state::{Figures, Means, Saving, State, Terms};
+use crate::sizing::{self, TableLimits};
+use crate::state::{Figures, FoundState, Saving, State, Terms};
 use crate::stats::Stats;
 use std::sync::Arc;
 
@@ -103,12 +103,7 @@ fn open_state<C: Aggregate>(
     let Options { skip_bad, plain, ref devices, .. } = *context.options;
     let terms = Terms { skip_bad, plain, devices: devices.len() };
     let (chunks, block_bytes) = (&room.chunks, room.shares.block_bytes);
-    Saving::open(state, job.facts, plan, terms, chunks, block_bytes, means(context))
-}
-
-fn means<'r>(context: &'r RunContext<'_>) -> Means<'r> {
-    let RunContext { core, ref failure, .. } = *context;
-    Means { pool: core.pool(), blocks: core.blocks(), failure }
+    Saving::open(state, job.facts, plan, terms, chunks, block_bytes, context.parts())
 }
 
 /// The map stage of a run, with the thread that makes shows, and with saving.
@@ -133,19 +128,27 @@ impl<C: Aggregate> Mapping<'_, C> {
         if let Some(saving) = self.saving {
             let MapTotals { bytes, splits, pairs: emitted, .. } = totals;
             let figures = (Figures { bytes, splits, emitted }, self.bad.so_far());
-            let means = means(self.context);
-            saving.finish(self.partial, &self.room.chunks, self.plan, means, figures)?;
+            let parts = self.context.parts();
+            saving.finish(self.partial, &self.room.chunks, self.plan, parts, figures)?;
         }
         Ok((totals, spread))
     }
 
     fn map(&self) -> Result<(MapTotals, Spread)> {
-        let Mapping { context, job, room, saving, .. } = *self;
-        let RunContext { core, options, .. } = *context;
+        let Mapping { context, job, room, saving, epochs, .. } = *self;
+        let RunContext { core, options, ref progress, .. } = *context;
+        let found = saving.map(Saving::found);
+        self.restore()?;
         // A tile that is saved by itself is one worker's, whichever group it is in.
-        let keeps_tiles_apart = saving.is_some_and(|saving| saving.tiles().is_some());
-        let alone = keeps_tiles_apart.then(|| Placement::alone(core.pool().workers()));
-        MapStage {
+        let tiles_apart = saving.is_some_and(|saving| saving.tiles().is_some());
+        let alone = tiles_apart.then(|| Placement::alone(core.pool().workers()));
+        let mut attended_by: Vec<&dyn Attendance<C>> = Vec::new();
+        attended_by.extend(saving.map(|saving| saving as &dyn Attendance<C>));
+        attended_by.extend(epochs.map(|epochs| epochs as &dyn Attendance<C>));
+        // Shows look at all that a worker has, and take samples of it.
+        let stands = saving.is_some() && epochs.is_none();
+        let standing = if stands { room.shares.tables.standing } else { 0 };
+        let (mut totals, spread) = MapStage {
             facts: job.facts,
             mappers: job.mappers,
             plan: self.plan,
@@ -155,16 +158,37 @@ impl<C: Aggregate> Mapping<'_, C> {
             partial: self.partial,
             failure: &context.failure,
             bad: self.bad,
-            progress: &context.progress,
-            table_limits: room.shares.tables,
-            pipeline: options.pipeline,
+            progress,
+            table_limits: TableLimits { standing, ..room.shares.tables },
             container: options.container,
-            saving,
-            epochs: self.epochs,
+            overlaps: options.pipeline == Pipeline::On,
+            in_order: epochs.is_some_and(Epochs::in_order),
+            tiles_apart,
+            done: found.map(|found| &found.coverage),
+            attended_by: &attended_by,
+            bytes_between: saving.and_then(Saving::bytes_between),
             devices: &options.devices,
             alone: job.facts.alone.or_else(|| options.devices_alone.then(Alone::default)),
         }
-        .run()
+        .run()?;
+        let Figures { bytes, splits, emitted } =
+            found.map(|found| found.figures).unwrap_or_default();
+        totals.bytes += bytes;
+        totals.splits += splits;
+        totals.pairs += emitted;
+        Ok((totals, spread))
+    }
+
+    /// Takes in the saved pairs of an earlier run.
+    fn restore(&self) -> Result<()> {
+        let Some(saving) = self.saving else { return Ok(()) };
+        let RunContext { ref progress, .. } = *self.context;
+        saving.restore((self.partial, &self.room.chunks), progress, self.context.parts())?;
+        let FoundState { figures, bad, .. } = saving.found();
+        self.bad.add(bad);
+        progress.add_bytes(figures.bytes);
+        self.epochs.iter().for_each(|epochs| epochs.restored(figures.bytes));
+        Ok(())
     }
 
     fn shows<'s>(&'s self, epochs: &'s Epochs<'s, C::Accumulator>) -> ShowStage<'s, C> {

@@ -8,8 +8,9 @@ use super::assignment::Assignment;
 use super::feeders::{Feeders, Filled, Lying, part_of};
 use super::spread::{Homecoming, Spread};
 use super::worker::Worker;
-use super::{Before, MapStage, STAGE, numbered};
+use super::{Before, MapStage, Mapped, STAGE, numbered};
 use crate::aggregate::Aggregate;
+use crate::coverage::ALL_FILES;
 use crate::device::{
     Accelerator, Alone, DeviceFigures, Driver, Offload, Outlook, Piece, Read, Turn, Work,
 };
@@ -19,7 +20,6 @@ use crate::memory::Reserved;
 use crate::plan::Ranged;
 use crate::schedule::{PerWorker, Step};
 use crate::sizing::{Units, part};
-use crate::state::{ALL_FILES, Mapped, Saving};
 use crate::stats::add_figures;
 use crate::sync::{Condvar, Mutex};
 use crate::timeline::{self, Context};
@@ -240,7 +240,7 @@ impl<'s, 'r, C: Aggregate> Crew<'s, 'r, C> {
             Some(alone) => device.start_alone(offload, split_bytes, bytes, host_bytes, alone),
         };
         let mut driver = started.map_err(|error| error.to_string())?;
-        if let Some(bytes) = stage.saving.and_then(Saving::bytes_between) {
+        if let Some(bytes) = stage.bytes_between {
             driver = driver.within(bytes / UNITS_PER_SAVE);
         }
         driver.record(number);
@@ -266,7 +266,7 @@ impl<'s, 'r, C: Aggregate> Crew<'s, 'r, C> {
         // A failed job may have handed over more pairs than it has noted.
         if !stage.failure.stops() {
             let others_go_on = self.feed.hand_out().left() > 0;
-            stage.step(index, u64::MAX, workers, |worker| worker.end_of_device(others_go_on));
+            stage.step(index, u64::MAX, workers, |worker| worker.end(others_go_on));
         }
         let refused = feeders.refused().map(str::to_owned);
         self.keep(number, driver, refused, device, offload);
@@ -405,7 +405,7 @@ impl<C: Aggregate> Work for DeviceWork<'_, '_, '_, C> {
         self.worker.is_due(splits * self.crew.ranged.layout.split_bytes())
     }
 
-    fn merge(&mut self, partial: &[u64], ranges: &[Range<u64>], idle: Duration) -> Result<()> {
+    fn merge(&mut self, partial: &[u64], ranges: &[Range<u64>], took: Duration) -> Result<()> {
         let unloading = timeline::begin(timeline::Kind::Combine);
         let (mut bytes, mut count) = (0, 0);
         for splits in ranges {
@@ -419,8 +419,9 @@ impl<C: Aggregate> Work for DeviceWork<'_, '_, '_, C> {
             }
         }
         let (part, file) = (self.crew.ranged.number, ALL_FILES);
-        let mapped = Mapped { part, file, ranges, bytes, splits: count };
-        self.worker.unload(partial, &mapped, idle)?;
+        let (splits, stored_bytes) = (count, bytes);
+        let mapped = Mapped { part, file, ranges, bytes, splits, stored_bytes, took };
+        self.worker.unload(partial, &mapped)?;
         drop(unloading);
         self.crew.state.lock().on_the_way -= count;
         self.crew.wake();

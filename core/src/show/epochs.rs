@@ -12,6 +12,7 @@
 
 use super::sample::{Asked, Sample};
 use super::{Every, Wanted};
+use crate::map::Spot;
 use crate::partial::Partial;
 use crate::plan::{Part, Plan};
 use crate::sync::{Condvar, Mutex};
@@ -22,9 +23,6 @@ use std::time::Instant;
 
 /// The most epochs that may be open, or closed and not yet taken.
 const EPOCHS_MOST: usize = 8;
-
-/// A split: the number of its part of the plan, and its number there.
-pub(super) type Spot = (usize, u64);
 
 /// The epochs of a run.
 pub(crate) struct Epochs<'r, V: Copy> {
@@ -200,26 +198,31 @@ impl<'r, V: Copy> Epochs<'r, V> {
         self.partials[epoch as usize % EPOCHS_MOST].get_or_init(|| (self.make)())
     }
 
+    /// Returns whether a number is a device's, which come after the workers.
+    pub(super) fn is_device(&self, worker: usize) -> bool {
+        worker >= self.workers
+    }
+
     /// Returns whether a worker must leave the epoch that it is in.
-    pub(crate) fn calls_out(&self, worker: usize) -> bool {
+    pub(super) fn calls_out(&self, worker: usize) -> bool {
         let epoch = self.seats[worker].load(Ordering::Relaxed);
         epoch != NOWHERE && epoch < self.now.load(Ordering::Relaxed)
     }
 
     /// Returns whether a show would be due, and could be made, after `bytes` more mapped bytes.
-    pub(crate) fn is_due_with(&self, bytes: u64) -> bool {
+    pub(super) fn is_due_with(&self, bytes: u64) -> bool {
         let seen = self.seen_bytes.load(Ordering::Relaxed) + bytes;
         let is_due = seen >= self.due_bytes.load(Ordering::Relaxed) && seen < self.all_bytes;
         is_due && self.state.lock().is_ready()
     }
 
     /// Returns whether a worker is in an epoch.
-    pub(crate) fn has(&self, worker: usize) -> bool {
+    pub(super) fn has(&self, worker: usize) -> bool {
         self.seats[worker].load(Ordering::Relaxed) != NOWHERE
     }
 
     /// Returns whether a worker must give a sample of its pairs.
-    pub(crate) fn asks(&self, worker: usize) -> bool {
+    pub(super) fn asks(&self, worker: usize) -> bool {
         let round = self.round.load(Ordering::Relaxed);
         self.given[worker].load(Ordering::Relaxed) < round && self.has(worker)
     }
@@ -344,7 +347,7 @@ impl<'r, V: Copy> Epochs<'r, V> {
         let round = self.round.load(Ordering::Relaxed) + 1;
         for (worker, given) in self.given.iter().enumerate() {
             // The pairs of devices are not available, and were not counted yet either.
-            if worker < self.workers && self.has(worker) {
+            if !self.is_device(worker) && self.has(worker) {
                 state.missing += 1;
             } else {
                 given.store(round, Ordering::Relaxed);
@@ -404,7 +407,7 @@ impl<'r, V: Copy> Epochs<'r, V> {
                     return Event::Closed(Closed {
                         number,
                         bytes,
-                        by: last.filter(|&worker| worker < self.workers),
+                        by: last.filter(|&worker| !self.is_device(worker)),
                         is_last,
                     });
                 }

@@ -1,11 +1,11 @@
 //! The manifest of a state: its job, its input, and which splits are in which snapshot. It alone decides
 //! which files count: the next manifest replaces it at once, when all files that it names are on disk.
 
-use super::coverage::Coverage;
 use super::fingerprint;
 use super::folds::Fold;
 use super::snapshot::HEAD_BYTES;
 use crate::bad::Found;
+use crate::coverage::Coverage;
 use crate::encoding::{Reading, body_of, framed, put_bytes, put_number};
 use crate::error::{Result, StorageError};
 use crate::identity::Identity;
