@@ -1,7 +1,8 @@
 //! The print of a tile, by which it is found again: a hash of 128 bits over its bytes, taken as they pass,
 //! and its first bytes, by which a later run looks for it.
 
-use twox_hash::{XxHash3_64, XxHash3_128};
+use crate::encoding::Digest;
+use twox_hash::XxHash3_64;
 
 /// The hash by which tiles are known again; part of the identity of a job that is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -91,21 +92,21 @@ impl Print {
 pub(super) struct Fingerprint(Hasher);
 
 enum Hasher {
-    Xxh3(Box<XxHash3_128>),
+    Xxh3(Box<Digest>),
     Blake3(Box<blake3::Hasher>),
 }
 
 impl Fingerprint {
     pub(super) fn new(hashing: Hashing) -> Fingerprint {
         Fingerprint(match hashing {
-            Hashing::Xxh3 => Hasher::Xxh3(Box::new(XxHash3_128::new())),
+            Hashing::Xxh3 => Hasher::Xxh3(Box::default()),
             Hashing::Blake3 => Hasher::Blake3(Box::new(blake3::Hasher::new())),
         })
     }
 
     pub(super) fn update(&mut self, bytes: &[u8]) {
         match &mut self.0 {
-            Hasher::Xxh3(state) => state.write(bytes),
+            Hasher::Xxh3(state) => state.add(bytes),
             Hasher::Blake3(state) => {
                 state.update(bytes);
             }
@@ -116,8 +117,8 @@ impl Fingerprint {
     pub(super) fn finish(&mut self) -> u128 {
         match &mut self.0 {
             Hasher::Xxh3(state) => {
-                let hash = state.finish_128();
-                **state = XxHash3_128::new();
+                let hash = state.sum();
+                **state = Digest::default();
                 hash
             }
             Hasher::Blake3(state) => {

@@ -15,6 +15,7 @@ use super::{Incremental, State, tiles};
 use crate::aggregate::Aggregate;
 use crate::bad::Found;
 use crate::coverage::Coverage;
+use crate::encoding::Digest;
 use crate::error::{Error, Result, StateError, StorageError};
 use crate::facts::JobFacts;
 use crate::identity::Identity;
@@ -29,7 +30,6 @@ use crate::storage::Storage;
 use crate::sync::{Mutex, MutexGuard};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use twox_hash::XxHash3_128;
 
 /// The state of one run.
 pub(crate) struct Saving<C: Aggregate> {
@@ -309,7 +309,7 @@ fn identity_of(
 pub(super) fn digest_of(identity: &Identity) -> u128 {
     let mut bytes = Vec::new();
     identity.encode(&mut bytes);
-    XxHash3_128::oneshot(&bytes)
+    Digest::of(&bytes)
 }
 
 /// Returns the manifest that a run goes on with, if it is of this job and, unless tiles are found again, of this
@@ -322,15 +322,18 @@ fn go_on(
     plan: &Plan,
     folder: &StateFolder,
 ) -> Result<Manifest> {
-    check_job(&found, identity, folder)?;
-    found.about = state.about.clone().unwrap_or(found.about);
-    match state.incremental {
-        None => check_input(&found, fingerprint, plan, folder)?,
-        Some(_) => {
-            let Fingerprint { files, digest } = fingerprint;
-            (found.files, found.input_bytes, found.input_digest) = (files, plan.bytes, digest);
-        }
+    let path = || folder.storage.path().to_path_buf();
+    if let Some(difference) = found.identity.difference(identity) {
+        return Err(StateError::OtherJob { path: path(), difference }.into());
     }
+    found.about = state.about.clone().unwrap_or(found.about);
+    let known = Fingerprint { files: found.files, digest: found.input_digest };
+    if state.incremental.is_none() && known != fingerprint {
+        let difference = Fingerprint::difference(plan, &*folder.storage)?;
+        return Err(StateError::OtherInput { path: path(), difference }.into());
+    }
+    let Fingerprint { files, digest } = fingerprint;
+    (found.files, found.input_bytes, found.input_digest) = (files, plan.bytes, digest);
     Ok(found)
 }
 
@@ -360,31 +363,4 @@ fn begin(
         manifest.write(storage)?;
     }
     Ok(manifest)
-}
-
-/// Returns an error unless the manifest is of this job.
-fn check_job(found: &Manifest, identity: &Identity, folder: &StateFolder) -> Result<()> {
-    match found.identity.difference(identity) {
-        Some(difference) => {
-            let path = folder.storage.path().to_path_buf();
-            Err(StateError::OtherJob { path, difference }.into())
-        }
-        None => Ok(()),
-    }
-}
-
-/// Returns an error unless the manifest is of this input.
-fn check_input(
-    found: &Manifest,
-    fingerprint: Fingerprint,
-    plan: &Plan,
-    folder: &StateFolder,
-) -> Result<()> {
-    let known = Fingerprint { files: found.files, digest: found.input_digest };
-    if known == fingerprint {
-        return Ok(());
-    }
-    let path = folder.storage.path().to_path_buf();
-    let difference = Fingerprint::difference(plan, &*folder.storage)?;
-    Err(StateError::OtherInput { path, difference }.into())
 }

@@ -2,6 +2,7 @@
 //! bytes are the same (`reuse/`), and each piece of a snapshot is of one tile, which it names by a number that
 //! stays. So the pieces of tiles that are there again count, wherever those lie now, and all else is mapped.
 
+use super::folder::read_all;
 use super::folds::{forget, tile_of};
 use super::manifest::{Manifest, tiles_name};
 use crate::coverage::{ALL_FILES, Coverage, Ranges};
@@ -380,9 +381,7 @@ pub(super) fn split_bytes_of(manifest: &Manifest) -> Option<u64> {
 
 pub(super) fn read(storage: &dyn Storage, number: u64, hashing: Hashing) -> Result<Remembered> {
     let file = storage.open(&tiles_name(number))?;
-    let mut bytes = vec![0; usize::try_from(file.bytes()?).unwrap_or(usize::MAX)];
-    file.read_exact_at(&mut bytes, 0)?;
-    Remembered::decode(&bytes, hashing).map_err(|cause| {
+    Remembered::decode(&read_all(&*file)?, hashing).map_err(|cause| {
         StorageError::Damaged { path: file.path().to_path_buf(), offset: 0, cause }.into()
     })
 }
