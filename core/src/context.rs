@@ -81,7 +81,7 @@ impl<'r> RunContext<'r> {
         Ok(plan)
     }
 
-    /// Returns what a state needs of the engine.
+    /// Returns the parts of the engine that a state needs.
     pub(crate) fn parts(&self) -> EngineParts<'_> {
         let RunContext { core, ref failure, .. } = *self;
         EngineParts { pool: core.pool(), blocks: core.blocks(), failure }

@@ -236,7 +236,7 @@ pub(crate) struct Answer<C: Aggregate> {
 }
 
 impl<C: Aggregate> Answer<C> {
-    /// Ends the run: what is left of it is the answer, with its figures added to `stats`.
+    /// Ends the run, of which the answer remains. Adds the answer's figures to `stats`.
     pub(crate) fn finish(
         self,
         core: &Arc<Core>,

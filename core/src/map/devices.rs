@@ -52,7 +52,7 @@ pub(super) struct Crew<'s, 'r, C: Aggregate> {
     alone: Option<Alone>,
     began: Instant,
     homecoming: Homecoming,
-    state: Mutex<State>,
+    state: Mutex<Shared>,
     /// For each device how many threads fill its slots.
     feeders: Vec<AtomicUsize>,
     /// Devices that do the job alone wait here for work that another one gives back.
@@ -62,7 +62,7 @@ pub(super) struct Crew<'s, 'r, C: Aggregate> {
 /// The data that devices and workers share. A device takes splits under its lock, so a worker that finds
 /// nothing left and then looks here sees all splits that were taken.
 #[derive(Default)]
-struct State {
+struct Shared {
     /// Splits that devices took and that are not counted yet.
     on_the_way: u64,
     given_back: Vec<Range<u64>>,
@@ -92,7 +92,7 @@ impl<'s, 'r, C: Aggregate> Crew<'s, 'r, C> {
     ) -> Crew<'s, 'r, C> {
         let figures = stage.devices.iter().map(|device| device.figures()).collect();
         let Assignment { offload, queues, held } = assignment;
-        let state = Mutex::new(State { figures, held: queues, ..State::default() });
+        let state = Mutex::new(Shared { figures, held: queues, ..Shared::default() });
         let held = held.iter().map(|splits| splits.end - splits.start).sum();
         let (alone, changed, began) = (stage.alone, Condvar::new(), Instant::now());
         let feeders = stage.devices.iter().map(|_| AtomicUsize::new(0)).collect();

@@ -66,9 +66,9 @@ pub(crate) struct MapStage<'r, C: Aggregate> {
     pub(crate) attended_by: &'r [&'r dyn Attendance<C>],
     /// Bytes after which a device's partial is taken in, if that is not a matter of time.
     pub(crate) bytes_between: Option<u64>,
-    /// Who works beside the cores.
+    /// The devices that work beside the cores.
     pub(crate) devices: &'r [Arc<Accelerator>],
-    /// That the cores do nothing.
+    /// Set if the cores do nothing.
     pub(crate) alone: Option<Alone>,
 }
 
@@ -82,7 +82,7 @@ struct Before {
 }
 
 /// The measurements of reading and the counts of workers, from part to part.
-struct Reading {
+struct Measured {
     units: Units,
     ahead: AheadTotals,
     spread: Spread,
@@ -121,12 +121,12 @@ impl<'r, C: Aggregate> MapStage<'r, C> {
         let workers = PerWorker::new(self.pool.workers() + self.devices.len());
         let mut stream_tiles = 0;
         let (ahead, spread) = (AheadTotals::default(), Spread::default());
-        let mut reading = Reading { units: self.units(), ahead, spread };
+        let mut measured = Measured { units: self.units(), ahead, spread };
         let mut before = Before::default();
         self.check_alone()?;
         for part in &self.plan.parts {
             let taken = match part {
-                Part::Ranged(ranged) => self.map_ranged(ranged, before, &workers, &mut reading)?,
+                Part::Ranged(ranged) => self.map_ranged(ranged, before, &workers, &mut measured)?,
                 Part::Packed(packed) => {
                     let intake = Intake::packed(self.means(), packed);
                     self.take_in(&intake, None, before, &workers)?
@@ -145,12 +145,12 @@ impl<'r, C: Aggregate> MapStage<'r, C> {
         self.each_worker(&workers, |worker| worker.end(false))?;
         let mut totals = MapTotals {
             stream_tiles,
-            ahead: reading.ahead,
-            unit_bytes: reading.units.best_bytes(),
+            ahead: measured.ahead,
+            unit_bytes: measured.units.best_bytes(),
             ..MapTotals::default()
         };
         workers.into_values().for_each(|worker| totals.add(&worker.totals()));
-        Ok((totals, reading.spread))
+        Ok((totals, measured.spread))
     }
 
     fn means(&self) -> Means<'r> {
@@ -163,7 +163,7 @@ impl<'r, C: Aggregate> MapStage<'r, C> {
         ranged: &Ranged,
         before: Before,
         workers: &PerWorker<Worker<'r, C>>,
-        reading: &mut Reading,
+        measured: &mut Measured,
     ) -> Result<Taken> {
         // Better to find now that there are too many than at the last of them.
         let splits = ranged.layout.splits();
@@ -172,11 +172,11 @@ impl<'r, C: Aggregate> MapStage<'r, C> {
         // A worker with a tile of its own does not wait for others. Devices that are alone overlap tiles in any
         // case.
         if self.overlaps || self.tiles_apart || self.alone.is_some() {
-            self.map_tiles(ranged, &ends, 0, before, workers, reading)?;
+            self.map_tiles(ranged, &ends, 0, before, workers, measured)?;
         } else {
             let mut first = 0;
             ends.iter().try_for_each(|&end| {
-                self.map_tiles(ranged, &[end - first], first, before, workers, reading)?;
+                self.map_tiles(ranged, &[end - first], first, before, workers, measured)?;
                 first = end;
                 self.each_worker(workers, Worker::hand_over)
             })?;
@@ -202,32 +202,32 @@ impl<'r, C: Aggregate> MapStage<'r, C> {
         first: u64,
         before: Before,
         workers: &PerWorker<Worker<'r, C>>,
-        reading: &mut Reading,
+        measured: &mut Measured,
     ) -> Result<()> {
         let flat = self.in_order.then(|| Placement::flat(self.pool.workers()));
         let placement = flat.as_ref().unwrap_or(self.placement);
         let assignment = Assignment::of(self, ranged);
         let done = self.covered(ranged).unwrap_or(&assignment.held);
         let hand_out = hand_out(ends, first, done, placement);
-        let feed = Feed::new(self.means(), ranged, hand_out, first, &reading.units);
+        let feed = Feed::new(self.means(), ranged, hand_out, first, &measured.units);
         let feed = match (self.in_order, self.tiles_apart) {
             (true, _) => feed.ascending(),
             (false, true) => feed.apart(),
             (false, false) => feed,
         };
-        let crew = Crew::of(self, ranged, &feed, &reading.units, before, assignment);
+        let crew = Crew::of(self, ranged, &feed, &measured.units, before, assignment);
         if self.alone.is_some() {
             crew.beside(workers, || ());
             let figures = crew.figures_of_all();
             // A kernel's own error says more than that its device did not do all.
             self.failure.check()?;
-            add_figures(&mut reading.spread.devices, &figures?);
+            add_figures(&mut measured.spread.devices, &figures?);
             return Ok(());
         }
         let intake = Intake::ranged(self.means(), &feed);
         let taken = self.take_in(&intake, Some(&crew), before, workers)?;
-        reading.ahead.add(taken.ahead);
-        crew.end(&mut reading.spread);
+        measured.ahead.add(taken.ahead);
+        crew.end(&mut measured.spread);
         Ok(())
     }
 

@@ -2,14 +2,14 @@
 
 use super::attendant::{Attendant, Mapped, Spot};
 use super::holdings::Holdings;
-use super::mapper::Part;
+use super::mapper::FileRecords;
 use super::{Before, MapStage, MapTotals, numbered};
 use crate::aggregate::Aggregate;
 use crate::coverage::ALL_FILES;
 use crate::device::ARGUMENTS;
 use crate::error::Result;
 use crate::origin::Origin;
-use crate::plan;
+use crate::plan::Part;
 use crate::split::Split;
 use crate::unit::{Piece, Unit};
 use std::ops::Range;
@@ -57,14 +57,14 @@ impl<'r, C: Aggregate> Worker<'r, C> {
         let began = Instant::now();
         let of = &plan.parts[part];
         let mut file = ALL_FILES;
-        if matches!(of, plan::Part::Packed(_)) {
+        if matches!(of, Part::Packed(_)) {
             // Earlier runs mapped ranges that end at the ends of records.
             (file, *pieces) = (pieces[0].file as u64, self.unmapped(part, pieces));
         }
         for piece in &*pieces {
             let records = &buffer.bytes()[piece.records.clone()];
             self.attendants.iter_mut().for_each(|attendant| attendant.see(of, piece, records));
-            let records = Part {
+            let records = FileRecords {
                 records: piece.records.clone(),
                 origin: plan.origin(part, piece.file, newlines),
                 offset: piece.offset,
@@ -75,11 +75,11 @@ impl<'r, C: Aggregate> Worker<'r, C> {
         }
         let (mut bytes, mut count) = (stored_bytes, splits.end - splits.start);
         let ranges: Vec<Range<u64>> = match of {
-            plan::Part::Ranged(_) => vec![splits.clone()],
-            plan::Part::Packed(_) => pieces.iter().map(Piece::bytes).collect(),
-            plan::Part::Stream(_) => Vec::new(),
+            Part::Ranged(_) => vec![splits.clone()],
+            Part::Packed(_) => pieces.iter().map(Piece::bytes).collect(),
+            Part::Stream(_) => Vec::new(),
         };
-        if matches!(of, plan::Part::Packed(_)) {
+        if matches!(of, Part::Packed(_)) {
             bytes = ranges.iter().map(|bytes| bytes.end - bytes.start).sum();
             count = ranges.len() as u64;
         }

@@ -1,4 +1,4 @@
-//! When files were last changed: for who trusts in that, and for the next run to trust in.
+//! When files were last changed: for a run that trusts these times, and for the next run.
 
 use super::Sources;
 use crate::error::{InputError, Result};

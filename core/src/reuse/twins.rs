@@ -132,7 +132,8 @@ impl<'r> Twins<'r> {
 
     /// Returns tiles at the offsets that they had.
     pub(super) fn found(&self, tiles: Range<usize>) -> Vec<Found> {
-        let found = |tile: usize| Found { offset: self.remembered.tiles()[tile].place.offset(), tile };
+        let found =
+            |tile: usize| Found { offset: self.remembered.tiles()[tile].place.offset(), tile };
         tiles.map(found).collect()
     }
 

@@ -51,7 +51,7 @@ pub(crate) struct Epochs<'r, V: Copy> {
     /// mapped in this run.
     pub(super) kept_pairs: AtomicU64,
     pub(super) restored_bytes: AtomicU64,
-    state: Mutex<State<V>>,
+    state: Mutex<Shared<V>>,
     changed: Condvar,
 }
 
@@ -66,7 +66,7 @@ struct Border {
     splits: u64,
 }
 
-struct State<V> {
+struct Shared<V> {
     epochs: VecDeque<Epoch>,
     /// Number of the first of them.
     first: u64,
@@ -167,7 +167,7 @@ impl<'r, V: Copy> Epochs<'r, V> {
             given: (0..workers + devices).map(|_| AtomicU64::new(0)).collect(),
             kept_pairs: AtomicU64::new(0),
             restored_bytes: AtomicU64::new(0),
-            state: Mutex::new(State {
+            state: Mutex::new(Shared {
                 epochs,
                 first: 0,
                 borders: 0,
@@ -240,7 +240,7 @@ impl<'r, V: Copy> Epochs<'r, V> {
         self.changed.notify_one();
     }
 
-    fn take_sample(&self, state: &mut State<V>, worker: usize, sample: Sample<V>) {
+    fn take_sample(&self, state: &mut Shared<V>, worker: usize, sample: Sample<V>) {
         let round = self.round.load(Ordering::Relaxed);
         if self.given[worker].swap(round, Ordering::Relaxed) < round {
             state.samples.push(sample);
@@ -323,7 +323,7 @@ impl<'r, V: Copy> Epochs<'r, V> {
         true
     }
 
-    fn begin_epoch(&self, state: &mut State<V>) {
+    fn begin_epoch(&self, state: &mut Shared<V>) {
         state.epochs.push_back(Epoch::NEW);
         self.now.store(state.first + 1, Ordering::Relaxed);
     }
@@ -339,7 +339,7 @@ impl<'r, V: Copy> Epochs<'r, V> {
     }
 
     /// Begins a round of samples, if that is of use: not if pairs of the epoch were handed over.
-    fn begin_round(&self, state: &mut State<V>) -> bool {
+    fn begin_round(&self, state: &mut Shared<V>) -> bool {
         let is_held = state.epochs.back().is_some_and(|epoch| epoch.last.is_none());
         if state.asked.is_none() || !is_held {
             return false;
@@ -364,7 +364,7 @@ impl<'r, V: Copy> Epochs<'r, V> {
 
     /// In the order of the input, calls workers out of the epochs before the first that lacks splits.
     /// Returns whether there are more such epochs than before.
-    fn call_out(&self, state: &State<V>) -> bool {
+    fn call_out(&self, state: &Shared<V>) -> bool {
         let complete = state.epochs.iter().take_while(|epoch| epoch.left == 0).count();
         let now = state.first + complete as u64;
         let before = self.now.swap(now, Ordering::Relaxed);
@@ -429,7 +429,7 @@ impl<'r, V: Copy> Epochs<'r, V> {
     }
 }
 
-impl<V> State<V> {
+impl<V> Shared<V> {
     /// Returns whether there is room for the next epoch or the next round.
     fn is_ready(&self) -> bool {
         let is_sampled = self.missing == 0 && self.samples.is_empty();

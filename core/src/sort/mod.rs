@@ -87,13 +87,13 @@ pub(crate) fn run(
     }
     sort.cut().check()?;
     let form = &sort.form()?;
-    let _counted = core.count(input.list_bytes(), FILE_LIST, Budgeted::least_bytes(core))?;
-    let budgeted = Budgeted::of(core)?;
+    let _counted = core.count(input.list_bytes(), FILE_LIST, Resources::least_bytes(core))?;
+    let resources = Resources::of(core)?;
 
-    let split_bytes = budgeted.split_bytes();
+    let split_bytes = resources.split_bytes();
     let plan = &context.plan(input, sort.cut(), split_bytes, split_bytes)?;
     let scratch = &Scratch::new(core.storage());
-    let passes = Passes { context: &context, sort, form, budgeted, plan, scratch };
+    let passes = Passes { context: &context, sort, form, resources, plan, scratch };
     let partitioned = context.time(Stage::Map, || passes.partition())?;
     let written = context.time(Stage::Merge, || passes.write(&partitioned, to))?;
 
@@ -119,7 +119,7 @@ struct Passes<'r> {
     context: &'r RunContext<'r>,
     sort: &'r Sort,
     form: &'r Form,
-    budgeted: Budgeted,
+    resources: Resources,
     plan: &'r Plan,
     scratch: &'r Arc<Scratch>,
 }
@@ -127,11 +127,11 @@ struct Passes<'r> {
 impl Passes<'_> {
     /// Puts each record of the input into its range.
     fn partition(&self) -> Result<Partitioned> {
-        let Passes { context, form, ref budgeted, plan, scratch, .. } = *self;
+        let Passes { context, form, ref resources, plan, scratch, .. } = *self;
         let RunContext { core, ref failure, ref progress, .. } = *context;
-        let spooled = budgeted.usable_bytes / SPOOLED_PART;
+        let spooled = resources.usable_bytes / SPOOLED_PART;
         let source = &Source::open(core, plan, scratch, failure, spooled)?;
-        let (splitters, sizes) = &budgeted.divide(core, source, form, scratch)?;
+        let (splitters, sizes) = &resources.divide(core, source, form, scratch)?;
         let (pile_size, ahead_bytes) = (sizes.pile, sizes.ahead_bytes);
         let split_bytes = plan.split_bytes;
         let pass = PartitionPass {
@@ -190,21 +190,21 @@ struct Partitioned {
 }
 
 /// The resources that a sort may use.
-struct Budgeted {
+struct Resources {
     workers: u64,
     usable_bytes: u64,
     l2_bytes: u64,
 }
 
-impl Budgeted {
-    fn of(core: &Core) -> Result<Budgeted> {
+impl Resources {
+    fn of(core: &Core) -> Result<Resources> {
         let usable_bytes = usable_bytes(core.blocks());
         let workers = core.pool().workers() as u64;
-        let least = Budgeted::least_bytes(core);
+        let least = Resources::least_bytes(core);
         if usable_bytes < least {
             return Err(core.too_small(least).into());
         }
-        Ok(Budgeted { workers, usable_bytes, l2_bytes: core.topology().l2_bytes() })
+        Ok(Resources { workers, usable_bytes, l2_bytes: core.topology().l2_bytes() })
     }
 
     fn least_bytes(core: &Core) -> u64 {
