@@ -57,15 +57,18 @@ struct Search<'a> {
     fixed: bool,
 }
 
+pub(crate) fn request(flags: &Flags) -> Result<Request> {
+    let &Flags { by, lines, ignore_case, fixed, .. } = flags;
+    let request = Request::of("grep").with("pattern", &*flags.pattern).choice("by", &by);
+    let request =
+        request.with("lines", lines).with("ignore_case", ignore_case).with("fixed", fixed);
+    Ok(request.answer(&flags.answer))
+}
+
 pub(crate) fn run(flags: &Flags) -> Result<()> {
     let &Flags { by, lines, ignore_case, fixed, .. } = flags;
     let search = Search { pattern: &flags.pattern, by, lines, ignore_case, fixed };
-    let request = Request::of("grep").with("pattern", search.pattern).choice("by", &by);
-    let request =
-        request.with("lines", lines).with("ignore_case", ignore_case).with("fixed", fixed);
-    run::command(&flags.run, request.answer(&flags.answer), |run| {
-        search.answer(run, &flags.paths, &flags.answer)
-    })
+    run::command(&flags.run, request(flags)?, |run| search.answer(run, &flags.paths, &flags.answer))
 }
 
 #[cfg(feature = "state")]

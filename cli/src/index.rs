@@ -41,13 +41,20 @@ pub(crate) struct Flags {
     run: RunFlags,
 }
 
+pub(crate) fn request(flags: &Flags) -> Result<Request> {
+    Ok(request_of(flags, only(flags)?.as_ref()))
+}
+
+fn request_of(flags: &Flags, only: Option<&HashSet<Vec<u8>>>) -> Request {
+    let request = Request::of("index").choice("words", &flags.words).answer(&flags.answer);
+    let Some(only) = only else { return request };
+    let sorted: BTreeSet<_> = only.iter().map(Vec::as_slice).collect();
+    request.list("only", sorted.into_iter())
+}
+
 pub(crate) fn run(flags: &Flags) -> Result<()> {
     let only = only(flags)?;
-    let mut request = Request::of("index").choice("words", &flags.words).answer(&flags.answer);
-    if let Some(only) = &only {
-        let sorted: BTreeSet<_> = only.iter().map(Vec::as_slice).collect();
-        request = request.list("only", sorted.into_iter());
-    }
+    let request = request_of(flags, only.as_ref());
     let job = Index { words: flags.words.definition(), only };
     run::command(&flags.run, request, |run| answer(run, &job, &flags.paths, &flags.answer))
 }

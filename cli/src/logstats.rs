@@ -36,9 +36,14 @@ enum By {
     Hour,
 }
 
+pub(crate) fn request(flags: &Flags) -> Result<Request> {
+    Ok(Request::of("logstats").choice("key", &flags.key).answer(&flags.answer))
+}
+
 pub(crate) fn run(flags: &Flags) -> Result<()> {
-    let request = Request::of("logstats").choice("key", &flags.key).answer(&flags.answer);
-    run::command(&flags.run, request, |run| answer(run, flags.key, &flags.paths, &flags.answer))
+    run::command(&flags.run, request(flags)?, |run| {
+        answer(run, flags.key, &flags.paths, &flags.answer)
+    })
 }
 
 #[cfg(feature = "state")]

@@ -5,7 +5,10 @@
 use crate::flags::{Look, Order, RunFlags};
 use crate::request::Request;
 use crate::show::{self, Most};
-use clap::Args;
+use crate::{Cli, Command};
+use clap::{Args, Parser};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use tegula::state::{self, StateReport};
 use tegula::{Error, Result, StateError};
@@ -73,7 +76,11 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
     let report = report(&flags.state, &job)?;
     let refuse = |cause: String| Err(Error::Option { option: "--state", cause });
     let path = flags.state.join(&report.id);
-    let Some(request) = Request::parse(&report.about) else {
+    let request = match Request::parse(&report.about) {
+        None => of_arguments(&report.about)?,
+        request => request,
+    };
+    let Some(request) = request else {
         let again = match report.done {
             true => "the run is complete, so it only prints its answer",
             false => "it resumes, and its answers can be shown from then on",
@@ -103,6 +110,33 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
         ..RunFlags::default()
     };
     present(&request, &run)
+}
+
+/// Returns the request of a command that a version of 23 November 2026 or earlier has kept: its arguments, with a
+/// zero byte between them. They are still arguments of that command. Files of keys and words are read again.
+fn of_arguments(kept: &[u8]) -> Result<Option<Request>> {
+    let arguments = kept.split(|&byte| byte == 0).map(OsStr::from_bytes);
+    let Ok(cli) = Cli::try_parse_from([OsStr::new("tegula")].into_iter().chain(arguments)) else {
+        return Ok(None);
+    };
+    let request = match &cli.command {
+        #[cfg(feature = "grep")]
+        Command::Grep(flags) => crate::grep::request(flags),
+        #[cfg(feature = "index")]
+        Command::Index(flags) => crate::index::request(flags),
+        #[cfg(feature = "logstats")]
+        Command::Logstats(flags) => crate::logstats::request(flags),
+        #[cfg(feature = "stations")]
+        Command::Stations(flags) => crate::stations::request(flags),
+        #[cfg(feature = "stringmatch")]
+        Command::Stringmatch(flags) => crate::stringmatch::request(flags),
+        #[cfg(feature = "top")]
+        Command::Top(flags) => crate::top::request(flags),
+        #[cfg(feature = "wordcount")]
+        Command::Wordcount(flags) => crate::wordcount::request(flags),
+        _ => return Ok(None),
+    };
+    request.map(Some)
 }
 
 /// Looks up the state of a job. A command of several jobs saves each under its name and a number: of

@@ -18,8 +18,12 @@ pub(crate) struct Flags {
     run: RunFlags,
 }
 
+pub(crate) fn request(_: &Flags) -> Result<Request> {
+    Ok(Request::of("stations"))
+}
+
 pub(crate) fn run(flags: &Flags) -> Result<()> {
-    run::command(&flags.run, Request::of("stations"), |run| write(run, &flags.paths))
+    run::command(&flags.run, request(flags)?, |run| write(run, &flags.paths))
 }
 
 #[cfg(feature = "state")]

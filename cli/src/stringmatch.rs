@@ -36,11 +36,18 @@ pub(crate) struct Flags {
     run: RunFlags,
 }
 
+pub(crate) fn request(flags: &Flags) -> Result<Request> {
+    Ok(request_of(flags, &keys(flags)?))
+}
+
+fn request_of(flags: &Flags, keys: &[Vec<u8>]) -> Request {
+    let request = Request::of("stringmatch").with("places", flags.places).answer(&flags.answer);
+    request.list("keys", keys.iter().map(Vec::as_slice))
+}
+
 pub(crate) fn run(flags: &Flags) -> Result<()> {
     let keys = keys(flags)?;
-    let request = Request::of("stringmatch").with("places", flags.places).answer(&flags.answer);
-    let request = request.list("keys", keys.iter().map(Vec::as_slice));
-    run::command(&flags.run, request, |run| {
+    run::command(&flags.run, request_of(flags, &keys), |run| {
         answer(run, &keys, flags.places, &flags.paths, &flags.answer)
     })
 }

@@ -51,16 +51,17 @@ pub(crate) struct Flags {
     run: RunFlags,
 }
 
+pub(crate) fn request(flags: &Flags) -> Result<Request> {
+    Ok(Fields::of(flags)?.request().answer(&answer_flags(flags)))
+}
+
 pub(crate) fn run(flags: &Flags) -> Result<()> {
-    let Flags { count, by, json, sum, separator, format, show, .. } = flags;
-    let kept = AnswerFlags { top: Some(*count), order: None, format: *format, show: show.clone() };
-    let fields = match json {
-        None => Fields::columns(*separator, *by, sum.as_deref()),
-        Some(by) => Fields::json(by.clone(), sum.as_deref()),
-    };
-    let fields = fields.map_err(|cause| Error::Option { option: "--sum", cause })?;
-    let request = fields.request().answer(&kept);
-    run::command(&flags.run, request, |run| fields.answer(run, &flags.paths, &kept))
+    let (fields, kept) = (Fields::of(flags)?, answer_flags(flags));
+    run::command(&flags.run, request(flags)?, |run| fields.answer(run, &flags.paths, &kept))
+}
+
+fn answer_flags(Flags { count, format, show, .. }: &Flags) -> AnswerFlags {
+    AnswerFlags { top: Some(*count), order: None, format: *format, show: show.clone() }
 }
 
 #[cfg(feature = "state")]
@@ -97,6 +98,14 @@ enum Fields {
 }
 
 impl Fields {
+    fn of(Flags { by, json, sum, separator, .. }: &Flags) -> Result<Fields> {
+        let fields = match json {
+            None => Fields::columns(*separator, *by, sum.as_deref()),
+            Some(by) => Fields::json(by.clone(), sum.as_deref()),
+        };
+        fields.map_err(|cause| Error::Option { option: "--sum", cause })
+    }
+
     fn columns(separator: u8, by: usize, sum: Option<&str>) -> Result<Fields, String> {
         Ok(Fields::Columns { separator, by, sum: sum.map(crate::flags::count).transpose()? })
     }

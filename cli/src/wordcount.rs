@@ -55,11 +55,19 @@ impl Words {
     }
 }
 
-pub(crate) fn run(flags: &Flags) -> Result<()> {
+pub(crate) fn request(flags: &Flags) -> Result<Request> {
     let request = Request::of("wordcount").choice("words", &flags.words).answer(&flags.answer);
     #[cfg(feature = "json")]
     if let Some(field) = &flags.json {
-        let request = request.with("json", field.to_string());
+        return Ok(request.with("json", field.to_string()));
+    }
+    Ok(request)
+}
+
+pub(crate) fn run(flags: &Flags) -> Result<()> {
+    let request = request(flags)?;
+    #[cfg(feature = "json")]
+    if let Some(field) = &flags.json {
         return run::command(&flags.run, request, |run| {
             answer_json(run, field.clone(), flags.words, &flags.paths, &flags.answer)
         });

@@ -2,7 +2,6 @@
 
 use crate::aggregate::Aggregate;
 use crate::error::MemoryError;
-use crate::input::Input;
 use crate::memory::{BlockPool, Reserved, work_in};
 use crate::schedule::{Placement, Pool};
 use crate::sizing::Shares;
@@ -29,6 +28,9 @@ pub(crate) struct Core {
 /// Memory that stays with the engine when a job ends, per worker: about as much as the next job's tables and
 /// buffers need.
 const KEPT_BYTES_PER_WORKER: usize = 32 << 20;
+
+/// The purpose of memory that a list of input files takes.
+pub(crate) const FILE_LIST: &str = "the list of the input's files";
 
 impl Core {
     pub(crate) fn pool(&self) -> &Pool {
@@ -98,13 +100,18 @@ impl Core {
         Shares::least_bytes(slot_bytes, split_bytes, threads) as u64
     }
 
-    /// Counts the list of the input's files, which is there before anything else takes of the budget.
+    /// Counts memory that a run holds beside the engine's own, before the engine takes any.
     ///
     /// # Errors
-    /// [`MemoryError::TooSmall`] if it has no room, of a job that needs at `least` so much beside it.
-    pub(crate) fn count_list(&self, input: &Input, least: u64) -> Result<Reserved, MemoryError> {
-        let bytes = input.list_bytes();
-        let counted = Reserved::new(&self.blocks, bytes, "the list of the input's files");
+    /// [`MemoryError::TooSmall`] if it has no room. The error states `least`, the bytes that the run needs in
+    /// addition.
+    pub(crate) fn count(
+        &self,
+        bytes: usize,
+        purpose: &'static str,
+        least: u64,
+    ) -> Result<Reserved, MemoryError> {
+        let counted = Reserved::new(&self.blocks, bytes, purpose);
         counted.map_err(|_| self.too_small(least + bytes as u64))
     }
 

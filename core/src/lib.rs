@@ -6,7 +6,9 @@
 
 mod compiled;
 mod container;
+mod context;
 mod core;
+mod coverage;
 mod engine;
 mod facts;
 mod heads;

@@ -3,29 +3,26 @@
 
 use crate::aggregate::Aggregate;
 use crate::bad::BadRecords;
-use crate::codec::recognise;
-use crate::core::Core;
+use crate::context::RunContext;
+use crate::core::{Core, FILE_LIST};
 use crate::device::Alone;
-use crate::error::{MemoryError, Result};
+use crate::error::Result;
 use crate::facts::JobFacts;
-use crate::failure::Failure;
 use crate::input::Input;
-use crate::map::{MapStage, MapTotals, Mappers, Spread};
-use crate::memory::{ChunkPool, Reserved, resident_peak_bytes};
+use crate::map::{Attendance, MapStage, MapTotals, Mappers, Spread};
 use crate::merge::{MergeStage, Piece};
-use crate::options::Options;
+use crate::options::{Options, Pipeline};
 use crate::output::{Finished, PointedAt};
 use crate::partial::Partial;
-use crate::plan::Plan;
-use crate::progress::{Progress, Stage};
+use crate::plan::{FileNames, Plan};
+use crate::progress::Stage;
 use crate::reduce::{Ranking, ReduceStage, ReduceTotals, Reduced};
 use crate::room::Room;
 use crate::schedule::Placement;
 use crate::show::{Epochs, ShowStage, Showing};
-use crate::sizing;
-use crate::state::{Figures, Means, Saving, State, Terms};
-use crate::stats::{StageClock, Stats};
-use crate::tokenize::Simd;
+use crate::sizing::{self, TableLimits};
+use crate::state::{Figures, FoundState, Saving, State, Terms};
+use crate::stats::Stats;
 use std::sync::Arc;
 
 /// A job whose type is gone: its facts, its map, and its order by value.
@@ -51,65 +48,48 @@ pub(crate) fn run<C: Aggregate>(
     options: &Options,
     show: Option<Showing<'_, C>>,
 ) -> Result<Finished<C>> {
-    options.check()?;
-    let progress = options.progress.clone().unwrap_or_default();
-    let failure = Failure::new(&options.cancel);
-    options.timeline.iter().for_each(|timeline| timeline.watch(core.blocks(), core.limit_bytes()));
-    let mut clock = StageClock::new(&progress, options.timeline.as_ref());
-
+    let context = RunContext::open(core, options)?;
     // The thread that makes shows holds pairs as a worker does.
     let threads = core.pool().workers() + usize::from(show.is_some());
-    let counted = count_list::<C>(core, &input, options, threads)?;
-    let beside = count_beside::<C>(core, options, threads)?;
-    let mut plan = clock.time(Stage::Plan, || plan(core, job.facts, input, options, &failure))?;
-    progress.plan(plan.files, plan.bytes, core.limit_bytes());
-    let room = Room::new(
-        core,
-        core.shares::<C>(plan.unit_bytes, counted.bytes() + beside.bytes(), threads)?,
-    );
-    let partial = room.partial();
+    let unit_bytes = sizing::unit_bytes(core.topology());
+    let least = core.least_bytes::<C>(options.split_bytes.unwrap_or(unit_bytes), threads);
+    let list = core.count(input.list_bytes(), FILE_LIST, least)?;
+    let beside = core.count(options.beside_bytes, "what the map holds beside the engine", least)?;
+
+    let mut plan = context.plan(input, job.facts.cut, sizing::SPLIT_BYTES, unit_bytes)?;
+    let held_bytes = list.bytes() + beside.bytes();
+    let room = Room::new(core, core.shares::<C>(plan.unit_bytes, held_bytes, threads)?);
+    let (partial, bad) = (room.partial(), BadRecords::new(options.skip_bad, plan.cut.is_lines()));
     show.iter().try_for_each(|show| show.wanted.check(&plan, options.state.is_some()))?;
-    let mut open = |state| {
-        clock
-            .time(Stage::Plan, || open_state(state, job, &mut plan, &room, options, core, &failure))
-    };
-    let saving = options.state.as_ref().map(&mut open).transpose()?;
-    let bad = BadRecords::new(options.skip_bad, plan.cut.is_lines());
+    let open =
+        |state| context.time(Stage::Plan, || open_state(state, job, &mut plan, &room, &context));
+    let saving = options.state.as_ref().map(open).transpose()?;
     let epochs = show.as_ref().map(|show| {
         let hands = (core.pool().workers(), options.devices.len());
         Epochs::new(show.wanted, &plan, hands, || room.partial())
     });
 
-    let (mapped, spread) = clock.time(Stage::Map, || {
+    let (mapped, spread) = context.time(Stage::Map, || {
         Mapping {
-            core,
+            context: &context,
             job,
-            options,
             plan: &plan,
             room: &room,
             partial: &partial,
-            failure: &failure,
             bad: &bad,
-            progress: &progress,
             saving: saving.as_ref(),
             epochs: epochs.as_ref(),
         }
         .run(show)
     })?;
-    let answer =
-        answer(core, job.ranking, options, (&partial, &room.chunks), &failure, &mut clock)?;
+    let reduced = reduce(&context, job.ranking, &partial, &room)?;
+    let answer = merge(&context, job.ranking, partial, &room, reduced)?;
 
-    progress.set_keys(answer.totals.keys);
-    drop((epochs, partial));
-    core.trim();
-    let mut stats = stats::<C>(core, &plan, &mapped, spread, &answer.totals, clock);
+    drop(epochs);
+    let mut stats = stats(context.close_planned(&plan), mapped, spread);
     (stats.bad_records, stats.bad_first) = bad.finish(&plan);
-    stats.spilled_bytes = room.scratch.bytes();
     saving.iter().for_each(|saving| saving.count_in(&mut stats));
-    let (stored, files) = (room.stored(), plan.into_names(counted));
-    let Answer { pieces, pointed_at, .. } = answer;
-    let timeline = options.timeline.clone();
-    Ok(Finished::new(Arc::clone(core), pieces, pointed_at, stored, files, stats, timeline))
+    Ok(answer.finish(core, room, plan.into_names(list), stats, options))
 }
 
 /// Opens the state of a run; where tiles are found again, the plan is cut into those.
@@ -118,73 +98,22 @@ fn open_state<C: Aggregate>(
     job: ErasedJob<'_, C>,
     plan: &mut Plan,
     room: &Room,
-    options: &Options,
-    core: &Core,
-    failure: &Failure,
+    context: &RunContext<'_>,
 ) -> Result<Saving<C>> {
-    let Options { skip_bad, plain, ref devices, .. } = *options;
+    let Options { skip_bad, plain, ref devices, .. } = *context.options;
     let terms = Terms { skip_bad, plain, devices: devices.len() };
-    let (chunks, block_bytes, means) =
-        (&room.chunks, room.shares.block_bytes, means(core, failure));
-    Saving::open(state, job.facts, plan, terms, chunks, block_bytes, means)
-}
-
-fn means<'r>(core: &'r Core, failure: &'r Failure) -> Means<'r> {
-    Means { pool: core.pool(), blocks: core.blocks(), failure }
-}
-
-/// Counts the list of the input's files in the budget, before anything else takes of it.
-fn count_list<C: Aggregate>(
-    core: &Core,
-    input: &Input,
-    options: &Options,
-    threads: usize,
-) -> Result<Reserved, MemoryError> {
-    core.count_list(input, least_bytes::<C>(core, options, threads))
-}
-
-/// Counts what the map holds beside the engine.
-fn count_beside<C: Aggregate>(
-    core: &Core,
-    options: &Options,
-    threads: usize,
-) -> Result<Reserved, MemoryError> {
-    let bytes = options.beside_bytes;
-    let counted = Reserved::new(core.blocks(), bytes, "what the map holds beside the engine");
-    let least = least_bytes::<C>(core, options, threads);
-    counted.map_err(|_| core.too_small(least + bytes as u64))
-}
-
-/// Returns what a run cannot do without.
-fn least_bytes<C: Aggregate>(core: &Core, options: &Options, threads: usize) -> u64 {
-    let unit_bytes = sizing::unit_bytes(core.topology());
-    core.least_bytes::<C>(options.split_bytes.unwrap_or(unit_bytes), threads)
-}
-
-/// Looks at the input's formats and cuts it into tiles and splits.
-fn plan(
-    core: &Core,
-    facts: &JobFacts,
-    input: Input,
-    options: &Options,
-    failure: &Failure,
-) -> Result<Plan> {
-    let input = recognise(input, options.plain, core.pool(), failure)?;
-    let unit_bytes = sizing::unit_bytes(core.topology());
-    Plan::new(input, facts.cut, options.cutting(sizing::SPLIT_BYTES, unit_bytes))
+    let (chunks, block_bytes) = (&room.chunks, room.shares.block_bytes);
+    Saving::open(state, job.facts, plan, terms, chunks, block_bytes, context.parts())
 }
 
 /// The map stage of a run, with the thread that makes shows, and with saving.
 struct Mapping<'r, C: Aggregate> {
-    core: &'r Core,
+    context: &'r RunContext<'r>,
     job: ErasedJob<'r, C>,
-    options: &'r Options,
     plan: &'r Plan,
     room: &'r Room,
     partial: &'r Partial<C::Accumulator>,
-    failure: &'r Failure,
     bad: &'r BadRecords,
-    progress: &'r Progress,
     saving: Option<&'r Saving<C>>,
     epochs: Option<&'r Epochs<'r, C::Accumulator>>,
 }
@@ -199,18 +128,27 @@ impl<C: Aggregate> Mapping<'_, C> {
         if let Some(saving) = self.saving {
             let MapTotals { bytes, splits, pairs: emitted, .. } = totals;
             let figures = (Figures { bytes, splits, emitted }, self.bad.so_far());
-            let means = means(self.core, self.failure);
-            saving.finish(self.partial, &self.room.chunks, self.plan, means, figures)?;
+            let parts = self.context.parts();
+            saving.finish(self.partial, &self.room.chunks, self.plan, parts, figures)?;
         }
         Ok((totals, spread))
     }
 
     fn map(&self) -> Result<(MapTotals, Spread)> {
-        let Mapping { core, job, options, room, saving, .. } = *self;
+        let Mapping { context, job, room, saving, epochs, .. } = *self;
+        let RunContext { core, options, ref progress, .. } = *context;
+        let found = saving.map(Saving::found);
+        self.restore()?;
         // A tile that is saved by itself is one worker's, whichever group it is in.
-        let keeps_tiles_apart = saving.is_some_and(|saving| saving.tiles().is_some());
-        let alone = keeps_tiles_apart.then(|| Placement::alone(core.pool().workers()));
-        MapStage {
+        let tiles_apart = saving.is_some_and(|saving| saving.tiles().is_some());
+        let alone = tiles_apart.then(|| Placement::alone(core.pool().workers()));
+        let mut attended_by: Vec<&dyn Attendance<C>> = Vec::new();
+        attended_by.extend(saving.map(|saving| saving as &dyn Attendance<C>));
+        attended_by.extend(epochs.map(|epochs| epochs as &dyn Attendance<C>));
+        // Shows look at all that a worker has, and take samples of it.
+        let stands = saving.is_some() && epochs.is_none();
+        let standing = if stands { room.shares.tables.standing } else { 0 };
+        let (mut totals, spread) = MapStage {
             facts: job.facts,
             mappers: job.mappers,
             plan: self.plan,
@@ -218,95 +156,125 @@ impl<C: Aggregate> Mapping<'_, C> {
             placement: alone.as_ref().unwrap_or(core.placement()),
             chunks: &room.chunks,
             partial: self.partial,
-            failure: self.failure,
+            failure: &context.failure,
             bad: self.bad,
-            progress: self.progress,
-            table_limits: room.shares.tables,
-            pipeline: options.pipeline,
+            progress,
+            table_limits: TableLimits { standing, ..room.shares.tables },
             container: options.container,
-            saving,
-            epochs: self.epochs,
+            overlaps: options.pipeline == Pipeline::On,
+            in_order: epochs.is_some_and(Epochs::in_order),
+            tiles_apart,
+            done: found.map(|found| &found.coverage),
+            attended_by: &attended_by,
+            bytes_between: saving.and_then(Saving::bytes_between),
             devices: &options.devices,
             alone: job.facts.alone.or_else(|| options.devices_alone.then(Alone::default)),
         }
-        .run()
+        .run()?;
+        let Figures { bytes, splits, emitted } =
+            found.map(|found| found.figures).unwrap_or_default();
+        totals.bytes += bytes;
+        totals.splits += splits;
+        totals.pairs += emitted;
+        Ok((totals, spread))
+    }
+
+    /// Takes in the saved pairs of an earlier run.
+    fn restore(&self) -> Result<()> {
+        let Some(saving) = self.saving else { return Ok(()) };
+        let RunContext { ref progress, .. } = *self.context;
+        saving.restore((self.partial, &self.room.chunks), progress, self.context.parts())?;
+        let FoundState { figures, bad, .. } = saving.found();
+        self.bad.add(bad);
+        progress.add_bytes(figures.bytes);
+        self.epochs.iter().for_each(|epochs| epochs.restored(figures.bytes));
+        Ok(())
     }
 
     fn shows<'s>(&'s self, epochs: &'s Epochs<'s, C::Accumulator>) -> ShowStage<'s, C> {
-        let Mapping { core, job, options, plan, room, partial, failure, .. } = *self;
-        let (ranking, chunks) = (job.ranking, &room.chunks);
-        let stored = room.stored_beside_pairs();
-        ShowStage { ranking, core, plan, chunks, partial, epochs, failure, stored, options }
+        let Mapping { context, job, plan, room, partial, .. } = *self;
+        let (ranking, chunks, stored) = (job.ranking, &room.chunks, room.stored_beside_pairs());
+        ShowStage { ranking, context, plan, chunks, partial, epochs, stored }
     }
 }
 
-/// The pairs of an answer, in its order.
-pub(crate) struct Answer<C: Aggregate> {
-    pub(crate) pieces: Vec<Piece<C::Reduced>>,
-    pub(crate) pointed_at: PointedAt,
-    pub(crate) totals: ReduceTotals,
+/// Reduces a partial that holds all pairs, to one pair per key.
+pub(crate) fn reduce<C: Aggregate>(
+    context: &RunContext<'_>,
+    ranking: Ranking<'_, C>,
+    partial: &Partial<C::Accumulator>,
+    Room { chunks, .. }: &Room,
+) -> Result<Reduced<C::Reduced>> {
+    let RunContext { core, options: &Options { order, top, .. }, ref failure, .. } = *context;
+    let (pool, keeps) = (core.pool(), false);
+    let stage = ReduceStage { ranking, pool, chunks, partial, failure, order, top, keeps };
+    context.time(Stage::Reduce, || stage.run())
 }
 
-/// Makes the answer of a partial that holds all pairs: reduce and merge.
-pub(crate) fn answer<C: Aggregate>(
-    core: &Core,
+/// Sorts the reduced pairs of a partial.
+pub(crate) fn merge<C: Aggregate>(
+    context: &RunContext<'_>,
     ranking: Ranking<'_, C>,
-    options: &Options,
-    (partial, chunks): (&Partial<C::Accumulator>, &Arc<ChunkPool>),
-    failure: &Failure,
-    clock: &mut StageClock<'_>,
+    partial: Partial<C::Accumulator>,
+    Room { chunks, .. }: &Room,
+    Reduced { ranges, long_keys, totals }: Reduced<C::Reduced>,
 ) -> Result<Answer<C>> {
-    let (pool, order) = (core.pool(), options.order);
-    let Reduced { ranges, long_keys, totals } = clock.time(Stage::Reduce, || {
-        let (top, keeps) = (options.top, false);
-        ReduceStage { ranking, pool, chunks, partial, failure, order, top, keeps }.run()
-    })?;
-    let pieces = clock.time(Stage::Merge, || {
-        let spill = partial.spill();
-        MergeStage { ranking, pool, chunks, failure, order, spill }.run(ranges)
-    })?;
+    let RunContext { core, options: &Options { order, .. }, ref failure, .. } = *context;
+    let (pool, spill) = (core.pool(), partial.spill());
+    let stage = MergeStage { ranking, pool, chunks, failure, order, spill };
+    let pieces = context.time(Stage::Merge, || stage.run(ranges))?;
+    context.progress.set_keys(totals.keys);
     let pointed_at = PointedAt { _long_keys: long_keys, _values: partial.take_values() };
     Ok(Answer { pieces, pointed_at, totals })
 }
 
-fn stats<C: Aggregate>(
-    core: &Core,
-    plan: &Plan,
-    mapped: &MapTotals,
-    spread: Spread,
-    reduced: &ReduceTotals,
-    clock: StageClock<'_>,
-) -> Stats {
-    let value_bytes = size_of::<C::Reduced>() as u64;
+/// The pairs of an answer, in its order.
+pub(crate) struct Answer<C: Aggregate> {
+    pieces: Vec<Piece<C::Reduced>>,
+    pointed_at: PointedAt,
+    totals: ReduceTotals,
+}
+
+impl<C: Aggregate> Answer<C> {
+    /// Ends the run, of which the answer remains. Adds the answer's figures to `stats`.
+    pub(crate) fn finish(
+        self,
+        core: &Arc<Core>,
+        room: Room,
+        names: FileNames,
+        stats: Stats,
+        options: &Options,
+    ) -> Finished<C> {
+        let Answer { pieces, pointed_at, totals: ReduceTotals { keys, key_bytes } } = self;
+        let stats = Stats {
+            keys,
+            key_value_bytes: key_bytes + keys * size_of::<C::Reduced>() as u64,
+            spilled_bytes: room.scratch.bytes(),
+            ..stats
+        };
+        let (core, timeline) = (Arc::clone(core), options.timeline.clone());
+        Finished::new(core, pieces, pointed_at, room.stored(), names, stats, timeline)
+    }
+}
+
+/// Adds the counts of the map stage to the figures of a run over a plan.
+fn stats(planned: Stats, mapped: MapTotals, spread: Spread) -> Stats {
     Stats {
-        stages: clock.finish(),
         ingest_busy: mapped.ingest,
         readers: mapped.ahead.readers,
         read_ahead_bytes: mapped.ahead.bytes,
         read_ahead_busy: mapped.ahead.busy,
-        direct_bytes: plan.direct_bytes(),
         hand_over_busy: mapped.hand_over,
         compress_busy: mapped.compress,
-        workers: core.pool().workers(),
-        simd: Simd::detect().name(),
-        files: plan.files,
-        files_passed_over: plan.passed_over,
         bytes: mapped.bytes,
-        compressed: plan.tally.figures(),
-        tiles: plan.tiles() + mapped.stream_tiles,
-        tile_bytes: plan.tile_bytes,
+        tiles: planned.tiles + mapped.stream_tiles,
         splits: mapped.splits,
-        split_bytes: plan.split_bytes,
         unit_bytes: mapped.unit_bytes,
         pairs: mapped.pairs,
         pairs_handed_over: mapped.pairs_handed_over,
-        keys: reduced.keys,
-        key_value_bytes: reduced.key_bytes + reduced.keys * value_bytes,
-        memory_counted_peak: core.blocks().budget().peak(),
-        memory_resident_peak: resident_peak_bytes(),
         groups: spread.groups,
         map_idle: spread.idle,
         devices: spread.devices,
-        ..Stats::default()
+        ..planned
     }
 }

@@ -2,14 +2,10 @@
 
 use crate::bad::{BAD_RECORDS_SHOWN, BadRecord};
 use crate::device::DeviceFigures;
-use crate::error::{Place, Result};
-use crate::failure::guard;
 use crate::plan::FormatFigures;
-use crate::process::process_cpu;
-use crate::progress::{Progress, Stage};
+use crate::progress::Stage;
 use crate::schedule::GroupShare;
-use crate::timeline::{Context, Timeline};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Figures of one run. Times of a stage are wall time from its first to its last moment; the
 /// `*_cpu` and `*_busy` figures are summed over workers.
@@ -152,43 +148,6 @@ impl Stats {
             }
             None => self.stages.push(time),
         }
-    }
-}
-
-/// Times the stages of a run, one after the other.
-pub(crate) struct StageClock<'p> {
-    progress: &'p Progress,
-    timeline: Option<&'p Timeline>,
-    stages: Vec<StageTime>,
-}
-
-impl<'p> StageClock<'p> {
-    pub(crate) fn new(progress: &'p Progress, timeline: Option<&'p Timeline>) -> StageClock<'p> {
-        StageClock { progress, timeline, stages: Vec::new() }
-    }
-
-    /// Does a stage's work and notes its time. A panic of the job's code on this thread becomes an
-    /// error that names the stage; on workers it was one before.
-    pub(crate) fn time<R>(&mut self, stage: Stage, work: impl FnOnce() -> Result<R>) -> Result<R> {
-        self.progress.enter(stage);
-        let (began, cpu_began) = (Instant::now(), process_cpu());
-        let name = stage.name();
-        let traced = tracing::debug_span!(target: "tegula::stage", "stage", name).entered();
-        let entered = Context::new(self.timeline, stage).enter();
-        let result = guard(|| Place::stage(&format!("the {} stage", stage.name())), work);
-        let cpu = process_cpu().saturating_sub(cpu_began);
-        drop(entered);
-        self.timeline.iter().for_each(|timeline| timeline.add_stage(stage, began));
-        let wall = began.elapsed();
-        let (wall_s, cpu_s) = (wall.as_secs_f64(), cpu.as_secs_f64());
-        tracing::info!(target: "tegula::stage", name, wall_s, cpu_s, done = result.is_ok());
-        drop(traced);
-        self.stages.push(StageTime { stage, wall, cpu });
-        result
-    }
-
-    pub(crate) fn finish(self) -> Vec<StageTime> {
-        self.stages
     }
 }
 

@@ -79,12 +79,14 @@ pub mod reuse {
 
 /// The division of tiles among workers.
 pub mod schedule {
-    pub use tegula_machine::schedule::{GroupShare, HandOut, Placement};
+    #[cfg(feature = "testing")]
+    pub use tegula_machine::schedule::HandOut;
+    pub use tegula_machine::schedule::{GroupShare, Placement};
 }
 
-/// The search for sizes during a run.
+/// The sizes with which a run begins.
 pub mod sizing {
-    pub use tegula_machine::sizing::{Ramp, SPLIT_BYTES, TimedSearch, unit_bytes};
+    pub use tegula_machine::sizing::{SPLIT_BYTES, unit_bytes};
 }
 
 /// The state of a run, which outlives it.

@@ -2,7 +2,8 @@
 //! checksum of a header with its body, and frames of magic, length and checksum around a body.
 //! `docs/state-format.md` and `docs/partial-format.md` draw the files.
 
-use twox_hash::XxHash3_64;
+use std::fmt;
+use twox_hash::{XxHash3_64, XxHash3_128};
 
 /// Bytes before a frame's body.
 const FRAME_BYTES: usize = 20;
@@ -40,6 +41,32 @@ pub fn put_bytes(bytes: &[u8], out: &mut Vec<u8>) {
 /// seeded with that of the header.
 pub fn checksum(header: &[u8], body: &[u8]) -> u64 {
     XxHash3_64::oneshot_with_seed(XxHash3_64::oneshot(header), body)
+}
+
+/// The checksum of a file, or of bytes that come in pieces: XXH3 (128 bits).
+#[derive(Clone, Default)]
+pub struct Digest(XxHash3_128);
+
+impl Digest {
+    /// Returns the checksum of bytes that are all there.
+    pub fn of(bytes: &[u8]) -> u128 {
+        XxHash3_128::oneshot(bytes)
+    }
+
+    pub fn add(&mut self, bytes: &[u8]) {
+        self.0.write(bytes);
+    }
+
+    /// Returns the checksum of all bytes so far.
+    pub fn sum(&self) -> u128 {
+        self.0.finish_128()
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Digest({:032x})", self.sum())
+    }
 }
 
 /// Returns a body between its magic, its length and its checksum.

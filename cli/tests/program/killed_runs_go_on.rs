@@ -4,6 +4,7 @@ use super::*;
 use rustix::process::{Pid, Signal, kill_process};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+use tegula::{Engine, Input, Options, State};
 
 #[test]
 fn with_the_same_command() {
@@ -90,6 +91,49 @@ fn snapshots(folder: &Path) -> usize {
     entries
         .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().contains("snapshot-"))
         .count()
+}
+
+/// Until 23 November 2026, the program kept its arguments as they were given.
+#[test]
+fn states_of_earlier_versions_are_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let keys = folder.path().join("keys");
+    fs::write(&keys, "to be\n").unwrap();
+    let shown = |job: &dyn Fn(Options), arguments: &[&str]| {
+        let state = State::new(folder.path().join("state"), "job");
+        job(Options { state: Some(state.about(arguments.join("\0"))), ..Options::default() });
+        let output = tegula().args(["show", "--state"]).arg(folder.path().join("state")).output();
+        tegula::state::remove(&folder.path().join("state"), "job").unwrap();
+        String::from_utf8(output.unwrap().stdout).unwrap()
+    };
+    let engine = Engine::new().unwrap();
+    let input = || Input::bytes("To be\nor not\nto be\n");
+    let words = |options: Options| {
+        let job = tegula_apps::WordCount { words: tegula_apps::Words::Alpha };
+        engine.job(&job).options(&options).run(input()).map(drop).unwrap();
+    };
+    let kept = [
+        "wordcount",
+        "--words",
+        "alpha",
+        "--format",
+        "jsonl",
+        "--state",
+        "s",
+        "--job",
+        "job",
+        "text",
+    ];
+    let first = shown(&words, &kept);
+    assert!(first.starts_with("{\"key\":\"be\",\"value\":2}\n"), "{first}");
+    let lines = |options: Options| {
+        let job = tegula_apps::string_match::StringMatch::new(&[b"to be".to_vec()]);
+        engine.job(&job).options(&options).run(input()).map(drop).unwrap();
+    };
+    let kept =
+        ["stringmatch", "--keys", keys.to_str().unwrap(), "text", "--state", "s", "--job", "job"];
+    assert_eq!(shown(&lines, &kept), "to be\t1\n");
+    assert_eq!(shown(&words, &["no command"]), "");
 }
 
 #[test]

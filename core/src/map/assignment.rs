@@ -3,12 +3,10 @@
 
 use super::MapStage;
 use crate::aggregate::Aggregate;
+use crate::coverage::Ranges;
 use crate::device::Offload;
 use crate::input::Material;
-use crate::options::Pipeline;
 use crate::plan::Ranged;
-use crate::show::Epochs;
-use crate::state::Ranges;
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -53,12 +51,12 @@ impl<C: Aggregate> MapStage<'_, C> {
     pub(super) fn offload(&self) -> Result<Offload, &'static str> {
         if self.devices.is_empty() {
             Err("there are none")
-        } else if self.keeps_tiles_apart() {
+        } else if self.tiles_apart {
             Err("tiles that are found again are mapped by the cores alone")
-        } else if self.pipeline == Pipeline::Off {
+        } else if !self.overlaps {
             Err("runs without a pipeline use the cores alone")
-        } else if self.epochs.is_some_and(Epochs::in_order) {
-            Err("shows in the order of the input are of what the cores map")
+        } else if self.in_order {
+            Err("shows in the order of the input need the cores to map all of it")
         } else {
             self.facts.offload.clone().ok_or("the job has no kernel for devices")
         }

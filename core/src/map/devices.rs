@@ -8,8 +8,9 @@ use super::assignment::Assignment;
 use super::feeders::{Feeders, Filled, Lying, part_of};
 use super::spread::{Homecoming, Spread};
 use super::worker::Worker;
-use super::{Before, MapStage, STAGE, numbered};
+use super::{Before, MapStage, Mapped, STAGE, numbered};
 use crate::aggregate::Aggregate;
+use crate::coverage::ALL_FILES;
 use crate::device::{
     Accelerator, Alone, DeviceFigures, Driver, Offload, Outlook, Piece, Read, Turn, Work,
 };
@@ -19,7 +20,6 @@ use crate::memory::Reserved;
 use crate::plan::Ranged;
 use crate::schedule::{PerWorker, Step};
 use crate::sizing::{Units, part};
-use crate::state::{ALL_FILES, Mapped, Saving};
 use crate::stats::add_figures;
 use crate::sync::{Condvar, Mutex};
 use crate::timeline::{self, Context};
@@ -52,7 +52,7 @@ pub(super) struct Crew<'s, 'r, C: Aggregate> {
     alone: Option<Alone>,
     began: Instant,
     homecoming: Homecoming,
-    state: Mutex<State>,
+    state: Mutex<Shared>,
     /// For each device how many threads fill its slots.
     feeders: Vec<AtomicUsize>,
     /// Devices that do the job alone wait here for work that another one gives back.
@@ -62,7 +62,7 @@ pub(super) struct Crew<'s, 'r, C: Aggregate> {
 /// The data that devices and workers share. A device takes splits under its lock, so a worker that finds
 /// nothing left and then looks here sees all splits that were taken.
 #[derive(Default)]
-struct State {
+struct Shared {
     /// Splits that devices took and that are not counted yet.
     on_the_way: u64,
     given_back: Vec<Range<u64>>,
@@ -92,7 +92,7 @@ impl<'s, 'r, C: Aggregate> Crew<'s, 'r, C> {
     ) -> Crew<'s, 'r, C> {
         let figures = stage.devices.iter().map(|device| device.figures()).collect();
         let Assignment { offload, queues, held } = assignment;
-        let state = Mutex::new(State { figures, held: queues, ..State::default() });
+        let state = Mutex::new(Shared { figures, held: queues, ..Shared::default() });
         let held = held.iter().map(|splits| splits.end - splits.start).sum();
         let (alone, changed, began) = (stage.alone, Condvar::new(), Instant::now());
         let feeders = stage.devices.iter().map(|_| AtomicUsize::new(0)).collect();
@@ -240,7 +240,7 @@ impl<'s, 'r, C: Aggregate> Crew<'s, 'r, C> {
             Some(alone) => device.start_alone(offload, split_bytes, bytes, host_bytes, alone),
         };
         let mut driver = started.map_err(|error| error.to_string())?;
-        if let Some(bytes) = stage.saving.and_then(Saving::bytes_between) {
+        if let Some(bytes) = stage.bytes_between {
             driver = driver.within(bytes / UNITS_PER_SAVE);
         }
         driver.record(number);
@@ -266,7 +266,7 @@ impl<'s, 'r, C: Aggregate> Crew<'s, 'r, C> {
         // A failed job may have handed over more pairs than it has noted.
         if !stage.failure.stops() {
             let others_go_on = self.feed.hand_out().left() > 0;
-            stage.step(index, u64::MAX, workers, |worker| worker.end_of_device(others_go_on));
+            stage.step(index, u64::MAX, workers, |worker| worker.end(others_go_on));
         }
         let refused = feeders.refused().map(str::to_owned);
         self.keep(number, driver, refused, device, offload);
@@ -405,7 +405,7 @@ impl<C: Aggregate> Work for DeviceWork<'_, '_, '_, C> {
         self.worker.is_due(splits * self.crew.ranged.layout.split_bytes())
     }
 
-    fn merge(&mut self, partial: &[u64], ranges: &[Range<u64>], idle: Duration) -> Result<()> {
+    fn merge(&mut self, partial: &[u64], ranges: &[Range<u64>], took: Duration) -> Result<()> {
         let unloading = timeline::begin(timeline::Kind::Combine);
         let (mut bytes, mut count) = (0, 0);
         for splits in ranges {
@@ -419,8 +419,9 @@ impl<C: Aggregate> Work for DeviceWork<'_, '_, '_, C> {
             }
         }
         let (part, file) = (self.crew.ranged.number, ALL_FILES);
-        let mapped = Mapped { part, file, ranges, bytes, splits: count };
-        self.worker.unload(partial, &mapped, idle)?;
+        let (splits, stored_bytes) = (count, bytes);
+        let mapped = Mapped { part, file, ranges, bytes, splits, stored_bytes, took };
+        self.worker.unload(partial, &mapped)?;
         drop(unloading);
         self.crew.state.lock().on_the_way -= count;
         self.crew.wake();

@@ -55,7 +55,7 @@ pub(super) struct Lying {
 }
 
 /// A part of a slot, and the splits to be read into it.
-struct Part<'s> {
+struct SlotPart<'s> {
     splits: Range<u64>,
     slot: &'s mut [u8],
     /// Where it begins in the whole.
@@ -65,7 +65,7 @@ struct Part<'s> {
 
 /// Where all comes from.
 #[derive(Clone, Copy)]
-struct From<'r> {
+struct Supply<'r> {
     ranged: &'r Ranged,
     cut: &'r Cut,
 }
@@ -96,7 +96,7 @@ impl Feeders {
         feeders: usize,
     ) -> Result<Filled> {
         self.grow(feeders);
-        let (from, count) = (From { ranged, cut }, splits.end - splits.start);
+        let (from, count) = (Supply { ranged, cut }, splits.end - splits.start);
         let parts = (feeders as u64).min(self.helpers.len() as u64 + 1).min(count).max(1);
         if parts > 1 {
             // Records that do not fit in one part may fit in the whole.
@@ -139,7 +139,7 @@ impl Feeders {
 
     fn fill_parts(
         &mut self,
-        from: From<'_>,
+        from: Supply<'_>,
         splits: &Range<u64>,
         slot: &mut [u8],
         count: u64,
@@ -155,10 +155,10 @@ impl Feeders {
         for number in 0..count {
             let [first, end] = [number, number + 1].map(|part| splits.start + all * part / count);
             let bytes = ((end - first) as usize * split_bytes + spare) / ALIGNMENT * ALIGNMENT;
-            let (slot, behind) = rest.split_at_mut(bytes.min(rest.len()));
-            rest = behind;
+            let (slot, after) = rest.split_at_mut(bytes.min(rest.len()));
+            rest = after;
             let filled = Ok(Filled::Pieces(Vec::new()));
-            parts.push(Part { splits: first..end, slot, start, filled });
+            parts.push(SlotPart { splits: first..end, slot, start, filled });
             start += bytes;
         }
         share(from, &mut self.helpers, &mut self.own, &mut parts);
@@ -174,7 +174,7 @@ impl Feeders {
 }
 
 /// Lets a helper fill each part except the last, which the caller fills; there are enough of them.
-fn share(from: From<'_>, helpers: &mut [Helper], own: &mut Reader, parts: &mut [Part<'_>]) {
+fn share(from: Supply<'_>, helpers: &mut [Helper], own: &mut Reader, parts: &mut [SlotPart<'_>]) {
     match (helpers.split_first_mut(), parts.split_first_mut()) {
         (Some((Helper { pool, reader }, helpers)), Some((part, rest))) if !rest.is_empty() => {
             // One thread takes a step, so there is no contention for the lock.
@@ -190,13 +190,13 @@ fn share(from: From<'_>, helpers: &mut [Helper], own: &mut Reader, parts: &mut [
     }
 }
 
-impl Part<'_> {
-    fn fill(&mut self, from: From<'_>, reader: &mut Reader) {
+impl SlotPart<'_> {
+    fn fill(&mut self, from: Supply<'_>, reader: &mut Reader) {
         self.filled = from.fill(reader, &self.splits, self.slot, self.start);
     }
 }
 
-impl From<'_> {
+impl Supply<'_> {
     /// Reads the records of splits into a slot, which begins at `base` of the whole.
     fn fill(
         self,
@@ -206,7 +206,7 @@ impl From<'_> {
         base: usize,
     ) -> Result<Filled> {
         let _reading = timeline::begin(timeline::Kind::Read);
-        let From { ranged, cut } = self;
+        let Supply { ranged, cut } = self;
         let (mut pieces, mut rest, mut used) = (Vec::<Lying>::new(), splits.clone(), 0_usize);
         let at_a_time = (READ_BYTES / ranged.layout.split_bytes()).max(1);
         while rest.start < rest.end {

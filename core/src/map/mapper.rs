@@ -20,7 +20,7 @@ use std::path::Path;
 use std::ptr::NonNull;
 
 /// Records of one file that lie in a buffer.
-pub(crate) struct Part<'a> {
+pub(crate) struct FileRecords<'a> {
     pub(super) records: Range<usize>,
     pub(super) origin: Origin<'a>,
     /// Where they begin in the file.
@@ -35,7 +35,7 @@ pub(crate) trait Mapper<'p, C: Aggregate>: Send {
     fn map(
         &mut self,
         buffer: &mut InputBuffer,
-        part: Part<'_>,
+        part: FileRecords<'_>,
         number: u32,
         bad: &BadRecords,
     ) -> Result<()>;
@@ -102,11 +102,11 @@ impl<'p, J: Job> Mapper<'p, J::Combine> for JobMapper<'p, J> {
     fn map(
         &mut self,
         buffer: &mut InputBuffer,
-        part: Part<'_>,
+        part: FileRecords<'_>,
         number: u32,
         bad: &BadRecords,
     ) -> Result<()> {
-        let Part { records, origin, offset, file } = part;
+        let FileRecords { records, origin, offset, file } = part;
         let (job, inlet) = (self.job, &mut self.inlet);
         if job.folds_ascii() {
             fold_ascii(&mut buffer.bytes_mut()[records.clone()]);

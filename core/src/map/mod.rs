@@ -4,8 +4,10 @@
 
 mod alone;
 mod assignment;
+mod attendant;
 mod devices;
 mod feeders;
+mod holdings;
 mod mapper;
 mod spread;
 mod worker;
@@ -13,24 +15,24 @@ mod worker;
 use crate::aggregate::Aggregate;
 use crate::bad::BadRecords;
 use crate::container::Container;
+use crate::coverage::{ALL_FILES, Coverage, Ranges};
 use crate::device::{Accelerator, Alone};
 use crate::error::{Error, Result};
 use crate::facts::JobFacts;
 use crate::failure::Failure;
 use crate::ingest::{AheadTotals, Feed, Intake, Means, Taken};
 use crate::memory::ChunkPool;
-use crate::options::Pipeline;
 use crate::partial::Partial;
 use crate::plan::{Part, Plan, Ranged};
 use crate::progress::Progress;
-use crate::schedule::{HandOut, PerWorker, Placement, Pool, Step, for_each};
-use crate::show::Epochs;
+use crate::schedule::{HandOut, PerWorker, Placement, Pool, Step};
 use crate::sizing::{TableLimits, Units};
-use crate::state::{ALL_FILES, Figures, Ranges, Saving};
 use crate::stats::add_figures;
 use crate::unit::Unit;
 use assignment::Assignment;
+pub(crate) use attendant::{Attendance, Attendant, Mapped, Spot};
 use devices::{Crew, Left};
+pub(crate) use holdings::Holdings;
 pub(crate) use mapper::{JobMappers, Mappers};
 pub(crate) use spread::Spread;
 use std::sync::Arc;
@@ -51,15 +53,22 @@ pub(crate) struct MapStage<'r, C: Aggregate> {
     pub(crate) bad: &'r BadRecords,
     pub(crate) progress: &'r Progress,
     pub(crate) table_limits: TableLimits,
-    pub(crate) pipeline: Pipeline,
     pub(crate) container: Container,
-    /// Where partials are saved, if they are.
-    pub(crate) saving: Option<&'r Saving<C>>,
-    /// Where pairs go while shows are made, instead of the partial.
-    pub(crate) epochs: Option<&'r Epochs<'r, C::Accumulator>>,
-    /// Who works beside the cores.
+    /// Whether a worker begins the next tile while others are at the last one.
+    pub(crate) overlaps: bool,
+    /// Whether tiles are handed out in the order of the input.
+    pub(crate) in_order: bool,
+    /// Whether each tile is one worker's alone.
+    pub(crate) tiles_apart: bool,
+    /// The part of the input that earlier runs have mapped.
+    pub(crate) done: Option<&'r Coverage>,
+    /// The features that take part in the work, in the order in which they are called.
+    pub(crate) attended_by: &'r [&'r dyn Attendance<C>],
+    /// Bytes after which a device's partial is taken in, if that is not a matter of time.
+    pub(crate) bytes_between: Option<u64>,
+    /// The devices that work beside the cores.
     pub(crate) devices: &'r [Arc<Accelerator>],
-    /// That the cores do nothing.
+    /// Set if the cores do nothing.
     pub(crate) alone: Option<Alone>,
 }
 
@@ -73,7 +82,7 @@ struct Before {
 }
 
 /// The measurements of reading and the counts of workers, from part to part.
-struct Reading {
+struct Measured {
     units: Units,
     ahead: AheadTotals,
     spread: Spread,
@@ -112,13 +121,12 @@ impl<'r, C: Aggregate> MapStage<'r, C> {
         let workers = PerWorker::new(self.pool.workers() + self.devices.len());
         let mut stream_tiles = 0;
         let (ahead, spread) = (AheadTotals::default(), Spread::default());
-        let mut reading = Reading { units: self.units(), ahead, spread };
+        let mut measured = Measured { units: self.units(), ahead, spread };
         let mut before = Before::default();
         self.check_alone()?;
-        self.restore(&workers)?;
         for part in &self.plan.parts {
             let taken = match part {
-                Part::Ranged(ranged) => self.map_ranged(ranged, before, &workers, &mut reading)?,
+                Part::Ranged(ranged) => self.map_ranged(ranged, before, &workers, &mut measured)?,
                 Part::Packed(packed) => {
                     let intake = Intake::packed(self.means(), packed);
                     self.take_in(&intake, None, before, &workers)?
@@ -133,37 +141,16 @@ impl<'r, C: Aggregate> MapStage<'r, C> {
             before.files += part.files() as u64;
             before.splits += taken.splits;
         }
-        if let Some(saving) = self.saving {
-            saving.end_of_maps()?;
-        }
-        self.each_worker(&workers, Worker::end)?;
+        self.attended_by.iter().try_for_each(|attends| attends.end_of_input())?;
+        self.each_worker(&workers, |worker| worker.end(false))?;
         let mut totals = MapTotals {
             stream_tiles,
-            ahead: reading.ahead,
-            unit_bytes: reading.units.best_bytes(),
+            ahead: measured.ahead,
+            unit_bytes: measured.units.best_bytes(),
             ..MapTotals::default()
         };
         workers.into_values().for_each(|worker| totals.add(&worker.totals()));
-        if let Some(saving) = self.saving {
-            let Figures { bytes, splits, emitted: pairs } = saving.found().figures;
-            totals.add(&MapTotals { bytes, splits, pairs, ..MapTotals::default() });
-        }
-        Ok((totals, reading.spread))
-    }
-
-    /// Takes in the saved pairs of an earlier run, snapshot by snapshot on all workers.
-    fn restore(&'r self, workers: &PerWorker<Worker<'r, C>>) -> Result<()> {
-        let Some(saving) = self.saving else { return Ok(()) };
-        let found = saving.found();
-        for_each(self.pool, self.failure, STAGE, found.takings.len(), |index, number| {
-            let restore =
-                |worker: &mut Worker<'r, C>| worker.restore(saving, &found.takings[number]);
-            workers.with(index, || Worker::new(self, index), restore)
-        })?;
-        self.bad.add(&found.bad);
-        self.progress.add_bytes(found.figures.bytes);
-        self.epochs.iter().for_each(|epochs| epochs.restored(found.figures.bytes));
-        Ok(())
+        Ok((totals, measured.spread))
     }
 
     fn means(&self) -> Means<'r> {
@@ -176,21 +163,20 @@ impl<'r, C: Aggregate> MapStage<'r, C> {
         ranged: &Ranged,
         before: Before,
         workers: &PerWorker<Worker<'r, C>>,
-        reading: &mut Reading,
+        measured: &mut Measured,
     ) -> Result<Taken> {
         // Better to find now that there are too many than at the last of them.
         let splits = ranged.layout.splits();
         numbered(before.splits, splits.saturating_sub(1))?;
         let ends: Vec<u64> = ranged.layout.tile_ends().collect();
-        // Where tiles are kept apart, each is one worker's, who does not wait for others. Devices that are alone
-        // overlap tiles in any case.
-        let overlaps = self.pipeline == Pipeline::On || self.alone.is_some();
-        if overlaps || self.keeps_tiles_apart() {
-            self.map_tiles(ranged, &ends, 0, before, workers, reading)?;
+        // A worker with a tile of its own does not wait for others. Devices that are alone overlap tiles in any
+        // case.
+        if self.overlaps || self.tiles_apart || self.alone.is_some() {
+            self.map_tiles(ranged, &ends, 0, before, workers, measured)?;
         } else {
             let mut first = 0;
             ends.iter().try_for_each(|&end| {
-                self.map_tiles(ranged, &[end - first], first, before, workers, reading)?;
+                self.map_tiles(ranged, &[end - first], first, before, workers, measured)?;
                 first = end;
                 self.each_worker(workers, Worker::hand_over)
             })?;
@@ -216,33 +202,32 @@ impl<'r, C: Aggregate> MapStage<'r, C> {
         first: u64,
         before: Before,
         workers: &PerWorker<Worker<'r, C>>,
-        reading: &mut Reading,
+        measured: &mut Measured,
     ) -> Result<()> {
-        let in_order = self.epochs.is_some_and(Epochs::in_order);
-        let flat = in_order.then(|| Placement::flat(self.pool.workers()));
+        let flat = self.in_order.then(|| Placement::flat(self.pool.workers()));
         let placement = flat.as_ref().unwrap_or(self.placement);
         let assignment = Assignment::of(self, ranged);
         let done = self.covered(ranged).unwrap_or(&assignment.held);
         let hand_out = hand_out(ends, first, done, placement);
-        let feed = Feed::new(self.means(), ranged, hand_out, first, &reading.units);
-        let feed = match in_order {
-            true => feed.ascending(),
-            false if self.keeps_tiles_apart() => feed.apart(),
-            false => feed,
+        let feed = Feed::new(self.means(), ranged, hand_out, first, &measured.units);
+        let feed = match (self.in_order, self.tiles_apart) {
+            (true, _) => feed.ascending(),
+            (false, true) => feed.apart(),
+            (false, false) => feed,
         };
-        let crew = Crew::of(self, ranged, &feed, &reading.units, before, assignment);
+        let crew = Crew::of(self, ranged, &feed, &measured.units, before, assignment);
         if self.alone.is_some() {
             crew.beside(workers, || ());
             let figures = crew.figures_of_all();
             // A kernel's own error says more than that its device did not do all.
             self.failure.check()?;
-            add_figures(&mut reading.spread.devices, &figures?);
+            add_figures(&mut measured.spread.devices, &figures?);
             return Ok(());
         }
         let intake = Intake::ranged(self.means(), &feed);
         let taken = self.take_in(&intake, Some(&crew), before, workers)?;
-        reading.ahead.add(taken.ahead);
-        crew.end(&mut reading.spread);
+        measured.ahead.add(taken.ahead);
+        crew.end(&mut measured.spread);
         Ok(())
     }
 
@@ -279,14 +264,9 @@ impl<'r, C: Aggregate> MapStage<'r, C> {
         })
     }
 
-    /// Returns whether each tile is saved by itself, by one worker.
-    fn keeps_tiles_apart(&self) -> bool {
-        self.saving.is_some_and(|saving| saving.tiles().is_some())
-    }
-
     /// Returns the splits of a part that a run before this one has mapped, if there are any.
     fn covered(&self, ranged: &Ranged) -> Option<&'r Ranges> {
-        self.saving?.found().coverage.of(ranged.number, ALL_FILES)
+        self.done?.of(ranged.number, ALL_FILES)
     }
 
     fn each_worker(
@@ -304,21 +284,12 @@ impl<'r, C: Aggregate> MapStage<'r, C> {
         self.failure.check()
     }
 
-    /// Settles the result of a step. An idle worker leaves its epoch when it is called out of it; a worker
-    /// that will have nothing more leaves it in any case.
+    /// Settles the result of a step: a worker without work calls its attendants if they have work for it.
     fn settle(&'r self, index: usize, workers: &PerWorker<Worker<'r, C>>, step: Step) -> Step {
-        let leaves = self.epochs.is_some_and(|epochs| match step {
-            Step::More => false,
-            Step::Idle => epochs.calls_out(index),
-            Step::Done => epochs.has(index) && !self.failure.stops(),
-        });
-        if leaves {
-            self.step(index, u64::MAX, workers, Worker::hand_over);
-        } else if self.epochs.is_some_and(|epochs| epochs.asks(index)) && step == Step::Idle {
-            self.step(index, u64::MAX, workers, |worker| {
-                worker.give_sample();
-                Ok(())
-            });
+        let is_done = step == Step::Done;
+        let calls = || self.attended_by.iter().any(|attends| attends.calls(index, is_done));
+        if step != Step::More && !self.failure.stops() && calls() {
+            self.step(index, u64::MAX, workers, |worker| worker.idle(is_done));
         }
         step
     }

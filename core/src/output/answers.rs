@@ -42,7 +42,7 @@ impl<C: Aggregate> Clone for Seen<'_, C> {
 
 impl<C: Aggregate> Copy for Seen<'_, C> {}
 
-/// Who knows the paths of input files by their numbers.
+/// The paths of input files by their numbers.
 pub(crate) trait Names: Sync {
     fn path_of(&self, file: u32) -> Option<PathBuf>;
 }

@@ -1,5 +1,5 @@
-//! Portions of an answer: pairs that follow each other, few enough that many threads share an answer evenly. Who
-//! writes an answer formats them side by side; who reads it into columns does the same.
+//! Portions of an answer: pairs that follow each other, few enough that many threads share an answer evenly.
+//! A writer formats them side by side; a reader into columns does the same.
 
 use super::Finished;
 use crate::aggregate::Aggregate;

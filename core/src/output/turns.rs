@@ -10,13 +10,13 @@ use std::path::Path;
 
 /// A sink that pieces are written to in turn.
 pub(crate) struct Turns<'w> {
-    state: Mutex<State<'w>>,
+    state: Mutex<Row<'w>>,
     turned: Condvar,
     name: &'w Path,
 }
 
 /// The sink, and the number of the piece whose turn it is.
-struct State<'w> {
+struct Row<'w> {
     sink: &'w mut (dyn Write + Send),
     next: u64,
 }
@@ -31,7 +31,7 @@ pub(crate) struct Turn<'t, 'w> {
 impl<'w> Turns<'w> {
     /// Writes to `sink`, which messages call `name`.
     pub(crate) fn new(sink: &'w mut (dyn Write + Send), name: &'w Path) -> Turns<'w> {
-        let state = Mutex::new(State { sink, next: 0 });
+        let state = Mutex::new(Row { sink, next: 0 });
         Turns { state, turned: Condvar::new(), name }
     }
 
@@ -65,7 +65,7 @@ impl<'w> Turn<'_, 'w> {
         drop(self.wait());
     }
 
-    fn wait(&self) -> MutexGuard<'_, State<'w>> {
+    fn wait(&self) -> MutexGuard<'_, Row<'w>> {
         let turns = self.turns;
         let mut state = turns.state.lock();
         let waits = (state.next != self.number).then(|| timeline::begin(Kind::Idle));

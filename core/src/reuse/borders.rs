@@ -5,7 +5,7 @@
 
 use super::Sources;
 use super::fingerprint::{HEAD_BYTES, start};
-use super::sources::{PIECE_BYTES_MOST, Reader};
+use super::sources::{PIECE_BYTES_MOST, SourceReader};
 use crate::error::Result;
 use crate::input::Cut;
 use crate::memory::BlockPool;
@@ -76,7 +76,7 @@ fn least_unlike(borders: &mut [(u64, u64)]) -> Option<u64> {
 
 /// Looks at the bytes around borders.
 pub(super) struct Look<'s> {
-    pub(super) reader: Reader<'s>,
+    pub(super) reader: SourceReader<'s>,
     cut: &'s Cut,
     sources: &'s Sources<'s>,
     tile_bytes: u64,
@@ -99,7 +99,7 @@ impl<'s> Look<'s> {
     ) -> Result<Look<'s>> {
         let slack = cut.bytes_before() + cut.bytes_behind() + 2 * HEAD_BYTES;
         let buffer = InputBuffer::new(blocks, PIECE_BYTES_MOST + slack)?;
-        Ok(Look { reader: Reader::new(sources), cut, sources, tile_bytes, buffer })
+        Ok(Look { reader: SourceReader::new(sources), cut, sources, tile_bytes, buffer })
     }
 
     /// Bytes at a place of a file.
@@ -110,12 +110,12 @@ impl<'s> Look<'s> {
         Ok(&self.buffer.bytes()[..length])
     }
 
-    /// Reads the bytes that show the borders at `places`, none of which is 0, and `behind` bytes after each.
-    fn window(&mut self, file: usize, places: &Range<u64>, behind: usize) -> Result<Window<'_>> {
+    /// Reads the bytes that show the borders at `places`, none of which is 0, and `after` bytes from each on.
+    fn window(&mut self, file: usize, places: &Range<u64>, after: usize) -> Result<Window<'_>> {
         let before = (self.cut.bytes_before() as u64).min(places.start);
-        let behind = (self.cut.bytes_behind() + 1).max(behind) as u64;
+        let after = (self.cut.bytes_behind() + 1).max(after) as u64;
         let from = places.start - before;
-        let to = self.sources.bytes(file).min(places.end.saturating_add(behind));
+        let to = self.sources.bytes(file).min(places.end.saturating_add(after));
         let places = before as usize..(places.end - from) as usize;
         Ok(Window { bytes: self.bytes(file, from..to)?, places })
     }
@@ -224,8 +224,8 @@ impl<'s> Look<'s> {
         let window = WINDOW_BYTES.min(tile_bytes / WINDOWS_PER_TILE);
         let mut borders = Vec::new();
         let before = (place - window).max(stretch.start + 1)..place + 1;
-        self.coarse_borders(file, &before, |border, behind| {
-            borders.push((behind.first_chunk().map_or(u64::MAX, start), border));
+        self.coarse_borders(file, &before, |border, after| {
+            borders.push((after.first_chunk().map_or(u64::MAX, start), border));
             true
         })?;
         if let Some(border) = least_unlike(&mut borders) {

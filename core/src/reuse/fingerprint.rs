@@ -1,7 +1,8 @@
 //! The print of a tile, by which it is found again: a hash of 128 bits over its bytes, taken as they pass,
 //! and its first bytes, by which a later run looks for it.
 
-use twox_hash::{XxHash3_64, XxHash3_128};
+use crate::encoding::Digest;
+use twox_hash::XxHash3_64;
 
 /// The hash by which tiles are known again; part of the identity of a job that is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -88,25 +89,25 @@ impl Print {
 }
 
 /// A hash over bytes that come in pieces.
-pub(super) struct Fingerprint(State);
+pub(super) struct Fingerprint(Hasher);
 
-enum State {
-    Xxh3(Box<XxHash3_128>),
+enum Hasher {
+    Xxh3(Box<Digest>),
     Blake3(Box<blake3::Hasher>),
 }
 
 impl Fingerprint {
     pub(super) fn new(hashing: Hashing) -> Fingerprint {
         Fingerprint(match hashing {
-            Hashing::Xxh3 => State::Xxh3(Box::new(XxHash3_128::new())),
-            Hashing::Blake3 => State::Blake3(Box::new(blake3::Hasher::new())),
+            Hashing::Xxh3 => Hasher::Xxh3(Box::default()),
+            Hashing::Blake3 => Hasher::Blake3(Box::new(blake3::Hasher::new())),
         })
     }
 
     pub(super) fn update(&mut self, bytes: &[u8]) {
         match &mut self.0 {
-            State::Xxh3(state) => state.write(bytes),
-            State::Blake3(state) => {
+            Hasher::Xxh3(state) => state.add(bytes),
+            Hasher::Blake3(state) => {
                 state.update(bytes);
             }
         }
@@ -115,12 +116,12 @@ impl Fingerprint {
     /// Returns the hash of all bytes since the last one.
     pub(super) fn finish(&mut self) -> u128 {
         match &mut self.0 {
-            State::Xxh3(state) => {
-                let hash = state.finish_128();
-                **state = XxHash3_128::new();
+            Hasher::Xxh3(state) => {
+                let hash = state.sum();
+                **state = Digest::default();
                 hash
             }
-            State::Blake3(state) => {
+            Hasher::Blake3(state) => {
                 let hash = state.finalize();
                 state.reset();
                 u128::from_le_bytes(std::array::from_fn(|i| hash.as_bytes()[i]))

@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::failure::Failure;
 use crate::input::Cut;
 use crate::memory::{BlockPool, Reserved};
-use crate::schedule::{Cursor, PerWorker, Pool, Step};
+use crate::schedule::{PerWorker, Pool, for_each};
 use crate::sync::Mutex;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -54,7 +54,7 @@ pub(crate) struct Tiling {
 }
 
 /// A part of a file, or of a row of small files: an old tile or pack, or new bytes or files.
-struct Piece {
+struct Section {
     /// Of bytes, or of files.
     span: Range<u64>,
     weight: u64,
@@ -107,15 +107,7 @@ impl<'r> Reuse<'r> {
             + files * (size_of::<Option<Known>>() + size_of::<Unit>() / FILES_PER_STEP);
         let mut counted = Reserved::new(self.blocks, bytes, PURPOSE)?;
         let index = Index::new(remembered);
-        let old = Old {
-            sources: self.sources,
-            remembered,
-            index: &index,
-            cut: self.cut,
-            hashing: self.hashing,
-            tile_bytes: self.tile_bytes,
-            failure: self.failure,
-        };
+        let old = Old { reuse: self, remembered, index: &index };
         let finders = PerWorker::new(self.pool.workers());
         let segments = self.segments();
         let (mut found, known) = match remembered.tiles() {
@@ -190,22 +182,13 @@ impl<'r> Reuse<'r> {
         count: usize,
         work: impl Fn(&mut Finder<'s>, usize) -> Result<R> + Sync,
     ) -> Result<Vec<R>> {
-        let (cursor, done) = (Cursor::new(count as u64), Mutex::new(Vec::with_capacity(count)));
-        let step = |worker| {
-            let taken = cursor.take().filter(|_| !self.failure.stops());
-            let Some(taken) = taken else { return Step::Done };
-            let result = self.failure.attempt(taken, "the plan stage", || {
-                let make = || Finder::new(old, self.blocks);
-                finders.with(worker, make, |finder| work(finder, taken as usize))
-            });
-            let Some(result) = result else { return Step::Done };
-            done.lock().push((taken, result));
-            Step::More
-        };
-        if count > 0 {
-            self.pool.run(step, || ());
-        }
-        self.failure.check()?;
+        let done = Mutex::new(Vec::with_capacity(count));
+        for_each(self.pool, self.failure, "the plan stage", count, |worker, number| {
+            let make = || Finder::new(old);
+            let result = finders.with(worker, make, |finder| work(finder, number))?;
+            done.lock().push((number, result));
+            Ok(())
+        })?;
         let mut done = done.into_inner();
         done.sort_unstable_by_key(|(number, _)| *number);
         Ok(done.into_iter().map(|(_, result)| result).collect())
@@ -372,8 +355,8 @@ impl<'r> Reuse<'r> {
             (*offset..*offset + remembered.tiles()[*tile].place.bytes(), *tile)
         });
         let whole = 0..self.sources.bytes(file);
-        let pieces = pieces(whole, spans, |span| span.end - span.start);
-        for Piece { span, same_as, .. } in joined(pieces, self.tile_bytes / PARTS_LEAST) {
+        let sections = sections(whole, spans, |span| span.end - span.start);
+        for Section { span, same_as, .. } in joined(sections, self.tile_bytes / PARTS_LEAST) {
             tiles.push(Tile { place: Place::Stretch { file, bytes: span }, same_as });
         }
     }
@@ -393,8 +376,8 @@ impl<'r> Reuse<'r> {
         });
         let numbers = |span: &Range<u64>| span.start as usize..span.end as usize;
         let whole = files.start as u64..files.end as u64;
-        let pieces = pieces(whole, spans, |span| bytes(&numbers(span)).map(weight).sum());
-        for Piece { span, same_as, .. } in joined(pieces, self.tile_bytes / PARTS_LEAST) {
+        let sections = sections(whole, spans, |span| bytes(&numbers(span)).map(weight).sum());
+        for Section { span, same_as, .. } in joined(sections, self.tile_bytes / PARTS_LEAST) {
             let mut push = |files: Range<usize>| {
                 let bytes = bytes(&files).sum();
                 tiles.push(Tile { place: Place::Pack { files, bytes }, same_as });
@@ -465,17 +448,17 @@ fn trusted(tile: usize, files: &Range<usize>) -> Vec<Known> {
     known
 }
 
-/// Returns the found pieces, in order, and the gaps between them. Of overlapping ones the first counts.
-fn pieces(
+/// Returns the found sections, in order, and the gaps between them. Of overlapping ones the first counts.
+fn sections(
     whole: Range<u64>,
     found: impl Iterator<Item = (Range<u64>, usize)>,
     weight: impl Fn(&Range<u64>) -> u64,
-) -> Vec<Piece> {
-    let mut pieces = Vec::new();
+) -> Vec<Section> {
+    let mut sections = Vec::new();
     let mut end = whole.start;
     let mut push = |span: Range<u64>, same_as| {
         if !span.is_empty() {
-            pieces.push(Piece { weight: weight(&span), span, same_as });
+            sections.push(Section { weight: weight(&span), span, same_as });
         }
     };
     for (span, tile) in found {
@@ -486,23 +469,23 @@ fn pieces(
         }
     }
     push(end..whole.end, None);
-    pieces
+    sections
 }
 
-/// Joins small neighbours of which one is new into one new piece.
-fn joined(pieces: Vec<Piece>, least: u64) -> Vec<Piece> {
-    let mut joined: Vec<Piece> = Vec::with_capacity(pieces.len());
-    for mut piece in pieces {
+/// Joins small neighbours of which one is new into one new section.
+fn joined(sections: Vec<Section>, least: u64) -> Vec<Section> {
+    let mut joined: Vec<Section> = Vec::with_capacity(sections.len());
+    for mut section in sections {
         while let Some(last) = joined.pop_if(|last| {
-            let is_new = |piece: &Piece| piece.same_as.is_none();
-            let is_small = |piece: &Piece| piece.weight < least;
-            is_new(last) && is_new(&piece)
-                || (is_new(last) || is_new(&piece)) && is_small(last) && is_small(&piece)
+            let is_new = |section: &Section| section.same_as.is_none();
+            let is_small = |section: &Section| section.weight < least;
+            is_new(last) && is_new(&section)
+                || (is_new(last) || is_new(&section)) && is_small(last) && is_small(&section)
         }) {
-            let weight = last.weight + piece.weight;
-            piece = Piece { span: last.span.start..piece.span.end, weight, same_as: None };
+            let weight = last.weight + section.weight;
+            section = Section { span: last.span.start..section.span.end, weight, same_as: None };
         }
-        joined.push(piece);
+        joined.push(section);
     }
     joined
 }

@@ -2,7 +2,7 @@
 //! [form](crate::partial) of partials, every flipped bit and every cut is found.
 
 use super::{Hashing, KeptTile, Place, Print, Sources, Stamps, Tile};
-use crate::encoding::checksum;
+use crate::encoding::{Reading, checksum};
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 
@@ -159,9 +159,8 @@ impl Remembered {
         if bytes[3] != MAGIC[3] {
             return Err("the list of tiles is of another version");
         }
-        let mut rest = &bytes[8..40];
-        let counts: [usize; 4] = std::array::from_fn(|_| take_u64(&mut rest) as usize);
-        let [payload_bytes, files, tiles, path_bytes] = counts;
+        let count = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i])) as usize;
+        let [payload_bytes, files, tiles, path_bytes] = [8, 16, 24, 32].map(count);
         match bytes.len() - HEADER_BYTES {
             have if have < payload_bytes => return Err(SHORT),
             have if have > payload_bytes => {
@@ -169,8 +168,7 @@ impl Remembered {
             }
             _ => {}
         }
-        let said = u64::from_le_bytes(std::array::from_fn(|i| bytes[40 + i]));
-        if checksum_of(bytes) != said {
+        if checksum_of(bytes).to_le_bytes() != bytes[40..HEADER_BYTES] {
             return Err("the checksum of the list of tiles is another");
         }
         if bytes[4..8] != (hashing as u32).to_le_bytes() {
@@ -182,34 +180,35 @@ impl Remembered {
         if sum != Some(payload_bytes) {
             return Err(WRONG);
         }
-        let mut rest = &bytes[HEADER_BYTES..];
-        let mut remembered = Remembered {
-            paths: bytes[bytes.len() - path_bytes..].to_vec(),
-            files: Vec::with_capacity(files),
-            tiles: Vec::with_capacity(tiles),
-        };
+        let paths = bytes[bytes.len() - path_bytes..].to_vec();
+        let mut remembered = Remembered { paths, ..Remembered::default() };
+        let payload = &mut Reading::new(&bytes[HEADER_BYTES..]);
+        remembered.fill(files, tiles, payload).ok_or(WRONG)?;
+        Ok(remembered)
+    }
+
+    /// Takes files and tiles; `None` if they contradict each other.
+    fn fill(&mut self, files: usize, tiles: usize, from: &mut Reading<'_>) -> Option<()> {
+        self.files.reserve_exact(files);
+        self.tiles.reserve_exact(tiles);
         let mut path_end = 0;
         for _ in 0..files {
-            path_end += take_u32(&mut rest) as usize;
-            let bytes = take_u64(&mut rest);
-            let changed = Some(take_u64(&mut rest).cast_signed()).filter(|&at| at != UNKNOWN);
-            remembered.files.push(KeptFile { path_end, bytes, changed });
-        }
-        if path_end != path_bytes {
-            return Err(WRONG);
+            path_end += u32::from_le_bytes(from.fixed()?) as usize;
+            let bytes = u64::from_le_bytes(from.fixed()?);
+            let changed = Some(i64::from_le_bytes(from.fixed()?)).filter(|&at| at != UNKNOWN);
+            self.files.push(KeptFile { path_end, bytes, changed });
         }
         for _ in 0..tiles {
-            let tile = take_tile(&mut rest);
+            let tile = KeptTile::decode(from)?;
             let files = tile.place.files();
             let is_empty = files.is_empty() || tile.place.is_empty();
-            let is_behind =
-                remembered.tiles.last().is_none_or(|last| last.place.is_before(&tile.place));
-            if is_empty || files.end > remembered.files.len() || !is_behind {
-                return Err(WRONG);
+            let is_next = self.tiles.last().is_none_or(|last| last.place.is_before(&tile.place));
+            if is_empty || files.end > self.files.len() || !is_next {
+                return None;
             }
-            remembered.tiles.push(tile);
+            self.tiles.push(tile);
         }
-        Ok(remembered)
+        (path_end == self.paths.len()).then_some(())
     }
 }
 
@@ -222,38 +221,26 @@ impl Place {
     /// Returns whether it ends before another begins.
     fn is_before(&self, other: &Place) -> bool {
         match (self, other) {
-            (Place::Stretch { file, bytes }, Place::Stretch { file: next, bytes: behind }) => {
-                file < next || file == next && bytes.end <= behind.start
+            (Place::Stretch { file, bytes }, Place::Stretch { file: of, bytes: next }) => {
+                file < of || file == of && bytes.end <= next.start
             }
             _ => self.files().end <= other.files().start,
         }
     }
 }
 
-fn take_tile(rest: &mut &[u8]) -> KeptTile {
-    let (first, files) = (take_u32(rest) as usize, take_u32(rest));
-    let (offset, bytes, number) = (take_u64(rest), take_u64(rest), take_u64(rest));
-    let print = Print::from_bytes(take(rest));
-    let place = if files & PACK != 0 {
-        Place::Pack { files: first..first + (files & !PACK) as usize, bytes }
-    } else {
-        Place::Stretch { file: first, bytes: offset..offset.saturating_add(bytes) }
-    };
-    KeptTile { place, print, number }
-}
-
-fn take<const N: usize>(rest: &mut &[u8]) -> [u8; N] {
-    let (bytes, behind) = rest.split_at(N);
-    *rest = behind;
-    std::array::from_fn(|i| bytes[i])
-}
-
-fn take_u32(rest: &mut &[u8]) -> u32 {
-    u32::from_le_bytes(take(rest))
-}
-
-fn take_u64(rest: &mut &[u8]) -> u64 {
-    u64::from_le_bytes(take(rest))
+impl KeptTile {
+    fn decode(from: &mut Reading<'_>) -> Option<KeptTile> {
+        let [first, files] = [from.fixed()?, from.fixed()?].map(u32::from_le_bytes);
+        let words = [from.fixed()?, from.fixed()?, from.fixed()?];
+        let [offset, bytes, number] = words.map(u64::from_le_bytes);
+        let (first, print) = (first as usize, Print::from_bytes(from.fixed()?));
+        let place = match files & PACK {
+            0 => Place::Stretch { file: first, bytes: offset..offset.saturating_add(bytes) },
+            _ => Place::Pack { files: first..first + (files & !PACK) as usize, bytes },
+        };
+        Some(KeptTile { place, print, number })
+    }
 }
 
 /// Returns the checksum of all bytes but itself, the header's last 8.

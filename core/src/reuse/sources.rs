@@ -114,16 +114,16 @@ impl<'p> Sources<'p> {
 pub(super) const PIECE_BYTES_MOST: usize = 1 << 20;
 
 /// Reads any bytes of the files.
-pub(super) struct Reader<'s> {
+pub(super) struct SourceReader<'s> {
     sources: &'s Sources<'s>,
     open: OpenFile,
     /// Bytes read so far.
     pub(super) read_bytes: u64,
 }
 
-impl<'s> Reader<'s> {
-    pub(super) fn new(sources: &'s Sources<'s>) -> Reader<'s> {
-        Reader { sources, open: OpenFile::of_many(), read_bytes: 0 }
+impl<'s> SourceReader<'s> {
+    pub(super) fn new(sources: &'s Sources<'s>) -> SourceReader<'s> {
+        SourceReader { sources, open: OpenFile::of_many(), read_bytes: 0 }
     }
 
     /// Fills `into` with the bytes of a file from `offset` on; the file had all of them when it was listed.
@@ -140,7 +140,7 @@ impl<'s> Reader<'s> {
 /// Reads a tile to take its print.
 pub(crate) fn print_of(sources: &Sources<'_>, place: &Place, hashing: Hashing) -> Result<Print> {
     let (mut reader, mut print, mut piece) =
-        (Reader::new(sources), TilePrint::new(hashing), Vec::new());
+        (SourceReader::new(sources), TilePrint::new(hashing), Vec::new());
     for file in place.files() {
         let mut bytes = match place {
             Place::Stretch { bytes, .. } => bytes.clone(),

@@ -1,9 +1,9 @@
-//! When files were last changed: for who trusts in that, and for the next run to trust in.
+//! When files were last changed: for a run that trusts these times, and for the next run.
 
 use super::Sources;
 use crate::error::{InputError, Result};
 use crate::failure::Failure;
-use crate::schedule::{Cursor, Pool, Step};
+use crate::schedule::{Pool, for_each};
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -34,23 +34,16 @@ impl Stamps {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = since.map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(i64::MAX));
         let found: Vec<AtomicI64> = (0..sources.files()).map(|_| AtomicI64::new(UNKNOWN)).collect();
-        let cursor = Cursor::new(sources.files().div_ceil(FILES_PER_STEP) as u64);
-        let step = |_| {
-            let taken = cursor.take().filter(|_| !failure.stops());
-            let Some(taken) = taken else { return Step::Done };
-            let looked = failure.attempt(taken, "the plan stage", || {
-                let first = taken as usize * FILES_PER_STEP;
-                for (stamp, file) in found[first..].iter().take(FILES_PER_STEP).zip(first..) {
-                    if sources.is_local(file) {
-                        stamp.store(changed(sources, file, now)?, Ordering::Relaxed);
-                    }
+        let steps = sources.files().div_ceil(FILES_PER_STEP);
+        for_each(pool, failure, "the plan stage", steps, |_, number| {
+            let first = number * FILES_PER_STEP;
+            for (stamp, file) in found[first..].iter().take(FILES_PER_STEP).zip(first..) {
+                if sources.is_local(file) {
+                    stamp.store(changed(sources, file, now)?, Ordering::Relaxed);
                 }
-                Ok(())
-            });
-            if looked.is_some() { Step::More } else { Step::Done }
-        };
-        pool.run(step, || ());
-        failure.check()?;
+            }
+            Ok(())
+        })?;
         Ok(Stamps(found.into_iter().map(AtomicI64::into_inner).collect()))
     }
 

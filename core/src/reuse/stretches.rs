@@ -20,14 +20,11 @@
 use super::borders::Look;
 use super::fingerprint::{Fingerprint, HEAD_BYTES};
 use super::index::Index;
+use super::matching::Reuse;
 use super::record::Remembered;
-use super::{Anchor, Hashing, Place, Print, Sources};
+use super::{Anchor, Place, Print};
 use crate::error::Result;
-use crate::failure::Failure;
-use crate::input::Cut;
-use crate::memory::BlockPool;
 use std::ops::Range;
-use std::sync::Arc;
 
 /// The length of a stretch, in tiles.
 pub(super) const TILES_PER_STRETCH: u64 = 16;
@@ -50,13 +47,9 @@ pub(super) struct Found {
 /// The data that all stretches share.
 #[derive(Clone, Copy)]
 pub(super) struct Old<'s> {
-    pub(super) sources: &'s Sources<'s>,
+    pub(super) reuse: &'s Reuse<'s>,
     pub(super) remembered: &'s Remembered,
     pub(super) index: &'s Index,
-    pub(super) cut: &'s Cut,
-    pub(super) hashing: Hashing,
-    pub(super) tile_bytes: u64,
-    pub(super) failure: &'s Failure,
 }
 
 /// Looks for old tiles.
@@ -78,9 +71,10 @@ struct Search {
 }
 
 impl<'s> Finder<'s> {
-    pub(super) fn new(old: Old<'s>, blocks: &Arc<BlockPool>) -> Result<Finder<'s>> {
-        let look = Look::new(old.sources, old.cut, old.tile_bytes, blocks)?;
-        Ok(Finder { old, look, print: Fingerprint::new(old.hashing) })
+    pub(super) fn new(old: Old<'s>) -> Result<Finder<'s>> {
+        let Reuse { sources, cut, hashing, tile_bytes, blocks, .. } = *old.reuse;
+        let look = Look::new(sources, cut, tile_bytes, blocks)?;
+        Ok(Finder { old, look, print: Fingerprint::new(hashing) })
     }
 
     /// Returns the old tiles that begin in a stretch of a file, without overlap. `twin` is the file's likely
@@ -91,7 +85,7 @@ impl<'s> Finder<'s> {
         stretch: &Range<u64>,
         twin: Option<usize>,
     ) -> Result<Vec<Found>> {
-        let credit = (TILES_IN_VAIN * self.old.tile_bytes).cast_signed();
+        let credit = (TILES_IN_VAIN * self.old.reuse.tile_bytes).cast_signed();
         let appended = twin.map_or(u64::MAX, |twin| self.old.remembered.bytes(twin));
         let mut search = Search { file, end: stretch.end, appended, found: Vec::new(), credit };
         let mut expected = match twin {
@@ -101,13 +95,13 @@ impl<'s> Finder<'s> {
         let mut from = stretch.start;
         // The place that was tried last, and the class that was not there.
         let mut refused = None;
-        while !self.old.failure.stops() {
+        while !self.old.reuse.failure.stops() {
             if let Some(guess) = expected.take() {
                 if guess.offset >= stretch.end {
                     break;
                 }
                 if self.try_at(&mut search, guess)? {
-                    (from, expected) = self.behind(guess);
+                    (from, expected) = self.after(guess);
                     continue;
                 }
                 refused = Some((guess.offset, self.old.index.class_of(guess.tile)));
@@ -130,7 +124,7 @@ impl<'s> Finder<'s> {
                 let guess =
                     Found { offset: place, tile: self.old.index.members(class)[0] as usize };
                 if self.try_at(&mut search, guess)? {
-                    (from, expected) = self.behind(guess);
+                    (from, expected) = self.after(guess);
                     break;
                 }
             }
@@ -142,7 +136,7 @@ impl<'s> Finder<'s> {
     /// first that begins in the stretch.
     fn guess(&mut self, file: usize, stretch: &Range<u64>, twin: usize) -> Result<Option<Found>> {
         let remembered = self.old.remembered;
-        let grown = self.old.sources.bytes(file).wrapping_sub(remembered.bytes(twin));
+        let grown = self.old.reuse.sources.bytes(file).wrapping_sub(remembered.bytes(twin));
         let tiles = remembered.tiles_of(twin);
         for shift in [0, grown] {
             let offset = |tile: usize| match &remembered.tiles()[tile].place {
@@ -166,7 +160,7 @@ impl<'s> Finder<'s> {
     }
 
     /// Returns the place after a tile that was found, and the tile expected there.
-    fn behind(&self, found: Found) -> (u64, Option<Found>) {
+    fn after(&self, found: Found) -> (u64, Option<Found>) {
         let offset = found.offset + self.bytes(found.tile);
         (offset, self.next(found.tile).map(|tile| Found { offset, tile }))
     }
@@ -174,7 +168,7 @@ impl<'s> Finder<'s> {
     /// Returns the successor of a missed tile, if it is about where it would be if the missed tile had only
     /// been changed in place.
     fn leap(&mut self, search: &mut Search, missed: Found) -> Result<Option<Found>> {
-        match self.behind(missed).1 {
+        match self.after(missed).1 {
             Some(guess) => {
                 search.credit -= self.reach().cast_signed();
                 self.near(search.file, missed.offset + 1, guess)
@@ -185,7 +179,7 @@ impl<'s> Finder<'s> {
 
     /// Returns the distance from its expected place within which a tile is looked for first.
     fn reach(&self) -> u64 {
-        (self.old.tile_bytes / REACHES_PER_TILE).max(HEAD_BYTES as u64)
+        (self.old.reuse.tile_bytes / REACHES_PER_TILE).max(HEAD_BYTES as u64)
     }
 
     /// Returns the place, at or around the guessed one but not before `floor`, at which bytes begin as a tile
@@ -194,15 +188,15 @@ impl<'s> Finder<'s> {
         if self.begins(file, guess)? {
             return Ok(Some(guess));
         }
-        let Old { index, sources, .. } = self.old;
+        let Old { index, reuse: &Reuse { sources, .. }, .. } = self.old;
         let reach = self.reach();
         let least = guess.offset.saturating_sub(reach).max(floor).max(1);
         let room = (sources.bytes(file) + 1).saturating_sub(HEAD_BYTES as u64);
         let places = least..guess.offset.saturating_add(reach).min(room);
         let class = index.class_of(guess.tile);
         let mut found = None;
-        self.look.borders(file, &places, |offset, behind| {
-            if index.stretches(behind).contains(&class) {
+        self.look.borders(file, &places, |offset, after| {
+            if index.stretches(after).contains(&class) {
                 found = Some(Found { offset, tile: guess.tile });
             }
             found.is_none()
@@ -223,8 +217,8 @@ impl<'s> Finder<'s> {
         let tiles = self.old.remembered.tiles();
         let (this, next) = (&tiles[tile].place, &tiles.get(tile + 1)?.place);
         match (this, next) {
-            (Place::Stretch { file, bytes }, Place::Stretch { file: behind, bytes: after }) => {
-                (file == behind && bytes.end == after.start).then_some(tile + 1)
+            (Place::Stretch { file, bytes }, Place::Stretch { file: of, bytes: next }) => {
+                (file == of && bytes.end == next.start).then_some(tile + 1)
             }
             _ => None,
         }
@@ -233,7 +227,7 @@ impl<'s> Finder<'s> {
     /// Returns whether the bytes at a place begin as a tile does, and a record begins there.
     pub(super) fn begins(&mut self, file: usize, found: Found) -> Result<bool> {
         let bytes = self.bytes(found.tile);
-        let fits = self.old.sources.bytes(file).checked_sub(found.offset);
+        let fits = self.old.reuse.sources.bytes(file).checked_sub(found.offset);
         if fits.is_none_or(|room| room < bytes) {
             return Ok(false);
         }
@@ -268,9 +262,9 @@ impl<'s> Finder<'s> {
 
     /// Returns the hash of bytes of a file.
     pub(super) fn hash(&mut self, file: usize, bytes: Range<u64>) -> Result<u128> {
-        let piece = self.old.sources.piece_bytes(file) as u64;
+        let piece = self.old.reuse.sources.piece_bytes(file) as u64;
         let mut from = bytes.start;
-        while from < bytes.end && !self.old.failure.stops() {
+        while from < bytes.end && !self.old.reuse.failure.stops() {
             let to = bytes.end.min(from + piece);
             self.print.update(self.look.bytes(file, from..to)?);
             from = to;
@@ -286,16 +280,16 @@ impl<'s> Finder<'s> {
         from: u64,
         refused: Option<(u64, u32)>,
     ) -> Result<Option<(u64, Vec<u32>)>> {
-        let Old { index, remembered, failure, .. } = self.old;
-        let length = self.old.sources.bytes(search.file);
+        let Old { index, remembered, reuse: &Reuse { failure, .. } } = self.old;
+        let length = self.old.reuse.sources.bytes(search.file);
         let to = search.end.min(length.saturating_sub(HEAD_BYTES as u64 - 1));
         if !index.has_stretches() || from >= to {
             return Ok(None);
         }
         let start_credit = search.credit;
         let mut hit = None;
-        let mut see = |place: u64, behind: &[u8]| {
-            let alike = index.stretches(behind);
+        let mut see = |place: u64, after: &[u8]| {
+            let alike = index.stretches(after);
             if alike.is_empty() {
                 return true;
             }

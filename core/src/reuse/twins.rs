@@ -130,13 +130,11 @@ impl<'r> Twins<'r> {
         Ok(Some(found))
     }
 
-    /// Tiles where they stood.
+    /// Returns tiles at the offsets that they had.
     pub(super) fn found(&self, tiles: Range<usize>) -> Vec<Found> {
-        let offset = |tile: usize| match &self.remembered.tiles()[tile].place {
-            Place::Stretch { bytes, .. } => bytes.start,
-            Place::Pack { .. } => 0,
-        };
-        tiles.map(|tile| Found { offset: offset(tile), tile }).collect()
+        let found =
+            |tile: usize| Found { offset: self.remembered.tiles()[tile].place.offset(), tile };
+        tiles.map(found).collect()
     }
 
     /// Returns the old pack that begins with a file, and how many it has, if all files that follow are called

@@ -12,6 +12,7 @@
 
 use super::sample::{Asked, Sample};
 use super::{Every, Wanted};
+use crate::map::Spot;
 use crate::partial::Partial;
 use crate::plan::{Part, Plan};
 use crate::sync::{Condvar, Mutex};
@@ -22,9 +23,6 @@ use std::time::Instant;
 
 /// The most epochs that may be open, or closed and not yet taken.
 const EPOCHS_MOST: usize = 8;
-
-/// A split: the number of its part of the plan, and its number there.
-pub(super) type Spot = (usize, u64);
 
 /// The epochs of a run.
 pub(crate) struct Epochs<'r, V: Copy> {
@@ -53,7 +51,7 @@ pub(crate) struct Epochs<'r, V: Copy> {
     /// mapped in this run.
     pub(super) kept_pairs: AtomicU64,
     pub(super) restored_bytes: AtomicU64,
-    state: Mutex<State<V>>,
+    state: Mutex<Shared<V>>,
     changed: Condvar,
 }
 
@@ -68,7 +66,7 @@ struct Border {
     splits: u64,
 }
 
-struct State<V> {
+struct Shared<V> {
     epochs: VecDeque<Epoch>,
     /// Number of the first of them.
     first: u64,
@@ -169,7 +167,7 @@ impl<'r, V: Copy> Epochs<'r, V> {
             given: (0..workers + devices).map(|_| AtomicU64::new(0)).collect(),
             kept_pairs: AtomicU64::new(0),
             restored_bytes: AtomicU64::new(0),
-            state: Mutex::new(State {
+            state: Mutex::new(Shared {
                 epochs,
                 first: 0,
                 borders: 0,
@@ -200,26 +198,31 @@ impl<'r, V: Copy> Epochs<'r, V> {
         self.partials[epoch as usize % EPOCHS_MOST].get_or_init(|| (self.make)())
     }
 
+    /// Returns whether a number is a device's, which come after the workers.
+    pub(super) fn is_device(&self, worker: usize) -> bool {
+        worker >= self.workers
+    }
+
     /// Returns whether a worker must leave the epoch that it is in.
-    pub(crate) fn calls_out(&self, worker: usize) -> bool {
+    pub(super) fn calls_out(&self, worker: usize) -> bool {
         let epoch = self.seats[worker].load(Ordering::Relaxed);
         epoch != NOWHERE && epoch < self.now.load(Ordering::Relaxed)
     }
 
     /// Returns whether a show would be due, and could be made, after `bytes` more mapped bytes.
-    pub(crate) fn is_due_with(&self, bytes: u64) -> bool {
+    pub(super) fn is_due_with(&self, bytes: u64) -> bool {
         let seen = self.seen_bytes.load(Ordering::Relaxed) + bytes;
         let is_due = seen >= self.due_bytes.load(Ordering::Relaxed) && seen < self.all_bytes;
         is_due && self.state.lock().is_ready()
     }
 
     /// Returns whether a worker is in an epoch.
-    pub(crate) fn has(&self, worker: usize) -> bool {
+    pub(super) fn has(&self, worker: usize) -> bool {
         self.seats[worker].load(Ordering::Relaxed) != NOWHERE
     }
 
     /// Returns whether a worker must give a sample of its pairs.
-    pub(crate) fn asks(&self, worker: usize) -> bool {
+    pub(super) fn asks(&self, worker: usize) -> bool {
         let round = self.round.load(Ordering::Relaxed);
         self.given[worker].load(Ordering::Relaxed) < round && self.has(worker)
     }
@@ -237,7 +240,7 @@ impl<'r, V: Copy> Epochs<'r, V> {
         self.changed.notify_one();
     }
 
-    fn take_sample(&self, state: &mut State<V>, worker: usize, sample: Sample<V>) {
+    fn take_sample(&self, state: &mut Shared<V>, worker: usize, sample: Sample<V>) {
         let round = self.round.load(Ordering::Relaxed);
         if self.given[worker].swap(round, Ordering::Relaxed) < round {
             state.samples.push(sample);
@@ -320,7 +323,7 @@ impl<'r, V: Copy> Epochs<'r, V> {
         true
     }
 
-    fn begin_epoch(&self, state: &mut State<V>) {
+    fn begin_epoch(&self, state: &mut Shared<V>) {
         state.epochs.push_back(Epoch::NEW);
         self.now.store(state.first + 1, Ordering::Relaxed);
     }
@@ -336,7 +339,7 @@ impl<'r, V: Copy> Epochs<'r, V> {
     }
 
     /// Begins a round of samples, if that is of use: not if pairs of the epoch were handed over.
-    fn begin_round(&self, state: &mut State<V>) -> bool {
+    fn begin_round(&self, state: &mut Shared<V>) -> bool {
         let is_held = state.epochs.back().is_some_and(|epoch| epoch.last.is_none());
         if state.asked.is_none() || !is_held {
             return false;
@@ -344,7 +347,7 @@ impl<'r, V: Copy> Epochs<'r, V> {
         let round = self.round.load(Ordering::Relaxed) + 1;
         for (worker, given) in self.given.iter().enumerate() {
             // The pairs of devices are not available, and were not counted yet either.
-            if worker < self.workers && self.has(worker) {
+            if !self.is_device(worker) && self.has(worker) {
                 state.missing += 1;
             } else {
                 given.store(round, Ordering::Relaxed);
@@ -361,7 +364,7 @@ impl<'r, V: Copy> Epochs<'r, V> {
 
     /// In the order of the input, calls workers out of the epochs before the first that lacks splits.
     /// Returns whether there are more such epochs than before.
-    fn call_out(&self, state: &State<V>) -> bool {
+    fn call_out(&self, state: &Shared<V>) -> bool {
         let complete = state.epochs.iter().take_while(|epoch| epoch.left == 0).count();
         let now = state.first + complete as u64;
         let before = self.now.swap(now, Ordering::Relaxed);
@@ -404,7 +407,7 @@ impl<'r, V: Copy> Epochs<'r, V> {
                     return Event::Closed(Closed {
                         number,
                         bytes,
-                        by: last.filter(|&worker| worker < self.workers),
+                        by: last.filter(|&worker| !self.is_device(worker)),
                         is_last,
                     });
                 }
@@ -426,7 +429,7 @@ impl<'r, V: Copy> Epochs<'r, V> {
     }
 }
 
-impl<V> State<V> {
+impl<V> Shared<V> {
     /// Returns whether there is room for the next epoch or the next round.
     fn is_ready(&self) -> bool {
         let is_sampled = self.missing == 0 && self.samples.is_empty();

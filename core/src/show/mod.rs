@@ -41,7 +41,6 @@ mod stage;
 
 pub(crate) use epochs::Epochs;
 pub use estimates::{Estimate, Estimates};
-pub(crate) use seat::Seat;
 pub(crate) use shown::Moment;
 pub use shown::Shown;
 pub use stability::STABLE_KEYS_MOST;

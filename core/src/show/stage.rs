@@ -6,12 +6,12 @@ use super::sample::{Asked, Base, Sample, highest};
 use super::stability::{STABLE_KEYS_MOST, Stability};
 use super::{Every, Moment, Showing};
 use crate::aggregate::Aggregate;
-use crate::core::Core;
+use crate::context::RunContext;
 use crate::error::{Error, Result};
 use crate::failure::Failure;
 use crate::memory::ChunkPool;
 use crate::merge::{MergeStage, Piece};
-use crate::options::{Options, Order};
+use crate::options::Order;
 use crate::output::{Seen, Stored};
 use crate::partial::{Partial, Upkeep};
 use crate::plan::Plan;
@@ -35,15 +35,13 @@ const HELD_DIVISOR: usize = 4;
 /// The parts of a run that shows need.
 pub(crate) struct ShowStage<'r, C: Aggregate> {
     pub(crate) ranking: Ranking<'r, C>,
-    pub(crate) core: &'r Core,
+    pub(crate) context: &'r RunContext<'r>,
     pub(crate) plan: &'r Plan,
     pub(crate) chunks: &'r Arc<ChunkPool>,
     /// The run's own partial, to which nobody else adds while maps run.
     pub(crate) partial: &'r Partial<C::Accumulator>,
     pub(crate) epochs: &'r Epochs<'r, C::Accumulator>,
-    pub(crate) failure: &'r Failure,
     pub(crate) stored: Stored,
-    pub(crate) options: &'r Options,
 }
 
 /// Tells the thread that no more epochs come, even if maps unwind.
@@ -70,9 +68,9 @@ impl<C: Aggregate> ShowStage<'_, C> {
             let serve = || {
                 let _entered = context.enter();
                 let _waiting = timeline::begin(Kind::Idle);
-                if self.failure.attempt(u64::MAX, STAGE, || self.serve(showing)).is_none() {
+                if self.context.failure.attempt(u64::MAX, STAGE, || self.serve(showing)).is_none() {
                     // Waiting workers must see it.
-                    self.core.pool().wake();
+                    self.context.core.pool().wake();
                 }
             };
             let thread = std::thread::Builder::new().name("show".to_owned());
@@ -86,13 +84,13 @@ impl<C: Aggregate> ShowStage<'_, C> {
             // Its panics are caught.
             let _ = thread.join();
             let mapped = mapped?;
-            self.failure.check()?;
+            self.context.failure.check()?;
             Ok(mapped)
         })
     }
 
     fn serve(&self, showing: Showing<'_, C>) -> Result<()> {
-        let (top, order) = showing.wanted.cut(self.options);
+        let (top, order) = showing.wanted.cut(self.context.options);
         let every = match showing.wanted.every {
             Every::Time(time) => Some(time),
             Every::Part(_) | Every::Bytes(_) => None,
@@ -122,13 +120,17 @@ impl<C: Aggregate> ShowStage<'_, C> {
                     deadline = every.map(|time| Instant::now() + time);
                     is_due = true;
                     if self.epochs.time() {
-                        self.core.pool().wake();
+                        self.context.core.pool().wake();
                     }
                 }
                 Event::Closed(closed) => {
                     maker.take(&closed)?;
                     self.epochs.taken();
-                    if is_due && maker.has_news() && !closed.is_last && !self.failure.stops() {
+                    if is_due
+                        && maker.has_news()
+                        && !closed.is_last
+                        && !self.context.failure.stops()
+                    {
                         maker.show(false)?;
                         maker.sample_next()?;
                         is_due = every.is_none();
@@ -139,7 +141,9 @@ impl<C: Aggregate> ShowStage<'_, C> {
                         is_due = every.is_none();
                     }
                 }
-                Event::End { well: true } if !self.failure.stops() => return maker.show(true),
+                Event::End { well: true } if !self.context.failure.stops() => {
+                    return maker.show(true);
+                }
                 Event::End { .. } => return Ok(()),
             }
         }
@@ -173,9 +177,9 @@ struct Maker<'r, 's, C: Aggregate> {
 impl<C: Aggregate> Maker<'_, '_, C> {
     /// Moves a closed epoch's pairs to the run's own partial.
     fn take(&mut self, closed: &Closed) -> Result<()> {
-        let ShowStage { core, partial, epochs, .. } = *self.stage;
+        let ShowStage { context, partial, epochs, .. } = *self.stage;
         let _compressing = timeline::begin(Kind::Compress);
-        closed.by.iter().for_each(|&worker| core.go_to_group_of(worker));
+        closed.by.iter().for_each(|&worker| context.core.go_to_group_of(worker));
         partial.take_in(epochs.partial(closed.number))?;
         self.bytes += closed.bytes;
         epochs.kept_pairs.store(self.upkeep.fold(partial, 0)?, Ordering::Relaxed);
@@ -209,7 +213,7 @@ impl<C: Aggregate> Maker<'_, '_, C> {
     ) -> Result<()> {
         let ShowStage { ranking, plan, chunks, ref stored, .. } = *self.stage;
         let reducing = timeline::begin(Kind::Reduce);
-        let failure = Failure::new(&self.stage.options.cancel);
+        let failure = Failure::new(&self.stage.context.options.cancel);
         let (pool, order) = (&self.pool, self.order);
         let reduced = self.reduced(partial, &failure, order, self.top)?;
         let spill = partial.spill();
@@ -254,7 +258,7 @@ impl<C: Aggregate> Maker<'_, '_, C> {
 impl<C: Aggregate> Maker<'_, '_, C> {
     /// Returns whether this job and these options allow samples.
     fn may_sample(&self) -> bool {
-        let is_saved = self.stage.options.state.is_some();
+        let is_saved = self.stage.context.options.state.is_some();
         let share = C::SHARE.is_some() && self.showing.is_largest_first;
         share && self.top.is_some() && !self.showing.wanted.in_order && !is_saved
     }
@@ -270,7 +274,7 @@ impl<C: Aggregate> Maker<'_, '_, C> {
         }
         let top = self.top.unwrap_or_default();
         let most = top.saturating_mul(BASE_TIMES).saturating_add(BASE_BESIDE);
-        let failure = Failure::new(&self.stage.options.cancel);
+        let failure = Failure::new(&self.stage.context.options.cancel);
         let reduced = self.reduced(self.stage.partial, &failure, Order::Value, Some(most))?;
         let mut pairs: Vec<(Box<[u8]>, C::Accumulator)> = Vec::new();
         for range in &reduced.ranges {
@@ -299,7 +303,7 @@ impl<C: Aggregate> Maker<'_, '_, C> {
             self.rests = (1 << self.failures) - 1;
             self.stage.epochs.ask(None);
             if self.stage.epochs.close() {
-                self.stage.core.pool().wake();
+                self.stage.context.core.pool().wake();
             }
             return Ok(false);
         };

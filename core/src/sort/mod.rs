@@ -22,22 +22,20 @@ mod store;
 
 pub use records::{Records, Sort};
 
-use crate::codec::recognise;
-use crate::core::Core;
+use crate::context::RunContext;
+use crate::core::{Core, FILE_LIST};
 use crate::error::{Error, Result};
-use crate::failure::Failure;
 use crate::ingest::{AheadTotals, Reader};
 use crate::input::Input;
-use crate::memory::{resident_peak_bytes, usable_bytes};
+use crate::memory::usable_bytes;
 use crate::options::Options;
 use crate::output::{AtomicFile, Turns};
 use crate::plan::Plan;
-use crate::progress::{Progress, Stage};
+use crate::progress::Stage;
 use crate::sizing::part;
-use crate::stats::{StageClock, Stats};
+use crate::stats::Stats;
 use crate::storage::Scratch;
 use crate::sync::Mutex;
-use crate::tokenize::Simd;
 use partition::PartitionPass;
 use ranges::{Out, RangePass};
 use records::Form;
@@ -81,55 +79,58 @@ pub(crate) fn run(
     to: SortTo<'_>,
     options: &Options,
 ) -> Result<Stats> {
-    let progress = &options.progress.clone().unwrap_or_default();
-    let failure = &Failure::new(&options.cancel);
-    let timeline = options.timeline.as_ref();
-    timeline.iter().for_each(|timeline| timeline.watch(core.blocks(), core.limit_bytes()));
-    let mut clock = StageClock::new(progress, timeline);
-    options.check()?;
+    let context = RunContext::open(core, options)?;
     if options.state.is_some() {
         let cause = "a sort has no partials that could be saved; run it without one".into();
         return Err(Error::Option { option: "state", cause });
     }
     sort.cut().check()?;
     let form = &sort.form()?;
-    let _counted = core.count_list(&input, Means::least_bytes(core))?;
-    let means = Means::of(core)?;
+    let _counted = core.count(input.list_bytes(), FILE_LIST, Resources::least_bytes(core))?;
+    let resources = Resources::of(core)?;
 
-    let plan = &clock.time(Stage::Plan, || {
-        let input = recognise(input, options.plain, core.pool(), failure)?;
-        let split_bytes = means.split_bytes();
-        Plan::new(input, sort.cut(), options.cutting(split_bytes, split_bytes))
-    })?;
-    progress.plan(plan.files, plan.bytes, core.limit_bytes());
+    let split_bytes = resources.split_bytes();
+    let plan = &context.plan(input, sort.cut(), split_bytes, split_bytes)?;
     let scratch = &Scratch::new(core.storage());
-    let passes = Passes { core, sort, form, means, plan, scratch, failure, progress };
-    let partitioned = clock.time(Stage::Map, || passes.partition())?;
-    let written = clock.time(Stage::Merge, || passes.write(&partitioned, to))?;
+    let passes = Passes { context: &context, sort, form, resources, plan, scratch };
+    let partitioned = context.time(Stage::Map, || passes.partition())?;
+    let written = context.time(Stage::Merge, || passes.write(&partitioned, to))?;
 
-    core.trim();
-    Ok(Stats { stages: clock.finish(), ..passes.stats(&partitioned, written) })
+    let Partitioned { records, bytes, splits, ahead, .. } = partitioned;
+    Ok(Stats {
+        bytes,
+        splits,
+        unit_bytes: plan.split_bytes,
+        readers: ahead.readers,
+        read_ahead_bytes: ahead.bytes,
+        read_ahead_busy: ahead.busy,
+        pairs: records,
+        pairs_handed_over: records,
+        keys: written,
+        key_value_bytes: bytes,
+        spilled_bytes: scratch.bytes(),
+        ..context.close_planned(plan)
+    })
 }
 
 /// The two passes of a sort over its plan.
 struct Passes<'r> {
-    core: &'r Core,
+    context: &'r RunContext<'r>,
     sort: &'r Sort,
     form: &'r Form,
-    means: Means,
+    resources: Resources,
     plan: &'r Plan,
     scratch: &'r Arc<Scratch>,
-    failure: &'r Failure,
-    progress: &'r Progress,
 }
 
 impl Passes<'_> {
     /// Puts each record of the input into its range.
     fn partition(&self) -> Result<Partitioned> {
-        let Passes { core, form, ref means, plan, scratch, failure, progress, .. } = *self;
-        let spooled = means.usable_bytes / part::SORT_SPOOLED;
+        let Passes { context, form, ref resources, plan, scratch, .. } = *self;
+        let RunContext { core, ref failure, ref progress, .. } = *context;
+        let spooled = resources.usable_bytes / part::SORT_SPOOLED;
         let source = &Source::open(core, plan, scratch, failure, spooled)?;
-        let (splitters, sizes) = &means.divide(core, source, form, scratch)?;
+        let (splitters, sizes) = &resources.divide(core, source, form, scratch)?;
         let (pile_size, ahead_bytes) = (sizes.pile, sizes.ahead_bytes);
         let split_bytes = plan.split_bytes;
         let pass = PartitionPass {
@@ -160,13 +161,13 @@ impl Passes<'_> {
         let name = to.name();
         let out = to.out(&name, self.sort.unique);
         let pass = RangePass {
-            core: self.core,
+            core: self.context.core,
             form: self.form,
             unique: self.sort.unique,
             ranges: &partitioned.ranges,
             scratch: self.scratch,
             sizes: partitioned.sizes,
-            failure: self.failure,
+            failure: &self.context.failure,
             out: &out,
             last: Mutex::default(),
             written: AtomicU64::new(0),
@@ -174,35 +175,6 @@ impl Passes<'_> {
         let written = pass.run()?;
         out.finish()?;
         Ok(written)
-    }
-
-    fn stats(&self, partitioned: &Partitioned, written: u64) -> Stats {
-        let &Partitioned { records, bytes, splits, ahead, .. } = partitioned;
-        Stats {
-            workers: self.core.pool().workers(),
-            simd: Simd::detect().name(),
-            files: self.plan.files,
-            files_passed_over: self.plan.passed_over,
-            bytes,
-            compressed: self.plan.tally.figures(),
-            tiles: self.plan.tiles(),
-            tile_bytes: self.plan.tile_bytes,
-            splits,
-            split_bytes: self.plan.split_bytes,
-            unit_bytes: self.plan.split_bytes,
-            readers: ahead.readers,
-            read_ahead_bytes: ahead.bytes,
-            read_ahead_busy: ahead.busy,
-            pairs: records,
-            pairs_handed_over: records,
-            keys: written,
-            key_value_bytes: bytes,
-            direct_bytes: self.plan.direct_bytes(),
-            spilled_bytes: self.scratch.bytes(),
-            memory_counted_peak: self.core.blocks().budget().peak(),
-            memory_resident_peak: resident_peak_bytes(),
-            ..Stats::default()
-        }
     }
 }
 
@@ -217,21 +189,21 @@ struct Partitioned {
 }
 
 /// The resources that a sort may use.
-struct Means {
+struct Resources {
     workers: u64,
     usable_bytes: u64,
     l2_bytes: u64,
 }
 
-impl Means {
-    fn of(core: &Core) -> Result<Means> {
+impl Resources {
+    fn of(core: &Core) -> Result<Resources> {
         let usable_bytes = usable_bytes(core.blocks());
         let workers = core.pool().workers() as u64;
-        let least = Means::least_bytes(core);
+        let least = Resources::least_bytes(core);
         if usable_bytes < least {
             return Err(core.too_small(least).into());
         }
-        Ok(Means { workers, usable_bytes, l2_bytes: core.topology().l2_bytes() })
+        Ok(Resources { workers, usable_bytes, l2_bytes: core.topology().l2_bytes() })
     }
 
     fn least_bytes(core: &Core) -> u64 {

@@ -2,7 +2,8 @@
 //! only if the fingerprint is the same, so that earlier and later maps read one input. It costs a look at
 //! each file and no reading, except that bytes in memory are hashed.
 
-use crate::encoding::{Reading, put_bytes, put_number};
+use super::folder::{read_all, replace};
+use crate::encoding::{Digest, Reading, put_bytes, put_number};
 use crate::error::{Result, StateError, StorageError};
 use crate::input::{FileList, Material};
 use crate::plan::{Part, Plan};
@@ -11,7 +12,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use twox_hash::{XxHash3_64, XxHash3_128};
+use twox_hash::XxHash3_64;
 
 /// The name of its file, from which messages take the changed input file.
 pub(super) const NAME: &str = "input";
@@ -36,11 +37,15 @@ struct Known<'a> {
     stamp: u64,
 }
 
-impl Known<'_> {
+impl<'a> Known<'a> {
     fn encode(&self, out: &mut Vec<u8>) {
         put_bytes(self.name, out);
         put_number(self.bytes, out);
         put_number(self.stamp, out);
+    }
+
+    fn decode(from: &mut Reading<'a>) -> Option<Known<'a>> {
+        Some(Known { name: from.bytes()?, bytes: from.number()?, stamp: from.number()? })
     }
 }
 
@@ -73,12 +78,10 @@ fn each(plan: &Plan, mut see: impl FnMut(Known<'_>) -> Result<(), StorageError>)
 /// Returns the input's files, as they were when the state was begun.
 pub(super) fn files(storage: &dyn Storage) -> Result<FileList> {
     let file = storage.open(NAME)?;
-    let mut bytes = vec![0; usize::try_from(file.bytes()?).unwrap_or(usize::MAX)];
-    file.read_exact_at(&mut bytes, 0)?;
+    let bytes = read_all(&*file)?;
     let (mut from, mut files) = (Reading::new(&bytes), FileList::default());
     while !from.is_at_end() {
-        let known = (|| Some((from.bytes()?, from.number()?, from.number()?)))();
-        let Some((name, bytes, _)) = known else {
+        let Some(Known { name, bytes, .. }) = Known::decode(&mut from) else {
             let (path, cause) = (file.path().to_path_buf(), "it is cut short");
             return Err(StorageError::Damaged { path, offset: 0, cause }.into());
         };
@@ -89,65 +92,56 @@ pub(super) fn files(storage: &dyn Storage) -> Result<FileList> {
 
 impl Fingerprint {
     pub(super) fn of(plan: &Plan) -> Result<Fingerprint> {
-        let (mut files, mut hash, mut bytes) = (0, XxHash3_128::new(), Vec::new());
+        let (mut files, mut hash, mut bytes) = (0, Digest::default(), Vec::new());
         each(plan, |known| {
             bytes.clear();
             known.encode(&mut bytes);
-            hash.write(&bytes);
+            hash.add(&bytes);
             files += 1;
             Ok(())
         })?;
-        Ok(Fingerprint { files, digest: hash.finish_128() })
+        Ok(Fingerprint { files, digest: hash.sum() })
     }
 
     /// Writes the data of the digest, in the order of the input.
     pub(super) fn write(plan: &Plan, storage: &dyn Storage) -> Result<()> {
-        if let Err(fault) = storage.remove(NEXT)
-            && !matches!(fault, StorageError::Missing { .. })
-        {
-            return Err(fault.into());
-        }
-        let file = storage.create(NEXT)?;
-        let (mut at, mut bytes) = (0, Vec::with_capacity(PIECE_BYTES));
-        let mut put = |bytes: &mut Vec<u8>| {
-            file.write_all_at(bytes, at)?;
-            at += bytes.len() as u64;
-            bytes.clear();
-            Ok(())
-        };
-        each(plan, |known| {
-            known.encode(&mut bytes);
-            if bytes.len() < PIECE_BYTES { Ok(()) } else { put(&mut bytes) }
-        })?;
-        put(&mut bytes)?;
-        file.sync()?;
-        storage.rename(NEXT, NAME)?;
-        Ok(storage.sync()?)
+        replace(storage, NEXT, NAME, |file| {
+            let (mut at, mut bytes) = (0, Vec::with_capacity(PIECE_BYTES));
+            let mut put = |bytes: &mut Vec<u8>| {
+                file.write_all_at(bytes, at)?;
+                at += bytes.len() as u64;
+                bytes.clear();
+                Ok(())
+            };
+            each(plan, |known| {
+                known.encode(&mut bytes);
+                if bytes.len() < PIECE_BYTES { Ok(()) } else { put(&mut bytes) }
+            })?;
+            Ok(put(&mut bytes)?)
+        })
     }
 
     /// Returns the first difference of the input from the one in `storage`, in words.
     pub(super) fn difference(plan: &Plan, storage: &dyn Storage) -> Result<String> {
         let file = storage.open(NAME)?;
-        let mut bytes = vec![0; usize::try_from(file.bytes()?).unwrap_or(usize::MAX)];
-        file.read_exact_at(&mut bytes, 0)?;
+        let bytes = read_all(&*file)?;
         let mut before = Reading::new(&bytes);
         let mut found = None;
         each(plan, |now| {
             if found.is_some() {
                 return Ok(());
             }
-            let known = (|| Some((before.bytes()?, before.number()?, before.number()?)))();
             let show = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
-            found = match known {
+            found = match Known::decode(&mut before) {
                 None => Some(format!("{} is new", show(now.name))),
-                Some((name, ..)) if name != now.name => {
-                    Some(format!("{} is in the place of {}", show(now.name), show(name)))
+                Some(then) if then.name != now.name => {
+                    Some(format!("{} is in the place of {}", show(now.name), show(then.name)))
                 }
-                Some((_, bytes, _)) if bytes != now.bytes => {
+                Some(then) if then.bytes != now.bytes => {
                     let name = show(now.name);
-                    Some(format!("{name} had {bytes} bytes and has {}", now.bytes))
+                    Some(format!("{name} had {} bytes and has {}", then.bytes, now.bytes))
                 }
-                Some((.., stamp)) if stamp != now.stamp => {
+                Some(then) if then.stamp != now.stamp => {
                     Some(format!("{} was changed since", show(now.name)))
                 }
                 Some(_) => None,

@@ -2,15 +2,15 @@
 //! tiles are found again, the snapshots stay, and the combined pairs of the whole are saved beside them for
 //! the next run.
 
-use super::coverage::Coverage;
 use super::folds::{Choice, Fold, forget, groups, tile_of};
 use super::manifest::{Figures, Manifest, Piece, Snapshot, snapshot_name};
 use super::saving::{Saving, lock};
 use super::snapshot::{Keeps, SnapshotWriter, Written};
 use super::stock::Stock;
-use super::tiles::{Means, TileTable};
+use super::tiles::{EngineParts, TileTable};
 use crate::aggregate::Aggregate;
 use crate::bad::Found;
+use crate::coverage::Coverage;
 use crate::error::Result;
 use crate::memory::ChunkPool;
 use crate::partial::{Folder as Folding, PARTITIONS, Partial, Partition, Spill, Spiller};
@@ -43,11 +43,11 @@ impl<C: Aggregate> Saving<C> {
         partial: &Partial<C::Accumulator>,
         chunks: &Arc<ChunkPool>,
         plan: &Plan,
-        means: Means<'_>,
+        parts: EngineParts<'_>,
         (figures, bad): (Figures, Found),
     ) -> Result<()> {
         if let Some(tiles) = &self.tiles {
-            return self.finish_tiles(tiles, partial, chunks, plan, means);
+            return self.finish_tiles(tiles, partial, chunks, plan, parts);
         }
         if self.keeps_partials {
             return self.saver.change(Vec::new(), |manifest| manifest.done = true);
@@ -55,7 +55,7 @@ impl<C: Aggregate> Saving<C> {
         if self.was_done {
             return Ok(());
         }
-        let mut written = self.write_result(Keeps::Apart, u64::MAX, partial, chunks, means)?;
+        let mut written = self.write_result(Keeps::Apart, u64::MAX, partial, chunks, parts)?;
         let coverage = self.covered_now()?;
         let last = written.last_mut().and_then(|written| written.snapshot.pieces.last_mut());
         if let Some(last) = last {
@@ -87,7 +87,7 @@ impl<C: Aggregate> Saving<C> {
         most: u64,
         partial: &Partial<C::Accumulator>,
         chunks: &Arc<ChunkPool>,
-        Means { pool, failure, .. }: Means<'_>,
+        EngineParts { pool, failure, .. }: EngineParts<'_>,
     ) -> Result<Vec<Written>> {
         let spill = partial.spill().filter(|spill| spill.began());
         let workers = PerWorker::new(pool.workers());
@@ -137,11 +137,11 @@ impl<C: Aggregate> Saving<C> {
         partial: &Partial<C::Accumulator>,
         chunks: &Arc<ChunkPool>,
         plan: &Plan,
-        means: Means<'_>,
+        parts: EngineParts<'_>,
     ) -> Result<()> {
         self.saver.wait()?;
         let found = self.saver.manifest();
-        let mut prints = tiles.missing_prints(&found, plan, means)?;
+        let mut prints = tiles.missing_prints(&found, plan, parts)?;
         let in_order = tiles.in_order();
         let there: HashSet<u64> = in_order.iter().copied().collect();
         let has_inverse = C::INVERSE.is_some();
@@ -152,7 +152,7 @@ impl<C: Aggregate> Saving<C> {
         if !is_known && !C::KEEPS_VALUES && there.len() > 1 {
             let number = next_fold(&found);
             let most = stock.pairs_of_tiles(&there) / FOLDED_PART;
-            written = self.write_result(Keeps::Fold(number), most, partial, chunks, means)?;
+            written = self.write_result(Keeps::Fold(number), most, partial, chunks, parts)?;
             let mut tiles = in_order.clone();
             tiles.sort_unstable();
             root = (!written.is_empty()).then_some(Fold { number, tiles });
@@ -174,7 +174,7 @@ impl<C: Aggregate> Saving<C> {
         })?;
         // They are made in memory, beside the result.
         if !has_inverse && !C::KEEPS_VALUES && partial.spill().is_none() {
-            groups.iter().try_for_each(|level| self.write_folds(level, chunks, means))?;
+            groups.iter().try_for_each(|level| self.write_folds(level, chunks, parts))?;
         }
         self.compact(chunks)
     }
@@ -184,7 +184,7 @@ impl<C: Aggregate> Saving<C> {
         &self,
         groups: &[Vec<u64>],
         chunks: &Arc<ChunkPool>,
-        Means { pool, failure, .. }: Means<'_>,
+        EngineParts { pool, failure, .. }: EngineParts<'_>,
     ) -> Result<()> {
         let manifest = self.saver.manifest();
         let (stock, next) = (Stock::of(&manifest), next_fold(&manifest));

@@ -69,6 +69,33 @@ impl StateFolder {
     }
 }
 
+/// Returns all bytes of a file.
+pub(super) fn read_all(file: &dyn StoredFile) -> Result<Vec<u8>, StorageError> {
+    let mut bytes = vec![0; usize::try_from(file.bytes()?).unwrap_or(usize::MAX)];
+    file.read_exact_at(&mut bytes, 0)?;
+    Ok(bytes)
+}
+
+/// Writes a file in place of another one, at once and for good: as `next` until it is complete and synced.
+pub(super) fn replace<E: From<StorageError>>(
+    storage: &dyn Storage,
+    next: &str,
+    name: &str,
+    write: impl FnOnce(&dyn StoredFile) -> Result<(), E>,
+) -> Result<(), E> {
+    let file = match storage.create(next) {
+        Err(StorageError::Exists { .. }) => {
+            storage.remove(next)?;
+            storage.create(next)?
+        }
+        created => created?,
+    };
+    write(&*file)?;
+    file.sync()?;
+    storage.rename(next, name)?;
+    Ok(storage.sync()?)
+}
+
 /// Returns an error unless a name can be a folder's, inside of the state's folder.
 fn check_id(id: &str) -> Result<(), StateError> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);

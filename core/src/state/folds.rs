@@ -213,8 +213,9 @@ fn level_of(tile: u64) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{coverage::Coverage, stock};
+    use super::super::stock;
     use super::*;
+    use crate::coverage::Coverage;
     use proptest::prelude::*;
 
     fn piece(tile: Option<u64>, fold: Option<u64>, pairs: u64) -> Piece {

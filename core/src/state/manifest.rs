@@ -1,11 +1,12 @@
 //! The manifest of a state: its job, its input, and which splits are in which snapshot. It alone decides
 //! which files count: the next manifest replaces it at once, when all files that it names are on disk.
 
-use super::coverage::Coverage;
 use super::fingerprint;
+use super::folder::{read_all, replace};
 use super::folds::Fold;
 use super::snapshot::HEAD_BYTES;
 use crate::bad::Found;
+use crate::coverage::Coverage;
 use crate::encoding::{Reading, body_of, framed, put_bytes, put_number};
 use crate::error::{Result, StorageError};
 use crate::identity::Identity;
@@ -180,8 +181,7 @@ impl Manifest {
             Err(StorageError::Missing { .. }) => return Ok(None),
             Err(fault) => return Err(fault),
         };
-        let mut bytes = vec![0; usize::try_from(file.bytes()?).unwrap_or(usize::MAX)];
-        file.read_exact_at(&mut bytes, 0)?;
+        let bytes = read_all(&*file)?;
         let damaged =
             |cause| StorageError::Damaged { path: file.path().to_path_buf(), offset: 0, cause };
         let body = body_of(MAGIC, &bytes).map_err(damaged)?;
@@ -192,17 +192,7 @@ impl Manifest {
     pub(crate) fn write(&self, storage: &dyn Storage) -> Result<(), StorageError> {
         let mut body = Vec::new();
         self.encode(&mut body);
-        let next = match storage.create(NEXT) {
-            Err(StorageError::Exists { .. }) => {
-                storage.remove(NEXT)?;
-                storage.create(NEXT)?
-            }
-            created => created?,
-        };
-        next.write_all_at(&framed(MAGIC, &body), 0)?;
-        next.sync()?;
-        storage.rename(NEXT, NAME)?;
-        storage.sync()
+        replace(storage, NEXT, NAME, |file| file.write_all_at(&framed(MAGIC, &body), 0))
     }
 
     /// Returns all that is covered; `Err` if two snapshots cover the same.

@@ -20,7 +20,7 @@
 //!
 //! A snapshot covers splits, not tiles: a worker that has mapped a part of a tile may save that part. Splits
 //! of a tile have the same numbers in every run, so a run that resumes, with any number of workers, takes the
-//! covered splits from the snapshots and maps the rest (`coverage.rs`). This is correct because values merge
+//! covered splits from the snapshots (`restoring.rs`) and maps the rest (`coverage.rs`). This is correct because values merge
 //! in any order.
 //!
 //! Where tiles are found again (`tiles.rs`), each piece is of one tile, and all of them stay. The combined
@@ -35,7 +35,7 @@
 //! the cache. After each commit the saver rests for thirty times as long as the commit took, a second at
 //! most; snapshots that arrive meanwhile are named together.
 
-mod coverage;
+mod attending;
 mod fingerprint;
 mod finishing;
 mod folder;
@@ -43,6 +43,7 @@ mod folds;
 mod manifest;
 mod pace;
 mod report;
+mod restoring;
 mod saved;
 mod saver;
 mod saving;
@@ -50,14 +51,12 @@ mod snapshot;
 mod stock;
 mod tiles;
 
-pub(crate) use coverage::{ALL_FILES, Ranges};
-pub(crate) use folds::Taking;
 pub(crate) use manifest::Figures;
 pub use report::{StateReport, files_of, jobs_of, remove, report, verify};
 pub(crate) use saved::SavedPartials;
-pub(crate) use saving::{Mapped, Saving, Terms};
+pub(crate) use saving::{FoundState, Saving, Terms};
+pub(crate) use tiles::EngineParts;
 pub use tiles::Incremental;
-pub(crate) use tiles::Means;
 
 use crate::error::{Result, StateError};
 use crate::storage::Storage;

@@ -3,13 +3,13 @@
 use super::LOCK;
 use super::folder::StateFolder;
 use super::manifest::{Manifest, Snapshot, snapshot_name};
+use crate::encoding::Digest;
 use crate::error::{Result, StateError, StorageError};
 use crate::identity::Identity;
 use crate::storage::{Disk, Storage};
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
-use twox_hash::XxHash3_128;
 
 /// Bytes that are read at a time.
 const PIECE_BYTES: usize = 1 << 20;
@@ -104,14 +104,14 @@ pub fn verify(state: &Path, id: &str) -> Result<u64> {
             let cause = "it has another length than the manifest says";
             return Err(damaged(file.path(), cause).into());
         }
-        let (mut digest, mut at) = (XxHash3_128::new(), 0);
+        let (mut digest, mut at) = (Digest::default(), 0);
         while at < snapshot.bytes {
             let len = (snapshot.bytes - at).min(PIECE_BYTES as u64) as usize;
             file.read_exact_at(&mut piece[..len], at)?;
-            digest.write(&piece[..len]);
+            digest.add(&piece[..len]);
             at += len as u64;
         }
-        if digest.finish_128() != snapshot.digest {
+        if digest.sum() != snapshot.digest {
             return Err(damaged(file.path(), "its checksum is another").into());
         }
         bytes += snapshot.bytes;

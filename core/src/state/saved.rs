@@ -4,14 +4,18 @@
 use super::folds::{Choice, Taking, tile_of};
 use super::manifest::{Manifest, Piece};
 use super::report::StateReport;
+use super::restoring::restore;
 use super::saving::digest_of;
 use super::snapshot::SnapshotReader;
 use super::stock::Stock;
-use super::{State, fingerprint, tiles};
+use super::{EngineParts, State, fingerprint, tiles};
+use crate::aggregate::Aggregate;
 use crate::error::{Result, StateError};
 use crate::facts::JobFacts;
 use crate::input::FileList;
 use crate::memory::ChunkPool;
+use crate::partial::Partial;
+use crate::progress::Progress;
 use crate::storage::Storage;
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -23,7 +27,7 @@ pub(crate) struct SavedPartials {
     storage: Arc<dyn Storage>,
     identity: u128,
     /// The pieces that count.
-    pub(crate) takings: Vec<Taking>,
+    takings: Vec<Taking>,
     /// The input's files, as they were named.
     pub(crate) files: FileList,
     pub(crate) report: StateReport,
@@ -83,12 +87,17 @@ impl SavedPartials {
         Ok(SavedPartials { storage, identity, takings, files, report })
     }
 
-    pub(crate) fn read(
+    /// Takes in the saved pairs.
+    pub(crate) fn restore<C: Aggregate>(
         &self,
-        taking: &Taking,
-        chunks: &Arc<ChunkPool>,
+        into: (&Partial<C::Accumulator>, &Arc<ChunkPool>),
         block_bytes: usize,
-    ) -> Result<SnapshotReader> {
-        SnapshotReader::open(&*self.storage, taking, self.identity, chunks, block_bytes)
+        progress: &Progress,
+        parts: EngineParts<'_>,
+    ) -> Result<()> {
+        let open = |taking: &Taking| {
+            SnapshotReader::open(&*self.storage, taking, self.identity, into.1, block_bytes)
+        };
+        restore::<C>(&self.takings, open, into, progress, parts)
     }
 }

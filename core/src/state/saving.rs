@@ -1,38 +1,40 @@
 //! Saving from the run's side: the state that it finds, the pairs that each worker adds, and the result that
 //! stays.
 
-use super::coverage::Coverage;
 use super::fingerprint::Fingerprint;
 use super::folder::StateFolder;
 use super::folds::{Choice, Taking, tile_of};
 use super::manifest::{Figures, Manifest, Piece};
 use super::pace::Pace;
+use super::restoring::restore;
 use super::saver::{Saver, SaverThread};
 use super::snapshot::{Keeps, SnapshotReader, SnapshotWriter};
 use super::stock::Stock;
-use super::tiles::{Means, TILES, TileTable};
+use super::tiles::{EngineParts, TILES, TileTable};
 use super::{Incremental, State, tiles};
 use crate::aggregate::Aggregate;
 use crate::bad::Found;
+use crate::coverage::Coverage;
+use crate::encoding::Digest;
 use crate::error::{Error, Result, StateError, StorageError};
 use crate::facts::JobFacts;
 use crate::identity::Identity;
+use crate::map::Mapped;
 use crate::memory::ChunkPool;
-use crate::partial::Outlet;
+use crate::partial::Partial;
 use crate::plan::{Part, Plan};
+use crate::progress::Progress;
 use crate::reuse::Print;
 use crate::stats::Stats;
 use crate::storage::Storage;
 use crate::sync::{Mutex, MutexGuard};
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use twox_hash::XxHash3_128;
 
 /// The state of one run.
 pub(crate) struct Saving<C: Aggregate> {
     // Dropped in this order: writers may remove files, then the saver ends, then the lock goes.
-    workers: Vec<Mutex<SnapshotWriter<C>>>,
+    pub(super) writers: Vec<Mutex<SnapshotWriter<C>>>,
     pub(super) covering: Vec<Mutex<Covering>>,
     _thread: SaverThread,
     pub(super) saver: Arc<Saver>,
@@ -49,7 +51,7 @@ pub(crate) struct Saving<C: Aggregate> {
 /// The contents of the state when the run began.
 pub(crate) struct FoundState {
     /// The pieces that are taken in.
-    pub(crate) takings: Vec<Taking>,
+    takings: Vec<Taking>,
     /// Their splits, the counts of their maps, and the records that those refused.
     pub(crate) coverage: Coverage,
     pub(crate) figures: Figures,
@@ -66,18 +68,6 @@ pub(super) struct Covering {
     is_due: bool,
     /// Time spent on saving since snapshots were last given to the saver.
     saving: Duration,
-}
-
-/// A part of the input that one worker, or a device, has mapped.
-pub(crate) struct Mapped<'a> {
-    /// Of the plan.
-    pub(crate) part: usize,
-    /// Of the part, if it is read in order; else [`ALL_FILES`](super::ALL_FILES).
-    pub(crate) file: u64,
-    /// Splits, or bytes of the file.
-    pub(crate) ranges: &'a [Range<u64>],
-    pub(crate) bytes: u64,
-    pub(crate) splits: u64,
 }
 
 impl FoundState {
@@ -135,7 +125,7 @@ impl<C: Aggregate> Saving<C> {
         terms: Terms,
         chunks: &Arc<ChunkPool>,
         block_bytes: usize,
-        means: Means<'_>,
+        parts: EngineParts<'_>,
     ) -> Result<Saving<C>> {
         let identity = identity_of(facts, plan, terms, state.incremental)?;
         if C::KEEPS_VALUES && plan.parts.iter().any(|part| matches!(part, Part::Packed(_))) {
@@ -152,7 +142,7 @@ impl<C: Aggregate> Saving<C> {
         };
         let mut tiles = None;
         if let Some(incremental) = state.incremental {
-            let found = TileTable::find(facts, plan, incremental, &mut manifest, &*storage, means)?;
+            let found = TileTable::find(facts, plan, incremental, &mut manifest, &*storage, parts)?;
             manifest.done = false;
             manifest.write(&*storage)?;
             folder.tidy(Some(&manifest))?;
@@ -164,7 +154,7 @@ impl<C: Aggregate> Saving<C> {
             })?;
         // Where tiles are found again, devices do nothing.
         let devices = if tiles.is_some() { 0 } else { terms.devices };
-        let workers = means.pool.workers() + devices;
+        let workers = parts.pool.workers() + devices;
         let saver = Arc::new(Saver::new(storage, manifest.clone(), digest_of(&identity)));
         let keeps = if tiles.is_some() { Keeps::Together } else { Keeps::Apart };
         let writer = |_| Ok(Mutex::new(SnapshotWriter::new(&saver, chunks, block_bytes, keeps)?));
@@ -176,7 +166,7 @@ impl<C: Aggregate> Saving<C> {
             Mutex::new(Covering { coverage, figures, emitted_before: 0, pace, is_due, saving })
         };
         Ok(Saving {
-            workers: (0..workers).map(writer).collect::<Result<_>>()?,
+            writers: (0..workers).map(writer).collect::<Result<_>>()?,
             covering: (0..workers).map(covering).collect(),
             _thread: saver.start()?,
             saver,
@@ -200,22 +190,24 @@ impl<C: Aggregate> Saving<C> {
         &self.found
     }
 
-    pub(crate) fn read(&self, taking: &Taking, chunks: &Arc<ChunkPool>) -> Result<SnapshotReader> {
+    pub(super) fn read(&self, taking: &Taking, chunks: &Arc<ChunkPool>) -> Result<SnapshotReader> {
         let (storage, identity) = (self.saver.storage(), self.saver.identity_digest());
         SnapshotReader::open(storage, taking, identity, chunks, self.block_bytes)
     }
 
-    /// Returns the outlet of a worker that shows the pairs handed over to this.
-    pub(crate) fn watch<'p>(
-        &'p self,
-        worker: usize,
-        outlet: Outlet<'p, C::Accumulator>,
-    ) -> Outlet<'p, C::Accumulator> {
-        outlet.seen_by(&self.workers[worker])
+    /// Takes in the pairs of the state.
+    pub(crate) fn restore(
+        &self,
+        into: (&Partial<C::Accumulator>, &Arc<ChunkPool>),
+        progress: &Progress,
+        parts: EngineParts<'_>,
+    ) -> Result<()> {
+        let open = |taking: &Taking| self.read(taking, into.1);
+        restore::<C>(&self.found.takings, open, into, progress, parts)
     }
 
     /// Returns whether a worker must save as soon as it has mapped `bytes` beside its noted work.
-    pub(crate) fn is_due(&self, worker: usize, bytes: u64) -> bool {
+    pub(super) fn is_due(&self, worker: usize, bytes: u64) -> bool {
         let mut covering = lock(&self.covering[worker]);
         covering.is_due |= covering.pace.is_due(bytes, Instant::now()) && self.saver.has_room();
         covering.is_due
@@ -227,10 +219,10 @@ impl<C: Aggregate> Saving<C> {
     }
 
     /// Notes the work of a worker; returns whether it must save now.
-    pub(crate) fn mapped(&self, worker: usize, mapped: &Mapped<'_>) -> Result<bool> {
+    pub(super) fn mapped(&self, worker: usize, mapped: &Mapped<'_>) -> Result<bool> {
         self.saver.check()?;
         let mut covering = lock(&self.covering[worker]);
-        let &Mapped { part, file, ranges, bytes, splits } = mapped;
+        let &Mapped { part, file, ranges, bytes, splits, .. } = mapped;
         for range in ranges {
             covering.coverage.add(part, file, range.clone());
         }
@@ -244,7 +236,7 @@ impl<C: Aggregate> Saving<C> {
     /// Saves the work of a worker since its last save; if this `is_last`, the worker saves no more. All pairs
     /// were handed over, beginning at `began`. `emitted` counts from the run's begin. With `print`, the work
     /// is all of a tile.
-    pub(crate) fn save(
+    pub(super) fn save(
         &self,
         worker: usize,
         emitted: u64,
@@ -268,7 +260,7 @@ impl<C: Aggregate> Saving<C> {
             ..std::mem::take(&mut covering.figures)
         };
         covering.emitted_before = emitted;
-        let mut writer = lock(&self.workers[worker]);
+        let mut writer = lock(&self.writers[worker]);
         writer.end_piece(Piece { coverage, figures, bad, print, stood, ..Piece::default() })?;
         let now = Instant::now();
         covering.saving += now - began;
@@ -284,19 +276,6 @@ impl<C: Aggregate> Saving<C> {
     /// Where each tile lies, if each piece that is saved is of one.
     pub(crate) fn tiles(&self) -> Option<&TileTable> {
         self.tiles.as_ref()
-    }
-
-    /// Returns whether workers save their last pairs, too; otherwise the result replaces them.
-    pub(crate) fn keeps_partials(&self) -> bool {
-        self.keeps_partials
-    }
-
-    /// Ends saving by workers; pairs handed over since a save need not be seen.
-    pub(crate) fn end_of_maps(&self) -> Result<()> {
-        if !self.keeps_partials {
-            self.workers.iter().try_for_each(|worker| lock(worker).stop())?;
-        }
-        self.saver.check()
     }
 }
 
@@ -330,7 +309,7 @@ fn identity_of(
 pub(super) fn digest_of(identity: &Identity) -> u128 {
     let mut bytes = Vec::new();
     identity.encode(&mut bytes);
-    XxHash3_128::oneshot(&bytes)
+    Digest::of(&bytes)
 }
 
 /// Returns the manifest that a run goes on with, if it is of this job and, unless tiles are found again, of this
@@ -343,15 +322,18 @@ fn go_on(
     plan: &Plan,
     folder: &StateFolder,
 ) -> Result<Manifest> {
-    check_job(&found, identity, folder)?;
-    found.about = state.about.clone().unwrap_or(found.about);
-    match state.incremental {
-        None => check_input(&found, fingerprint, plan, folder)?,
-        Some(_) => {
-            let Fingerprint { files, digest } = fingerprint;
-            (found.files, found.input_bytes, found.input_digest) = (files, plan.bytes, digest);
-        }
+    let path = || folder.storage.path().to_path_buf();
+    if let Some(difference) = found.identity.difference(identity) {
+        return Err(StateError::OtherJob { path: path(), difference }.into());
     }
+    found.about = state.about.clone().unwrap_or(found.about);
+    let known = Fingerprint { files: found.files, digest: found.input_digest };
+    if state.incremental.is_none() && known != fingerprint {
+        let difference = Fingerprint::difference(plan, &*folder.storage)?;
+        return Err(StateError::OtherInput { path: path(), difference }.into());
+    }
+    let Fingerprint { files, digest } = fingerprint;
+    (found.files, found.input_bytes, found.input_digest) = (files, plan.bytes, digest);
     Ok(found)
 }
 
@@ -381,31 +363,4 @@ fn begin(
         manifest.write(storage)?;
     }
     Ok(manifest)
-}
-
-/// Returns an error unless the manifest is of this job.
-fn check_job(found: &Manifest, identity: &Identity, folder: &StateFolder) -> Result<()> {
-    match found.identity.difference(identity) {
-        Some(difference) => {
-            let path = folder.storage.path().to_path_buf();
-            Err(StateError::OtherJob { path, difference }.into())
-        }
-        None => Ok(()),
-    }
-}
-
-/// Returns an error unless the manifest is of this input.
-fn check_input(
-    found: &Manifest,
-    fingerprint: Fingerprint,
-    plan: &Plan,
-    folder: &StateFolder,
-) -> Result<()> {
-    let known = Fingerprint { files: found.files, digest: found.input_digest };
-    if known == fingerprint {
-        return Ok(());
-    }
-    let path = folder.storage.path().to_path_buf();
-    let difference = Fingerprint::difference(plan, &*folder.storage)?;
-    Err(StateError::OtherInput { path, difference }.into())
 }

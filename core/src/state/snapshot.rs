@@ -5,6 +5,7 @@ use super::folds::Taking;
 use super::manifest::{Piece, Snapshot, snapshot_name};
 use super::saver::Saver;
 use crate::aggregate::Aggregate;
+use crate::encoding::Digest;
 use crate::error::{Error, MemoryError, Result, StorageError};
 use crate::memory::{ByteArena, ChunkPool, ValueStore};
 use crate::partial::{
@@ -17,7 +18,6 @@ use crate::storage::{Storage, StoredFile};
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Instant;
-use twox_hash::XxHash3_128;
 
 /// Its first bytes; the last one is the version.
 const MAGIC: [u8; 4] = *b"TgS\x01";
@@ -67,7 +67,7 @@ struct Growing {
     file: Box<dyn StoredFile>,
     number: u64,
     at: u64,
-    digest: XxHash3_128,
+    digest: Digest,
     pieces: Vec<Piece>,
     /// Where the piece begins that is being written, and its pairs.
     piece_at: u64,
@@ -112,10 +112,7 @@ impl<C: Aggregate> SnapshotWriter<C> {
         if !self.block.is_empty() {
             self.store()?;
         }
-        let mut open = match self.open.take() {
-            Some(open) => open,
-            None => self.begin()?,
-        };
+        let mut open = self.take_open()?;
         open.end_piece(Piece { fold: self.fold().or(piece.fold), ..piece });
         self.open = Some(open);
         Ok(())
@@ -123,16 +120,13 @@ impl<C: Aggregate> SnapshotWriter<C> {
 
     /// Copies a piece of another snapshot.
     pub(super) fn copy(&mut self, from: &dyn StoredFile, piece: &Piece) -> Result<()> {
-        let mut open = match self.open.take() {
-            Some(open) => open,
-            None => self.begin()?,
-        };
+        let mut open = self.take_open()?;
         let mut bytes = vec![0; COPIED_BYTES];
         let mut at = piece.blocks.start;
         while at < piece.blocks.end {
             let part = &mut bytes[..((piece.blocks.end - at) as usize).min(COPIED_BYTES)];
             from.read_exact_at(part, at)?;
-            open.digest.write(part);
+            open.digest.add(part);
             open.file.write_all_at(part, open.at)?;
             (at, open.at) = (at + part.len() as u64, open.at + part.len() as u64);
         }
@@ -179,13 +173,17 @@ impl<C: Aggregate> SnapshotWriter<C> {
         self.fault.take().map_or(Ok(()), Err)
     }
 
-    fn begin(&self) -> Result<Growing> {
+    /// Returns the file that is being written, or else a new one.
+    fn take_open(&mut self) -> Result<Growing> {
+        if let Some(open) = self.open.take() {
+            return Ok(open);
+        }
         let (storage, number) = (self.saver.storage(), self.saver.next_number());
         let file = storage.create(&snapshot_name(number))?;
         let head = head(self.saver.identity_digest(), number);
         file.write_all_at(&head, 0)?;
-        let mut digest = XxHash3_128::new();
-        digest.write(&head);
+        let mut digest = Digest::default();
+        digest.add(&head);
         let at = HEAD_BYTES as u64;
         let pieces = Vec::new();
         Ok(Growing { file, number, at, digest, pieces, piece_at: at, piece_pairs: 0 })
@@ -193,13 +191,10 @@ impl<C: Aggregate> SnapshotWriter<C> {
 
     /// Seals the block and writes it after the last.
     fn store(&mut self) -> Result<()> {
-        let mut open = match self.open.take() {
-            Some(open) => open,
-            None => self.begin()?,
-        };
+        let mut open = self.take_open()?;
         open.piece_pairs += self.block.pairs();
         let sealed = self.sealer.seal(&mut self.block, MIXED)?;
-        open.digest.write(sealed);
+        open.digest.add(sealed);
         let began = Instant::now();
         open.file.write_all_at(sealed, open.at)?;
         open.at += sealed.len() as u64;
@@ -218,7 +213,7 @@ impl<C: Aggregate> SnapshotWriter<C> {
 
     fn end(&mut self) {
         if let Some(Growing { file, number, at, digest, pieces, .. }) = self.open.take() {
-            let snapshot = Snapshot { number, bytes: at, digest: digest.finish_128(), pieces };
+            let snapshot = Snapshot { number, bytes: at, digest: digest.sum(), pieces };
             self.full.push(Written { file, snapshot });
         }
     }
@@ -281,7 +276,7 @@ pub(crate) struct SnapshotReader {
     at: u64,
     pairs: u64,
     /// Of all bytes, if all of them count.
-    digest: Option<XxHash3_128>,
+    digest: Option<Digest>,
 }
 
 impl SnapshotReader {
@@ -304,7 +299,7 @@ impl SnapshotReader {
             piece: 0,
             at: HEAD_BYTES as u64,
             pairs: 0,
-            digest: snapshot.is_whole().then(XxHash3_128::new),
+            digest: snapshot.is_whole().then(Digest::default),
         };
         let found = reader.file.bytes()?;
         if found != snapshot.bytes {
@@ -312,7 +307,7 @@ impl SnapshotReader {
         }
         let mut first = [0; HEAD_BYTES];
         reader.file.read_exact_at(&mut first, 0)?;
-        reader.digest.iter_mut().for_each(|digest| digest.write(&first));
+        reader.digest.iter_mut().for_each(|digest| digest.add(&first));
         if first != head(identity, snapshot.number) {
             return Err(reader.damaged("it is not the snapshot that the manifest names").into());
         }
@@ -342,7 +337,7 @@ impl SnapshotReader {
         let (file, digest, at) = (&self.file, &mut self.digest, self.at);
         let read = |from: u64, into: &mut [u8]| -> Result<()> {
             file.read_exact_at(into, at + from)?;
-            digest.iter_mut().for_each(|digest| digest.write(into));
+            digest.iter_mut().for_each(|digest| digest.add(into));
             Ok(())
         };
         let bytes = match self.reader.open(MIXED, room, read)? {
@@ -411,7 +406,7 @@ impl SnapshotReader {
     /// All was read that counts.
     fn end(&self) -> Result<()> {
         match &self.digest {
-            Some(digest) if digest.finish_128() != self.snapshot.digest => {
+            Some(digest) if digest.sum() != self.snapshot.digest => {
                 Err(self.damaged("its checksum is another").into())
             }
             _ => Ok(()),

@@ -106,9 +106,9 @@ impl<'m> Stock<'m> {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::coverage::Coverage;
     use super::super::tiles::TILES;
     use super::*;
+    use crate::coverage::Coverage;
     use crate::identity::Identity;
     use proptest::prelude::*;
 

@@ -2,9 +2,10 @@
 //! bytes are the same (`reuse/`), and each piece of a snapshot is of one tile, which it names by a number that
 //! stays. So the pieces of tiles that are there again count, wherever those lie now, and all else is mapped.
 
-use super::coverage::{ALL_FILES, Coverage, Ranges};
+use super::folder::read_all;
 use super::folds::{forget, tile_of};
 use super::manifest::{Manifest, tiles_name};
+use crate::coverage::{ALL_FILES, Coverage, Ranges};
 use crate::error::{Result, StateError, StorageError};
 use crate::facts::JobFacts;
 use crate::failure::Failure;
@@ -75,9 +76,9 @@ struct Line {
     bytes: Range<u64>,
 }
 
-/// The parts of the engine that finding tiles needs.
+/// The parts of the engine that a state needs.
 #[derive(Clone, Copy)]
-pub(crate) struct Means<'r> {
+pub(crate) struct EngineParts<'r> {
     pub(crate) pool: &'r Pool,
     pub(crate) blocks: &'r Arc<BlockPool>,
     pub(crate) failure: &'r Failure,
@@ -133,10 +134,10 @@ impl TileTable {
         incremental: Incremental,
         manifest: &mut Manifest,
         storage: &dyn Storage,
-        means: Means<'_>,
+        parts: EngineParts<'_>,
     ) -> Result<TileTable> {
         check_parts(plan)?;
-        let Means { pool, blocks, failure } = means;
+        let EngineParts { pool, blocks, failure } = parts;
         let hashing = incremental.hashing;
         let remembered = remembered(manifest, storage, hashing)?;
         let sources = Sources::of(plan);
@@ -241,7 +242,7 @@ impl TileTable {
         &self,
         manifest: &Manifest,
         plan: &Plan,
-        Means { pool, failure, .. }: Means<'_>,
+        EngineParts { pool, failure, .. }: EngineParts<'_>,
     ) -> Result<HashMap<u64, Print>> {
         let pieces = manifest.pieces().filter(|piece| piece.print.is_none());
         let unknown: HashSet<u64> = pieces.filter_map(tile_of).collect();
@@ -382,9 +383,7 @@ pub(super) fn split_bytes_of(manifest: &Manifest) -> Option<u64> {
 
 pub(super) fn read(storage: &dyn Storage, number: u64, hashing: Hashing) -> Result<Remembered> {
     let file = storage.open(&tiles_name(number))?;
-    let mut bytes = vec![0; usize::try_from(file.bytes()?).unwrap_or(usize::MAX)];
-    file.read_exact_at(&mut bytes, 0)?;
-    Remembered::decode(&bytes, hashing).map_err(|cause| {
+    Remembered::decode(&read_all(&*file)?, hashing).map_err(|cause| {
         StorageError::Damaged { path: file.path().to_path_buf(), offset: 0, cause }.into()
     })
 }

@@ -3,7 +3,7 @@
 use crate::jobs::Words;
 use crate::reference;
 use crate::support::{engines, sample_text};
-use tegula::{Estimates, Every, Input, Options, Order, Show, WordClass};
+use tegula::{Estimate, Estimates, Every, Input, Options, Order, Show, WordClass};
 
 const JOB: Words = Words(WordClass::Whitespace);
 
@@ -60,4 +60,50 @@ fn what_counts_will_come_to_is_told_with_an_interval() {
         let (inside, of) = (inside.count(), figures.len());
         assert!(inside * 10 >= of * 7, "{inside} of {of}");
     }
+}
+
+#[test]
+fn what_is_even_is_known_at_once_and_what_is_complete_for_sure() {
+    let mut estimates = Estimates::new();
+    estimates.begin(100, 1000);
+    assert_eq!(estimates.estimate(b"a", 7.0), Estimate { total: 70.0, within: None });
+    estimates.begin(300, 1000);
+    assert_eq!(estimates.estimate(b"a", 21.0), Estimate { total: 70.0, within: Some(0.0) });
+    let new = estimates.estimate(b"b", 3.0);
+    assert_eq!(new, Estimate { total: 10.0, within: None });
+    estimates.begin(1000, 1000);
+    assert_eq!(estimates.estimate(b"a", 60.0), Estimate { total: 60.0, within: Some(0.0) });
+}
+
+/// About 95 % of random populations are within the interval that half of them gives.
+#[test]
+fn intervals_hold_as_often_as_they_say() {
+    let mut state = 7_u64;
+    let mut random = || {
+        state = state.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1).rotate_left(29);
+        (state >> 40) as f64 / f64::from(1 << 24)
+    };
+    let (mut inside, trials) = (0, 2000);
+    for _ in 0..trials {
+        let clusters: Vec<(u64, f64)> = (0..40)
+            .map(|_| {
+                let bytes = 500.0 + 1000.0 * random();
+                (bytes as u64, bytes * (0.01 + 0.02 * random()))
+            })
+            .collect();
+        let planned: u64 = clusters.iter().map(|cluster| cluster.0).sum();
+        let truth: f64 = clusters.iter().map(|cluster| cluster.1).sum();
+        let (mut estimates, mut last) = (Estimates::new(), None);
+        let (mut bytes, mut figure) = (0, 0.0);
+        for cluster in &clusters[..20] {
+            bytes += cluster.0;
+            figure += cluster.1;
+            estimates.begin(bytes, planned);
+            last = Some(estimates.estimate(b"key", figure));
+        }
+        let Some(Estimate { total, within: Some(within) }) = last else { panic!("{last:?}") };
+        inside += usize::from((total - truth).abs() <= within);
+    }
+    let part = inside as f64 / f64::from(trials);
+    assert!((0.93..0.97).contains(&part), "{part} of intervals hold");
 }

@@ -98,6 +98,8 @@ fn look_on<J: Job<Key = [u8]>>(
             saved => {
                 let saved = saved.unwrap();
                 assert_eq!(count(&saved) * LINE_BYTES, saved.report.mapped_bytes);
+                let stats = saved.output.stats();
+                assert!(stats.memory_resident_peak > 0 && stats.memory_counted_peak > 0);
                 seen.push(saved.report.mapped_bytes);
             }
         }

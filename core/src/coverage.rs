@@ -99,7 +99,7 @@ impl Coverage {
         self.0.get(&(part as u64, file))
     }
 
-    pub(super) fn encode(&self, out: &mut Vec<u8>) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         put_number(self.0.len() as u64, out);
         for (&(part, file), ranges) in &self.0 {
             put_number(part, out);
@@ -114,7 +114,7 @@ impl Coverage {
         }
     }
 
-    pub(super) fn decode(from: &mut Reading<'_>) -> Option<Coverage> {
+    pub(crate) fn decode(from: &mut Reading<'_>) -> Option<Coverage> {
         let mut coverage = Coverage::default();
         for _ in 0..from.number()? {
             let (part, file) = (from.number()?, from.number()?);

@@ -1,0 +1,116 @@
+//! The context of one run: its options, progress, failure, clock and, at its end, statistics. A run of a job, a
+//! sort, tasks and the answers of a state each open one before their first stage and close it after the last.
+
+use crate::codec::recognise;
+use crate::core::Core;
+use crate::error::{Place, Result};
+use crate::failure::{Failure, guard};
+use crate::input::{Cut, Input};
+use crate::memory::resident_peak_bytes;
+use crate::options::Options;
+use crate::plan::Plan;
+use crate::process::process_cpu;
+use crate::progress::{Progress, Stage};
+use crate::state::EngineParts;
+use crate::stats::{StageTime, Stats};
+use crate::sync::Mutex;
+use crate::timeline::Context as Lanes;
+use crate::tokenize::Simd;
+use std::sync::Arc;
+use std::time::Instant;
+
+pub(crate) struct RunContext<'r> {
+    pub(crate) core: &'r Core,
+    pub(crate) options: &'r Options,
+    pub(crate) progress: Arc<Progress>,
+    pub(crate) failure: Failure,
+    stages: Mutex<Vec<StageTime>>,
+}
+
+impl<'r> RunContext<'r> {
+    /// Checks the options and begins a run with them.
+    pub(crate) fn open(core: &'r Core, options: &'r Options) -> Result<RunContext<'r>> {
+        options.check()?;
+        let watch = (core.blocks(), core.limit_bytes());
+        options.timeline.iter().for_each(|timeline| timeline.watch(watch.0, watch.1));
+        Ok(RunContext {
+            core,
+            options,
+            progress: options.progress.clone().unwrap_or_default(),
+            failure: Failure::new(&options.cancel),
+            stages: Mutex::default(),
+        })
+    }
+
+    /// Does a stage's work and notes its time. A panic of the job's code on this thread becomes an
+    /// error that names the stage; on workers it was one before.
+    pub(crate) fn time<R>(&self, stage: Stage, work: impl FnOnce() -> Result<R>) -> Result<R> {
+        let timeline = self.options.timeline.as_ref();
+        self.progress.enter(stage);
+        let (began, cpu_began) = (Instant::now(), process_cpu());
+        let name = stage.name();
+        let traced = tracing::debug_span!(target: "tegula::stage", "stage", name).entered();
+        let entered = Lanes::new(timeline, stage).enter();
+        let result = guard(|| Place::stage(&format!("the {name} stage")), work);
+        let cpu = process_cpu().saturating_sub(cpu_began);
+        drop(entered);
+        timeline.iter().for_each(|timeline| timeline.add_stage(stage, began));
+        let wall = began.elapsed();
+        let (wall_s, cpu_s) = (wall.as_secs_f64(), cpu.as_secs_f64());
+        tracing::info!(target: "tegula::stage", name, wall_s, cpu_s, done = result.is_ok());
+        drop(traced);
+        self.stages.lock().push(StageTime { stage, wall, cpu });
+        result
+    }
+
+    /// Does the plan stage: recognises the input's formats, and cuts it into tiles and splits of `split_bytes`,
+    /// of which a worker takes `unit_bytes` at first.
+    pub(crate) fn plan(
+        &self,
+        input: Input,
+        cut: Cut,
+        split_bytes: u64,
+        unit_bytes: u64,
+    ) -> Result<Plan> {
+        let RunContext { core, options, .. } = *self;
+        let plan = self.time(Stage::Plan, || {
+            let input = recognise(input, options.plain, core.pool(), &self.failure)?;
+            Plan::new(input, cut, options.cutting(split_bytes, unit_bytes))
+        })?;
+        self.progress.plan(plan.files, plan.bytes, core.limit_bytes());
+        Ok(plan)
+    }
+
+    /// Returns the parts of the engine that a state needs.
+    pub(crate) fn parts(&self) -> EngineParts<'_> {
+        let RunContext { core, ref failure, .. } = *self;
+        EngineParts { pool: core.pool(), blocks: core.blocks(), failure }
+    }
+
+    /// Ends the run: gives memory back, and returns the figures that every run has.
+    pub(crate) fn close(self) -> Stats {
+        self.core.trim();
+        Stats {
+            stages: self.stages.into_inner(),
+            workers: self.core.pool().workers(),
+            memory_counted_peak: self.core.blocks().budget().peak(),
+            memory_resident_peak: resident_peak_bytes(),
+            ..Stats::default()
+        }
+    }
+
+    /// As `close`, with the figures of the run's plan.
+    pub(crate) fn close_planned(self, plan: &Plan) -> Stats {
+        Stats {
+            simd: Simd::detect().name(),
+            files: plan.files,
+            files_passed_over: plan.passed_over,
+            compressed: plan.tally.figures(),
+            tiles: plan.tiles(),
+            tile_bytes: plan.tile_bytes,
+            split_bytes: plan.split_bytes,
+            direct_bytes: plan.direct_bytes(),
+            ..self.close()
+        }
+    }
+}
