@@ -6,25 +6,29 @@ It must import neither the native module nor the rest of the package.
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 
 class Records:
     """The records of a split: how its bytes are cut, and what each is given as."""
 
-    def __init__(self, cut, encoding):
+    def __init__(self, cut: Any, encoding: str | None) -> None:
         self.cut = cut
         self.encoding = encoding
 
-    def of(self, data):
+    def of(self, data: bytes) -> list[Any]:
         """Return the records of a split."""
         if self.cut == "whole":
             return [data.decode("utf-8", "surrogateescape") if self.encoding else data]
         if isinstance(self.cut, int):
             return [data[at : at + self.cut] for at in range(0, len(data), self.cut)]
         if self.cut == "pairs":
-            return pickle.loads(data)
+            pairs: list[Any] = pickle.loads(data)
+            return pairs
         if self.cut == "batches":
-            return batch_of(data).to_pylist()
+            rows: list[Any] = batch_of(data).to_pylist()
+            return rows
+        records: list[Any]
         if self.cut == "lines" and self.encoding:
             records = data.decode("utf-8", "surrogateescape").split("\n")
         elif self.cut == "whitespace":
@@ -36,10 +40,10 @@ class Records:
         if not records[-1]:
             records.pop()
         if self.encoding and self.cut != "lines":
-            return [record.decode("utf-8", "surrogateescape") for record in records]
+            return [record.decode("utf-8", "surrogateescape") for record in records]  # type: ignore[union-attr]
         return records
 
-    def offset(self, data, number):
+    def offset(self, data: bytes, number: int) -> int:
         """Return where a record begins in its split, in bytes."""
         if self.cut in ("whole", "pairs", "batches"):
             return 0
@@ -49,19 +53,20 @@ class Records:
             return sum(len(row) + 1 for row in _rows(data)[:number])
         if self.cut == "whitespace":
             return _offset_of_word(data, number)
-        end = b"\n" if self.cut == "lines" else self.cut
+        end: bytes = b"\n" if self.cut == "lines" else self.cut
         at = 0
         for _ in range(number):
             at = data.index(end, at) + len(end)
         return at
 
 
-def _rows(data):
+def _rows(data: bytes) -> list[bytes]:
     """Return the rows of CSV without their newlines, and the bytes after the last newline."""
     lines = data.split(b"\n")
     if b'"' not in data:
         return lines
-    rows, open_lines = [], []
+    rows: list[bytes] = []
+    open_lines: list[bytes] = []
     for line in lines:
         # A newline is in quotes if the number of quotes before it is odd.
         if line.count(b'"') % 2:
@@ -77,7 +82,7 @@ def _rows(data):
     return [*rows, b"\n".join(open_lines)] if open_lines else rows
 
 
-def batch_of(data):
+def batch_of(data: bytes) -> Any:
     """Return the record batch that a part of the input is."""
     import pyarrow
 
@@ -85,7 +90,7 @@ def batch_of(data):
         return stream.read_next_batch()
 
 
-def _offset_of_word(data, number):
+def _offset_of_word(data: bytes, number: int) -> int:
     at = 0
     for word in data.split()[: number + 1]:
         at = data.index(word, at)

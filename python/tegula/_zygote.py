@@ -4,6 +4,8 @@ It runs as a file, outside the package, so that neither it nor its companions lo
 over the socket that it finds as standard input: `src/companion.rs` is the other side.
 """
 
+from __future__ import annotations
+
 import contextlib
 import ctypes
 import gc
@@ -17,19 +19,22 @@ import struct
 import sys
 import types
 import warnings
+from typing import Any
+
+Setting = dict[str, Any]
 
 PR_SET_PDEATHSIG = 1
 CHUNK_BYTES = 1 << 30
 
 
-def end_with(parent):
+def end_with(parent: int) -> None:
     """Let the system kill this process when its parent ends."""
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)
 
 
-def receive(control, count):
+def receive(control: socket.socket, count: int) -> bytes | None:
     """Read as many bytes, or none if the other side is gone."""
     parts = bytearray()
     while len(parts) < count:
@@ -40,12 +45,12 @@ def receive(control, count):
     return bytes(parts)
 
 
-def reply(control, status, payload=b""):
+def reply(control: socket.socket, status: int, payload: bytes = b"") -> None:
     """Answer a request."""
     control.sendall(struct.pack("<BQ", status, len(payload)) + payload)
 
 
-def load(payload):
+def load(payload: bytes) -> tuple[Any, Setting, bytes | None]:
     """Load the program: what the function needs is imported now, before companions are forked."""
     setting, program = pickle.loads(payload)
     sys.path[:] = setting["path"]
@@ -64,7 +69,7 @@ def load(payload):
     return mapper, setting, None
 
 
-def main():
+def main() -> None:
     """Serve requests until the other side closes its end."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # A user's function that reads standard input must not read requests.
@@ -73,7 +78,7 @@ def main():
     os.dup2(null, 0)
     os.close(null)
     end_with(int(sys.argv[1]))
-    children = set()
+    children: set[int] = set()
     # The other side may be killed at any moment, and this process with it a little later.
     with contextlib.suppress(ConnectionError):
         answer(control, children)
@@ -83,9 +88,10 @@ def main():
         ended(pid)
 
 
-def answer(control, children):
+def answer(control: socket.socket, children: set[int]) -> None:
     """Answer requests until the other side closes its end."""
-    mapper = setting = None
+    mapper: Any = None
+    setting: Setting = {}
     while True:
         head, files, _, _ = socket.recv_fds(control, 9, 3)
         if not head:
@@ -115,7 +121,7 @@ def answer(control, children):
             children.discard(pid)
 
 
-def ended(pid):
+def ended(pid: int) -> int:
     """Wait for a companion and return its exit code, or its signal below 0."""
     try:
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
@@ -123,7 +129,9 @@ def ended(pid):
         return 0
 
 
-def fork(control, files, mapper, setting):
+def fork(
+    control: socket.socket, files: list[int], mapper: Any, setting: Setting
+) -> int:
     """Fork a companion."""
     zygote = os.getpid()
     with warnings.catch_warnings():
@@ -155,14 +163,14 @@ def fork(control, files, mapper, setting):
         os._exit(code & 0xFF)
 
 
-def flush():
+def flush() -> None:
     """Show what the function printed."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, OSError, ValueError):
             stream.flush()
 
 
-def serve(worker, source, target, mapper):
+def serve(worker: socket.socket, source: int, target: int, mapper: Any) -> None:
     """Map splits, or reduce values: they are in the file `source`, and what comes of them goes to the file `target`."""
     while True:
         request = receive(worker, 16)
@@ -178,7 +186,7 @@ def serve(worker, source, target, mapper):
         worker.sendall(struct.pack("<QQ", status, at))
 
 
-def read(file, length):
+def read(file: int, length: int) -> bytes:
     """Read the begin of a file."""
     data = os.pread(file, length, 0)
     if len(data) == length:
@@ -189,7 +197,7 @@ def read(file, length):
     return b"".join(parts)
 
 
-def write(file, buffer, at):
+def write(file: int, buffer: Any, at: int) -> int:
     """Write a buffer at an offset, and return where it ends."""
     rest = memoryview(buffer).cast("B")
     while rest:

@@ -27,6 +27,7 @@ def explain(job: Job) -> str:
         ("maps", _map(pairs)),
         ("combines", _combine(job)),
         ("state", _state(job)),
+        *_followed(job),
     ]
     return "\n".join(f"{name:<9} {text}" for name, text in rows)
 
@@ -98,3 +99,30 @@ def _state(job: Job) -> str:
     known = dict(fields["identity"])
     code = known.get("code")
     return "the map by its name and options" if code is None else f"the code by {code}"
+
+
+def _followed(job: Job) -> list[tuple[str, str]]:
+    """Return a line for each kind of thing that a state knows the functions of a job by."""
+    from tegula.identity import followed
+
+    program = job.pairs.program
+    functions: list[tuple[Any, tuple[Any, ...]]] = []
+    if program is not None:
+        setup = program["setup"]
+        functions.append((program["function"], program["args"]))
+        if setup is not None:
+            functions.append((getattr(setup, "per_worker", setup), ()))
+    if job.combine == "merge" and job.reducer is not None:
+        functions.append(job.reducer)
+    try:
+        found = [followed(*one) for one in functions]
+    except OptionError:
+        # The line of the state says it.
+        return []
+    kinds = ("functions", "classes", "values", "installed")
+    texts = [
+        sorted({one for each in found for one in getattr(each, kind)}) for kind in kinds
+    ]
+    return [
+        (kind, ", ".join(text)) for kind, text in zip(kinds, texts, strict=True) if text
+    ]

@@ -76,7 +76,11 @@ class Pairs:
         return self._combine("mean")
 
     def collect(self) -> Job:
-        """Keep all values of each key, as a list in the order of the input. Memory is linear in the values."""
+        """Keep all values of each key, as a list in the order of the input. Memory is linear in the values.
+
+        >>> tg.text("requests.txt").field(2, " ", value=3).collect().run().to_dict()
+        {'/a': ['200', '200'], '/b': ['404']}
+        """
         return self._combine("collect")
 
     def reduce(self, function: Callable[..., Any], *, args: Sequence[Any] = ()) -> Job:
@@ -86,6 +90,10 @@ class Pairs:
         of them. What it returns is the answer: any object that can be pickled. It runs where the map does, and for
         the engine's own maps in processes; keys are shared among the workers. The values of all keys are kept until
         then, in memory or, with `memory=`, on disk; use `merge` where two values can be made one.
+
+        >>> methods = tg.text("requests.txt").map(lambda line: (line.split()[1], line.split()[0]))
+        >>> methods.reduce(lambda path, values: "+".join(values)).run().to_dict()
+        {'/a': 'GET+POST', '/b': 'GET'}
         """
         return self._combine("reduce", reducer=_reducer("reduce", function, args))
 
@@ -95,11 +103,19 @@ class Pairs:
         Values stay in the order of the input, but which neighbours are merged first differs from run to run, so
         `function` must be associative, and must not change its arguments: `tg.check_merge` tests both. Sums of
         floats are not associative. A value may be any object that can be pickled.
+
+        >>> lengths = tg.text("requests.txt").map(lambda line: (line.split()[0], {len(line)}))
+        >>> lengths.merge(set.union).run().to_dict()
+        {'GET': {12, 13}, 'POST': {14}}
         """
         return self._combine("merge", reducer=_reducer("merge", function, args))
 
     def distinct(self) -> Ordering:
-        """Keep each key once, in order."""
+        """Keep each key once, in order.
+
+        >>> tg.text("requests.txt").map(lambda line: line.split()[1]).distinct().run().to_list()
+        ['/a', '/b']
+        """
         if "count" not in self.combines:
             raise OptionError("distinct: leave the value out, and only keys are read")
         return Ordering(Job(self, "count"), True, False, None)
@@ -108,6 +124,10 @@ class Pairs:
         """Combine several entries of each value, which is a dict: `agg(n=tg.count(), slowest=tg.max("ms"))`.
 
         A value may lack an entry. At most 8 columns.
+
+        >>> sizes = tg.text("requests.txt").map(lambda line: (line[0], {"bytes": int(line[11:])}))
+        >>> sizes.agg(n=tg.count(), most=tg.max("bytes")).run().to_dict()
+        {'G': {'n': 2, 'most': 12}, 'P': {'n': 1, 'most': 40}}
         """
         if not columns:
             raise OptionError("agg: no columns; give some, as n=tg.count()")
@@ -162,6 +182,11 @@ def check_merge(
 ) -> None:
     """Test that a function fits `merge`: that it is associative over all triples of `examples`, and leaves its
     arguments as they are. Raises an `OptionError` that names the first that show otherwise.
+
+    >>> tg.check_merge(set.union, [{1}, {2, 3}])
+    >>> tg.check_merge(lambda a, b: a - b, [1, 2])
+    Traceback (most recent call last):
+    tegula.errors.OptionError: merge: not associative over 1, 1, 1: -1 from the left, 1 from the right
     """
     values = list(examples)
     images = [pickle.dumps(value) for value in values]

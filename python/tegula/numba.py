@@ -37,26 +37,29 @@ _DATA, _LEN, _DONE = 0, 1, 4
 _KEY_LEN, _VALUE, _KEY, _PAIRS, _PAIRS_MOST, _KEY_BYTES, _KEY_BYTES_MOST = range(7)
 
 
-@intrinsic
-def _pointer(typing_context: Any, address: Any) -> Any:
+_carray: Any = vars(numba)["carray"]
+
+
+def _typed_pointer(typing_context: Any, address: Any) -> Any:
     def cast(context: Any, builder: Any, of: Any, args: Any) -> Any:
         return builder.inttoptr(args[0], cgutils.voidptr_t)
 
     return numba.types.voidptr(numba.types.uint64), cast
 
 
+_pointer: Any = intrinsic(_typed_pointer)
+
+
 @numba.njit(inline="always")
 def _words(pointer: Any, count: int) -> Any:
-    return numba.carray(pointer, count, numpy.uint64)
+    return _carray(pointer, count, numpy.uint64)
 
 
 @numba.njit(inline="always")
 def data(split: Any) -> Any:
     """The bytes of a split, as an array of uint8."""
     words = _words(split, 5)
-    return numba.carray(
-        _pointer(words[_DATA]), (numpy.int64(words[_LEN]),), numpy.uint8
-    )
+    return _carray(_pointer(words[_DATA]), (numpy.int64(words[_LEN]),), numpy.uint8)
 
 
 @numba.njit(inline="always")
@@ -122,9 +125,9 @@ def _has_room(words: Any, length: int) -> bool:
 def _add_key(words: Any, data: Any, begin: int, stop: int) -> int:
     place = numpy.int64(words[_PAIRS])
     length = stop - begin
-    lengths = numba.carray(_pointer(words[_KEY_LEN]), (place + 1,), numpy.uint32)
+    lengths = _carray(_pointer(words[_KEY_LEN]), (place + 1,), numpy.uint32)
     at = numpy.int64(words[_KEY_BYTES])
-    keys = numba.carray(_pointer(words[_KEY]), (at + length,), numpy.uint8)
+    keys = _carray(_pointer(words[_KEY]), (at + length,), numpy.uint8)
     for i in range(length):
         keys[at + i] = data[begin + i]
     lengths[place] = length
@@ -140,7 +143,7 @@ def emit(pairs: Any, data: Any, begin: int, stop: int, value: int) -> bool:
     if not _has_room(words, stop - begin):
         return False
     place = _add_key(words, data, begin, stop)
-    numba.carray(_pointer(words[_VALUE]), (place + 1,), numpy.int64)[place] = value
+    _carray(_pointer(words[_VALUE]), (place + 1,), numpy.int64)[place] = value
     return True
 
 
@@ -151,5 +154,5 @@ def emit_float(pairs: Any, data: Any, begin: int, stop: int, value: float) -> bo
     if not _has_room(words, stop - begin):
         return False
     place = _add_key(words, data, begin, stop)
-    numba.carray(_pointer(words[_VALUE]), (place + 1,), numpy.float64)[place] = value
+    _carray(_pointer(words[_VALUE]), (place + 1,), numpy.float64)[place] = value
     return True

@@ -50,6 +50,9 @@ class Source:
 
         `kind` says what a word is: any bytes between white space; a run of the letters A-Z, in lower case; or a word
         of Unicode text (UAX #29), in folded case.
+
+        >>> tg.text("requests.txt").words("alpha").count().run().to_dict()
+        {'a': 2, 'b': 1, 'get': 2, 'post': 1}
         """
         self._only("lines", "words")
         if kind not in ("whitespace", "alpha", "unicode"):
@@ -65,6 +68,9 @@ class Source:
 
         Fields are counted from 1. `separator` is one ASCII character. A line without the field is a bad record, and
         so is one whose value is no number, unless values are collected.
+
+        >>> tg.text("requests.txt").field(2, " ", value=4).sum().run().to_dict()
+        {'/a': 52.0, '/b': 3.0}
         """
         self._only("lines", "field")
         if number < 1 or (value is not None and value < 1):
@@ -91,6 +97,9 @@ class Source:
         backslash before a dot makes it part of a key. A string counts by its content, anything else by its text. A
         line that is no JSON or lacks a field is a bad record, and so is one whose value is no number, unless values
         are collected.
+
+        >>> tg.text("requests.jsonl").json("user.id", value="bytes").max().run().to_dict()
+        {'u1': 40.0, 'u2': 3.0}
         """
         self._only("lines", "json")
         for path in (field, value):
@@ -113,6 +122,9 @@ class Source:
         `by="file"` takes the file's path instead, once a match, and `by="line"` the path once a line with a match.
         The syntax is that of Rust's crate regex, which takes time linear in the text. `fixed` takes the pattern as
         plain text.
+
+        >>> tg.text("requests.txt").grep("[A-Z]+ /a").count().run().to_dict()
+        {'GET /a': 1, 'POST /a': 1}
         """
         self._only("lines", "grep")
         if by not in ("match", "file", "line"):
@@ -152,6 +164,12 @@ class Source:
 
         `setup()` runs once before the first record, in the process that the others are forked from, so what it loads
         into a global variable is shared by all; `setup=tg.per_worker(f)` runs `f` in each.
+
+        What the function raises comes back as itself, with a note that names the record's file, line and byte.
+
+        >>> requests = tg.text("requests.txt")
+        >>> requests.map(lambda line: (line.split()[0], len(line))).sum().run().to_dict()
+        {'GET': 25, 'POST': 14}
         """
         return called(self, "record", function, args, on, setup)
 
@@ -166,6 +184,10 @@ class Source:
         """Call `function(data, *args)` with the bytes of many whole records at once, as `map` with one.
 
         How many records come together may change from run to run, so the answer must not depend on it.
+
+        >>> requests = tg.text("requests.txt")
+        >>> requests.map_split(lambda data: Counter(data.split())).sum().run().to_dict()[b"GET"]
+        2
         """
         return called(self, "split", function, args, on, setup)
 
@@ -226,6 +248,9 @@ class Source:
 
         Records with equal keys stay in the order of the input, also with `reverse`. Text is in the order of its bytes
         in UTF-8; numbers come before text. With `memory=`, what does not fit goes to disk.
+
+        >>> tg.text("requests.txt").sort(key=tg.field(4, " ", numeric=True)).run().to_list()
+        ['GET /b 404 3', 'GET /a 200 12', 'POST /a 200 40']
         """
         self._check_records("sort")
         if key is None or isinstance(key, (FieldKey, slice)):
@@ -296,7 +321,11 @@ def text(
 def records(
     *paths: Path, bytes: int, plain: bool = False, engine: Engine | None = None
 ) -> Source:
-    """Read records of `bytes` bytes each, of files whose length is a multiple. A record is `bytes`."""
+    """Read records of `bytes` bytes each, of files whose length is a multiple. A record is `bytes`.
+
+    >>> tg.records("requests.txt", bytes=14).map(lambda record: record[:3]).count().run().to_dict()
+    {b'GET': 2, b'OST': 1}
+    """
     if bytes < 1:
         raise OptionError(f"bytes: {bytes}; give at least 1")
     return Source(_paths(paths, bytes), bytes, None, plain, engine=engine)
@@ -315,7 +344,12 @@ def files(
 
 
 def array(values: Any, *, engine: Engine | None = None) -> Source:
-    """Read a numpy array where it lies: each row is a record. Nothing may be written into it during a run."""
+    """Read a numpy array where it lies: each row is a record. Nothing may be written into it during a run.
+
+    >>> rows = tg.array(numpy.arange(6.0).reshape(3, 2))
+    >>> rows.map_array(lambda some: {"key": some[:, 0] > 1, "value": some[:, 1]}).sum().run().to_dict()
+    {0: 1.0, 1: 8.0}
+    """
     import numpy
 
     rows = numpy.asarray(values)
@@ -374,7 +408,12 @@ def batches(values: Iterable[Any], *, engine: Engine | None = None) -> Source:
 
 
 def pairs(result: Result, *, engine: Engine | None = None) -> Source:
-    """Read the pairs of an answer: for `map`, a record is a pair, a tuple of a key and a value."""
+    """Read the pairs of an answer: for `map`, a record is a pair, a tuple of a key and a value.
+
+    >>> counts = tg.text("requests.txt").words("alpha").count().run()
+    >>> tg.pairs(counts).map(lambda pair: (pair[1], pair[0])).collect().run().to_dict()
+    {1: ['b', 'post'], 2: ['a', 'get']}
+    """
     import pickle
 
     from tegula.result import Result
