@@ -106,7 +106,7 @@ class HdfsTest {
         assertTrue(read(new Path("/again/third")).toString().contains("ten\t1"));
     }
 
-    /** Nothing but local files is kept in memory alone: such an output is written like every other. */
+    /** A client with HDFS's own file system would not find them in memory: such an output is written like every other. */
     @Test
     void writesTemporaryOutputs() throws Exception {
         Path in = files.makeQualified(new Path("/temporary/in.txt"));

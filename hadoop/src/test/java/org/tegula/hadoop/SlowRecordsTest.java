@@ -79,6 +79,23 @@ class SlowRecordsTest {
         }
     }
 
+    /** A silent task ends well before anybody looks for silent tasks. */
+    @Test
+    void silentTasksAreLookedForAtTheIntervalThatAJobSets() throws Exception {
+        conf.setInt("mapreduce.task.timeout", 200);
+        conf.setInt("mapreduce.task.timeout.check-interval-ms", 100_000);
+        Job job = job("silent");
+        job.setMapperClass(Silent.class);
+        assertTrue(job.waitForCompletion(false), job.getStatus().getFailureInfo());
+    }
+
+    static class Silent extends Jobs.Words {
+        @Override
+        protected void setup(Context context) throws IOException, InterruptedException {
+            Thread.sleep(2_500);
+        }
+    }
+
     /** With the record that follows the question. */
     @Test
     void progressAndCountersGoOnWhenSomebodyAsks() throws Exception {

@@ -408,7 +408,7 @@ class TemporaryOutputsTest {
         assertTrue(job.waitForCompletion(false));
         assertFalse(Files.exists(counts));
         assertEquals(List.of("_SUCCESS", "one", "part-r-00000", "three", "two"), names(files, counts));
-        assertEquals("two\t2\n", print(counts.resolve("two"), folder.resolve("text"), 0));
+        assertEquals("two\t2\n", print(counts.resolve("two"), folder.resolve("text"), 1));
         for (String each : List.of("one", "two", "three")) {
             assertTrue(files.delete(hadoop(counts.resolve(each)), true));
         }

@@ -34,20 +34,20 @@ public final class CachedOutput {
      * @param cache where it goes
      * @param conf of the task
      * @param work the file that the task writes
-     * @param folder where the committer puts it
+     * @param target where the committer puts it
      * @param home the slot where the pairs belong
      * @param promised whether nobody changes the pairs after they were written
      * @param known the sizes of objects that the task was handed
      * @throws IOException if there is no such file system
      */
     public CachedOutput(
-            PairCache cache, JobConf conf, Path work, Path folder, int home, boolean promised, KnownSize known)
+            PairCache cache, JobConf conf, Path work, Path target, int home, boolean promised, KnownSize known)
             throws IOException {
         this.cache = cache;
         this.conf = conf;
         this.files = work.getFileSystem(conf);
         this.work = work;
-        this.target = new Path(folder, work.getName());
+        this.target = target;
         this.home = home;
         this.writer = BlockWriter.ofOutput(cache, promised, known);
     }

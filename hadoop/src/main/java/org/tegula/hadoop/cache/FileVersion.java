@@ -12,6 +12,7 @@ import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.fs.EtagSource;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.FilterFileSystem;
 import org.apache.hadoop.fs.LocalFileSystem;
 import org.apache.hadoop.fs.Options.HandleOpt;
 import org.apache.hadoop.fs.Path;
@@ -19,8 +20,8 @@ import org.apache.hadoop.fs.RawLocalFileSystem;
 
 /**
  * Distinguishes the contents of a file from those that it had before, or that another file of its name had: length and time of
- * modification. For a local file also the inode, and the time of its last change, which nobody can set back. Other file systems
- * may identify the file by a handle, as HDFS does, or by a tag of its contents, as stores of objects do.
+ * modification. For a local file also the inode, and the time of its last change, which nobody can set back; for a file of HDFS the
+ * inode and its blocks. Other file systems may identify the file by a handle, or by a tag of its contents, as stores of objects do.
  *
  * @param length in bytes
  * @param modified a time in the file system's own unit
@@ -51,6 +52,12 @@ public record FileVersion(long length, long modified, Object identity, long chan
         if (held != null) {
             return held;
         }
+        if (raw instanceof Versioned && raw instanceof FilterFileSystem filter) {
+            return of(filter.getRawFileSystem(), path);
+        }
+        if (HdfsVersion.isOf(raw)) {
+            return HdfsVersion.of(raw, path);
+        }
         RawLocalFileSystem local = raw instanceof RawLocalFileSystem found ? found : null;
         if (local == null) {
             FileStatus status = files.getFileStatus(path);
@@ -72,8 +79,18 @@ public record FileVersion(long length, long modified, Object identity, long chan
         }
     }
 
-    /** An empty text where the file system does not say which file it is. */
-    private static String identity(FileSystem files, FileStatus status) throws IOException {
+    /**
+     * Returns which file or folder it is that has a name.
+     *
+     * @param files where it is
+     * @param status of it
+     * @return an empty text where the file system does not say
+     * @throws IOException if the file system fails
+     */
+    public static String identity(FileSystem files, FileStatus status) throws IOException {
+        if (HdfsVersion.isOf(status)) {
+            return HdfsVersion.identity(status);
+        }
         if (status instanceof EtagSource tagged && tagged.getEtag() != null) {
             return "tag " + tagged.getEtag();
         }

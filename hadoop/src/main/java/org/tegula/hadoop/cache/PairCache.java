@@ -234,17 +234,24 @@ public final class PairCache implements Room {
      * @param to the name that it has
      * @param versions of the files under the new name
      */
-    public synchronized void renamed(String from, String to, Versions versions) {
+    public void renamed(String from, String to, Versions versions) {
         forget(to);
-        for (BlockKey key : entries.under(from)) {
-            Segments.Entry entry = entries.remove(key);
+        for (BlockKey key : keysUnder(from)) {
             BlockKey moved = key.moved(from, to);
-            FileVersion now = versions.of(moved.name());
-            if (now != null && now.sameContents(entry.version)) {
-                entries.put(moved, entry.of(now));
-            } else {
-                entry.block.release();
-            }
+            rename(key, moved, versions.of(moved.name())); // without the lock: a file system is asked
+        }
+    }
+
+    private synchronized void rename(BlockKey key, BlockKey moved, FileVersion now) {
+        Segments.Entry entry = entries.remove(key);
+        if (entry == null) {
+            return;
+        }
+        if (now != null && now.sameContents(entry.version)) {
+            remove(moved);
+            entries.put(moved, entry.of(now));
+        } else {
+            entry.block.release();
         }
     }
 

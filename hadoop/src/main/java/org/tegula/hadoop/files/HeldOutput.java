@@ -10,13 +10,13 @@ import org.tegula.hadoop.memory.NoRoomException;
  * the rest of it is written there.
  */
 final class HeldOutput extends OutputStream {
-    private final HeldFileSystem files;
+    private final HeldFiles files;
     private final String name;
     private final HeldFile file;
     private OutputStream onDisk;
     private boolean closed;
 
-    HeldOutput(HeldFileSystem files, String name, HeldFile file) {
+    HeldOutput(HeldFiles files, String name, HeldFile file) {
         this.files = files;
         this.name = name;
         this.file = file;

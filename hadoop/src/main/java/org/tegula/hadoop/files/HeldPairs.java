@@ -10,11 +10,11 @@ import org.tegula.hadoop.memory.Room;
 
 /** A held file that pairs are written to. */
 final class HeldPairs implements SequencePairsWriter.Target {
-    private final HeldFileSystem files;
+    private final HeldFiles files;
     private final HeldFile file;
     private final HeldOutput output;
 
-    HeldPairs(HeldFileSystem files, String name, HeldFile file) {
+    HeldPairs(HeldFiles files, String name, HeldFile file) {
         this.files = files;
         this.file = file;
         this.output = new HeldOutput(files, name, file);
@@ -32,7 +32,7 @@ final class HeldPairs implements SequencePairsWriter.Target {
 
     @Override
     public OutputStream bytes() {
-        return new BufferedOutputStream(output, HeldFileSystem.BUFFER_BYTES);
+        return new BufferedOutputStream(output, HeldFiles.BUFFER_BYTES);
     }
 
     @Override

@@ -1,31 +1,56 @@
 package org.tegula.hadoop.files;
 
+import java.io.FileNotFoundException;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.LinkOption;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * All files of a JVM that are in memory alone, by their absolute names on the local disk. They lie below roots, each in a
- * folder of the disk, and go when it does. So a folder that other programs delete or move is gone here, too.
+ * All files of a JVM that are in memory alone, over one file system and for one user, by their absolute names there. They lie
+ * below roots, each in a folder of that file system, and go when it does. So a folder that other programs delete or move is
+ * gone here, too.
  */
 final class HeldTree {
+    private static final Logger LOG = LoggerFactory.getLogger(HeldTree.class);
+
     private final TreeMap<String, HeldFile> files = new TreeMap<>();
     private final TreeMap<String, Object> folderOfRoot = new TreeMap<>();
+    /** Null until something is held. */
+    private HeldFiles keeper;
 
-    /** Makes everything that is created at or below a name be held. The folder that it is in must be on the disk. */
-    synchronized void claim(String root) throws IOException {
-        folderOfRoot.put(root, key(Path.of(root).getParent()));
+    /** Makes who looks after a tree from its first file on, with a file system that nobody else closes. */
+    interface Keepers {
+        HeldFiles open() throws IOException;
     }
 
-    private static Object key(Path folder) throws IOException {
-        return Files.readAttributes(folder, java.nio.file.attribute.BasicFileAttributes.class)
-                .fileKey();
+    /** Makes everything that is created at or below a name be held. The folder that it is in must be there. */
+    synchronized void claim(String root, Keepers keepers) throws IOException {
+        if (keeper == null) {
+            keeper = keepers.open();
+            keeper.writeAtExit();
+        }
+        claim(root);
+    }
+
+    /** Puts all files into the file system below. */
+    void writeAllToDisk() {
+        HeldFiles writer = keeper();
+        if (writer != null) {
+            writer.writeAllToDisk();
+        }
+    }
+
+    private synchronized HeldFiles keeper() {
+        return keeper;
+    }
+
+    private void claim(String root) throws IOException {
+        folderOfRoot.put(root, keeper.below().folder(parent(root)));
     }
 
     synchronized boolean isEmpty() {
@@ -71,16 +96,19 @@ final class HeldTree {
             }
         }
         HeldFile file = files.get(name);
-        if (file != null && !file.isFolder() && Files.exists(Path.of(name), LinkOption.NOFOLLOW_LINKS)) {
+        if (file != null && !file.isFolder() && keeper.below().has(name)) {
             files.remove(name).release();
         }
     }
 
     private boolean isInPlace(String root) {
         try {
-            return key(Path.of(root).getParent()).equals(folderOfRoot.get(root));
-        } catch (IOException e) {
+            return keeper.below().folder(parent(root)).equals(folderOfRoot.get(root));
+        } catch (FileNotFoundException e) {
             return false;
+        } catch (IOException e) {
+            LOG.warn("Whether the folder of {} is still there is not known: its files in memory count", root, e);
+            return true;
         }
     }
 
@@ -100,6 +128,17 @@ final class HeldTree {
     /** Takes a file out, if it is still the one that is meant; its memory is the caller's. */
     synchronized boolean take(String name, HeldFile file) {
         return files.remove(name, file);
+    }
+
+    /** Returns the name of a held file, not a folder, that a name is below, or null. */
+    synchronized String fileAbove(String name) {
+        for (String above = parent(name); root(above) != null; above = parent(above)) {
+            HeldFile file = files.containsKey(above) ? at(above) : null;
+            if (file != null && !file.isFolder()) {
+                return above;
+            }
+        }
+        return null;
     }
 
     private SortedMap<String, HeldFile> below(String name) {

@@ -4,12 +4,17 @@ import java.io.IOException;
 import java.util.Iterator;
 import java.util.List;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.io.Writable;
 import org.apache.hadoop.mapreduce.InputSplit;
 import org.apache.hadoop.mapreduce.RecordReader;
 import org.apache.hadoop.mapreduce.TaskAttemptContext;
+import org.apache.hadoop.security.UserGroupInformation;
 import org.tegula.hadoop.cache.BlockCursor;
+import org.tegula.hadoop.cache.FileVersion;
 import org.tegula.hadoop.cache.PairBlock;
+import org.tegula.hadoop.cache.SequencePairs;
 
 /** Reads some blocks one after the other; every pair has objects of its own. */
 final class KeptPairsReader extends RecordReader<Writable, Writable> {
@@ -26,6 +31,19 @@ final class KeptPairsReader extends RecordReader<Writable, Writable> {
         this.conf = conf;
         this.blocks = blocks.iterator();
         this.pairs = blocks.stream().mapToLong(PairBlock::pairs).sum();
+    }
+
+    /** The pairs of a file of a file system that is over held files; null unless all of them are kept. */
+    static KeptPairsReader of(FileSystem files, HeldFiles held, Path file) throws IOException {
+        Configuration conf = files.getConf();
+        SequencePairs pairs = held.pairs(file);
+        PairBlock all = pairs == null ? null : pairs.find(0, pairs.length(), conf);
+        if (all != null) {
+            return new KeptPairsReader(List.of(all), conf);
+        }
+        String user = UserGroupInformation.getCurrentUser().getShortUserName();
+        List<PairBlock> blocks = held.cache().findAll(user, held.cacheName(file), FileVersion.of(files, file), conf);
+        return blocks.isEmpty() ? null : new KeptPairsReader(blocks, conf);
     }
 
     @Override

@@ -16,14 +16,14 @@ import org.tegula.hadoop.cache.PairCache;
 
 /** The kept data of a file system, as a file system: listing, reading and deleting, and nothing else. */
 final class RawCache extends FileSystem {
-    private final CachedLocalFileSystem files;
-    private final HeldFileSystem held;
+    private final FileSystem files;
+    private final HeldFiles held;
     private final PairCache cache;
 
-    RawCache(CachedLocalFileSystem files, HeldFileSystem held, PairCache cache) {
+    RawCache(FileSystem files, HeldFiles held) {
         this.files = files;
         this.held = held;
-        this.cache = cache;
+        this.cache = held.cache();
         setConf(files.getConf());
     }
 

@@ -213,9 +213,7 @@ public final class Job implements JobFacts {
     }
 
     private synchronized void addWritten(Attempt attempt) {
-        if (attempt.copy() != null) {
-            written.add(attempt.copy());
-        }
+        written.addAll(attempt.copies());
     }
 
     private synchronized void keepWritten() throws InterruptedException {
@@ -285,7 +283,7 @@ public final class Job implements JobFacts {
                 @Override
                 public void discard(Attempt attempt) {
                     ((MapAttempt) attempt).output().forEach(Run::release);
-                    attempt.abandonCopy();
+                    attempt.abandonCopies();
                 }
             }));
         } catch (Throwable e) {
@@ -315,7 +313,7 @@ public final class Job implements JobFacts {
 
             @Override
             public void discard(Attempt attempt) {
-                attempt.abandonCopy();
+                attempt.abandonCopies();
             }
         }));
     }

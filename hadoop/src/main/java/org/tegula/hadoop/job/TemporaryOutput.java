@@ -7,7 +7,7 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapred.FileOutputFormat;
 import org.apache.hadoop.mapred.JobConf;
 import org.tegula.hadoop.Settings;
-import org.tegula.hadoop.files.CachedLocalFileSystem;
+import org.tegula.hadoop.files.PairFiles;
 
 /** The output of a job that only later jobs want: it is kept in memory alone. */
 final class TemporaryOutput {
@@ -25,7 +25,7 @@ final class TemporaryOutput {
         }
         FileSystem files = output.getFileSystem(conf);
         Path whole = files.makeQualified(output);
-        if (files instanceof CachedLocalFileSystem local && isTemporary(whole, files, conf) && local.hold(whole)) {
+        if (files instanceof PairFiles pairs && isTemporary(whole, files, conf) && pairs.hold(whole)) {
             return Optional.of(note(whole, conf));
         }
         return Optional.empty();

@@ -6,6 +6,8 @@ import java.time.format.DateTimeFormatter;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import org.apache.hadoop.mapreduce.Counter;
 import org.apache.hadoop.mapreduce.CounterGroup;
 import org.apache.hadoop.mapreduce.JobStatus;
@@ -14,6 +16,8 @@ import org.apache.hadoop.mapreduce.TaskType;
 import org.apache.hadoop.util.StringUtils;
 import org.tegula.hadoop.cache.PairCache;
 import org.tegula.hadoop.engine.Engine;
+import org.tegula.hadoop.files.CachedFileSystem;
+import org.tegula.hadoop.files.HeldFileSystem;
 import org.tegula.hadoop.job.Job;
 
 /** The text of the server's page, as HTML without scripts. Names from programs are escaped. */
@@ -108,6 +112,10 @@ final class PageText {
         for (PairCache.Kept each : cache.kept()) {
             body.append(row("td", size(each.bytes()), each.pairs(), each.user(), each.name()));
         }
+        body.append("</table><h2>Files in memory alone</h2><table>").append(row("th", "Size", "Path"));
+        Map<String, Long> held = new TreeMap<>(HeldFileSystem.sizes());
+        held.putAll(CachedFileSystem.sizes());
+        held.forEach((name, bytes) -> body.append(row("td", size(bytes), name)));
         return page("Tegula's server for Hadoop jobs", body.append("</table>").toString());
     }
 

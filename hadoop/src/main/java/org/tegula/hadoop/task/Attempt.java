@@ -1,6 +1,9 @@
 package org.tegula.hadoop.task;
 
 import java.io.IOException;
+import java.net.URI;
+import java.util.ArrayList;
+import java.util.List;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapred.FileOutputCommitter;
 import org.apache.hadoop.mapred.FileOutputFormat;
@@ -33,7 +36,7 @@ public abstract class Attempt {
 
     OutputFormat<?, ?> newOutputFormat;
     OutputCommitter committer;
-    private CachedOutput copy;
+    private final List<CachedOutput> copies = new ArrayList<>();
 
     Attempt(JobResources job, TaskAttemptID id, int home) {
         this.job = job;
@@ -77,6 +80,7 @@ public abstract class Attempt {
         localise();
         org.apache.hadoop.mapred.TaskAttemptContext context = new ReportingContext(conf, id, reporter);
         setUpOutput(context);
+        RunningAttempts.begin(this);
         try {
             work();
             reporter.check();
@@ -84,10 +88,11 @@ public abstract class Attempt {
                 committer.commitTask(context);
             }
         } catch (Throwable e) {
-            abandonCopy();
+            abandonCopies();
             abort(context);
             throw e;
         } finally {
+            RunningAttempts.end(this);
             traffic.addTo(reporter.counters());
             times.addTo(reporter);
             reporter.getCounter(TaskCounter.COMMITTED_HEAP_BYTES)
@@ -103,38 +108,51 @@ public abstract class Attempt {
      * @return null if the file's last place is not known, or nothing is kept
      */
     final CachedOutput copyOf(Path work) throws IOException {
-        Class<?> type = committer.getClass();
-        boolean moves = type == FileOutputCommitter.class
-                || type == org.apache.hadoop.mapreduce.lib.output.FileOutputCommitter.class;
-        if (moves && job.cache().isOn()) {
-            copy = new CachedOutput(
-                    job.cache(), conf, work, FileOutputFormat.getOutputPath(conf), home, promises(), known);
+        Path target = job.cache().isOn() ? target(work) : null;
+        if (target == null) {
+            return null;
+        }
+        CachedOutput copy = new CachedOutput(job.cache(), conf, work, target, home, promises(), known);
+        synchronized (copies) {
+            copies.add(copy);
         }
         return copy;
+    }
+
+    /** Where Hadoop's own committer puts a file that the task writes; null for other committers, and files of other places. */
+    private Path target(Path work) throws IOException {
+        Path folder = null;
+        if (committer.getClass() == FileOutputCommitter.class) {
+            folder = FileOutputFormat.getWorkOutputPath(conf);
+        } else if (committer.getClass() == org.apache.hadoop.mapreduce.lib.output.FileOutputCommitter.class) {
+            folder = ((org.apache.hadoop.mapreduce.lib.output.FileOutputCommitter) committer).getWorkPath();
+        }
+        URI inside = folder == null ? null : folder.toUri().relativize(work.toUri());
+        return inside == null || inside.getPath().startsWith("/")
+                ? null
+                : new Path(FileOutputFormat.getOutputPath(conf), new Path(null, null, inside.getPath()));
     }
 
     /** Returns a writer of pairs that stay in memory, for a file that is not compressed; null for the format's own writer. */
-    final PairsRecordWriter pairsOf(Path work) throws IOException {
+    final PairsRecordWriter pairsOf(Path work, Class<?> keyType, Class<?> valueType) throws IOException {
         return PairsRecordWriter.create(
-                work,
-                new SequencePairsWriter.Types(
-                        conf.getOutputKeyClass(), conf.getOutputValueClass(), promises(), known, home, conf));
+                work, new SequencePairsWriter.Types(keyType, valueType, promises(), known, home, conf));
     }
 
     /**
-     * Returns the copy of the task's output.
+     * Returns the copies of the task's outputs.
      *
-     * @return null if there is none
+     * @return an entry for each file of which there is one
      */
-    public final CachedOutput copy() {
-        return copy;
+    public final List<CachedOutput> copies() {
+        synchronized (copies) {
+            return List.copyOf(copies);
+        }
     }
 
-    /** Gives up the copy of the task's output. */
-    public final void abandonCopy() {
-        if (copy != null) {
-            copy.abandon();
-        }
+    /** Gives up the copies of the task's outputs. */
+    public final void abandonCopies() {
+        copies().forEach(CachedOutput::abandon);
     }
 
     abstract void work() throws Exception;
@@ -159,9 +177,12 @@ public abstract class Attempt {
 
     private void setUpOutput(org.apache.hadoop.mapred.TaskAttemptContext context) throws Exception {
         if (usesNewInterface()) {
-            newOutputFormat = ReflectionUtils.newInstance(context.getOutputFormatClass(), conf);
+            Class<? extends OutputFormat<?, ?>> format = context.getOutputFormatClass();
+            SideFormats.replace(conf);
+            newOutputFormat = ReflectionUtils.newInstance(format, conf);
             committer = newOutputFormat.getOutputCommitter(context);
         } else {
+            SideFormats.replace(conf);
             committer = conf.getOutputCommitter();
         }
         Path output = FileOutputFormat.getOutputPath(conf);

@@ -45,7 +45,9 @@ final class NewTrackedWriter extends RecordWriter<Object, Object> {
         Path file = format.getClass() == SequenceFileOutputFormat.class
                 ? ((FileOutputFormat<?, ?>) format).getDefaultWorkFile(context, "")
                 : null;
-        real = file == null || FileOutputFormat.getCompressOutput(context) ? null : attempt.pairsOf(file);
+        real = file == null || FileOutputFormat.getCompressOutput(context)
+                ? null
+                : attempt.pairsOf(file, context.getOutputKeyClass(), context.getOutputValueClass());
         keepsPairs = real != null;
         recordMeter = keepsPairs ? TrafficMeter.NONE : meter;
         if (keepsPairs) {

@@ -44,7 +44,9 @@ final class OldTrackedWriter implements Closeable {
         Path file = format.getClass() == SequenceFileOutputFormat.class
                 ? FileOutputFormat.getTaskOutputPath(conf, name)
                 : null;
-        real = file == null || FileOutputFormat.getCompressOutput(conf) ? null : attempt.pairsOf(file);
+        real = file == null || FileOutputFormat.getCompressOutput(conf)
+                ? null
+                : attempt.pairsOf(file, conf.getOutputKeyClass(), conf.getOutputValueClass());
         recordMeter = real == null ? meter : TrafficMeter.NONE;
         if (real != null) {
             copy = null;

@@ -6,22 +6,22 @@ import org.apache.hadoop.mapred.Reporter;
 import org.apache.hadoop.mapreduce.RecordWriter;
 import org.apache.hadoop.mapreduce.TaskAttemptContext;
 import org.tegula.hadoop.cache.SequencePairsWriter;
-import org.tegula.hadoop.files.CachedLocalFileSystem;
+import org.tegula.hadoop.files.PairFiles;
 
 /** In the place of {@code SequenceFileOutputFormat}'s own writers, of both interfaces: keeps the pairs of a file in memory. */
 final class PairsRecordWriter extends RecordWriter<Object, Object>
         implements org.apache.hadoop.mapred.RecordWriter<Object, Object> {
-    private final CachedLocalFileSystem files;
+    private final PairFiles files;
     private final SequencePairsWriter pairs;
 
-    private PairsRecordWriter(CachedLocalFileSystem files, SequencePairsWriter pairs) {
+    private PairsRecordWriter(PairFiles files, SequencePairsWriter pairs) {
         this.files = files;
         this.pairs = pairs;
     }
 
     /** Returns null if the format's own writer must write the file. */
     static PairsRecordWriter create(Path file, SequencePairsWriter.Types types) throws IOException {
-        if (!(file.getFileSystem(types.conf()) instanceof CachedLocalFileSystem files)) {
+        if (!(file.getFileSystem(types.conf()) instanceof PairFiles files)) {
             return null;
         }
         SequencePairsWriter pairs = files.createPairs(file, types);

@@ -102,6 +102,20 @@ class CacheLocksTest {
         }
     }
 
+    @Test
+    void othersFindTheirPairsWhileAFileSystemIsAskedAboutARenamedFile() throws Exception {
+        put("a");
+        put("b");
+        during(
+                () -> cache.renamed("a", "c", name -> {
+                    hang();
+                    return VERSION;
+                }),
+                () -> assertNotNull(cache.find(key("b"), VERSION, new Configuration(false))));
+        assertFalse(cache.holds("a"));
+        assertNotNull(cache.find(key("c"), VERSION, new Configuration(false)));
+    }
+
     /** To look at each block for each of them took more than ten seconds. */
     @Test
     @Timeout(8)

@@ -64,6 +64,37 @@ class UnusedSettingsTest {
         assertTrue(millis >= 50, millis + " ms");
     }
 
+    @Test
+    void countsTheTimeOfTheCollectorWhileATaskRuns() throws Exception {
+        Job job = job(Engines.TEGULA.conf(folder.resolve("tmp")));
+        job.setMapperClass(Collects.class);
+        assertTrue(job.waitForCompletion(false));
+        long millis = job.getCounters().findCounter(TaskCounter.GC_TIME_MILLIS).getValue();
+        assertTrue(millis >= 20, millis + " ms");
+    }
+
+    /** Has the heap collected until that has taken some time. */
+    static class Collects extends Jobs.Words {
+        static long collectorMillis() {
+            long sum = 0;
+            for (java.lang.management.GarbageCollectorMXBean each :
+                    java.lang.management.ManagementFactory.getGarbageCollectorMXBeans()) {
+                sum += each.getCollectionTime();
+            }
+            return sum;
+        }
+
+        @Override
+        protected void map(LongWritable place, Text line, Context context)
+                throws java.io.IOException, InterruptedException {
+            long start = collectorMillis();
+            while (collectorMillis() - start < 20) {
+                System.gc();
+            }
+            super.map(place, line, context);
+        }
+    }
+
     static class Busy extends Jobs.Words {
         @Override
         protected void map(LongWritable place, Text line, Context context)

@@ -27,6 +27,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.tegula.hadoop.Engines;
 import org.tegula.hadoop.Jobs;
 import org.tegula.hadoop.Settings;
+import org.tegula.hadoop.files.CachedLocalFileSystem;
 
 /** The page of a server shows its jobs to users with the secret, and kills them only for its own forms. */
 @Timeout(120)
@@ -106,6 +107,16 @@ class ServerPageTest {
         assertTrue(page.contains("task_" + job.getJobID().toString().substring(4) + "_m_000000"), page);
         assertTrue(page.contains("<tr><td>Reduce output records<td>2\n"), page);
         assertFalse(page.contains("Kill the job"), page);
+    }
+
+    @Test
+    void showsFilesThatAreInMemoryAlone() throws Exception {
+        Job job = job("temp-counts");
+        job.getConfiguration().set("fs.file.impl", CachedLocalFileSystem.class.getName());
+        job.getConfiguration().setBoolean("fs.file.impl.disable.cache", true);
+        assertTrue(job.waitForCompletion(false));
+        String page = shown(server.page());
+        assertTrue(page.contains("<td>8 B<td>" + folder.resolve("temp-counts/part-r-00000")), page);
     }
 
     @Test

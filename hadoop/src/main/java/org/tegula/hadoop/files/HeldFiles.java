@@ -1,0 +1,555 @@
+package org.tegula.hadoop.files;
+
+import java.io.BufferedOutputStream;
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileAlreadyExistsException;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.FileUtil;
+import org.apache.hadoop.fs.ParentNotDirectoryException;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.permission.FsPermission;
+import org.apache.hadoop.security.UserGroupInformation;
+import org.apache.hadoop.util.ShutdownHookManager;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.tegula.hadoop.Settings;
+import org.tegula.hadoop.cache.FileVersion;
+import org.tegula.hadoop.cache.PairCache;
+import org.tegula.hadoop.cache.SequencePairs;
+import org.tegula.hadoop.cache.SequencePairsWriter;
+import org.tegula.hadoop.memory.NoRoomException;
+
+/**
+ * A file system's files and those of a {@link HeldTree} over it, as one: what its calls of names, listings, reading and writing
+ * do. The file system that programs see ({@code whole}) asks it for each such call, and for all others has it write the files in
+ * memory to the file system below first.
+ */
+final class HeldFiles implements Overlay {
+    private static final Logger LOG = LoggerFactory.getLogger(HeldFiles.class);
+    static final int BUFFER_BYTES = 1 << 16;
+    /** Before Hadoop closes its file systems. */
+    private static final int SHUTDOWN_PRIORITY = 15;
+
+    private static final long LOOK_MILLIS = 1000;
+    private static final short USER_ENTERS = 0300;
+
+    private final FileSystem whole;
+    private final Below below;
+    private final FileSystem disk;
+    private final HeldTree tree;
+    private final HeldTree.Keepers keepers;
+    private final Configuration conf;
+    private final PairCache cache;
+    private final long keepNanos;
+
+    /** The keepers are asked for one if this is the first to hold a file in the tree. */
+    HeldFiles(FileSystem whole, Below below, HeldTree tree, HeldTree.Keepers keepers, Configuration conf) {
+        this.whole = whole;
+        this.below = below;
+        this.disk = below.files();
+        this.tree = tree;
+        this.keepers = keepers;
+        this.conf = conf;
+        this.cache = PairCache.shared(conf);
+        long seconds = conf.getLong(Settings.TEMPORARY_SECONDS, Settings.TEMPORARY_SECONDS_DEFAULT);
+        keepNanos = seconds == 0 ? Long.MAX_VALUE : TimeUnit.SECONDS.toNanos(seconds);
+    }
+
+    Below below() {
+        return below;
+    }
+
+    PairCache cache() {
+        return cache;
+    }
+
+    /** Keeps everything that is created at or below a folder in memory; false if it is there, or the cache is off. */
+    boolean hold(Path folder) throws IOException {
+        if (!cache.isOn() || exists(folder)) {
+            return false;
+        }
+        whole.mkdirs(folder.getParent());
+        String name = below.name(folder);
+        if (!tree.isClaimed(name)) {
+            tree.claim(name, keepers);
+        }
+        return true;
+    }
+
+    /** Puts files on the disk when nobody uses them, and all of them at the end of the JVM. */
+    void writeAtExit() {
+        ShutdownHookManager.get().addShutdownHook(this::writeAllToDisk, SHUTDOWN_PRIORITY);
+        Thread flusher = new Thread(this::writeIdleToDisk, "tegula-temporary-outputs");
+        flusher.setDaemon(true);
+        flusher.start();
+    }
+
+    /** Puts idle files on the disk from time to time, because a killed JVM loses the rest. */
+    private void writeIdleToDisk() {
+        try {
+            while (true) {
+                Thread.sleep(LOOK_MILLIS);
+                for (String name : tree.idle()) {
+                    HeldFile file = tree.at(name);
+                    if (file != null) {
+                        writeIdleToDisk(name, file);
+                    }
+                }
+            }
+        } catch (InterruptedException e) {
+            LOG.warn("From now on, files in memory are written to the disk at the end only", e);
+        }
+    }
+
+    private void writeIdleToDisk(String name, HeldFile file) {
+        try {
+            writeToDisk(name, file);
+        } catch (IOException | RuntimeException e) {
+            LOG.error("{} was kept in memory and cannot be written: it stays there, and is tried again", name, e);
+            file.touch();
+        }
+    }
+
+    /** Puts everything on the disk: files that were not deleted may still be needed after the JVM's end. */
+    void writeAllToDisk() {
+        for (String root : tree.roots()) {
+            try {
+                tree.at(root);
+                writeToDisk(root);
+            } catch (IOException | RuntimeException e) {
+                LOG.error("{} was kept in memory and cannot be written: it is lost", root, e);
+            }
+        }
+    }
+
+    @Override
+    public void writeToDisk(Path path) throws IOException {
+        String name = held(path);
+        if (name != null) {
+            writeToDisk(name);
+        }
+    }
+
+    /** Whether anything at or below a path is in memory alone. */
+    boolean holds(Path path) throws IOException {
+        String name = held(path);
+        return name != null && isHeld(name);
+    }
+
+    @Override
+    public boolean concerns(Path path) throws IOException {
+        String name = held(path);
+        return name != null && (isHeld(name) || tree.isClaimed(name));
+    }
+
+    /** Drops the files in memory at and below a path. */
+    void drop(Path path) throws IOException {
+        String name = held(path);
+        if (name != null) {
+            tree.removeAll(name);
+        }
+    }
+
+    /** The name of a path in the cache; one that comes from a URI may end in a slash. */
+    String cacheName(Path path) {
+        String name = whole.makeQualified(path).toString();
+        return name.endsWith("/") ? name.substring(0, name.length() - 1) : name;
+    }
+
+    /** The name by which a path would be held, or null if nothing is. */
+    private String held(Path path) throws IOException {
+        if (tree.isEmpty()) {
+            return null;
+        }
+        String name = below.name(path);
+        String above = below.isLocal() ? null : tree.fileAbove(name);
+        if (above != null) {
+            throw new ParentNotDirectoryException(above + " is not a directory");
+        }
+        return name;
+    }
+
+    private HeldFile find(Path path) throws IOException {
+        String name = held(path);
+        return name == null ? null : tree.at(name);
+    }
+
+    /** Returns whether a path is of a file or folder that is in memory; a folder may be on the disk, too. */
+    boolean has(Path path) throws IOException {
+        return find(path) != null;
+    }
+
+    FileVersion version(Path path) throws IOException {
+        HeldFile file = find(path);
+        return file == null || file.isFolder() || !file.isComplete() ? null : file.version();
+    }
+
+    SequencePairs pairs(Path path) throws IOException {
+        HeldFile file = find(path);
+        SequencePairs pairs = file == null ? null : file.pairs();
+        if (pairs != null) {
+            file.touch();
+        }
+        return pairs;
+    }
+
+    /** Moves the held files at or below a name to the disk. */
+    private void writeToDisk(String name) throws IOException {
+        for (String each : tree.under(name)) {
+            HeldFile file = tree.at(each);
+            if (file != null && file.isFolder()) {
+                disk.mkdirs(below.path(each));
+                continue;
+            }
+            while (file != null && file.isComplete() && !writeToDisk(each, file)) {
+                file = tree.at(each);
+            }
+        }
+    }
+
+    /** Moves a file to the disk; false if it is not there any more, or another has its name. */
+    private boolean writeToDisk(String name, HeldFile file) throws IOException {
+        Path target = below.path(name);
+        Path half = new Path(target.getParent(), "." + target.getName() + ".tegula-" + System.nanoTime());
+        try (OutputStream out = createOnDisk(half, file.permission())) {
+            file.writeTo(out);
+        } catch (IOException | RuntimeException e) {
+            disk.delete(half, false);
+            throw e;
+        }
+        disk.setTimes(half, file.modifiedMillis(), -1);
+        synchronized (tree) { // a file that has replaced this one must not be replaced by it
+            if (tree.at(name) != file) {
+                disk.delete(half, false);
+                return false;
+            }
+            if (!below.place(half, target)) {
+                disk.delete(half, false);
+            }
+            tree.take(name, file);
+        }
+        file.release();
+        return true;
+    }
+
+    private OutputStream createOnDisk(Path path, FsPermission permission) throws IOException {
+        return disk.create(
+                path,
+                permission,
+                true,
+                BUFFER_BYTES,
+                disk.getDefaultReplication(path),
+                disk.getDefaultBlockSize(path),
+                null);
+    }
+
+    /** Continues a file on the disk that was begun in memory. */
+    OutputStream createOnDisk(String name, HeldFile file) throws IOException {
+        tree.take(name, file);
+        return createOnDisk(below.path(name), file.permission());
+    }
+
+    /** Makes room; false if there is nothing that could go. */
+    boolean writeOldestToDisk() throws IOException {
+        for (String name = tree.oldest(); name != null; name = tree.oldest()) {
+            HeldFile file = tree.at(name);
+            if (file != null) {
+                writeToDisk(name, file);
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** A file whose bytes have no room goes to the disk. */
+    @Override
+    public HeldInput open(Path path, FileSystem.Statistics statistics) throws IOException {
+        HeldFile file = find(path);
+        if (file == null) {
+            return null;
+        }
+        if (file.isFolder()) {
+            throw new FileNotFoundException(path + " (Is a directory)");
+        }
+        file.touch();
+        try {
+            return new HeldInput(file.bytes().reader(), statistics);
+        } catch (NoRoomException e) {
+            LOG.debug("{} has pairs in memory, and there is no room for its bytes", path, e);
+            writeToDisk(path);
+            return null;
+        }
+    }
+
+    @Override
+    public OutputStream create(Path path, FsPermission permission, boolean makesFolder) throws IOException {
+        String name = held(path);
+        HeldFile old = name == null ? null : tree.at(name);
+        if (old != null && old.isFolder()) {
+            throw new FileNotFoundException(path + " (Is a directory)");
+        }
+        if (!wouldHold(path, name)) {
+            return null;
+        }
+        if (!(makesFolder ? mkdirsAbove(path) : exists(path.getParent()))) {
+            throw new FileNotFoundException(path + " (No such file or directory)");
+        }
+        return new BufferedOutputStream(new HeldOutput(this, name, newFile(name, permission)), BUFFER_BYTES);
+    }
+
+    @Override
+    public boolean wouldHold(Path path) throws IOException {
+        return wouldHold(path, held(path));
+    }
+
+    private boolean wouldHold(Path path, String name) throws IOException {
+        return name != null && tree.isClaimed(name) && !disk.exists(path);
+    }
+
+    private HeldFile newFile(String name, FsPermission permission) {
+        FsPermission mask = FsPermission.getUMask(conf);
+        HeldFile file = HeldFile.file(
+                cache, (permission == null ? FsPermission.getFileDefault() : permission).applyUMask(mask), keepNanos);
+        tree.put(name, file);
+        return file;
+    }
+
+    /** Creates a sequence file as pairs; null if it would not be held, or there is something of its name. */
+    SequencePairsWriter createPairs(Path path, SequencePairsWriter.Types types) throws IOException {
+        String name = held(path);
+        if (!wouldHold(path, name) || isHeld(name) || !mkdirsAbove(path)) {
+            return null;
+        }
+        return new SequencePairsWriter(new HeldPairs(this, name, newFile(name, null)), types);
+    }
+
+    @Override
+    public boolean exists(Path path) throws IOException {
+        return find(path) != null || disk.exists(path);
+    }
+
+    @Override
+    public FileStatus status(Path path) throws IOException {
+        HeldFile file = find(path);
+        return file == null || file.isFolder() && disk.exists(path)
+                ? disk.getFileStatus(path)
+                : status(whole.makeQualified(path), file);
+    }
+
+    @Override
+    public boolean setPermission(Path path, FsPermission permission) throws IOException {
+        HeldFile file = find(path);
+        if (file == null) {
+            return false;
+        }
+        file.setPermission(permission);
+        return true;
+    }
+
+    private FileStatus status(Path path, HeldFile file) throws IOException {
+        UserGroupInformation user = UserGroupInformation.getCurrentUser();
+        return new FileStatus(
+                file.length(),
+                file.isFolder(),
+                disk.getDefaultReplication(path),
+                disk.getDefaultBlockSize(path),
+                file.modifiedMillis(),
+                file.modifiedMillis(),
+                file.permission(),
+                user.getShortUserName(),
+                user.getPrimaryGroupName(),
+                path);
+    }
+
+    @Override
+    public FileStatus[] list(Path path) throws IOException {
+        String name = held(path);
+        HeldFile file = name == null ? null : tree.at(name);
+        List<String> children = name == null ? List.of() : tree.children(name);
+        if (file == null && children.isEmpty()) {
+            return disk.listStatus(path);
+        }
+        if (file != null && !file.isFolder()) {
+            return new FileStatus[] {status(path)};
+        }
+        List<FileStatus> found = new ArrayList<>();
+        if (disk.exists(path)) {
+            for (FileStatus each : disk.listStatus(path)) {
+                if (!children.contains(name + "/" + each.getPath().getName())) {
+                    found.add(each);
+                }
+            }
+        }
+        for (String child : children) {
+            try {
+                found.add(status(new Path(path, new Path(null, null, child.substring(name.length() + 1)))));
+            } catch (FileNotFoundException e) {
+                LOG.debug("{} was deleted while its folder was listed", child, e);
+            }
+        }
+        return found.toArray(FileStatus[]::new);
+    }
+
+    private boolean mkdirsOnDisk(Path path, FsPermission permission) throws IOException {
+        return permission == null ? disk.mkdirs(path) : disk.mkdirs(path, permission);
+    }
+
+    @Override
+    public boolean mkdirs(Path path, FsPermission permission) throws IOException {
+        String name = held(path);
+        if (name == null) {
+            return mkdirsOnDisk(path, permission);
+        }
+        HeldFile there = tree.at(name);
+        if (there != null && !there.isFolder()) {
+            throw new FileAlreadyExistsException("Destination exists and is not a directory: " + path);
+        }
+        if (there != null || disk.exists(path) || !tree.isClaimed(name)) {
+            HeldFile parent = path.getParent() == null ? null : find(path.getParent());
+            if (parent != null && !parent.isFolder()) {
+                throw new ParentNotDirectoryException("Parent path is not a directory: " + path.getParent());
+            }
+            return there != null || mkdirsOnDisk(path, permission);
+        }
+        if (!mkdirsAbove(path)) {
+            return false;
+        }
+        FsPermission mask = FsPermission.getUMask(conf);
+        tree.put(
+                name,
+                HeldFile.folder((permission == null ? FsPermission.getDirDefault() : permission).applyUMask(mask)));
+        return true;
+    }
+
+    /** Makes the folder of a path, and all above it. On HDFS, each gets the permission of the one above it, and its user enters. */
+    private boolean mkdirsAbove(Path path) throws IOException {
+        Path folder = path.getParent();
+        boolean isNew = !below.isLocal() && !exists(folder);
+        if (!mkdirs(folder, null)) {
+            return false;
+        }
+        HeldFile made = isNew ? find(folder) : null;
+        if (made != null) {
+            short above = status(folder.getParent()).getPermission().toShort();
+            made.setPermission(new FsPermission((short) (above | USER_ENTERS)));
+        }
+        return true;
+    }
+
+    @Override
+    public boolean delete(Path path, boolean recursive) throws IOException {
+        cache.forget(cacheName(path));
+        String name = held(path);
+        if (name == null || !isHeld(name)) {
+            return disk.delete(path, recursive);
+        }
+        if (!recursive && status(path).isDirectory() && list(path).length > 0) {
+            throw new IOException("Directory " + path + " is not empty");
+        }
+        tree.removeAll(name);
+        return !disk.exists(path) || disk.delete(path, recursive);
+    }
+
+    @Override
+    public boolean rename(Path from, Path to) throws IOException {
+        boolean renamed = renameAnything(from, to);
+        if (renamed) {
+            cache.renamed(cacheName(from), cacheName(to), this::versionOrNull);
+        }
+        return renamed;
+    }
+
+    private boolean renameAnything(Path from, Path to) throws IOException {
+        String source = held(from);
+        String target = held(to);
+        if (source == null || target == null || !isHeld(source) && !isHeld(target) && !tree.isClaimed(target)) {
+            return disk.rename(from, to);
+        }
+        if (!below.isLocal()) {
+            return renameToNew(from, exists(to) && status(to).isDirectory() ? new Path(to, from.getName()) : to);
+        }
+        if (source.equals(target)) {
+            return exists(from);
+        }
+        if (!canMove(from, to)) {
+            return FileUtil.copy(whole, from, whole, to, true, conf);
+        }
+        move(from, source, to, target);
+        return true;
+    }
+
+    private boolean isHeld(String name) {
+        return tree.at(name) != null || tree.hasBelow(name);
+    }
+
+    /** Returns whether the disk itself can rename; Hadoop copies in other cases, such as a file into a folder. */
+    private boolean canMove(Path from, Path to) throws IOException {
+        FileStatus source = status(from);
+        Path folder = to.getParent();
+        if (below.name(to).startsWith(below.name(from) + "/")
+                || !exists(folder)
+                || !status(folder).isDirectory()) {
+            return false;
+        }
+        if (!exists(to)) {
+            return true;
+        }
+        boolean intoFolder = status(to).isDirectory();
+        return source.isDirectory() ? intoFolder && list(to).length == 0 : !intoFolder;
+    }
+
+    private boolean renameToNew(Path from, Path to) throws IOException {
+        String source = below.name(from);
+        String target = below.name(to);
+        if (source.equals(target)) {
+            return exists(from);
+        }
+        Path folder = to.getParent();
+        if (!exists(from)
+                || exists(to)
+                || target.startsWith(source + "/")
+                || !exists(folder)
+                || !status(folder).isDirectory()) {
+            return false;
+        }
+        move(from, source, to, target);
+        return true;
+    }
+
+    private void move(Path from, String source, Path to, String target) throws IOException {
+        synchronized (tree) {
+            tree.removeAll(target);
+            if (disk.exists(from)) {
+                disk.mkdirs(to.getParent());
+                if (!disk.rename(from, to)) {
+                    throw new IOException("The disk does not rename " + from + " to " + to);
+                }
+            } else if (disk.exists(to)) {
+                disk.delete(to, true);
+            }
+            tree.move(source, target);
+        }
+    }
+
+    private FileVersion versionOrNull(String name) {
+        try {
+            return FileVersion.of(whole, new Path(name));
+        } catch (IOException e) {
+            LOG.debug("{} is not a file", name, e);
+            return null;
+        }
+    }
+
+    /** The sizes of files in memory, by their names. */
+    Map<String, Long> sizes() {
+        return tree.sizes();
+    }
+}
