@@ -1,21 +1,15 @@
-"""Survives a kill: the same program again goes on where it ended; with "again", only what is new is mapped."""
+"""Survives a kill: the same program again goes on where it ended."""
 
-import sys
+import re
 
 import tegula as tg
 
 
-def years(line: str) -> list[str]:
-    """Return the year of a line of a web server's log."""
-    begin = line.find("/20")
-    return [line[begin + 1 : begin + 5]] if begin >= 0 else []
+def expensive(line: str) -> list[str]:
+    """Return the years that a line speaks of."""
+    return re.findall(r"\b(?:19|20)\d\d\b", line)
 
 
-source, state = sys.argv[1:3]
-answer = (
-    tg.text(source)
-    .map(years)
-    .count()
-    .run(state=state, job="years", incremental=sys.argv[3:] == ["again"])
-)
+job = tg.text("archive/").map(expensive).count()
+answer = job.run(state="saved/", job="archive")
 print(answer.to_dict())

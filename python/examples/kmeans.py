@@ -1,4 +1,4 @@
-"""k-means with numpy: the points stay where they are, and sums are the same to the bit for any number of workers."""
+"""k-means with numpy: the points stay where they are, and sums have the same bits for any number of workers."""
 
 from typing import Any
 
@@ -8,24 +8,22 @@ import tegula as tg
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
-def assign(points: Array, centres: Array) -> dict[str, Any]:
-    """Return the nearest centre of each point, and the point's coordinates."""
-    distances = ((points[:, None, :] - centres[None, :, :]) ** 2).sum(axis=2)
-    return {"key": distances.argmin(axis=1), "x": points[:, 0], "y": points[:, 1]}
+def assign(rows: Array, centres: Array) -> tuple[Array, Array]:
+    """Return the coordinates of each point, and a 1, below numbers that count them from its nearest centre's first."""
+    nearest = ((rows[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
+    values = np.column_stack([rows, np.ones(len(rows))])
+    width = values.shape[1]
+    return nearest[:, None] * width + np.arange(width), values
 
 
-points = np.random.default_rng(1).normal(size=(20_000, 2))
-points[:10_000] += 5
-centres = points[[0, -1]].copy()
-with tg.Engine() as engine:
-    source = tg.array(points, engine=engine)
-    while True:
-        mapped = source.map_array(assign, args=(centres,), on="threads")
-        means = mapped.agg(x=tg.mean("x"), y=tg.mean("y")).run()
-        before, centres = (
-            centres,
-            np.stack([means.to_numpy("x"), means.to_numpy("y")], axis=1),
-        )
+with tg.Engine(workers=8) as engine:
+    points = engine.array(np.load("points.npy", mmap_mode="r"))
+    centres = points.sample(3, seed=1)
+    for _ in range(50):
+        mapped = points.map_array(assign, args=(centres,), on="threads")
+        sums = mapped.sum().run().to_numpy().reshape(len(centres), -1)
+        centres, before = sums[:, :-1] / sums[:, -1:], centres
         if np.array_equal(centres, before):
             break
-print((centres.round(1) + 0).tolist())
+print(centres.round(3).tolist())
+print(tg.kmeans(np.load("points.npy"), 3, seed=1, start="spread").counts)

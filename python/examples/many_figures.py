@@ -1,24 +1,22 @@
-"""Many figures of a key at once, and the answer as a Polars frame."""
+"""Many figures of a key at once, in Polars and in DuckDB."""
 
-import sys
 from collections.abc import Iterator
 
+import duckdb
 import tegula as tg
 
 
 def parse(line: str) -> Iterator[tuple[str, dict[str, float]]]:
-    """Yield a status and the bytes of the answer."""
-    fields = line.split()
-    if fields[9] != "-":
-        yield fields[8], {"bytes": int(fields[9])}
+    """Yield a host, and the figures of one of its requests."""
+    host, ms, size = line.split()
+    yield host, {"ms": float(ms), "bytes": int(size)}
 
 
-by_status = (
-    tg.text(sys.argv[1])
+per_host = (
+    tg.text("logs/2026-11-*.gz")
     .map(parse)
-    .agg(
-        n=tg.count(), mean=tg.mean("bytes"), most=tg.max("bytes"), total=tg.sum("bytes")
-    )
-    .run()
+    .agg(n=tg.count(), ms=tg.mean("ms"), worst=tg.max("ms"), bytes=tg.sum("bytes"))
+    .run(workers=16, memory="4G")
 )
-print(by_status.to_polars())
+print(per_host.to_polars().sort("worst"))
+print(duckdb.from_arrow(per_host).aggregate("sum(n), max(worst)").fetchall())

@@ -1,30 +1,26 @@
-"""The median answer of each host, by a function over all values of a key; and who talks to whom, by a merge."""
+"""A function over all values of a key, in the order of the input; and one that makes two values one."""
 
-import statistics
-import sys
-from collections.abc import Iterable, Iterator
+import csv
+from collections.abc import Iterator
+from statistics import median
 
 import tegula as tg
 
 
-def sizes(line: str) -> tuple[str, int] | None:
-    """Return the status of a line of a web server's log, and the bytes that were sent."""
-    status, size = line.rsplit(" ", 2)[1:]
-    return (status, int(size)) if size != "-" else None
+def by_customer(row: str) -> tuple[str, float]:
+    """Return the customer of an order, and its amount."""
+    customer, _, amount = next(csv.reader([row]))
+    return customer, float(amount)
 
 
-def median(key: str, values: Iterable[int]) -> float:
-    """Return the median of a key's values."""
-    return statistics.median(values)
+def neighbours(edge: str) -> Iterator[tuple[str, set[str]]]:
+    """Yield each end of an edge with the other."""
+    one, other = edge.split()
+    yield one, {other}
+    yield other, {one}
 
 
-def hosts(line: str) -> Iterator[tuple[str, set[str]]]:
-    """Yield the year of a line, and its host."""
-    yield line[line.index("/20") + 1 :][:4], {line.split(" ", 1)[0]}
-
-
-log = tg.text(sys.argv[1])
-for status, middle in log.map(sizes).reduce(median).run():
-    print(status, middle)
-for year, found in log.map(hosts).merge(set.union).run():
-    print(year, len(found))
+orders = tg.text("orders.csv", cut="csv").map(by_customer)
+print(orders.reduce(lambda key, values: median(values)).run().to_dict())
+for node, found in tg.text("edges.txt").map(neighbours).merge(set.union).run():
+    print(node, sorted(found))

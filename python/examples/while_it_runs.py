@@ -1,9 +1,9 @@
 """Answers while a job runs: leaving the loop stops it."""
 
-import sys
-
 import tegula as tg
 
-for seen in tg.text(sys.argv[1]).words("unicode").count().stream(every="25%", top=20):
-    last = seen
-print(f"{last.part:.0%} of the input, {last.top(3)}")
+words = tg.text("wikipedia/").words("unicode")
+for seen in words.count().stream(every="5%", top=20):
+    print(f"{seen.part:.0%}", seen.top(3), seen.stable_since(3))
+    if seen.stable_since(10):
+        break

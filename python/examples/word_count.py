@@ -1,10 +1,5 @@
-"""The ten most frequent words of files, folders or patterns, compressed files too."""
-
-import sys
+"""The ten most frequent words of a folder: of all files below it, compressed ones too."""
 
 import tegula as tg
 
-for word, count in (
-    tg.text(*sys.argv[1:]).words("alpha").count().run(top=10, order="value")
-):
-    print(word, count)
+print(tg.text("books/").words().count().run().top(10))

@@ -1,79 +1,19 @@
 //! An answer, as Python sees it: pairs by portion, the largest of them, and Arrow batches.
 
 use crate::arrow::{self, Shape};
-use crate::dynamic::{Column, Columns, INT_TAG, Number};
+use crate::batch::Batch;
+use crate::dynamic::{Column, Columns, Number};
+use crate::objects::{KeyForm, shown, shown_key};
 use crate::running::Failure;
 use crate::sorting;
+use pyo3::buffer::{Element, PyBuffer};
 use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList, PySlice};
 use std::cmp::Ordering;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use tegula::output::Portion;
 use tegula::{Job, Output, Stats};
-
-/// What keys are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum KeyForm {
-    /// Text in UTF-8.
-    Text,
-    Bytes,
-    /// A byte that says which, and then the key, as `_packing.py` writes it.
-    Tagged,
-}
-
-/// Pairs of a portion, in columns.
-#[derive(Clone)]
-pub(crate) struct Batch {
-    /// Where each key ends.
-    pub(crate) key_ends: Vec<usize>,
-    pub(crate) keys: Vec<u8>,
-    pub(crate) columns: Vec<Column>,
-}
-
-impl Batch {
-    pub(crate) fn new(columns: Vec<Column>) -> Batch {
-        Batch { key_ends: Vec::new(), keys: Vec::new(), columns }
-    }
-
-    fn clear(&mut self) {
-        self.key_ends.clear();
-        self.keys.clear();
-        self.columns.iter_mut().for_each(Column::clear);
-    }
-
-    fn add<C: Columns>(&mut self, key: &[u8], answer: C::Output<'_>) {
-        self.keys.extend_from_slice(key);
-        self.key_ends.push(self.keys.len());
-        C::add(answer, &mut self.columns);
-    }
-
-    /// Adds the pairs of another batch, whose columns are of the same types.
-    pub(crate) fn append(&mut self, other: &Batch) {
-        let before = self.keys.len();
-        self.keys.extend_from_slice(&other.keys);
-        self.key_ends.extend(other.key_ends.iter().map(|end| before + end));
-        self.columns.iter_mut().zip(&other.columns).for_each(|(to, from)| to.append(from));
-    }
-
-    /// Bytes of keys and of collected values.
-    fn bytes(&self) -> usize {
-        let columns = self.columns.iter().map(|column| match column {
-            Column::Lists { bytes, ends, .. } => bytes.len() + 8 * ends.len(),
-            _ => 0,
-        });
-        self.keys.len() + 8 * self.len() + columns.sum::<usize>()
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.key_ends.len()
-    }
-
-    pub(crate) fn key(&self, place: usize) -> &[u8] {
-        let begin = place.checked_sub(1).map_or(0, |before| self.key_ends[before]);
-        &self.keys[begin..self.key_ends[place]]
-    }
-}
 
 /// An answer whose job's type is gone.
 pub(crate) trait Answered: Send + Sync {
@@ -200,6 +140,10 @@ impl Answered for Copied {
 #[pyclass(frozen, module = "tegula._tegula")]
 pub(crate) struct Answer {
     read: Arc<Reading>,
+    /// Where each portion ends among the pairs, of those that were counted.
+    ends: Mutex<Vec<usize>>,
+    /// The most memory that the run's processes had, in bytes.
+    companion_bytes_peak: u64,
 }
 
 /// What batches are made from.
@@ -236,7 +180,33 @@ fn failed(error: &tegula::Error) -> PyErr {
 impl Answer {
     pub(crate) fn new(output: Box<dyn Answered>, keys: KeyForm, names: Vec<String>) -> Answer {
         let process = std::process::id();
-        Answer { read: Arc::new(Reading { output, keys, names, process }) }
+        let read = Arc::new(Reading { output, keys, names, process });
+        Answer { read, ends: Mutex::default(), companion_bytes_peak: 0 }
+    }
+
+    /// Adds the most memory that the run's processes had.
+    pub(crate) fn beside(self, companion_bytes_peak: u64) -> Answer {
+        Answer { companion_bytes_peak, ..self }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.read.output.len() == 0
+    }
+
+    /// Returns the portion that holds a pair, and its first pair.
+    fn portion_of(&self, pair: usize) -> tegula::Result<Option<(usize, usize)>> {
+        let mut ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
+        while ends.last().is_none_or(|end| *end <= pair) {
+            if ends.len() >= self.read.output.portions() {
+                return Ok(None);
+            }
+            let mut batch = self.read.batch();
+            self.read.output.read(ends.len(), &mut batch)?;
+            let end = ends.last().copied().unwrap_or(0) + batch.len();
+            ends.push(end);
+        }
+        let portion = ends.partition_point(|end| *end <= pair);
+        Ok(Some((portion, portion.checked_sub(1).map_or(0, |before| ends[before]))))
     }
 
     /// Copies answers so far, which are `width` columns.
@@ -274,91 +244,6 @@ impl Answer {
     }
 }
 
-/// Returns a value as an object of Python's.
-fn shown<'py>(py: Python<'py>, column: &Column, place: usize) -> PyResult<Bound<'py, PyAny>> {
-    match column {
-        Column::Lists { list_ends, ends, bytes } => {
-            let begin = place.checked_sub(1).map_or(0, |before| list_ends[before]);
-            let values = (begin..list_ends[place]).map(|value| {
-                let begin = value.checked_sub(1).map_or(0, |before| ends[before]);
-                PyBytes::new(py, &bytes[begin..ends[value]])
-            });
-            Ok(PyList::new(py, values.collect::<Vec<_>>())?.into_any())
-        }
-        Column::Objects { numbers, ends, bytes } if numbers[place].is_none() => {
-            let begin = place.checked_sub(1).map_or(0, |before| ends[before]);
-            Ok(PyBytes::new(py, &bytes[begin..ends[place]]).into_any())
-        }
-        column => match column.number(place) {
-            Some(Number::Int(int)) => Ok(int.into_pyobject(py)?.into_any()),
-            Some(Number::Float(float)) => Ok(float.into_pyobject(py)?.into_any()),
-            None => Ok(py.None().into_bound(py)),
-        },
-    }
-}
-
-/// Returns text as a `str`, in which bytes that are no UTF-8 are surrogates.
-fn text<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => Ok(PyString::new(py, text).into_any()),
-        Err(_) => PyBytes::new(py, bytes).call_method1("decode", ("utf-8", "surrogateescape")),
-    }
-}
-
-/// Returns a key as an object of Python's.
-fn shown_key<'py>(py: Python<'py>, form: KeyForm, key: &[u8]) -> PyResult<Bound<'py, PyAny>> {
-    let malformed = || PyValueError::new_err("a key has no form of this version of Tegula");
-    match form {
-        KeyForm::Text => text(py, key),
-        KeyForm::Bytes => Ok(PyBytes::new(py, key).into_any()),
-        KeyForm::Tagged => {
-            let (tag, rest) = key.split_first().ok_or_else(malformed)?;
-            match tag {
-                b's' => text(py, rest),
-                b'b' => Ok(PyBytes::new(py, rest).into_any()),
-                &INT_TAG => Ok(int_of(rest).ok_or_else(malformed)?.into_pyobject(py)?.into_any()),
-                b'f' => Ok(float_of(rest).ok_or_else(malformed)?.into_pyobject(py)?.into_any()),
-                b't' => {
-                    let mut rest = rest;
-                    let mut items = Vec::new();
-                    while !rest.is_empty() {
-                        let item = next_item(&mut rest).ok_or_else(malformed)?;
-                        items.push(shown_key(py, KeyForm::Tagged, &item)?);
-                    }
-                    Ok(PyTuple::new(py, items)?.into_any())
-                }
-                _ => Err(malformed()),
-            }
-        }
-    }
-}
-
-pub(crate) fn int_of(bytes: &[u8]) -> Option<i64> {
-    Some((u64::from_be_bytes(bytes.try_into().ok()?) ^ 1 << 63).cast_signed())
-}
-
-/// Floats are in the order of their bits, of which a negative one's are turned over.
-pub(crate) fn float_of(bytes: &[u8]) -> Option<f64> {
-    let bits = u64::from_be_bytes(bytes.try_into().ok()?);
-    Some(f64::from_bits(if bits >> 63 == 1 { bits ^ 1 << 63 } else { !bits }))
-}
-
-/// Takes an item off a tuple: it ends with two zeros, and a zero of its own is followed by 255.
-fn next_item(rest: &mut &[u8]) -> Option<Vec<u8>> {
-    let mut item = Vec::new();
-    loop {
-        let zero = memchr::memchr(0, rest)?;
-        item.extend_from_slice(&rest[..zero]);
-        let after = *rest.get(zero + 1)?;
-        *rest = &rest[zero + 2..];
-        match after {
-            0 => return Some(item),
-            255 => item.push(0),
-            _ => return None,
-        }
-    }
-}
-
 #[pymethods]
 impl Answer {
     fn __len__(&self) -> usize {
@@ -371,7 +256,11 @@ impl Answer {
     }
 
     /// The pairs of a portion, in order.
-    fn pairs<'py>(&self, py: Python<'py>, portion: usize) -> PyResult<Bound<'py, PyList>> {
+    pub(crate) fn pairs<'py>(
+        &self,
+        py: Python<'py>,
+        portion: usize,
+    ) -> PyResult<Bound<'py, PyList>> {
         if portion >= self.read.output.portions() {
             return Err(PyIndexError::new_err("portion"));
         }
@@ -384,6 +273,32 @@ impl Answer {
         for place in 0..batch.len() {
             let key = shown_key(py, self.read.keys, batch.key(place))?;
             pairs.append((key, self.value(py, &batch, place)?))?;
+        }
+        Ok(pairs)
+    }
+
+    /// The pairs from `begin` up to `end`, in order. Portions before them are counted at the first call.
+    fn between<'py>(
+        &self,
+        py: Python<'py>,
+        begin: usize,
+        end: usize,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let (pairs, mut at) = (PyList::empty(py), begin);
+        while at < end {
+            let found = py.detach(|| {
+                let Some((portion, first)) = self.portion_of(at)? else { return Ok(None) };
+                let mut batch = self.read.batch();
+                self.read.output.read(portion, &mut batch).map(|()| Some((batch, first)))
+            });
+            let found = found.map_err(|error| failed(&error))?;
+            let (batch, first) = found.ok_or_else(|| PyIndexError::new_err("no such pair"))?;
+            let last = batch.len().min(end - first);
+            for place in at - first..last {
+                let key = shown_key(py, self.read.keys, batch.key(place))?;
+                pairs.append((key, self.value(py, &batch, place)?))?;
+            }
+            at = first + last;
         }
         Ok(pairs)
     }
@@ -419,15 +334,28 @@ impl Answer {
         PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
 
-    /// The numbers of a column, in order, as bytes: whether they are floats, and 8 bytes each.
-    fn numbers<'py>(
-        &self,
-        py: Python<'py>,
-        column: usize,
-    ) -> PyResult<(bool, Bound<'py, PyBytes>)> {
-        let (is_float, bytes) =
-            py.detach(|| self.column_bytes(column)).map_err(PyValueError::new_err)?;
-        Ok((is_float, PyBytes::new(py, &bytes)))
+    /// Whether the numbers of a column are floats: if one is, or if one is missing.
+    fn has_floats(&self, py: Python<'_>, column: usize) -> PyResult<bool> {
+        py.detach(|| self.find_floats(column)).map_err(PyValueError::new_err)
+    }
+
+    /// Writes the integers of a column into an array with room for all.
+    fn fill_ints(&self, py: Python<'_>, column: usize, to: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.fill(py, column, to, |number| match number {
+            Some(Number::Int(int)) => i64::try_from(int).map_err(|_| arrow::too_large(int)),
+            _ => Err("a number is no integer".to_owned()),
+        })
+    }
+
+    /// Writes the numbers of a column, as floats, into an array with room for all; a missing one is NaN.
+    fn fill_floats(&self, py: Python<'_>, column: usize, to: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.fill(py, column, to, |number| {
+            Ok(match number {
+                Some(Number::Int(int)) => int as f64,
+                Some(Number::Float(float)) => float,
+                None => f64::NAN,
+            })
+        })
     }
 
     /// The records of a portion, as bytes: each key as often as it was counted, or the values of each key; from the
@@ -511,7 +439,9 @@ impl Answer {
         dict.set_item("spilled_bytes", stats.spilled_bytes)?;
         dict.set_item("restored_bytes", stats.restored_bytes)?;
         dict.set_item("saved_bytes", stats.saved_bytes)?;
-        dict.set_item("memory_bytes_peak", stats.memory_resident_peak)?;
+        let companion_bytes = self.companion_bytes_peak;
+        dict.set_item("companion_bytes_peak", companion_bytes)?;
+        dict.set_item("memory_bytes_peak", stats.memory_resident_peak + companion_bytes)?;
         let seconds = PyDict::new(py);
         for stage in &stats.stages {
             seconds.set_item(stage.stage.name(), stage.wall.as_secs_f64())?;
@@ -557,32 +487,53 @@ impl Answer {
         Ok(best.into_iter().map(|(_, place, batch)| (place, batch)).collect())
     }
 
-    fn column_bytes(&self, column: usize) -> Result<(bool, Vec<u8>), String> {
-        let mut numbers = Vec::with_capacity(self.read.output.len());
+    fn find_floats(&self, column: usize) -> Result<bool, String> {
         let mut batch = self.read.batch();
+        match &batch.columns[column] {
+            Column::Lists { .. } => return Err("lists are no array of numbers".to_owned()),
+            Column::Ints(_) => return Ok(false),
+            Column::Floats(_) => return Ok(true),
+            Column::Numbers(_) | Column::Objects { .. } => {}
+        }
+        let mut has_floats = false;
         for portion in 0..self.read.output.portions() {
             batch.clear();
             self.read.output.read(portion, &mut batch).map_err(|error| error.to_string())?;
             let column = &batch.columns[column];
-            if matches!(column, Column::Lists { .. }) {
-                return Err("lists are no array of numbers".to_owned());
-            }
             if column.has_objects() {
                 return Err("the values are not all numbers: read the pairs".to_owned());
             }
-            numbers.extend((0..batch.len()).map(|place| column.number(place)));
+            let mut numbers = (0..batch.len()).map(|place| column.number(place));
+            has_floats |= numbers.any(|number| !matches!(number, Some(Number::Int(_))));
         }
-        let is_float = numbers.iter().any(|number| !matches!(number, Some(Number::Int(_))));
-        let bytes = numbers.into_iter().map(|number| match number {
-            Some(Number::Int(int)) if !is_float => {
-                let int = i64::try_from(int).map_err(|_| arrow::too_large(int))?;
-                Ok(int.to_le_bytes())
-            }
-            Some(Number::Int(int)) => Ok((int as f64).to_le_bytes()),
-            Some(Number::Float(float)) => Ok(float.to_le_bytes()),
-            None => Ok(f64::NAN.to_le_bytes()),
-        });
-        let bytes = bytes.collect::<Result<Vec<_>, String>>()?;
-        Ok((is_float, bytes.into_flattened()))
+        Ok(has_floats)
+    }
+
+    /// Writes a column, portion by portion, into the memory of an array.
+    fn fill<T: Element + Send>(
+        &self,
+        py: Python<'_>,
+        column: usize,
+        to: &Bound<'_, PyAny>,
+        of: impl Fn(Option<Number>) -> Result<T, String> + Send + Sync,
+    ) -> PyResult<()> {
+        let mut at = 0;
+        for portion in 0..self.read.output.portions() {
+            let numbers = py.detach(|| {
+                let mut batch = self.read.batch();
+                let read = self.read.output.read(portion, &mut batch);
+                read.map_err(|error| error.to_string())?;
+                let column = &batch.columns[column];
+                (0..batch.len())
+                    .map(|place| of(column.number(place)))
+                    .collect::<Result<Vec<T>, _>>()
+            });
+            let numbers = numbers.map_err(PyValueError::new_err)?;
+            let (begin, end) = (at as isize, (at + numbers.len()) as isize);
+            let room = to.get_item(PySlice::new(py, begin, end, 1))?;
+            PyBuffer::<T>::get(&room)?.copy_from_slice(py, &numbers)?;
+            at += numbers.len();
+        }
+        Ok(())
     }
 }

@@ -1,7 +1,9 @@
 //! Answers as Arrow batches, by the C data interface: whoever takes the stream takes pointers, and copies nothing.
 
-use crate::answer::{Batch, KeyForm, Reading, float_of, int_of};
+use crate::answer::Reading;
+use crate::batch::Batch;
 use crate::dynamic::{Column, INT_TAG, Number};
+use crate::objects::{KeyForm, float_of, int_of};
 use arrow_array::builder::{Float64Builder, Int64Builder};
 use arrow_array::ffi::FFI_ArrowSchema;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
@@ -11,6 +13,7 @@ use arrow_array::{
 };
 use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use std::mem::{replace, take};
 use std::sync::Arc;
 
 /// Portions in a batch: some hundred thousand pairs.
@@ -130,7 +133,7 @@ impl Iterator for Batches {
 
     fn next(&mut self) -> Option<Self::Item> {
         let end = self.read.output.portions().min(self.next + PORTIONS);
-        let portions = std::mem::replace(&mut self.next, end)..end;
+        let portions = replace(&mut self.next, end)..end;
         if portions.is_empty() {
             return None;
         }
@@ -141,7 +144,7 @@ impl Iterator for Batches {
             }
         }
         let fields = self.schema.fields();
-        let keys = keys(&batch, self.read.keys, fields[0].data_type());
+        let keys = keys(&mut batch, self.read.keys, fields[0].data_type());
         let columns = batch.columns.into_iter().zip(&fields[1..]);
         let values = columns.map(|(column, field)| values(column, field.data_type()));
         let arrays = std::iter::once(keys).chain(values).collect::<Result<Vec<_>, _>>();
@@ -169,7 +172,8 @@ fn binary(ends: &[usize], bytes: Vec<u8>) -> Result<ArrayRef, ArrowError> {
     Ok(Arc::new(LargeBinaryArray::try_new(offsets(ends), Buffer::from_vec(bytes), None)?))
 }
 
-fn keys(batch: &Batch, form: KeyForm, kind: &DataType) -> Result<ArrayRef, ArrowError> {
+/// Returns the keys as an array. Text and bytes are the batch's own, which gives them away.
+fn keys(batch: &mut Batch, form: KeyForm, kind: &DataType) -> Result<ArrayRef, ArrowError> {
     let each = || (0..batch.len()).map(|place| batch.key(place));
     match kind {
         DataType::Int64 => {
@@ -184,14 +188,10 @@ fn keys(batch: &Batch, form: KeyForm, kind: &DataType) -> Result<ArrayRef, Arrow
             Ok(Arc::new(Float64Array::from_iter_values(floats)))
         }
         kind => {
-            // A key's tag is known, and left out.
-            let tag_bytes = usize::from(form == KeyForm::Tagged);
-            let mut bytes = Vec::with_capacity(batch.keys.len());
-            let mut ends = Vec::with_capacity(batch.len());
-            for key in each() {
-                bytes.extend_from_slice(&key[tag_bytes..]);
-                ends.push(bytes.len());
+            if form == KeyForm::Tagged {
+                batch.strip_tags();
             }
+            let (ends, bytes) = (take(&mut batch.key_ends), take(&mut batch.keys));
             if *kind == DataType::LargeUtf8 { text(&ends, bytes) } else { binary(&ends, bytes) }
         }
     }

@@ -1,8 +1,8 @@
 //! Companions: processes that run a Python function on splits, one for each engine worker that wants one.
 //!
 //! A worker writes its split into a nameless file in memory (memfd) and 16 bytes into a socket, and sleeps; its
-//! companion maps the split, writes packed columns into a second such file, and 16 bytes back. Both files are
-//! reused for every split and have no name, so nothing outlives a kill. A zygote, one Python process with a single
+//! companion reads the split, lets the function map it, writes packed columns into a second such file, and 16 bytes
+//! back. Both files are reused for every split and have no name, so nothing outlives a kill. A zygote, one Python process with a single
 //! thread, imports what the function needs and forks companions, so the engine's process never forks and imports
 //! are paid once.
 //!
@@ -162,6 +162,14 @@ impl Caller {
             Caller::Threads(_) => {}
         }
     }
+
+    /// Returns the memory of the processes in bytes, of which pages that several share count once.
+    pub(crate) fn resident_bytes(&self) -> u64 {
+        match self {
+            Caller::Processes(companions) => companions.resident_bytes(),
+            Caller::Threads(_) => 0,
+        }
+    }
 }
 
 trait SplitOffFront {
@@ -195,6 +203,14 @@ fn call_here(
     })
 }
 
+/// Returns the memory of a process in bytes, its part of the pages that it shares with others; 0 if it has ended.
+fn proportional_bytes(pid: i32) -> u64 {
+    let rollup = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
+    let found =
+        rollup.lines().find_map(|line| line.strip_prefix("Pss:")?.split_whitespace().next());
+    found.and_then(|number| number.parse::<u64>().ok()).unwrap_or(0) << 10
+}
+
 /// Returns an error about the whole split.
 fn at(split: &Split<'_>, cause: impl Into<Cause>) -> Error {
     let place = Place { source: split.path(), line: None, offset: Some(split.offset()) };
@@ -204,6 +220,7 @@ fn at(split: &Split<'_>, cause: impl Into<Cause>) -> Error {
 /// The companions of one run. Dropping them ends their processes.
 pub(crate) struct Companions {
     zygote: Mutex<Zygote>,
+    zygote_pid: i32,
     idle: Mutex<Vec<Companion>>,
     all: Mutex<Vec<Pid>>,
     is_killed: AtomicBool,
@@ -246,10 +263,12 @@ impl Companions {
             .stdin(OwnedFd::from(theirs))
             .spawn()
             .map_err(failed)?;
+        let zygote_pid = child.id().cast_signed();
         let mut zygote = Zygote { child, control: Some(control), is_ready: false };
         zygote.send(b'I', program, &[]).map_err(failed)?;
         Ok(Companions {
             zygote: Mutex::new(zygote),
+            zygote_pid,
             idle: Mutex::default(),
             all: Mutex::default(),
             is_killed: AtomicBool::new(false),
@@ -330,6 +349,11 @@ impl Companions {
             None => format!("does not answer ({cause})"),
         };
         format!("the process that ran the function {how} (it had {bytes} bytes from here on)")
+    }
+
+    fn resident_bytes(&self) -> u64 {
+        let pids = lock(&self.all).iter().map(|pid| pid.as_raw_nonzero().get()).collect::<Vec<_>>();
+        pids.into_iter().chain([self.zygote_pid]).map(proportional_bytes).sum()
     }
 
     fn kill(&self) {

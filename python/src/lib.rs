@@ -5,11 +5,14 @@
 
 mod answer;
 mod arrow;
+mod batch;
 mod companion;
 mod csv;
+mod drawn;
 mod dynamic;
 mod file;
 mod memory;
+mod objects;
 mod plan;
 mod ready;
 mod reducing;
@@ -27,7 +30,7 @@ mod _tegula {
     #[pymodule_export]
     use crate::file::AtomicFile;
     #[pymodule_export]
-    use crate::running::{Engine, Failure};
+    use crate::running::{Cancel, Engine, Failure};
     #[pymodule_export]
     use crate::shown::{Seen, Stream};
     use pyo3::prelude::*;

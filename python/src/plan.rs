@@ -1,12 +1,13 @@
 //! A plan, as the Python facade hands it down: a dict of plain values. Taken apart here, and made a job.
 
-use crate::answer::{Answered, Ended, KeyForm};
+use crate::answer::{Answered, Ended};
 use crate::companion::{Caller, Companions, Kept};
 use crate::csv;
 use crate::dynamic::{
     Cells, Columns, Dynamic, FieldPairs, JsonPairs, Kind, Known, OrderBy, Pairs, RecordPairs,
 };
 use crate::memory::{Memory, Parts};
+use crate::objects::KeyForm;
 use crate::ready::{Program, Ready, words_of};
 use crate::reducing::reduce;
 use crate::shown::Showing;
@@ -49,6 +50,10 @@ pub(crate) struct Plan {
     reducer: Option<Map>,
     /// Whether somebody does.
     reduces: bool,
+    /// Whether the answer is that of what the state holds so far, without a map.
+    is_saved: bool,
+    /// The file that the run is drawn into.
+    pub(crate) timeline: Option<PathBuf>,
     /// What the job is, for a state; names and values.
     identity: Option<Vec<(String, String)>>,
 }
@@ -154,6 +159,8 @@ impl Plan {
             device_sizes: item(dict, "device_sizes")?.extract()?,
             reducer: reducer.map(|reducer| Map::of(&reducer)).transpose()?,
             reduces: item(dict, "reduces")?.extract()?,
+            is_saved: item(dict, "is_saved")?.extract()?,
+            timeline: item(dict, "timeline")?.extract()?,
             identity: item(dict, "identity")?.extract()?,
         })
     }
@@ -201,11 +208,13 @@ impl Plan {
         showing: Option<&Showing>,
     ) -> tegula::Result<Box<dyn Answered>> {
         let reducer = caller.clone().map(|(caller, _)| caller).filter(|_| self.reduces);
-        let answer = self.map_and_combine(engine, options, caller, showing)?;
-        match reducer {
-            Some(caller) => reduce(&*answer, &caller, engine.workers(), &options.cancel),
-            None => Ok(answer),
-        }
+        let Some(reducer) = reducer else {
+            return self.map_and_combine(engine, options, caller, showing);
+        };
+        // Before the last step there are lists of values, whose order is another.
+        let collecting = Options { order: Order::Key, top: None, ..options.clone() };
+        let answer = self.map_and_combine(engine, &collecting, caller, showing)?;
+        reduce(&*answer, &reducer, engine.workers(), options)
     }
 
     fn map_and_combine(
@@ -223,7 +232,8 @@ impl Plan {
             let fields = fields.iter();
             fields.fold(Identity::new("python", 1), |all, (name, value)| all.with(name, value))
         });
-        let run = Run { engine, options, input, showing, identity, keys, names };
+        let is_saved = self.is_saved;
+        let run = Run { engine, options, input, showing, identity, keys, names, is_saved };
         match (self.map, self.combine) {
             (Map::Ready(ready), _) => ready.run(run),
             (Map::Program(program), _) => program.run(engine, options, run.input, memory.as_ref()),
@@ -297,6 +307,7 @@ pub(crate) struct Run<'r> {
     identity: Option<Identity>,
     keys: KeyForm,
     names: Vec<String>,
+    is_saved: bool,
 }
 
 impl Run<'_> {
@@ -306,8 +317,11 @@ impl Run<'_> {
         J::Combine: Columns,
         Output<J>: Send + Sync,
     {
-        let Run { engine, options, input, showing, keys, names, .. } = self;
+        let Run { engine, options, input, showing, keys, names, is_saved, .. } = self;
         let mut run = engine.job(job).options(options);
+        if is_saved {
+            return Ok(Box::new(Ended::new(run.saved()?.output)));
+        }
         if let Some(showing) = showing {
             let see = move |shown: &Shown<'_, J>| showing.see(shown, keys, &names);
             let mut show = Show::new(showing.every, see).in_order(showing.in_order);

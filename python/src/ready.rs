@@ -1,7 +1,8 @@
 //! The ready-made jobs of the command line: those whose answers are pairs, and those that are programs of several
 //! jobs, whose answers become a few rows.
 
-use crate::answer::{Answered, Batch};
+use crate::answer::Answered;
+use crate::batch::Batch;
 use crate::dynamic::{Column, int_key};
 use crate::memory::Memory;
 use crate::plan::{Run, item, unknown};

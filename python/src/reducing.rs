@@ -8,14 +8,15 @@
 //! for each key one byte, 0 an object, 1 an integer, 2 a float; for each the length of its answer as 8 bytes; the
 //! answers: objects pickled, integers as 16 bytes, floats as 8.
 
-use crate::answer::{Answered, Batch};
+use crate::answer::Answered;
+use crate::batch::Batch;
 use crate::companion::Caller;
 use crate::dynamic::{Column, Number};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
-use tegula::{Cancel, Error, Place, Result, Stats};
+use tegula::{Cancel, Error, Options, Order, Place, Result, Stats};
 
 /// Bytes of keys and values from which on a request is sent. One key's values are in one request, however many.
 const REQUEST_BYTES: usize = 1 << 20;
@@ -27,13 +28,14 @@ struct Reduced {
     files: Vec<PathBuf>,
 }
 
-/// Lets the caller's function reduce the values of each key.
+/// Lets the caller's function reduce the values of each key, and puts the answers in the order of the options.
 pub(crate) fn reduce(
     collected: &dyn Answered,
     caller: &Caller,
     workers: usize,
-    cancel: &Cancel,
+    options: &Options,
 ) -> Result<Box<dyn Answered>> {
+    let cancel = &options.cancel;
     let (count, next) = (collected.portions(), AtomicUsize::new(0));
     let done = Mutex::new(Vec::with_capacity(count));
     let work = || {
@@ -61,9 +63,47 @@ pub(crate) fn reduce(
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_by_key(|(portion, _)| *portion);
     let portions = done.into_iter().map(|(_, batch)| batch).collect::<Result<Vec<_>>>()?;
+    let portions = match (options.top, options.order) {
+        (None, Order::Key | Order::None) => portions,
+        (top, order) => ranked(&portions, top.unwrap_or(usize::MAX), order)?,
+    };
     let stats = collected.stats().cloned().unwrap_or_default();
     let files = (0..).map_while(|number| collected.file(number)).collect();
     Ok(Box::new(Reduced { portions, stats, files }))
+}
+
+/// Keeps the pairs with the greatest answers, greatest first, or by key; of equal ones the lesser key is before.
+fn ranked(portions: &[Batch], top: usize, order: Order) -> Result<Vec<Batch>> {
+    if portions.iter().any(|batch| batch.columns.iter().any(Column::has_objects)) {
+        let option = if matches!(order, Order::Value) { "order" } else { "top" };
+        let cause =
+            "the function returned other things than numbers: leave it out, and use Result.top";
+        return Err(Error::Option { option, cause: cause.to_owned() });
+    }
+    let mut places = Vec::new();
+    for (portion, batch) in portions.iter().enumerate() {
+        let numbers =
+            (0..batch.len()).map(|place| (batch.columns[0].number(place), portion, place));
+        places
+            .extend(numbers.filter_map(|(number, portion, place)| Some((number?, portion, place))));
+    }
+    let key = |&(_, portion, place): &(Number, usize, usize)| (portion, place);
+    // Portions and places are in the order of the keys.
+    places.sort_unstable_by(|a, b| b.0.compare(a.0).then_with(|| key(a).cmp(&key(b))));
+    places.truncate(top);
+    if !matches!(order, Order::Value) {
+        places.sort_unstable_by_key(key);
+    }
+    let mut batch = Batch::new(objects());
+    for (number, portion, place) in places {
+        batch.keys.extend_from_slice(portions[portion].key(place));
+        batch.key_ends.push(batch.keys.len());
+        if let [Column::Objects { numbers, ends, .. }] = &mut batch.columns[..] {
+            numbers.push(Some(number));
+            ends.push(0);
+        }
+    }
+    Ok(vec![batch])
 }
 
 fn objects() -> Vec<Column> {

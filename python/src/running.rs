@@ -3,9 +3,10 @@
 
 use crate::answer::Answer;
 use crate::companion::{Caller, Kept, Raised};
+use crate::drawn::Drawn;
 use crate::plan::Plan;
-use crate::shown::{Showing, Slot, Stream};
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use crate::shown::{Seen, Showing, Slot, Stream};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::path::PathBuf;
@@ -14,7 +15,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
-use tegula::{Cancel, Error, Every, Options, Place, Progress};
+use tegula::{Error, Every, Options, Place, Progress};
 
 /// How often signals are looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -22,6 +23,37 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 const REPORT_EVERY: Duration = Duration::from_millis(250);
 /// What an interrupted run may take to end by itself, before processes are killed.
 const GRACE: Duration = Duration::from_millis(100);
+/// How often the pairs so far are shown beside progress.
+const TOP_EVERY: Duration = Duration::from_secs(1);
+
+/// A flag that stops runs, from any thread.
+#[pyclass(frozen, module = "tegula._tegula")]
+#[derive(Default)]
+pub(crate) struct Cancel(tegula::Cancel);
+
+#[pymethods]
+impl Cancel {
+    #[new]
+    fn new() -> Cancel {
+        Cancel::default()
+    }
+
+    fn cancel(&self) {
+        self.0.cancel();
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.0.is_cancelled()
+    }
+}
+
+/// Who follows a run: a function that is called four times a second with what has been done, the flag that stops the
+/// run, and the number of pairs that the function wants to be shown.
+struct Follower<'a, 'py> {
+    watch: Option<&'a Bound<'py, PyAny>>,
+    cancel: Option<&'a Cancel>,
+    top: Option<usize>,
+}
 
 /// An engine: its workers and its memory.
 #[pyclass(frozen, module = "tegula._tegula")]
@@ -133,37 +165,50 @@ impl Engine {
         py.detach(|| drop(engine));
     }
 
+    /// The number of processors, cores, groups and memory nodes, and the bytes of a second-level cache.
+    fn topology(&self) -> PyResult<(usize, usize, usize, usize, u64)> {
+        let engine = self.engine()?;
+        let topology = engine.topology();
+        let (processors, groups) = (topology.processors.len(), topology.groups.len());
+        Ok((processors, topology.cores(), groups, topology.nodes.len(), topology.l2_bytes()))
+    }
+
     /// Runs a plan and shows its answers meanwhile. Returns a `Stream`, or a `Failure`.
+    ///
+    /// `shows`: the kind and the amount of input between shows, the most pairs, and whether they are in order.
+    #[pyo3(signature = (plan, shows, watch=None, cancel=None))]
     fn stream<'py>(
         &self,
         py: Python<'py>,
         plan: &Bound<'py, PyDict>,
-        every: &str,
-        amount: f64,
-        top: Option<usize>,
-        in_order: bool,
+        shows: (String, f64, Option<usize>, bool),
+        watch: Option<Py<PyAny>>,
+        cancel: Option<&Cancel>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (engine, plan) = (self.engine()?, Plan::of(plan)?);
+        let (every, amount, top, in_order) = shows;
         let slot = Slot::default();
-        let every = every_of(every, amount)?;
+        let every = every_of(&every, amount)?;
         let showing = Showing { every, top, in_order, slot: Arc::clone(&slot) };
-        match Running::start(py, (engine, self.memory), plan, Some(showing))? {
-            Ok(running) => Ok(Bound::new(py, Stream::new(running, slot))?.into_any()),
+        match Running::start(py, (engine, self.memory), plan, Some(showing), cancel)? {
+            Ok(running) => Ok(Bound::new(py, Stream::new(running, slot, watch))?.into_any()),
             Err(error) => failure(py, &error),
         }
     }
 
-    /// Runs a plan. `watch` is called four times a second with what has been done.
-    #[pyo3(signature = (plan, watch=None))]
+    /// Runs a plan. `watch` is called four times a second with what has been done, and with the `top` pairs so far.
+    #[pyo3(signature = (plan, watch=None, cancel=None, top=None))]
     fn run<'py>(
         &self,
         py: Python<'py>,
         plan: &Bound<'py, PyDict>,
         watch: Option<&Bound<'py, PyAny>>,
+        cancel: Option<&Cancel>,
+        top: Option<usize>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (engine, plan) = (self.engine()?, Plan::of(plan)?);
         self.running.fetch_add(1, Ordering::Relaxed);
-        let answer = run(py, (engine, self.memory), plan, watch);
+        let answer = run(py, (engine, self.memory), plan, &Follower { watch, cancel, top });
         self.running.fetch_sub(1, Ordering::Relaxed);
         match answer? {
             Ok(answer) => Ok(Bound::new(py, answer)?.into_any()),
@@ -196,8 +241,11 @@ pub(crate) struct Running {
     receiver: Mutex<Receiver<tegula::Result<Answer>>>,
     thread: Option<thread::JoinHandle<()>>,
     caller: Option<Arc<Caller>>,
-    cancel: Cancel,
+    cancel: tegula::Cancel,
     progress: Arc<Progress>,
+    reported: Instant,
+    /// The most memory that its processes were seen to have, in bytes.
+    companion_bytes_peak: u64,
 }
 
 impl Running {
@@ -207,8 +255,10 @@ impl Running {
         (engine, memory): (Arc<tegula::Engine>, Option<u64>),
         mut plan: Plan,
         showing: Option<Showing>,
+        cancel: Option<&Cancel>,
     ) -> PyResult<tegula::Result<Running>> {
-        let (cancel, progress) = (Cancel::new(), Arc::<Progress>::default());
+        let cancel = cancel.map_or_else(tegula::Cancel::new, |cancel| cancel.0.clone());
+        let progress = Arc::<Progress>::default();
         let kept = Kept::within(memory, engine.workers());
         let caller = match py.detach(|| plan.caller(kept)) {
             Ok(caller) => caller,
@@ -218,6 +268,7 @@ impl Running {
             Ok(devices) => devices,
             Err(error) => return Ok(Err(error)),
         };
+        let drawn = plan.timeline.take().map(Drawn::new);
         let options = Options {
             devices,
             order: plan.order,
@@ -229,6 +280,7 @@ impl Running {
             state: plan.state.take(),
             beside_bytes: caller.as_ref().map_or(0, |_| kept.bytes(engine.workers())),
             progress: Some(Arc::clone(&progress)),
+            timeline: drawn.as_ref().map(Drawn::timeline),
             cancel: cancel.clone(),
             ..Options::default()
         };
@@ -237,12 +289,19 @@ impl Running {
         let theirs = caller.clone().map(|caller| (caller, kept));
         let work = move || {
             let output = plan.run(&engine, &options, theirs, showing.as_ref());
+            // A run that failed is drawn, too.
+            let written = drawn.map_or(Ok(()), |drawn| drawn.write());
+            let output = output.and_then(|output| written.map(|()| output));
             // The receiver waits for it.
             let _ = sender.send(output.map(|output| Answer::new(output, keys, names)));
         };
         let thread = thread::Builder::new().name("tegula run".to_owned()).spawn(work)?;
         let receiver = Mutex::new(receiver);
-        Ok(Ok(Running { receiver, thread: Some(thread), caller, cancel, progress }))
+        let (thread, reported) = (Some(thread), Instant::now());
+        let companion_bytes_peak = 0;
+        let running =
+            Running { receiver, thread, caller, cancel, progress, reported, companion_bytes_peak };
+        Ok(Ok(running))
     }
 
     /// Waits for the answer, so long at most. The outer error is what a signal's handler raised.
@@ -251,12 +310,12 @@ impl Running {
         py: Python<'_>,
         most: Duration,
     ) -> PyResult<Option<tegula::Result<Answer>>> {
-        let receive =
-            || self.receiver.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(most);
-        match py.detach(receive) {
+        match self.receive(py, most) {
             Ok(answer) => {
+                self.weigh_companions();
                 self.end(py);
-                Ok(Some(answer))
+                let peak = self.companion_bytes_peak;
+                Ok(Some(answer.map(|answer| answer.beside(peak))))
             }
             Err(RecvTimeoutError::Disconnected) => {
                 let place = Place::stage("the run");
@@ -267,22 +326,75 @@ impl Running {
         }
     }
 
-    /// Stops the run: what a split's end does not stop is killed.
+    fn receive(
+        &self,
+        py: Python<'_>,
+        most: Duration,
+    ) -> Result<tegula::Result<Answer>, RecvTimeoutError> {
+        py.detach(|| {
+            self.receiver.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(most)
+        })
+    }
+
+    /// Whether somebody stopped the run.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancel.is_cancelled()
+    }
+
+    /// Stops the run: what a split's end does not stop is killed. Native code, and functions on threads, cannot be:
+    /// a second interrupt ends this process where they do not return.
     pub(crate) fn stop(mut self, py: Python<'_>) {
         self.cancel.cancel();
-        let began = Instant::now();
-        let receive = || loop {
-            let receiver = self.receiver.lock().unwrap_or_else(PoisonError::into_inner);
-            match receiver.recv_timeout(LOOK_EVERY) {
-                Err(RecvTimeoutError::Timeout) if began.elapsed() > GRACE => {
-                    self.caller.iter().for_each(|caller| caller.kill());
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-                _ => break,
+        let (began, mut insisted) = (Instant::now(), false);
+        while let Err(RecvTimeoutError::Timeout) = self.receive(py, LOOK_EVERY) {
+            if began.elapsed() > GRACE {
+                self.caller.iter().for_each(|caller| caller.kill());
             }
-        };
-        py.detach(receive);
+            let raised = py.check_signals().err();
+            insisted |= raised.is_some_and(|error| error.is_instance_of::<PyKeyboardInterrupt>(py));
+            if insisted && began.elapsed() > 2 * GRACE {
+                // Python has no such signals where this fails, and the wait goes on.
+                let _ = end_process(py);
+            }
+        }
         self.end(py);
+    }
+
+    /// Notes the memory of the run's processes, and returns it in bytes.
+    fn weigh_companions(&mut self) -> u64 {
+        let bytes = self.caller.as_ref().map_or(0, |caller| caller.resident_bytes());
+        self.companion_bytes_peak = self.companion_bytes_peak.max(bytes);
+        bytes
+    }
+
+    /// Reports progress when it is time, with the pairs so far if there are some.
+    pub(crate) fn report(
+        &mut self,
+        py: Python<'_>,
+        watch: Option<&Bound<'_, PyAny>>,
+        seen: Option<&Slot>,
+    ) -> PyResult<()> {
+        if self.reported.elapsed() < REPORT_EVERY {
+            return Ok(());
+        }
+        self.reported = Instant::now();
+        let companion_bytes = self.weigh_companions();
+        let Some(watch) = watch else { return Ok(()) };
+        let reading = self.progress.read();
+        let dict = PyDict::new(py);
+        dict.set_item("stage", reading.stage.name())?;
+        dict.set_item("bytes_done", reading.bytes_done)?;
+        dict.set_item("bytes_planned", reading.bytes_planned)?;
+        dict.set_item("bytes_per_second", reading.bytes_per_second())?;
+        dict.set_item("seconds_left", reading.time_left().map(|left| left.as_secs_f64()))?;
+        dict.set_item("keys", reading.keys_held)?;
+        dict.set_item("memory_bytes", reading.memory_bytes + companion_bytes)?;
+        let top = seen.map(|slot| slot.lock().unwrap_or_else(PoisonError::into_inner));
+        if let Some(seen) = top.as_deref().and_then(Option::as_ref) {
+            dict.set_item("top", Seen::pairs(seen, py)?)?;
+        }
+        drop(top);
+        watch.call1((dict,)).map(|_| ())
     }
 
     /// Waits for the thread, which has sent its answer, and ends the processes.
@@ -298,9 +410,20 @@ impl Running {
 /// A stream that nobody stopped and nobody reads.
 impl Drop for Running {
     fn drop(&mut self) {
-        self.cancel.cancel();
-        self.caller.iter().for_each(|caller| caller.kill());
+        // Those of a run that has ended may be of others, too.
+        if self.thread.is_some() {
+            self.cancel.cancel();
+            self.caller.iter().for_each(|caller| caller.kill());
+        }
     }
+}
+
+/// Ends this process by the signal of an interrupt, as the system does where nobody handles it.
+fn end_process(py: Python<'_>) -> PyResult<()> {
+    let signal = py.import("signal")?;
+    let interrupt = signal.getattr("SIGINT")?;
+    signal.call_method1("signal", (&interrupt, signal.getattr("SIG_DFL")?))?;
+    signal.call_method1("raise_signal", (&interrupt,)).map(|_| ())
 }
 
 /// Runs a plan, and waits for it. The outer error is what a signal's handler or `watch` raised.
@@ -308,17 +431,25 @@ fn run(
     py: Python<'_>,
     engine: (Arc<tegula::Engine>, Option<u64>),
     plan: Plan,
-    watch: Option<&Bound<'_, PyAny>>,
+    follower: &Follower<'_, '_>,
 ) -> PyResult<tegula::Result<Answer>> {
-    let mut running = match Running::start(py, engine, plan, None)? {
+    let slot = follower.top.map(|_| Slot::default());
+    let showing = slot.as_ref().map(|slot| {
+        let every = Every::Time(TOP_EVERY);
+        Showing { every, top: follower.top, in_order: false, slot: Arc::clone(slot) }
+    });
+    let mut running = match Running::start(py, engine, plan, showing, follower.cancel)? {
         Ok(running) => running,
         Err(error) => return Ok(Err(error)),
     };
-    let mut reported = Instant::now();
     loop {
         let seen = match running.wait(py, LOOK_EVERY) {
             Ok(Some(answer)) => return Ok(answer),
-            Ok(None) => look(py, watch, &running.progress, &mut reported),
+            Ok(None) if running.is_cancelled() => {
+                running.stop(py);
+                return Ok(Err(Error::Cancelled));
+            }
+            Ok(None) => running.report(py, follower.watch, slot.as_ref()),
             Err(error) => Err(error),
         };
         if let Err(error) = seen {
@@ -331,25 +462,4 @@ fn run(
 /// Returns a failure as an object of Python's.
 pub(crate) fn failure<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>> {
     Ok(Bound::new(py, Failure::of(py, error))?.into_any())
-}
-
-/// Reports progress when it is time.
-fn look(
-    py: Python<'_>,
-    watch: Option<&Bound<'_, PyAny>>,
-    progress: &Progress,
-    reported: &mut Instant,
-) -> PyResult<()> {
-    let Some(watch) = watch.filter(|_| reported.elapsed() >= REPORT_EVERY) else { return Ok(()) };
-    *reported = Instant::now();
-    let reading = progress.read();
-    let dict = PyDict::new(py);
-    dict.set_item("stage", reading.stage.name())?;
-    dict.set_item("bytes_done", reading.bytes_done)?;
-    dict.set_item("bytes_planned", reading.bytes_planned)?;
-    dict.set_item("bytes_per_second", reading.bytes_per_second())?;
-    dict.set_item("seconds_left", reading.time_left().map(|left| left.as_secs_f64()))?;
-    dict.set_item("keys", reading.keys_held)?;
-    dict.set_item("memory_bytes", reading.memory_bytes)?;
-    watch.call1((dict,)).map(|_| ())
 }

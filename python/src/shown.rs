@@ -1,13 +1,15 @@
 //! Answers while a job runs: the engine's show leaves each in a slot of one, from which Python takes the newest. Who
 //! takes them slowly sees fewer, and holds up nothing.
 
-use crate::answer::{Answer, KeyForm};
+use crate::answer::Answer;
 use crate::dynamic::Columns;
+use crate::objects::KeyForm;
 use crate::running::{self, Running};
 use pyo3::prelude::*;
+use pyo3::types::PyList;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tegula::{Every, Job, STABLE_KEYS_MOST, Shown};
+use tegula::{Error, Every, Job, STABLE_KEYS_MOST, Shown};
 
 /// What is shown, and where to.
 pub(crate) struct Showing {
@@ -38,6 +40,14 @@ pub(crate) struct Seen {
     answer: Py<Answer>,
     /// For each count from 1: the bytes at which the first keys became what they are.
     stable: Vec<u64>,
+}
+
+impl Seen {
+    /// The pairs, as Python has them: all of a show of some are in one portion.
+    pub(crate) fn pairs<'py>(seen: &Seen, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let answer = seen.answer.get();
+        if answer.is_empty() { Ok(PyList::empty(py)) } else { answer.pairs(py, 0) }
+    }
 }
 
 impl Showing {
@@ -79,11 +89,13 @@ impl Showing {
 pub(crate) struct Stream {
     running: Option<Running>,
     slot: Slot,
+    /// Who is told of progress.
+    watch: Option<Py<PyAny>>,
 }
 
 impl Stream {
-    pub(crate) fn new(running: Running, slot: Slot) -> Stream {
-        Stream { running: Some(running), slot }
+    pub(crate) fn new(running: Running, slot: Slot, watch: Option<Py<PyAny>>) -> Stream {
+        Stream { running: Some(running), slot, watch }
     }
 
     fn take(&self) -> Option<Seen> {
@@ -103,17 +115,26 @@ impl Stream {
                 return Ok(Some(Bound::new(py, seen)?.into_any()));
             }
             let Some(running) = &mut self.running else { return Ok(None) };
+            let watch = self.watch.as_ref().map(|watch| watch.bind(py));
             let ended = match running.wait(py, LOOK_EVERY) {
-                Ok(ended) => ended,
+                Ok(None) if running.is_cancelled() => Ok(Some(Err(Error::Cancelled))),
+                Ok(None) => running.report(py, watch, None).map(|()| None),
+                ended => ended,
+            };
+            let ended = match ended {
+                Ok(None) => continue,
+                Ok(Some(ended)) => ended,
                 Err(error) => {
                     self.stop(py);
                     return Err(error);
                 }
             };
-            let Some(ended) = ended else { continue };
-            self.running = None;
-            if let Err(error) = ended {
-                return Ok(Some(running::failure(py, &error)?));
+            match ended {
+                Ok(_) => self.running = None,
+                Err(error) => {
+                    self.stop(py);
+                    return Ok(Some(running::failure(py, &error)?));
+                }
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Sorted and distinct records: the answer's pairs as the records that they came of.
 
-use crate::answer::{Batch, Reading};
+use crate::answer::Reading;
+use crate::batch::Batch;
 use crate::dynamic::{Column, Number};
 use std::path::Path;
 use tegula::output::AtomicFile;

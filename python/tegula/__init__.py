@@ -13,11 +13,12 @@ batches (`map_arrow`, `map_array`), and of one record (`map`) or of many (`map_s
 from pathlib import Path as _Path
 
 from tegula.combines import Column, count, max, mean, min, sum
-from tegula.engine import Engine
+from tegula.engine import Cancel, Engine, Topology
 from tegula.errors import (
     BadRecord,
     Error,
     InputError,
+    Interrupted,
     MemoryLimitError,
     OptionError,
     OutputError,
@@ -49,12 +50,14 @@ def include() -> str:
 
 __all__ = [
     "BadRecord",
+    "Cancel",
     "Column",
     "Engine",
     "Error",
     "FieldKey",
     "Groups",
     "InputError",
+    "Interrupted",
     "Job",
     "Line",
     "MemoryLimitError",
@@ -69,6 +72,7 @@ __all__ = [
     "Seen",
     "Source",
     "StateError",
+    "Topology",
     "array",
     "batches",
     "check_merge",

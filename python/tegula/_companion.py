@@ -20,7 +20,9 @@ from ._packing import (
     U32,
     Refused,
     array_columns,
+    array_rows,
     arrow_columns,
+    arrow_rows,
     order_key,
     packed,
     packed_answer,
@@ -39,6 +41,9 @@ WHOLE_SPLIT = 2**64 - 1
 
 # What functions return most often.
 MANY = (GeneratorType, list)
+
+# The combines that keep values as objects.
+KEPT = ("collect", "reduce", "merge")
 
 
 class _At(Exception):
@@ -350,7 +355,10 @@ class Mapper:
         import pyarrow
 
         records = self._arrow_records(pyarrow, data)
-        return arrow_columns(pyarrow, self.function(records, *self.args), self._kinds())
+        answer = self.function(records, *self.args)
+        if self.combine in KEPT:
+            return self._pack_rows(*arrow_rows(pyarrow, answer))
+        return arrow_columns(pyarrow, answer, self._kinds())
 
     def _arrow_records(self, pyarrow, data):
         """Return the records as an array over the split's own bytes: only offsets are made."""
@@ -396,12 +404,19 @@ class Mapper:
         answer = self.function(rows, *self.args)
         if isinstance(answer, tuple):
             answer = {"key": answer[0], "value": answer[1]}
+        if self.combine in KEPT:
+            return self._pack_rows(*array_rows(numpy, answer))
         return array_columns(numpy, answer, self._kinds())
+
+    def _pack_rows(self, keys, values):
+        """Pack a key and a value of each row, in their order."""
+        groups = defaultdict(list)
+        for key, value in zip(keys, values, strict=True):
+            groups[key].append(value)
+        return self._pack(groups, [])
 
     def _kinds(self):
         """Return the kind of each column and its name in the function's answer."""
         if self.combine == "agg":
             return [(kind, source) for _, kind, source in self.columns]
-        if self.combine == "collect":
-            raise Refused("collect takes the values of .map, .map_split or .field")
         return [(self.combine, "value" if self.combine != "count" else None)]

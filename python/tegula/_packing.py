@@ -289,30 +289,66 @@ def packed_bad(bad):
 # Columns of other libraries.
 
 
-def _check_columns(answer, kinds):
+def _check_columns(answer):
     if not hasattr(answer, "__getitem__"):
         raise Refused(
             f"the function returned a {type(answer).__name__}: give {{'key': ..., 'value': ...}}"
         )
 
 
+def _check_lengths(keys, values):
+    if len(keys) != len(values):
+        raise Refused(f"{len(keys)} keys and {len(values)} values: give as many")
+
+
+def _arrow_column(pyarrow, answer, name):
+    """Return a column of a dict or a table as an array."""
+    _check_columns(answer)
+    values = answer[name]
+    if isinstance(values, pyarrow.ChunkedArray):
+        values = values.combine_chunks()
+    return values if isinstance(values, pyarrow.Array) else pyarrow.array(values)
+
+
+def arrow_rows(pyarrow, answer):
+    """Return the keys and the values of an answer as objects, without the rows that have no key."""
+    keys = _arrow_column(pyarrow, answer, "key")
+    values = _arrow_column(pyarrow, answer, "value")
+    _check_lengths(keys, values)
+    if keys.null_count:
+        there = keys.is_valid()
+        keys, values = keys.filter(there), values.filter(there)
+    return keys.to_pylist(), values.to_pylist()
+
+
+def array_rows(numpy, answer):
+    """Return the keys and the values of an answer as objects: values of several dimensions as arrays."""
+    keys = _array_keys(numpy, answer)
+    values = numpy.asarray(answer["value"])
+    _check_lengths(keys, values)
+    return keys.tolist(), values.tolist() if values.ndim == 1 else list(values)
+
+
+def _array_keys(numpy, answer):
+    _check_columns(answer)
+    keys = numpy.asarray(answer["key"])
+    if keys.dtype.kind not in "iub":
+        raise Refused(f"keys are of type {keys.dtype}: map_array takes integers")
+    return numpy.ascontiguousarray(keys.ravel(), dtype="<i8")
+
+
 def arrow_columns(pyarrow, answer, kinds):
     """Pack Arrow columns: one key for each row, without combining."""
     import pyarrow.compute as compute
 
-    _check_columns(answer, kinds)
-
-    def column(name):
-        values = answer[name]
-        if isinstance(values, pyarrow.ChunkedArray):
-            values = values.combine_chunks()
-        return values if isinstance(values, pyarrow.Array) else pyarrow.array(values)
-
-    keys = column("key")
-    values = [None if source is None else column(source) for _, source in kinds]
+    keys = _arrow_column(pyarrow, answer, "key")
+    values = [
+        None if source is None else _arrow_column(pyarrow, answer, source)
+        for _, source in kinds
+    ]
     for one in values:
-        if one is not None and len(one) != len(keys):
-            raise Refused(f"{len(keys)} keys and {len(one)} values: give as many")
+        if one is not None:
+            _check_lengths(keys, one)
     if keys.null_count:
         there = compute.is_valid(keys)
         keys = keys.filter(there)
@@ -381,11 +417,7 @@ def _arrow_text(values):
 
 def array_columns(numpy, answer, kinds):
     """Pack numpy columns: one key for each row, without combining."""
-    _check_columns(answer, kinds)
-    keys = numpy.asarray(answer["key"])
-    if keys.dtype.kind not in "iub":
-        raise Refused(f"keys are of type {keys.dtype}: map_array takes integers")
-    keys = numpy.ascontiguousarray(keys.ravel(), dtype="<i8")
+    keys = _array_keys(numpy, answer)
     sections = []
     for place, (kind, source) in enumerate(kinds):
         if source is None:
@@ -394,8 +426,7 @@ def array_columns(numpy, answer, kinds):
             )
             continue
         values = numpy.asarray(answer[source]).ravel()
-        if len(values) != len(keys):
-            raise Refused(f"{len(keys)} keys and {len(values)} values: give as many")
+        _check_lengths(keys, values)
         if kind == "count":
             sections.append(
                 [struct.pack("<BBBBI", place, NOTHING, False, 0, len(keys))]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tegula import _tegula
 from tegula.errors import Error, OptionError, raise_failure
@@ -14,7 +16,15 @@ from tegula.errors import Error, OptionError, raise_failure
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tegula.job import Job, Order
+    from tegula.result import Result
+    from tegula.sources import Path as Input
+    from tegula.sources import Source
+
 inside = threading.local()
+
+# The part of their time from which on workers that wait for the interpreter's lock are told of.
+_WAITED_MOST = 0.2
 
 _UNITS = {"K": 10, "M": 20, "G": 30, "T": 40}
 
@@ -34,10 +44,45 @@ def byte_count(option: str, size: int | str | None) -> int | None:
         ) from None
 
 
+class Cancel:
+    """Stops runs from another thread: those that were given it as `cancel=` raise `Interrupted`.
+
+    A run ends within about a second; native code, and a function with `on="threads"`, must return first. A run that
+    ends by Ctrl-C stops the others with the same `Cancel`.
+    """
+
+    def __init__(self) -> None:
+        self._native = _tegula.Cancel()
+
+    def cancel(self) -> None:
+        """Stop the runs, and those that are still to come."""
+        self._native.cancel()
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether `cancel` was called."""
+        return self._native.is_cancelled()
+
+
+class Topology(NamedTuple):
+    """The machine, as an engine divides its work."""
+
+    processors: int
+    """Hardware threads that this process may use."""
+    cores: int
+    groups: int
+    """Groups of processors that share a last-level cache and a memory node."""
+    nodes: int
+    """Memory nodes."""
+    l2_bytes: int
+    """Bytes of the smallest second-level cache."""
+
+
 class Engine:
     """Workers and memory that several runs share, one after another or at once, from any thread.
 
-    Runs without an engine use one that is made at first use and kept. A forked child makes its own.
+    Runs without an engine use one that is made at first use and kept. A forked child makes its own. `text`, `array` and
+    the other sources of an engine are those of the package, and jobs of them run on it.
     """
 
     def __init__(
@@ -46,11 +91,13 @@ class Engine:
         workers: int | None = None,
         memory: int | str | None = None,
         scratch: str | os.PathLike[str] | None = None,
+        devices: str | Sequence[str] | None = None,
     ) -> None:
         """Start `workers` workers; the default is a worker for each processor.
 
         `memory` limits the resident size of this process, in bytes or as text such as "4G". Pairs that do not fit
-        go to nameless files in the folder `scratch`, by default the system's folder for temporary files.
+        go to nameless files in the folder `scratch`, by default the system's folder for temporary files. `devices` work
+        beside the cores on the jobs that they have a kernel for, as those of `Job.run`.
         """
         limit = byte_count("memory", memory)
         try:
@@ -59,11 +106,84 @@ class Engine:
         except (ValueError, OverflowError) as error:
             raise OptionError(str(error)) from None
         self._pid = os.getpid()
+        self._devices = devices
 
     @property
     def workers(self) -> int:
         """The number of workers."""
         return self._native.workers()
+
+    @property
+    def topology(self) -> Topology:
+        """The processors, caches and memory nodes that the engine found."""
+        return Topology(*self._native.topology())
+
+    # Sources, which are described in `sources.py`.
+
+    def text(
+        self,
+        *paths: Input,
+        cut: Literal["lines", "csv", "whitespace"] | bytes = "lines",
+        encoding: Literal["utf-8"] | None = "utf-8",
+        plain: bool = False,
+    ) -> Source:
+        """Read text, as `tegula.text`."""
+        from tegula.sources import text
+
+        return text(*paths, cut=cut, encoding=encoding, plain=plain, engine=self)
+
+    def records(self, *paths: Input, bytes: int, plain: bool = False) -> Source:
+        """Read records of `bytes` bytes each, as `tegula.records`."""
+        from tegula.sources import records
+
+        return records(*paths, bytes=bytes, plain=plain, engine=self)
+
+    def files(
+        self,
+        *paths: Input,
+        encoding: Literal["utf-8"] | None = None,
+        plain: bool = False,
+    ) -> Source:
+        """Read whole files, as `tegula.files`."""
+        from tegula.sources import files
+
+        return files(*paths, encoding=encoding, plain=plain, engine=self)
+
+    def array(self, values: Any) -> Source:
+        """Read a numpy array where it lies, as `tegula.array`."""
+        from tegula.sources import array
+
+        return array(values, engine=self)
+
+    def batches(self, values: Iterable[Any]) -> Source:
+        """Read Arrow record batches, as `tegula.batches`."""
+        from tegula.sources import batches
+
+        return batches(values, engine=self)
+
+    def pairs(self, result: Result) -> Source:
+        """Read the pairs of an answer, as `tegula.pairs`."""
+        from tegula.sources import pairs
+
+        return pairs(result, engine=self)
+
+    def saved(
+        self,
+        state: str | os.PathLike[str],
+        job: str,
+        of: Job,
+        *,
+        top: int | None = None,
+        order: Order | None = "key",
+        version: str | None = None,
+    ) -> Result:
+        """Return the answer of what the run `job` has saved so far in the folder `state`.
+
+        `of` is the job that saves there; the run may be at work in another process, or have been killed. Its input is
+        not read, and no record is mapped. `stats["bytes"]` are those of the input that the answer covers. Raises
+        `StateError` if nothing is saved there, or by another job.
+        """
+        return of._saved(self, state, job, top, order, version)
 
     def close(self) -> None:
         """End the workers. Results stay."""
@@ -81,29 +201,45 @@ class Engine:
         self.close()
 
     def _run(
-        self, plan: dict[str, Any], watch: Callable[[dict[str, Any]], None] | None
+        self,
+        plan: dict[str, Any],
+        watch: Callable[[dict[str, Any]], None] | None,
+        cancel: Cancel | None = None,
+        top: int | None = None,
     ) -> _tegula.Answer:
         self._check()
+        flag = None if cancel is None else cancel._native
         try:
-            answer = self._native.run(plan, watch)
+            answer = self._native.run(plan, watch, flag, top)
         except ValueError as error:
             if _is_native(error):
                 raise OptionError(str(error)) from None
             raise
         if isinstance(answer, _tegula.Failure):
             raise_failure(answer)
+        function = plan["map"].get("callable")
+        map_seconds = answer.stats()["seconds"].get("map", 0.0)
+        waited = 0.0 if function is None else function.waited_part(map_seconds)
+        if waited > _WAITED_MOST:
+            warnings.warn(
+                f"workers waited for the interpreter's lock for {waited:.0%} of the time of the map: "
+                'on="processes" is faster for functions that keep it',
+                RuntimeWarning,
+                stacklevel=3,
+            )
         return answer
 
     def _stream(
         self,
         plan: dict[str, Any],
-        every: tuple[str, float],
-        top: int | None,
-        in_order: bool,
+        shows: tuple[str, float, int | None, bool],
+        watch: Callable[[dict[str, Any]], None] | None,
+        cancel: Cancel | None,
     ) -> _tegula.Stream:
         self._check()
+        flag = None if cancel is None else cancel._native
         try:
-            stream = self._native.stream(plan, *every, top, in_order)
+            stream = self._native.stream(plan, shows, watch, flag)
         except ValueError as error:
             if _is_native(error):
                 raise OptionError(str(error)) from None

@@ -33,6 +33,10 @@ class OptionError(Error, ValueError):
     """An option has a value that cannot be meant."""
 
 
+class Interrupted(Error):
+    """A `Cancel` stopped the run."""
+
+
 class BadRecord(Error):
     """The map refused a record.
 
@@ -62,6 +66,7 @@ _KINDS: dict[str, type[Error]] = {
     "storage": OutputError,
     "state": StateError,
     "option": OptionError,
+    "cancelled": Interrupted,
 }
 
 

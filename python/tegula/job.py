@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from tegula import _tegula
-from tegula.engine import Engine, byte_count, inside, usual_engine
+from tegula.engine import Cancel, Engine, byte_count, inside, usual_engine
 from tegula.errors import OptionError, raise_failure
 from tegula.progress import Progress, watching
 from tegula.result import Result, Seen
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 Order = Literal["key", "value"]
 
-# What a plan says of a map that changes its answer.
-_SAID = ("kind", "separator", "by", "value")
+# What a plan says of a map that changes its answer: the last three are of records in order.
+_SAID = ("kind", "separator", "by", "value", "field", "numeric", "bytes")
 
 
 def _every(every: str | float) -> tuple[str, float]:
@@ -44,6 +44,15 @@ def _every(every: str | float) -> tuple[str, float]:
     if not found[1] > 0 or (found[0] == "part" and found[1] > 1):
         raise OptionError(f"every: {every!r}; give more than 0, and 100% at most")
     return found
+
+
+def _timeline(path: str | os.PathLike[str] | None) -> str | None:
+    """Return the path of a timeline, whose ending says its form."""
+    if path is None:
+        return None
+    if Path(path).suffix.lower() not in (".svg", ".json"):
+        raise OptionError(f"timeline: {path}; give a file that ends in .svg or .json")
+    return os.fspath(path)
 
 
 @dataclass(frozen=True)
@@ -72,18 +81,24 @@ class Job:
         incremental: bool = False,
         version: str | None = None,
         progress: Progress = None,
+        timeline: str | os.PathLike[str] | None = None,
+        cancel: Cancel | None = None,
         engine: Engine | None = None,
     ) -> Result:
         """Run the job and return its answer.
 
-        top: keep only so many pairs, those with the greatest values (of an `agg`, of its first column).
+        top: keep only so many pairs, those with the greatest values (of an `agg`, of its first column). Of a `reduce`
+            or a `merge`, the answers must be numbers; otherwise use `Result.top`.
         order: "key", "value" (greatest first), or None for whatever order costs nothing.
         workers: default: a worker for each processor.
-        memory: a limit on the resident size of this process, in bytes or as "4G"; what does not fit goes to disk.
+        memory: a limit on the resident size of this process, in bytes or as "4G"; what does not fit goes to disk. It
+            includes the buffers that are shared with the processes of a function, not the processes themselves.
         scratch: the folder for that; default: the system's folder for temporary files.
         worker_memory: a limit on the data of each process that runs a function of yours.
-        devices: devices that work beside the cores on `words().count()`, as `tegula wordcount --device` names them:
-            "auto", "gpu", or a part of a name.
+        devices: devices that work beside the cores, as `tegula wordcount --device` names them: "auto", "gpu", or a part
+            of a name. `words().count()` has a kernel for them, as `tg.kmeans`, `tg.linreg` and `tg.histogram` have. The
+            published wheel has no drivers: `maturin build --features opencl,cuda` adds them. Default: those of the
+            engine.
         skip_bad: count bad records in `Result.stats` instead of failing at the first.
         state: a folder in which the run is saved under the name `job` as it goes, so that the same run, started
             again after a kill, computes only what is missing.
@@ -91,19 +106,25 @@ class Job:
         version: what the map is, instead of a digest of its code.
         progress: True or False for a bar; a function that is called with a dict four times a second; default: a
             bar on a terminal and in a notebook.
+        timeline: a file that ends in .svg or .json, for a picture or a table of the work of each thread over time.
+        cancel: stops the run from another thread.
         engine: whose workers and memory to use; then `workers`, `memory` and `scratch` are its own.
 
-        Ctrl-C stops the run within a second. Raises `Error`, or what a function of yours raised.
+        Ctrl-C stops the run within a second; where native code or a function with `on="threads"` does not return, a
+        second one ends this process. Raises `Error`, or what a function of yours raised.
         """
         limit = byte_count("worker_memory", worker_memory)
         plan = self._plan(top, order, skip_bad, limit)
         self._add_state(plan, state, job, incremental, version)
-        self._add_devices(plan, devices)
+        self._add_devices(plan, devices, engine)
+        plan["timeline"] = _timeline(timeline)
+        is_ranked = self.reducer is None and (top is not None or order == "value")
         with (
             watching(progress) as watch,
             self._engine(workers, memory, scratch, engine) as chosen,
         ):
-            answer = chosen._run(plan, watch)
+            shown = getattr(watch, "top", None) if is_ranked else None
+            answer = chosen._run(plan, watch, cancel, shown)
         return self._result(answer)
 
     def write(
@@ -137,16 +158,25 @@ class Job:
         scratch: str | os.PathLike[str] | None = None,
         worker_memory: int | str | None = None,
         skip_bad: bool = False,
+        devices: str | Sequence[str] | None = None,
+        state: str | os.PathLike[str] | None = None,
+        job: str | None = None,
+        incremental: bool = False,
+        version: str | None = None,
+        progress: Progress = None,
+        timeline: str | os.PathLike[str] | None = None,
+        cancel: Cancel | None = None,
         engine: Engine | None = None,
     ) -> Iterator[Seen]:
         """Run the job and yield its answers so far, the last time those of the whole input.
 
         every: "5%" of the input, "100M" bytes of it, or a number of seconds.
         top: only the pairs with the greatest values, greatest first; default: all pairs, by key.
-        in_order: let each show be of the first part of the input, up to some byte of it.
+        in_order: let each show be of the first part of the input, up to some byte of it. Not with a state, which may go
+            on in the middle; devices do nothing then.
 
-        A loop that is slower than the shows misses some. Leaving it stops the job. The other arguments are those of
-        `run`.
+        A loop that is slower than the shows misses some. Leaving it stops the job; with a state, the next run goes on.
+        The other arguments are those of `run`; progress is reported while the loop waits for a show.
         """
         if self.reducer is not None:
             raise OptionError(
@@ -157,18 +187,23 @@ class Job:
             raise OptionError(f"top: {top}; give at least 1")
         limit = byte_count("worker_memory", worker_memory)
         plan = self._plan(None, "key", skip_bad, limit)
-        return self._seen(plan, how, top, in_order, (workers, memory, scratch, engine))
+        self._add_state(plan, state, job, incremental, version)
+        self._add_devices(plan, devices, engine)
+        plan["timeline"] = _timeline(timeline)
+        shows = (*how, top, in_order)
+        on = (workers, memory, scratch, engine)
+        return self._seen(plan, shows, progress, cancel, on)
 
     def _seen(
         self,
         plan: dict[str, Any],
-        every: tuple[str, float],
-        top: int | None,
-        in_order: bool,
+        shows: tuple[str, float, int | None, bool],
+        progress: Progress,
+        cancel: Cancel | None,
         on: tuple[Any, Any, Any, Engine | None],
     ) -> Iterator[Seen]:
-        with self._engine(*on) as chosen:
-            stream = chosen._stream(plan, every, top, in_order)
+        with watching(progress) as watch, self._engine(*on) as chosen:
+            stream = chosen._stream(plan, shows, watch, cancel)
             try:
                 while (seen := stream.next()) is not None:
                     if isinstance(seen, _tegula.Failure):
@@ -176,6 +211,24 @@ class Job:
                     yield Seen(seen, self._result(seen.answer))
             finally:
                 stream.stop()
+
+    def _saved(
+        self,
+        engine: Engine,
+        state: str | os.PathLike[str],
+        job: str,
+        top: int | None,
+        order: Order | None,
+        version: str | None,
+    ) -> Result:
+        """Return the answer of what a run of this job has saved so far: see `Engine.saved`."""
+        if self.pairs.plan["kind"] in ("kmeans", "linreg", "histogram"):
+            raise OptionError("saved: this job has no answer before its end")
+        plan = self._plan(top, order, False, None)
+        self._add_state(plan, state, job, False, version)
+        plan["source"] = {"kind": "parts", "parts": []}
+        plan["is_saved"] = True
+        return self._result(engine._run(plan, None))
 
     def _result(self, answer: _tegula.Answer) -> Result:
         names = [name for name, _, _ in self.columns]
@@ -220,10 +273,6 @@ class Job:
             raise OptionError(f"top: {top}; give 0 or more")
         if order not in ("key", "value", None):
             raise OptionError(f'order: {order!r}; give "key", "value" or None')
-        if self.reducer is not None and (top is not None or order == "value"):
-            raise OptionError(
-                f"{self.combine}: its answers are known at the end; use Result.top instead of top= and order="
-            )
         pairs = self.pairs
         combine: dict[str, Any] = {"kind": self.combine}
         if self.combine == "agg":
@@ -244,6 +293,8 @@ class Job:
             "state": None,
             "identity": None,
             "reduces": self.reducer is not None,
+            "is_saved": False,
+            "timeline": None,
             "reducer": None,
             "devices": [],
             "device_sizes": None,
@@ -262,12 +313,20 @@ class Job:
         return plan
 
     def _add_devices(
-        self, plan: dict[str, Any], devices: str | Sequence[str] | None
+        self,
+        plan: dict[str, Any],
+        devices: str | Sequence[str] | None,
+        engine: Engine | None,
     ) -> None:
+        kinds = ("words", "kmeans", "linreg", "histogram")
+        has_kernel = self.pairs.plan["kind"] in kinds and self.reducer is None
+        if devices is not None and not has_kernel:
+            raise OptionError("devices: no device has a kernel for this job")
+        on = engine or self.pairs.source.engine
+        if devices is None and on is not None and has_kernel:
+            devices = on._devices
         if devices is None:
             return
-        if self.pairs.plan["kind"] not in ("words", "kmeans", "linreg", "histogram"):
-            raise OptionError("devices: no device has a kernel for this job")
         plan["devices"] = [devices] if isinstance(devices, str) else list(devices)
         caches = os.environ.get("XDG_CACHE_HOME", "")
         folder = Path(caches) if caches.startswith("/") else Path.home() / ".cache"
@@ -335,7 +394,7 @@ class Job:
         skip_bad: bool,
         worker_memory: int | None,
     ) -> None:
-        from tegula.maps import in_threads, pickled
+        from tegula.maps import InThreads, pickled
 
         if skip_bad and program["style"] != "record":
             raise OptionError(
@@ -357,7 +416,7 @@ class Job:
                 raise OptionError(
                     "worker_memory: functions in threads have the memory of this process"
                 )
-            where["callable"] = in_threads(program, inside)
+            where["callable"] = InThreads(program, inside)
             return
         zygote = Path(__file__).with_name("_zygote.py")
         program_bytes = pickled(program, worker_memory)

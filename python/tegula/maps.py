@@ -7,6 +7,7 @@ import hashlib
 import pickle
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -252,11 +253,7 @@ def called(
         "shape": source.shape,
         "setup": setup,
     }
-    combines = (
-        (*KINDS, "agg")
-        if style in ("arrow", "array")
-        else (*KINDS, "collect", "agg", "reduce", "merge")
-    )
+    combines = (*KINDS, "collect", "agg", "reduce", "merge")
     return Pairs(source, {"kind": on}, "tagged", combines, program)
 
 
@@ -372,21 +369,51 @@ def _unpicklable(program: dict[str, Any]) -> str:
     return "the function"
 
 
-def in_threads(
-    program: dict[str, Any], inside: threading.local
-) -> Callable[[int, bytes], tuple[int, bytes]]:
-    """Return what the engine's workers call: with 0 and the bytes of a split, or with 1 and values to reduce."""
-    from tegula._companion import Mapper
+class InThreads:
+    """A function that the engine's workers call: with 0 and the bytes of a split, or with 1 and values to reduce.
 
-    mapper = Mapper(program)
-    mapper.begin()
+    It notes how long its calls took, and how much of that a thread ran or could have run, had a processor been free.
+    The rest it was blocked.
+    """
 
-    def call(request: int, data: bytes) -> tuple[int, bytes]:
-        inside.is_mapping = True
+    def __init__(self, program: dict[str, Any], inside: threading.local) -> None:
+        from tegula._companion import Mapper
+
+        self._mapper = Mapper(program)
+        self._mapper.begin()
+        self._inside = inside
+        self._lock = threading.Lock()
+        self._seconds = self._seconds_able = 0.0
+
+    def __call__(self, request: int, data: bytes) -> tuple[int, bytes]:
+        began, able = time.perf_counter(), _seconds_able()
+        self._inside.is_mapping = True
         try:
-            status, buffers = mapper.reduce(data) if request else mapper(data)
+            status, buffers = (
+                self._mapper.reduce(data) if request else self._mapper(data)
+            )
         finally:
-            inside.is_mapping = False
+            self._inside.is_mapping = False
+            with self._lock:
+                self._seconds += time.perf_counter() - began
+                self._seconds_able += _seconds_able() - able
         return status, b"".join(buffers)
 
-    return call
+    def waited_part(self, map_seconds: float) -> float:
+        """Return the part of the calls' time that threads waited for the interpreter's lock.
+
+        That is the time that they were blocked, where one of them ran for most of the map's time: otherwise they waited
+        for something else, such as a file. Calls of less than a fifth of a second together are no measure.
+        """
+        if self._seconds < 0.2 or self._seconds_able < 0.5 * map_seconds:
+            return 0.0
+        return max(0.0, 1 - self._seconds_able / self._seconds)
+
+
+def _seconds_able() -> float:
+    """Return how long this thread ran, and waited for a processor."""
+    try:
+        text = Path("/proc/thread-self/schedstat").read_text()
+    except OSError:
+        return time.thread_time()
+    return time.thread_time() + int(text.split()[1]) / 1e9

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pyarrow
 
     from tegula._tegula import Answer
-    from tegula.engine import Engine
+    from tegula.engine import Cancel, Engine
     from tegula.job import Job
     from tegula.progress import Progress
 
@@ -79,7 +79,13 @@ class Ordering:
         scratch: str | os.PathLike[str] | None = None,
         worker_memory: int | str | None = None,
         skip_bad: bool = False,
+        state: str | os.PathLike[str] | None = None,
+        job: str | None = None,
+        incremental: bool = False,
+        version: str | None = None,
         progress: Progress = None,
+        timeline: str | os.PathLike[str] | None = None,
+        cancel: Cancel | None = None,
         engine: Engine | None = None,
     ) -> Records:
         """Run, and return the records. The arguments are those of `Job.run`."""
@@ -89,7 +95,13 @@ class Ordering:
             scratch=scratch,
             worker_memory=worker_memory,
             skip_bad=skip_bad,
+            state=state,
+            job=job,
+            incremental=incremental,
+            version=version,
             progress=progress,
+            timeline=timeline,
+            cancel=cancel,
             engine=engine,
         )
         keys = self._job.pairs.keys

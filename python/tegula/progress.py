@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from html import escape
 from typing import Any
 
 Watch = Callable[[dict[str, Any]], None]
@@ -52,7 +53,10 @@ class _Terminal:
 
 
 class _Notebook:
-    """A bar below a notebook's cell."""
+    """A bar below a notebook's cell, and the first pairs so far of a job that ranks them."""
+
+    top = 3
+    """The number of those pairs."""
 
     def __init__(self) -> None:
         self.handle: Any = None
@@ -63,6 +67,9 @@ class _Notebook:
         planned = reading["bytes_planned"]
         part = reading["bytes_done"] / planned if planned else 0
         bar = f"<progress max=1 value={part:.4f}></progress> {line(reading)}"
+        if "top" in reading:
+            pairs = (f"{key}: {value}" for key, value in reading["top"])
+            bar += f"<br>{escape(', '.join(pairs))}"
         if self.handle is None:
             self.handle = display(HTML(bar), display_id=True)
         else:

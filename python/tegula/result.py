@@ -6,7 +6,7 @@ import os
 import pickle
 from collections.abc import Callable, Iterator
 from heapq import nlargest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from tegula.errors import OptionError
 
@@ -31,7 +31,7 @@ def _plain(value: Any) -> Any:
 
 
 class Result:
-    """Pairs of a key and its value, in the order that the run was asked for.
+    """A sequence of pairs of a key and its value, in the order that the run was asked for.
 
     Keys are what the map gave, values numbers, lists (of `collect`), or dicts (of `agg`). Nothing is copied into
     Python before it is asked for; `__arrow_c_stream__` gives all to any library that takes Arrow streams.
@@ -53,6 +53,20 @@ class Result:
 
     def __len__(self) -> int:
         return len(self._answer)
+
+    @overload
+    def __getitem__(self, place: int) -> Pair: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Pair]: ...
+    def __getitem__(self, place: int | slice) -> Pair | list[Pair]:
+        """Return the pair at a place, or those of a slice, in order. Places from the end are below 0."""
+        places = range(len(self))[place]
+        if isinstance(places, int):
+            return self._decoded(self._answer.between(places, places + 1))[0]
+        if not places:
+            return []
+        begin, end = min(places[0], places[-1]), max(places[0], places[-1]) + 1
+        return self._decoded(self._answer.between(begin, end))[:: places.step]
 
     def __iter__(self) -> Iterator[Pair]:
         for pairs in self._portions():
@@ -128,12 +142,33 @@ class Result:
         return dict(iter(self))
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Return a capsule of an Arrow stream of all pairs.
+
+        Columns of `requested_schema` are cast by pyarrow, which refuses what would lose a part of a value.
+        """
+        if requested_schema is not None:
+            return self._cast(requested_schema)
         if self._is_pickled():
-            return self.to_arrow().__arrow_c_stream__(requested_schema)
+            return self.to_arrow().__arrow_c_stream__()
         try:
             return self._answer.stream()
         except ValueError as error:
             raise OptionError(str(error)) from None
+
+    def _cast(self, requested_schema: object) -> object:
+        try:
+            import pyarrow
+        except ImportError:
+            raise OptionError(
+                "requested_schema: pyarrow casts columns, and is not installed; take them as they are"
+            ) from None
+        own = pyarrow.RecordBatchReader.from_stream(self)
+        schema = pyarrow.Schema._import_from_c_capsule(requested_schema)
+        if schema.names != own.schema.names:
+            raise OptionError(
+                f"requested_schema: the columns {', '.join(schema.names)}; the answer has {', '.join(own.schema.names)}"
+            )
+        return own.cast(schema).__arrow_c_stream__()
 
     def to_arrow(self) -> pyarrow.Table:
         """Return all pairs as a pyarrow Table. No number or text is copied."""
@@ -168,11 +203,18 @@ class Result:
         """
         import numpy
 
+        place = self._column(column)
         try:
-            is_float, data = self._answer.numbers(self._column(column))
+            has_floats = self._answer.has_floats(place)
+            values = numpy.empty(
+                len(self), numpy.float64 if has_floats else numpy.int64
+            )
+            fill = self._answer.fill_floats if has_floats else self._answer.fill_ints
+            if len(values):
+                fill(place, values)
         except ValueError as error:
             raise OptionError(str(error)) from None
-        return numpy.frombuffer(data, dtype="<f8" if is_float else "<i8")
+        return values
 
     @property
     def columns(self) -> list[str]:
@@ -227,6 +269,7 @@ class Seen:
     """
 
     def __init__(self, seen: _tegula.Seen, result: Result) -> None:
+        self._planned = seen.bytes_planned
         self.number = seen.number
         self.part = seen.part
         self.bytes = seen.bytes
@@ -244,9 +287,18 @@ class Seen:
         """Return the pairs with the greatest values, as `Result.top`."""
         return self.result.top(count, by)
 
-    def stable_since(self, count: int) -> int | None:
-        """Return at how many bytes the first `count` keys of the shows became those that they still are.
+    def stable_since(self, count: int, *, least: float = 0.2) -> float | None:
+        """Return since which part of the input the first `count` keys are the same ones, in whatever order.
 
-        They may be in another order. None if there are fewer keys; at most 1000 are compared.
+        None while that was so for less than the part `least` of the input, a fifth by default, so that
+        `if seen.stable_since(10): break` leaves when the first ten have not changed for as long. The last show, after
+        which nothing changes, gives a part always. None, too, if there are fewer keys; at most 1000 are compared. Of a
+        stream of unknown length, parts are those of what was read so far.
         """
-        return self._stable[count - 1] if 0 < count <= len(self._stable) else None
+        if not 0 < count <= len(self._stable):
+            return None
+        whole = self._planned or self.bytes
+        since = self._stable[count - 1]
+        if not self.is_last and self.bytes - since < least * whole:
+            return None
+        return min(since / whole, 1.0) if whole else 1.0

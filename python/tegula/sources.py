@@ -16,6 +16,8 @@ from tegula.ordering import FieldKey, Ordering, SortKey, plan_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    import numpy
+
     from tegula.engine import Engine
     from tegula.result import Result
 
@@ -26,7 +28,10 @@ Path = str | os.PathLike[str]
 
 @dataclass(frozen=True)
 class Source:
-    """Records of some input, and the maps that make pairs of them. Made by `text`, `records`, `files` or `array`."""
+    """Records of some input, and the maps that make pairs of them.
+
+    Made by `text`, `records`, `files`, `array`, `batches` or `pairs`, of the package or of an `Engine`.
+    """
 
     plan: dict[str, Any]
     """What is read."""
@@ -202,7 +207,8 @@ class Source:
         """Call `function(records, *args)` with many records at once, as a pyarrow array.
 
         The function returns a dict or a table with the columns "key" and "value" (for `agg`, one for each entry; for
-        `count`, only "key"). Keys are text, binary or integers; a row whose key is null is left out.
+        `count`, only "key"). Keys are text, binary or integers; a row whose key is null is left out. For `collect`,
+        `reduce` and `merge`, each value becomes an object of Python's, which takes as long as with `map`.
         """
         if self.cut in ("whitespace", "csv", "pairs"):
             raise OptionError(
@@ -221,7 +227,8 @@ class Source:
         """Call `function(rows, *args)` with many rows of an `array` at once, as a numpy array that cannot be written.
 
         The function returns `keys, values`, or a dict with "key" and "value" (for `agg`, one for each entry; for
-        `count`, only "key"): arrays of as many items. Keys are integers.
+        `count`, only "key"): arrays of as many items. Keys are integers. For `collect`, `reduce` and `merge`, values
+        may be of any shape: each is an object of Python's, a number or the array of a row.
         """
         if self.dtype is None:
             raise OptionError(
@@ -269,6 +276,24 @@ class Source:
         self._check_records("distinct")
         pairs = Pairs(self, plan_of(None), self.keys, ("count",))
         return Ordering(Job(pairs, "count"), True, False, self._end())
+
+    def sample(self, count: int, *, seed: int | None = None) -> numpy.ndarray[Any, Any]:
+        """Return `count` rows of an `array`, each at most once, in the order of the array, as a new numpy array.
+
+        The same `seed` gives the same rows. Only those rows are read.
+        """
+        import numpy
+
+        if self.dtype is None:
+            raise OptionError("sample: only array(...) has rows")
+        flat = self.plan["bytes"].reshape(-1, self.plan["record_bytes"])
+        if not 0 <= count <= len(flat):
+            raise OptionError(f"sample: {count} rows; the array has {len(flat)}")
+        chosen = numpy.random.default_rng(seed).choice(len(flat), count, replace=False)
+        chosen.sort()
+        data = numpy.ascontiguousarray(flat[chosen])
+        rows: numpy.ndarray[Any, Any] = data.view(self.dtype)
+        return rows.reshape(count, *self.shape)
 
     def _check_records(self, name: str) -> None:
         if self.dtype is not None or self.cut in ("batches", "pairs"):

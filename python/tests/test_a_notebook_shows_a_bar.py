@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,28 @@ def test_a_bar_is_shown_and_goes_away(path: Path, tmp_path: Path) -> None:
     assert "keys" in bars[0]
     assert bars[-1] == ""
     assert notebook.cells[0].outputs[-1]["data"]["text/plain"].isdigit()
+
+
+def test_a_job_that_ranks_shows_the_first_three_so_far(
+    path: Path, tmp_path: Path
+) -> None:
+    """Keys are text of the input, which is no HTML."""
+    (tmp_path / "words.txt").write_bytes(path.read_bytes())
+    ranked = SLOW.replace("return line", "return '<b>' + line[:1]")
+    ranked = ranked.replace("workers=2", 'workers=2, top=5, order="value"')
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(ranked)])
+    seen = run(notebook, tmp_path)
+    bars = [
+        message["content"]["data"]["text/html"]
+        for message in seen
+        if message["msg_type"] in ("display_data", "update_display_data")
+    ]
+    tops = [bar.partition("<br>")[2] for bar in bars if "<br>" in bar]
+    assert tops
+    one = r"&lt;b&gt;[a-j]?: \d+"
+    assert all(re.fullmatch(f"{one}, {one}, {one}", top) for top in tops), tops
+    assert bars[-1] == ""
+    assert notebook.cells[0].outputs[-1]["data"]["text/plain"] == "5"
 
 
 def test_the_tour_runs(tmp_path: Path) -> None:

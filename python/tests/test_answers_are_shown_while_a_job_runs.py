@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import time
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import tegula as tg
 from conftest import companions_of
+from tegula.result import Seen
 
 
 @pytest.mark.parametrize("every", ["10%", "100K", 0.01])
@@ -32,6 +35,7 @@ def test_the_top_of_a_python_map(path: Path, lines: list[str]) -> None:
     assert shows[-1].top(2) == ranked[:2]
     assert shows[-1].stable_since(1) is not None
     assert shows[-1].stable_since(6) is None
+    assert shows[-1].stable_since(0) is None
     assert "100%" in repr(shows[-1])
 
 
@@ -56,17 +60,101 @@ def test_an_exception_comes_through(path: Path) -> None:
             tg.text(path).words().count().stream(every=every)
 
 
-def test_progress_is_read(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def show_of(
+    stable: list[int], seen: int, planned: int | None, *, is_last: bool
+) -> Seen:
+    """A show of which `seen` bytes were seen."""
+    native = SimpleNamespace(
+        number=1,
+        part=None if planned is None else seen / planned,
+        bytes=seen,
+        bytes_planned=planned,
+        keys=None,
+        seconds=1.0,
+        is_last=is_last,
+        stable=stable,
+    )
+    return Seen(native, None)
+
+
+def test_keys_are_stable_after_a_fifth_of_the_input() -> None:
+    """The first changed at 100 of 1000 bytes, the second at 350."""
+    early = show_of([100, 350], 350, 1000, is_last=False)
+    assert early.stable_since(1) == 0.1
+    assert early.stable_since(1, least=0.3) is None
+    assert early.stable_since(2) is None
+    later = show_of([100, 350], 549, 1000, is_last=False)
+    assert later.stable_since(2) is None
+    assert show_of([100, 350], 550, 1000, is_last=False).stable_since(2) == 0.35
+    # Nothing changes after the last show.
+    assert show_of([100, 999], 1000, 1000, is_last=True).stable_since(2) == 0.999
+    # Of a stream, the whole is what was read so far.
+    assert show_of([90], 100, None, is_last=False).stable_since(1) is None
+    assert show_of([50], 100, None, is_last=False).stable_since(1) == 0.5
+
+
+def test_a_loop_leaves_when_the_first_keys_are_stable(tmp_path: Path) -> None:
+    """Of words whose ranks are the same everywhere: not at once, and long before the end."""
+    text = tmp_path / "words"
+    text.write_text("a a a b b c\n" * 30_000)
+
+    def slow(line: str) -> list[str]:
+        time.sleep(0.0001)
+        return line.split()
+
+    job = tg.text(text).map(slow).count()
+    for seen in job.stream(every="5%", top=3, workers=1):
+        if seen.stable_since(2):
+            break
+    since = seen.stable_since(2)
+    assert seen.part is not None and since is not None
+    assert [key for key, _ in seen.top(2)] == ["a", "b"]
+    assert 0.2 <= seen.part - since < 1
+    assert not seen.is_last
+
+
+def test_a_stream_goes_on_from_a_state(path: Path, tmp_path: Path) -> None:
+    words = tg.text(path).words().count().run().to_dict()
+    job = tg.text(path).map(str.split).count()
+    saved = {"state": tmp_path / "saved", "job": "words"}
+    shows = list(job.stream(every="20%", **saved))
+    assert shows[-1].result.to_dict() == words
+    assert job.run(**saved).stats["restored_bytes"] == path.stat().st_size
+    again = list(job.stream(every="20%", **saved))
+    assert again[-1].result.to_dict() == words
+    with pytest.raises(tg.OptionError, match="order of the input"):
+        list(job.stream(in_order=True, **saved))
+    with pytest.raises(tg.StateError, match="another job"):
+        list(tg.text(path).map(str.split).collect().stream(**saved))
+    with pytest.raises(tg.OptionError, match="state"):
+        job.stream(job="words")
+
+
+def test_progress_and_devices_of_a_stream(path: Path) -> None:
     readings = []
 
-    def slow(line: str):
-        import time
-
+    def slow(line: str) -> tuple[str, int]:
         time.sleep(0.0001)
         return line, 1
 
-    tg.text(path).map(slow).sum().run(progress=readings.append)
+    list(tg.text(path).map(slow).sum().stream(every="20%", progress=readings.append))
     assert readings
     assert readings[-1]["bytes_planned"] == path.stat().st_size
-    tg.text(path).map(slow).sum().run(progress=True)
-    assert "of memory" in capsys.readouterr().err
+    words = tg.text(path).words().count()
+    *_, last = words.stream(devices="cpu")
+    assert last.result.to_dict() == words.run().to_dict()
+    with pytest.raises(tg.OptionError, match="no such device"):
+        list(words.stream(devices="no such device"))
+
+
+def test_an_exception_of_the_watcher_stops_a_stream(path: Path) -> None:
+    def watch(_: dict) -> None:
+        raise ValueError("mine")
+
+    def slow(line: str) -> tuple[str, int]:
+        time.sleep(0.0005)
+        return line, 1
+
+    with pytest.raises(ValueError, match=r"^mine$"):
+        list(tg.text(path).map(slow).sum().stream(every="99%", progress=watch))
+    assert companions_of(os.getpid()) == []

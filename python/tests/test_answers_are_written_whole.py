@@ -82,3 +82,14 @@ def test_what_cannot_be_written_leaves_nothing(
         answer.write(tmp_path / "out.txt")
     with pytest.raises(tg.OptionError, match="give format="):
         answer.write(tmp_path / "out", format="xml")
+
+
+def test_a_job_is_written_from_its_state(path: Path, tmp_path: Path) -> None:
+    job = tg.text(path).map(str.split).count()
+    saved = {"state": tmp_path / "saved", "job": "words"}
+    job.write(tmp_path / "first.tsv", **saved)
+    again = job.write(tmp_path / "again.tsv", **saved)
+    assert again.stats["restored_bytes"] == path.stat().st_size
+    first = (tmp_path / "first.tsv").read_bytes()
+    assert first == (tmp_path / "again.tsv").read_bytes()
+    assert first.count(b"\n") == len(again)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import ctypes
+from collections import Counter, defaultdict
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -42,6 +44,128 @@ def test_many_batches(tmp_path: Path) -> None:
     assert table.num_rows == count
     assert len(table["key"].chunks) > 1
     assert table["key"].to_pylist() == sorted(map(str, range(count)))
+
+
+class ArrowArray(ctypes.Structure):
+    """The array of Arrow's C data interface."""
+
+
+ArrowArray._fields_ = [
+    ("length", ctypes.c_int64),
+    ("null_count", ctypes.c_int64),
+    ("offset", ctypes.c_int64),
+    ("n_buffers", ctypes.c_int64),
+    ("n_children", ctypes.c_int64),
+    ("buffers", ctypes.POINTER(ctypes.c_void_p)),
+    ("children", ctypes.POINTER(ctypes.POINTER(ArrowArray))),
+    ("dictionary", ctypes.c_void_p),
+    ("release", ctypes.c_void_p),
+    ("private_data", ctypes.c_void_p),
+]
+
+
+class Watched:
+    """An answer whose stream notes the buffers of each batch that it gives away."""
+
+    def __init__(self, answer: tg.Result) -> None:
+        self.answer = answer
+        self.buffers: list[int] = []
+        self.batches = 0
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        capsule = self.answer.__arrow_c_stream__(requested_schema)
+        pointer = ctypes.pythonapi.PyCapsule_GetPointer
+        pointer.restype, pointer.argtypes = (
+            ctypes.c_void_p,
+            [ctypes.py_object, ctypes.c_char_p],
+        )
+        address = pointer(capsule, b"arrow_array_stream")
+        # Of the stream's five pointers, the second is that of its function `get_next`.
+        kind = ctypes.CFUNCTYPE(
+            ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ArrowArray)
+        )
+        place = ctypes.c_void_p.from_address(address + ctypes.sizeof(ctypes.c_void_p))
+        original = kind(place.value)
+
+        def get_next(stream: int, to: Any) -> int:
+            code = original(stream, to)
+            if code == 0 and to.contents.release:
+                self.batches += 1
+                for number in range(to.contents.n_children):
+                    column = to.contents.children[number].contents
+                    self.buffers += [
+                        column.buffers[place] or 0 for place in range(column.n_buffers)
+                    ]
+            return code
+
+        self.kept = kind(get_next)
+        place.value = ctypes.cast(self.kept, ctypes.c_void_p).value
+        return capsule
+
+
+def addresses(table: pa.Table) -> list[int]:
+    """The buffers of a table, batch by batch."""
+    return [
+        buffer.address if buffer else 0
+        for batch in table.to_batches()
+        for column in batch.columns
+        for buffer in column.buffers()
+    ]
+
+
+def test_nothing_is_copied_on_the_way_to_pyarrow(answer: tg.Result) -> None:
+    watched = Watched(answer)
+    table = pa.RecordBatchReader.from_stream(watched).read_all()
+    assert watched.buffers
+    assert addresses(table) == watched.buffers
+    assert table.equals(answer.to_arrow())
+
+
+def test_polars_and_duckdb_read_the_buffers_as_they_are(answer: tg.Result) -> None:
+    """Polars keeps the numbers and the bytes of the keys; DuckDB takes each batch once."""
+    watched = Watched(answer)
+    frame = polars.DataFrame(watched)
+    assert watched.batches == 1
+    _, _, key_bytes, _, numbers = watched.buffers
+    assert frame["value"].to_arrow().buffers()[1].address == numbers
+    assert frame.equals(answer.to_polars())
+    views = frame["key"].to_arrow(compat_level=polars.CompatLevel.newest())
+    long = [key for key in frame["key"].to_list() if len(key.encode()) > 12]
+    if long:
+        assert key_bytes in [buffer.address for buffer in views.buffers()[2:]]
+    watched = Watched(answer)
+    count, total = (
+        duckdb.from_arrow(watched).aggregate("count(*), sum(value)").fetchall()[0]
+    )
+    assert (count, total) == (len(answer), sum(value for _, value in answer))
+    assert watched.batches == 1
+
+
+def test_a_stream_is_cast_to_the_schema_that_is_asked_for(answer: tg.Result) -> None:
+    def stream(schema: pa.Schema) -> pa.Table:
+        capsule = answer.__arrow_c_stream__(schema.__arrow_c_schema__())
+        return pa.RecordBatchReader._import_from_c_capsule(capsule).read_all()
+
+    schema = pa.schema([("key", pa.string()), ("value", pa.int32())])
+    table = stream(schema)
+    assert table.schema == schema
+    assert table.to_pydict() == answer.to_arrow().to_pydict()
+    with pytest.raises(tg.OptionError, match="columns key, count"):
+        stream(pa.schema([("key", pa.string()), ("count", pa.int32())]))
+    with pytest.raises(pa.ArrowInvalid, match="not in range"):
+        stream(pa.schema([("key", pa.string()), ("value", pa.int8())]))
+
+
+def test_numbers_are_written_into_the_array(path: Path) -> None:
+    counts = tg.text(path).words().count().run()
+    numbers = counts.to_numpy()
+    assert numbers.dtype == np.int64
+    assert numbers.flags.owndata
+    assert numbers.flags.writeable
+    numbers[:] = 0
+    assert counts.to_numpy().tolist() == [value for _, value in counts]
+    halves = tg.text(path).map(lambda line: (line[:1], len(line) / 2)).sum().run()
+    assert halves.to_numpy().tolist() == [value for _, value in halves]
 
 
 def test_columns_of_agg(path: Path, lines: list[str]) -> None:
@@ -174,6 +298,63 @@ def test_arrays_by_rows(on: str) -> None:
         tg.array(points).map_array(by_octant, args=(2.0,), on=on).sum().run(workers=1)
     )
     assert sums.to_numpy().tobytes() == same.to_numpy().tobytes()
+
+
+@pytest.mark.parametrize("on", ["processes", "threads"])
+def test_values_of_batches_are_kept_reduced_and_merged(
+    path: Path, lines: list[str], on: str
+) -> None:
+    groups: dict[str, list[int]] = defaultdict(list)
+    for line in lines:
+        groups[line[:1]].append(len(line))
+    pairs = tg.text(path).map_arrow(lengths_by_first, on=on)
+    assert pairs.collect().run().to_dict() == groups
+    firsts = pairs.reduce(lambda key, values: list(values)[:9]).run()
+    assert firsts.to_dict() == {key: values[:9] for key, values in groups.items()}
+    merged = pairs.merge(max).run()
+    assert merged.to_dict() == {key: max(values) for key, values in groups.items()}
+
+    def texts(records):
+        return {"key": pc.utf8_length(records), "value": records}
+
+    found = tg.text(path).map_arrow(texts, on=on).reduce(lambda _, values: {*values})
+    expected: dict[int, set[str]] = defaultdict(set)
+    for line in lines:
+        expected[len(line)].add(line)
+    assert found.run().to_dict() == expected
+
+
+def test_rows_without_a_key_are_not_kept(path: Path, lines: list[str]) -> None:
+    def some(records):
+        lengths = pc.utf8_length(records)
+        return {
+            "key": pc.if_else(pc.greater(lengths, 20), "long", None),
+            "value": lengths,
+        }
+
+    kept = tg.text(path).map_arrow(some).collect().run().to_dict()
+    assert kept == {"long": [len(line) for line in lines if len(line) > 20]}
+    with pytest.raises(tg.BadRecord, match="1 values"):
+        tg.text(path).map_arrow(lambda r: {"key": r, "value": [1]}).collect().run()
+
+
+@pytest.mark.parametrize("on", ["processes", "threads"])
+def test_values_of_arrays_are_kept_reduced_and_merged(on: str) -> None:
+    points = np.arange(30_000, dtype=np.float64).reshape(-1, 3)
+
+    def by_row(rows):
+        return (rows[:, 0] % 2).astype(int), rows
+
+    pairs = tg.array(points).map_array(by_row, on=on)
+    kept = pairs.collect().run().to_dict()
+    assert np.array_equal(kept[0], points[::2])
+    assert np.array_equal(kept[1], points[1::2])
+    sums = pairs.merge(np.add).run().to_dict()
+    assert np.array_equal(sums[1], points[1::2].sum(axis=0))
+    least = pairs.reduce(lambda _, rows: float(min(row[0] for row in rows))).run()
+    assert least.to_dict() == {0: 0.0, 1: 3.0}
+    numbers = tg.array(np.arange(10)).map_array(lambda rows: (rows % 2, rows))
+    assert numbers.collect().run().to_dict() == {0: [0, 2, 4, 6, 8], 1: [1, 3, 5, 7, 9]}
 
 
 def test_arrays_that_cannot_be_read() -> None:

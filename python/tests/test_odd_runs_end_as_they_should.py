@@ -86,6 +86,40 @@ def test_a_disk_without_room_is_an_error_that_says_so(tmp_path: Path) -> None:
     assert list(scratch.iterdir()) == []
 
 
+def test_a_full_folder_for_temporary_files_is_an_error_that_says_so(
+    tmp_path: Path,
+) -> None:
+    """A file system of 1 MiB in memory, which only the program sees."""
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    mount = f"mount -t tmpfs -o size=1m tmpfs {scratch}"
+    inside = ["unshare", "--mount", "sh", "-c"]
+    if subprocess.run([*inside, mount], capture_output=True, check=False).returncode:
+        pytest.skip("no mount of its own")
+    script = """
+        import sys
+        import tegula as tg
+        try:
+            tg.text(sys.argv[1]).lines().count().run(memory="100M")
+        except tg.Error as error:
+            print(type(error).__name__, error)
+    """
+    text = tmp_path / "input"
+    text.write_text("".join(f"{number:030}\n" for number in range(1_000_000)))
+    program = [sys.executable, "-c", textwrap.dedent(script), str(text)]
+    command = [*inside, f'{mount} && exec "$0" "$@"', *program]
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "TMPDIR": str(scratch)},
+    )
+    assert str(scratch) in done.stdout, done.stdout
+    assert "No space left" in done.stdout
+    assert "Traceback" not in done.stderr
+
+
 def test_a_limit_counts_the_buffers_of_processes(path: Path) -> None:
     """They are a few megabytes of a limit; a limit in which they have no room is refused."""
     resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10

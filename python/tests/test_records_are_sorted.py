@@ -209,3 +209,30 @@ def test_no_file_is_left(tmp_path: Path) -> None:
     tg.text(tmp_path / "x").sort().write(tmp_path / "x")
     assert (tmp_path / "x").read_text() == "a\nb\n"
     assert os.listdir(tmp_path) == ["x"]
+
+
+def test_a_sort_goes_on_from_a_state(tmp_path: Path) -> None:
+    """Each order has a state of its own, and a file is written from what was saved."""
+    text, saved = tmp_path / "text", tmp_path / "saved"
+    rows = [f"{number % 7} {number * 7919 % 1000}" for number in range(5000)]
+    text.write_text("".join(f"{row}\n" for row in rows))
+    orders = {
+        "all": (None, lambda row: row),
+        "second": (tg.field(2, " "), lambda row: row.split()[1]),
+        "number": (
+            tg.field(2, " ", numeric=True),
+            lambda row: int(row.split()[1]),
+        ),
+        "bytes": (slice(0, 1), lambda row: row[0]),
+        "function": (lambda row: row[::-1], lambda row: row[::-1]),
+    }
+    for name, (key, by) in orders.items():
+        job = tg.text(text).sort(key=key)
+        assert list(job.run(state=saved, job=name)) == sorted(rows, key=by), name
+        out = tmp_path / f"{name}.txt"
+        again = job.write(out, state=saved, job=name)
+        assert again.stats["restored_bytes"] == text.stat().st_size
+        assert out.read_text().splitlines() == sorted(rows, key=by)
+    for name, other in [("number", "second"), ("bytes", "all"), ("second", "number")]:
+        with pytest.raises(tg.StateError, match="another job"):
+            tg.text(text).sort(key=orders[other][0]).run(state=saved, job=name)

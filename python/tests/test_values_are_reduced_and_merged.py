@@ -67,6 +67,29 @@ def test_reduced_numbers_are_columns(path: Path, lines: list[str]) -> None:
         texts.to_numpy()
 
 
+@pytest.mark.parametrize("kind", ["reduce", "merge"])
+def test_answers_that_are_numbers_are_ranked(
+    path: Path, lines: list[str], kind: str
+) -> None:
+    groups = groups_of(lines)
+    pairs = tg.text(path).map(pairs_of)
+    if kind == "reduce":
+        job = pairs.reduce(lambda _, values: statistics.fmean(values))
+        answers = {key: statistics.fmean(values) for key, values in groups.items()}
+    else:
+        job = pairs.merge(max)
+        answers = {key: max(values) for key, values in groups.items()}
+    ranked = sorted(answers.items(), key=lambda pair: (-pair[1], pair[0]))
+    assert list(job.run(order="value")) == ranked
+    assert list(job.run(order="value", top=7)) == ranked[:7]
+    assert list(job.run(top=7)) == sorted(ranked[:7])
+    assert list(job.run(top=0)) == []
+    texts = pairs.reduce(lambda key, _: key)
+    for options in ({"top": 3}, {"order": "value"}):
+        with pytest.raises(tg.OptionError, match=r"Result\.top"):
+            texts.run(**options)
+
+
 def test_a_reduce_may_stop_early_and_return_anything(path: Path) -> None:
     pairs = tg.text(path).map(pairs_of)
     assert set(pairs.reduce(lambda *_: None).run().to_dict().values()) == {None}
@@ -185,9 +208,6 @@ def test_a_failing_function_names_the_key(path: Path, on: str) -> None:
 def test_what_reduce_and_merge_refuse(path: Path) -> None:
     pairs = tg.text(path).map(pairs_of)
     job = pairs.reduce(lambda key, values: 1)
-    for wrong in [{"top": 3}, {"order": "value"}]:
-        with pytest.raises(tg.OptionError, match=r"Result\.top"):
-            job.run(**wrong)
     with pytest.raises(tg.OptionError, match="no answer before the end"):
         job.stream()
     with pytest.raises(tg.OptionError, match="cannot be called"):
