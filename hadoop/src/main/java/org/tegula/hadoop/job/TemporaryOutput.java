@@ -34,7 +34,7 @@ final class TemporaryOutput {
     private static String note(Path output, JobConf conf) {
         long seconds = conf.getLong(Settings.TEMPORARY_SECONDS, Settings.TEMPORARY_SECONDS_DEFAULT);
         String later = seconds == 0 ? "" : seconds + " seconds after its last use, or ";
-        return output + " is in the memory of the engine alone: it is written to the disk " + later
+        return output + " is in the memory of the engine alone: it is written to its file system " + later
                 + "when the engine's JVM ends, and lost if that JVM is killed before (" + Settings.TEMPORARY_PREFIX
                 + ")";
     }

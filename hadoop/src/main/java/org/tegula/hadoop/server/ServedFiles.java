@@ -44,13 +44,13 @@ final class ServedFiles {
 
     /** The caller's own, which stays open for the caller's next calls. */
     private CachedFileSystem other(Path path) throws IOException {
-        URI uri = path.toUri();
+        URI root = path.toUri().resolve("/");
         String user = UserGroupInformation.getCurrentUser().getShortUserName();
         try {
-            return others.computeIfAbsent(user + "@" + uri.getScheme() + "://" + uri.getAuthority(), key -> {
+            return others.computeIfAbsent(user + "@" + root, key -> {
                 CachedFileSystem files = new CachedFileSystem();
                 try {
-                    files.initialize(URI.create(uri.getScheme() + "://" + uri.getAuthority()), conf);
+                    files.initialize(root, conf);
                 } catch (IOException e) {
                     throw new UncheckedIOException(e);
                 }

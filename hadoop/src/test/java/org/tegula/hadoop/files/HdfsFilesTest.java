@@ -51,7 +51,7 @@ import org.tegula.hadoop.api.CacheFS;
 import org.tegula.hadoop.cache.FileVersion;
 
 /** Files that are in memory alone over HDFS: Hadoop's calls see them, HDFS does not, until somebody wants them there. */
-@Timeout(180)
+@Timeout(300)
 class HdfsFilesTest {
     @TempDir
     static java.nio.file.Path folder;

@@ -35,7 +35,7 @@ import org.tegula.hadoop.client.ServerConnection;
 import org.tegula.hadoop.files.CachedFileSystem;
 
 /** A client of a server sees the outputs over HDFS that the server has in memory alone; HDFS has heard of none. */
-@Timeout(120)
+@Timeout(300)
 class HdfsServerTest {
     @TempDir
     java.nio.file.Path folder;
