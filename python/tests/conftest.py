@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from pathlib import Path
 
+import cloudpickle
 import pytest
 
 LETTERS = "abcdefghij"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def functions_are_sent_by_value(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Send functions of tests as those of a program are sent: processes need not import the tests and their libraries."""
+    cloudpickle.register_pickle_by_value(request.module)
+    yield
+    cloudpickle.unregister_pickle_by_value(request.module)
 
 
 @pytest.fixture(scope="session")
