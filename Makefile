@@ -50,6 +50,7 @@ INDEX_TEXTS := source100 letters100
 INCREMENTAL_TEXTS := source letters stations
 STATE_INPUTS := source.txt stations.txt picture.bmp
 COST_TEXTS := letters letters100 distinct
+PYTHON_TEXTS := zipf100 requests distinct events
 REMOTE_INPUTS := source256.txt points.bin
 NUMBER_INPUTS := picture.bmp points.bin lines.txt grid.npy square.npy large.npy rows.npy tall.npy
 
@@ -259,9 +260,11 @@ bench-index: build need-python $(INDEX_TEXTS:%=$(CORPUS)/%.txt) ## Time the inve
 	python3 bench/compare/index.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS) \
 		$(if $(METIS_WR),--metis $(METIS_WR))
 
-bench-python: wheel need-python $(PYTHON_VENV)/compare $(CORPUS)/zipf100.txt $(CORPUS)/requests.txt $(CORPUS)/distinct.txt ## Time the Python package beside other libraries, in an environment of 1.5 GB; RUNS=5
+bench-python: wheel need-python $(PYTHON_VENV)/compare $(PYTHON_TEXTS:%=$(CORPUS)/%.txt) ## Time the Python package beside other libraries, in an environment of 1.5 GB; RUNS=5; RUNS=1 SMALL=1 tries all of it
 	$(PYTHON_VENV)/bin/python -m pip install --quiet --force-reinstall --no-deps $(WHEELS)/*.whl
-	$(PYTHON_VENV)/bin/python bench/compare/python.py --corpus $(CORPUS) --runs $(RUNS)
+	$(PYTHON_VENV)/bin/python bench/compare/python_reach.py --corpus $(CORPUS) --runs $(RUNS) $(if $(SMALL),--small)
+	$(PYTHON_VENV)/bin/python bench/compare/python.py --corpus $(CORPUS) --runs $(RUNS) $(if $(SMALL),--small)
+	$(if $(SMALL),,python3 bench/compare/python_tables.py)
 
 bench-compressed: build need-python $(CORPUS)/source100.txt ## Time word counts of compressed text beside its decompression alone
 	python3 bench/compare/compressed.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
@@ -342,7 +345,7 @@ clean: need-cargo ## Remove all that was built (the texts in bench/corpus stay)
 
 # The texts. Those that are there are not made again.
 
-DRAWN_TEXTS := zipf distinct requests $(CONTAINER_TEXTS)
+DRAWN_TEXTS := zipf distinct requests events $(CONTAINER_TEXTS)
 $(DRAWN_TEXTS:%=$(CORPUS)/%.txt): | need-python
 	mkdir -p $(@D)
 	python3 bench/corpus.py $(basename $(@F)) --out $@
