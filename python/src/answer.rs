@@ -8,6 +8,8 @@ use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList, PyString, PyTuple};
 use std::cmp::Ordering;
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::sync::Arc;
 use tegula::output::Portion;
 use tegula::{Job, Output, Stats};
@@ -97,7 +99,7 @@ pub(crate) trait Answered: Send + Sync {
     }
     /// Returns what the run did; `None` while it runs.
     fn stats(&self) -> Option<&Stats>;
-    fn file(&self, number: u32) -> Option<std::path::PathBuf>;
+    fn file(&self, number: u32) -> Option<PathBuf>;
 }
 
 /// The answer of a run that has ended.
@@ -152,7 +154,7 @@ where
         Some(self.output.stats())
     }
 
-    fn file(&self, number: u32) -> Option<std::path::PathBuf> {
+    fn file(&self, number: u32) -> Option<PathBuf> {
         self.output.file(number)
     }
 }
@@ -191,7 +193,7 @@ impl Answered for Copied {
         None
     }
 
-    fn file(&self, _: u32) -> Option<std::path::PathBuf> {
+    fn file(&self, _: u32) -> Option<PathBuf> {
         None
     }
 }
@@ -464,7 +466,7 @@ impl Answer {
     fn write_records(
         &self,
         py: Python<'_>,
-        path: std::path::PathBuf,
+        path: PathBuf,
         end: &[u8],
         is_each_once: bool,
         last_first: bool,
@@ -490,9 +492,9 @@ impl Answer {
         py.detach(look).map_err(|error| failed(&error))
     }
 
-    /// The path of an input file by its number.
-    fn file(&self, number: u32) -> Option<std::path::PathBuf> {
-        self.read.output.file(number)
+    /// The path or URL of an input file by its number.
+    fn file(&self, number: u32) -> Option<OsString> {
+        self.read.output.file(number).map(PathBuf::into_os_string)
     }
 
     /// What the run did.

@@ -14,6 +14,7 @@ use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::ffi::OsString;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -54,7 +55,7 @@ pub(crate) struct Plan {
 }
 
 enum Source {
-    Paths { paths: Vec<PathBuf>, cut: Cut },
+    Paths { paths: Vec<OsString>, cut: Cut },
     Memory { memory: Arc<Memory>, record_bytes: u64 },
     Parts(Arc<Parts>),
 }
@@ -414,7 +415,7 @@ impl Source {
                 let list = parts.list();
                 Ok((Input::ranges(parts, list), Cut::Whole))
             }
-            Source::Paths { paths, cut } => Ok((Input::patterns(paths)?, cut)),
+            Source::Paths { paths, cut } => Ok((tegula_cli::input(&paths)?, cut)),
             Source::Memory { memory, record_bytes } => {
                 let length = memory.len();
                 Ok((
