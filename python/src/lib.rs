@@ -10,6 +10,7 @@ mod csv;
 mod dynamic;
 mod file;
 mod memory;
+mod native;
 mod plan;
 mod ready;
 mod reducing;
