@@ -17,8 +17,8 @@ VENV := bench/.venv
 HADOOP_RELEASE := tegula-hadoop-0.1.0
 HADOOP_JAR := hadoop/target/$(HADOOP_RELEASE).jar
 WHEELS := $(abspath $(TARGET))/wheels
-PYTHON_PROFILE ?= python
-WHEEL_TARGETS ?= x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
+TEST_WHEELS := $(abspath $(TARGET))/test-wheels
+WHEEL_TARGETS ?= x86_64-unknown-linux-gnu
 PYTHON_VENV := bench/.venv-python
 # Those on the path and of pyenv, one of each version.
 PYTHONS ?= $(shell for minor in 11 12 13 14 15; do for python in "$$HOME"/.pyenv/versions/3.$$minor.*/bin/python \
@@ -50,13 +50,14 @@ INDEX_TEXTS := source100 letters100
 INCREMENTAL_TEXTS := source letters stations
 STATE_INPUTS := source.txt stations.txt picture.bmp
 COST_TEXTS := letters letters100 distinct
+PYTHON_TEXTS := zipf100 requests distinct events
 REMOTE_INPUTS := source256.txt points.bin
 NUMBER_INPUTS := picture.bmp points.bin lines.txt grid.npy square.npy large.npy rows.npy tall.npy
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PRECIOUS: $(PYTHON_VENVS)/%/requirements
-.PHONY: help run build wheel wheels test test-rust rust-test-programs test-python python-environments \
+.PHONY: help run build wheel wheels test-wheel test test-rust rust-test-programs test-python python-environments \
 	test-cuda-kernels test-hadoop test-hadoop-compat dist-hadoop lint lint-rust lint-python lint-hadoop miri loom campaign \
 	bench bench-own bench-compare bench-reuse \
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
@@ -76,19 +77,22 @@ run: need-cargo ## Count words and show the statistics; INPUT=paths WORDS=whites
 build: need-cargo ## Build the release binary with all its commands
 	cargo build --release -p tegula-cli --all-features
 
-wheel: need-cargo $(VENV)/maturin-$(MATURIN) ## Build the wheel of the Python package into target/wheels; PYTHON_PROFILE=python-dev builds faster
-	rm -rf $(WHEELS)
-	$(VENV)/bin/maturin build --manifest-path python/Cargo.toml --profile $(PYTHON_PROFILE) --out $(WHEELS)
-
 # Zig is the C compiler and the linker: it has the symbols of old versions of glibc, and those of other machines. What
 # exceeds the policy is refused.
-wheels: need-cargo $(VENV)/maturin-$(MATURIN) $(VENV)/ziglang-$(ZIGLANG) ## Build the wheels to publish, manylinux_2_28 for x86_64 and aarch64 (slow); WHEEL_TARGETS=triples
+wheel: need-cargo $(VENV)/maturin-$(MATURIN) $(VENV)/ziglang-$(ZIGLANG) ## Build the wheel to publish into target/wheels, manylinux_2_28 for x86_64 (slow)
 	rm -rf $(WHEELS)
 	for target in $(WHEEL_TARGETS); do \
 		{ ! command -v rustup >/dev/null || rustup target add $$target; } && \
 		PATH=$(abspath $(VENV))/bin:$$PATH $(VENV)/bin/maturin build --manifest-path python/Cargo.toml \
-			--profile $(PYTHON_PROFILE) --target $$target --zig --compatibility manylinux_2_28 --out $(WHEELS) || exit 1; \
+			--profile $(or $(PYTHON_PROFILE),python) --target $$target --zig --compatibility manylinux_2_28 --out $(WHEELS) || exit 1; \
 	done
+
+wheels: ## Build the wheels of all machines: x86_64 and aarch64 (slow)
+	@$(MAKE) --no-print-directory wheel WHEEL_TARGETS="x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu"
+
+test-wheel: need-cargo $(VENV)/maturin-$(MATURIN) ## Build a wheel for tests on this machine into target/test-wheels, in a third of the time; its maps are slow
+	rm -rf $(TEST_WHEELS)
+	$(VENV)/bin/maturin build --manifest-path python/Cargo.toml --profile $(or $(PYTHON_PROFILE),python-dev) --out $(TEST_WHEELS)
 
 # Maven and pip leave cores idle, so they run beside the Rust compiler. The Rust tests wait for them, because some
 # tests measure time. Their output follows that of the Rust tests. Each part runs even if another failed.
@@ -96,11 +100,11 @@ test: ## Run all tests, those in the documentation too
 	@output=$$(mktemp) && status=0; \
 	$(MAKE) --keep-going python-environments test-hadoop test-hadoop-compat >"$$output" 2>&1 & others=$$!; \
 	trap 'kill $$others 2>/dev/null; rm -f "$$output"' EXIT; \
-	$(MAKE) --keep-going rust-test-programs wheel PYTHON_PROFILE=python-dev || status=1; \
+	$(MAKE) --keep-going rust-test-programs test-wheel || status=1; \
 	wait $$others || status=1; \
 	$(MAKE) test-rust || status=1; \
 	cat "$$output"; \
-	$(MAKE) test-python PYTHON_PROFILE=python-dev || status=1; \
+	$(MAKE) test-python || status=1; \
 	exit $$status
 
 test-rust: rust-test-programs need-java need-pocl $(VENV)/s3-server ## Run the tests of the Rust crates
@@ -113,7 +117,7 @@ rust-test-programs: need-cargo
 
 # Each CPython that the package supports has an environment, in which the wheel is installed anew. Only the files that
 # pip installs are tested. On two cores two of them run side by side; make prints the output of each when it ends.
-test-python: wheel need-python ## Test the wheel on every CPython from 3.11 that is on the machine; PYTHONS=paths TESTS=arguments
+test-python: test-wheel need-python ## Test the wheel on every CPython from 3.11 that is on the machine; PYTHONS=paths TESTS=arguments
 	@test -n "$(strip $(PYTHONS))" || { echo "make: no CPython from $(PYTHON_LEAST) on was found: name some, PYTHONS=paths" >&2; exit 1; }
 	@$(MAKE) --no-print-directory --keep-going --jobs=$$(nproc) --output-sync=target PYTHONS="$(PYTHONS)" \
 		$(foreach python,$(PYTHONS),test-wheel-on-$(subst /,@,$(python)))
@@ -126,11 +130,11 @@ python-environments: need-python
 test-wheel-on-%: $(PYTHON_VENVS)/%/requirements
 	@echo "make: $(subst @,/,$*)"
 	@$(<D)/bin/python -m pip uninstall -qq --yes tegula
-	@$(<D)/bin/python -m pip install --quiet $(WHEELS)/*.whl
+	@$(<D)/bin/python -m pip install --quiet $(TEST_WHEELS)/*.whl
 	@cd python/tests && $(<D)/bin/python -m pytest -o cache_dir=$(<D)/pytest $(or $(TESTS),.)
 
 # Without bytecode, because only a part of the packages is ever loaded.
-$(PYTHON_VENVS)/%/requirements: python/tests/requirements.txt
+$(PYTHON_VENVS)/%/requirements: python/tests/requirements.txt remote/servers/requirements.txt
 	@rm -rf $(@D)
 	@$(subst @,/,$*) -m venv $(@D)
 	@$(@D)/bin/python -m pip install --quiet --no-compile -r $<
@@ -170,12 +174,13 @@ dist-hadoop: need-java ## Build the Hadoop engine and pack it with its script fo
 
 lint: lint-rust lint-python lint-hadoop ## Check format and style of all code
 
-# All features are on, as in tests, so that what others depend on is checked once. Then what is left out
-# without features: it is in the libraries that have some, in the program, and in the Python package, which has none.
+# All features are on, as in tests, so that what others depend on is checked once. Then what is left out without
+# features: it is in the libraries that have some, and in the program. The Python package turns on features of theirs.
 lint-rust: need-lints
 	cargo fmt --all --check
 	cargo clippy --workspace --exclude tegula-python --all-targets --all-features --locked -- -D warnings
-	cargo clippy -p tegula -p tegula-apps -p tegula-cli -p tegula-python --locked -- -D warnings
+	cargo clippy -p tegula -p tegula-apps -p tegula-cli --locked -- -D warnings
+	cargo clippy -p tegula-python --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc $(ENGINE_CRATES) -p tegula-apps -p tegula-linalg -p tegula-remote -p tegula-nodes \
 		--all-features --no-deps --locked
 
@@ -256,9 +261,11 @@ bench-index: build need-python $(INDEX_TEXTS:%=$(CORPUS)/%.txt) ## Time the inve
 	python3 bench/compare/index.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS) \
 		$(if $(METIS_WR),--metis $(METIS_WR))
 
-bench-python: wheel need-python $(PYTHON_VENV)/compare $(CORPUS)/zipf100.txt $(CORPUS)/requests.txt $(CORPUS)/distinct.txt ## Time the Python package beside other libraries, in an environment of 1.5 GB; RUNS=5
+bench-python: wheel need-python $(PYTHON_VENV)/compare $(PYTHON_TEXTS:%=$(CORPUS)/%.txt) ## Time the Python package beside other libraries, in an environment of 1.5 GB; RUNS=5; RUNS=1 SMALL=1 tries all of it
 	$(PYTHON_VENV)/bin/python -m pip install --quiet --force-reinstall --no-deps $(WHEELS)/*.whl
-	$(PYTHON_VENV)/bin/python bench/compare/python.py --corpus $(CORPUS) --runs $(RUNS)
+	$(PYTHON_VENV)/bin/python bench/compare/python_reach.py --corpus $(CORPUS) --runs $(RUNS) $(if $(SMALL),--small)
+	$(PYTHON_VENV)/bin/python bench/compare/python.py --corpus $(CORPUS) --runs $(RUNS) $(if $(SMALL),--small)
+	$(if $(SMALL),,python3 bench/compare/python_tables.py)
 
 bench-compressed: build need-python $(CORPUS)/source100.txt ## Time word counts of compressed text beside its decompression alone
 	python3 bench/compare/compressed.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
@@ -339,7 +346,7 @@ clean: need-cargo ## Remove all that was built (the texts in bench/corpus stay)
 
 # The texts. Those that are there are not made again.
 
-DRAWN_TEXTS := zipf distinct requests $(CONTAINER_TEXTS)
+DRAWN_TEXTS := zipf distinct requests events $(CONTAINER_TEXTS)
 $(DRAWN_TEXTS:%=$(CORPUS)/%.txt): | need-python
 	mkdir -p $(@D)
 	python3 bench/corpus.py $(basename $(@F)) --out $@

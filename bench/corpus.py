@@ -12,6 +12,7 @@ bytes on any machine. Needs the standard library alone, and must never need more
 
 import argparse
 import itertools
+import json
 import os
 import random
 import sys
@@ -137,6 +138,33 @@ def requests_blocks(options: argparse.Namespace) -> Iterator[bytes]:
         yield "".join(lines).encode()
 
 
+def events_blocks(options: argparse.Namespace) -> Iterator[bytes]:
+    """Lines of JSON of 200 to 1000 bytes: an event's time, user, request and message."""
+    rng = random.Random(options.seed)
+    words = [word.decode() for word in itertools.islice(random_words(rng, 2, 10), 5000)]
+    hosts = [f"web-{number:03}" for number in range(200)]
+    while True:
+        lines = []
+        for _ in range(10_000):
+            event = {
+                "time": f"2026-11-{rng.randrange(1, 31):02}T{rng.randrange(24):02}:{rng.randrange(60):02}:00.125Z",
+                "host": rng.choice(hosts),
+                "user": {
+                    "id": f"u{int(rng.paretovariate(0.7)) % 1_000_000:06}",
+                    "new": False,
+                },
+                "request": {
+                    "method": "GET",
+                    "path": "/" + "/".join(rng.choices(words, k=3)),
+                    "status": rng.choice((200, 304, 404)),
+                    "ms": rng.randrange(30_000) / 100,
+                },
+                "message": " ".join(rng.choices(words, k=rng.randrange(6, 110))),
+            }
+            lines.append(json.dumps(event, separators=(",", ":")))
+        yield "".join(f"{line}\n" for line in lines if len(line) < 1000).encode()
+
+
 def distinct_blocks(options: argparse.Namespace) -> Iterator[bytes]:
     """Words of 9 or 10 letters, nearly all new, one in twenty seen before; 1 to 10 a line."""
     rng = random.Random(options.seed)
@@ -234,6 +262,9 @@ RECIPES = {
     "zipf": Recipe(zipf_blocks, 500_000_000, needs_folder=False),
     "requests": Recipe(
         requests_blocks, 100_000_000, needs_folder=False, has_whole_lines=True
+    ),
+    "events": Recipe(
+        events_blocks, 100_000_000, needs_folder=False, has_whole_lines=True
     ),
     "distinct": Recipe(distinct_blocks, 100_000_000, needs_folder=False),
     # Those of Metis, section 5.4.

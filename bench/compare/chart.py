@@ -198,9 +198,9 @@ def svg(all_rows: list[tuple[Job, list[Row]]]) -> Iterator[str]:
     yield "</svg>"
 
 
-def replace_table(readme: Path, made: str) -> None:
+def replace_table(readme: Path, made: str, marks: tuple[str, str] = MARKS) -> None:
     text = readme.read_text()
-    begin, end = MARKS
+    begin, end = marks
     head, found, rest = text.partition(begin)
     _, also_found, tail = rest.partition(end)
     if not (found and also_found):

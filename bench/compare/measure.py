@@ -6,17 +6,21 @@ read an input whole: a child's peak memory, as Linux reports it, is never less t
 """
 
 import argparse
+import itertools
 import json
 import os
 import platform
 import random
+import re
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import median
 
@@ -216,6 +220,15 @@ def first_line(argv: list[str]) -> str:
     return (done.stdout.splitlines() or ["unknown"])[0]
 
 
+def versions_of(packages: list[str]) -> dict[str, str]:
+    """The versions of packages in this environment; of one that is not there, that it is not installed."""
+    versions = dict.fromkeys(packages, "not installed")
+    for name in packages:
+        with suppress(PackageNotFoundError):
+            versions[name] = version(name)
+    return versions
+
+
 def commit() -> str:
     """The commit measured, with `-dirty` when the working tree holds more than it."""
     here = str(Path(__file__).parent)
@@ -254,7 +267,9 @@ def as_raw(measured: Measured) -> dict[str, object]:
         "input": program.input.name,
         "input_bytes": measured.input_bytes,
         "argv": [Path(part).name if "/" in part else part for part in program.argv],
-        "environment": program.environment,
+        "environment": {
+            name: without_folders(value) for name, value in program.environment.items()
+        },
         "samples": [asdict(one) for one in measured.samples],
         "answer": asdict(measured.answer),
         "stats": measured.stats,
@@ -268,16 +283,42 @@ def write_results(
     also: dict[str, object] | None = None,
 ) -> None:
     """Writes the raw results, with all that is needed to place them, and what else was found."""
+    write_rows(out, [as_raw(one) for one in measured], versions, also)
+
+
+def write_rows(
+    out: Path,
+    rows: list[dict[str, object]],
+    versions: dict[str, str],
+    also: dict[str, object] | None = None,
+) -> None:
+    """Writes raw results of any form. It refuses those that name a folder of this machine."""
     raw = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": commit(),
         "machine": machine(),
         "versions": versions,
-        "runs": [as_raw(one) for one in measured],
+        "runs": rows,
         **(also or {}),
     }
+    text = json.dumps(raw, indent=1) + "\n"
+    for folder in (Path(__file__).parents[2], Path.home(), Path(tempfile.gettempdir())):
+        if f"{folder}/" in text:
+            raise Failed(f"{out.name}: results name the folder {folder}")
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(json.dumps(raw, indent=1) + "\n")
+    out.write_text(text)
+
+
+def without_folders(text: str) -> str:
+    """A text in which paths are names of files: folders are this machine's own affair."""
+    return re.sub(r"(?<![\w./])/(?:[^\s/:;,'\"]+/)+", "", text)
+
+
+def first_lines(path: Path, out: Path, lines: int) -> Path:
+    """Writes the first lines of a text to another."""
+    with path.open("rb") as text, out.open("wb") as beginning:
+        beginning.writelines(itertools.islice(text, lines))
+    return out
 
 
 def table(heads: list[str], rows: list[list[str]]) -> str:

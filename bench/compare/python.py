@@ -3,7 +3,8 @@
 
 Takes two texts, and a number of runs; prints Markdown tables and writes the raw results. It must never report a time
 of a program whose answer differs from the others': the top ten words and the sum of all means are compared. CPU seconds
-and memory are of all processes, daemons that a library leaves behind among them.
+and memory are of all processes, daemons that a library leaves behind among them. The libraries that take minutes read
+a tenth of each text, in fewer runs; each row of the table says so.
 
     bench/.venv-python/bin/python bench/compare/python.py --corpus bench/corpus --runs 3
 """
@@ -12,9 +13,9 @@ import argparse
 import ast
 import json
 import os
-import subprocess
 import sys
-from importlib.metadata import version
+import tempfile
+from itertools import pairwise
 from pathlib import Path
 
 from measure import (
@@ -22,10 +23,13 @@ from measure import (
     Failed,
     Measured,
     Program,
+    first_lines,
     interleaved,
     machine,
     run_script,
     table,
+    versions_of,
+    without_folders,
     write_results,
 )
 
@@ -63,6 +67,10 @@ PACKAGES = [
     "pyarrow",
 ]
 TINY_LINES = 50
+SMALL_LINES = 20_000
+# They read a tenth, and run so often at most.
+SLOW = ("PySpark", "Ray Data", "Dask bag", "mrjob, inline")
+SLOW_RUNS_MOST = 3
 # A loaded machine takes longer to start Ray's processes than it waits by default; and no other machine is to log in.
 RAY = {"RAY_raylet_start_wait_time_s": "300", "RAY_AUTH_MODE": "disabled"}
 
@@ -111,6 +119,7 @@ def programs_of(job: str, path: Path, only: list[str]) -> list[Program]:
         environment = {
             "PYTHONPATH": str(HERE),
             "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+            **RAY,
         }
         workers = len(os.sched_getaffinity(0))
         programs.append(
@@ -121,18 +130,21 @@ def programs_of(job: str, path: Path, only: list[str]) -> list[Program]:
 
 def check_same(measured: list[Measured]) -> None:
     """Raises `Failed` where two libraries differ."""
-    first = measured[0]
-    for one in measured[1:]:
+    for first, one in pairwise(measured):
         if one.answer != first.answer:
             raise Failed(
                 f"{one.program.name} and {first.program.name} differ:\n{one.answer}\n{first.answer}"
             )
 
 
-def tiny_of(path: Path, out: Path) -> Path:
-    """The first lines of a text: what a run of them takes is the start of a program."""
-    with path.open("rb") as lines, out.open("wb") as tiny:
-        tiny.writelines(next(lines) for _ in range(TINY_LINES))
+def tenth_of(path: Path, out: Path) -> Path:
+    """The first tenth of a text, to the end of a line."""
+    left = path.stat().st_size // 10
+    with path.open("rb") as lines, out.open("wb") as tenth:
+        while left > 0:
+            line = lines.readline()
+            tenth.write(line)
+            left -= len(line)
     return out
 
 
@@ -145,11 +157,47 @@ def that_run(
         try:
             able += interleaved([program], runs)
         except Failed as failure:
-            reason = str(failure).splitlines()[-1]
+            reason = without_folders(str(failure).splitlines()[-1])
             print(f"left out: {program.name}: {reason}", file=sys.stderr)
             left_out[f"{program.name}, {program.input.name}"] = reason
     check_same(able)
     return able
+
+
+def compared(
+    job: str,
+    text: Path,
+    folder: Path,
+    options: argparse.Namespace,
+    left_out: dict[str, str],
+) -> tuple[list[Measured], list[Measured]]:
+    """What each library takes for a job, and for its first lines, which is mostly its start."""
+    tiny = first_lines(text, folder / f"tiny_{text.name}", TINY_LINES)
+    tenth = tenth_of(text, folder / f"tenth_{text.name}")
+    slow_runs = min(options.runs, SLOW_RUNS_MOST)
+
+    def of(path: Path, slow: bool, names: set[str] | None = None) -> list[Program]:
+        programs = programs_of(job, path, options.only)
+        return [
+            program
+            for program in programs
+            if (program.name in SLOW) == slow
+            and (names is None or program.name in names)
+        ]
+
+    started = that_run(of(tiny, False), options.runs, left_out)
+    started += that_run(of(tiny, True), 1, left_out)
+    check_same(started)
+    names = {one.program.name for one in started}
+    full = interleaved(of(text, False, names), options.runs, check_same)
+    slow = of(tenth, True, names)
+    if slow:
+        # Beside one run of what the answer is.
+        known = interleaved(programs_of(job, tenth, ["plain Python"]), 1)
+        slowly = that_run(slow, slow_runs, left_out)
+        check_same(known + slowly)
+        full += slowly
+    return started, full
 
 
 def report(job: str, measured: list[Measured], tiny: list[Measured]) -> str:
@@ -161,37 +209,35 @@ def report(job: str, measured: list[Measured], tiny: list[Measured]) -> str:
             [
                 one.program.name,
                 str(lines_of_code(module, job + suffix)),
+                f"{one.input_bytes / 1e6:.0f}",
+                str(len(one.samples)),
                 one.spread(lambda sample: sample.cpu_s, 1),
                 one.spread(lambda sample: sample.wall_s, 1),
                 f"{one.resident_peak_bytes / 1e6:.0f}",
                 f"{starts[one.program.name].wall_s:.2f}",
             ]
         )
-    heads = ["library", "lines", "CPU s", "wall s", "peak MB", "start-up s"]
-    size = measured[0].input_bytes
-    return f"### {TITLES[job]}, {size / 1e6:,.0f} MB\n\n{table(heads, rows)}\n"
-
-
-def reach(options: argparse.Namespace, zipf: Path, tiny: Path) -> list[object]:
-    """Runs `python/reach.py`, and returns its rows."""
-    distinct = options.corpus / "distinct.txt"
-    argv = [sys.executable, HERE / "reach.py", zipf, distinct, tiny, str(options.runs)]
-    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as program:
-        rows = []
-        for line in program.stdout:
-            rows.append(json.loads(line))
-            print(line, end="", flush=True)
-    if program.returncode != 0:
-        raise Failed(f"reach.py: exit code {program.returncode}")
-    return rows
+    heads = [
+        "library",
+        "lines",
+        "MB",
+        "runs",
+        "CPU s",
+        "wall s",
+        "peak MB",
+        "start-up s",
+    ]
+    return f"### {TITLES[job]}\n\n{table(heads, rows)}\n"
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Compare Python libraries.")
     parser.add_argument("--corpus", type=Path, required=True, help="folder of texts")
-    parser.add_argument("--runs", type=int, default=3, help="runs of each (3)")
+    parser.add_argument("--runs", type=int, default=5, help="runs of each (5)")
     parser.add_argument("--only", nargs="*", default=[], help="parts of names")
-    parser.add_argument("--no-reach", action="store_true", help="leave out reach.py")
+    parser.add_argument(
+        "--small", action="store_true", help="few lines; keeps no results"
+    )
     parser.add_argument(
         "--out", type=Path, default=HERE.parents[1] / "results/python_compare.json"
     )
@@ -200,27 +246,21 @@ def arguments() -> argparse.Namespace:
 
 def main() -> int:
     options = arguments()
-    versions = {name: version(name) for name in PACKAGES}
+    versions = versions_of(PACKAGES)
     everything, left_out, before = [], {}, machine()
-    for job, text in TEXTS.items():
-        path = options.corpus / text
-        tiny = tiny_of(path, options.corpus / f"tiny_{text}")
-        programs = programs_of(job, tiny, options.only)
-        small = that_run(programs, options.runs, left_out)
-        names = {one.program.name for one in small}
-        programs = programs_of(job, path, options.only)
-        programs = [program for program in programs if program.name in names]
-        full = interleaved(programs, options.runs, check_same)
-        print(report(job, full, small), flush=True)
-        everything += small + full
-    zipf, tiny = (options.corpus / name for name in ("zipf100.txt", "tiny_zipf100.txt"))
-    rows = [] if options.no_reach else reach(options, zipf, tiny)
-    also = {
-        "load_before": before["load_average"],
-        "left_out": left_out,
-        "reach": rows,
-    }
-    write_results(options.out, everything, versions, also)
+    with tempfile.TemporaryDirectory(dir=options.corpus) as scratch:
+        for job, name in TEXTS.items():
+            text, folder = options.corpus / name, Path(scratch)
+            if options.small:
+                text = first_lines(text, folder / name, SMALL_LINES)
+            started, full = compared(job, text, folder, options, left_out)
+            print(report(job, full, started), flush=True)
+            everything += started + full
+    for name, reason in left_out.items():
+        print(f"Left out: {name}: {reason}")
+    if not options.small:
+        also = {"load_before": before["load_average"], "left_out": left_out}
+        write_results(options.out, everything, versions, also)
     return 0
 
 

@@ -5,7 +5,11 @@ use std::ffi::{OsStr, OsString};
 use tegula::{Error, Input, InputError, Result};
 
 /// Looks up the files that the arguments name.
-pub(crate) fn input(arguments: &[OsString]) -> Result<Input> {
+///
+/// # Errors
+/// [`InputError`]: of a path, as [`Input::patterns`]; of a URL, if it cannot be read, or if this build lacks the
+/// feature `remote`.
+pub fn input(arguments: &[OsString]) -> Result<Input> {
     let mut input = Input::default();
     for same in arguments.chunk_by(|a, b| !is_url(a) && !is_url(b)) {
         match same {

@@ -67,6 +67,8 @@ mod topology;
 #[cfg(feature = "wordcount")]
 mod wordcount;
 
+pub use arguments::input;
+
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;

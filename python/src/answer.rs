@@ -11,6 +11,8 @@ use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList, PySlice};
 use std::cmp::Ordering;
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use tegula::output::Portion;
 use tegula::{Job, Output, Stats};
@@ -37,7 +39,7 @@ pub(crate) trait Answered: Send + Sync {
     }
     /// Returns what the run did; `None` while it runs.
     fn stats(&self) -> Option<&Stats>;
-    fn file(&self, number: u32) -> Option<std::path::PathBuf>;
+    fn file(&self, number: u32) -> Option<PathBuf>;
 }
 
 /// The answer of a run that has ended.
@@ -92,7 +94,7 @@ where
         Some(self.output.stats())
     }
 
-    fn file(&self, number: u32) -> Option<std::path::PathBuf> {
+    fn file(&self, number: u32) -> Option<PathBuf> {
         self.output.file(number)
     }
 }
@@ -131,7 +133,7 @@ impl Answered for Copied {
         None
     }
 
-    fn file(&self, _: u32) -> Option<std::path::PathBuf> {
+    fn file(&self, _: u32) -> Option<PathBuf> {
         None
     }
 }
@@ -392,7 +394,7 @@ impl Answer {
     fn write_records(
         &self,
         py: Python<'_>,
-        path: std::path::PathBuf,
+        path: PathBuf,
         end: &[u8],
         is_each_once: bool,
         last_first: bool,
@@ -418,9 +420,9 @@ impl Answer {
         py.detach(look).map_err(|error| failed(&error))
     }
 
-    /// The path of an input file by its number.
-    fn file(&self, number: u32) -> Option<std::path::PathBuf> {
-        self.read.output.file(number)
+    /// The path or URL of an input file by its number.
+    fn file(&self, number: u32) -> Option<OsString> {
+        self.read.output.file(number).map(PathBuf::into_os_string)
     }
 
     /// What the run did.

@@ -12,6 +12,7 @@ mod drawn;
 mod dynamic;
 mod file;
 mod memory;
+mod native;
 mod objects;
 mod plan;
 mod ready;

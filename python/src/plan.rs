@@ -7,6 +7,7 @@ use crate::dynamic::{
     Cells, Columns, Dynamic, FieldPairs, JsonPairs, Kind, Known, OrderBy, Pairs, RecordPairs,
 };
 use crate::memory::{Memory, Parts};
+use crate::native::Native;
 use crate::objects::KeyForm;
 use crate::ready::{Program, Ready, words_of};
 use crate::reducing::reduce;
@@ -15,6 +16,7 @@ use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::ffi::OsString;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,7 +27,6 @@ use tegula::{
 };
 use tegula_apps::grep::{Counted, Grep, Meaning};
 use tegula_apps::json::{JsonCounts, JsonPath, JsonSums};
-use tegula_apps::native::{NativeMap, ValueType};
 use tegula_apps::top::{FieldCounts, FieldSums};
 use tegula_apps::{WordCount, Words};
 
@@ -59,7 +60,7 @@ pub(crate) struct Plan {
 }
 
 enum Source {
-    Paths { paths: Vec<PathBuf>, cut: Cut },
+    Paths { paths: Vec<OsString>, cut: Cut },
     Memory { memory: Arc<Memory>, record_bytes: u64 },
     Parts(Arc<Parts>),
 }
@@ -74,12 +75,7 @@ enum Map {
     Lines,
     /// Records in order.
     Records(OrderBy),
-    Native {
-        address: usize,
-        open: Option<usize>,
-        close: Option<usize>,
-        value: ValueType,
-    },
+    Native(Native),
     Processes {
         python: String,
         zygote: String,
@@ -258,33 +254,11 @@ impl Plan {
                 let is_number = !matches!(combine, Combine::Collect);
                 run.numbers(Pairs::Json(JsonPairs { by, value, is_number }), cut, combine)
             }
-            (Map::Native { address, open, close, value }, combine) => {
-                let is_count = matches!(combine, Combine::One(Kind::Count));
-                let value = if is_count { ValueType::Ignored } else { value };
-                // SAFETY: the facade says in its documentation that native maps are trusted code, and keeps the
-                // library or the function alive for the run.
-                let map = unsafe { NativeMap::new(address, open, close, value, record_bytes) };
-                let map = map.ok_or_else(|| tegula::Error::Option {
-                    option: "map_native",
-                    cause: "the function's address is null".to_owned(),
-                })?;
-                let map = Pairs::Native(map);
-                match (combine, value) {
-                    (Combine::One(Kind::Count), _) => {
-                        run.dynamic::<Sum<u64>>(map, cut, vec![Kind::Count])
-                    }
-                    (Combine::One(Kind::Sum), ValueType::Int) => {
-                        run.dynamic::<Sum<i64>>(map, cut, vec![Kind::Sum])
-                    }
-                    (Combine::One(Kind::Sum), ValueType::Float) => {
-                        run.dynamic::<Sum<f64>>(map, cut, vec![Kind::Sum])
-                    }
-                    (Combine::One(Kind::Mean), ValueType::Float) => {
-                        run.dynamic::<Mean<f64>>(map, cut, vec![Kind::Mean])
-                    }
-                    (combine, _) => run.combined(map, cut, combine),
-                }
-            }
+            (Map::Native(native), Combine::One(kind)) => native.run(run, cut, kind, record_bytes),
+            (Map::Native(_), _) => Err(tegula::Error::Option {
+                option: "map_native",
+                cause: "its values are combined by count, sum, min, max or mean".to_owned(),
+            }),
             (Map::Processes { .. } | Map::Threads(_), combine) => match caller {
                 Some((caller, kept)) => run.combined(Pairs::Called(caller, kept), cut, combine),
                 None => Err(tegula::Error::Option {
@@ -304,7 +278,7 @@ pub(crate) struct Run<'r> {
     /// Who sees answers while it runs.
     showing: Option<&'r Showing>,
     /// Of a job that is not one of the ready-made.
-    identity: Option<Identity>,
+    pub(crate) identity: Option<Identity>,
     keys: KeyForm,
     names: Vec<String>,
     is_saved: bool,
@@ -333,7 +307,7 @@ impl Run<'_> {
         Ok(Box::new(Ended::new(run.run(input)?)))
     }
 
-    fn dynamic<C: Columns>(
+    pub(crate) fn dynamic<C: Columns>(
         mut self,
         pairs: Pairs,
         cut: Cut,
@@ -428,7 +402,7 @@ impl Source {
                 let list = parts.list();
                 Ok((Input::ranges(parts, list), Cut::Whole))
             }
-            Source::Paths { paths, cut } => Ok((Input::patterns(paths)?, cut)),
+            Source::Paths { paths, cut } => Ok((tegula_cli::input(&paths)?, cut)),
             Source::Memory { memory, record_bytes } => {
                 let length = memory.len();
                 Ok((
@@ -495,16 +469,7 @@ impl Map {
             }
             "lines" => Ok(Map::Lines),
             "records" => Ok(Map::Records(order_by(dict)?)),
-            "native" => Ok(Map::Native {
-                address: item(dict, "address")?.extract()?,
-                open: item(dict, "open")?.extract()?,
-                close: item(dict, "close")?.extract()?,
-                value: match text("value")?.as_str() {
-                    "i64" => ValueType::Int,
-                    "f64" => ValueType::Float,
-                    other => return Err(unknown("value", other)),
-                },
-            }),
+            "native" => Native::of(dict).map(Map::Native),
             "processes" => Ok(Map::Processes {
                 python: text("python")?,
                 zygote: text("zygote")?,

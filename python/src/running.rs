@@ -9,6 +9,7 @@ use crate::shown::{Seen, Showing, Slot, Stream};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -81,7 +82,7 @@ pub(crate) struct Failure {
     kind: &'static str,
     message: String,
     /// Of a record: its file, its line from 1, and its byte from 0. `None` of a step that has no records.
-    place: Option<(PathBuf, Option<u64>, Option<u64>)>,
+    place: Option<(OsString, Option<u64>, Option<u64>)>,
     /// Of an exception: its traceback, its pickle, and whether the function could not be loaded.
     raised: Option<(String, Py<PyBytes>, bool)>,
 }
@@ -104,7 +105,7 @@ impl Failure {
             let Place { source, line, offset } = place.clone();
             // Without either it is a step of the run, and no file.
             let is_record = line.is_some() || offset.is_some();
-            failure.place = is_record.then_some((source, line, offset));
+            failure.place = is_record.then(|| (source.into_os_string(), line, offset));
             if let Some(Raised { text, pickle, at_start }) = cause.downcast_ref() {
                 let pickle = PyBytes::new(py, pickle).unbind();
                 failure.raised = Some((text.clone(), pickle, *at_start));

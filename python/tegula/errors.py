@@ -41,7 +41,7 @@ class BadRecord(Error):
     """The map refused a record.
 
     Attributes:
-        file: path of the input file.
+        file: path or URL of the input file.
         line: number of the line from 1, or None where records are no lines.
         byte: offset of the record in the file, or None.
     """
@@ -76,7 +76,7 @@ def raise_failure(failure: Failure) -> NoReturn:
         raise _KINDS.get(failure.kind, Error)(failure.message)
     path, line, byte = failure.place or ("", None, None)
     if failure.raised is None:
-        raise BadRecord(failure.message, str(path), line, byte)
+        raise BadRecord(failure.message, path, line, byte)
     text, pickled, at_start = failure.raised
     try:
         raised = pickle.loads(pickled)
@@ -93,7 +93,7 @@ def raise_failure(failure: Failure) -> NoReturn:
             if failure.message.endswith(text)
             else f"{failure.message}\n{text}"
         )
-        raise BadRecord(message, str(path), line, byte)
+        raise BadRecord(message, path, line, byte)
     if at_start:
         raised.add_note("while the map's function was loaded in a process of its own")
     elif failure.place is not None:

@@ -378,6 +378,8 @@ class Job:
                 fields.append(("setup", identity(setup, (), version)))
         elif pairs.plan["kind"] == "native":
             fields.append(("code", pairs.native_identity(version)))
+            if version is not None:
+                plan["map"]["library"] = None
         elif version is not None and self.combine != "merge":
             raise OptionError(
                 "version: this map is the engine's own, and has its own version"

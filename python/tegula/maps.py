@@ -33,8 +33,8 @@ class _Library:
 
     loaded: ctypes.CDLL
     symbol: str
-    digest: str
-    """Of its bytes."""
+    image: bytes
+    """The bytes of its file, which say what the map is."""
 
 
 # The base of all function types of ctypes: its name there is private.
@@ -147,7 +147,8 @@ class Pairs:
         if version is not None:
             return f"version {version}"
         if isinstance(self.kept, _Library):
-            return f"{self.kept.digest} {self.kept.symbol}"
+            digest = hashlib.blake2b(self.kept.image, digest_size=20).hexdigest()
+            return f"{digest} {self.kept.symbol}"
         function = getattr(self.kept, "__wrapped__", None)
         if function is None:
             raise OptionError(
@@ -264,7 +265,9 @@ def native(source: Source, function: Any, value: str) -> Pairs:
     if source.cut != "lines" and not isinstance(source.cut, int):
         raise OptionError("map_native: takes lines, or records of fixed length")
     addresses, kept = _addresses(function)
-    plan = {"kind": "native", "value": value, **addresses}
+    # The command line knows a library's map by these, so its states are those of this package.
+    known = (kept.image, kept.symbol) if isinstance(kept, _Library) else None
+    plan = {"kind": "native", "value": value, "library": known, **addresses}
     return Pairs(source, plan, source.keys, KINDS, kept=kept)
 
 
@@ -318,9 +321,8 @@ def _library(path: Path, symbol: str) -> tuple[dict[str, int | None], _Library]:
             f'map_native: {path} exports no {symbol}; check the name, and C++\'s extern "C"'
         )
     opened, closed = address(f"{symbol}_open"), address(f"{symbol}_close")
-    digest = hashlib.blake2b(path.read_bytes(), digest_size=20).hexdigest()
     addresses = {"address": found, "open": opened, "close": closed}
-    return addresses, _Library(library, symbol, digest)
+    return addresses, _Library(library, symbol, path.read_bytes())
 
 
 def pickled(program: dict[str, Any], worker_memory: int | None) -> bytes:

@@ -41,6 +41,8 @@ def request(plan: dict[str, Any], combine: str) -> bytes:
         options = {"places": False, "keys": _listed(plan["keys"])}
     elif kind == "linreg":
         command, options = "linreg", {"points": plan["points"]}
+    elif kind == "native" and plan["library"] is not None:
+        command, options = "run", {}
     elif kind in ("kmeans", "histogram"):
         command, options = kind, {}
     else:

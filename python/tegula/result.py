@@ -250,9 +250,8 @@ class Result:
         return self._answer.stats()
 
     def file(self, number: int) -> str | None:
-        """Return the path of an input file by its number."""
-        path = self._answer.file(number)
-        return None if path is None else str(path)
+        """Return the path or URL of an input file by its number."""
+        return self._answer.file(number)
 
 
 class Seen:

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import gzip
+import os
+import signal
 import subprocess
+import sys
+import textwrap
 from collections import Counter, defaultdict
 from pathlib import Path
 
@@ -11,8 +16,10 @@ import pytest
 import tegula as tg
 
 C_MAPS = r"""
+#include <signal.h>
 #include <string.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include "tegula.h"
 
 TEGULA_LIBRARY
@@ -63,6 +70,27 @@ int32_t picky(tegula_split *split, tegula_pairs *pairs, void *state) {
         at = end + 1;
     }
     return 0;
+}
+
+/* The bytes of the split, and nothing for the 64 after it, which may be read. */
+int32_t beyond_the_end(tegula_split *split, tegula_pairs *pairs, void *state) {
+    (void)state;
+    const volatile uint8_t *behind = split->data + split->len;
+    int64_t sum = 0;
+    for (size_t i = 0; i < 64; i++) sum += behind[i];
+    if (!tegula_emit_i64(pairs, "bytes", 5, (int64_t)(split->len - split->done) + 0 * sum)) return 1;
+    split->done = split->len;
+    return 0;
+}
+
+/* As `words`, but slowly, and with a crash at the word "crash", if the variable CRASH is set. */
+int32_t crashes(tegula_split *split, tegula_pairs *pairs, void *state) {
+    if (getenv("CRASH")) {
+        usleep((useconds_t)(split->len - split->done) / 2);
+        for (size_t at = split->done; at + 5 <= split->len; at++)
+            if (memcmp(split->data + at, "crash", 5) == 0) raise(SIGSEGV);
+    }
+    return words(split, pairs, state);
 }
 
 int32_t too_many(tegula_split *split, tegula_pairs *pairs, void *state) {
@@ -217,6 +245,61 @@ def test_libraries_that_do_not_fit_are_refused(
             source.map_native(function)
     with pytest.raises(tg.OptionError, match="value"):
         source.map_native((library, "words"), value="i32")
+
+
+@pytest.mark.parametrize("size", [4096, 65_536, 3_000_000])
+def test_bytes_after_a_split_are_readable(
+    tmp_path: Path, library: Path, size: int
+) -> None:
+    """Whatever the source: vectors may end there."""
+    numpy = pytest.importorskip("numpy")
+    data = (b"x" * 63 + b"\n") * (size // 64)
+    (tmp_path / "plain").write_bytes(data)
+    (tmp_path / "packed.gz").write_bytes(gzip.compress(data, 1))
+    rows = numpy.memmap(tmp_path / "plain", numpy.uint8).reshape(-1, 64)
+    for source in (
+        tg.text(tmp_path / "plain"),
+        tg.text(tmp_path / "packed.gz"),
+        tg.records(tmp_path / "plain", bytes=64),
+        tg.array(rows),
+    ):
+        for workers in (1, 3):
+            job = source.map_native((library, "beyond_the_end")).sum()
+            [(_, mapped)] = job.run(workers=workers)
+            assert mapped == len(data)
+
+
+CRASHES = """
+    import sys
+    import tegula as tg
+    library, text, saved = sys.argv[1:]
+    job = tg.text(text).map_native((library, "crashes")).count()
+    answer = job.run(state=saved, job="a", workers=1)
+    print(answer.stats["restored_bytes"], sorted(answer))
+"""
+
+
+def test_a_map_that_crashes_ends_the_process_and_a_state_goes_on(
+    library: Path, tmp_path: Path
+) -> None:
+    text = tmp_path / "text"
+    text.write_text("good\n" * 1_600_000 + "crash\n")
+    command = [sys.executable, "-c", textwrap.dedent(CRASHES), library, text]
+    command.append(tmp_path / "saved")
+
+    def run(**also: str) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, **also}
+        return subprocess.run(
+            command, env=environment, capture_output=True, text=True, check=False
+        )
+
+    crashed = run(CRASH="1")
+    assert (crashed.returncode, crashed.stdout) == (-signal.SIGSEGV, "")
+    mended = run()
+    assert mended.returncode == 0, mended.stderr
+    restored, answer = mended.stdout.split(" ", 1)
+    assert int(restored) > 0
+    assert answer == "[('crash', 1), ('good', 1600000)]\n"
 
 
 def test_records_of_fixed_length(tmp_path: Path, library: Path) -> None:

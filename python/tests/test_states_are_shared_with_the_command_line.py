@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import tegula as tg
+from test_native_maps_run_on_the_workers import C_MAPS, compiled
 
 TEGULA = Path(sys.executable).with_name("tegula")
 
@@ -131,6 +132,37 @@ def test_an_unfinished_run_is_gone_on_with(tmp_path: Path) -> None:
     lines = tegula("wordcount", *paths, "--state", saved["state"], "--job", "a")
     expected = job.run()
     assert lines == tsv(expected)
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("native"), "maps", C_MAPS)
+
+
+@pytest.mark.parametrize("value", ["i64", "f64"])
+@pytest.mark.parametrize("combine", ["count", "sum", "min", "max", "mean"])
+def test_a_library_has_one_state_in_both(
+    path: Path, library: Path, tmp_path: Path, combine: str, value: str
+) -> None:
+    name = {"i64": "words", "f64": "halves"}[value]
+    job = getattr(tg.text(path).map_native((library, name), value=value), combine)()
+    command = ["run", library, "--map", name, "--combine", combine]
+    command += ["--value", value, path, "--state", tmp_path / "saved", "--job"]
+    # Begun by the command line, gone on with from Python.
+    tegula(*command, "a")
+    answer = job.run(state=tmp_path / "saved", job="a")
+    assert answer.stats["restored_bytes"] > 0
+    assert answer.to_dict() == job.run().to_dict()
+    # Begun from Python, gone on with by the command line.
+    job.run(state=tmp_path / "saved", job="b")
+    figures = tmp_path / "figures"
+    lines = tegula(*command, "b", "--order", "key", "--stats-json", figures)
+    assert json.loads(figures.read_text())["restored_bytes"] > 0
+    rows = [line.split("\t") for line in lines.decode().splitlines()]
+    assert {key: float(figure) for key, figure in rows} == answer.to_dict()
+    # With a version of its own, the map is another job.
+    with pytest.raises(tg.StateError, match="another job"):
+        job.run(state=tmp_path / "saved", job="b", version="1")
 
 
 def test_a_state_of_a_map_of_ones_own_is_not_shown(

@@ -49,6 +49,12 @@ combines! {
     Mean<f64>, Float, Value::Float(float) => float, "mean f64";
 }
 
+/// Returns the identity of a library's map, whatever program loads it: the library's bytes change with its code.
+pub fn identity<C: NativeCombine>(library: &[u8], map: &str) -> Identity {
+    let identity = Identity::new("native", 1).with_bytes("library", library);
+    identity.with("map", map).with("combine", C::name())
+}
+
 /// A job whose map is in a shared library.
 #[derive(Debug)]
 pub struct Native<C> {
@@ -94,10 +100,8 @@ impl<C: NativeCombine> Job for Native<C> {
 }
 
 impl<C: NativeCombine> Resumable for Native<C> {
-    /// The library's bytes, which change with its code.
     fn identity(&self) -> Identity {
-        let identity = Identity::new("native", 1).with_bytes("library", self.library.bytes());
-        identity.with("map", self.library.symbol()).with("combine", C::name())
+        identity::<C>(self.library.bytes(), self.library.symbol())
     }
 
     /// A map is told where its records are.

@@ -4,7 +4,7 @@
 mod job;
 mod library;
 
-pub use job::{Native, NativeCombine};
+pub use job::{Native, NativeCombine, identity};
 pub use library::{ABI, Library};
 
 use std::ffi::c_void;

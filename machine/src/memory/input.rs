@@ -6,8 +6,8 @@ use crate::error::MemoryError;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// Bytes that are readable after the data of an input buffer.
-pub const OVERREAD_BYTES: usize = 32;
+/// Bytes that are readable after the data of an input buffer: a vector of AVX-512, as `tegula.h` promises to maps in C.
+pub const OVERREAD_BYTES: usize = 64;
 
 /// Reused memory for bytes that are read and mapped.
 pub struct InputBuffer {

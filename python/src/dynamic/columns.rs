@@ -4,7 +4,7 @@
 use super::cells::{Cells, Item, Kind};
 use super::number::Number;
 use super::packed::Given;
-use tegula::{Aggregate, Collect, Count, Emit, Job, Mean, Sum};
+use tegula::{Aggregate, Collect, Count, Emit, Job, Max, Mean, Min, Sum};
 
 /// A column of an answer.
 #[derive(Clone, Debug)]
@@ -166,18 +166,45 @@ columns! {
     }
 
     Sum<i64> {
-        value(_, given) => match given {
-            Given::Int(int) => i64::try_from(int).map_err(|_| Unfit)?,
-            _ => return Err(Unfit),
-        },
+        value(_, given) => int(given)?,
         columns(_) => vec![Column::Ints(Vec::new())],
         add(sum, to) => add_int(sum, to),
+    }
+
+    Min<i64> {
+        value(_, given) => int(given)?,
+        columns(_) => vec![Column::Ints(Vec::new())],
+        add(answer, to) => add_int(answer, to),
+    }
+
+    Max<i64> {
+        value(_, given) => int(given)?,
+        columns(_) => vec![Column::Ints(Vec::new())],
+        add(answer, to) => add_int(answer, to),
+    }
+
+    Mean<i64> {
+        value(_, given) => int(given)?,
+        columns(_) => vec![Column::Floats(Vec::new())],
+        add(answer, to) => add_float(answer, to),
     }
 
     Sum<f64> {
         value(_, given) => float(given)?,
         columns(_) => vec![Column::Floats(Vec::new())],
         add(sum, to) => add_float(sum, to),
+    }
+
+    Min<f64> {
+        value(_, given) => float(given)?,
+        columns(_) => vec![Column::Floats(Vec::new())],
+        add(answer, to) => add_float(answer, to),
+    }
+
+    Max<f64> {
+        value(_, given) => float(given)?,
+        columns(_) => vec![Column::Floats(Vec::new())],
+        add(answer, to) => add_float(answer, to),
     }
 
     Mean<f64> {
@@ -209,6 +236,13 @@ columns! {
 /// Returns a count as Arrow's integer. 2^63 of anything take centuries.
 fn whole(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+fn int(given: Given<'_>) -> Result<i64, Unfit> {
+    match given {
+        Given::Int(int) => i64::try_from(int).map_err(|_| Unfit),
+        _ => Err(Unfit),
+    }
 }
 
 fn float(given: Given<'_>) -> Result<f64, Unfit> {

@@ -3,7 +3,7 @@
 use super::packed::Given;
 use std::borrow::Cow;
 use tegula::{Result, Split};
-use tegula_apps::json::{JsonLine, JsonPath};
+use tegula_apps::json::{JsonLines, JsonPath};
 
 /// A field as the key, and another as the value.
 #[derive(Clone, Debug)]
@@ -26,14 +26,14 @@ impl JsonPairs {
         split: &Split<'_>,
         mut put: impl FnMut(&[u8], Given<'_>) -> Result<()>,
     ) -> Result<()> {
+        let lines = JsonLines::of(split.bytes());
         for line in split.lines() {
-            let pair = JsonLine::read(line).and_then(|line| {
-                let key = line.bytes(&self.by)?;
+            let pair = lines.fields(line, [&self.by, &self.value]).and_then(|[key, value]| {
                 let value = match self.is_number {
-                    true => Value::Number(line.number(&self.value)?),
-                    false => Value::Bytes(line.bytes(&self.value)?),
+                    true => Value::Number(value.number()?),
+                    false => Value::Bytes(value.bytes()?),
                 };
-                Ok((key, value))
+                Ok((key.bytes()?, value))
             });
             match pair {
                 Ok((key, Value::Number(number))) => put(&key, Given::Float(number))?,

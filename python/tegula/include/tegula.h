@@ -25,8 +25,8 @@ extern "C" {
 #endif
 
 typedef struct {
-    const uint8_t *data; /* The records. Nothing before or behind may be read. */
-    size_t len;          /* Their bytes. */
+    const uint8_t *data; /* The records. Nothing before them may be read. */
+    size_t len;          /* Their bytes. 64 more may be read, which are any bytes, so that a vector may end there. */
     uint64_t offset;     /* Where they begin in their file, in bytes. */
     uint32_t file;       /* The number of their file. */
     size_t done;         /* Bytes that are done with: where to begin. The map moves it on to the end of a record. */

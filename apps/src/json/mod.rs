@@ -1,10 +1,13 @@
 //! Fields of JSON lines: counts the values of a field, adds up the numbers of another, or counts the words of a
-//! text. The crate sonic-rs checks the whole of each line and finds the field; a line that is no JSON, or has no
-//! such field, is a bad record.
+//! text. The whole of each line is checked while the field is found (`line.rs`); a line that is no JSON, or has no such
+//! field, is a bad record.
+
+mod line;
 
 use crate::unicode_words::{self, Word};
 use crate::word_count::Words;
-use sonic_rs::{JsonValueTrait, LazyValue};
+use line::Fault;
+use std::array;
 use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
@@ -63,91 +66,84 @@ impl fmt::Display for JsonPath {
     }
 }
 
-/// A line that was checked to be JSON, all of it.
-#[derive(Debug)]
-pub struct JsonLine<'s> {
-    line: &'s [u8],
-    all: LazyValue<'s>,
+/// Lines of JSON.
+#[derive(Clone, Copy, Debug)]
+pub struct JsonLines {
+    /// Whether all of them are UTF-8, which is found faster for many at once.
+    is_text: bool,
 }
 
-impl<'s> JsonLine<'s> {
-    /// Checks a line. Linear in its length.
-    ///
-    /// # Errors
-    /// Returns the cause if it is no JSON.
-    pub fn read(line: &'s [u8]) -> Result<JsonLine<'s>, String> {
-        let text = simdutf8::basic::from_utf8(line);
-        let text = text.map_err(|_| "the line is no UTF-8, as JSON is".to_owned())?;
-        // This checks the text after a field, too.
-        let all = sonic_rs::from_str::<LazyValue<'s>>(text);
-        Ok(JsonLine { line, all: all.map_err(|_| "the line is no JSON".to_owned())? })
+impl JsonLines {
+    /// Looks at the bytes of some lines. Linear in their number.
+    pub fn of(bytes: &[u8]) -> JsonLines {
+        JsonLines { is_text: simdutf8::basic::from_utf8(bytes).is_ok() }
     }
 
-    /// Returns a field as bytes: the content of a string, the text of anything else.
+    /// Checks one of the lines, and finds fields of it. Linear in its length.
     ///
     /// # Errors
-    /// Returns the cause if the line lacks the field, or if an escape in it is no character.
-    pub fn bytes(&self, field: &JsonPath) -> Result<Cow<'s, [u8]>, String> {
-        self.find(field, |value| match value.as_raw_str() {
-            string if string.starts_with('"') => self.content(field, value),
-            other => Ok(Cow::Borrowed(self.same(other))),
-        })
+    /// Returns the cause if it is no JSON, or lacks a field.
+    pub fn fields<'s, 'p, const N: usize>(
+        self,
+        line: &'s [u8],
+        paths: [&'p JsonPath; N],
+    ) -> Result<[JsonField<'s, 'p>; N], String> {
+        if !self.is_text && simdutf8::basic::from_utf8(line).is_err() {
+            return Err("the line is no UTF-8, as JSON is".to_owned());
+        }
+        let found = line::find(line, paths.map(|path| &*path.steps));
+        let found = found.map_err(|fault| match fault {
+            Fault::NotJson => "the line is no JSON".to_owned(),
+            Fault::TooDeep => "the line has too many objects in one another".to_owned(),
+        })?;
+        if let Some(lacking) = found.iter().position(Option::is_none) {
+            return Err(format!("the line has no field {}", paths[lacking]));
+        }
+        Ok(array::from_fn(|at| JsonField { text: found[at].unwrap_or_default(), path: paths[at] }))
+    }
+}
+
+/// A field of a line.
+#[derive(Clone, Copy, Debug)]
+pub struct JsonField<'s, 'p> {
+    text: &'s [u8],
+    path: &'p JsonPath,
+}
+
+impl<'s> JsonField<'s, '_> {
+    /// Returns the field as bytes: the content of a string, the text of anything else.
+    ///
+    /// # Errors
+    /// Returns the cause if an escape in it is no character.
+    pub fn bytes(self) -> Result<Cow<'s, [u8]>, String> {
+        let [b'"', inside @ .., b'"'] = self.text else { return Ok(Cow::Borrowed(self.text)) };
+        if memchr::memchr(b'\\', inside).is_none() {
+            return Ok(Cow::Borrowed(inside));
+        }
+        let content = line::unescaped(inside).map(|content| Cow::Owned(content.into_bytes()));
+        let path = self.path;
+        content.ok_or_else(|| format!("the field {path} has an escape that is no character"))
     }
 
     /// Returns the content of a field that is a string.
-    fn text(&self, field: &JsonPath) -> Result<Cow<'s, [u8]>, String> {
-        self.find(field, |value| match value.as_raw_str().starts_with('"') {
-            true => self.content(field, value),
-            false => Err(format!("the field {field} is no string")),
-        })
+    fn string(self) -> Result<Cow<'s, [u8]>, String> {
+        match self.text.starts_with(b"\"") {
+            true => self.bytes(),
+            false => Err(format!("the field {} is no string", self.path)),
+        }
     }
 
     /// Returns a field that is a number.
     ///
     /// # Errors
-    /// Returns the cause if the line lacks the field, or if that is no finite number.
-    pub fn number(&self, field: &JsonPath) -> Result<f64, String> {
-        self.find(field, |value| {
-            let number = value.as_f64().filter(|number| number.is_finite());
-            number.ok_or_else(|| format!("the field {field} is no number"))
-        })
+    /// Returns the cause if it is no finite number.
+    pub fn number(self) -> Result<f64, String> {
+        let is_number = self.text.starts_with(b"-") || self.text[0].is_ascii_digit();
+        let text = std::str::from_utf8(self.text).ok().filter(|_| is_number);
+        let number = text.and_then(|text| text.parse::<f64>().ok());
+        let number = number.filter(|number| number.is_finite());
+        number.ok_or_else(|| format!("the field {} is no number", self.path))
     }
-
-    /// Finds a field and hands it to `see`.
-    fn find<R>(
-        &self,
-        field: &JsonPath,
-        see: impl FnOnce(&LazyValue<'_>) -> Result<R, String>,
-    ) -> Result<R, String> {
-        let (mut see, mut seen) = (Some(see), None);
-        find_in(&self.all, &field.steps, &mut |value| seen = see.take().map(|see| see(value)));
-        seen.unwrap_or_else(|| Err(format!("the line has no field {field}")))
-    }
-
-    fn content(&self, field: &JsonPath, string: &LazyValue<'_>) -> Result<Cow<'s, [u8]>, String> {
-        let raw = string.as_raw_str();
-        if memchr::memchr(b'\\', raw.as_bytes()).is_none() {
-            return Ok(Cow::Borrowed(self.same(&raw[1..raw.len() - 1])));
-        }
-        let content = string.as_str().map(|content| Cow::Owned(content.as_bytes().to_vec()));
-        content.ok_or_else(|| format!("the field {field} has an escape that is no character"))
-    }
-
-    /// Returns a part of the line as bytes of the line.
-    fn same(&self, part: &str) -> &'s [u8] {
-        let start = part.as_ptr().addr() - self.line.as_ptr().addr();
-        &self.line[start..start + part.len()]
-    }
-}
-
-/// Follows steps into a value.
-fn find_in(value: &LazyValue<'_>, steps: &[Step], see: &mut dyn FnMut(&LazyValue<'_>)) {
-    let Some((first, rest)) = steps.split_first() else { return see(value) };
-    let next = match first.index {
-        Some(index) if value.is_array() => value.get(index),
-        _ => value.get(first.key.as_str()),
-    };
-    next.iter().for_each(|next| find_in(next, rest, see));
 }
 
 /// Counts the lines with each value of a field.
@@ -186,8 +182,9 @@ impl Job for JsonCounts {
     }
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        let lines = JsonLines::of(split.bytes());
         for line in split.lines() {
-            match JsonLine::read(line).and_then(|line| line.bytes(&self.by)) {
+            match lines.fields(line, [&self.by]).and_then(|[by]| by.bytes()) {
                 Ok(Cow::Borrowed(key)) => emit.emit(key, ()),
                 Ok(Cow::Owned(key)) => emit.emit_copied(&key, ()),
                 Err(cause) => split.bad(line, cause)?,
@@ -216,9 +213,10 @@ impl Job for JsonSums {
     }
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        let lines = JsonLines::of(split.bytes());
         for line in split.lines() {
-            let pair = JsonLine::read(line)
-                .and_then(|line| Ok((line.bytes(&self.by)?, line.number(&self.sum)?)));
+            let pair = lines.fields(line, [&self.by, &self.sum]);
+            let pair = pair.and_then(|[by, sum]| Ok((by.bytes()?, sum.number()?)));
             match pair {
                 Ok((Cow::Borrowed(key), value)) => emit.emit(key, value),
                 Ok((Cow::Owned(key), value)) => emit.emit_copied(&key, value),
@@ -250,8 +248,9 @@ impl Job for JsonWords {
     }
 
     fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        let lines = JsonLines::of(split.bytes());
         for line in split.lines() {
-            match JsonLine::read(line).and_then(|line| line.text(&self.field)) {
+            match lines.fields(line, [&self.field]).and_then(|[field]| field.string()) {
                 Ok(Cow::Borrowed(text)) if self.words == Words::Whitespace => {
                     emit.emit_each(Tokens::new(WordClass::Whitespace, text), ());
                 }
@@ -304,8 +303,18 @@ mod tests {
         text.parse().unwrap()
     }
 
+    fn with<'s, R>(
+        field: &str,
+        line: &'s [u8],
+        read: impl FnOnce(JsonField<'s, '_>) -> Result<R, String>,
+    ) -> Result<R, String> {
+        let path = path(field);
+        let [found] = JsonLines::of(line).fields(line, [&path])?;
+        read(found)
+    }
+
     fn found<'s>(field: &str, line: &'s [u8]) -> Result<Cow<'s, [u8]>, String> {
-        JsonLine::read(line)?.bytes(&path(field))
+        with(field, line, |found| found.bytes())
     }
 
     #[test]
@@ -364,7 +373,7 @@ mod tests {
         ] {
             assert_eq!(found(field, line).unwrap(), bytes.as_bytes(), "{field}");
         }
-        assert_eq!(JsonLine::read(line).unwrap().number(&path("u.n")), Ok(15.0));
+        assert_eq!(with("u.n", line, |found| found.number()), Ok(15.0));
         for (field, cause) in [
             ("v", "the line has no field v"),
             ("u.t.2", "the line has no field u.t.2"),
@@ -372,14 +381,30 @@ mod tests {
         ] {
             assert_eq!(found(field, line), Err(cause.to_owned()));
         }
-        assert_eq!(
-            JsonLine::read(line).unwrap().text(&path("u.n")),
-            Err("the field u.n is no string".to_owned())
-        );
-        assert_eq!(
-            JsonLine::read(line).unwrap().number(&path("u.id")),
-            Err("the field u.id is no number".to_owned())
-        );
+        let no_string = Err("the field u.n is no string".to_owned());
+        assert_eq!(with("u.n", line, |found| found.string()), no_string);
+        let no_number = Err("the field u.id is no number".to_owned());
+        assert_eq!(with("u.id", line, |found| found.number()), no_number);
+    }
+
+    #[test]
+    fn several_fields_are_found_at_once_and_of_two_keys_the_first() {
+        let line = br#"{"a":{"b":1,"b":2},"c":[3,{"d":4}],"a":{"e":5},"\u0063x":6}"#;
+        let [a, b, d, x] = ["a", "a.b", "c.1.d", "cx"].map(path);
+        let fields = JsonLines::of(line).fields(line, [&d, &a, &b, &x]).unwrap();
+        let texts = fields.map(|field| field.text.to_vec());
+        let expected: [&[u8]; 4] = [b"4", br#"{"b":1,"b":2}"#, b"1", b"6"];
+        assert_eq!(texts, expected.map(<[u8]>::to_vec));
+        assert_eq!(found("a.e", line), Err("the line has no field a.e".to_owned()));
+    }
+
+    #[test]
+    fn nesting_has_a_limit_and_an_end() {
+        let nested = |depth: usize| ["[".repeat(depth), "]".repeat(depth)].concat();
+        let cause = |line: &str| found("a", line.as_bytes()).unwrap_err();
+        assert_eq!(cause(&nested(500)), "the line has no field a");
+        assert_eq!(cause(&nested(501)), "the line has too many objects in one another");
+        assert_eq!(cause(&nested(500)[1..]), "the line is no JSON");
     }
 
     fn values() -> impl Strategy<Value = Value> {
@@ -418,6 +443,24 @@ mod tests {
     }
 
     proptest! {
+        /// A line is JSON if serde_json says so, whatever a change did to it.
+        #[test]
+        fn broken_lines_are_refused_and_no_others(
+            value in values(), at in any::<prop::sample::Index>(), to in any::<u8>(), cut: bool
+        ) {
+            let mut line = value.to_string().into_bytes();
+            let at = at.index(line.len());
+            // Characters of the grammar are drawn more often than others.
+            let to = b"{}[]\",:\\0123456789-+.eEtrufalsn \t\x00\x1fdx"
+                .get(usize::from(to))
+                .copied()
+                .unwrap_or(to);
+            if cut { line.truncate(at) } else { line[at] = to }
+            let is_json = serde_json::from_slice::<&serde_json::value::RawValue>(&line).is_ok();
+            let refused = found("no such field", &line).unwrap_err();
+            prop_assert_eq!(is_json, refused.starts_with("the line has no field"), "{:?}", line.escape_ascii());
+        }
+
         #[test]
         fn every_field_of_random_lines_is_what_serde_json_says(value in values(), pretty: bool) {
             let line = value.to_string();
