@@ -225,6 +225,8 @@ pub(crate) fn merge<C: Aggregate>(
     let pieces = context.time(Stage::Merge, || stage.run(ranges))?;
     context.progress.set_keys(totals.keys);
     let pointed_at = PointedAt { _long_keys: long_keys, _values: partial.take_values() };
+    // The answer's pairs are copies: what they were made from is free for the output.
+    drop(partial);
     Ok(Answer { pieces, pointed_at, totals })
 }
 

@@ -3,6 +3,7 @@
 //! they are in the worker's cache: the hash is a part of what is saved, so hashing is no attendant of its own.
 
 use super::saving::{Saving, lock};
+use super::tiles::TileTable;
 use crate::aggregate::Aggregate;
 use crate::error::Result;
 use crate::map::{Attendance, Attendant, Holdings, Mapped, Spot};
@@ -36,7 +37,7 @@ impl<C: Aggregate> Attendance<C> for Saving<C> {
         worker: usize,
         _: &mut Holdings<'r, C>,
     ) -> Box<dyn Attendant<'r, C> + 'r> {
-        let passing = self.tiles().map(|tiles| tiles.passing());
+        let passing = self.tiles().map(TileTable::passing);
         Box::new(Keeper { saving: self, worker, tile: None, passing })
     }
 
