@@ -92,7 +92,7 @@ wheels: ## Build the wheels of all machines: x86_64 and aarch64 (slow)
 
 test-wheel: need-cargo $(VENV)/maturin-$(MATURIN) ## Build a wheel for tests on this machine into target/test-wheels, in a third of the time; its maps are slow
 	rm -rf $(TEST_WHEELS)
-	$(VENV)/bin/maturin build --manifest-path python/Cargo.toml --profile $(or $(PYTHON_PROFILE),python-dev) --out $(TEST_WHEELS)
+	$(VENV)/bin/maturin build --manifest-path python/Cargo.toml --profile $(or $(PYTHON_PROFILE),dev) --out $(TEST_WHEELS)
 
 # Maven and pip leave cores idle, so they run beside the Rust compiler. The Rust tests wait for them, because some
 # tests measure time. Their output follows that of the Rust tests. Each part runs even if another failed.
