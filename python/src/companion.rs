@@ -77,7 +77,7 @@ impl Kept {
 }
 
 /// What Python raised, on its way to the caller.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Raised {
     /// The exception, pickled; empty if it cannot be.
     pub(crate) pickle: Vec<u8>,
@@ -231,8 +231,8 @@ struct Zygote {
     child: Child,
     /// `None` when its end is wanted.
     control: Option<UnixStream>,
-    /// Whether it has loaded the function.
-    is_ready: bool,
+    /// Whether it could load the function; `None` until it has said so.
+    loaded: Option<Result<(), Raised>>,
 }
 
 struct Companion {
@@ -264,7 +264,7 @@ impl Companions {
             .spawn()
             .map_err(failed)?;
         let zygote_pid = child.id().cast_signed();
-        let mut zygote = Zygote { child, control: Some(control), is_ready: false };
+        let mut zygote = Zygote { child, control: Some(control), loaded: None };
         zygote.send(b'I', program, &[]).map_err(failed)?;
         Ok(Companions {
             zygote: Mutex::new(zygote),
@@ -304,22 +304,19 @@ impl Companions {
         if self.is_killed.load(Ordering::Acquire) {
             return Err("interrupted".into());
         }
-        if !zygote.is_ready {
-            let (status, payload) = zygote.reply()?;
-            if status != 0 {
-                let raised = Raised { at_start: true, ..Raised::decode(&payload) };
-                // The next worker that asks is told the same.
-                zygote.control = None;
-                return Err(raised.into());
-            }
-            zygote.is_ready = true;
-        }
+        let gone = |cause: io::Error| -> Cause {
+            let advice = "it was killed, perhaps because memory was short; run again";
+            format!("the process that starts those of the function has ended ({cause}): {advice}")
+                .into()
+        };
+        // Each worker that asks is told the same: the first of them in the input fails the run.
+        zygote.load().map_err(gone)?.map_err(Cause::from)?;
         let file = |name| memfd_create(name, MemfdFlags::CLOEXEC).map(File::from);
         let (input, output) = (file("tegula split")?, file("tegula pairs")?);
         let (socket, theirs) = UnixStream::pair()?;
         let files = [theirs.as_fd(), input.as_fd(), output.as_fd()];
-        zygote.send(b'F', &[], &files)?;
-        let (_, payload) = zygote.reply()?;
+        zygote.send(b'F', &[], &files).map_err(gone)?;
+        let (_, payload) = zygote.reply().map_err(gone)?;
         let pid = payload.first_chunk().map(|bytes| i32::from_le_bytes(*bytes));
         let pid = pid.and_then(Pid::from_raw).ok_or("the zygote could not fork")?;
         lock(&self.all).push(pid);
@@ -405,6 +402,19 @@ impl Zygote {
     }
 
     /// Waits for a reply: its status, the length of its payload as 8 bytes, the payload.
+    /// Waits until the function is loaded, or returns what was raised instead.
+    fn load(&mut self) -> io::Result<Result<(), Raised>> {
+        if let Some(loaded) = &self.loaded {
+            return Ok(loaded.clone());
+        }
+        let (status, payload) = self.reply()?;
+        let loaded = match status {
+            0 => Ok(()),
+            _ => Err(Raised { at_start: true, ..Raised::decode(&payload) }),
+        };
+        Ok(self.loaded.insert(loaded).clone())
+    }
+
     fn reply(&mut self) -> io::Result<(u8, Vec<u8>)> {
         let control = self.control.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
         let mut head = [0; 9];

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import cloudpickle
 import pytest
+import tegula as tg
 
 LETTERS = "abcdefghij"
 
@@ -39,6 +43,34 @@ def path(lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("input") / "words.txt"
     file.write_text("\n".join(lines) + "\n")
     return file
+
+
+def in_a_process_of_its_own(function: Callable[[str], None], folder: Path) -> None:
+    """Call a function of a test module with the path of a folder, in a process that holds no memory of other tests.
+
+    A limit on memory is one on the whole process, and what earlier tests left there comes and goes.
+    """
+    module = function.__module__
+    program = f"import sys, {module}; {module}.{function.__name__}(sys.argv[1])"
+    done = subprocess.run(
+        [sys.executable, "-c", program, folder],
+        cwd=Path(__file__).parent,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def least_memory(run: Callable[[str], object]) -> int:
+    """Return little more than the least memory that a run needs in this process, which keeps memory of runs before."""
+    run("4G")
+    with pytest.raises(tg.MemoryLimitError) as caught:
+        run("1M")
+    least = re.search(r"at least (\d+) bytes", str(caught.value))
+    assert least is not None
+    return int(least[1]) + (24 << 20)
 
 
 def companions_of(parent: int) -> list[int]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import tegula as tg
-from test_values_are_reduced_and_merged import least_memory
+from conftest import in_a_process_of_its_own, least_memory
 
 
 def rows(count: int, seed: int = 3) -> list[str]:
@@ -71,16 +71,21 @@ def test_large_integers_are_sorted_exactly(tmp_path: Path) -> None:
     assert list(by_function.run()) == shown
 
 
-def test_a_sort_beyond_the_memory_goes_to_disk(tmp_path: Path) -> None:
+def sort_beyond_the_memory(folder: str) -> None:
+    path, out = Path(folder) / "x", Path(folder) / "out"
     chance = random.Random(1)
     lines = [f"{chance.randrange(10**9)} {'x' * 90}" for _ in range(600_000)]
-    (tmp_path / "x").write_text("\n".join(lines) + "\n")
-    job = tg.text(tmp_path / "x").sort(key=tg.field(1, " ", numeric=True))
+    path.write_text("\n".join(lines) + "\n")
+    job = tg.text(path).sort(key=tg.field(1, " ", numeric=True))
     memory = least_memory(lambda size: job.run(memory=size, workers=1))
-    answer = job.write(tmp_path / "out", memory=memory, workers=1)
+    answer = job.write(out, memory=memory, workers=1)
     assert answer.stats["spilled_bytes"] > 0
     expected = sorted(lines, key=lambda line: int(line.split(" ")[0]))
-    assert (tmp_path / "out").read_text() == "\n".join(expected) + "\n"
+    assert out.read_text() == "\n".join(expected) + "\n"
+
+
+def test_a_sort_beyond_the_memory_goes_to_disk(tmp_path: Path) -> None:
+    in_a_process_of_its_own(sort_beyond_the_memory, tmp_path)
 
 
 def test_records_of_all_cuts_are_sorted(tmp_path: Path) -> None:

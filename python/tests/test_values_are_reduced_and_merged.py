@@ -6,15 +6,13 @@ import functools
 import itertools
 import os
 import random
-import re
 import statistics
 from collections import defaultdict
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import tegula as tg
-from conftest import companions_of
+from conftest import companions_of, in_a_process_of_its_own, least_memory
 
 
 class OwnError(Exception):
@@ -153,20 +151,11 @@ def test_random_merges_give_what_a_loop_gives(tmp_path: Path) -> None:
         }
 
 
-def least_memory(run: Callable[[str], object]) -> int:
-    """Return little more than the least memory that a run needs in this process, which keeps memory of runs before."""
-    run("4G")
-    with pytest.raises(tg.MemoryLimitError) as caught:
-        run("1M")
-    least = re.search(r"at least (\d+) bytes", str(caught.value))
-    assert least is not None
-    return int(least[1]) + (24 << 20)
-
-
-def test_values_beyond_the_memory_go_to_disk(tmp_path: Path) -> None:
+def reduce_beyond_the_memory(folder: str) -> None:
+    path = Path(folder) / "x"
     lines = [f"{n % 1000} {n:0100}" for n in range(400_000)]
-    (tmp_path / "x").write_text("\n".join(lines) + "\n")
-    pairs = tg.text(tmp_path / "x").field(1, " ", value=2)
+    path.write_text("\n".join(lines) + "\n")
+    pairs = tg.text(path).field(1, " ", value=2)
     job = pairs.reduce(lambda key, values: sum(map(int, values)))
     memory = least_memory(lambda size: job.run(memory=size, workers=1))
     answer = job.run(memory=memory, workers=1)
@@ -174,6 +163,10 @@ def test_values_beyond_the_memory_go_to_disk(tmp_path: Path) -> None:
     assert answer.to_dict() == {
         str(key): sum(range(key, 400_000, 1000)) for key in range(1000)
     }
+
+
+def test_values_beyond_the_memory_go_to_disk(tmp_path: Path) -> None:
+    in_a_process_of_its_own(reduce_beyond_the_memory, tmp_path)
 
 
 @pytest.mark.parametrize("on", ["processes", "threads"])

@@ -303,18 +303,17 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn with<'s, R>(
-        field: &str,
+    fn with<'s, 'p, R>(
+        path: &'p JsonPath,
         line: &'s [u8],
-        read: impl FnOnce(JsonField<'s, '_>) -> Result<R, String>,
+        read: impl FnOnce(JsonField<'s, 'p>) -> Result<R, String>,
     ) -> Result<R, String> {
-        let path = path(field);
-        let [found] = JsonLines::of(line).fields(line, [&path])?;
+        let [found] = JsonLines::of(line).fields(line, [path])?;
         read(found)
     }
 
     fn found<'s>(field: &str, line: &'s [u8]) -> Result<Cow<'s, [u8]>, String> {
-        with(field, line, |found| found.bytes())
+        with(&path(field), line, JsonField::bytes)
     }
 
     #[test]
@@ -373,7 +372,7 @@ mod tests {
         ] {
             assert_eq!(found(field, line).unwrap(), bytes.as_bytes(), "{field}");
         }
-        assert_eq!(with("u.n", line, |found| found.number()), Ok(15.0));
+        assert_eq!(with(&path("u.n"), line, JsonField::number), Ok(15.0));
         for (field, cause) in [
             ("v", "the line has no field v"),
             ("u.t.2", "the line has no field u.t.2"),
@@ -382,9 +381,9 @@ mod tests {
             assert_eq!(found(field, line), Err(cause.to_owned()));
         }
         let no_string = Err("the field u.n is no string".to_owned());
-        assert_eq!(with("u.n", line, |found| found.string()), no_string);
+        assert_eq!(with(&path("u.n"), line, JsonField::string), no_string);
         let no_number = Err("the field u.id is no number".to_owned());
-        assert_eq!(with("u.id", line, |found| found.number()), no_number);
+        assert_eq!(with(&path("u.id"), line, JsonField::number), no_number);
     }
 
     #[test]

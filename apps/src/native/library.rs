@@ -77,7 +77,7 @@ impl Library {
                 "{} exports no {symbol}; check the name, and C++'s extern \"C\"",
                 self.path.display()
             );
-            Error::Option { option: "--map", cause }
+            Error::Option { option: "map", cause }
         })
     }
 
