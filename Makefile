@@ -38,9 +38,9 @@ RUNS ?= 5
 # The campaign's kills.
 KILLS ?= 1000
 SEED ?= 1
-# What is small beside what it is a part of wants more.
+# A cost that is small beside its run needs more runs.
 TIMELINE_RUNS ?= 11
-# What is counted while shows are made, as often as comes to so many bytes.
+# The text that is counted while shows are made; it is read again until SHOW_BYTES are reached.
 SHOW_TEXT ?= letters.txt
 SHOW_BYTES ?= 8e9
 OWN_TEXTS := source source256 zipf distinct

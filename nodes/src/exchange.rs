@@ -12,7 +12,7 @@ pub struct Part {
     pub partitions: Range<usize>,
 }
 
-/// What the division of partitions depends on, for each node.
+/// The figures of a node on which the division of partitions depends.
 pub(crate) struct Share {
     pub(crate) node: NodeId,
     /// Bytes per second.

@@ -37,7 +37,7 @@ impl fmt::Display for NodeId {
     }
 }
 
-/// What a node says of itself when it joins.
+/// The facts that a node tells of itself when it joins.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
     /// The memory that the job may use on it.
@@ -56,7 +56,7 @@ pub struct Kept {
     pub tiles: TileSet,
 }
 
-/// What a node does next.
+/// The next work of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Next {
     /// Map these tiles. If `from` names a node, that node reads them and sends their bytes.

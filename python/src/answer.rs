@@ -148,7 +148,7 @@ pub(crate) struct Answer {
     companion_bytes_peak: u64,
 }
 
-/// What batches are made from.
+/// The source of batches.
 pub(crate) struct Reading {
     pub(crate) output: Box<dyn Answered>,
     pub(crate) keys: KeyForm,
@@ -425,7 +425,7 @@ impl Answer {
         self.read.output.file(number).map(PathBuf::into_os_string)
     }
 
-    /// What the run did.
+    /// Returns the figures of the run.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         let Some(stats) = self.read.output.stats() else { return Ok(dict) };

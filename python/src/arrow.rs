@@ -32,7 +32,7 @@ pub(crate) fn too_large(int: i128) -> String {
 }
 
 impl Shape {
-    /// Finds the types. What Python's own maps gave is looked at from the first pair to the last; others say it.
+    /// Finds the types. The pairs of Python's own maps are looked at from first to last; other jobs say their types.
     pub(crate) fn of(read: &Reading) -> Result<Shape, String> {
         let mut batch = read.batch();
         let mut tags = [false; 256];

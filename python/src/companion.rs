@@ -51,7 +51,7 @@ pub(crate) enum Caller {
     Threads(Py<PyAny>),
 }
 
-/// The bytes that each buffer of a run may keep from split to split. What a larger split takes is given back after it.
+/// The bytes that each buffer of a run may keep from split to split. The rest that a larger split takes is given back after it.
 #[derive(Clone, Copy)]
 pub(crate) struct Kept(usize);
 
@@ -76,7 +76,7 @@ impl Kept {
     }
 }
 
-/// What Python raised, on its way to the caller.
+/// An exception of Python's, on its way to the caller.
 #[derive(Clone, Debug)]
 pub(crate) struct Raised {
     /// The exception, pickled; empty if it cannot be.
@@ -87,7 +87,7 @@ pub(crate) struct Raised {
     pub(crate) at_start: bool,
 }
 
-/// What a function is asked for.
+/// The kinds of work that a function is asked for.
 #[derive(Clone, Copy, Debug)]
 enum Request {
     Map = 0,

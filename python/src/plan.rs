@@ -30,7 +30,7 @@ use tegula_apps::json::{JsonCounts, JsonPath, JsonSums};
 use tegula_apps::top::{FieldCounts, FieldSums};
 use tegula_apps::{WordCount, Words};
 
-/// What a run does.
+/// The work of a run.
 pub(crate) struct Plan {
     source: Source,
     map: Map,
@@ -55,7 +55,7 @@ pub(crate) struct Plan {
     is_saved: bool,
     /// The file that the run is drawn into.
     pub(crate) timeline: Option<PathBuf>,
-    /// What the job is, for a state; names and values.
+    /// The identity of the job for a state, as names and values.
     identity: Option<Vec<(String, String)>>,
 }
 

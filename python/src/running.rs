@@ -22,7 +22,7 @@ use tegula::{Error, Every, Options, Place, Progress};
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// How often progress is reported.
 const REPORT_EVERY: Duration = Duration::from_millis(250);
-/// What an interrupted run may take to end by itself, before processes are killed.
+/// The time in which an interrupted run may end by itself, before processes are killed.
 const GRACE: Duration = Duration::from_millis(100);
 /// How often the pairs so far are shown beside progress.
 const TOP_EVERY: Duration = Duration::from_secs(1);

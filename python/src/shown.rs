@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tegula::{Error, Every, Job, STABLE_KEYS_MOST, Shown};
 
-/// What is shown, and where to.
+/// The shows that are asked for, and their receiver.
 pub(crate) struct Showing {
     pub(crate) every: Every,
     /// Only the pairs with the greatest values.
@@ -24,7 +24,7 @@ pub(crate) struct Showing {
 /// Holds the newest show that nobody has taken.
 pub(crate) type Slot = Arc<Mutex<Option<Seen>>>;
 
-/// What a job has seen so far.
+/// The answer of a job so far.
 #[pyclass(frozen, get_all, module = "tegula._tegula")]
 pub(crate) struct Seen {
     /// The number of the show, from 1.

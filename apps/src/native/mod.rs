@@ -73,7 +73,7 @@ pub struct NativeMap {
     value: ValueType,
     /// Bytes of a record, if all have as many; else records are lines.
     record_bytes: Option<usize>,
-    /// What each worker has of its own, when no worker has it.
+    /// The buffers and states of workers, while no worker uses them.
     seats: Mutex<Vec<Seat>>,
 }
 

@@ -6,7 +6,7 @@ use super::number::Number;
 use std::cmp::Ordering;
 use tegula::{Binned, Combine};
 
-/// What becomes of the values of a column.
+/// The combine of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
@@ -43,7 +43,7 @@ pub(crate) struct Item {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cells<const N: usize>;
 
-/// What the values of one column and key came to. The fields that its kind does not use are as without values.
+/// The combined values of one column and key. Fields that its kind does not use are as without values.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cell {
     /// `None` without values.

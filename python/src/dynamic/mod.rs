@@ -51,7 +51,7 @@ pub(crate) struct Dynamic<C> {
     pub(crate) combine: PhantomData<fn(C)>,
 }
 
-/// What identifies the job, and what its map sees.
+/// The identity of the job, and the facts that its map sees.
 pub(crate) struct Known {
     identity: Identity,
     sees: Sees,
@@ -83,7 +83,7 @@ impl Resumable for Known {
 }
 
 thread_local! {
-    /// What a companion wrote, kept from split to split.
+    /// The output of a companion, kept from split to split.
     static PACKED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 

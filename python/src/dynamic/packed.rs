@@ -33,7 +33,7 @@ pub(crate) struct Refused<'a> {
     pub(crate) cause: &'a [u8],
 }
 
-/// What is wrong with columns: they end early, or what they say does not fit together.
+/// An error in columns: they end early, or their parts do not fit together.
 #[derive(Debug)]
 pub(crate) struct Malformed;
 

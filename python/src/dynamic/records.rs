@@ -13,7 +13,7 @@ pub(crate) struct RecordPairs {
     pub(crate) by: OrderBy,
 }
 
-/// What records are ordered by.
+/// The key by which records are ordered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum OrderBy {
     /// All of their bytes: they are the keys, and have no values.
