@@ -7,7 +7,7 @@ use crate::record::Costs;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use tegula::Result;
-use tegula::schedule::{HandOut, Placement};
+use tegula_machine::schedule::{HandOut, Placement};
 
 /// The result of a simulated run.
 pub(crate) struct Simulated {

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 use tegula::Topology;
-use tegula::schedule::{HandOut, Placement};
+use tegula_machine::schedule::{HandOut, Placement};
 
 const SPLITS_PER_TILE: u64 = 256;
 const SPLITS: u64 = 256 * 40_000;

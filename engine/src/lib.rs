@@ -79,8 +79,6 @@ pub mod reuse {
 
 /// The division of tiles among workers.
 pub mod schedule {
-    #[cfg(feature = "testing")]
-    pub use tegula_machine::schedule::HandOut;
     pub use tegula_machine::schedule::{GroupShare, Placement};
 }
 
@@ -99,8 +97,6 @@ pub mod state {
 /// The files that a run writes and reads back.
 pub mod storage {
     pub use tegula_machine::storage::{AtomicFile, Disk, Storage, StoredFile};
-    #[cfg(feature = "testing")]
-    pub use tegula_machine::storage::{Call, Fault, Faulty};
 }
 
 /// Timelines: the work of each thread over time.

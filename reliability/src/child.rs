@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tegula::device::{Clock, Emulated, Model};
 use tegula::output::AtomicFile;
-use tegula::storage::{Call, Disk, Fault, Faulty, Storage};
+use tegula::storage::{Disk, Storage};
 use tegula::{
     Accelerator, Cancel, Emit, Engine, Identity, Incremental, Input, Job, Key, Max, Options, Order,
     Output, Result, Resumable, SaveEvery, Sees, Split, State,
 };
 use tegula_apps::{Index, WordCount, Words};
+use tegula_testing::{Call, Fault, Faulty};
 
 const DEVICE_BYTES_S: f64 = 20e6;
 

@@ -13,10 +13,11 @@ use crate::reduce::{Ranking, ReduceStage};
 use crate::schedule::Pool;
 use crate::sizing::{Shares, TableLimits};
 use crate::slots::{Entry, LongKey, PairRef, ShortKey, SlotKey, Table, hash_bytes};
-use crate::storage::{Call, Disk, Fault, Faulty, Scratch, Storage};
+use crate::storage::{Disk, Scratch, Storage};
 use std::cmp::Reverse;
 use std::ptr::NonNull;
 use std::sync::Arc;
+use tegula_testing::{Call, Fault, Faulty};
 
 /// Enough for an answer of several ranges; for Miri, for one.
 const WORDS: u64 = if cfg!(miri) { 40 } else { 10_000 };

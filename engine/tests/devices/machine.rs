@@ -8,7 +8,7 @@ use tegula::device::{
     Turn, Work,
 };
 use tegula::device::{DeviceError, DeviceFigures, EmulatedKernel, FaultAt};
-use tegula::schedule::{HandOut, Placement};
+use tegula_machine::schedule::{HandOut, Placement};
 
 /// Draws of one seed (SplitMix64).
 pub(crate) struct Chance(u64);

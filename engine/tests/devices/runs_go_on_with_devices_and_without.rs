@@ -8,8 +8,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tegula::device::{Clock, Emulated, Fault, FaultAt, Model};
-use tegula::storage::{self, Call, Disk, Faulty, Storage};
+use tegula::storage::{Disk, Storage};
 use tegula::{Accelerator, Engine, Error, Incremental, Input, Options, SaveEvery, State, Stats};
+use tegula_testing::{Call, Faulty};
 
 const SEEDS: u64 = 120;
 const TILE_BYTES: u64 = 32 << 10;
@@ -73,7 +74,7 @@ fn after_any_loss_of_power() {
                 let calls = [Call::Create, Call::WriteAt, Call::SyncFile, Call::Rename];
                 let call = calls[chance.below(4) as usize];
                 let nth = 1 + chance.below(12);
-                faulty = faulty.fail_once(call, nth, storage::Fault::PowerLoss);
+                faulty = faulty.fail_once(call, nth, tegula_testing::Fault::PowerLoss);
             }
             let every = match chance.below(6) {
                 0 => SaveEvery::Auto,

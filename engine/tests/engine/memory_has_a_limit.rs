@@ -8,8 +8,9 @@ use crate::support::{
 };
 use std::path::Path;
 use std::sync::Arc;
-use tegula::storage::{Call, Disk, Fault, Faulty, Storage};
+use tegula::storage::{Disk, Storage};
 use tegula::{Engine, Error, Input, MemoryError, Options, Order, RangeSource, WordClass};
+use tegula_testing::{Call, Fault, Faulty};
 
 const JOB: Words = Words(WordClass::Whitespace);
 

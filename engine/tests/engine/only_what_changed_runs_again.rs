@@ -13,11 +13,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tegula::reuse::Hashing;
-use tegula::storage::{Call, Disk, Fault, Faulty, Storage};
+use tegula::storage::{Disk, Storage};
 use tegula::{
     Collect, Count, Cut, Emit, Engine, Fixed, Identity, Incremental, Input, Job, Mean, Options,
     Relocation, Result, Resumable, SaveEvery, Sees, Split, State, Values, WordClass,
 };
+use tegula_testing::{Call, Fault, Faulty};
 use tempfile::TempDir;
 
 const JOB: Words = Words(WordClass::Whitespace);

@@ -15,11 +15,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use tegula::storage::{Call, Disk, Fault, Faulty, Storage};
+use tegula::storage::{Disk, Storage};
 use tegula::{
     Cut, Engine, Error, Input, Options, Result, SaveEvery, State, StateError, StorageError,
     WordClass,
 };
+use tegula_testing::{Call, Fault, Faulty};
 use tempfile::TempDir;
 
 const JOB: Words = Words(WordClass::Whitespace);

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tegula::output::AtomicFile;
-use tegula::storage::{Call, Fault, Faulty};
 use tegula::{Disk, Engine, Error, Input, InputError, MemoryError, Options, Records, Result, Sort};
 use tegula::{SortTo, Stats, Storage, StorageError};
+use tegula_testing::{Call, Fault, Faulty};
 
 /// Engines that are built in the hope that the process holds still meanwhile.
 const LIMITED_ATTEMPTS: usize = 100;

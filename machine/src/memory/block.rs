@@ -116,7 +116,6 @@ impl Drop for Block {
 
 impl BlockPool {
     /// Returns a pool of one part.
-    #[cfg(any(test, feature = "testing"))]
     pub fn new(budget: Budget) -> Arc<BlockPool> {
         BlockPool::by_group(budget, &[None])
     }

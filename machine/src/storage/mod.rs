@@ -1,21 +1,17 @@
 //! Storage: all access of the engine to its own bytes on disk. A [`Storage`] is a folder; it gives
 //! [`StoredFile`]s, which are anonymous and gone with their last handle (scratch) or have names (states).
-//! [`Disk`] is a real folder, `Faulty` the same with the faults that a test plans.
+//! [`Disk`] is a real folder.
 //!
 //! Calls are for large blocks and hence rare, so both are trait objects. Nothing here counts memory, caches,
 //! or knows the meaning of the bytes. No anonymous file may remain, not even when the process is killed.
 
 mod atomic;
 mod disk;
-#[cfg(any(test, feature = "testing"))]
-mod faulty;
 mod nameless;
 mod scratch;
 
 pub use atomic::AtomicFile;
 pub use disk::Disk;
-#[cfg(any(test, feature = "testing"))]
-pub use faulty::{Call, Fault, Faulty};
 pub use scratch::{Region, Scratch};
 
 use crate::error::StorageError;

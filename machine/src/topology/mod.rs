@@ -10,6 +10,8 @@ mod ranges;
 mod read;
 mod show;
 
+pub use read::of_files;
+
 use std::path::Path;
 
 /// The second-level cache that is assumed if the system reports none: 1 MiB.
@@ -93,14 +95,7 @@ impl Topology {
     /// Reads the topology of this machine: a few small files per processor. Never fails; see
     /// [`Topology::unknown`].
     pub fn detect() -> Topology {
-        read::topology(Path::new("/"), read::affinity().as_deref())
-    }
-
-    /// Reads the topology that the files below `root` describe, for a process that may run on the processors in
-    /// `affinity`.
-    #[cfg(feature = "testing")]
-    pub fn of_files(root: &Path, affinity: Option<&[u32]>) -> Topology {
-        read::topology(root, affinity)
+        of_files(Path::new("/"), read::affinity().as_deref())
     }
 
     /// Returns the number of workers that keep the usable processors busy: one for each, but no more than

@@ -17,8 +17,8 @@ pub(super) fn affinity() -> Option<Vec<u32>> {
     Some(numbers.filter(|&number| mask.is_set(number as usize)).collect())
 }
 
-/// Returns the topology that the tree under `root` describes, for processors in `affinity` (`None`: all).
-pub(super) fn topology(root: &Path, affinity: Option<&[u32]>) -> Topology {
+/// Returns the topology that the tree of files under `root` describes, for processors in `affinity` (`None`: all).
+pub fn of_files(root: &Path, affinity: Option<&[u32]>) -> Topology {
     let mut reader = Reader { root, unknown: BTreeSet::new() };
     let allowed = reader.allowed(affinity);
     let nodes = reader.nodes(&allowed);

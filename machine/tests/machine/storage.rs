@@ -3,7 +3,8 @@
 use std::fs;
 use std::sync::Arc;
 use tegula_machine::error::StorageError;
-use tegula_machine::storage::{Call, Disk, Fault, Faulty, Region, Scratch, Storage, StoredFile};
+use tegula_machine::storage::{Disk, Region, Scratch, Storage, StoredFile};
+use tegula_testing::{Call, Fault, Faulty};
 use tempfile::TempDir;
 
 fn folder() -> (TempDir, Arc<dyn Storage>) {

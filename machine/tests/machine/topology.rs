@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use tegula_machine::topology::Topology;
+use tegula_machine::topology::{Topology, of_files};
 use tempfile::TempDir;
 
 fn put(root: &Path, path: &str, text: &str) {
@@ -76,7 +76,7 @@ fn check(topology: &Topology) {
 #[test]
 fn two_sockets_make_two_groups() {
     let tree = two_sockets();
-    let found = Topology::of_files(tree.path(), None);
+    let found = of_files(tree.path(), None);
     check(&found);
     assert_eq!(
         (found.processors.len(), found.cores(), found.nodes.len(), found.groups.len()),
@@ -102,7 +102,7 @@ fn two_sockets_make_two_groups() {
 #[test]
 fn the_affinity_mask_narrows_everything() {
     let tree = two_sockets();
-    let found = Topology::of_files(tree.path(), Some(&[1, 2, 13]));
+    let found = of_files(tree.path(), Some(&[1, 2, 13]));
     check(&found);
     assert_eq!((found.processors.len(), found.cores(), found.groups.len()), (3, 3, 2));
     assert_eq!(found.groups[0].processors, [1, 2]);
@@ -125,7 +125,7 @@ fn eight_nodes_of_six_make_eight_groups() {
             cache(root, cpu_id, 1, 3, "Unified", "16384K", &processors);
         }
     }
-    let found = Topology::of_files(root, None);
+    let found = of_files(root, None);
     check(&found);
     assert_eq!((found.groups.len(), found.cores(), found.l2_bytes()), (8, 48, 512 << 10));
     assert_eq!(found.groups[7].processors, [42, 43, 44, 45, 46, 47]);
@@ -142,7 +142,7 @@ fn two_caches_on_one_node_make_two_groups() {
     for id in 0..4 {
         cache(root, id, 0, 3, "Unified", "8M", if id < 2 { "0-1" } else { "2-3" });
     }
-    let groups = Topology::of_files(root, None).groups;
+    let groups = of_files(root, None).groups;
     assert_eq!(groups.iter().map(|group| &*group.processors).collect::<Vec<_>>(), [[0, 1], [2, 3]]);
 }
 
@@ -150,7 +150,7 @@ fn two_caches_on_one_node_make_two_groups() {
 fn missing_files_are_assumed_and_named() {
     let tree = tempfile::tempdir().unwrap();
     put(tree.path(), "sys/devices/system/cpu/online", "0-3,8");
-    let found = Topology::of_files(tree.path(), None);
+    let found = of_files(tree.path(), None);
     check(&found);
     assert_eq!(
         found.processors.iter().map(|processor| processor.id).collect::<Vec<_>>(),
@@ -167,7 +167,7 @@ fn missing_files_are_assumed_and_named() {
 #[test]
 fn an_empty_tree_still_gives_a_processor() {
     let tree = tempfile::tempdir().unwrap();
-    check(&Topology::of_files(tree.path(), None));
+    check(&of_files(tree.path(), None));
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn broken_cache_files_leave_the_rest() {
     for (file, text) in [("size", "huge"), ("level", "?"), ("shared_cpu_list", "3-1")] {
         cpu(tree.path(), 0, &format!("cache/index2/{file}"), text);
     }
-    let found = Topology::of_files(tree.path(), None);
+    let found = of_files(tree.path(), None);
     check(&found);
     assert_eq!((found.groups.len(), found.l2_bytes()), (2, 2 << 20));
     assert_eq!(found.unknown.len(), 1, "{:?}", found.unknown);
@@ -187,10 +187,10 @@ fn the_tightest_quota_on_the_way_up_counts() {
     let tree = two_sockets();
     put(tree.path(), "proc/self/cgroup", "0::/pod/box");
     put(tree.path(), "sys/fs/cgroup/cpu.max", "max 100000");
-    assert_eq!(Topology::of_files(tree.path(), None).quota, None);
+    assert_eq!(of_files(tree.path(), None).quota, None);
     put(tree.path(), "sys/fs/cgroup/pod/cpu.max", "250000 100000");
     put(tree.path(), "sys/fs/cgroup/pod/box/cpu.max", "400000 100000");
-    let found = Topology::of_files(tree.path(), None);
+    let found = of_files(tree.path(), None);
     assert_eq!((found.quota, found.workers()), (Some(2.5), 3));
 }
 
@@ -200,18 +200,18 @@ fn quotas_of_the_first_version_count_too() {
     put(tree.path(), "proc/self/cgroup", "9:memory:/a\n4:cpu,cpuacct:/pod\n0::/");
     put(tree.path(), "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1");
     put(tree.path(), "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000");
-    let found = Topology::of_files(tree.path(), None);
+    let found = of_files(tree.path(), None);
     assert_eq!((found.quota, found.workers()), (None, 48));
     put(tree.path(), "sys/fs/cgroup/cpu/pod/cpu.cfs_quota_us", "50000");
     put(tree.path(), "sys/fs/cgroup/cpu/pod/cpu.cfs_period_us", "100000");
-    let found = Topology::of_files(tree.path(), None);
+    let found = of_files(tree.path(), None);
     assert_eq!((found.quota, found.workers()), (Some(0.5), 1));
 }
 
 #[test]
 fn the_text_is_aligned_and_complete() {
     let tree = two_sockets();
-    let text = Topology::of_files(tree.path(), None).to_string();
+    let text = of_files(tree.path(), None).to_string();
     let expected = "\
 processors  48 (0-47)
 cores       24

@@ -7,15 +7,15 @@
 //! synced any part stays. Calls that change anything are made one at a time, so the power never goes between
 //! a change and its undo record.
 
-use super::{Storage, StoredFile};
-use crate::error::StorageError;
-use crate::sync::{Mutex, MutexGuard};
 use rustix::io::Errno;
 use std::fmt;
 use std::io;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
+use tegula_machine::error::StorageError;
+use tegula_machine::storage::{Storage, StoredFile};
+use tegula_machine::sync::{Mutex, MutexGuard};
 
 /// A testing aid: wraps any storage. Clones are the same storage, so keep one to look at.
 #[derive(Clone)]
