@@ -201,7 +201,7 @@ campaign: need-cargo ## Kill runs a thousand times and let them go on, and as ma
 # Property tests want the current folder, and under Miri a few cases must do.
 miri: need-miri ## Run the tests of containers, memory and partials under Miri (slow)
 	MIRIFLAGS=-Zmiri-disable-isolation PROPTEST_CASES=4 cargo +nightly miri test $(ENGINE_CRATES) \
-		--lib --test machine --test input --test pairs --target-dir $(TARGET)/miri -- \
+		--lib --test machine --test input --test pairs --test core --target-dir $(TARGET)/miri -- \
 		aggregate:: container:: memory:: merge:: partial:: key:: slots:: split:: plan:: reduce:: \
 		memory_block:: memory_budget:: memory_buffer:: memory_chunk:: memory_input:: memory_reserved:: \
 		partial_form:: plan_layout:: slots_key:: slots_table::

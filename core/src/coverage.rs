@@ -7,11 +7,11 @@ use std::ops::Range;
 
 /// Numbers, as ranges: the start of each, and its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Ranges(BTreeMap<u64, u64>);
+pub struct Ranges(BTreeMap<u64, u64>);
 
 impl Ranges {
     /// Adds a range. Returns whether some of it was there already.
-    pub(crate) fn add(&mut self, range: Range<u64>) -> bool {
+    pub fn add(&mut self, range: Range<u64>) -> bool {
         let Range { mut start, mut end } = range;
         if start >= end {
             return false;
@@ -30,12 +30,12 @@ impl Ranges {
         overlaps
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Returns the part of `range` that begins first and is not there.
-    pub(crate) fn first_gap(&self, range: Range<u64>) -> Option<Range<u64>> {
+    pub fn first_gap(&self, range: Range<u64>) -> Option<Range<u64>> {
         let mut start = range.start;
         if let Some((_, &to)) = self.0.range(..=start).next_back() {
             start = start.max(to);
@@ -45,7 +45,7 @@ impl Ranges {
     }
 
     /// Returns the parts of `range` that are not there, in order.
-    pub(crate) fn gaps(&self, range: Range<u64>) -> impl Iterator<Item = Range<u64>> {
+    pub fn gaps(&self, range: Range<u64>) -> impl Iterator<Item = Range<u64>> {
         let mut from = range.start;
         std::iter::from_fn(move || {
             let gap = self.first_gap(from..range.end)?;
@@ -54,26 +54,26 @@ impl Ranges {
         })
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Range<u64>> {
+    pub fn iter(&self) -> impl Iterator<Item = Range<u64>> {
         self.0.iter().map(|(&start, &end)| start..end)
     }
 }
 
 /// The mapped part of an input: by part of its plan and, where files of the part are read in order, by file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Coverage(BTreeMap<(u64, u64), Ranges>);
+pub struct Coverage(BTreeMap<(u64, u64), Ranges>);
 
 /// The number used for all files of a part whose splits are numbered consecutively.
-pub(crate) const ALL_FILES: u64 = 0;
+pub const ALL_FILES: u64 = 0;
 
 impl Coverage {
     /// Adds splits of a part, or bytes of one of its files. Returns whether some were there already.
-    pub(crate) fn add(&mut self, part: usize, file: u64, range: Range<u64>) -> bool {
+    pub fn add(&mut self, part: usize, file: u64, range: Range<u64>) -> bool {
         self.0.entry((part as u64, file)).or_default().add(range)
     }
 
     /// Adds all of another. Returns whether some of it was there already.
-    pub(crate) fn add_all(&mut self, other: &Coverage) -> bool {
+    pub fn add_all(&mut self, other: &Coverage) -> bool {
         let mut overlaps = false;
         for (&(part, file), ranges) in &other.0 {
             let into = self.0.entry((part, file)).or_default();
@@ -84,22 +84,22 @@ impl Coverage {
         overlaps
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Returns the files of a part of which something is covered.
-    pub(crate) fn files(&self, part: usize) -> impl Iterator<Item = u64> {
+    pub fn files(&self, part: usize) -> impl Iterator<Item = u64> {
         let part = part as u64;
         self.0.range((part, 0)..=(part, u64::MAX)).map(|(&(_, file), _)| file)
     }
 
     /// Returns the covered part of a part's splits, or of one of its files.
-    pub(crate) fn of(&self, part: usize, file: u64) -> Option<&Ranges> {
+    pub fn of(&self, part: usize, file: u64) -> Option<&Ranges> {
         self.0.get(&(part as u64, file))
     }
 
-    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+    pub fn encode(&self, out: &mut Vec<u8>) {
         put_number(self.0.len() as u64, out);
         for (&(part, file), ranges) in &self.0 {
             put_number(part, out);
@@ -114,7 +114,7 @@ impl Coverage {
         }
     }
 
-    pub(crate) fn decode(from: &mut Reading<'_>) -> Option<Coverage> {
+    pub fn decode(from: &mut Reading<'_>) -> Option<Coverage> {
         let mut coverage = Coverage::default();
         for _ in 0..from.number()? {
             let (part, file) = (from.number()?, from.number()?);
@@ -128,50 +128,5 @@ impl Coverage {
             }
         }
         Some(coverage)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn ranges_are_the_set_of_what_was_added(
-            added in prop::collection::vec((0u64..300, 0u64..40), 0..40),
-            asked in (0u64..300, 1u64..100),
-        ) {
-            let mut ranges = Ranges::default();
-            let mut set = [false; 400];
-            for (start, len) in added {
-                let range = start..start + len;
-                let was_there = range.clone().any(|number| set[number as usize]);
-                prop_assert_eq!(ranges.add(range.clone()), was_there);
-                range.for_each(|number| set[number as usize] = true);
-            }
-            let held: Vec<u64> = ranges.iter().flatten().collect();
-            let expected: Vec<u64> = (0..400).filter(|&number| set[number as usize]).collect();
-            prop_assert_eq!(held, expected);
-            let list: Vec<_> = ranges.iter().collect();
-            prop_assert!(list.windows(2).all(|pair| pair[0].end < pair[1].start));
-            let asked = asked.0..asked.0 + asked.1;
-            let gaps: Vec<u64> = ranges.gaps(asked.clone()).flatten().collect();
-            let free = asked.clone().filter(|&number| !set[number as usize]);
-            prop_assert_eq!(gaps, free.collect::<Vec<_>>());
-            let first = asked.clone().find(|&number| !set[number as usize]);
-            let gap = first.map(|first| {
-                first..(first..asked.end).find(|&number| set[number as usize]).unwrap_or(asked.end)
-            });
-            prop_assert_eq!(ranges.first_gap(asked), gap);
-            let mut coverage = Coverage::default();
-            ranges.iter().for_each(|range| assert!(!coverage.add(1, 7, range)));
-            let mut bytes = Vec::new();
-            coverage.encode(&mut bytes);
-            let mut reading = Reading::new(&bytes);
-            prop_assert_eq!(Coverage::decode(&mut reading), Some(coverage.clone()));
-            prop_assert!(reading.is_at_end());
-            prop_assert_eq!(coverage.clone().add_all(&coverage), !coverage.is_empty());
-        }
     }
 }

@@ -14,13 +14,13 @@ use crate::split::Split;
 use std::ptr::NonNull;
 
 /// A worker's container, with its way in: an array of the job's keys where there is one, else batches.
-pub(crate) struct Inlet<'p, J: Job> {
+pub struct Inlet<'p, J: Job> {
     batched: BatchEmitter<'p, J>,
     array: Option<ArrayEmitter<'p, J>>,
 }
 
 impl<'p, J: Job> Inlet<'p, J> {
-    pub(crate) fn new(making: &Making<'p, J::Combine>) -> Result<Self, MemoryError> {
+    pub fn new(making: &Making<'p, J::Combine>) -> Result<Self, MemoryError> {
         let bytes = making.range.and_then(ArrayEmitter::<J>::bytes);
         let is_small = bytes.is_some_and(|bytes| bytes <= making.limits.cached);
         let has_array = match making.container {
@@ -38,7 +38,7 @@ impl<'p, J: Job> Inlet<'p, J> {
     /// From `start` on, `len + OVERREAD_BYTES` initialised bytes are readable and nobody writes to
     /// them before `finish_split` or `abandon_split`; keys and values that are emitted live as
     /// long.
-    pub(crate) unsafe fn begin_split<'e, 's>(
+    pub unsafe fn begin_split<'e, 's>(
         &'e mut self,
         start: NonNull<u8>,
         len: usize,
@@ -54,42 +54,42 @@ impl<'p, J: Job> Inlet<'p, J> {
     ///
     /// # Errors
     /// The first refusal of memory, or of a key, since the split began.
-    pub(crate) fn finish_split(&mut self, split: &Split<'_>) -> Result<()> {
+    pub fn finish_split(&mut self, split: &Split<'_>) -> Result<()> {
         self.array.as_mut().map_or(Ok(()), |array| array.finish_split(split))?;
         self.batched.finish_split(split)
     }
 
     /// Drops the pairs of a failed split that were not taken in yet.
-    pub(crate) fn abandon_split(&mut self) {
+    pub fn abandon_split(&mut self) {
         self.array.iter_mut().for_each(ArrayEmitter::abandon_split);
         self.batched.abandon_split();
     }
 
     /// Ends a piece that is saved, as [`Batched::end_piece`](super::Batched::end_piece).
-    pub(crate) fn end_piece(&mut self) -> Result<(), MemoryError> {
+    pub fn end_piece(&mut self) -> Result<(), MemoryError> {
         self.array.as_mut().map_or(Ok(()), ArrayEmitter::hand_over)?;
         let BatchEmitter { container, outlet, .. } = &mut self.batched;
         container.end_piece(outlet)
     }
 
-    pub(crate) fn hand_over(&mut self) -> Result<(), MemoryError> {
+    pub fn hand_over(&mut self) -> Result<(), MemoryError> {
         self.array.as_mut().map_or(Ok(()), ArrayEmitter::hand_over)?;
         let BatchEmitter { container, outlet, .. } = &mut self.batched;
         container.hand_over(outlet)
     }
 
     /// Hands over to another partial from now on. The container is empty.
-    pub(crate) fn redirect(&mut self, partial: &'p Partial<Accumulator<J>>) {
+    pub fn redirect(&mut self, partial: &'p Partial<Accumulator<J>>) {
         self.array.iter_mut().for_each(|array| array.outlet = array.outlet.to(partial));
         self.batched.outlet = self.batched.outlet.to(partial);
     }
 
-    pub(crate) fn emitted(&self) -> u64 {
+    pub fn emitted(&self) -> u64 {
         self.batched.emitted + self.array.as_ref().map_or(0, |array| array.emitted)
     }
 
     /// Returns the counts of all pairs that left the container so far.
-    pub(crate) fn handed_over(&self) -> HandedOver {
+    pub fn handed_over(&self) -> HandedOver {
         let mut all = self.batched.container.handed_over();
         all.pairs += self.batched.totals;
         all += self.array.as_ref().map_or(HandedOver::default(), |array| array.handed_over);
@@ -97,12 +97,12 @@ impl<'p, J: Job> Inlet<'p, J> {
     }
 
     /// Distinct keys in the container now; 0 where that would have to be counted.
-    pub(crate) fn held(&self) -> u64 {
+    pub fn held(&self) -> u64 {
         self.batched.container.held()
     }
 
     /// Shows pairs, as [`Batched::each`](super::Batched::each).
-    pub(crate) fn each(
+    pub fn each(
         &self,
         wants: &dyn Fn(&Accumulator<J>) -> bool,
         see: &mut dyn FnMut(PairRef<'_, Accumulator<J>>),
@@ -114,7 +114,7 @@ impl<'p, J: Job> Inlet<'p, J> {
     }
 
     /// Returns the accumulator of a key, as [`Batched::get`](super::Batched::get).
-    pub(crate) fn get(&self, key: &[u8]) -> Option<&Accumulator<J>> {
+    pub fn get(&self, key: &[u8]) -> Option<&Accumulator<J>> {
         match &self.array {
             Some(array) => array.get(key),
             None => self.batched.container.get(key),
@@ -123,7 +123,7 @@ impl<'p, J: Job> Inlet<'p, J> {
 }
 
 /// The emitter of a map for one split.
-pub(crate) struct InletSplit<'e, 'p, 's, J: Job> {
+pub struct InletSplit<'e, 'p, 's, J: Job> {
     batched: BatchSplit<'e, 'p, 's, J>,
     array: Option<ArraySplit<'e, J>>,
 }

@@ -15,12 +15,10 @@ mod hash;
 mod inlet;
 mod range;
 mod retained;
-#[cfg(test)]
-mod tests;
 
-pub(crate) use crate::memory::OVERREAD_BYTES;
-pub(crate) use inlet::Inlet;
-pub(crate) use range::KeyRange;
+pub use crate::memory::OVERREAD_BYTES;
+pub use inlet::Inlet;
+pub use range::KeyRange;
 
 use crate::aggregate::Aggregate;
 use crate::error::{Error, MemoryError, Result};
@@ -77,49 +75,48 @@ impl Container {
             _ => Ok(()),
         }
     }
+}
 
-    /// Makes the tables of a worker, which take the pairs of about `share_bytes` of the input, if that is
-    /// not 0.
-    pub(crate) fn tables<C: Aggregate>(
-        self,
-        pool: &Arc<ChunkPool>,
-        limits: TableLimits,
-        share_bytes: u64,
-    ) -> Result<Box<dyn Batched<C>>, MemoryError> {
-        Ok(match self {
-            Container::Adaptive | Container::Array => {
-                Box::new(Choosing::<C>::new(pool, limits, share_bytes)?)
-            }
-            Container::Hash => Box::new(HashTables::<C>::new(pool, limits)?),
-            Container::Append => Box::new(Appender::<C>::new(pool, limits)),
-        })
-    }
+/// Makes the tables of a worker, which take the pairs of about `share_bytes` of the input, if that is not 0.
+pub fn tables<C: Aggregate>(
+    container: Container,
+    pool: &Arc<ChunkPool>,
+    limits: TableLimits,
+    share_bytes: u64,
+) -> Result<Box<dyn Batched<C>>, MemoryError> {
+    Ok(match container {
+        Container::Adaptive | Container::Array => {
+            Box::new(Choosing::<C>::new(pool, limits, share_bytes)?)
+        }
+        Container::Hash => Box::new(HashTables::<C>::new(pool, limits)?),
+        Container::Append => Box::new(Appender::<C>::new(pool, limits)),
+    })
 }
 
 type Value<'s, J> = <<J as Job>::Combine as Aggregate>::Value<'s>;
 type Accumulator<J> = <<J as Job>::Combine as Aggregate>::Accumulator;
 
 /// The components of a worker's container.
-pub(crate) struct Making<'p, C: Aggregate> {
-    pub(crate) chunks: &'p Arc<ChunkPool>,
-    pub(crate) outlet: Outlet<'p, C::Accumulator>,
-    pub(crate) limits: TableLimits,
+pub struct Making<'p, C: Aggregate> {
+    pub chunks: &'p Arc<ChunkPool>,
+    pub outlet: Outlet<'p, C::Accumulator>,
+    pub limits: TableLimits,
     /// The keys that the job may emit, where that is known.
-    pub(crate) range: Option<KeyRange>,
+    pub range: Option<KeyRange>,
     /// Bytes of the input that the worker is likely to map in all; 0 where nobody knows.
-    pub(crate) share_bytes: u64,
-    pub(crate) container: Container,
-    /// [`Container::tables`], compiled with the stages.
-    pub(crate) tables: Tables<C>,
+    pub share_bytes: u64,
+    pub container: Container,
+    /// [`tables`], compiled with the stages.
+    pub tables: Tables<C>,
 }
 
 /// Makes the tables of a worker.
-pub(crate) type Tables<C> =
+pub type Tables<C> =
     fn(Container, &Arc<ChunkPool>, TableLimits, u64) -> Result<Box<dyn Batched<C>>, MemoryError>;
 
 /// A container that takes its pairs in batches. Each call takes hundreds of pairs, so a call through a
 /// pointer costs nothing, and the tables are compiled once for all jobs with the same aggregate.
-pub(crate) trait Batched<C: Aggregate> {
+pub trait Batched<C: Aggregate> {
     /// Says which split the pairs that follow come from, and its length.
     fn begin_split(&mut self, number: u32, bytes: usize);
 
@@ -167,7 +164,7 @@ pub(crate) trait Batched<C: Aggregate> {
 
 /// Emitted pairs of one size class of keys.
 #[derive(Clone, Copy)]
-pub(crate) enum OfClass<'b, T> {
+pub enum OfClass<'b, T> {
     /// Their slots were asked for.
     Short(&'b [Hashed<ShortKey, T>]),
     Medium(&'b [Hashed<MediumKey, T>]),
@@ -177,17 +174,17 @@ pub(crate) enum OfClass<'b, T> {
 
 /// An emitted pair that is not taken in yet.
 #[derive(Clone, Copy)]
-pub(crate) struct Hashed<K, T> {
-    pub(crate) key: K,
-    pub(crate) hash: u64,
-    pub(crate) value: T,
+pub struct Hashed<K, T> {
+    pub key: K,
+    pub hash: u64,
+    pub value: T,
 }
 
 /// The counts of pairs handed over so far.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct HandedOver {
-    pub(crate) pairs: u64,
-    pub(crate) busy: Duration,
+pub struct HandedOver {
+    pub pairs: u64,
+    pub busy: Duration,
 }
 
 impl AddAssign for HandedOver {

@@ -8,15 +8,15 @@ use crate::split::Split;
 
 /// The first key and the number of keys after it, as numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct KeyRange {
-    pub(crate) first: u64,
+pub struct KeyRange {
+    pub first: u64,
     last_place: u64,
 }
 
 impl KeyRange {
-    pub(crate) const ALL: KeyRange = KeyRange { first: 0, last_place: u64::MAX };
+    pub const ALL: KeyRange = KeyRange { first: 0, last_place: u64::MAX };
 
-    pub(crate) fn new(first: u64, last: u64) -> Option<KeyRange> {
+    pub fn new(first: u64, last: u64) -> Option<KeyRange> {
         let last_place = last.checked_sub(first)?;
         Some(KeyRange { first, last_place })
     }
@@ -25,7 +25,7 @@ impl KeyRange {
     ///
     /// # Errors
     /// For a range without keys, and for one of keys that are no integers.
-    pub(crate) fn of<J: Job>(job: &J) -> Result<Option<KeyRange>> {
+    pub fn of<J: Job>(job: &J) -> Result<Option<KeyRange>> {
         let Some(range) = job.key_range() else {
             return Ok(J::Key::SMALL_RANGE.and_then(|(first, last)| KeyRange::new(first, last)));
         };
@@ -37,27 +37,27 @@ impl KeyRange {
     }
 
     /// Number of keys; `None` if there are more than memory could hold.
-    pub(crate) fn keys(&self) -> Option<usize> {
+    pub fn keys(&self) -> Option<usize> {
         usize::try_from(self.last_place).ok()?.checked_add(1)
     }
 
     /// Returns a key's place in the range, counted from 0.
     #[inline(always)]
-    pub(crate) fn place_of(&self, number: u64) -> Option<u64> {
+    pub fn place_of(&self, number: u64) -> Option<u64> {
         let place = number.wrapping_sub(self.first);
         (place <= self.last_place).then_some(place)
     }
 }
 
 /// A key that its job promised not to emit.
-pub(crate) struct OutOfRange {
+pub(super) struct OutOfRange {
     key: String,
     first: String,
     last: String,
 }
 
 impl OutOfRange {
-    pub(crate) fn new<K: Key + ?Sized>(number: u64, range: KeyRange) -> OutOfRange {
+    pub(super) fn new<K: Key + ?Sized>(number: u64, range: KeyRange) -> OutOfRange {
         OutOfRange {
             key: K::text(number),
             first: K::text(range.first),
@@ -65,7 +65,7 @@ impl OutOfRange {
         }
     }
 
-    pub(crate) fn at(&self, split: &Split<'_>) -> Error {
+    pub(super) fn at(&self, split: &Split<'_>) -> Error {
         let OutOfRange { key, first, last } = self;
         let cause = format!(
             "a record from here on gave key {key}, but the job's keys are {first} to {last}: mend \
@@ -73,21 +73,5 @@ impl OutOfRange {
         );
         let place = split.origin().place(None, split.offset());
         Error::Record { place, cause: cause.into() }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn places_count_from_the_first_key_and_end_at_the_last() {
-        let range = KeyRange::new(10, 12).unwrap();
-        let places: Vec<_> = (9..14).map(|number| range.place_of(number)).collect();
-        assert_eq!(places, [None, Some(0), Some(1), Some(2), None]);
-        assert_eq!(range.keys(), Some(3));
-        assert_eq!(KeyRange::new(2, 1), None);
-        assert_eq!(KeyRange::ALL.keys(), None);
-        assert_eq!(KeyRange::ALL.place_of(u64::MAX), Some(u64::MAX));
     }
 }

@@ -6,10 +6,10 @@ use super::{head, shared};
 use std::cmp::Ordering;
 
 /// The most ranges; beyond, they grow.
-pub(crate) const RANGES_MOST: usize = 4096;
+pub const RANGES_MOST: usize = 4096;
 
 /// Distinct keys, ascending.
-pub(crate) struct Borders {
+pub struct Borders {
     keys: Vec<Box<[u8]>>,
     /// Bytes that all of these keys begin with.
     shared: Box<[u8]>,
@@ -18,7 +18,7 @@ pub(crate) struct Borders {
 }
 
 impl Borders {
-    pub(crate) fn new(keys: Vec<Box<[u8]>>) -> Borders {
+    pub fn new(keys: Vec<Box<[u8]>>) -> Borders {
         let alike = match (keys.first(), keys.last()) {
             (Some(first), Some(last)) => shared(first, last),
             _ => 0,
@@ -28,23 +28,23 @@ impl Borders {
         Borders { keys, shared, heads }
     }
 
-    pub(crate) fn keys(&self) -> &[Box<[u8]>] {
+    pub fn keys(&self) -> &[Box<[u8]>] {
         &self.keys
     }
 
-    pub(crate) fn heads(&self) -> &[u64] {
+    pub fn heads(&self) -> &[u64] {
         &self.heads
     }
 
     /// Returns whether the borders begin alike, so that heads are taken after their common beginning.
-    pub(crate) fn begin_alike(&self) -> bool {
+    pub fn begin_alike(&self) -> bool {
         !self.shared.is_empty()
     }
 
     /// Finds a key; `own` returns its head after a number of bytes. Returns `Ok` with the number of the border
     /// that it equals, or `Err` with the number of borders before it.
     #[inline]
-    pub(crate) fn find(&self, key: &[u8], own: impl FnOnce(usize) -> u64) -> Result<usize, usize> {
+    pub fn find(&self, key: &[u8], own: impl FnOnce(usize) -> u64) -> Result<usize, usize> {
         if !self.shared.is_empty() {
             match key[..key.len().min(self.shared.len())].cmp(&self.shared) {
                 Ordering::Less => return Err(0),
@@ -62,12 +62,12 @@ impl Borders {
 
     /// Returns the range of a key: the number of borders at or before it. See `find`.
     #[inline]
-    pub(crate) fn range_of(&self, key: &[u8], own: impl FnOnce(usize) -> u64) -> usize {
+    pub fn range_of(&self, key: &[u8], own: impl FnOnce(usize) -> u64) -> usize {
         self.find(key, own).map_or_else(|at| at, |at| at + 1)
     }
 
     /// Returns the number of bytes with which all keys of a range begin alike, as far as its borders tell.
-    pub(crate) fn shared_prefix(&self, range: usize) -> usize {
+    pub fn shared_prefix(&self, range: usize) -> usize {
         match (range.checked_sub(1).and_then(|first| self.keys.get(first)), self.keys.get(range)) {
             (Some(first), Some(last)) => shared(first, last),
             _ => 0,
@@ -76,7 +76,7 @@ impl Borders {
 
     /// As `find`, of a key with the head of border `at`, the first that has it.
     #[inline(never)]
-    pub(crate) fn find_among_alike(&self, at: usize, key: &[u8]) -> Result<usize, usize> {
+    pub fn find_among_alike(&self, at: usize, key: &[u8]) -> Result<usize, usize> {
         let Borders { keys, heads, .. } = self;
         let alike = heads[at..].iter().take_while(|&&head| head == heads[at]).count();
         let at = at + keys[at..at + alike].partition_point(|border| **border < *key);
@@ -88,7 +88,7 @@ impl Borders {
 }
 
 /// `parts - 1` of the sorted items, equally far apart.
-pub(crate) fn every_nth<T>(items: Vec<T>, parts: usize) -> Vec<T> {
+pub fn every_nth<T>(items: Vec<T>, parts: usize) -> Vec<T> {
     let count = items.len();
     let mut wanted = (1..parts).map(|part| part * count / parts).peekable();
     let keep = |(at, item)| {
@@ -99,44 +99,4 @@ pub(crate) fn every_nth<T>(items: Vec<T>, parts: usize) -> Vec<T> {
         chosen.then_some(item)
     };
     items.into_iter().enumerate().filter_map(keep).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::slots::{MediumKey, SlotKey};
-    use proptest::prelude::*;
-
-    fn found(borders: &Borders, key: &[u8]) -> usize {
-        let (found, slot) = (borders.range_of(key, |skip| head(key, skip)), MediumKey::new(key));
-        assert_eq!(found, borders.range_of(key, |skip| (slot.head(skip) >> 64) as u64));
-        found
-    }
-
-    proptest! {
-        #[test]
-        fn the_range_of_a_key_is_the_number_of_splitters_at_or_below_it(
-            mut keys in prop::collection::vec("(com[.]example[.]|)[a-c]{0,20}", 1..40),
-            wanted in prop::collection::vec("(com[.]example[.]|com|)[a-d]{0,19}", 1..40),
-        ) {
-            keys.sort();
-            keys.dedup();
-            let keys: Vec<Box<[u8]>> = keys.iter().map(|key| key.as_bytes().into()).collect();
-            let borders = Borders::new(keys.clone());
-            for key in wanted {
-                let naive = keys.iter().filter(|splitter| ***splitter <= *key.as_bytes()).count();
-                let short = &key.as_bytes()[..key.len().min(15)];
-                prop_assert_eq!(found(&borders, key.as_bytes()), naive);
-                let naive = keys.iter().filter(|splitter| ***splitter <= *short).count();
-                prop_assert_eq!(found(&borders, short), naive);
-            }
-        }
-    }
-
-    #[test]
-    fn parts_are_equal() {
-        assert_eq!(every_nth((0..12).collect(), 4), [3, 6, 9]);
-        assert_eq!(every_nth(vec![1], 4), [1]);
-        assert!(every_nth(Vec::<u8>::new(), 4).is_empty());
-    }
 }

@@ -11,7 +11,7 @@ const COMPARED_MOST: usize = 24;
 const DEPTH_MOST: u32 = 64;
 
 /// The keys of a range, by their places.
-pub(crate) trait Keyed {
+pub trait Keyed {
     /// Returns a key's bytes.
     fn key(&self, place: usize) -> &[u8];
 
@@ -27,25 +27,25 @@ pub(crate) trait Keyed {
 
 /// The order of a range's records: `numbers` holds one number per record, and afterwards the places of
 /// the records in order, to be read by [`place`](Sorter::place).
-pub(crate) struct Sorter<'r, K> {
+pub struct Sorter<'r, K> {
     keys: &'r K,
     place_bits: u32,
 }
 
 impl<'r, K: Keyed> Sorter<'r, K> {
-    pub(crate) fn new(keys: &'r K, count: usize) -> Sorter<'r, K> {
+    pub fn new(keys: &'r K, count: usize) -> Sorter<'r, K> {
         Sorter { keys, place_bits: count.next_power_of_two().trailing_zeros() }
     }
 
     /// Sorts keys that all begin with the same `agree` bytes. `spare` has room for as many numbers.
-    pub(crate) fn sort(&self, numbers: &mut [u64], spare: &mut [u64], agree: usize) {
+    pub fn sort(&self, numbers: &mut [u64], spare: &mut [u64], agree: usize) {
         (0..).zip(numbers.iter_mut()).for_each(|(place, number)| *number = place);
         self.sort_from(numbers, spare, agree, 0);
     }
 
     /// Returns the place in a number.
     #[inline(always)]
-    pub(crate) fn place(&self, number: u64) -> usize {
+    pub fn place(&self, number: u64) -> usize {
         (number & ((1 << self.place_bits) - 1)) as usize
     }
 

@@ -5,7 +5,7 @@ use super::MapStage;
 use super::mapper::Mapper;
 use crate::aggregate::Aggregate;
 use crate::bad::{BadRecords, Found};
-use crate::container::{Container, Making};
+use crate::container::{self, Making};
 use crate::error::Result;
 use crate::partial::{Outlet, PARTITIONS, Partial, Upkeep};
 use crate::plan::Plan;
@@ -44,7 +44,7 @@ impl<'r, C: Aggregate> Holdings<'r, C> {
             range: stage.facts.key_range,
             share_bytes: stage.plan.likely_bytes() / stage.pool.workers() as u64,
             container: stage.container,
-            tables: Container::tables,
+            tables: container::tables,
         };
         Ok(Holdings {
             stage,

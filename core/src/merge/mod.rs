@@ -2,9 +2,6 @@
 //! numbers of pairs; the pairs stay in place. A range on disk is brought into memory for it, and goes back in
 //! order.
 
-#[cfg(test)]
-mod tests;
-
 use crate::aggregate::Aggregate;
 use crate::error::{MemoryError, Result};
 use crate::failure::Failure;
@@ -18,7 +15,7 @@ use crate::sync::Mutex;
 use std::sync::Arc;
 
 /// Pairs in the order in which the answer shows them.
-pub(crate) enum Piece<V: Copy> {
+pub enum Piece<V: Copy> {
     /// In memory.
     Held(Box<Held<V>>),
     /// On disk.
@@ -26,22 +23,22 @@ pub(crate) enum Piece<V: Copy> {
 }
 
 /// Pairs in memory and the order in which the answer shows them.
-pub(crate) struct Held<V: Copy> {
-    pub(crate) pairs: Pairs<V>,
+pub struct Held<V: Copy> {
+    pub pairs: Pairs<V>,
     /// Numbers of pairs; `None`: in their present order.
     order: Option<ChunkList<u32>>,
 }
 
 impl<V: Copy> Held<V> {
     /// Returns the pair at a place of the answer.
-    pub(crate) fn number_at(&self, place: usize) -> usize {
+    pub fn number_at(&self, place: usize) -> usize {
         self.order.as_ref().map_or(place, |order| *order.get(place) as usize)
     }
 }
 
 impl<V: Copy> Piece<V> {
     /// Number of pairs.
-    pub(crate) fn pairs(&self) -> u64 {
+    pub fn pairs(&self) -> u64 {
         match self {
             Piece::Held(held) => held.pairs.len() as u64,
             Piece::Stored(run) => run.pairs,
@@ -50,18 +47,18 @@ impl<V: Copy> Piece<V> {
 }
 
 /// The parts of a run that the merge stage needs.
-pub(crate) struct MergeStage<'r, C: Aggregate> {
-    pub(crate) ranking: Ranking<'r, C>,
-    pub(crate) pool: &'r Pool,
-    pub(crate) chunks: &'r Arc<ChunkPool>,
-    pub(crate) failure: &'r Failure,
-    pub(crate) order: Order,
-    pub(crate) spill: Option<&'r Spill>,
+pub struct MergeStage<'r, C: Aggregate> {
+    pub ranking: Ranking<'r, C>,
+    pub pool: &'r Pool,
+    pub chunks: &'r Arc<ChunkPool>,
+    pub failure: &'r Failure,
+    pub order: Order,
+    pub spill: Option<&'r Spill>,
 }
 
 impl<C: Aggregate> MergeStage<'_, C> {
     /// Sorts the ranges.
-    pub(crate) fn run(&self, ranges: Vec<Range<C::Reduced>>) -> Result<Vec<Piece<C::Reduced>>> {
+    pub fn run(&self, ranges: Vec<Range<C::Reduced>>) -> Result<Vec<Piece<C::Reduced>>> {
         let pieces: Vec<_> = ranges.iter().map(|_| Mutex::new(None)).collect();
         let ranges: Vec<_> = ranges.into_iter().map(|range| Mutex::new(Some(range))).collect();
         let sorters = PerWorker::new(self.pool.workers());

@@ -13,7 +13,7 @@ mod select;
 mod splitters;
 mod stored;
 
-pub(crate) use ranking::Ranking;
+pub use ranking::Ranking;
 
 use crate::aggregate::Aggregate;
 use crate::error::{Error, MemoryError, Result};
@@ -35,29 +35,29 @@ use std::sync::Arc;
 use stored::{StoredRanges, StoredScatter, divide};
 
 /// The parts of a run that the reduce stage needs.
-pub(crate) struct ReduceStage<'r, C: Aggregate> {
-    pub(crate) ranking: Ranking<'r, C>,
-    pub(crate) pool: &'r Pool,
-    pub(crate) chunks: &'r Arc<ChunkPool>,
-    pub(crate) partial: &'r Partial<C::Accumulator>,
-    pub(crate) failure: &'r Failure,
-    pub(crate) order: Order,
-    pub(crate) top: Option<usize>,
+pub struct ReduceStage<'r, C: Aggregate> {
+    pub ranking: Ranking<'r, C>,
+    pub pool: &'r Pool,
+    pub chunks: &'r Arc<ChunkPool>,
+    pub partial: &'r Partial<C::Accumulator>,
+    pub failure: &'r Failure,
+    pub order: Order,
+    pub top: Option<usize>,
     /// Whether the partial stays, because more pairs will come: reduced pairs may point into it.
-    pub(crate) keeps: bool,
+    pub keeps: bool,
 }
 
 /// The answer's pairs, one per key.
-pub(crate) struct Reduced<V: Copy> {
+pub struct Reduced<V: Copy> {
     /// In order from range to range, unless the answer has no order.
-    pub(crate) ranges: Vec<Range<V>>,
+    pub ranges: Vec<Range<V>>,
     /// Bytes of long keys that the ranges point at but do not own.
-    pub(crate) long_keys: Vec<ByteArena>,
-    pub(crate) totals: ReduceTotals,
+    pub long_keys: Vec<ByteArena>,
+    pub totals: ReduceTotals,
 }
 
 /// Pairs that are adjacent in the answer's order, not yet sorted among themselves.
-pub(crate) enum Range<V: Copy> {
+pub enum Range<V: Copy> {
     /// In memory. All keys begin with the same `shared_prefix` bytes, so that sorting need not look
     /// at them.
     Held { pairs: Box<Pairs<V>>, shared_prefix: usize },
@@ -67,9 +67,9 @@ pub(crate) enum Range<V: Copy> {
 
 /// The counts of the reduce stage.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct ReduceTotals {
-    pub(crate) keys: u64,
-    pub(crate) key_bytes: u64,
+pub struct ReduceTotals {
+    pub keys: u64,
+    pub key_bytes: u64,
 }
 
 /// A worker of the stage: its folder or merger of partitions, and the receiver of their pairs.
@@ -82,7 +82,7 @@ type Folding<C, T> = Worker<C, Folder<C>, T>;
 type Merging<C, T> = Worker<C, Merger<C>, T>;
 
 impl<'r, C: Aggregate> ReduceStage<'r, C> {
-    pub(crate) fn run(&self) -> Result<Reduced<C::Reduced>> {
+    pub fn run(&self) -> Result<Reduced<C::Reduced>> {
         if let Some(spill) = self.partial.spill().filter(|spill| spill.began()) {
             return self.run_stored(spill);
         }

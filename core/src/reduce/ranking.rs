@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 pub(crate) type Compare<'j, V> = dyn Fn(PairRef<'_, V>, PairRef<'_, V>) -> Ordering + Sync + 'j;
 
 /// An order of answers by value.
-pub(crate) struct Ranking<'j, C: Aggregate> {
+pub struct Ranking<'j, C: Aggregate> {
     compare: Option<&'j Compare<'j, C::Reduced>>,
 }
 
@@ -23,17 +23,13 @@ impl<C: Aggregate> Copy for Ranking<'_, C> {}
 
 impl<'j, C: Aggregate> Ranking<'j, C> {
     /// Returns the order of a job's own, or the largest value first if it has none.
-    pub(crate) fn new(compare: Option<&'j Compare<'j, C::Reduced>>) -> Ranking<'j, C> {
+    pub fn new(compare: Option<&'j Compare<'j, C::Reduced>>) -> Ranking<'j, C> {
         Ranking { compare }
     }
 
     /// Compares by value alone.
     #[inline]
-    pub(crate) fn by_value(
-        &self,
-        a: PairRef<'_, C::Reduced>,
-        b: PairRef<'_, C::Reduced>,
-    ) -> Ordering {
+    pub fn by_value(&self, a: PairRef<'_, C::Reduced>, b: PairRef<'_, C::Reduced>) -> Ordering {
         match self.compare {
             Some(compare) => compare(a, b),
             None => C::rank(b.value, a.value),
@@ -42,11 +38,7 @@ impl<'j, C: Aggregate> Ranking<'j, C> {
 
     /// Compares by value, and ties by key.
     #[inline]
-    pub(crate) fn compare(
-        &self,
-        a: PairRef<'_, C::Reduced>,
-        b: PairRef<'_, C::Reduced>,
-    ) -> Ordering {
+    pub fn compare(&self, a: PairRef<'_, C::Reduced>, b: PairRef<'_, C::Reduced>) -> Ordering {
         self.by_value(a, b).then_with(|| a.key.cmp(b.key))
     }
 }

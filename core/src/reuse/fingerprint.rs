@@ -23,14 +23,14 @@ pub(super) const HEAD_BYTES: usize = 1 << 10;
 /// The first bytes of a tile, in two hashes: one that is cheap to take at every record, and one that
 /// distinguishes records that begin alike. For a pack, the two halves of its first file's hash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Anchor {
-    pub(super) start: u64,
+pub struct Anchor {
+    pub start: u64,
     pub(super) head: u64,
 }
 
 impl Anchor {
     /// Returns the anchor of a tile that begins with these bytes, or is them.
-    pub(super) fn of(bytes: &[u8]) -> Anchor {
+    pub fn of(bytes: &[u8]) -> Anchor {
         let bytes = &bytes[..bytes.len().min(HEAD_BYTES)];
         let mut padded = [0; START_BYTES];
         let length = bytes.len().min(START_BYTES);
@@ -60,20 +60,20 @@ pub(super) fn start(bytes: &[u8; START_BYTES]) -> u64 {
 
 /// The print of a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Print {
+pub struct Print {
     /// For a stretch, the hash of its bytes; for a pack, of each file's length, format and hash.
-    pub(crate) hash: u128,
-    pub(crate) anchor: Anchor,
+    pub hash: u128,
+    pub anchor: Anchor,
 }
 
 impl Print {
     /// Of a tile that was not read yet.
-    pub(crate) const UNKNOWN: Print = Print { hash: 0, anchor: Anchor { start: 0, head: 0 } };
+    pub const UNKNOWN: Print = Print { hash: 0, anchor: Anchor { start: 0, head: 0 } };
     /// Length of the byte form.
-    pub(crate) const BYTES: usize = 32;
+    pub const BYTES: usize = 32;
 
     /// Returns the byte form, drawn in `docs/state-format.md`.
-    pub(crate) fn to_bytes(self) -> [u8; Print::BYTES] {
+    pub fn to_bytes(self) -> [u8; Print::BYTES] {
         let mut bytes = [0; Print::BYTES];
         bytes[..16].copy_from_slice(&self.hash.to_le_bytes());
         bytes[16..24].copy_from_slice(&self.anchor.start.to_le_bytes());
@@ -81,7 +81,7 @@ impl Print {
         bytes
     }
 
-    pub(crate) fn from_bytes(bytes: [u8; Print::BYTES]) -> Print {
+    pub fn from_bytes(bytes: [u8; Print::BYTES]) -> Print {
         let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
         let hash = u128::from_le_bytes(std::array::from_fn(|i| bytes[i]));
         Print { hash, anchor: Anchor { start: word(16), head: word(24) } }
@@ -159,7 +159,7 @@ impl PackPrint {
 /// Takes a tile's print while the tile is read to be mapped: [`update`](TilePrint::update) with all of its
 /// bytes in order, as they are stored; in a pack, [`end_file`](TilePrint::end_file) after each file, an empty
 /// one too; [`finish`](TilePrint::finish) at its end. Then it is ready for the next tile.
-pub(crate) struct TilePrint {
+pub struct TilePrint {
     bytes: Fingerprint,
     pack: PackPrint,
     /// The tile's first bytes.
@@ -169,12 +169,12 @@ pub(crate) struct TilePrint {
 }
 
 impl TilePrint {
-    pub(crate) fn new(hashing: Hashing) -> TilePrint {
+    pub fn new(hashing: Hashing) -> TilePrint {
         let (bytes, pack) = (Fingerprint::new(hashing), PackPrint::new(hashing));
         TilePrint { bytes, pack, head: Vec::with_capacity(HEAD_BYTES), file_bytes: 0 }
     }
 
-    pub(crate) fn update(&mut self, bytes: &[u8]) {
+    pub fn update(&mut self, bytes: &[u8]) {
         let missing = HEAD_BYTES - self.head.len();
         self.head.extend_from_slice(&bytes[..missing.min(bytes.len())]);
         self.file_bytes += bytes.len() as u64;
@@ -182,12 +182,12 @@ impl TilePrint {
     }
 
     /// Ends a file of a pack; `format` is the value of [`Sources::format`](super::Sources::format).
-    pub(crate) fn end_file(&mut self, format: u8) {
+    pub fn end_file(&mut self, format: u8) {
         let hash = self.bytes.finish();
         self.pack.add(std::mem::take(&mut self.file_bytes), format, hash);
     }
 
-    pub(crate) fn finish(&mut self) -> Print {
+    pub fn finish(&mut self) -> Print {
         let anchor = Anchor::of(&self.head);
         self.head.clear();
         self.file_bytes = 0;
@@ -195,50 +195,5 @@ impl TilePrint {
             Some(_) => self.pack.finish(),
             None => Print { hash: self.bytes.finish(), anchor },
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pieces_do_not_matter_and_files_do() {
-        let text: Vec<u8> = (0..100_000_u32).map(|i| (i.wrapping_mul(i) >> 7) as u8).collect();
-        for hashing in [Hashing::Xxh3, Hashing::Blake3] {
-            let mut print = TilePrint::new(hashing);
-            let mut of = |pieces: &[&[u8]]| {
-                pieces.iter().for_each(|piece| print.update(piece));
-                print.finish()
-            };
-            let whole = of(&[&text]);
-            assert_eq!(whole.anchor, Anchor::of(&text));
-            for at in [0, 1, 31, 32, 33, 4096, 99_999] {
-                assert_eq!(of(&[&text[..at], &text[at..]]), whole, "{hashing:?}");
-            }
-            assert_ne!(of(&[&text[1..]]), whole);
-            let mut files = |lengths: &[usize]| {
-                let mut at = 0;
-                for length in lengths {
-                    print.update(&text[at..at + length]);
-                    print.end_file(0);
-                    at += length;
-                }
-                print.finish()
-            };
-            assert_eq!(files(&[10, 20]), files(&[10, 20]));
-            assert_ne!(files(&[10, 20]), files(&[20, 10]));
-            assert_ne!(files(&[30]).hash, files(&[30, 0]).hash);
-            assert_eq!(files(&[30]).anchor, files(&[30, 0]).anchor);
-        }
-    }
-
-    /// The test vectors of the two: a state that is kept must be read by later versions.
-    #[test]
-    fn the_hashes_are_the_published_ones() {
-        let empty = |hashing| TilePrint::new(hashing).finish().hash;
-        assert_eq!(empty(Hashing::Xxh3), 0x99aa_06d3_0147_98d8_6001_c324_468d_497f);
-        let blake3 = 0xaf13_49b9_f5f9_a1a6_a040_4dea_36dc_c949_u128;
-        assert_eq!(empty(Hashing::Blake3), blake3.swap_bytes());
     }
 }

@@ -21,35 +21,35 @@ use std::sync::Arc;
 
 /// The files that may be taken for unchanged without reading them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Trust {
+pub struct Trust {
     /// Files only grow: the old part of a file is checked by its length and by its first and last tile. A
     /// file that fails the check is looked through as if nothing were trusted.
-    pub(crate) appends: bool,
+    pub appends: bool,
     /// A file of the same path, length and time of change has the same bytes.
-    pub(crate) times: bool,
+    pub times: bool,
 }
 
 /// The options and inputs for finding the tiles of a run.
-pub(crate) struct Reuse<'r> {
-    pub(crate) sources: &'r Sources<'r>,
-    pub(crate) cut: &'r Cut,
-    pub(crate) hashing: Hashing,
+pub struct Reuse<'r> {
+    pub sources: &'r Sources<'r>,
+    pub cut: &'r Cut,
+    pub hashing: Hashing,
     /// Nominal size of a new tile in bytes, at least 1.
-    pub(crate) tile_bytes: u64,
-    pub(crate) trust: Trust,
-    pub(crate) pool: &'r Pool,
-    pub(crate) blocks: &'r Arc<BlockPool>,
-    pub(crate) failure: &'r Failure,
+    pub tile_bytes: u64,
+    pub trust: Trust,
+    pub pool: &'r Pool,
+    pub blocks: &'r Arc<BlockPool>,
+    pub failure: &'r Failure,
 }
 
 /// The tiles of a run, in the order of the input: each byte of each file is in exactly one.
-pub(crate) struct Tiling {
-    pub(crate) tiles: Vec<Tile>,
+pub struct Tiling {
+    pub tiles: Vec<Tile>,
     /// Bytes of all tiles, and of those that the last run had.
-    pub(crate) bytes: u64,
-    pub(crate) same_bytes: u64,
+    pub bytes: u64,
+    pub same_bytes: u64,
     /// Bytes that were read to find them.
-    pub(crate) read_bytes: u64,
+    pub read_bytes: u64,
     _counted: Reserved,
 }
 
@@ -99,7 +99,7 @@ enum Seen {
 impl<'r> Reuse<'r> {
     /// Returns the tiles of this run. Tiles that `remembered` contains are found again; the first run
     /// remembers none, and reads only windows around borders.
-    pub(crate) fn tiles(&self, remembered: &Remembered, stamps: &Stamps) -> Result<Tiling> {
+    pub fn tiles(&self, remembered: &Remembered, stamps: &Stamps) -> Result<Tiling> {
         let (old, files) = (remembered.tiles().len(), self.sources.files());
         let bytes = remembered.memory_bytes()
             + Index::memory_bytes(old)

@@ -17,16 +17,14 @@ mod record;
 mod sources;
 mod stamps;
 mod stretches;
-#[cfg(test)]
-mod tests;
 mod tile;
 mod twins;
 
 pub use fingerprint::Hashing;
-pub(crate) use fingerprint::{Anchor, Print, TilePrint};
-pub(crate) use matching::{Reuse, Tiling, Trust};
-pub(crate) use passing::Passing;
-pub(crate) use record::Remembered;
-pub(crate) use sources::{Sources, print_of};
-pub(crate) use stamps::Stamps;
-pub(crate) use tile::{KeptTile, Place, Tile};
+pub use fingerprint::{Anchor, Print, TilePrint};
+pub use matching::{Reuse, Tiling, Trust};
+pub use passing::Passing;
+pub use record::Remembered;
+pub use sources::{Sources, print_of};
+pub use stamps::Stamps;
+pub use tile::{KeptTile, Place, Tile};

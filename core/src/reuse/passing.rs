@@ -5,7 +5,7 @@ use super::{Hashing, Place, Print, TilePrint};
 use crate::input::Material;
 
 /// Takes prints, one tile after the other.
-pub(crate) struct Passing {
+pub struct Passing {
     hashing: Hashing,
     print: TilePrint,
     /// The tile, with files as its part of the plan numbers them; none if its bytes did not all come in order.
@@ -16,12 +16,12 @@ pub(crate) struct Passing {
 }
 
 impl Passing {
-    pub(crate) fn new(hashing: Hashing) -> Passing {
+    pub fn new(hashing: Hashing) -> Passing {
         Passing { hashing, print: TilePrint::new(hashing), tile: None, file: 0, offset: 0 }
     }
 
     /// Begins with a tile, whose files are numbered within their part.
-    pub(crate) fn begin(&mut self, tile: Place) {
+    pub fn begin(&mut self, tile: Place) {
         self.give_up();
         self.file = tile.files().start;
         self.offset = match &tile {
@@ -32,7 +32,7 @@ impl Passing {
     }
 
     /// Sees bytes of a file before they are mapped.
-    pub(crate) fn see(&mut self, material: &Material, file: usize, offset: u64, bytes: &[u8]) {
+    pub fn see(&mut self, material: &Material, file: usize, offset: u64, bytes: &[u8]) {
         if self.tile.is_none() {
             return;
         }
@@ -46,7 +46,7 @@ impl Passing {
     }
 
     /// Returns the print, if all of the tile's bytes came by and in order.
-    pub(crate) fn finish(&mut self, material: &Material) -> Option<Print> {
+    pub fn finish(&mut self, material: &Material) -> Option<Print> {
         let is_whole = match self.tile.clone()? {
             Place::Stretch { bytes, .. } => self.offset == bytes.end,
             Place::Pack { files, .. } => {

@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 
 /// The files and tiles of a run that is over.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Remembered {
+pub struct Remembered {
     /// Paths, end to end.
     paths: Vec<u8>,
     files: Vec<KeptFile>,
@@ -24,7 +24,7 @@ struct KeptFile {
 }
 
 /// The fault of damaged bytes.
-pub(crate) type Damage = &'static str;
+type Damage = &'static str;
 
 /// The first bytes; the last one is the version.
 const MAGIC: [u8; 4] = *b"TgT\x01";
@@ -39,7 +39,7 @@ const PACK: u32 = 1 << 31;
 impl Remembered {
     /// Returns the record of a run: its files, and of each tile, in order, its print (which may still be
     /// [unknown](Print::UNKNOWN)) and number.
-    pub(crate) fn of(
+    pub fn of(
         sources: &Sources<'_>,
         stamps: &Stamps,
         tiles: impl IntoIterator<Item = (Tile, Print, u64)>,
@@ -62,7 +62,7 @@ impl Remembered {
 
     /// Fills in the prints that were taken after this was written, by the numbers of tiles. A tile of
     /// which none is known is forgotten.
-    pub(crate) fn learn(&mut self, print_of: impl Fn(u64) -> Option<Print>) {
+    pub fn learn(&mut self, print_of: impl Fn(u64) -> Option<Print>) {
         self.tiles.retain_mut(|tile| {
             if tile.print == Print::UNKNOWN {
                 tile.print = print_of(tile.number).unwrap_or(Print::UNKNOWN);
@@ -71,22 +71,22 @@ impl Remembered {
         });
     }
 
-    pub(crate) fn tiles(&self) -> &[KeptTile] {
+    pub fn tiles(&self) -> &[KeptTile] {
         &self.tiles
     }
 
-    pub(crate) fn files(&self) -> usize {
+    pub fn files(&self) -> usize {
         self.files.len()
     }
 
     /// Returns the path of a file, as it was given.
-    pub(crate) fn path(&self, file: usize) -> &[u8] {
+    pub fn path(&self, file: usize) -> &[u8] {
         let start = if file == 0 { 0 } else { self.files[file - 1].path_end };
         &self.paths[start..self.files[file].path_end]
     }
 
     /// Returns the length that a file had, in bytes.
-    pub(crate) fn bytes(&self, file: usize) -> u64 {
+    pub fn bytes(&self, file: usize) -> u64 {
         self.files[file].bytes
     }
 
@@ -110,7 +110,7 @@ impl Remembered {
     }
 
     /// Returns the bytes in which it is kept.
-    pub(crate) fn encode(&self, hashing: Hashing) -> Vec<u8> {
+    pub fn encode(&self, hashing: Hashing) -> Vec<u8> {
         let payload_bytes =
             self.paths.len() + self.files.len() * FILE_BYTES + self.tiles.len() * TILE_BYTES;
         let mut out = Vec::with_capacity(HEADER_BYTES + payload_bytes);
@@ -147,7 +147,7 @@ impl Remembered {
     }
 
     /// Decodes [encoded](Remembered::encode) bytes with hashes of this kind.
-    pub(crate) fn decode(bytes: &[u8], hashing: Hashing) -> Result<Remembered, Damage> {
+    pub fn decode(bytes: &[u8], hashing: Hashing) -> Result<Remembered, Damage> {
         const SHORT: Damage = "the list of tiles is cut short";
         const WRONG: Damage = "the list of tiles is inconsistent";
         if !bytes.starts_with(&MAGIC[..3]) {
@@ -246,73 +246,4 @@ impl KeptTile {
 /// Returns the checksum of all bytes but itself, the header's last 8.
 fn checksum_of(bytes: &[u8]) -> u64 {
     checksum(&bytes[..40], &bytes[HEADER_BYTES..])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::reuse::Anchor;
-
-    fn some(files: usize) -> Remembered {
-        let mut some = Remembered::default();
-        for file in 0..files {
-            some.paths.extend_from_slice(format!("folder/{file}").as_bytes());
-            let changed = (file % 2 == 0).then_some(file as i64 - 1);
-            some.files.push(KeptFile { path_end: some.paths.len(), bytes: 9, changed });
-            let print = Print { hash: 7 + file as u128, anchor: Anchor::of(b"first") };
-            let place = match file % 3 {
-                0 => Place::Pack { files: file..file + 1, bytes: 9 },
-                _ => Place::Stretch { file, bytes: 2..9 },
-            };
-            some.tiles.push(KeptTile { place, print, number: 1 << file });
-        }
-        some
-    }
-
-    #[test]
-    fn it_comes_back_and_no_damage_goes_unseen() {
-        let empty = Remembered::default();
-        assert_eq!(Remembered::decode(&empty.encode(Hashing::Xxh3), Hashing::Xxh3), Ok(empty));
-        let kept = some(5);
-        let bytes = kept.encode(Hashing::Blake3);
-        assert_eq!(Remembered::decode(&bytes, Hashing::Blake3).as_ref(), Ok(&kept));
-        assert!(Remembered::decode(&bytes, Hashing::Xxh3).is_err());
-        for cut in 0..bytes.len() {
-            assert!(Remembered::decode(&bytes[..cut], Hashing::Blake3).is_err());
-        }
-        let mut damaged = bytes.clone();
-        for bit in 0..8 * bytes.len() {
-            damaged[bit / 8] ^= 1 << (bit % 8);
-            assert!(Remembered::decode(&damaged, Hashing::Blake3).is_err(), "bit {bit}");
-            damaged[bit / 8] ^= 1 << (bit % 8);
-        }
-        damaged.push(0);
-        assert!(Remembered::decode(&damaged, Hashing::Blake3).is_err());
-    }
-
-    #[test]
-    fn prints_are_learnt_and_tiles_without_one_forgotten() {
-        let mut kept = some(4);
-        let known = kept.tiles[0].print;
-        kept.tiles[1..].iter_mut().for_each(|tile| tile.print = Print::UNKNOWN);
-        let mut read = Remembered::decode(&kept.encode(Hashing::Xxh3), Hashing::Xxh3).unwrap();
-        let print = Print { hash: 5, ..known };
-        read.learn(|number| (number == 1 << 2).then_some(print));
-        let left: Vec<_> = read.tiles().iter().map(|tile| (tile.number, tile.print)).collect();
-        assert_eq!(left, [(1, known), (1 << 2, print)]);
-    }
-
-    /// Bytes with a valid checksum and invalid contents give an error, too.
-    #[test]
-    fn bytes_that_cannot_be_meant_are_refused() {
-        let refused = |change: &dyn Fn(&mut Remembered)| {
-            let mut kept = some(4);
-            change(&mut kept);
-            Remembered::decode(&kept.encode(Hashing::Xxh3), Hashing::Xxh3).is_err()
-        };
-        assert!(!refused(&|_| ()));
-        assert!(refused(&|kept| kept.tiles.swap(0, 1)));
-        assert!(refused(&|kept| kept.tiles[3].place = Place::Pack { files: 3..5, bytes: 9 }));
-        assert!(refused(&|kept| kept.tiles[3].place = Place::Pack { files: 3..3, bytes: 0 }));
-    }
 }

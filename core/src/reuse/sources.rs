@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 /// The files of a plan, numbered through all of its parts; a stream counts as one, which no tile is of.
-pub(crate) struct Sources<'p> {
+pub struct Sources<'p> {
     parts: Vec<Files<'p>>,
     files: usize,
 }
@@ -26,7 +26,7 @@ struct Files<'p> {
 }
 
 impl<'p> Sources<'p> {
-    pub(crate) fn of(plan: &'p Plan) -> Sources<'p> {
+    pub fn of(plan: &'p Plan) -> Sources<'p> {
         let mut sources = Sources { parts: Vec::new(), files: 0 };
         for part in &plan.parts {
             let cut = matches!(part, Part::Ranged(_))
@@ -39,7 +39,7 @@ impl<'p> Sources<'p> {
     }
 
     /// Returns the number of files.
-    pub(crate) fn files(&self) -> usize {
+    pub fn files(&self) -> usize {
         self.files
     }
 
@@ -52,13 +52,13 @@ impl<'p> Sources<'p> {
     }
 
     /// Returns the part of the plan that a file is of, and its number there.
-    pub(crate) fn place(&self, file: usize) -> (usize, usize) {
+    pub fn place(&self, file: usize) -> (usize, usize) {
         let part = self.parts.partition_point(|of| of.first <= file) - 1;
         (part, file - self.parts[part].first)
     }
 
     /// Returns the number of a part's first file.
-    pub(crate) fn first_file(&self, part: usize) -> usize {
+    pub fn first_file(&self, part: usize) -> usize {
         self.parts[part].first
     }
 
@@ -68,12 +68,12 @@ impl<'p> Sources<'p> {
     }
 
     /// Length of a file as it is stored, in bytes; 0 for a stream.
-    pub(crate) fn bytes(&self, file: usize) -> u64 {
+    pub fn bytes(&self, file: usize) -> u64 {
         let (material, file) = self.material(file);
         material.map_or(0, |material| material.bytes(file))
     }
 
-    pub(crate) fn path(&self, file: usize) -> PathBuf {
+    pub fn path(&self, file: usize) -> PathBuf {
         match self.material(file) {
             (Some(material), file) => material.path(file),
             (None, _) => PathBuf::new(),
@@ -81,7 +81,7 @@ impl<'p> Sources<'p> {
     }
 
     /// Returns whether a file has that path, as it was named.
-    pub(crate) fn is_called(&self, file: usize, path: &[u8]) -> bool {
+    pub fn is_called(&self, file: usize, path: &[u8]) -> bool {
         self.path(file).as_os_str().as_bytes() == path
     }
 
@@ -92,7 +92,7 @@ impl<'p> Sources<'p> {
 
     /// Returns the format in which its bytes are read, because a compressed file gives other records than the
     /// same bytes read as stored.
-    pub(crate) fn format(&self, file: usize) -> u8 {
+    pub fn format(&self, file: usize) -> u8 {
         let (part, file) = self.place(file);
         match self.parts[part].part {
             Part::Packed(packed) => packed.format(file) as u8,
@@ -138,7 +138,7 @@ impl<'s> SourceReader<'s> {
 }
 
 /// Reads a tile to take its print.
-pub(crate) fn print_of(sources: &Sources<'_>, place: &Place, hashing: Hashing) -> Result<Print> {
+pub fn print_of(sources: &Sources<'_>, place: &Place, hashing: Hashing) -> Result<Print> {
     let (mut reader, mut print, mut piece) =
         (SourceReader::new(sources), TilePrint::new(hashing), Vec::new());
     for file in place.files() {

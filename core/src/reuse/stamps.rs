@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Of each file, nanoseconds from 1970 to its last change.
-pub(crate) struct Stamps(Vec<i64>);
+pub struct Stamps(Vec<i64>);
 
 /// Not known, or not to be relied on.
 const UNKNOWN: i64 = i64::MIN;
@@ -23,14 +23,13 @@ const SETTLED_AFTER_NS: i64 = 2_000_000_000;
 const FILES_PER_STEP: usize = 128;
 
 impl Stamps {
-    /// Returns `changed` for each of `files`, or no time.
-    #[cfg(test)]
-    pub(super) fn all(files: usize, changed: Option<i64>) -> Stamps {
-        Stamps(vec![changed.unwrap_or(UNKNOWN); files])
+    /// Returns the stamps of files, in order, whose times are known otherwise.
+    pub fn new(changed: impl IntoIterator<Item = Option<i64>>) -> Stamps {
+        Stamps(changed.into_iter().map(|changed| changed.unwrap_or(UNKNOWN)).collect())
     }
 
     /// Reads the times of all files before any content is read, so that a later change shows as another time.
-    pub(crate) fn look(sources: &Sources<'_>, pool: &Pool, failure: &Failure) -> Result<Stamps> {
+    pub fn look(sources: &Sources<'_>, pool: &Pool, failure: &Failure) -> Result<Stamps> {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = since.map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(i64::MAX));
         let found: Vec<AtomicI64> = (0..sources.files()).map(|_| AtomicI64::new(UNKNOWN)).collect();
@@ -49,7 +48,7 @@ impl Stamps {
 
     /// Returns whether files that have stamps are unchanged since the stamps were read. A file that changed
     /// just before that is uncertain, and counts as changed; files that are elsewhere count as unchanged.
-    pub(crate) fn hold(&self, sources: &Sources<'_>, files: Range<usize>) -> Result<bool> {
+    pub fn hold(&self, sources: &Sources<'_>, files: Range<usize>) -> Result<bool> {
         for file in files.filter(|&file| sources.is_local(file)) {
             let then = self.0[file];
             if then == UNKNOWN || changed(sources, file, i64::MAX)? != then {
@@ -60,7 +59,7 @@ impl Stamps {
     }
 
     /// When a file was last changed, if that is known and long enough ago.
-    pub(crate) fn get(&self, file: usize) -> Option<i64> {
+    pub fn get(&self, file: usize) -> Option<i64> {
         Some(self.0[file]).filter(|&stamp| stamp != UNKNOWN)
     }
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 /// Where a tile lies among the files of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub enum Place {
     /// Records of one file that is cut inside: it begins and ends where records do.
     Stretch { file: usize, bytes: Range<u64> },
     /// Files that follow each other, each from begin to end; `bytes` of all of them.
@@ -15,7 +15,7 @@ pub(crate) enum Place {
 
 impl Place {
     /// Bytes of the tile as they are stored.
-    pub(crate) fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         match self {
             Place::Stretch { bytes, .. } => bytes.end - bytes.start,
             Place::Pack { bytes, .. } => *bytes,
@@ -23,7 +23,7 @@ impl Place {
     }
 
     /// Where it begins in its first file, in bytes.
-    pub(crate) fn offset(&self) -> u64 {
+    pub fn offset(&self) -> u64 {
         match self {
             Place::Stretch { bytes, .. } => bytes.start,
             Place::Pack { .. } => 0,
@@ -31,12 +31,12 @@ impl Place {
     }
 
     /// Returns where a tile at this place is; `split` is the number of its first split.
-    pub(crate) fn standing(&self, split: u64) -> Standing {
+    pub fn standing(&self, split: u64) -> Standing {
         Standing { split, file: self.files().start as u64, offset: self.offset() }
     }
 
     /// Returns the files that it is of.
-    pub(crate) fn files(&self) -> Range<usize> {
+    pub fn files(&self) -> Range<usize> {
         match self {
             Place::Stretch { file, .. } => *file..*file + 1,
             Place::Pack { files, .. } => files.clone(),
@@ -46,18 +46,18 @@ impl Place {
 
 /// A tile of this run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Tile {
-    pub(crate) place: Place,
+pub struct Tile {
+    pub place: Place,
     /// Its index among the [remembered](super::Remembered) tiles of the last run, if it is one of them. Equal
     /// tiles get different ones of the last run as long as there are enough; the rest share one.
-    pub(crate) same_as: Option<usize>,
+    pub same_as: Option<usize>,
 }
 
 /// A tile of the last run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct KeptTile {
-    pub(crate) place: Place,
-    pub(crate) print: Print,
+pub struct KeptTile {
+    pub place: Place,
+    pub print: Print,
     /// The number by which the state knows it.
-    pub(crate) number: u64,
+    pub number: u64,
 }

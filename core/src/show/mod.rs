@@ -41,9 +41,10 @@ mod stage;
 
 pub(crate) use epochs::Epochs;
 pub use estimates::{Estimate, Estimates};
+pub use sample::{Base, Highest, MARGIN, Sample, highest, least};
 pub(crate) use shown::Moment;
 pub use shown::Shown;
-pub use stability::STABLE_KEYS_MOST;
+pub use stability::{STABLE_KEYS_MOST, Stability};
 pub(crate) use stage::ShowStage;
 
 use crate::aggregate::Aggregate;

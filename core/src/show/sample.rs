@@ -22,47 +22,47 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A worker's threshold is its share of the N-th total, divided by this.
-const MARGIN: u64 = 4;
+pub const MARGIN: u64 = 4;
 
 /// The contribution of one worker.
-pub(crate) struct Sample<V> {
+pub struct Sample<V> {
     /// Bytes that it has mapped since it last handed its pairs over.
-    pub(crate) bytes: u64,
+    pub bytes: u64,
     /// The threshold: the sample has all its pairs that rank at least as high, and those of requested keys.
-    pub(crate) least: Option<V>,
-    pub(crate) pairs: Vec<(Box<[u8]>, V)>,
+    pub least: Option<V>,
+    pub pairs: Vec<(Box<[u8]>, V)>,
     /// Whether the worker holds all pairs of those bytes, and has given all requested ones.
-    pub(crate) is_whole: bool,
+    pub is_whole: bool,
 }
 
 impl<V> Sample<V> {
     /// The sample of a worker whose pairs were handed over.
-    pub(super) const NOTHING: Sample<V> =
+    pub const NOTHING: Sample<V> =
         Sample { bytes: 0, least: None, pairs: Vec::new(), is_whole: false };
 }
 
 /// The highest pairs of the run's own partial, to which nobody adds meanwhile. All workers are asked for
 /// their keys.
-pub(crate) struct Base<V> {
-    pub(crate) pairs: Vec<(Box<[u8]>, V)>,
+pub struct Base<V> {
+    pub pairs: Vec<(Box<[u8]>, V)>,
     /// No other key's value in the partial ranks above this; `None` if there is no other key.
-    pub(super) bound: Option<V>,
+    pub bound: Option<V>,
 }
 
 /// The request for a sample.
 #[derive(Clone)]
 pub(crate) struct Asked<V> {
     /// The N-th total of the last show.
-    pub(crate) nth: V,
+    pub nth: V,
     /// Pairs of its keys are requested whatever their values.
-    pub(crate) base: Arc<Base<V>>,
+    pub base: Arc<Base<V>>,
 }
 
 /// Pairs that include the first N and all of equal rank.
-pub(super) struct Highest<V> {
-    pub(super) pairs: Vec<(Box<[u8]>, V)>,
+pub struct Highest<V> {
+    pub pairs: Vec<(Box<[u8]>, V)>,
     /// The N-th of them.
-    pub(super) nth: V,
+    pub nth: V,
 }
 
 /// A key with the known part of its value.
@@ -75,11 +75,7 @@ struct Total<V> {
 
 /// Returns the threshold of a worker that has mapped `own` of `all` bytes, if the N-th total was `nth`.
 /// `None` if the combine has no [`Share`](crate::combine::Share).
-pub(super) fn least<C: Aggregate>(
-    nth: &C::Accumulator,
-    own: u64,
-    all: u64,
-) -> Option<C::Accumulator> {
+pub fn least<C: Aggregate>(nth: &C::Accumulator, own: u64, all: u64) -> Option<C::Accumulator> {
     let parts = all.max(1).div_ceil(own.max(1)).saturating_mul(MARGIN);
     C::SHARE.map(|share| (share.of)(nth, parts))
 }
@@ -90,7 +86,7 @@ fn rank<C: Aggregate>(a: &C::Accumulator, b: &C::Accumulator) -> std::cmp::Order
 
 /// Returns the pairs among the first `top`, and those of the same rank as the last of them. Returns `None`
 /// if that is not certain.
-pub(super) fn highest<C: Aggregate>(
+pub fn highest<C: Aggregate>(
     base: &Base<C::Accumulator>,
     samples: &[Sample<C::Accumulator>],
     top: usize,
@@ -149,60 +145,4 @@ fn totals<'s, C: Aggregate>(
         }
     }
     totals
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::combine::Count;
-
-    fn pairs(of: &[(&str, u64)]) -> Vec<(Box<[u8]>, u64)> {
-        of.iter().map(|&(key, count)| (key.as_bytes().into(), count)).collect()
-    }
-
-    fn sample(least: u64, of: &[(&str, u64)]) -> Sample<u64> {
-        Sample { bytes: 1, least: Some(least), pairs: pairs(of), is_whole: true }
-    }
-
-    fn first(base: &Base<u64>, samples: &[Sample<u64>], top: usize) -> Option<Vec<String>> {
-        let Highest { pairs, nth } = highest::<Count>(base, samples, top)?;
-        let mut found: Vec<(u64, String)> = pairs
-            .iter()
-            .map(|(key, count)| (*count, String::from_utf8_lossy(key).into_owned()))
-            .collect();
-        found.sort();
-        assert_eq!(found.len().checked_sub(top).map(|at| found[at].0), Some(nth));
-        Some(found.into_iter().map(|(count, key)| format!("{key} {count}")).collect())
-    }
-
-    #[test]
-    fn what_is_certain_is_shown_and_what_is_not_is_not() {
-        let base = Base { pairs: pairs(&[("a", 50), ("b", 40), ("c", 10)]), bound: Some(10) };
-        let text = |of: &[&str]| Some(of.iter().map(|&text| text.to_owned()).collect());
-        // b was not given by the second worker because it is not there.
-        let samples = [sample(5, &[("a", 7), ("b", 2)]), sample(5, &[("a", 1), ("x", 9)])];
-        assert_eq!(first(&base, &samples, 2), text(&["b 42", "a 58"]));
-        // x has 9, plus at most 5 and 10 more; c has 10. The third key is not certain.
-        assert_eq!(first(&base, &samples, 3), None);
-        // A key that nobody has given has at most 10 in the base, plus at most 16 and 17.
-        let samples = [sample(16, &[("a", 70)]), sample(17, &[("a", 70)])];
-        assert_eq!(first(&base, &samples, 2), None);
-        assert_eq!(first(&base, &samples, 1), text(&["a 190"]));
-        // All keys of equal rank are given.
-        let all = Base { pairs: pairs(&[("a", 5), ("b", 5), ("c", 3)]), bound: None };
-        assert_eq!(first(&all, &[sample(1, &[])], 1), text(&["a 5", "b 5"]));
-        assert_eq!(first(&all, &[], 4), None);
-    }
-
-    #[test]
-    fn thresholds_come_to_a_quarter_together() {
-        for (own, all) in [(0, 0), (1, 7), (7, 7), (50, 99), (1, u64::MAX)] {
-            let least = least::<Count>(&8000, own, all).unwrap();
-            assert!(
-                u128::from(least * MARGIN) * u128::from(all.max(1))
-                    <= 8000 * u128::from(own.max(1)),
-                "{own} of {all}: {least}"
-            );
-        }
-    }
 }

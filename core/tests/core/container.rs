@@ -2,23 +2,24 @@
 //! container, which overflows and is handed over, into a partial that is compressed and reduced, against
 //! a `BTreeMap`.
 
-use super::Container::{self, Adaptive, Append, Array, Hash};
-use super::{Inlet, KeyRange, Making, OVERREAD_BYTES};
-use crate::bad::BadRecords;
-use crate::combine::Sum;
-use crate::error::Result;
-use crate::job::{Emit, Job};
-use crate::memory::{BlockPool, Budget, ChunkPool};
-use crate::origin::{Origin, OriginKind};
-use crate::partial::{Folder, Outlet, PARTITIONS, Pairs, Partial, Witness};
-use crate::sizing::TableLimits;
-use crate::slots::{ShortKey, SlotKey, hash_bytes};
-use crate::split::Split;
-use crate::sync::Mutex;
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::{Arc, LazyLock};
+use tegula_core::container::Container::{self, Adaptive, Append, Array, Hash};
+use tegula_core::container::{Inlet, KeyRange, Making, OVERREAD_BYTES, tables};
+use tegula_core::{Emit, Job};
+use tegula_input::bad::BadRecords;
+use tegula_input::origin::{Origin, OriginKind};
+use tegula_input::split::Split;
+use tegula_machine::error::Result;
+use tegula_machine::memory::{BlockPool, Budget, ChunkPool};
+use tegula_machine::sizing::TableLimits;
+use tegula_machine::sync::Mutex;
+use tegula_pairs::combine::Sum;
+use tegula_pairs::key::Key;
+use tegula_pairs::partial::{Folder, Outlet, PARTITIONS, Pairs, Partial, Witness};
+use tegula_pairs::slots::{ShortKey, SlotKey, hash_bytes};
 
 /// Tables stay as they begin.
 const NO_GROWTH: TableLimits =
@@ -30,7 +31,7 @@ const GROWTH: TableLimits =
 /// A job in name only: these tests emit themselves.
 struct Keyed<K: ?Sized>(PhantomData<K>);
 
-impl<K: crate::key::Key + ?Sized + Sync> Job for Keyed<K> {
+impl<K: Key + ?Sized + Sync> Job for Keyed<K> {
     type Key = K;
     type Combine = Sum<u64>;
 
@@ -73,15 +74,7 @@ impl Bench {
         outlet: Outlet<'b, u64>,
     ) -> Inlet<'b, J> {
         let chunks = &self.chunks;
-        let making = Making {
-            chunks,
-            outlet,
-            limits,
-            range,
-            share_bytes: 0,
-            container,
-            tables: Container::tables,
-        };
+        let making = Making { chunks, outlet, limits, range, share_bytes: 0, container, tables };
         Inlet::new(&making).unwrap()
     }
 

@@ -1,22 +1,25 @@
 //! Whatever is done to files, their tiles cover them, are whole records, and are the same only if their
 //! bytes are; and little is new where little was changed.
 
-use super::*;
-use crate::cancel::Cancel;
-use crate::failure::Failure;
-use crate::input::{ByteSet, Cut, Delimiter, Input, RangeSource};
-use crate::memory::{BlockPool, Budget};
-use crate::plan::{Cutting, Plan, Reads};
-use crate::schedule::Pool;
 use proptest::prelude::*;
 use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tegula_core::reuse::{
+    Hashing, Place, Print, Remembered, Reuse, Sources, Stamps, Tile, TilePrint, Tiling, Trust,
+};
+use tegula_input::input::{ByteSet, Cut, Delimiter, Input, RangeSource};
+use tegula_input::plan::{Cutting, Plan, Reads};
+use tegula_machine::cancel::Cancel;
+use tegula_machine::error::Error;
+use tegula_machine::failure::Failure;
+use tegula_machine::memory::{BlockPool, Budget};
+use tegula_machine::schedule::Pool;
 
 /// Files in memory, in order.
-type Files = Vec<(String, Vec<u8>)>;
+pub(super) type Files = Vec<(String, Vec<u8>)>;
 
 #[derive(Debug)]
 struct Shelf(HashMap<PathBuf, Vec<u8>>);
@@ -30,7 +33,7 @@ impl RangeSource for Shelf {
     }
 }
 
-fn plan(files: &Files, cut: Cut) -> Plan {
+pub(super) fn plan(files: &Files, cut: Cut) -> Plan {
     let shelf = Shelf(files.iter().map(|(name, bytes)| (name.into(), bytes.clone())).collect());
     let listed = files.iter().map(|(name, bytes)| (name, bytes.len() as u64));
     let input = Input::ranges(Arc::new(shelf), listed);
@@ -73,7 +76,7 @@ impl<'f> Run<'f> {
     }
 
     fn stamps(&self, sources: &Sources<'_>) -> Stamps {
-        Stamps::all(sources.files(), self.changed)
+        Stamps::new((0..sources.files()).map(|_| self.changed))
     }
 
     fn bytes(&self, place: &Place) -> Vec<&'f [u8]> {
@@ -469,9 +472,6 @@ fn a_run_that_is_cancelled_ends() {
         blocks: &BlockPool::new(Budget::new(None)),
         failure: &Failure::new(&cancel),
     };
-    let stamps = Stamps::all(1, None);
-    assert!(matches!(
-        reuse.tiles(&Remembered::default(), &stamps),
-        Err(crate::error::Error::Cancelled)
-    ));
+    let stamps = Stamps::new([None]);
+    assert!(matches!(reuse.tiles(&Remembered::default(), &stamps), Err(Error::Cancelled)));
 }

@@ -1,22 +1,22 @@
 //! From a partial to an answer, in every order, against a sorted `BTreeMap`. It is here, and not only
 //! among the engine's tests, for Miri to see that no key is read that is gone.
 
-use super::{MergeStage, Piece};
-use crate::cancel::Cancel;
-use crate::combine::Sum;
-use crate::error::{Error, Result};
-use crate::failure::Failure;
-use crate::memory::{BlockPool, Budget, ByteArena, ChunkPool};
-use crate::options::Order;
-use crate::partial::{Answers, Folder, Outlet, Partial, RunReader, Spill, read_run};
-use crate::reduce::{Ranking, ReduceStage};
-use crate::schedule::Pool;
-use crate::sizing::{Shares, TableLimits};
-use crate::slots::{Entry, LongKey, PairRef, ShortKey, SlotKey, Table, hash_bytes};
-use crate::storage::{Disk, Scratch, Storage};
 use std::cmp::Reverse;
 use std::ptr::NonNull;
 use std::sync::Arc;
+use tegula_core::Order;
+use tegula_core::merge::{MergeStage, Piece};
+use tegula_core::reduce::{Ranking, ReduceStage};
+use tegula_machine::cancel::Cancel;
+use tegula_machine::error::{Error, Result};
+use tegula_machine::failure::Failure;
+use tegula_machine::memory::{BlockPool, Budget, ByteArena, ChunkPool};
+use tegula_machine::schedule::Pool;
+use tegula_machine::sizing::{Shares, TableLimits};
+use tegula_machine::storage::{Disk, Scratch, Storage};
+use tegula_pairs::combine::Sum;
+use tegula_pairs::partial::{Answers, Folder, Outlet, Partial, RunReader, Spill, read_run};
+use tegula_pairs::slots::{Entry, LongKey, PairRef, ShortKey, SlotKey, Table, hash_bytes};
 use tegula_testing::{Call, Fault, Faulty};
 
 /// Enough for an answer of several ranges; for Miri, for one.
