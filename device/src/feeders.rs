@@ -24,7 +24,7 @@ const REST_MOST: Duration = Duration::from_secs(30);
 
 /// A search for the number of threads.
 #[derive(Clone, Debug)]
-pub(super) struct Feeders {
+pub struct Feeders {
     search: Search,
     /// Units that were filled before this turn and have not come back yet.
     stale: u64,
@@ -45,22 +45,22 @@ struct Turn {
 }
 
 /// The counts at one time.
-pub(super) struct Done {
-    pub(super) now: Duration,
+pub struct Done {
+    pub now: Duration,
     /// Splits that the others have done so far.
-    pub(super) others_splits: u64,
+    pub others_splits: u64,
     /// Splits that the others take at a time, in total.
-    pub(super) others_at_a_time: u64,
+    pub others_at_a_time: u64,
     /// Splits and units that the device has done so far.
-    pub(super) device_splits: u64,
-    pub(super) units: u64,
+    pub device_splits: u64,
+    pub units: u64,
     /// Units that the device has not done yet.
-    pub(super) in_flight: u64,
+    pub in_flight: u64,
 }
 
 impl Feeders {
     /// Creates a search between one and `most` that begins with `start`.
-    pub(super) fn new(start: usize, most: usize) -> Feeders {
+    pub fn new(start: usize, most: usize) -> Feeders {
         let most = most.max(1);
         let enough = Enough { larger: 1.0 + GAIN, smaller: 1.0 - LOSS };
         let search =
@@ -69,7 +69,7 @@ impl Feeders {
     }
 
     /// Limits the number of threads from now on.
-    pub(super) fn limit(&mut self, most: usize) {
+    pub fn limit(&mut self, most: usize) {
         let before = self.search.size();
         self.search.limit(most as u64);
         if self.search.size() != before {
@@ -78,32 +78,32 @@ impl Feeders {
     }
 
     /// Returns the present number of threads.
-    pub(super) fn now(&self) -> usize {
+    pub fn now(&self) -> usize {
         self.search.size() as usize
     }
 
     /// Returns the best number so far.
-    pub(super) fn best(&self) -> usize {
+    pub fn best(&self) -> usize {
         self.search.best() as usize
     }
 
     /// Returns whether no comparison is in progress.
-    pub(super) fn is_settled(&self) -> bool {
+    pub fn is_settled(&self) -> bool {
         self.search.is_settled()
     }
 
     /// Returns the device's splits per second with the best number, if it was measured.
-    pub(super) fn device_rate(&self) -> Option<f64> {
+    pub fn device_rate(&self) -> Option<f64> {
         self.device_rate
     }
 
     /// Restarts the turn, because units came back that tell nothing about it.
-    pub(super) fn disturbed(&mut self) {
+    pub fn disturbed(&mut self) {
         self.turn = None;
     }
 
     /// Takes the present counts.
-    pub(super) fn add(&mut self, done: &Done) {
+    pub fn add(&mut self, done: &Done) {
         let Done { now, others_splits, others_at_a_time, device_splits, units, in_flight } = *done;
         if self.search.is_settled() {
             let until = *self.until.get_or_insert(now + self.search.rest(REST, REST_MOST));
@@ -146,126 +146,5 @@ impl Feeders {
         to(&mut self.search);
         self.turn = None;
         self.stale = if self.now() == before { 0 } else { in_flight };
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    const UNIT_SPLITS: u64 = 64;
-
-    /// Simulates work for a number of seconds. Each number of threads has a rate of the device and of the
-    /// others, in splits per second, with up to a tenth of noise. Returns the loss against the best number.
-    fn work(
-        feeders: &mut Feeders,
-        seconds: f64,
-        seed: u64,
-        rates: impl Fn(usize) -> (f64, f64),
-    ) -> f64 {
-        let (mut now, mut others, mut units, mut done) = (0.0, 0.0, 0_u64, 0.0);
-        while now < seconds {
-            let (device, cores) = rates(feeders.now());
-            let drawn = (units ^ seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
-            let noise = 0.9 + 0.2 * drawn as f64 / f64::from(1 << 24);
-            let took = UNIT_SPLITS as f64 / device * noise;
-            now += took;
-            others += cores * took;
-            units += 1;
-            done = others + (units * UNIT_SPLITS) as f64;
-            feeders.add(&Done {
-                now: Duration::from_secs_f64(now),
-                others_splits: others as u64,
-                others_at_a_time: 1,
-                device_splits: units * UNIT_SPLITS,
-                units,
-                in_flight: 2,
-            });
-        }
-        done / now
-    }
-
-    /// Returns a link with a rate in splits per second, threads that each copy at one rate, and cores that
-    /// each map at another.
-    fn machine(link: f64, copy: f64, map: f64, cores: usize) -> impl Fn(usize) -> (f64, f64) {
-        move |feeders| (link.min(copy * feeders as f64), map * (cores + 1 - feeders) as f64)
-    }
-
-    #[test]
-    fn a_fast_link_has_as_many_threads_as_it_takes() {
-        for seed in 0..20 {
-            let mut feeders = Feeders::new(1, 16);
-            let rates = machine(800_000.0, 160_000.0, 16_000.0, 16);
-            work(&mut feeders, 4.0, seed, &rates);
-            assert_eq!(feeders.best(), 5, "seed {seed}");
-            // Trials cost little.
-            let reached = work(&mut feeders, 8.0, seed, &rates);
-            let (device, cores) = rates(5);
-            assert!(reached > 0.95 * (device + cores), "{reached}");
-        }
-    }
-
-    #[test]
-    fn a_slow_link_has_one() {
-        for seed in 0..20 {
-            for start in [1, 6] {
-                let mut feeders = Feeders::new(start, 16);
-                work(&mut feeders, 4.0, seed, machine(80_000.0, 160_000.0, 16_000.0, 16));
-                assert_eq!(feeders.best(), 1, "seed {seed} from {start}");
-            }
-        }
-    }
-
-    /// One thread more than six adds three hundredths to the sum; six more add a fifth.
-    #[test]
-    fn many_that_bring_little_each_are_found() {
-        for seed in 0..20 {
-            let mut feeders = Feeders::new(6, 20);
-            let rates = machine(700_000.0, 37_000.0, 20_500.0, 20);
-            work(&mut feeders, 20.0, seed, &rates);
-            assert!(feeders.best() >= 15, "seed {seed}: {}", feeders.best());
-        }
-    }
-
-    /// No other thread is available, which shows when one is requested.
-    #[test]
-    fn a_limit_that_is_found_late_is_kept() {
-        for seed in 0..20 {
-            let mut feeders = Feeders::new(1, 16);
-            let rates = machine(800_000.0, 160_000.0, 16_000.0, 16);
-            work(&mut feeders, 4.0, seed, &rates);
-            feeders.limit(3);
-            work(&mut feeders, 8.0, seed, |threads| {
-                assert!(threads <= 3, "seed {seed}: {threads}");
-                rates(threads)
-            });
-            assert_eq!(feeders.best(), 3, "seed {seed}");
-        }
-    }
-
-    proptest! {
-        /// For any rates, the number ends near the best for all together.
-        #[test]
-        fn the_sum_of_all_is_near_the_best(
-            link in 10_000.0..1e6_f64,
-            copy in 10_000.0..1e6_f64,
-            map in 1_000.0..1e5_f64,
-            cores in 1..32_usize,
-            start in 1..32_usize,
-            seed: u64,
-        ) {
-            let rates = machine(link, copy, map, cores);
-            let total = |feeders| {
-                let (device, cores) = rates(feeders);
-                device + cores
-            };
-            let mut feeders = Feeders::new(start, cores);
-            work(&mut feeders, 20.0, seed, &rates);
-            let best = (1..=cores).map(total).fold(0.0, f64::max);
-            prop_assert!(feeders.best() <= cores);
-            let reached = total(feeders.best());
-            prop_assert!(reached > 0.8 * best, "{reached} of {best} with {}", feeders.best());
-        }
     }
 }

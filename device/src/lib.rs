@@ -33,7 +33,8 @@ mod cuda;
 mod driver;
 #[cfg(any(test, feature = "emulated"))]
 mod emulated;
-mod feeders;
+#[allow(missing_docs, missing_debug_implementations, reason = "no part of the interface")]
+pub mod feeders;
 mod figures;
 #[cfg(any(feature = "opencl", feature = "cuda"))]
 mod groups;
@@ -43,7 +44,8 @@ mod opencl;
 mod present;
 mod residence;
 mod room;
-mod sizes;
+#[allow(missing_docs, missing_debug_implementations, reason = "no part of the interface")]
+pub mod sizes;
 mod tracks;
 mod trial;
 mod tuning;

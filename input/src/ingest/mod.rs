@@ -17,3 +17,4 @@ pub use ahead::AheadTotals;
 pub use feed::{Feed, Means};
 pub use intake::{Intake, Take, Taken};
 pub use reader::Reader;
+pub use readers::{Readers, Seen};

@@ -5,6 +5,7 @@
 
 mod codec_sniff;
 mod ingest_reader;
+mod ingest_readers;
 mod input_cut;
 mod input_delimiter;
 mod input_listing;

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Size of a chunk. Each of some hundreds of partitions wastes half of one per size class on
 /// average, so it is small; yet it holds hundreds of entries, so its upkeep is nothing.
-pub(super) const CHUNK_BYTES: usize = 4 << 10;
+pub const CHUNK_BYTES: usize = 4 << 10;
 /// Chunks are aligned to this; entries must not ask for more.
 const CHUNK_ALIGN: usize = 64;
 /// Fresh blocks to cut chunks from.

@@ -15,7 +15,7 @@ mod track;
 pub use context::{Context, begin};
 pub use recording::{LaneRecording, Recording};
 pub use sampler::Sample;
-pub use spans::Span;
+pub use spans::{SPANS_MOST, Span, Spans};
 pub use track::Track;
 
 use crate::memory::BlockPool;
@@ -23,7 +23,6 @@ use crate::progress::Stage;
 use crate::sync::Mutex;
 use lane::{Lane, Owner};
 use sampler::Sampler;
-use spans::Spans;
 use std::sync::Arc;
 use std::time::Instant;
 

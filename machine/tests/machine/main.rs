@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod encoding;
+mod memory_arena;
 mod memory_block;
 mod memory_budget;
 mod memory_buffer;
@@ -20,6 +21,7 @@ mod sizing_units;
 mod storage;
 mod storage_atomic;
 mod sync;
+mod timeline_spans;
 mod timeline_track;
 mod topology;
 mod topology_described;

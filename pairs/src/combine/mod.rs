@@ -6,7 +6,8 @@ mod binned;
 mod count;
 mod mean;
 mod min_max;
-mod rounding;
+#[doc(hidden)]
+pub mod rounding;
 mod sum;
 
 pub use binned::Binned;

@@ -12,7 +12,7 @@ const AND_BACK: f64 = 1.5;
 
 /// Compresses blocks where it pays.
 #[derive(Default)]
-pub(super) struct Compressor {
+pub struct Compressor {
     blocks: u32,
     /// Nanoseconds of writing a byte that is stored.
     write_ns: Option<f64>,
@@ -22,12 +22,12 @@ pub(super) struct Compressor {
 
 impl Compressor {
     /// Returns the most bytes that a payload can become.
-    pub(super) fn most_bytes(payload: usize) -> usize {
+    pub fn most_bytes(payload: usize) -> usize {
         lz4_flex::block::get_maximum_output_size(payload)
     }
 
     /// Appends the payload in LZ4's block form to `out` if that is the faster way; returns whether it did.
-    pub(super) fn compress(&mut self, payload: &[u8], out: &mut Vec<u8>) -> bool {
+    pub fn compress(&mut self, payload: &[u8], out: &mut Vec<u8>) -> bool {
         self.blocks = self.blocks.wrapping_add(1);
         let pays = self.pays();
         let tries = self.blocks % TRY_EVERY == 2;
@@ -50,7 +50,7 @@ impl Compressor {
     }
 
     /// Notes the time that it took to write `bytes`.
-    pub(super) fn wrote(&mut self, bytes: usize, took: Duration) {
+    pub fn wrote(&mut self, bytes: usize, took: Duration) {
         let figure = took.as_nanos() as f64 / bytes.max(1) as f64;
         self.write_ns = Some(mix(self.write_ns.unwrap_or(figure), figure));
     }
@@ -68,36 +68,4 @@ impl Compressor {
 
 fn mix(old: f64, new: f64) -> f64 {
     old + WEIGHT * (new - old)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Returns the number of 1,000 blocks that are compressed if a byte takes `write_ns` to write.
-    fn compressed(payload: &[u8], write_ns: u64) -> usize {
-        let mut compressor = Compressor::default();
-        let blocks = (0..1000).filter(|_| {
-            let mut out = Vec::new();
-            let compressed = compressor.compress(payload, &mut out);
-            let bytes = if compressed { out.len() } else { payload.len() };
-            compressor.wrote(bytes, Duration::from_nanos(write_ns * bytes as u64));
-            compressed
-        });
-        blocks.count()
-    }
-
-    #[test]
-    fn what_is_slow_to_write_is_compressed_and_what_does_not_shrink_is_not() {
-        let text = b"a text that says the same again and again, ".repeat(200);
-        assert!(compressed(&text, 1000) > 900);
-        let mut state = 1_u64;
-        let noise = std::iter::repeat_with(|| {
-            state = state.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23) ^ 0x5bd1;
-            (state >> 56) as u8
-        });
-        let noise: Vec<u8> = noise.take(8000).collect();
-        assert_eq!(compressed(&noise, 1000), 0);
-        assert!(compressed(&text, 0) < 100);
-    }
 }

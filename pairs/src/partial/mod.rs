@@ -20,6 +20,7 @@ mod spill;
 mod tiers;
 mod upkeep;
 
+pub use compress::Compressor;
 pub use fold::{Folder, Taker};
 pub use form::{Accumulators, Answers, BlockReader, Form, HEADER_BYTES, MIXED, OpenBlock, Sealer};
 pub use merger::{Merger, read_run};
@@ -28,6 +29,7 @@ pub use pairs::Pairs;
 pub use partition::Partition;
 pub use runs::{Run, RunReader, RunWriter, store};
 pub use spill::{Spill, Spiller};
+pub use tiers::{Full, Tiers};
 pub use upkeep::Upkeep;
 
 use crate::error::MemoryError;

@@ -21,7 +21,7 @@ pub struct Run {
     pub extents: Vec<Range<u64>>,
     pub pairs: u64,
     /// The number of merges of its pairs since they were spilled.
-    pub(super) level: u32,
+    pub level: u32,
 }
 
 impl Run {
