@@ -28,7 +28,7 @@ use crate::slots::{Entry, SlotKey};
 use crate::sync::Mutex;
 use ranges::{Ranges, Scatter};
 use select::Selection;
-use splitters::{Sample, Splitters};
+use splitters::{PairSample, Splitters};
 use std::any::Any;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -211,8 +211,8 @@ impl<'r, C: Aggregate> ReduceStage<'r, C> {
         let (pairs, bytes) =
             sizes.iter().fold((0, 0), |sum, size| (sum.0 + size.0, sum.1 + size.1));
         let largest = (0..PARTITIONS).max_by_key(|&number| sizes[number]).unwrap_or_default();
-        let sample =
-            Sample::new(self.ranking, self.order, spill.shares().sample_bytes).copying(self.chunks);
+        let sample = PairSample::new(self.ranking, self.order, spill.shares().sample_bytes)
+            .copying(self.chunks);
         let mut sampling = Finishing::<C, _>::new(sample);
         let mut merger = spill.merger::<C>(self.chunks);
         merger.merge(self.partial.partition(largest).runs.runs_mut(), &mut sampling)?;

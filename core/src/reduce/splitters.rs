@@ -30,7 +30,7 @@ const KEY_BESIDE_BYTES: usize = 32;
 type Sampled<C> = (<C as Aggregate>::Reduced, Box<[u8]>);
 
 /// Pairs of an answer (or of the partial that becomes it), of all parts of it alike.
-pub(super) struct Sample<'j, C: Aggregate> {
+pub(super) struct PairSample<'j, C: Aggregate> {
     ranking: Ranking<'j, C>,
     order: Order,
     pairs: Vec<Sampled<C>>,
@@ -43,19 +43,23 @@ pub(super) struct Sample<'j, C: Aggregate> {
     copies: Option<Copies>,
 }
 
-impl<'j, C: Aggregate> Sample<'j, C> {
+impl<'j, C: Aggregate> PairSample<'j, C> {
     /// Returns a sample of about `bytes_most` bytes at most.
-    pub(super) fn new(ranking: Ranking<'j, C>, order: Order, bytes_most: usize) -> Sample<'j, C> {
+    pub(super) fn new(
+        ranking: Ranking<'j, C>,
+        order: Order,
+        bytes_most: usize,
+    ) -> PairSample<'j, C> {
         let bytes_most = bytes_most.min(SAMPLE_BYTES_MOST);
         let (pairs, copies) = (Vec::new(), None);
-        Sample { ranking, order, pairs, bytes: 0, bytes_most, seen: 0, one_of: 1, copies }
+        PairSample { ranking, order, pairs, bytes: 0, bytes_most, seen: 0, one_of: 1, copies }
     }
 
     /// Copies the stores of values, if the order looks at values.
-    pub(super) fn copying(self, chunks: &Arc<ChunkPool>) -> Sample<'j, C> {
+    pub(super) fn copying(self, chunks: &Arc<ChunkPool>) -> PairSample<'j, C> {
         let looks = self.order == Order::Value;
         let copies = looks.then(|| Copies::if_needed::<C>(chunks)).flatten();
-        Sample { copies, ..self }
+        PairSample { copies, ..self }
     }
 
     /// Adds a pair. A sample that has grown too large is thinned.
@@ -109,7 +113,7 @@ impl<'j, C: Aggregate> Sample<'j, C> {
 }
 
 /// Samples the folded pairs of a partition.
-impl<C: Aggregate> Taker<C::Reduced> for Sample<'_, C> {
+impl<C: Aggregate> Taker<C::Reduced> for PairSample<'_, C> {
     type Error = crate::error::Error;
 
     fn take<K: SlotKey>(&mut self, entry: &Entry<K, C::Reduced>) -> Result<(), Self::Error> {
@@ -145,7 +149,7 @@ impl<'j, C: Aggregate> Splitters<'j, C> {
         let wanted = (pairs / RANGE_PAIRS).max(RANGES_PER_WORKER * workers);
         let ranges = wanted.min(pairs / RANGE_PAIRS_LEAST).clamp(1, RANGES_MOST);
         let stride = (pairs / (ranges * OVERSAMPLING)).max(1);
-        let mut sample = Sample::new(ranking, order, SAMPLE_BYTES_MOST);
+        let mut sample = PairSample::new(ranking, order, SAMPLE_BYTES_MOST);
         if ranges > 1 {
             visit(partial, stride, |pair| {
                 let value = &C::reduce(pair.key, pair.value);

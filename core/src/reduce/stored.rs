@@ -4,7 +4,7 @@
 
 use super::Range;
 use super::ranking::Ranking;
-use super::splitters::{Sample, Splitters};
+use super::splitters::{PairSample, Splitters};
 use crate::aggregate::Aggregate;
 use crate::error::{Error, MemoryError, Result};
 use crate::memory::{ByteArena, ChunkPool, Reserved};
@@ -32,7 +32,7 @@ pub(super) struct StoredRanges<'r, C: Aggregate> {
 impl<'r, C: Aggregate> StoredRanges<'r, C> {
     /// Divides an answer by a sample; it has at most `pairs` pairs and `bytes` bytes on disk.
     pub(super) fn new(
-        sample: Sample<'r, C>,
+        sample: PairSample<'r, C>,
         pairs: u64,
         bytes: u64,
         spill: &'r Spill,
@@ -141,7 +141,7 @@ pub(super) fn divide<C: Aggregate>(
         return push(run, spill, into);
     }
     let mut reader = RunReader::<Answers<C>>::new(spill.scratch(), chunks, shares.block_bytes)?;
-    let mut sample = Sample::new(ranking, order, shares.sample_bytes).copying(chunks);
+    let mut sample = PairSample::new(ranking, order, shares.sample_bytes).copying(chunks);
     read_run(&mut reader, run.number, &run.extents, |pair| Ok(sample.add(pair)?))?;
     let pairs = run.pairs;
     let ranges = StoredRanges::new(sample, pairs, run.bytes(), spill, chunks)?;

@@ -6,7 +6,7 @@ use super::partition::Scatter;
 use super::records::Form;
 use super::segments::{Means, Segments};
 use super::sizes::Sizes;
-use super::source::Sample;
+use super::source::KeySample;
 use super::splitters::{Sampled, Splitters};
 use super::store::{HEADER_BYTES, Held, Pile, RangeRows};
 use crate::core::Core;
@@ -370,7 +370,7 @@ fn sample(
     splits: u64,
     means: &Means<'_>,
 ) -> Result<Vec<Sampled>> {
-    let mut sample = Sample::new(form, count);
+    let mut sample = KeySample::new(form, count);
     let window = HEADER_BYTES + sample.window_bytes() as usize;
     let chunks: usize = range.rows.iter().map(Vec::len).sum();
     // A few records of each chunk that is looked at.
@@ -393,7 +393,7 @@ fn sample(
 }
 
 /// Adds records of the first segment of a chunk, of which only a first part may be in memory.
-fn add_first_segment(sample: &mut Sample<'_>, chunk: &[u8], split: u32) {
+fn add_first_segment(sample: &mut KeySample<'_>, chunk: &[u8], split: u32) {
     let length = u32::from_le_bytes([chunk[4], chunk[5], chunk[6], chunk[7]]) as usize;
     let there = chunk.len().min(HEADER_BYTES + length);
     sample.add(&chunk[HEADER_BYTES..there], split, there == HEADER_BYTES + length);

@@ -129,7 +129,7 @@ impl<'p> Source<'p> {
         reader: &mut Reader,
         scratch: &Scratch,
     ) -> Result<(Vec<Sampled>, u64)> {
-        let mut sample = Sample::new(form, count);
+        let mut sample = KeySample::new(form, count);
         let places = if self.splits > 0 { (count / SAMPLED_PER_PLACE).max(1) as u64 } else { 0 };
         for number in 0..places {
             // Somewhere in its part of the input, so that no rhythm of the input is met.
@@ -149,7 +149,7 @@ impl<'p> Source<'p> {
         within: f64,
         reader: &mut Reader,
         scratch: &Scratch,
-        sample: &mut Sample<'_>,
+        sample: &mut KeySample<'_>,
     ) -> Result<()> {
         let part = self.parts.partition_point(|(first, _)| *first <= split) - 1;
         let (first, section) = &self.parts[part];
@@ -225,7 +225,7 @@ fn plan_bytes(plan: &Plan) -> u64 {
 }
 
 /// Keys taken so far.
-pub(super) struct Sample<'f> {
+pub(super) struct KeySample<'f> {
     form: &'f Form,
     key_bytes: usize,
     pub(super) keys: Vec<Sampled>,
@@ -233,10 +233,10 @@ pub(super) struct Sample<'f> {
     bytes: u64,
 }
 
-impl<'f> Sample<'f> {
-    pub(super) fn new(form: &'f Form, count: usize) -> Sample<'f> {
+impl<'f> KeySample<'f> {
+    pub(super) fn new(form: &'f Form, count: usize) -> KeySample<'f> {
         let key_bytes = (SAMPLE_KEY_BYTES / count.max(1)).max(KEY_BYTES_LEAST);
-        Sample { form, key_bytes, keys: Vec::new(), bytes: 0 }
+        KeySample { form, key_bytes, keys: Vec::new(), bytes: 0 }
     }
 
     /// Returns the number of bytes to look at in one place.
