@@ -23,66 +23,66 @@ pub(super) const NEXT: &str = "manifest.next";
 
 /// The contents of a state.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Manifest {
-    pub(crate) identity: Identity,
+pub struct Manifest {
+    pub identity: Identity,
     /// Data that the caller keeps with it.
-    pub(crate) about: Vec<u8>,
+    pub about: Vec<u8>,
     /// Files of the input, their bytes, and a digest of their names, lengths and times of change.
-    pub(crate) files: u64,
-    pub(crate) input_bytes: u64,
-    pub(crate) input_digest: u128,
+    pub files: u64,
+    pub input_bytes: u64,
+    pub input_digest: u128,
     /// The number of the next snapshot.
-    pub(crate) next: u64,
+    pub next: u64,
     /// Whether all of the input is covered.
-    pub(crate) done: bool,
+    pub done: bool,
     /// The list of tiles that snapshots name, if tiles are found again: the number of its file.
-    pub(crate) tiles: Option<u64>,
+    pub tiles: Option<u64>,
     /// The combined pairs of several tiles.
-    pub(crate) folds: Vec<Fold>,
-    pub(crate) snapshots: Vec<Snapshot>,
+    pub folds: Vec<Fold>,
+    pub snapshots: Vec<Snapshot>,
 }
 
 /// A file of blocks, complete and on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Snapshot {
-    pub(crate) number: u64,
-    pub(crate) bytes: u64,
+pub struct Snapshot {
+    pub number: u64,
+    pub bytes: u64,
     /// XXH3 (128 bits) of the whole file.
-    pub(crate) digest: u128,
+    pub digest: u128,
     /// The parts of it that count, in the order of its blocks.
-    pub(crate) pieces: Vec<Piece>,
+    pub pieces: Vec<Piece>,
 }
 
 /// Consecutive blocks in a snapshot, and the tiles or splits of their pairs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub struct Piece {
     /// The range of the blocks in the file, in bytes.
-    pub(crate) blocks: Range<u64>,
-    pub(crate) pairs: u64,
+    pub blocks: Range<u64>,
+    pub pairs: u64,
     /// Empty if the pieces after it in its save cover it, too.
-    pub(crate) coverage: Coverage,
-    pub(crate) figures: Figures,
+    pub coverage: Coverage,
+    pub figures: Figures,
     /// Records that were refused and skipped.
-    pub(crate) bad: Found,
+    pub bad: Found,
     /// The print of its tile, if it is all of a tile that is found again by that.
-    pub(crate) print: Option<Print>,
+    pub print: Option<Print>,
     /// The fold that it is a part of. Then it covers nothing by itself.
-    pub(crate) fold: Option<u64>,
+    pub fold: Option<u64>,
     /// The position of its tile when the pairs were made, if they are lists of values, which may contain
     /// positions.
-    pub(crate) stood: Option<Standing>,
+    pub stood: Option<Standing>,
 }
 
 /// The counts of maps, for the statistics of the run that resumes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Figures {
-    pub(crate) bytes: u64,
-    pub(crate) splits: u64,
-    pub(crate) emitted: u64,
+pub struct Figures {
+    pub bytes: u64,
+    pub splits: u64,
+    pub emitted: u64,
 }
 
 impl Figures {
-    pub(crate) fn add(&mut self, other: Figures) {
+    pub fn add(&mut self, other: Figures) {
         self.bytes += other.bytes;
         self.splits += other.splits;
         self.emitted += other.emitted;
@@ -175,7 +175,7 @@ pub(super) fn is_ours(name: &str) -> bool {
 
 impl Manifest {
     /// Reads the manifest of a folder; `None` if there is none.
-    pub(crate) fn read(storage: &dyn Storage) -> Result<Option<Manifest>, StorageError> {
+    pub fn read(storage: &dyn Storage) -> Result<Option<Manifest>, StorageError> {
         let file = match storage.open(NAME) {
             Ok(file) => file,
             Err(StorageError::Missing { .. }) => return Ok(None),
@@ -189,14 +189,14 @@ impl Manifest {
     }
 
     /// Makes this the folder's manifest, at once and for good. Whatever it names must be synced.
-    pub(crate) fn write(&self, storage: &dyn Storage) -> Result<(), StorageError> {
+    pub fn write(&self, storage: &dyn Storage) -> Result<(), StorageError> {
         let mut body = Vec::new();
         self.encode(&mut body);
         replace(storage, NEXT, NAME, |file| file.write_all_at(&framed(MAGIC, &body), 0))
     }
 
     /// Returns all that is covered; `Err` if two snapshots cover the same.
-    pub(crate) fn coverage(&self) -> Result<Coverage, &'static str> {
+    pub fn coverage(&self) -> Result<Coverage, &'static str> {
         let mut all = Coverage::default();
         for piece in self.pieces() {
             if all.add_all(&piece.coverage) {
@@ -215,7 +215,7 @@ impl Manifest {
     }
 
     /// Returns all pieces that count.
-    pub(crate) fn pieces(&self) -> impl Iterator<Item = &Piece> {
+    pub fn pieces(&self) -> impl Iterator<Item = &Piece> {
         self.snapshots.iter().flat_map(|snapshot| &snapshot.pieces)
     }
 

@@ -39,16 +39,20 @@ mod attending;
 mod fingerprint;
 mod finishing;
 mod folder;
-mod folds;
-mod manifest;
-mod pace;
+#[allow(missing_docs, missing_debug_implementations, reason = "no part of the interface")]
+pub mod folds;
+#[allow(missing_docs, missing_debug_implementations, reason = "no part of the interface")]
+pub mod manifest;
+#[allow(missing_docs, missing_debug_implementations, reason = "no part of the interface")]
+pub mod pace;
 mod report;
 mod restoring;
 mod saved;
 mod saver;
 mod saving;
 mod snapshot;
-mod stock;
+#[allow(missing_docs, missing_debug_implementations, reason = "no part of the interface")]
+pub mod stock;
 mod tiles;
 
 pub(crate) use manifest::Figures;
@@ -56,7 +60,7 @@ pub use report::{StateReport, files_of, jobs_of, remove, report, verify};
 pub(crate) use saved::SavedPartials;
 pub(crate) use saving::{FoundState, Saving, Terms};
 pub(crate) use tiles::EngineParts;
-pub use tiles::Incremental;
+pub use tiles::{Incremental, TILES};
 
 use crate::error::{Result, StateError};
 use crate::storage::Storage;

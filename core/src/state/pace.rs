@@ -15,7 +15,7 @@ const AUTO_RUN_PART: u32 = 64;
 
 /// One worker's pace.
 #[derive(Debug)]
-pub(super) struct Pace {
+pub struct Pace {
     every: SaveEvery,
     tile_bytes: u64,
     began: Instant,
@@ -25,7 +25,7 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    pub(super) fn new(every: SaveEvery, tile_bytes: u64, now: Instant) -> Pace {
+    pub fn new(every: SaveEvery, tile_bytes: u64, now: Instant) -> Pace {
         let first = match every {
             SaveEvery::Auto => AUTO_LEAST,
             SaveEvery::Time(time) => time,
@@ -35,13 +35,13 @@ impl Pace {
     }
 
     /// Notes that `bytes` were mapped; returns whether it is time to save.
-    pub(super) fn mapped(&mut self, bytes: u64, now: Instant) -> bool {
+    pub fn mapped(&mut self, bytes: u64, now: Instant) -> bool {
         self.bytes += bytes;
         self.is_due(0, now)
     }
 
     /// Returns whether it would be time to save if `bytes` more were mapped.
-    pub(super) fn is_due(&self, bytes: u64, now: Instant) -> bool {
+    pub fn is_due(&self, bytes: u64, now: Instant) -> bool {
         match self.bytes_between() {
             None => now >= self.next,
             Some(between) => self.bytes + bytes >= between,
@@ -49,7 +49,7 @@ impl Pace {
     }
 
     /// Bytes mapped between saves, if it is not a matter of time.
-    pub(super) fn bytes_between(&self) -> Option<u64> {
+    pub fn bytes_between(&self) -> Option<u64> {
         match self.every {
             SaveEvery::Auto | SaveEvery::Time(_) => None,
             SaveEvery::Tiles(tiles) => Some(tiles.saturating_mul(self.tile_bytes)),
@@ -57,7 +57,7 @@ impl Pace {
     }
 
     /// Notes a save that `took` that long.
-    pub(super) fn saved(&mut self, took: Duration, now: Instant) {
+    pub fn saved(&mut self, took: Duration, now: Instant) {
         self.bytes = 0;
         let pause = match self.every {
             SaveEvery::Auto => {
@@ -68,35 +68,5 @@ impl Pace {
             SaveEvery::Tiles(_) => Duration::ZERO,
         };
         self.next = now + pause;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn auto_spends_less_than_a_hundredth_and_others_keep_to_their_word() {
-        let began = Instant::now();
-        let (mut now, mut spent) = (began, Duration::ZERO);
-        let mut pace = Pace::new(SaveEvery::Auto, 32 << 20, began);
-        let took = Duration::from_millis(20);
-        let mut saves = 0;
-        while now.duration_since(began) < Duration::from_secs(10_000) {
-            now += Duration::from_millis(10);
-            if pace.mapped(1 << 20, now) {
-                pace.saved(took, now);
-                (spent, saves) = (spent + took, saves + 1);
-            }
-        }
-        assert!(spent * 300 <= now.duration_since(began) + took * 300, "{spent:?}");
-        assert!((100..700).contains(&saves), "{saves}");
-        let mut tiles = Pace::new(SaveEvery::Tiles(2), 100, began);
-        assert!(!tiles.mapped(199, began) && tiles.mapped(1, began));
-        tiles.saved(took, began);
-        assert!(!tiles.mapped(199, began));
-        let mut seconds = Pace::new(SaveEvery::Time(Duration::from_secs(3)), 100, began);
-        assert!(!seconds.mapped(1 << 40, began + Duration::from_secs(2)));
-        assert!(seconds.mapped(0, began + Duration::from_secs(3)));
     }
 }

@@ -37,7 +37,7 @@ pub struct Incremental {
 
 /// The part number of a coverage by tiles: its file numbers are numbers of tiles, its ranges are splits
 /// counted from the tile's first.
-pub(super) const TILES: usize = 0;
+pub const TILES: usize = 0;
 
 /// By which an identity names the size of splits.
 pub(super) const SPLIT_BYTES: &str = "split bytes";

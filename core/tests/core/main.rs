@@ -13,3 +13,6 @@ mod reuse_fingerprint;
 mod reuse_record;
 mod show_sample;
 mod show_stability;
+mod state_folds;
+mod state_pace;
+mod state_stock;
