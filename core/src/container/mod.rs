@@ -57,7 +57,7 @@ pub enum Container {
     /// pair is written once before its partition is folded inside the cache.
     Append,
     /// One accumulator for every key of the job's range: that of its type for keys of 8 and 16 bits, that
-    /// of [`Job::key_range`](crate::Job::key_range) for wider ones. A job without a range is refused, as is
+    /// of [`Job::key_range`] for wider ones. A job without a range is refused, as is
     /// a key outside it. Memory is linear in the range, per worker. Best for keys of a small range, most of
     /// which occur.
     Array,
