@@ -203,8 +203,8 @@ miri: need-miri ## Run the tests of containers, memory and partials under Miri (
 	MIRIFLAGS=-Zmiri-disable-isolation PROPTEST_CASES=4 cargo +nightly miri test $(ENGINE_CRATES) \
 		--lib --test machine --test input --test pairs --test core --target-dir $(TARGET)/miri -- \
 		aggregate:: container:: memory:: merge:: partial:: key:: slots:: split:: plan:: reduce:: \
-		memory_block:: memory_budget:: memory_buffer:: memory_chunk:: memory_input:: memory_reserved:: \
-		partial_form:: plan_layout:: slots_key:: slots_table::
+		memory_arena:: memory_block:: memory_budget:: memory_buffer:: memory_chunk:: memory_input:: memory_reserved:: \
+		container_range:: partial_compress:: partial_form:: partial_tiers:: plan_layout:: slots_key:: slots_table::
 
 loom: need-cargo ## Try all interleavings of the scheduler
 	RUSTFLAGS="--cfg loom" cargo test -p tegula-machine --lib --release --target-dir $(TARGET)/loom schedule
