@@ -54,6 +54,9 @@ PYTHON_TEXTS := zipf100 requests distinct events
 REMOTE_INPUTS := source256.txt points.bin
 NUMBER_INPUTS := picture.bmp points.bin lines.txt grid.npy square.npy large.npy rows.npy tall.npy
 
+# Without bytecode, each of the hundreds of processes that tests start compiles what it imports, pandas among it.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PRECIOUS: $(PYTHON_VENVS)/%/requirements

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import signal
 import subprocess
 import sys
@@ -101,9 +102,10 @@ def test_a_run_goes_on_after_an_edit_that_changes_nothing_and_after_no_other(
     def run(library: str) -> str:
         (tmp_path / "library_of_a_test.py").write_text(library)
         done = subprocess.run(
-            # Two edits of one size within a second would be one to Python's cache.
-            [sys.executable, "-B", "program.py"],
+            [sys.executable, "program.py"],
             cwd=tmp_path,
+            # Two edits of one size within a second would be one to Python's cache, in this process and those below it.
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
             capture_output=True,
             check=True,
             text=True,
