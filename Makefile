@@ -54,6 +54,9 @@ PYTHON_TEXTS := zipf100 requests distinct events
 REMOTE_INPUTS := source256.txt points.bin
 NUMBER_INPUTS := picture.bmp points.bin lines.txt grid.npy square.npy large.npy rows.npy tall.npy
 
+# Without bytecode, each of the hundreds of processes that tests start compiles what it imports, pandas among it.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PRECIOUS: $(PYTHON_VENVS)/%/requirements
@@ -116,10 +119,11 @@ rust-test-programs: need-cargo
 	cargo test $(RUST_TESTS) --no-run
 
 # Each CPython that the package supports has an environment, in which the wheel is installed anew. Only the files that
-# pip installs are tested. On two cores two of them run side by side; make prints the output of each when it ends.
+# pip installs are tested. Their tests keep three quarters of a core busy, so one more of them than there are cores runs
+# side by side; make prints the output of each when it ends.
 test-python: test-wheel need-python ## Test the wheel on every CPython from 3.11 that is on the machine; PYTHONS=paths TESTS=arguments
 	@test -n "$(strip $(PYTHONS))" || { echo "make: no CPython from $(PYTHON_LEAST) on was found: name some, PYTHONS=paths" >&2; exit 1; }
-	@$(MAKE) --no-print-directory --keep-going --jobs=$$(nproc) --output-sync=target PYTHONS="$(PYTHONS)" \
+	@$(MAKE) --no-print-directory --keep-going --jobs=$$(($$(nproc) + 1)) --output-sync=target PYTHONS="$(PYTHONS)" \
 		$(foreach python,$(PYTHONS),test-wheel-on-$(subst /,@,$(python)))
 
 # Installs the packages that the tests need besides the wheel. This can run beside the compiler.

@@ -134,7 +134,8 @@ def test_progress_and_devices_of_a_stream(path: Path) -> None:
     readings = []
 
     def slow(line: str) -> tuple[str, int]:
-        time.sleep(0.0001)
+        if line < "d":
+            time.sleep(0.0001)
         return line, 1
 
     list(tg.text(path).map(slow).sum().stream(every="20%", progress=readings.append))

@@ -24,7 +24,7 @@ PROGRAM = """
     import sys, time
     import tegula as tg
     def words(line):
-        # A run takes some seconds, of which the first save is a second away.
+        # A run takes two seconds, of which the first save is a second away.
         if line.startswith("ab"):
             time.sleep(0.004)
         for word in line.split():
@@ -70,7 +70,7 @@ def test_kills_at_random_moments(lines: list[str], tmp_path: Path) -> None:
     temporary.mkdir()
     outputs.mkdir()
     source = tmp_path / "source.txt"
-    source.write_text("".join(line + "\n" for line in lines * 5))
+    source.write_text("".join(line + "\n" for line in lines * 3))
     expected, took = {}, {}
     for kind in ("sum", "collect"):
         out = tmp_path / f"expected-{kind}.jsonl"

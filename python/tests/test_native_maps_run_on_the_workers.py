@@ -86,7 +86,7 @@ int32_t beyond_the_end(tegula_split *split, tegula_pairs *pairs, void *state) {
 /* As `words`, but slowly, and with a crash at the word "crash", if the variable CRASH is set. */
 int32_t crashes(tegula_split *split, tegula_pairs *pairs, void *state) {
     if (getenv("CRASH")) {
-        usleep((useconds_t)(split->len - split->done) / 2);
+        usleep((useconds_t)(split->len - split->done) / 4);
         for (size_t at = split->done; at + 5 <= split->len; at++)
             if (memcmp(split->data + at, "crash", 5) == 0) raise(SIGSEGV);
     }

@@ -132,7 +132,7 @@ def test_a_limit_counts_the_buffers_of_processes(path: Path) -> None:
 
 def test_a_stream_that_is_forgotten_ends_its_processes(path: Path) -> None:
     def slowly(line: str) -> tuple[str, int]:
-        time.sleep(0.0005)
+        time.sleep(0.0001)
         return line, 1
 
     shows = tg.text(path).map(slowly).sum().stream(every=0.05)

@@ -65,7 +65,7 @@ def test_a_stream_is_stopped(path: Path) -> None:
     stop = tg.Cancel()
 
     def slowly(line: str) -> str:
-        time.sleep(0.0005)
+        time.sleep(0.0001)
         return line
 
     with pytest.raises(tg.Interrupted):
