@@ -2,7 +2,7 @@
 
 It takes the split's bytes and hands on buffers in the form of `src/dynamic/packed.rs`. It runs in companion processes
 and, with ``on="threads"``, in the caller's own. It must not import the native module, nor the rest of the package
-beside its own two parts.
+beside its own parts.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """How pairs become columns: keys with their tags, values by their kind, and failures, in the form of
 `src/dynamic/packed.rs`.
 
-It packs Python's own values, pyarrow's arrays and numpy's. It must import neither the native module nor the rest of
-the package.
+It packs Python's own values, pyarrow's arrays and numpy's. It must import neither the native module nor the rest
+of the package beside `_pickling.py`.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def packed_failure(offset, error):
         "utf-8", "backslashreplace"
     )
     try:
-        import cloudpickle
+        from ._pickling import dumps
 
-        pickled = cloudpickle.dumps(error)
+        pickled = dumps(error)
         pickle.loads(pickled)
     except Exception:
         pickled = b""
