@@ -2,7 +2,7 @@
 
 It takes the split's bytes and hands on buffers in the form of `src/dynamic/packed.rs`. It runs in companion processes
 and, with ``on="threads"``, in the caller's own. It must not import the native module, nor the rest of the package
-beside its own two parts.
+beside its own parts.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import pickle
 import struct
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import GeneratorType
 from typing import Any
 
@@ -49,19 +49,19 @@ KEPT = ("collect", "reduce", "merge")
 class _At(Exception):
     """A record failed: its number, and why."""
 
-    def __init__(self, number, cause):
+    def __init__(self, number: int, cause: Exception) -> None:
         super().__init__(number)
         self.number = number
         self.cause = cause
 
 
-def _cause(error):
+def _cause(error: Exception) -> str:
     """Say in a line why a record is bad."""
     name = type(error).__name__
     return f"{name}: {error}" if str(error) else name
 
 
-def _import_for(style):
+def _import_for(style: str) -> None:
     """Import what batches are made of, once for all companions."""
     if style == "arrow":
         import pyarrow.compute  # noqa: F401 - for `_map_arrow`
@@ -78,22 +78,22 @@ class Mapper:
         self.skip_bad = program["skip_bad"]
         self.columns = program["columns"]
         self.combine = program["combine"]
-        self.reducer = program.get("reducer")
+        self.reducer: Any = program.get("reducer")
         self.reducer_args = program.get("reducer_args", ())
         self.keys = program.get("keys", "tagged")
         self.values = program.get("values", "pickled")
         self.records = Records(program["cut"], program["encoding"])
         self.dtype = program.get("dtype")
-        self.shape = program.get("shape")
+        self.shape: Any = program.get("shape")
         _import_for(program["style"])
-        self._map = {
+        self._map: Any = {
             "record": self._map_records,
             "split": self._map_split,
             "arrow": self._map_arrow,
             "array": self._map_array,
             "none": None,
         }[program["style"]]
-        self.setup = program.get("setup")
+        self.setup: Any = program.get("setup")
         if self.setup is not None and not hasattr(self.setup, "per_worker"):
             self.setup()
 
@@ -122,7 +122,7 @@ class Mapper:
         except Exception as error:
             return 1, packed_failure(WHOLE_SPLIT, error)
 
-    def _reduce(self, request):
+    def _reduce(self, request: memoryview) -> list[Any]:
         keys, values = struct.unpack_from("<QQ", request)
         numbers = array("Q", request[16 : 16 + 8 * (2 * keys + values)].tobytes())
         at = 16 + 8 * (2 * keys + values)
@@ -143,7 +143,7 @@ class Mapper:
             answers.append(packed)
         return [kinds, lengths, b"".join(answers)]
 
-    def _each(self, request, at, lengths):
+    def _each(self, request: memoryview, at: int, lengths: array[int]) -> Iterator[Any]:
         """Yield values one by one."""
         for length in lengths:
             value = request[at : at + length]
@@ -155,7 +155,7 @@ class Mapper:
             else:
                 yield bytes(value)
 
-    def _reduced(self, key, values):
+    def _reduced(self, key: Any, values: Any) -> Any:
         if self.combine == "merge":
             return self._merged(key, values)
         try:
@@ -164,7 +164,7 @@ class Mapper:
             error.add_note(f"in the reduce of the key {short(key)}")
             raise
 
-    def _merged(self, key, values):
+    def _merged(self, key: Any, values: Any) -> Any:
         try:
             if self.reducer_args:
                 return functools.reduce(
@@ -177,7 +177,7 @@ class Mapper:
 
     # Functions of one record.
 
-    def _map_records(self, data):
+    def _map_records(self, data: bytes) -> list[Any]:
         records = self.records.of(data)
         if self.combine == "sort":
             return self._map_order(data, records)
@@ -192,9 +192,9 @@ class Mapper:
             self._map_carefully(data, records)
             raise
 
-    def _map_fast(self, records):
+    def _map_fast(self, records: list[Any]) -> list[Any]:
         function, args = self.function, self.args
-        groups = Counter() if self.combine == "count" else defaultdict(list)
+        groups: Any = Counter() if self.combine == "count" else defaultdict(list)
         add = self._add_count if self.combine == "count" else self._add_values
         number = 0
         try:
@@ -225,9 +225,9 @@ class Mapper:
             raise _At(number, error) from None
         return self._pack(groups, [])
 
-    def _map_carefully(self, data, records):
+    def _map_carefully(self, data: bytes, records: list[Any]) -> list[Any]:
         """Map record by record, each of which is looked at before it counts."""
-        groups = Counter() if self.combine == "count" else defaultdict(list)
+        groups: Any = Counter() if self.combine == "count" else defaultdict(list)
         add = self._add_count if self.combine == "count" else self._add_values
         bad = []
         for number, record in enumerate(records):
@@ -235,7 +235,7 @@ class Mapper:
                 answer = self.function(record, *self.args)
                 if answer is None:
                     continue
-                own = Counter() if self.combine == "count" else defaultdict(list)
+                own: Any = Counter() if self.combine == "count" else defaultdict(list)
                 add(own, answer)
                 self._pack(own, [])
             except Exception as error:
@@ -247,7 +247,7 @@ class Mapper:
                 groups[key] += values
         return self._pack(groups, bad)
 
-    def _map_order(self, data, records):
+    def _map_order(self, data: bytes, records: list[Any]) -> list[Any]:
         """Pack each record below what it is ordered by."""
         groups, bad = defaultdict(list), []
         for number, record in enumerate(records):
@@ -267,7 +267,7 @@ class Mapper:
         keys = [head, array(U32, map(len, groups)), b"".join(groups)]
         return [*keys, *packed_bytes(list(groups.values())), *packed_bad(bad)]
 
-    def _add_values(self, groups, answer):
+    def _add_values(self, groups: Any, answer: Any) -> None:
         if type(answer) is tuple:
             key, value = answer
             groups[key].append(value)
@@ -277,7 +277,7 @@ class Mapper:
         for key, value in answer:
             groups[key].append(value)
 
-    def _add_count(self, groups, answer):
+    def _add_count(self, groups: Any, answer: Any) -> None:
         """Count keys: what is no pair is a key, or many."""
         if type(answer) is tuple:
             key, _ = answer
@@ -295,7 +295,7 @@ class Mapper:
                 ]
             groups.update(answer)
 
-    def _pack(self, groups, bad):
+    def _pack(self, groups: Any, bad: list[tuple[int, str]]) -> list[Any]:
         if self.combine == "count":
             sections = [packed_ints(0, list(groups.values()), None)]
         elif self.combine in ("collect", "reduce"):
@@ -309,7 +309,7 @@ class Mapper:
             sections = packed_numbers(0, self.combine, list(groups.values()))
         return packed(list(groups), sections, bad)
 
-    def _pack_columns(self, lists):
+    def _pack_columns(self, lists: list[Any]) -> list[list[Any]]:
         sections = []
         known = {source for _, _, source in self.columns if source is not None}
         for values in lists:
@@ -334,9 +334,9 @@ class Mapper:
 
     # Functions of many records.
 
-    def _map_split(self, data):
+    def _map_split(self, data: bytes) -> list[Any]:
         answer = self.function(data, *self.args)
-        groups = Counter() if self.combine == "count" else defaultdict(list)
+        groups: Any = Counter() if self.combine == "count" else defaultdict(list)
         if answer is None:
             return self._pack(groups, [])
         is_summed = isinstance(answer, Mapping) and self.combine == "sum"
@@ -351,7 +351,7 @@ class Mapper:
             self._add_values(groups, answer)
         return self._pack(groups, [])
 
-    def _map_arrow(self, data):
+    def _map_arrow(self, data: bytes) -> list[Any]:
         import pyarrow
 
         records = self._arrow_records(pyarrow, data)
@@ -360,7 +360,7 @@ class Mapper:
             return self._pack_rows(*arrow_rows(pyarrow, answer))
         return arrow_columns(pyarrow, answer, self._kinds())
 
-    def _arrow_records(self, pyarrow, data):
+    def _arrow_records(self, pyarrow: Any, data: bytes) -> Any:
         """Return the records as an array over the split's own bytes: only offsets are made."""
         if isinstance(self.records.cut, int):
             kind = pyarrow.binary(self.records.cut)
@@ -397,7 +397,7 @@ class Mapper:
             kind, 1, [None, pyarrow.py_buffer(offsets), pyarrow.py_buffer(data)]
         )
 
-    def _map_array(self, data):
+    def _map_array(self, data: bytes) -> list[Any]:
         import numpy
 
         rows = numpy.frombuffer(data, dtype=self.dtype).reshape(-1, *self.shape)
@@ -408,14 +408,14 @@ class Mapper:
             return self._pack_rows(*array_rows(numpy, answer))
         return array_columns(numpy, answer, self._kinds())
 
-    def _pack_rows(self, keys, values):
+    def _pack_rows(self, keys: list[Any], values: list[Any]) -> list[Any]:
         """Pack a key and a value of each row, in their order."""
         groups = defaultdict(list)
         for key, value in zip(keys, values, strict=True):
             groups[key].append(value)
         return self._pack(groups, [])
 
-    def _kinds(self):
+    def _kinds(self) -> list[tuple[str, str | None]]:
         """Return the kind of each column and its name in the function's answer."""
         if self.combine == "agg":
             return [(kind, source) for _, kind, source in self.columns]

@@ -1,8 +1,8 @@
 """How pairs become columns: keys with their tags, values by their kind, and failures, in the form of
 `src/dynamic/packed.rs`.
 
-It packs Python's own values, pyarrow's arrays and numpy's. It must import neither the native module nor the rest of
-the package.
+It packs Python's own values, pyarrow's arrays and numpy's. It must import neither the native module nor the rest
+of the package beside `_pickling.py`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import struct
 import traceback
 from array import array
 from itertools import chain
+from typing import Any
 
 NOTHING, INTS, FLOATS, WIDE, BYTES = range(5)
 
@@ -23,7 +24,7 @@ class Refused(Exception):
     """The function's answer is not what the plan asked for."""
 
 
-def packed_failure(offset, error):
+def packed_failure(offset: int, error: BaseException) -> list[bytes]:
     """Pack an exception: the offset of its record, its traceback, and itself if it can be pickled."""
     if isinstance(error, Refused):
         text = str(error).encode("utf-8", "backslashreplace")
@@ -32,9 +33,9 @@ def packed_failure(offset, error):
         "utf-8", "backslashreplace"
     )
     try:
-        import cloudpickle
+        from ._pickling import dumps
 
-        pickled = cloudpickle.dumps(error)
+        pickled = dumps(error)
         pickle.loads(pickled)
     except Exception:
         pickled = b""
@@ -44,13 +45,13 @@ def packed_failure(offset, error):
 # Keys.
 
 
-def _key(key):
+def _key(key: Any) -> bytes:
     """Encode one key with its tag. Keys that are equal in Python have the same bytes."""
     kind = type(key)
     if kind is str:
-        return b"s" + key.encode("utf-8", "surrogateescape")
+        return b"s" + key.encode("utf-8", "surrogateescape")  # type: ignore[no-any-return]
     if kind is bytes:
-        return b"b" + key
+        return b"b" + key  # type: ignore[no-any-return]
     if kind is tuple:
         return b"t" + b"".join(_item(item) for item in key)
     if isinstance(key, str):
@@ -68,7 +69,7 @@ def _key(key):
     return b"i" + _int_key(number)
 
 
-def _int_key(number):
+def _int_key(number: int) -> bytes:
     try:
         return struct.pack(">Q", number + 2**63)
     except struct.error:
@@ -77,7 +78,7 @@ def _int_key(number):
         ) from None
 
 
-def _float_key(key):
+def _float_key(key: float) -> bytes:
     if key != key:
         raise Refused("a key is NaN, which equals nothing: leave such records out")
     if key.is_integer() and -(2.0**63) <= key < 2.0**63:
@@ -86,12 +87,12 @@ def _float_key(key):
     return b"f" + struct.pack(">Q", bits ^ (2**64 - 1 if bits >> 63 else 1 << 63))
 
 
-def short(key):
+def short(key: Any) -> str:
     shown = repr(key)
     return shown if len(shown) <= 100 else shown[:97] + "..."
 
 
-def shown_key(key, form):
+def shown_key(key: bytes, form: str) -> Any:
     """Return what `_key` encoded, or a key of the engine's own as text or bytes."""
     if form == "bytes":
         return key
@@ -121,7 +122,7 @@ def shown_key(key, form):
     return struct.unpack("<d", struct.pack("<Q", bits))[0]
 
 
-def packed_answer(key, answer):
+def packed_answer(key: Any, answer: Any) -> tuple[int, bytes]:
     """Return the kind of an answer of the last step, and its bytes."""
     if type(answer) is int and -(2**127) <= answer < 2**127:
         return 1, answer.to_bytes(16, "little", signed=True)
@@ -134,7 +135,7 @@ def packed_answer(key, answer):
         raise
 
 
-def _item(item):
+def _item(item: Any) -> bytes:
     if type(item) is tuple:
         raise Refused(
             "a key is a tuple that holds a tuple: give one tuple of all items"
@@ -142,7 +143,7 @@ def _item(item):
     return _key(item).replace(b"\0", b"\0\xff") + b"\0\0"
 
 
-def _encoded(keys):
+def _encoded(keys: Any) -> tuple[bytes, list[bytes]]:
     """Return the tag that all keys share, or 0, and the keys' bytes."""
     kinds = set(map(type, keys))
     if kinds == {str}:
@@ -155,7 +156,7 @@ def _encoded(keys):
 # Values.
 
 
-def _number(value):
+def _number(value: Any) -> int | float:
     """Return a value as an int or a float."""
     if isinstance(value, float):
         return float(value)
@@ -171,10 +172,10 @@ def _number(value):
         ) from None
 
 
-def packed_ints(column, values, counts):
+def packed_ints(column: int, values: Any, counts: array[int] | None) -> list[Any]:
     head = struct.pack("<BBBBI", column, INTS, counts is not None, 0, len(values))
     try:
-        packed = array("q", values)
+        packed: array[int] | bytes = array("q", values)
     except OverflowError:
         head = struct.pack("<BBBBI", column, WIDE, counts is not None, 0, len(values))
         try:
@@ -186,12 +187,12 @@ def packed_ints(column, values, counts):
     return [head, *([counts] if counts is not None else []), packed]
 
 
-def _floats(column, values, counts):
+def _floats(column: int, values: Any, counts: array[int] | None) -> list[Any]:
     head = struct.pack("<BBBBI", column, FLOATS, counts is not None, 0, len(values))
     return [head, *([counts] if counts is not None else []), values]
 
 
-def packed_numbers(column, kind, lists):
+def packed_numbers(column: int, kind: str, lists: list[Any]) -> list[list[Any]]:
     """Pack the values of each key in one column. Only integers are combined here: floats are summed by the engine,
     to the same bits whatever the order."""
     if kind == "count":
@@ -209,7 +210,7 @@ def packed_numbers(column, kind, lists):
                     array(U32, map(len, lists)),
                 )
             ]
-        fold = {"sum": sum, "min": min, "max": max}[kind]
+        fold: Any = {"sum": sum, "min": min, "max": max}[kind]
         if all(lists):
             return [packed_ints(column, list(map(fold, lists)), None)]
         present = array(U32, map(bool, lists))
@@ -224,7 +225,7 @@ def packed_numbers(column, kind, lists):
     return packed_numbers(column, kind, ints) + packed_numbers(column, kind, floats)
 
 
-def packed_values(column, lists):
+def packed_values(column: int, lists: list[Any]) -> list[Any]:
     """Pack values that are kept, pickled."""
     pickled = [pickle.dumps(value, 5) for value in chain.from_iterable(lists)]
     head = struct.pack("<BBBBI", column, BYTES, True, 0, len(pickled))
@@ -232,7 +233,7 @@ def packed_values(column, lists):
     return [head, counts, array(U32, map(len, pickled)), b"".join(pickled)]
 
 
-def packed_bytes(lists):
+def packed_bytes(lists: list[Any]) -> list[Any]:
     """Pack values that are bytes."""
     values = list(chain.from_iterable(lists))
     head = struct.pack("<BBBBI", 0, BYTES, True, 0, len(values))
@@ -240,7 +241,7 @@ def packed_bytes(lists):
     return [head, counts, array(U32, map(len, values)), b"".join(values)]
 
 
-def order_key(key):
+def order_key(key: Any) -> bytes:
     """Return bytes that are in the order of keys: numbers, then text or bytes; of tuples, item by item."""
     if isinstance(key, tuple):
         return b"t" + b"".join(
@@ -267,7 +268,9 @@ def order_key(key):
         raise Refused(f"a key is {number}: give a float or text") from None
 
 
-def packed(keys, sections, bad):
+def packed(
+    keys: list[Any], sections: list[list[Any]], bad: list[tuple[int, str]]
+) -> list[Any]:
     tag, encoded = _encoded(keys)
     out = [
         struct.pack("<IBBBB", len(encoded), 0, tag[0], len(sections), 0),
@@ -278,7 +281,7 @@ def packed(keys, sections, bad):
     return out + packed_bad(bad)
 
 
-def packed_bad(bad):
+def packed_bad(bad: list[tuple[int, str]]) -> list[bytes]:
     out = [struct.pack("<I", len(bad))]
     for offset, cause in bad:
         text = cause.encode("utf-8", "backslashreplace")
@@ -289,19 +292,19 @@ def packed_bad(bad):
 # Columns of other libraries.
 
 
-def _check_columns(answer):
+def _check_columns(answer: Any) -> None:
     if not hasattr(answer, "__getitem__"):
         raise Refused(
             f"the function returned a {type(answer).__name__}: give {{'key': ..., 'value': ...}}"
         )
 
 
-def _check_lengths(keys, values):
+def _check_lengths(keys: Any, values: Any) -> None:
     if len(keys) != len(values):
         raise Refused(f"{len(keys)} keys and {len(values)} values: give as many")
 
 
-def _arrow_column(pyarrow, answer, name):
+def _arrow_column(pyarrow: Any, answer: Any, name: str) -> Any:
     """Return a column of a dict or a table as an array."""
     _check_columns(answer)
     values = answer[name]
@@ -310,7 +313,7 @@ def _arrow_column(pyarrow, answer, name):
     return values if isinstance(values, pyarrow.Array) else pyarrow.array(values)
 
 
-def arrow_rows(pyarrow, answer):
+def arrow_rows(pyarrow: Any, answer: Any) -> tuple[list[Any], list[Any]]:
     """Return the keys and the values of an answer as objects, without the rows that have no key."""
     keys = _arrow_column(pyarrow, answer, "key")
     values = _arrow_column(pyarrow, answer, "value")
@@ -321,7 +324,7 @@ def arrow_rows(pyarrow, answer):
     return keys.to_pylist(), values.to_pylist()
 
 
-def array_rows(numpy, answer):
+def array_rows(numpy: Any, answer: Any) -> tuple[list[Any], list[Any]]:
     """Return the keys and the values of an answer as objects: values of several dimensions as arrays."""
     keys = _array_keys(numpy, answer)
     values = numpy.asarray(answer["value"])
@@ -329,7 +332,7 @@ def array_rows(numpy, answer):
     return keys.tolist(), values.tolist() if values.ndim == 1 else list(values)
 
 
-def _array_keys(numpy, answer):
+def _array_keys(numpy: Any, answer: Any) -> Any:
     _check_columns(answer)
     keys = numpy.asarray(answer["key"])
     if keys.dtype.kind not in "iub":
@@ -337,7 +340,9 @@ def _array_keys(numpy, answer):
     return numpy.ascontiguousarray(keys.ravel(), dtype="<i8")
 
 
-def arrow_columns(pyarrow, answer, kinds):
+def arrow_columns(
+    pyarrow: Any, answer: Any, kinds: list[tuple[str, str | None]]
+) -> list[Any]:
     """Pack Arrow columns: one key for each row, without combining."""
     import pyarrow.compute as compute
 
@@ -368,7 +373,7 @@ def arrow_columns(pyarrow, answer, kinds):
         lengths = compute.binary_length(keys).cast(pyarrow.uint32())
         packed = [_arrow_bytes(lengths, 4), _arrow_text(keys)]
         form, tag = 0, b"s" if is_text else b"b"
-    sections = []
+    sections: list[list[Any]] = []
     for place, ((kind, _), one) in enumerate(zip(kinds, values, strict=True)):
         if one is None:
             sections.append(
@@ -379,9 +384,9 @@ def arrow_columns(pyarrow, answer, kinds):
         if one.null_count:
             there = compute.is_valid(one)
             one = one.drop_null()
+        bytes_of: bytes | memoryview = b""
         if kind == "count":
-            form_of, one = NOTHING, one
-            bytes_of = b""
+            form_of = NOTHING
         elif pyarrow.types.is_floating(one.type):
             form_of, bytes_of = FLOATS, _arrow_bytes(one.cast(pyarrow.float64()), 8)
         else:
@@ -395,7 +400,7 @@ def arrow_columns(pyarrow, answer, kinds):
     return [head, *packed, *chain.from_iterable(sections), *packed_bad([])]
 
 
-def _arrow_bytes(values, width):
+def _arrow_bytes(values: Any, width: int) -> bytes | memoryview:
     """Return the values of an array of fixed width without nulls."""
     data = values.buffers()[1]
     if data is None or not len(values):
@@ -405,7 +410,7 @@ def _arrow_bytes(values, width):
     ]
 
 
-def _arrow_text(values):
+def _arrow_text(values: Any) -> bytes | memoryview:
     """Return the bytes of a large_binary array without nulls."""
     if not len(values):
         return b""
@@ -415,10 +420,12 @@ def _arrow_text(values):
     return memoryview(data)[begin:end] if data is not None else b""
 
 
-def array_columns(numpy, answer, kinds):
+def array_columns(
+    numpy: Any, answer: Any, kinds: list[tuple[str, str | None]]
+) -> list[Any]:
     """Pack numpy columns: one key for each row, without combining."""
     keys = _array_keys(numpy, answer)
-    sections = []
+    sections: list[list[Any]] = []
     for place, (kind, source) in enumerate(kinds):
         if source is None:
             sections.append(

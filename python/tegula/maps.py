@@ -327,10 +327,10 @@ def _library(path: Path, symbol: str) -> tuple[dict[str, int | None], _Library]:
 
 def pickled(program: dict[str, Any], worker_memory: int | None) -> bytes:
     """Pickle a program for a zygote: lambdas, closures and what `__main__` or a notebook defines by value."""
-    import cloudpickle
+    from tegula._pickling import dumps
 
     try:
-        body = cloudpickle.dumps(program)
+        body = dumps(program)
     except Exception as error:
         found = _unpicklable(program)
         raise OptionError(
@@ -343,11 +343,11 @@ def pickled(program: dict[str, Any], worker_memory: int | None) -> bytes:
 
 def _unpicklable(program: dict[str, Any]) -> str:
     """Name what cannot be pickled, as far as it can be told."""
-    import cloudpickle
+    from tegula._pickling import dumps
 
     def fails(value: Any) -> bool:
         try:
-            cloudpickle.dumps(value)
+            dumps(value)
         except Exception:
             return True
         return False

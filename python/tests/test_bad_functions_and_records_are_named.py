@@ -42,6 +42,32 @@ def test_an_exception_comes_back_as_itself_with_its_place(
     assert "raise OwnError" in caught.value.__notes__[1]
 
 
+def test_code_keeps_the_name_of_its_file_on_its_way(tmp_path: Path) -> None:
+    """Some versions of cloudpickle leave it out, and tracebacks then have no lines of the source."""
+
+    class Failure(Exception):
+        def place(self) -> None:
+            pass
+
+    def names(line: str):
+        def inner() -> None:
+            pass
+
+        for code in (names.__code__, inner.__code__, Failure.place.__code__):
+            yield code.co_filename, 1
+
+    def fail(line: str):
+        raise Failure
+
+    (tmp_path / "text").write_text("a line")
+    job = tg.text(tmp_path / "text")
+    assert job.map(names).sum().run().to_dict() == {__file__: 3}
+    with pytest.raises(Failure):
+        job.map(fail).sum().run()
+    # cloudpickle sets the class's members anew when the exception comes back.
+    assert Failure.place.__code__.co_filename == __file__
+
+
 def test_bad_records_are_skipped_and_counted(path: Path, lines: list[str]) -> None:
     def fail(line: str):
         yield line, 1
