@@ -110,7 +110,8 @@ fn a_list_of_files_beyond_the_limit_is_refused() {
 /// What a map holds beside the engine is memory, too, and is given back with the run.
 #[test]
 fn memory_beside_the_engine_is_counted() {
-    let engine = limited(LITTLE);
+    let limit = resident_bytes() + LITTLE;
+    let engine = Engine::builder().workers(2).memory_bytes(limit).build().unwrap();
     let run = |beside_bytes| {
         let options = Options { beside_bytes, ..Options::default() };
         engine.job(&JOB).options(&options).run(Input::bytes(distinct_words(1000)))
@@ -118,8 +119,9 @@ fn memory_beside_the_engine_is_counted() {
     for _ in 0..3 {
         run(LITTLE as usize / 8).unwrap();
     }
-    // Less than the limit, of which it leaves too little.
-    let refused = run(LITTLE as usize / 4 * 3);
+    // Less than the limit, of which it leaves too little, also if other tests of this process have just
+    // returned memory.
+    let refused = run(limit as usize - (1 << 20));
     let error = error_saying(&engine, refused, &["is too small", "at least", "larger budget"]);
     assert!(matches!(error, Error::Memory(MemoryError::TooSmall { .. })), "{error:?}");
 }
