@@ -18,7 +18,7 @@ _TABLE = cloudpickle.Pickler.dispatch_table
 
 
 def dumps(value: Any) -> bytes:
-    """Return the pickle of a value. Raises whatever the value's own reducers raise."""
+    """Return the pickle of a value. An exception of the value's own reducers is raised as it is."""
     file = io.BytesIO()
     _Pickler(file).dump(value)
     return file.getvalue()
@@ -26,12 +26,12 @@ def dumps(value: Any) -> bytes:
 
 def _reduced_code(code: types.CodeType) -> Any:
     """Reduce code as cloudpickle does, with the name of its file."""
-    make, arguments = _TABLE[types.CodeType](code)
+    make, arguments, *rest = reduced = _TABLE[types.CodeType](code)
     if make is not types.CodeType:
-        return make, arguments
+        return reduced
     # The arguments of `types.CodeType` differ among versions of Python. The file is the first text in all of them.
     place = next(at for at, one in enumerate(arguments) if isinstance(one, str))
-    return make, (*arguments[:place], code.co_filename, *arguments[place + 1 :])
+    return make, (*arguments[:place], code.co_filename, *arguments[place + 1 :]), *rest
 
 
 class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]

@@ -455,7 +455,8 @@ mod tests {
                 .copied()
                 .unwrap_or(to);
             if cut { line.truncate(at) } else { line[at] = to }
-            let is_json = str::from_utf8(&line).is_ok_and(|text| serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok());
+            let is_json = str::from_utf8(&line)
+                .is_ok_and(|text| serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok());
             let refused = found("no such field", &line).unwrap_err();
             prop_assert_eq!(is_json, refused.starts_with("the line has no field"), "{:?}", line.escape_ascii());
         }
