@@ -62,7 +62,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PRECIOUS: $(PYTHON_VENVS)/%/requirements
 .PHONY: help run build wheel wheels test-wheel test test-rust rust-test-programs test-python python-environments \
 	test-cuda-kernels test-hadoop test-hadoop-compat dist-hadoop lint lint-rust lint-python lint-hadoop miri loom campaign \
-	bench bench-own bench-compare bench-reuse \
+	bench bench-own bench-builds bench-compare bench-reuse \
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
 	bench-show bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline \
 	bench-incremental bench-state bench-compressed bench-files bench-remote bench-gpu \
@@ -218,6 +218,9 @@ bench: need-cargo ## Time each stage on its own (two minutes); FILTER=name for s
 
 bench-reuse: need-cargo ## Compare ways to find what did not change in 1 GB (five minutes); RUNS=5
 	cargo bench -p tegula-bench --bench reuse -- 1000 20 $(RUNS)
+
+bench-builds: need-cargo need-python ## Time builds from nothing, and of a user's job after an edit; RUNS=5 BUILDS=1
+	python3 bench/compare/builds.py --scratch $(TARGET)/builds --runs $(RUNS) --builds $(or $(BUILDS),1)
 
 bench-own: build need-python $(OWN_TEXTS:%=$(CORPUS)/%.txt) ## Time whole word counts; RUNS=5
 	python3 bench/compare/own.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
