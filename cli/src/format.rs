@@ -102,6 +102,7 @@ impl<'o> Line<'o> {
     }
 
     /// Adds a field that is a list of whole numbers: in TSV with commas between.
+    #[inline]
     pub fn integers<I: itoa::Integer>(
         &mut self,
         name: &str,

@@ -101,16 +101,20 @@ fn lines(
     format: Format,
     path_of: impl Fn(u32) -> Option<PathBuf>,
     word: &[u8],
-    places: impl Iterator<Item = Place>,
+    mut places: impl Iterator<Item = Place>,
     out: &mut Vec<u8>,
 ) {
-    let mut places = places.peekable();
-    while let Some(&Place { file, .. }) = places.peek() {
+    let mut next = places.next();
+    while let Some(Place { file, .. }) = next {
         let path = path_of(file).unwrap_or_default();
-        let here = std::iter::from_fn(|| places.next_if(|place| place.file == file));
+        let here = std::iter::from_fn(|| {
+            let here = next.filter(|place| place.file == file)?;
+            next = places.next();
+            Some(here.offset)
+        });
         let mut line = Line::begin(format, out);
         line.bytes("word", word).bytes("file", path.as_os_str().as_bytes());
-        line.integers("offsets", here.map(|place| place.offset));
+        line.integers("offsets", here);
         line.end();
     }
 }
