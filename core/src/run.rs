@@ -161,6 +161,7 @@ impl<C: Aggregate> Mapping<'_, C> {
             progress,
             table_limits: TableLimits { standing, ..room.shares.tables },
             container: options.container,
+            unit_is_given: options.split_bytes.is_some(),
             overlaps: options.pipeline == Pipeline::On,
             in_order: epochs.is_some_and(Epochs::in_order),
             tiles_apart,

@@ -54,6 +54,8 @@ pub(crate) struct MapStage<'r, C: Aggregate> {
     pub(crate) progress: &'r Progress,
     pub(crate) table_limits: TableLimits,
     pub(crate) container: Container,
+    /// Whether the caller has given the bytes that a worker takes at a time: one split.
+    pub(crate) unit_is_given: bool,
     /// Whether a worker begins the next tile while others are at the last one.
     pub(crate) overlaps: bool,
     /// Whether tiles are handed out in the order of the input.
@@ -187,7 +189,7 @@ impl<'r, C: Aggregate> MapStage<'r, C> {
     /// Returns the number of splits that workers take at a time.
     fn units(&self) -> Units {
         let Plan { split_bytes, unit_bytes, .. } = *self.plan;
-        if split_bytes == unit_bytes {
+        if self.unit_is_given {
             return Units::fixed(split_bytes);
         }
         let budget = self.chunks.blocks().budget().limit();
