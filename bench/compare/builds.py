@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """The cost of building: `make run` and `make build` with nothing built, and a user's own job after an edit.
 
-Takes a folder on a disk with 6 GB of room, where targets are made and removed; prints a Markdown table and
-writes the raw results. External crates must be in the package cache (`cargo fetch`). The jobs are
-examples as crates of their own, in Cargo's default release profile. It ends with exit code 1 if a
-figure is more than it may be.
+Takes a folder that does not exist, on a disk with 6 GB of room; it is removed at the end. Prints a Markdown
+table and writes the raw results. External crates must be in the package cache (`cargo fetch`). The jobs are
+examples as crates of their own, in Cargo's default release profile. It ends with exit code 1 if a figure is
+more than it may be.
 
     python3 bench/compare/builds.py --scratch target/builds
 """
@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from measure import (
+    Failed,
     Measured,
     Program,
     first_line,
@@ -49,7 +50,7 @@ tegula = {{ path = "{engine}" }}
 
 @dataclass(frozen=True)
 class Scratch:
-    """Where targets of the three builds are, each of its own."""
+    """The folder of the targets: each build has its own."""
 
     folder: Path
 
@@ -79,13 +80,20 @@ class Scratch:
         (crate / "Cargo.toml").write_text(MANIFEST.format(engine=ROOT / "engine"))
         shutil.copy(ROOT / "Cargo.lock", crate)
         shutil.copy(EXAMPLES / f"{example}.rs", source)
-        build = ("cargo", "build", "--release", "--offline", "--manifest-path")
+        build = (
+            "cargo",
+            "build",
+            "--quiet",
+            "--release",
+            "--offline",
+            "--manifest-path",
+        )
         argv = (*build, str(crate / "Cargo.toml"))
         target = {"CARGO_TARGET_DIR": str(crate / "target")}
         edit = f"echo '// An edit.' >>{shlex.quote(str(source))}"
         first = f"CARGO_TARGET_DIR={shlex.quote(target['CARGO_TARGET_DIR'])} {shlex.join(argv)}"
         # The first run builds the engine too, outside what is measured.
-        before = f"{first} >/dev/null 2>&1; {edit}"
+        before = f"{first} >/dev/null && {edit}"
         workers = os.cpu_count() or 1
         return Program(
             f"{example} rebuilt", workers, source, argv, target, before=before
@@ -115,6 +123,18 @@ def report(measured: list[Measured]) -> str:
     return table(["build", "wall s", "CPU s", "at most", "within"], rows)
 
 
+def measure(
+    scratch: Scratch, runs: int, builds: int
+) -> tuple[list[Measured], dict[str, int]]:
+    """Measures all builds, and the size of the program if there is one."""
+    jobs = [scratch.job(example) for example in JOBS]
+    measured = interleaved([*jobs, scratch.make(RUN, "run")], runs)
+    if not builds:
+        return measured, {}
+    measured += interleaved([scratch.make(BUILD, "build")], builds)
+    return measured, {"program_bytes": scratch.program.stat().st_size}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="Measure the cost of building.")
     parser.add_argument(
@@ -131,25 +151,24 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=out, help="file of raw results")
     options = parser.parse_args()
     scratch = Scratch(options.scratch.resolve())
-    scratch.folder.mkdir(parents=True, exist_ok=True)
-    jobs = [scratch.job(example) for example in JOBS]
-    measured = interleaved([*jobs, scratch.make(RUN, "run")], options.runs)
-    if options.builds:
-        measured += interleaved([scratch.make(BUILD, "build")], options.builds)
+    if scratch.folder.exists():
+        raise Failed(f"{options.scratch}: exists; remove it or give another folder")
+    scratch.folder.mkdir(parents=True)
+    try:
+        measured, sizes = measure(scratch, options.runs, options.builds)
+    finally:
+        shutil.rmtree(scratch.folder)
     print(report(measured))
-    sizes: dict[str, object] = {}
-    if options.builds:
-        size = scratch.program.stat().st_size
-        sizes["program_bytes"] = size
+    size = sizes.get("program_bytes", 0)
+    if size:
         print(
             f"\nprogram of make build: {size / 1e6:.1f} MB, at most {PROGRAM_BYTES / 1e6:.0f}"
         )
     write_results(
-        options.out, measured, {"rustc": first_line(["rustc", "--version"])}, sizes
+        options.out, measured, {"rustc": first_line(["rustc", "--version"])}, {**sizes}
     )
-    shutil.rmtree(scratch.folder)
-    small = not options.builds or sizes["program_bytes"] <= PROGRAM_BYTES
-    return 0 if small and all(allowed(one)[1] for one in measured) else 1
+    within = size <= PROGRAM_BYTES and all(allowed(one)[1] for one in measured)
+    return 0 if within else 1
 
 
 if __name__ == "__main__":

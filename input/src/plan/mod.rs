@@ -57,7 +57,7 @@ pub struct Plan {
     pub tile_bytes: u64,
     /// Size of a split, in which tiles are counted.
     pub split_bytes: u64,
-    /// The bytes that a worker takes at first: a few splits, or one if the caller gave their size.
+    /// The bytes that a worker takes at first: one split or a few; one if the caller gave their size.
     pub unit_bytes: u64,
     /// Files in all; a stream counts as one.
     pub files: u64,
