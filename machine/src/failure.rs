@@ -31,8 +31,20 @@ impl Failure {
 
     /// Does step number `at` of a stage. Records an error or a panic and returns `None`.
     pub fn attempt<R>(&self, at: u64, stage: &str, work: impl FnOnce() -> Result<R>) -> Option<R> {
-        let outcome = guard(|| Place::stage(stage), work);
-        outcome.map_err(|error| self.record(at, error)).ok()
+        let mut work = Some(work);
+        let mut result = None;
+        self.attempt_any(at, stage, &mut || {
+            result = work.take().map(|work| work()).transpose()?;
+            Ok(())
+        });
+        result
+    }
+
+    /// As [`attempt`](Failure::attempt), compiled once for all kinds of work.
+    fn attempt_any(&self, at: u64, stage: &str, work: &mut dyn FnMut() -> Result<()>) {
+        if let Err(error) = guard(|| Place::stage(stage), work) {
+            self.record(at, error);
+        }
     }
 
     /// Returns whether workers should stop: something failed, or the run was cancelled.

@@ -12,6 +12,17 @@ pub fn for_each(
     count: usize,
     work: impl Fn(usize, usize) -> Result<()> + Sync,
 ) -> Result<()> {
+    for_each_any(pool, failure, stage, count, &work)
+}
+
+/// As [`for_each`], compiled once for all kinds of work.
+fn for_each_any(
+    pool: &Pool,
+    failure: &Failure,
+    stage: &str,
+    count: usize,
+    work: &(dyn Fn(usize, usize) -> Result<()> + Sync),
+) -> Result<()> {
     let cursor = Cursor::new(count as u64);
     let step = |index| {
         let Some(number) = (!failure.stops()).then(|| cursor.take()).flatten() else {

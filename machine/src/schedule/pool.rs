@@ -114,6 +114,17 @@ impl Pool {
     /// With the panic of a step, or else of `meanwhile`, when all workers have come home. Stages guard
     /// the job's code themselves, so that is a fault of the engine.
     pub fn run<R>(&self, step: impl Fn(usize) -> Step + Sync, meanwhile: impl FnOnce() -> R) -> R {
+        let mut meanwhile = Some(meanwhile);
+        let mut result = None;
+        self.run_any(&step, &mut || result = meanwhile.take().map(|meanwhile| meanwhile()));
+        match result {
+            Some(result) => result,
+            None => unreachable!("`run_any` calls `meanwhile` or panics"),
+        }
+    }
+
+    /// As [`run`](Pool::run), compiled once for all stages.
+    fn run_any(&self, step: &StepFn<'_>, meanwhile: &mut dyn FnMut()) {
         if self.threads.is_empty() {
             while step(0) != Step::Done {}
             return meanwhile();
@@ -135,7 +146,7 @@ impl Pool {
         let panic = self.shared.wait(id);
         drop(waiting);
         match (panic, result) {
-            (None, Ok(result)) => result,
+            (None, Ok(())) => {}
             (Some(panic), _) | (None, Err(panic)) => resume_unwind(panic),
         }
     }
