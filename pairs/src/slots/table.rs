@@ -16,7 +16,6 @@ use super::PairRef;
 use super::slot::{Entry, SlotKey};
 use crate::error::MemoryError;
 use crate::memory::{Access, Block, BlockPool, prefetch};
-use std::cmp::Ordering;
 use std::convert::Infallible;
 use std::hint::select_unpredictable;
 use std::marker::PhantomData;
@@ -275,6 +274,13 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
         Ok(())
     }
 
+    /// Vacates all slots.
+    fn clear(&mut self) {
+        // SAFETY: the block holds `mask + 1` slots; borrowed alone.
+        unsafe { self.slot(0).write_bytes(0, self.mask + 1) };
+        self.len = 0;
+    }
+
     pub fn get(&self, key: &K) -> Option<&V> {
         let index = self.probe(key.hash(), |slot| slot.is_vacant() || slot.same(key));
         (!self.key(index).is_vacant()).then(|| &self.entry(index).value)
@@ -307,87 +313,85 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
     /// As `drain`, in the order of hash, then key: the same however the table was filled.
     pub fn drain_sorted<E>(
         &mut self,
-        see: impl FnMut(&Entry<K, V>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        if self.is_spread() { self.drain_all_sorted(see) } else { self.drain_runs_sorted(see) }
-    }
-
-    /// Of slots in any order.
-    fn drain_all_sorted<E>(
-        &mut self,
         mut see: impl FnMut(&Entry<K, V>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let all = (0..=self.mask).filter(|&index| !self.key(index).is_vacant());
-        let mut all: Vec<Occupied> = all.map(|index| self.place(index)).collect();
-        all.sort_unstable_by(|a, b| self.order(a, b));
-        self.show_places(&mut all, &mut see)?;
-        self.drain(|_| Ok(()))
+        if self.len == 0 {
+            return Ok(());
+        }
+        let mut walk = self.walk();
+        while self.go_on(&mut walk) {
+            walk.places.drain(..).try_for_each(|place| see(self.entry(place.index)))?;
+        }
+        self.clear();
+        Ok(())
     }
 
-    /// Of slots in hash order.
+    /// Begins a walk over the entries in the order of hash, then key.
     ///
     /// An entry lies in the run of occupied slots that its hash leads to, and runs follow each other in hash
     /// order, so sorting within runs sorts all. Runs are short, so whole blocks of them are sorted at once,
     /// by moving each entry before the few that must follow it. The last run may continue in the table's
     /// first slots, mixed with the first run; an entry there that is before its home belongs to the last.
-    fn drain_runs_sorted<E>(
-        &mut self,
-        mut see: impl FnMut(&Entry<K, V>) -> Result<(), E>,
-    ) -> Result<(), E> {
+    ///
+    /// Slots that are spread are in no order, so all of them are sorted at once.
+    fn walk(&self) -> Walk {
         let slots = self.mask + 1;
-        let first_vacant = (0..slots).find(|&index| self.key(index).is_vacant()).unwrap_or(slots);
-        let went_on = |&index: &usize| self.home(self.key(index).hash()) > index;
-        let start = (0..first_vacant).filter(|index| !went_on(index));
-        let mut places: Vec<Occupied> = start.map(|index| self.place(index)).collect();
+        let mut walk = Walk { first: 0, first_vacant: slots, is_done: false, places: Vec::new() };
+        if self.is_spread() {
+            walk.first = slots;
+            return walk;
+        }
+        let first_vacant = (0..slots).find(|&index| self.key(index).is_vacant());
+        walk.first_vacant = first_vacant.unwrap_or(slots);
+        walk.first = walk.first_vacant / BLOCK * BLOCK;
+        self.add_start(&mut walk, false);
+        walk
+    }
+
+    /// Puts the next entries into the places of the walk, which are empty; returns whether there are any.
+    fn go_on(&self, walk: &mut Walk) -> bool {
+        if walk.is_done {
+            return false;
+        }
+        let slots = self.mask + 1;
         let mut occupied = [0; BLOCK];
-        for first in (first_vacant / BLOCK * BLOCK..slots).step_by(BLOCK) {
-            let of_block = self.occupied(first, &mut occupied).iter();
-            let of_block = of_block.filter(|&&index| index > first_vacant);
-            places.extend(of_block.map(|&index| self.place(index)));
-            if self.key(first + BLOCK - 1).is_vacant() {
-                self.sort_near(&mut places);
-                self.show_places(&mut places, &mut see)?;
+        while walk.first < slots {
+            let first = walk.first;
+            walk.first += BLOCK;
+            for &index in self.occupied(first, &mut occupied) {
+                if index > walk.first_vacant {
+                    walk.places.push(self.place(index));
+                }
+            }
+            if self.key(walk.first - 1).is_vacant() && !walk.places.is_empty() {
+                sort(&mut walk.places, &|index| self.key(index).bytes());
+                return true;
             }
         }
-        places.extend((0..first_vacant).filter(went_on).map(|index| self.place(index)));
-        self.sort_near(&mut places);
-        self.show_places(&mut places, &mut see)?;
-        self.drain(|_| Ok(()))
+        walk.is_done = true;
+        self.add_start(walk, true);
+        sort(&mut walk.places, &|index| self.key(index).bytes());
+        true
+    }
+
+    /// Adds the entries before the first vacant slot: those that are there because the table's end was full,
+    /// or the others.
+    fn add_start(&self, walk: &mut Walk, went_on: bool) {
+        for index in 0..walk.first_vacant {
+            let key = self.key(index);
+            if self.is_spread() {
+                if !key.is_vacant() {
+                    walk.places.push(self.place(index));
+                }
+            } else if (self.home(key.hash()) > index) == went_on {
+                walk.places.push(self.place(index));
+            }
+        }
     }
 
     #[inline(always)]
     fn place(&self, index: usize) -> Occupied {
         Occupied { hash: self.key(index).hash(), index }
-    }
-
-    /// Returns the order of hash, then key.
-    #[inline(always)]
-    fn order(&self, a: &Occupied, b: &Occupied) -> Ordering {
-        let keys = || self.key(a.index).bytes().cmp(self.key(b.index).bytes());
-        a.hash.cmp(&b.hash).then_with(keys)
-    }
-
-    /// Sorts places that are near their final ones by insertion; others in the general way.
-    fn sort_near(&self, places: &mut [Occupied]) {
-        if places.len() > NEAR_MOST {
-            return places.sort_unstable_by(|a, b| self.order(a, b));
-        }
-        for next in 1..places.len() {
-            let mut at = next;
-            while at > 0 && self.order(&places[at], &places[at - 1]).is_lt() {
-                places.swap(at, at - 1);
-                at -= 1;
-            }
-        }
-    }
-
-    /// Shows the entries of these places and empties the list.
-    fn show_places<E>(
-        &self,
-        places: &mut Vec<Occupied>,
-        see: &mut impl FnMut(&Entry<K, V>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        places.drain(..).try_for_each(|place| see(self.entry(place.index)))
     }
 
     /// Gives an empty table `2^bits` slots, in the memory it has where that suffices.
@@ -433,6 +437,35 @@ fn one_test(a: bool, b: bool) -> bool {
 struct Occupied {
     hash: u64,
     index: usize,
+}
+
+/// A walk over the entries of a table in the order of hash, then key.
+struct Walk {
+    /// The first slot of the next block.
+    first: usize,
+    first_vacant: usize,
+    is_done: bool,
+    /// The entries that come next, in order.
+    places: Vec<Occupied>,
+}
+
+/// Sorts places by hash, then by the bytes of their keys. Those that are near their final places are sorted by
+/// insertion, others in the general way. Two keys seldom have one hash, so this is compiled once for all types of
+/// keys, and asks for the bytes of those alone.
+fn sort<'k>(places: &mut [Occupied], bytes: &dyn Fn(usize) -> &'k [u8]) {
+    let order = |a: &Occupied, b: &Occupied| {
+        a.hash.cmp(&b.hash).then_with(|| bytes(a.index).cmp(bytes(b.index)))
+    };
+    if places.len() > NEAR_MOST {
+        return places.sort_unstable_by(order);
+    }
+    for next in 1..places.len() {
+        let mut at = next;
+        while at > 0 && order(&places[at], &places[at - 1]).is_lt() {
+            places.swap(at, at - 1);
+            at -= 1;
+        }
+    }
 }
 
 /// Where the slots of a table are. A hint may be out of date: it is never followed, only prefetched.
