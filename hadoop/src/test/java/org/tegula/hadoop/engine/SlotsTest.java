@@ -93,20 +93,25 @@ class SlotsTest {
         assertEquals(List.of("urgent", "first, a", "second", "first, b"), order);
     }
 
-    /** The first line has much more to do than the others, which come later and one after the other. */
+    /**
+     * The first line has much more to do than the others, which come later and one after the other. Pieces run in rounds of
+     * one for each slot, so no slot runs more of them while the thread of another waits for a processor.
+     */
     @Test
     void linesOfOneRankHaveFairShares() throws Exception {
         Slots slots = new Slots(4);
         List<String> order = Collections.synchronizedList(new ArrayList<>());
-        CountDownLatch done = new CountDownLatch(10_000 + 2 * 20);
+        CyclicBarrier round = new CyclicBarrier(4);
+        CountDownLatch done = new CountDownLatch(1000 + 2 * 20);
         CountDownLatch full = new CountDownLatch(4);
         CountDownLatch go = new CountDownLatch(1);
         Slots.Line large = slots.line(0);
-        for (int i = 0; i < 10_000; i++) {
+        for (int i = 0; i < 1000; i++) {
             run(large, i, done, slot -> {
                 full.countDown();
                 awaitQuietly(go);
                 order.add("large");
+                await(round);
             });
         }
         large.begin();
@@ -114,7 +119,10 @@ class SlotsTest {
         for (String name : List.of("small", "other")) {
             Slots.Line line = slots.line(0);
             for (int i = 0; i < 20; i++) {
-                run(line, i, done, slot -> order.add(name));
+                run(line, i, done, slot -> {
+                    order.add(name);
+                    await(round);
+                });
             }
             line.begin();
         }
