@@ -16,12 +16,13 @@ mod stored;
 pub use ranking::Ranking;
 
 use crate::aggregate::Aggregate;
-use crate::error::{Error, MemoryError, Result};
+use crate::error::{MemoryError, Result};
 use crate::failure::Failure;
 use crate::memory::{ByteArena, ChunkPool};
 use crate::options::Order;
 use crate::partial::{
-    Answers, Folder, Merger, PARTITIONS, Pairs, Partial, Partition, Run, RunWriter, Spill, Taker,
+    Answers, Folder, Merger, PARTITIONS, Pairs, Partial, Partition, Receiver, Run, RunWriter,
+    Spill, Taker,
 };
 use crate::schedule::{PerWorker, Pool, for_each};
 use crate::slots::{Entry, SlotKey};
@@ -256,22 +257,21 @@ impl<'r, C: Aggregate> ReduceStage<'r, C> {
     }
 
     /// Folds every partition into the takers that workers make.
-    fn fold_all<T: Taker<C::Reduced, Error: Into<Error>> + Send>(
+    fn fold_all<T: Taker<C::Reduced> + Send>(
         &self,
         taker: impl Fn() -> Result<T> + Sync,
     ) -> Result<Vec<Folding<C, T>>> {
         let make = || Ok((Folder::new(self.chunks)?, taker()?));
-        self.take_all(make, |_, partition, Worker { folder, taker }: &mut Folding<C, T>| {
-            let reduced = match self.keeps {
-                true => folder.show(partition, taker),
-                false => folder.reduce(partition, taker),
-            };
-            reduced.map_err(Into::into)
+        self.take_all(make, |_, partition, Worker { folder, taker }: &mut Folding<C, T>| match self
+            .keeps
+        {
+            true => folder.show(partition, taker),
+            false => folder.reduce(partition, taker),
         })
     }
 
     /// Merges every partition's runs into the takers that workers make.
-    fn merge_all<T: Taker<C::Reduced, Error = Error> + Send>(
+    fn merge_all<T: Taker<C::Reduced> + Send>(
         &self,
         spill: &Spill,
         taker: impl Fn() -> Result<T> + Sync,
@@ -301,13 +301,12 @@ impl<'r, C: Aggregate> ReduceStage<'r, C> {
 
     fn compress_all(
         &self,
-        compress: impl Fn(&mut Folder<C>, &mut Partition<C::Accumulator>) -> Result<(), MemoryError>
-        + Sync,
+        compress: impl Fn(&mut Folder<C>, &mut Partition<C::Accumulator>) -> Result<()> + Sync,
     ) -> Result<()> {
         let folders = PerWorker::new(self.pool.workers());
         self.for_each_partition(|index, _, partition| {
             let make = || Ok(Folder::<C>::new(self.chunks)?);
-            folders.with(index, make, |folder| Ok(compress(folder, partition)?))
+            folders.with(index, make, |folder| compress(folder, partition))
         })
     }
 
@@ -323,16 +322,16 @@ impl<'r, C: Aggregate> ReduceStage<'r, C> {
 
 const STAGE: &str = "the reduce stage";
 
-/// Hands a partition's pairs from its runs to `taker`, and gives their space back unless they are kept.
-fn merge<C: Aggregate, T: Taker<C::Accumulator, Error = Error>>(
+/// Hands a partition's pairs from its runs to `receiver`, and gives their space back unless they are kept.
+fn merge<C: Aggregate>(
     spill: &Spill,
     partition: &mut Partition<C::Accumulator>,
     merger: &mut Merger<C>,
-    taker: &mut T,
+    receiver: &mut dyn Receiver<C::Accumulator>,
     keeps: bool,
 ) -> Result<()> {
     let mut runs = std::mem::take(partition.runs.runs_mut());
-    merger.merge(&mut runs, taker)?;
+    merger.merge(&mut runs, receiver)?;
     if keeps {
         *partition.runs.runs_mut() = runs;
         return Ok(());
@@ -354,9 +353,7 @@ impl<C, T> Finishing<C, T> {
 }
 
 impl<C: Aggregate, T: Taker<C::Reduced>> Taker<C::Accumulator> for Finishing<C, T> {
-    type Error = T::Error;
-
-    fn take<K: SlotKey>(&mut self, entry: &Entry<K, C::Accumulator>) -> Result<(), T::Error> {
+    fn take<K: SlotKey>(&mut self, entry: &Entry<K, C::Accumulator>) -> Result<()> {
         self.totals.keys += 1;
         self.totals.key_bytes += entry.key.bytes().len() as u64;
         self.taker.take(&reduced::<C, K>(entry))

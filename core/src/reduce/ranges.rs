@@ -5,7 +5,7 @@
 use super::Range;
 use super::splitters::Splitters;
 use crate::aggregate::Aggregate;
-use crate::error::MemoryError;
+use crate::error::{MemoryError, Result};
 use crate::memory::{ByteArena, ChunkList, ChunkPool};
 use crate::partial::{Pairs, Taker};
 use crate::slots::{ClassEntry, Entry, LongKey, MediumKey, ShortKey, SlotKey};
@@ -82,9 +82,7 @@ impl<'r, C: Aggregate> Scatter<'r, C> {
 }
 
 impl<C: Aggregate> Taker<C::Reduced> for Scatter<'_, C> {
-    type Error = MemoryError;
-
-    fn take<K: SlotKey>(&mut self, entry: &Entry<K, C::Reduced>) -> Result<(), MemoryError> {
+    fn take<K: SlotKey>(&mut self, entry: &Entry<K, C::Reduced>) -> Result<()> {
         let range = self.ranges.splitters.range_of(entry);
         let gathered = &mut self.gathered[range];
         let is_full = match K::class(entry) {
@@ -92,7 +90,10 @@ impl<C: Aggregate> Taker<C::Reduced> for Scatter<'_, C> {
             ClassEntry::Medium(entry) => gather(entry, &mut gathered.medium),
             ClassEntry::Long(entry) => gather(entry, &mut gathered.long),
         };
-        if is_full { gathered.flush(&mut self.ranges.ranges[range].lock()) } else { Ok(()) }
+        if is_full {
+            gathered.flush(&mut self.ranges.ranges[range].lock())?;
+        }
+        Ok(())
     }
 
     fn keep(&mut self, arena: ByteArena) {

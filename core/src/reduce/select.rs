@@ -4,7 +4,7 @@
 use super::copies::Copies;
 use super::ranking::Ranking;
 use crate::aggregate::Aggregate;
-use crate::error::{Error, MemoryError};
+use crate::error::{MemoryError, Result};
 use crate::memory::{BlockPool, ByteArena, ChunkPool, Reserved, ValueStore};
 use crate::partial::{Pairs, Taker};
 use crate::slots::{Entry, PairRef, SlotKey};
@@ -115,9 +115,7 @@ impl<C: Aggregate> Kept<C> {
 }
 
 impl<C: Aggregate> Taker<C::Reduced> for Selection<'_, C> {
-    type Error = Error;
-
-    fn take<K: SlotKey>(&mut self, entry: &Entry<K, C::Reduced>) -> Result<(), Error> {
+    fn take<K: SlotKey>(&mut self, entry: &Entry<K, C::Reduced>) -> Result<()> {
         if self.passes(PairRef::of(entry)) {
             let key: Box<[u8]> = entry.key.bytes().into();
             self.key_bytes += key.len();

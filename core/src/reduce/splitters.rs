@@ -5,7 +5,7 @@
 use super::copies::Copies;
 use super::ranking::Ranking;
 use crate::aggregate::Aggregate;
-use crate::error::MemoryError;
+use crate::error::{MemoryError, Result};
 use crate::heads::{Borders, RANGES_MOST, every_nth, head};
 use crate::memory::{ByteArena, ChunkPool, KeptValues};
 use crate::options::Order;
@@ -114,9 +114,7 @@ impl<'j, C: Aggregate> PairSample<'j, C> {
 
 /// Samples the folded pairs of a partition.
 impl<C: Aggregate> Taker<C::Reduced> for PairSample<'_, C> {
-    type Error = crate::error::Error;
-
-    fn take<K: SlotKey>(&mut self, entry: &Entry<K, C::Reduced>) -> Result<(), Self::Error> {
+    fn take<K: SlotKey>(&mut self, entry: &Entry<K, C::Reduced>) -> Result<()> {
         Ok(self.add(PairRef::of(entry))?)
     }
 

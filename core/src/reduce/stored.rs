@@ -6,7 +6,7 @@ use super::Range;
 use super::ranking::Ranking;
 use super::splitters::{PairSample, Splitters};
 use crate::aggregate::Aggregate;
-use crate::error::{Error, MemoryError, Result};
+use crate::error::{MemoryError, Result};
 use crate::memory::{ByteArena, ChunkPool, Reserved};
 use crate::options::Order;
 use crate::partial::{
@@ -113,8 +113,6 @@ impl<'r, C: Aggregate> StoredScatter<'r, C> {
 }
 
 impl<C: Aggregate> Taker<C::Reduced> for StoredScatter<'_, C> {
-    type Error = Error;
-
     fn take<K: SlotKey>(&mut self, entry: &Entry<K, C::Reduced>) -> Result<()> {
         let range = self.ranges.splitters.range_of(entry);
         self.put(range, PairRef::of(entry))

@@ -228,8 +228,6 @@ impl Growing {
 }
 
 impl<C: Aggregate> Taker<C::Accumulator> for SnapshotWriter<C> {
-    type Error = Error;
-
     fn take<K: SlotKey>(&mut self, entry: &Entry<K, C::Accumulator>) -> Result<()> {
         self.push(PairRef::of(entry))
     }

@@ -3,39 +3,13 @@
 
 use super::form::Accumulators;
 use super::runs::RunWriter;
+use super::taker::{Batch, Receiver};
 use super::{PARTITION_BITS, Pairs, Partition};
 use crate::aggregate::Aggregate;
 use crate::error::{MemoryError, Result};
-use crate::memory::{ByteArena, ChunkList, ChunkPool};
+use crate::memory::{ChunkList, ChunkPool};
 use crate::slots::{Entry, LongKey, MediumKey, ShortKey, SlotKey, Table};
 use std::sync::Arc;
-
-/// A receiver of folded pairs, class by class.
-pub trait Taker<V> {
-    /// The error of a receiver.
-    type Error: From<MemoryError>;
-
-    /// Takes a pair. A long key's bytes live until `keep` is called, or for this call alone if it
-    /// never is.
-    fn take<K: SlotKey>(&mut self, entry: &Entry<K, V>) -> Result<(), Self::Error>;
-
-    /// Takes the arena of the long keys of a partition's pairs, after all pairs were taken. A taker that
-    /// keeps such keys must keep the arena; a taker that copies them drops it.
-    fn keep(&mut self, arena: ByteArena);
-}
-
-impl<V: Copy> Taker<V> for Pairs<V> {
-    type Error = MemoryError;
-
-    fn take<K: SlotKey>(&mut self, entry: &Entry<K, V>) -> Result<(), MemoryError> {
-        self.put(entry)
-    }
-
-    /// `put` has copied the keys.
-    fn keep(&mut self, arena: ByteArena) {
-        drop(arena);
-    }
-}
 
 /// Within a partition the hash's first bits are all alike.
 type FoldTable<K, C> = Table<K, <C as Aggregate>::Accumulator, PARTITION_BITS>;
@@ -60,11 +34,8 @@ impl<C: Aggregate> Folder<C> {
     }
 
     /// Folds a partition in place.
-    pub fn compress(
-        &mut self,
-        partition: &mut Partition<C::Accumulator>,
-    ) -> Result<(), MemoryError> {
-        self.compress_in_order::<false>(partition)
+    pub fn compress(&mut self, partition: &mut Partition<C::Accumulator>) -> Result<()> {
+        self.compress_as(partition, Sorting::None)
     }
 
     /// Folds a partition in place, its pairs in the order of class, hash, key: the same whatever
@@ -72,16 +43,17 @@ impl<C: Aggregate> Folder<C> {
     pub fn compress_canonically(
         &mut self,
         partition: &mut Partition<C::Accumulator>,
-    ) -> Result<(), MemoryError> {
-        self.compress_in_order::<true>(partition)
+    ) -> Result<()> {
+        self.compress_as(partition, Sorting::Canonical)
     }
 
-    fn compress_in_order<const CANONICAL: bool>(
+    fn compress_as(
         &mut self,
         partition: &mut Partition<C::Accumulator>,
-    ) -> Result<(), MemoryError> {
+        sorting: Sorting,
+    ) -> Result<()> {
         let mut folded = Pairs::new(&self.pool);
-        self.fold::<CANONICAL, _>(&mut partition.pairs, &mut folded)?;
+        self.fold(&mut partition.pairs, &mut folded, sorting)?;
         partition.folded(folded);
         Ok(())
     }
@@ -93,65 +65,83 @@ impl<C: Aggregate> Folder<C> {
         partition: &mut Partition<C::Accumulator>,
         run: &mut RunWriter<Accumulators<C>>,
     ) -> Result<()> {
-        self.fold::<true, _>(&mut partition.pairs, run)
+        self.fold(&mut partition.pairs, run, Sorting::Canonical)
     }
 
-    /// Hands a partition's pairs, one per key, to `taker`, and leaves the partition empty.
-    pub fn reduce<T: Taker<C::Accumulator>>(
+    /// Hands a partition's pairs, one per key, to `receiver`, and leaves the partition empty.
+    pub fn reduce(
         &mut self,
         partition: &mut Partition<C::Accumulator>,
-        taker: &mut T,
-    ) -> Result<(), T::Error> {
+        receiver: &mut dyn Receiver<C::Accumulator>,
+    ) -> Result<()> {
         if partition.may_repeat() {
-            return self.fold::<false, _>(&mut partition.pairs, taker);
+            return self.fold(&mut partition.pairs, receiver, Sorting::None);
         }
-        give_all(&partition.pairs, taker)?;
-        taker.keep(partition.pairs.clear());
+        give_all(&partition.pairs, receiver)?;
+        receiver.keep(partition.pairs.clear());
         Ok(())
     }
 
-    /// Shows a partition's pairs, one per key, to `taker`, and leaves them folded in place: keys and values
-    /// that the taker keeps point there.
-    pub fn show<T: Taker<C::Accumulator>>(
+    /// Shows a partition's pairs, one per key, to `receiver`, and leaves them folded in place: keys and values
+    /// that the receiver keeps point there.
+    pub fn show(
         &mut self,
         partition: &mut Partition<C::Accumulator>,
-        taker: &mut T,
-    ) -> Result<(), T::Error> {
+        receiver: &mut dyn Receiver<C::Accumulator>,
+    ) -> Result<()> {
         if partition.may_repeat() {
             self.compress(partition)?;
         }
-        give_all(&partition.pairs, taker)
+        give_all(&partition.pairs, receiver)
     }
 
-    /// Folds `pairs` into `taker` and leaves `pairs` empty. The chunks of a class are free again
-    /// before its folded pairs are taken.
-    fn fold<const CANONICAL: bool, T: Taker<C::Accumulator>>(
+    /// Folds `pairs` into `receiver` and leaves `pairs` empty. The chunks of a class are free again
+    /// before its folded pairs are received.
+    fn fold(
         &mut self,
         pairs: &mut Pairs<C::Accumulator>,
-        taker: &mut T,
-    ) -> Result<(), T::Error> {
-        fold_class::<C, _, T, CANONICAL>(&mut self.short, &mut pairs.short, taker)?;
-        fold_class::<C, _, T, CANONICAL>(&mut self.medium, &mut pairs.medium, taker)?;
-        fold_class::<C, _, T, CANONICAL>(&mut self.long, &mut pairs.long, taker)?;
-        taker.keep(pairs.clear());
+        receiver: &mut dyn Receiver<C::Accumulator>,
+        sorting: Sorting,
+    ) -> Result<()> {
+        let (short, medium, long) = (&mut pairs.short, &mut pairs.medium, &mut pairs.long);
+        fold_class::<C, _>(&mut self.short, short, sorting, |batch| {
+            receiver.receive(Batch::Short(batch))
+        })?;
+        fold_class::<C, _>(&mut self.medium, medium, sorting, |batch| {
+            receiver.receive(Batch::Medium(batch))
+        })?;
+        fold_class::<C, _>(&mut self.long, long, sorting, |batch| {
+            receiver.receive(Batch::Long(batch))
+        })?;
+        receiver.keep(pairs.clear());
         Ok(())
     }
 }
 
-fn give_all<V: Copy, T: Taker<V>>(pairs: &Pairs<V>, taker: &mut T) -> Result<(), T::Error> {
-    pairs.short.iter().try_for_each(|entry| taker.take(entry))?;
-    pairs.medium.iter().try_for_each(|entry| taker.take(entry))?;
-    pairs.long.iter().try_for_each(|entry| taker.take(entry))
+/// The order of the folded pairs of a class.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sorting {
+    /// None: about that of their hashes.
+    None,
+    /// That of hash, then key.
+    Canonical,
+}
+
+fn give_all<V: Copy>(pairs: &Pairs<V>, receiver: &mut dyn Receiver<V>) -> Result<()> {
+    pairs.short.slices().try_for_each(|entries| receiver.receive(Batch::Short(entries)))?;
+    pairs.medium.slices().try_for_each(|entries| receiver.receive(Batch::Medium(entries)))?;
+    pairs.long.slices().try_for_each(|entries| receiver.receive(Batch::Long(entries)))
 }
 
 /// Pairs are probed for this many at a time, so that their cache misses overlap.
 const BATCH: usize = 32;
 
-fn fold_class<C: Aggregate, K: SlotKey, T: Taker<C::Accumulator>, const CANONICAL: bool>(
+fn fold_class<C: Aggregate, K: SlotKey>(
     table: &mut FoldTable<K, C>,
     entries: &mut ChunkList<Entry<K, C::Accumulator>>,
-    taker: &mut T,
-) -> Result<(), T::Error> {
+    sorting: Sorting,
+    mut receive: impl FnMut(&[Entry<K, C::Accumulator>]) -> Result<()>,
+) -> Result<()> {
     if entries.len() == 0 {
         return Ok(());
     }
@@ -171,11 +161,24 @@ fn fold_class<C: Aggregate, K: SlotKey, T: Taker<C::Accumulator>, const CANONICA
         }
     }
     entries.clear();
-    let take = |entry: &Entry<K, C::Accumulator>| match is_gone::<C>(&entry.value) {
-        true => Ok(()),
-        false => taker.take(entry),
+    let mut folded = Vec::with_capacity(BATCH);
+    let mut take = |entry: &Entry<K, C::Accumulator>| {
+        if is_gone::<C>(&entry.value) {
+            return Ok(());
+        }
+        folded.push(*entry);
+        if folded.len() < BATCH {
+            return Ok(());
+        }
+        let received = receive(&folded);
+        folded.clear();
+        received
     };
-    if CANONICAL { table.drain_sorted(take) } else { table.drain(take) }
+    match sorting {
+        Sorting::None => table.drain(&mut take)?,
+        Sorting::Canonical => table.drain_sorted(&mut take)?,
+    }
+    receive(&folded)
 }
 
 /// Returns whether all that was put into a value was taken out again. Such a value equals the identity, so it

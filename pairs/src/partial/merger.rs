@@ -2,11 +2,12 @@
 //! of any size is folded in the memory of one block per run. Where there are more runs than blocks
 //! may be held, the newest are joined to a longer one first.
 
-use super::fold::{Taker, is_gone};
+use super::fold::is_gone;
 use super::form::{Accumulators, Form};
 use super::runs::{Run, RunReader, RunWriter};
+use super::taker::{Batch, Receiver};
 use crate::aggregate::Aggregate;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::memory::{ChunkPool, ValueStore};
 use crate::sizing::Shares;
 use crate::slots::{ClassKey, Entry, PairRef};
@@ -72,19 +73,20 @@ impl<C: Aggregate> Merger<C> {
         self.fan_in
     }
 
-    /// Hands the pairs of all runs of a partition to `taker`, one per key, in the order of runs. The runs
+    /// Hands the pairs of all runs of a partition to `receiver`, one per key, in the order of runs. The runs
     /// stay, except that the newest, which are the shortest, are joined if there are more than can be read at
     /// once.
-    pub fn merge<T>(&mut self, runs: &mut Vec<Run>, taker: &mut T) -> Result<()>
-    where
-        T: Taker<C::Accumulator, Error = Error>,
-    {
+    pub fn merge(
+        &mut self,
+        runs: &mut Vec<Run>,
+        receiver: &mut dyn Receiver<C::Accumulator>,
+    ) -> Result<()> {
         while runs.len() > self.fan_in {
             let joined = (runs.len() - self.fan_in + 1).min(self.fan_in);
             let newest = runs.split_off(runs.len() - joined);
             runs.push(self.join(&newest)?);
         }
-        self.merge_some(runs, taker)
+        self.merge_some(runs, receiver)
     }
 
     /// Returns one run of the pairs of some runs of a partition, whose space is free then.
@@ -102,10 +104,11 @@ impl<C: Aggregate> Merger<C> {
         Ok(joined)
     }
 
-    fn merge_some<T>(&mut self, runs: &[Run], taker: &mut T) -> Result<()>
-    where
-        T: Taker<C::Accumulator, Error = Error>,
-    {
+    fn merge_some(
+        &mut self,
+        runs: &[Run],
+        receiver: &mut dyn Receiver<C::Accumulator>,
+    ) -> Result<()> {
         while self.readers.len() < runs.len() {
             self.readers.push(RunReader::new(&self.scratch, &self.chunks, self.block_bytes)?);
         }
@@ -130,7 +133,7 @@ impl<C: Aggregate> Merger<C> {
             }
             self.store.check()?;
             if !is_gone::<C>(&total) {
-                give(place, &self.key, total, taker)?;
+                give(place, &self.key, total, receiver)?;
             }
             self.store.reset();
         }
@@ -189,16 +192,11 @@ impl<C: Aggregate> Merger<C> {
 }
 
 /// Hands a pair over as an entry of its class.
-fn give<V: Copy, T: Taker<V>>(
-    place: RunOrder,
-    key: &[u8],
-    value: V,
-    taker: &mut T,
-) -> Result<(), T::Error> {
+fn give<V>(place: RunOrder, key: &[u8], value: V, receiver: &mut dyn Receiver<V>) -> Result<()> {
     match ClassKey::hashed(key, |_| place.hash) {
-        ClassKey::Short(key) => taker.take(&Entry { key, value }),
-        ClassKey::Medium(key) => taker.take(&Entry { key, value }),
-        ClassKey::Long(key) => taker.take(&Entry { key, value }),
+        ClassKey::Short(key) => receiver.receive(Batch::Short(&[Entry { key, value }])),
+        ClassKey::Medium(key) => receiver.receive(Batch::Medium(&[Entry { key, value }])),
+        ClassKey::Long(key) => receiver.receive(Batch::Long(&[Entry { key, value }])),
     }
 }
 

@@ -17,11 +17,12 @@ mod pairs;
 mod partition;
 mod runs;
 mod spill;
+mod taker;
 mod tiers;
 mod upkeep;
 
 pub use compress::Compressor;
-pub use fold::{Folder, Taker};
+pub use fold::Folder;
 pub use form::{Accumulators, Answers, BlockReader, Form, HEADER_BYTES, MIXED, OpenBlock, Sealer};
 pub use merger::{Merger, read_run};
 pub use outlet::{Outlet, Witness};
@@ -29,6 +30,7 @@ pub use pairs::Pairs;
 pub use partition::Partition;
 pub use runs::{Run, RunReader, RunWriter, store};
 pub use spill::{Spill, Spiller};
+pub use taker::{Batch, Receiver, Taker};
 pub use tiers::{Full, Tiers};
 pub use upkeep::Upkeep;
 

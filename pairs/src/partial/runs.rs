@@ -2,9 +2,9 @@
 //! answer that does not fit in memory is runs, too. Runs of a partition hold their pairs in the order of size
 //! class, hash, key, so they merge as they are read, in little memory whatever their length.
 
-use super::fold::Taker;
 use super::form::{BlockReader, Form, OpenBlock, Sealer};
-use crate::error::{Error, MemoryError, Result};
+use super::taker::Taker;
+use crate::error::{MemoryError, Result};
 use crate::memory::{ByteArena, ChunkPool, ValueStore};
 use crate::slots::{Entry, PairRef, SlotKey};
 use crate::storage::{Region, Scratch};
@@ -121,8 +121,6 @@ impl<F: Form> RunWriter<F> {
 }
 
 impl<F: Form> Taker<F::Value> for RunWriter<F> {
-    type Error = Error;
-
     fn take<K: SlotKey>(&mut self, entry: &Entry<K, F::Value>) -> Result<()> {
         self.push(PairRef::of(entry))
     }

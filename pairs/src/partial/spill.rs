@@ -2,13 +2,14 @@
 //! after the other and round about, each folded and as a run of blocks. Runs that become many are
 //! joined at once, so that to know where they lie takes little memory.
 
-use super::fold::{Folder, Taker};
+use super::fold::Folder;
 use super::form::{Accumulators, Form};
 use super::merger::Merger;
 use super::runs::{Run, RunWriter};
+use super::taker::Receiver;
 use super::{PARTITIONS, Partial};
 use crate::aggregate::Aggregate;
-use crate::error::{Error, MemoryError, Result};
+use crate::error::{MemoryError, Result};
 use crate::memory::{BlockPool, ChunkPool, Reserved};
 use crate::sizing::Shares;
 use crate::storage::Scratch;
@@ -39,12 +40,13 @@ pub struct Spiller<C: Aggregate> {
 }
 
 impl<C: Aggregate> Spiller<C> {
-    /// Hands the pairs of all runs of a partition, which stay, to `taker`, one per key.
-    pub fn merge<T>(&mut self, runs: &mut Vec<Run>, taker: &mut T) -> Result<()>
-    where
-        T: Taker<C::Accumulator, Error = Error>,
-    {
-        self.merger.merge(runs, taker)
+    /// Hands the pairs of all runs of a partition, which stay, to `receiver`, one per key.
+    pub fn merge(
+        &mut self,
+        runs: &mut Vec<Run>,
+        receiver: &mut dyn Receiver<C::Accumulator>,
+    ) -> Result<()> {
+        self.merger.merge(runs, receiver)
     }
 }
 
