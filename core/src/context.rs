@@ -45,6 +45,18 @@ impl<'r> RunContext<'r> {
     /// Does a stage's work and notes its time. A panic of the job's code on this thread becomes an
     /// error that names the stage; on workers it was one before.
     pub(crate) fn time<R>(&self, stage: Stage, work: impl FnOnce() -> Result<R>) -> Result<R> {
+        let mut work = Some(work);
+        let mut result = None;
+        self.time_any(stage, &mut || {
+            result = work.take().map(|work| work()).transpose()?;
+            Ok(())
+        })?;
+        let Some(result) = result else { unreachable!("work without an error has a result") };
+        Ok(result)
+    }
+
+    /// As `time`, compiled once for all kinds of work.
+    fn time_any(&self, stage: Stage, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
         let timeline = self.options.timeline.as_ref();
         self.progress.enter(stage);
         let (began, cpu_began) = (Instant::now(), process_cpu());

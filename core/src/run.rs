@@ -122,7 +122,14 @@ impl<C: Aggregate> Mapping<'_, C> {
     /// Maps the whole input into the partial, makes shows meanwhile, and saves the rest.
     fn run(&self, show: Option<Showing<'_, C>>) -> Result<(MapTotals, Spread)> {
         let (totals, spread) = match (show, self.epochs) {
-            (Some(show), Some(epochs)) => self.shows(epochs).during(show, || self.map())?,
+            (Some(show), Some(epochs)) => {
+                let mut mapped = Default::default();
+                self.shows(epochs).during(show, &mut || {
+                    mapped = self.map()?;
+                    Ok(())
+                })?;
+                mapped
+            }
             _ => self.map()?,
         };
         if let Some(saving) = self.saving {

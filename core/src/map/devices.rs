@@ -18,11 +18,11 @@ use crate::error::{Error, Result};
 use crate::ingest::Feed;
 use crate::memory::Reserved;
 use crate::plan::Ranged;
-use crate::schedule::{PerWorker, Step};
+use crate::schedule::{PerWorker, Step, beside};
 use crate::sizing::{Units, part};
 use crate::stats::add_figures;
 use crate::sync::{Condvar, Mutex};
-use crate::timeline::{self, Context};
+use crate::timeline;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -115,29 +115,20 @@ impl<'s, 'r, C: Aggregate> Crew<'s, 'r, C> {
     }
 
     /// Has the devices work while the caller does `meanwhile`.
-    pub(super) fn beside<R>(
-        &self,
-        workers: &PerWorker<Worker<'r, C>>,
-        meanwhile: impl FnOnce() -> R,
-    ) -> R {
+    pub(super) fn beside(&self, workers: &PerWorker<Worker<'r, C>>, meanwhile: &mut dyn FnMut()) {
         let Some(offload) = self.usable() else { return meanwhile() };
-        let context = &Context::here();
-        std::thread::scope(|scope| {
-            for (number, device) in self.stage.devices.iter().enumerate() {
-                let serve = move || {
-                    let _entered = context.enter();
-                    // A panic fails the job, so that no worker waits for splits that would never come back.
-                    let serve = || Ok(self.serve(number, device, offload, workers));
-                    let served = self.stage.failure.attempt(u64::MAX, STAGE, serve);
-                    self.end_device(number, served.and_then(Result::err));
-                };
-                let name = std::thread::Builder::new().name(format!("device-{number}"));
-                if let Err(cause) = name.spawn_scoped(scope, serve) {
-                    self.end_device(number, Some(format!("cannot start its thread: {cause}")));
-                }
-            }
-            meanwhile()
-        })
+        let devices = self.stage.devices;
+        let names: Vec<String> = (0..devices.len()).map(|at| format!("device-{at}")).collect();
+        let serve = |number: usize| {
+            // A panic fails the job, so that no worker waits for splits that would never come back.
+            let serve = || Ok(self.serve(number, &devices[number], offload, workers));
+            let served = self.stage.failure.attempt(u64::MAX, STAGE, serve);
+            self.end_device(number, served.and_then(Result::err));
+        };
+        let mut cannot = |number, cause| {
+            self.end_device(number, Some(format!("cannot start its thread: {cause}")));
+        };
+        beside(&names, &serve, &mut cannot, meanwhile);
     }
 
     /// Returns the kernel for devices; if there is none, notes the reason.

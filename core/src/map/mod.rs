@@ -219,7 +219,7 @@ impl<'r, C: Aggregate> MapStage<'r, C> {
         };
         let crew = Crew::of(self, ranged, &feed, &measured.units, before, assignment);
         if self.alone.is_some() {
-            crew.beside(workers, || ());
+            crew.beside(workers, &mut || ());
             let figures = crew.figures_of_all();
             // A kernel's own error says more than that its device did not do all.
             self.failure.check()?;
@@ -261,7 +261,11 @@ impl<'r, C: Aggregate> MapStage<'r, C> {
             self.settle(index, workers, step)
         };
         intake.run(step, |oversee| match crew {
-            Some(crew) => crew.beside(workers, oversee),
+            Some(crew) => {
+                let mut ahead = Ok(AheadTotals::default());
+                crew.beside(workers, &mut || ahead = oversee());
+                ahead
+            }
             None => oversee(),
         })
     }

@@ -5,7 +5,7 @@
 use crate::aggregate::Aggregate;
 use crate::error::{MemoryError, Result};
 use crate::failure::Failure;
-use crate::heads::{Keyed, Sorter};
+use crate::heads::{Keyed, Sorter, sort_numbers};
 use crate::memory::{Access, Block, ChunkList, ChunkPool};
 use crate::options::Order;
 use crate::partial::{Answers, Pairs, Run, RunReader, RunWriter, Spill};
@@ -145,8 +145,8 @@ impl<C: Aggregate> RangeSorter<'_, C> {
         sorter.sort(places, spare, shared_prefix);
         if stage.order == Order::Value {
             // Stable: pairs of equal value stay in the order of their keys.
-            let (ranking, pair) = (stage.ranking, |&number: &u64| pairs.get(sorter.place(number)));
-            places.sort_by(|a, b| ranking.by_value(pair(a), pair(b)));
+            let (ranking, pair) = (stage.ranking, |number| pairs.get(sorter.place(number)));
+            sort_numbers(places, &|a, b| ranking.by_value(pair(a), pair(b)));
         }
         let mut numbers = ChunkList::new(stage.chunks);
         places.iter().try_for_each(|&number| numbers.push(sorter.place(number) as u32))?;

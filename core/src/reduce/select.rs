@@ -5,6 +5,7 @@ use super::copies::Copies;
 use super::ranking::Ranking;
 use crate::aggregate::Aggregate;
 use crate::error::{MemoryError, Result};
+use crate::heads::{select_numbers, sort_numbers};
 use crate::memory::{BlockPool, ByteArena, ChunkPool, Reserved, ValueStore};
 use crate::partial::{Pairs, Taker};
 use crate::slots::{Entry, PairRef, SlotKey};
@@ -68,9 +69,12 @@ impl<'j, C: Aggregate> Selection<'j, C> {
         }
         all.throw_out()?;
         // Which worker saw a pair first is random; the order of kept pairs must not be.
-        all.kept.sort_unstable_by(|a, b| ranking.compare(a.pair(), b.pair()));
+        let mut order: Vec<u64> = (0..all.kept.len() as u64).collect();
+        let kept = |number: u64| &all.kept[number as usize];
+        sort_numbers(&mut order, &|a, b| ranking.compare(kept(a).pair(), kept(b).pair()));
         let mut pairs = Pairs::new(chunks);
-        all.kept.iter().try_for_each(|kept| pairs.push(&kept.key, kept.value))?;
+        let mut in_order = order.into_iter().map(kept);
+        in_order.try_for_each(|kept| pairs.push(&kept.key, kept.value))?;
         Ok((pairs, all.copies.map(Copies::into_store)))
     }
 
@@ -78,8 +82,14 @@ impl<'j, C: Aggregate> Selection<'j, C> {
     fn throw_out(&mut self) -> Result<(), MemoryError> {
         let ranking = self.ranking;
         if self.kept.len() >= self.most && self.most > 0 {
-            let compare = |a: &Kept<C>, b: &Kept<C>| ranking.compare(a.pair(), b.pair());
-            self.kept.select_nth_unstable_by(self.most - 1, compare);
+            let pair = |number: u64| self.kept[number as usize].pair();
+            let compare = |a, b| ranking.compare(pair(a), pair(b));
+            let (best, worst) = select_numbers(self.kept.len(), self.most, &compare);
+            for (to, &from) in best.iter().enumerate() {
+                self.kept.swap(to, from as usize);
+            }
+            let bar = best.binary_search(&worst).unwrap_or_else(|place| place);
+            self.kept.swap(bar, self.most - 1);
             self.has_bar = true;
         }
         self.kept.truncate(self.most);

@@ -6,7 +6,7 @@ use super::copies::Copies;
 use super::ranking::Ranking;
 use crate::aggregate::Aggregate;
 use crate::error::{MemoryError, Result};
-use crate::heads::{Borders, RANGES_MOST, every_nth, head};
+use crate::heads::{Borders, RANGES_MOST, every_nth, head, sort_numbers};
 use crate::memory::{ByteArena, ChunkPool, KeptValues};
 use crate::options::Order;
 use crate::partial::{PARTITIONS, Partial, Taker};
@@ -97,9 +97,16 @@ impl<'j, C: Aggregate> PairSample<'j, C> {
         match self.order {
             Order::Value => {
                 let ranking = self.ranking;
-                self.pairs.sort_unstable_by(|a, b| ranking.compare(pair_of(a), pair_of(b)));
+                let mut order: Vec<u64> = (0..self.pairs.len() as u64).collect();
+                let pair = |number: u64| pair_of(&self.pairs[number as usize]);
+                sort_numbers(&mut order, &|a, b| ranking.compare(pair(a), pair(b)));
                 let pointed_at = self.copies.and_then(|copies| copies.into_store().seal());
-                let splitters = every_nth(self.pairs, ranges);
+                let chosen = every_nth(order, ranges).into_iter();
+                let splitters = chosen.map(|number| {
+                    let (value, key) = &mut self.pairs[number as usize];
+                    (*value, std::mem::take(key))
+                });
+                let splitters = splitters.collect();
                 Splitters::Values { ranking, splitters, _pointed_at: pointed_at }
             }
             Order::Key | Order::None => {

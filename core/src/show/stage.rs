@@ -16,8 +16,10 @@ use crate::output::{Seen, Stored};
 use crate::partial::{Partial, Upkeep};
 use crate::plan::Plan;
 use crate::reduce::{Range, Ranking, ReduceStage, Reduced};
-use crate::schedule::Pool;
-use crate::timeline::{self, Context, Kind};
+use crate::schedule::{Pool, beside};
+use crate::sync::Mutex;
+use crate::timeline::{self, Kind};
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -58,35 +60,34 @@ impl<V: Copy> Drop for Ending<'_, V> {
 
 impl<C: Aggregate> ShowStage<'_, C> {
     /// Makes shows while `map` maps, and the last one afterwards.
-    pub(crate) fn during<R>(
+    pub(crate) fn during(
         &self,
         showing: Showing<'_, C>,
-        map: impl FnOnce() -> Result<R>,
-    ) -> Result<R> {
-        let context = Context::here();
-        std::thread::scope(|scope| {
-            let serve = || {
-                let _entered = context.enter();
-                let _waiting = timeline::begin(Kind::Idle);
-                if self.context.failure.attempt(u64::MAX, STAGE, || self.serve(showing)).is_none() {
-                    // Waiting workers must see it.
-                    self.context.core.pool().wake();
-                }
-            };
-            let thread = std::thread::Builder::new().name("show".to_owned());
-            let thread = thread.spawn_scoped(scope, serve);
-            let thread =
-                thread.map_err(|cause| Error::System { action: "start a thread", cause })?;
-            let mut ending = Ending { epochs: self.epochs, well: false };
-            let mapped = map();
-            ending.well = mapped.is_ok();
-            drop(ending);
-            // Its panics are caught.
-            let _ = thread.join();
-            let mapped = mapped?;
-            self.context.failure.check()?;
-            Ok(mapped)
-        })
+        map: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<()> {
+        let showing = Mutex::new(Some(showing));
+        let serve = |_| {
+            let Some(showing) = showing.lock().take() else { return };
+            let _waiting = timeline::begin(Kind::Idle);
+            if self.context.failure.attempt(u64::MAX, STAGE, || self.serve(showing)).is_none() {
+                // Waiting workers must see it.
+                self.context.core.pool().wake();
+            }
+        };
+        let mapped = RefCell::new(Ok(()));
+        let mut cannot = |_, cause| {
+            *mapped.borrow_mut() = Err(Error::System { action: "start a thread", cause });
+        };
+        beside(&["show".to_owned()], &serve, &mut cannot, &mut || {
+            if mapped.borrow().is_ok() {
+                let mut ending = Ending { epochs: self.epochs, well: false };
+                let result = map();
+                ending.well = result.is_ok();
+                *mapped.borrow_mut() = result;
+            }
+        });
+        mapped.into_inner()?;
+        self.context.failure.check()
     }
 
     fn serve(&self, showing: Showing<'_, C>) -> Result<()> {

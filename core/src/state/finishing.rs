@@ -2,9 +2,10 @@
 //! tiles are found again, the snapshots stay, and the combined pairs of the whole are saved beside them for
 //! the next run.
 
-use super::folds::{Choice, Fold, forget, groups, tile_of};
+use super::folds::{Choice, Fold, Taking, forget, groups, tile_of};
 use super::manifest::{Figures, Manifest, Piece, Snapshot, snapshot_name};
-use super::saving::{Saving, lock};
+use super::saver::Saver;
+use super::saving::{Covering, Saving, lock};
 use super::snapshot::{Keeps, SnapshotWriter, Written};
 use super::stock::Stock;
 use super::tiles::{EngineParts, TileTable};
@@ -15,8 +16,10 @@ use crate::error::Result;
 use crate::memory::ChunkPool;
 use crate::partial::{Folder as Folding, PARTITIONS, Partial, Partition, Spill, Spiller};
 use crate::plan::Plan;
+use crate::reuse::Print;
 use crate::schedule::{PerWorker, for_each};
-use std::collections::HashSet;
+use crate::sync::Mutex;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -50,34 +53,21 @@ impl<C: Aggregate> Saving<C> {
             return self.finish_tiles(tiles, partial, chunks, plan, parts);
         }
         if self.keeps_partials {
-            return self.saver.change(Vec::new(), |manifest| manifest.done = true);
+            return self.saver.change(Vec::new(), &mut |manifest| manifest.done = true);
         }
         if self.was_done {
             return Ok(());
         }
         let mut written = self.write_result(Keeps::Apart, u64::MAX, partial, chunks, parts)?;
-        let coverage = self.covered_now()?;
+        let coverage = covered_now(&self.saver, &self.covering)?;
         let last = written.last_mut().and_then(|written| written.snapshot.pieces.last_mut());
         if let Some(last) = last {
             *last = Piece { coverage, figures, bad, ..std::mem::take(last) };
         }
-        self.saver.change(written, |manifest| {
+        self.saver.change(written, &mut |manifest| {
             manifest.done = true;
             manifest.snapshots.clear();
         })
-    }
-
-    /// Returns the part of the input that this run and earlier ones have mapped.
-    fn covered_now(&self) -> Result<Coverage> {
-        self.saver.wait()?;
-        let mut all = Coverage::default();
-        for piece in self.saver.manifest().pieces() {
-            all.add_all(&piece.coverage);
-        }
-        for covering in &self.covering {
-            all.add_all(&lock(covering).coverage);
-        }
-        Ok(all)
     }
 
     /// Folds all partitions and writes the result, if it has at most `most` pairs; otherwise returns nothing.
@@ -139,44 +129,29 @@ impl<C: Aggregate> Saving<C> {
         plan: &Plan,
         parts: EngineParts<'_>,
     ) -> Result<()> {
-        self.saver.wait()?;
-        let found = self.saver.manifest();
-        let mut prints = tiles.missing_prints(&found, plan, parts)?;
-        let in_order = tiles.in_order();
-        let there: HashSet<u64> = in_order.iter().copied().collect();
         let has_inverse = C::INVERSE.is_some();
-        let (mut written, mut root) = (Vec::new(), None);
-        let stock = Stock::of(&found);
-        let is_known = Choice::of(&stock, &there, false).is_one_fold();
         // A fold of lists would hold all values once more.
-        if !is_known && !C::KEEPS_VALUES && there.len() > 1 {
-            let number = next_fold(&found);
-            let most = stock.pairs_of_tiles(&there) / FOLDED_PART;
-            written = self.write_result(Keeps::Fold(number), most, partial, chunks, parts)?;
-            let mut tiles = in_order.clone();
-            tiles.sort_unstable();
-            root = (!written.is_empty()).then_some(Fold { number, tiles });
-        }
-        let groups = if has_inverse { Vec::new() } else { groups(&in_order) };
-        let grouped: HashSet<&Vec<u64>> = groups.iter().flatten().collect();
-        self.saver.change(written, |manifest| {
-            manifest.done = true;
-            if !is_known {
-                manifest.folds.retain(|fold| grouped.contains(&fold.tiles));
-                manifest.folds.extend(root);
+        let mut end = EndOfTiles::of(&self.saver, tiles, plan, !C::KEEPS_VALUES, parts)?;
+        let written = match end.root {
+            Some(RootFold { number, most }) => {
+                self.write_result(Keeps::Fold(number), most, partial, chunks, parts)?
             }
-            forget(manifest, &there, false);
-            let pieces = manifest.snapshots.iter_mut().flat_map(|snapshot| &mut snapshot.pieces);
-            for piece in pieces.filter(|piece| piece.fold.is_none()) {
-                let print = tile_of(piece).and_then(|tile| prints.remove(&tile));
-                piece.print = piece.print.or(print);
-            }
-        })?;
+            None => Vec::new(),
+        };
+        let groups = if has_inverse { Vec::new() } else { groups(&end.in_order) };
+        end.note(&self.saver, written, &groups)?;
         // They are made in memory, beside the result.
         if !has_inverse && !C::KEEPS_VALUES && partial.spill().is_none() {
             groups.iter().try_for_each(|level| self.write_folds(level, chunks, parts))?;
         }
-        self.compact(chunks)
+        compact(&self.saver, &mut |thin| {
+            let mut writer = self.writer(Keeps::Together, chunks)?;
+            for snapshot in thin {
+                let file = self.saver.storage().open(&snapshot_name(snapshot.number))?;
+                snapshot.pieces.iter().try_for_each(|piece| writer.copy(&*file, piece))?;
+            }
+            Ok(writer.take_written())
+        })
     }
 
     /// Writes the folds of those groups that have none yet and are worth one.
@@ -186,17 +161,7 @@ impl<C: Aggregate> Saving<C> {
         chunks: &Arc<ChunkPool>,
         EngineParts { pool, failure, .. }: EngineParts<'_>,
     ) -> Result<()> {
-        let manifest = self.saver.manifest();
-        let (stock, next) = (Stock::of(&manifest), next_fold(&manifest));
-        let known: HashSet<&Vec<u64>> = stock.folds().map(|fold| &fold.tiles).collect();
-        let mut folds = Vec::new();
-        for tiles in groups.iter().filter(|tiles| tiles.len() > 1 && !known.contains(tiles)) {
-            let choice = Choice::of(&stock, &tiles.iter().copied().collect(), false);
-            if choice.pairs >= FOLD_LEAST {
-                let fold = Fold { number: next + folds.len() as u64, tiles: tiles.clone() };
-                folds.push((fold, choice.pairs / FOLDED_PART, choice.takings(&stock, |_| None)));
-            }
-        }
+        let folds = folds_to_make(&self.saver.manifest(), groups);
         if folds.is_empty() {
             return Ok(());
         }
@@ -204,7 +169,7 @@ impl<C: Aggregate> Saving<C> {
         for_each(pool, failure, STAGE, folds.len(), |index, at| {
             let make = || Ok((Folding::<C>::new(chunks)?, self.writer(Keeps::Together, chunks)?));
             workers.with(index, make, |(folder, writer)| {
-                let (fold, most, takings) = &folds[at];
+                let FoldToMake { fold, most, takings } = &folds[at];
                 // Few pairs are folded in the cache as they are.
                 let count = if *most < FEW_FOLDED { 1 } else { PARTITIONS };
                 let mut partitions: Vec<_> = (0..count).map(|_| Partition::new(chunks)).collect();
@@ -225,38 +190,142 @@ impl<C: Aggregate> Saving<C> {
                 writer.end_piece(Piece { fold: Some(fold.number), ..Piece::default() })
             })
         })?;
-        let written: Vec<Written> =
-            workers.into_values().flat_map(|(_, mut writer)| writer.take_written()).collect();
-        let pieces = written.iter().flat_map(|written| &written.snapshot.pieces);
-        let made: HashSet<u64> = pieces.filter_map(|piece| piece.fold).collect();
-        let folds = folds.into_iter().map(|(fold, ..)| fold);
-        let folds: Vec<Fold> = folds.filter(|fold| made.contains(&fold.number)).collect();
-        self.saver.change(written, |manifest| manifest.folds.extend(folds))
+        let mut written = Vec::new();
+        workers.into_values().for_each(|(_, mut writer)| written.extend(writer.take_written()));
+        note_folds(&self.saver, folds, written)
+    }
+}
+
+/// Returns the part of the input that this run and earlier ones have mapped.
+fn covered_now(saver: &Saver, covering: &[Mutex<Covering>]) -> Result<Coverage> {
+    saver.wait()?;
+    let mut all = Coverage::default();
+    for piece in saver.manifest().pieces() {
+        all.add_all(&piece.coverage);
+    }
+    for covering in covering {
+        all.add_all(&lock(covering).coverage);
+    }
+    Ok(all)
+}
+
+/// What is known of the tiles when all of them are mapped.
+struct EndOfTiles {
+    in_order: Vec<u64>,
+    there: HashSet<u64>,
+    prints: HashMap<u64, Print>,
+    /// Whether one fold has the pairs of all tiles.
+    is_known: bool,
+    /// The fold of all tiles, if it is to be made.
+    root: Option<RootFold>,
+}
+
+/// A fold of all tiles: its number, and the pairs that it may have at most.
+#[derive(Clone, Copy)]
+struct RootFold {
+    number: u64,
+    most: u64,
+}
+
+impl EndOfTiles {
+    fn of(
+        saver: &Saver,
+        tiles: &TileTable,
+        plan: &Plan,
+        may_fold: bool,
+        parts: EngineParts<'_>,
+    ) -> Result<EndOfTiles> {
+        saver.wait()?;
+        let found = saver.manifest();
+        let prints = tiles.missing_prints(&found, plan, parts)?;
+        let in_order = tiles.in_order();
+        let there: HashSet<u64> = in_order.iter().copied().collect();
+        let stock = Stock::of(&found);
+        let is_known = Choice::of(&stock, &there, false).is_one_fold();
+        let root = (!is_known && may_fold && there.len() > 1).then(|| RootFold {
+            number: next_fold(&found),
+            most: stock.pairs_of_tiles(&there) / FOLDED_PART,
+        });
+        Ok(EndOfTiles { in_order, there, prints, is_known, root })
     }
 
-    /// Copies the rest of snapshots of which most is obsolete, so that the folder holds at most about twice
-    /// the bytes that count.
-    fn compact(&self, chunks: &Arc<ChunkPool>) -> Result<()> {
-        let Manifest { snapshots, .. } = self.saver.manifest();
-        let counts = |snapshot: &Snapshot| -> u64 {
-            snapshot.pieces.iter().map(|piece| piece.blocks.end - piece.blocks.start).sum()
-        };
-        let thin = snapshots.into_iter().filter(|snapshot| counts(snapshot) < snapshot.bytes / 2);
-        let thin: Vec<Snapshot> = thin.collect();
-        if thin.is_empty() {
-            return Ok(());
-        }
-        let mut writer = self.writer(Keeps::Together, chunks)?;
-        for snapshot in &thin {
-            let file = self.saver.storage().open(&snapshot_name(snapshot.number))?;
-            snapshot.pieces.iter().try_for_each(|piece| writer.copy(&*file, piece))?;
-        }
-        self.saver.change(writer.take_written(), |manifest| {
-            let is_thin =
-                |snapshot: &Snapshot| thin.iter().any(|thin| thin.number == snapshot.number);
-            manifest.snapshots.retain(|snapshot| !is_thin(snapshot));
+    /// Names what was `written` of the fold of all tiles, and forgets tiles that are gone, and folds that are of none
+    /// of the `groups`.
+    fn note(
+        &mut self,
+        saver: &Saver,
+        written: Vec<Written>,
+        groups: &[Vec<Vec<u64>>],
+    ) -> Result<()> {
+        let grouped: HashSet<&Vec<u64>> = groups.iter().flatten().collect();
+        let made = self.root.filter(|_| !written.is_empty());
+        let mut tiles = self.in_order.clone();
+        tiles.sort_unstable();
+        let mut root = made.map(|RootFold { number, .. }| Fold { number, tiles });
+        saver.change(written, &mut |manifest| {
+            manifest.done = true;
+            if !self.is_known {
+                manifest.folds.retain(|fold| grouped.contains(&fold.tiles));
+                manifest.folds.extend(root.take());
+            }
+            forget(manifest, &self.there, false);
+            let pieces = manifest.snapshots.iter_mut().flat_map(|snapshot| &mut snapshot.pieces);
+            for piece in pieces.filter(|piece| piece.fold.is_none()) {
+                let print = tile_of(piece).and_then(|tile| self.prints.remove(&tile));
+                piece.print = piece.print.or(print);
+            }
         })
     }
+}
+
+/// A fold that is worth making: the pairs that it may have at most, and where those of its tiles are.
+struct FoldToMake {
+    fold: Fold,
+    most: u64,
+    takings: Vec<Taking>,
+}
+
+/// Returns the folds of those groups that have none yet and are worth one.
+fn folds_to_make(manifest: &Manifest, groups: &[Vec<u64>]) -> Vec<FoldToMake> {
+    let (stock, next) = (Stock::of(manifest), next_fold(manifest));
+    let known: HashSet<&Vec<u64>> = stock.folds().map(|fold| &fold.tiles).collect();
+    let mut folds = Vec::new();
+    for tiles in groups.iter().filter(|tiles| tiles.len() > 1 && !known.contains(tiles)) {
+        let choice = Choice::of(&stock, &tiles.iter().copied().collect(), false);
+        if choice.pairs >= FOLD_LEAST {
+            let fold = Fold { number: next + folds.len() as u64, tiles: tiles.clone() };
+            let (most, takings) = (choice.pairs / FOLDED_PART, choice.takings(&stock, |_| None));
+            folds.push(FoldToMake { fold, most, takings });
+        }
+    }
+    folds
+}
+
+/// Names the folds that were written.
+fn note_folds(saver: &Saver, folds: Vec<FoldToMake>, written: Vec<Written>) -> Result<()> {
+    let pieces = written.iter().flat_map(|written| &written.snapshot.pieces);
+    let made: HashSet<u64> = pieces.filter_map(|piece| piece.fold).collect();
+    let folds = folds.into_iter().map(|made| made.fold);
+    let mut folds: Vec<Fold> = folds.filter(|fold| made.contains(&fold.number)).collect();
+    saver.change(written, &mut |manifest| manifest.folds.append(&mut folds))
+}
+
+/// Copies the rest of snapshots of which most is obsolete, so that the folder holds at most about twice
+/// the bytes that count. `copy` copies what counts of some.
+fn compact(saver: &Saver, copy: &mut dyn FnMut(&[Snapshot]) -> Result<Vec<Written>>) -> Result<()> {
+    let Manifest { snapshots, .. } = saver.manifest();
+    let counts = |snapshot: &Snapshot| -> u64 {
+        snapshot.pieces.iter().map(|piece| piece.blocks.end - piece.blocks.start).sum()
+    };
+    let thin = snapshots.into_iter().filter(|snapshot| counts(snapshot) < snapshot.bytes / 2);
+    let thin: Vec<Snapshot> = thin.collect();
+    if thin.is_empty() {
+        return Ok(());
+    }
+    saver.change(copy(&thin)?, &mut |manifest| {
+        let is_thin = |snapshot: &Snapshot| thin.iter().any(|thin| thin.number == snapshot.number);
+        manifest.snapshots.retain(|snapshot| !is_thin(snapshot));
+    })
 }
 
 impl<C: Aggregate> Finisher<C> {

@@ -20,7 +20,7 @@ const PAIRS_PER_LOOK: u64 = 16 << 10;
 /// partial is folded and spilled as the map stage does it.
 pub(super) fn restore<C: Aggregate>(
     takings: &[Taking],
-    open: impl Fn(&Taking) -> Result<SnapshotReader> + Sync,
+    open: &(dyn Fn(&Taking) -> Result<SnapshotReader> + Sync),
     (partial, chunks): (&Partial<C::Accumulator>, &Arc<ChunkPool>),
     progress: &Progress,
     EngineParts { pool, failure, .. }: EngineParts<'_>,
@@ -29,7 +29,7 @@ pub(super) fn restore<C: Aggregate>(
     for_each(pool, failure, STAGE, takings.len(), |worker, number| {
         let make = || Ok((Upkeep::<C>::new(chunks), 0));
         workers.with(worker, make, |(upkeep, unseen)| {
-            open(&takings[number])?.restore::<C>(partial, chunks, |pairs| {
+            open(&takings[number])?.restore::<C>(partial, chunks, &mut |pairs| {
                 *unseen += pairs;
                 if *unseen >= PAIRS_PER_LOOK {
                     *unseen = 0;

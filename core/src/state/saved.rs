@@ -98,6 +98,6 @@ impl SavedPartials {
         let open = |taking: &Taking| {
             SnapshotReader::open(&*self.storage, taking, self.identity, into.1, block_bytes)
         };
-        restore::<C>(&self.takings, open, into, progress, parts)
+        restore::<C>(&self.takings, &open, into, progress, parts)
     }
 }

@@ -145,7 +145,7 @@ impl Saver {
     pub(super) fn change(
         &self,
         written: Vec<Written>,
-        change: impl FnOnce(&mut Manifest),
+        change: &mut dyn FnMut(&mut Manifest),
     ) -> Result<()> {
         self.wait()?;
         let mut queue = self.queue.lock();

@@ -11,7 +11,7 @@ use super::saver::{Saver, SaverThread};
 use super::snapshot::{Keeps, SnapshotReader, SnapshotWriter};
 use super::stock::Stock;
 use super::tiles::{EngineParts, TILES, TileTable};
-use super::{Incremental, State, tiles};
+use super::{Incremental, SaveEvery, State, tiles};
 use crate::aggregate::Aggregate;
 use crate::bad::Found;
 use crate::coverage::Coverage;
@@ -112,23 +112,30 @@ pub(crate) struct Terms {
     pub(crate) devices: usize,
 }
 
-impl<C: Aggregate> Saving<C> {
-    /// Opens a state for a run: empty, or with the pairs of an earlier run of the same job over the same
-    /// input.
-    ///
-    /// # Errors
-    /// [`StateError`] if the state is in use or of something else, [`StorageError`].
-    pub(crate) fn open(
+/// The parts of an opened state that do not depend on the aggregate.
+struct Opened {
+    folder: StateFolder,
+    saver: Arc<Saver>,
+    found: FoundState,
+    was_done: bool,
+    tiles: Option<TileTable>,
+    /// Those who save: workers, and devices.
+    workers: usize,
+}
+
+impl Opened {
+    /// Opens a state, as [`Saving::open`] says. An aggregate may keep all values, `in_order`, and it may have an
+    /// inverse.
+    fn of(
         state: &State,
         facts: &JobFacts,
         plan: &mut Plan,
         terms: Terms,
-        chunks: &Arc<ChunkPool>,
-        block_bytes: usize,
+        (in_order, has_inverse): (bool, bool),
         parts: EngineParts<'_>,
-    ) -> Result<Saving<C>> {
+    ) -> Result<Opened> {
         let identity = identity_of(facts, plan, terms, state.incremental)?;
-        if C::KEEPS_VALUES && plan.parts.iter().any(|part| matches!(part, Part::Packed(_))) {
+        if in_order && plan.parts.iter().any(|part| matches!(part, Part::Packed(_))) {
             return Err(StateError::InOrder.into());
         }
         let folder = state.open()?;
@@ -148,30 +155,58 @@ impl<C: Aggregate> Saving<C> {
             folder.tidy(Some(&manifest))?;
             tiles = Some(found);
         }
-        let found =
-            FoundState::of(&manifest, tiles.as_ref(), C::INVERSE.is_some()).map_err(|cause| {
-                StorageError::Damaged { path: storage.path().to_path_buf(), offset: 0, cause }
-            })?;
+        let found = FoundState::of(&manifest, tiles.as_ref(), has_inverse).map_err(|cause| {
+            StorageError::Damaged { path: storage.path().to_path_buf(), offset: 0, cause }
+        })?;
         // Where tiles are found again, devices do nothing.
         let devices = if tiles.is_some() { 0 } else { terms.devices };
         let workers = parts.pool.workers() + devices;
-        let saver = Arc::new(Saver::new(storage, manifest.clone(), digest_of(&identity)));
-        let keeps = if tiles.is_some() { Keeps::Together } else { Keeps::Apart };
-        let writer = |_| Ok(Mutex::new(SnapshotWriter::new(&saver, chunks, block_bytes, keeps)?));
+        let was_done = manifest.done;
+        let saver = Arc::new(Saver::new(storage, manifest, digest_of(&identity)));
+        Ok(Opened { folder, saver, found, was_done, tiles, workers })
+    }
+}
+
+impl Covering {
+    fn of_workers(workers: usize, save_every: SaveEvery, tile_bytes: u64) -> Vec<Mutex<Covering>> {
         let now = Instant::now();
         let covering = |_| {
             let (coverage, figures) = Default::default();
-            let pace = Pace::new(state.save_every, plan.tile_bytes, now);
+            let pace = Pace::new(save_every, tile_bytes, now);
             let (is_due, saving) = (false, Duration::ZERO);
             Mutex::new(Covering { coverage, figures, emitted_before: 0, pace, is_due, saving })
         };
+        (0..workers).map(covering).collect()
+    }
+}
+
+impl<C: Aggregate> Saving<C> {
+    /// Opens a state for a run: empty, or with the pairs of an earlier run of the same job over the same
+    /// input.
+    ///
+    /// # Errors
+    /// [`StateError`] if the state is in use or of something else, [`StorageError`].
+    pub(crate) fn open(
+        state: &State,
+        facts: &JobFacts,
+        plan: &mut Plan,
+        terms: Terms,
+        chunks: &Arc<ChunkPool>,
+        block_bytes: usize,
+        parts: EngineParts<'_>,
+    ) -> Result<Saving<C>> {
+        let in_order = C::KEEPS_VALUES;
+        let Opened { folder, saver, found, was_done, tiles, workers } =
+            Opened::of(state, facts, plan, terms, (in_order, C::INVERSE.is_some()), parts)?;
+        let keeps = if tiles.is_some() { Keeps::Together } else { Keeps::Apart };
+        let writer = |_| Ok(Mutex::new(SnapshotWriter::new(&saver, chunks, block_bytes, keeps)?));
         Ok(Saving {
             writers: (0..workers).map(writer).collect::<Result<_>>()?,
-            covering: (0..workers).map(covering).collect(),
+            covering: Covering::of_workers(workers, state.save_every, plan.tile_bytes),
             _thread: saver.start()?,
             saver,
             found,
-            was_done: manifest.done,
+            was_done,
             keeps_partials: state.keeps_partials,
             tiles,
             block_bytes,
@@ -203,7 +238,7 @@ impl<C: Aggregate> Saving<C> {
         parts: EngineParts<'_>,
     ) -> Result<()> {
         let open = |taking: &Taking| self.read(taking, into.1);
-        restore::<C>(&self.found.takings, open, into, progress, parts)
+        restore::<C>(&self.found.takings, &open, into, progress, parts)
     }
 
     /// Returns whether a worker must save as soon as it has mapped `bytes` beside its noted work.

@@ -333,12 +333,12 @@ impl SnapshotReader {
             (self.piece, self.pairs) = (self.piece + 1, 0);
         };
         let (file, digest, at) = (&self.file, &mut self.digest, self.at);
-        let read = |from: u64, into: &mut [u8]| -> Result<()> {
+        let mut read = |from: u64, into: &mut [u8]| -> Result<()> {
             file.read_exact_at(into, at + from)?;
             digest.iter_mut().for_each(|digest| digest.add(into));
             Ok(())
         };
-        let bytes = match self.reader.open(MIXED, room, read)? {
+        let bytes = match self.reader.open(MIXED, room, &mut read)? {
             Ok(bytes) => bytes,
             Err(damage) => return Err(self.damaged(damage).into()),
         };
@@ -367,7 +367,7 @@ impl SnapshotReader {
         &mut self,
         partial: &Partial<C::Accumulator>,
         chunks: &Arc<ChunkPool>,
-        mut after: impl FnMut(u64) -> Result<()>,
+        after: &mut dyn FnMut(u64) -> Result<()>,
     ) -> Result<()> {
         let mut values = ValueStore::new(chunks);
         let inverse = C::INVERSE.filter(|_| self.is_taken_out);

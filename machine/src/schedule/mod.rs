@@ -7,6 +7,7 @@
 //! Tiles overlap: a worker that has nothing left of one tile begins the next while another worker still
 //! combines. `Pipeline::Off` shows the gain: all workers end a tile, hand over and wait for each other.
 
+mod beside;
 mod cursor;
 mod each;
 mod hand_out;
@@ -15,6 +16,7 @@ mod placement;
 mod pool;
 mod sync;
 
+pub use beside::beside;
 pub use cursor::Cursor;
 pub use each::for_each;
 pub use hand_out::{GroupShare, HandOut};

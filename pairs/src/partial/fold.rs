@@ -161,24 +161,16 @@ fn fold_class<C: Aggregate, K: SlotKey>(
         }
     }
     entries.clear();
-    let mut folded = Vec::with_capacity(BATCH);
-    let mut take = |entry: &Entry<K, C::Accumulator>| {
-        if is_gone::<C>(&entry.value) {
-            return Ok(());
+    let see = |folded: &mut Vec<Entry<K, C::Accumulator>>| {
+        if C::INVERSE.is_some() {
+            folded.retain(|entry| !is_gone::<C>(&entry.value));
         }
-        folded.push(*entry);
-        if folded.len() < BATCH {
-            return Ok(());
-        }
-        let received = receive(&folded);
-        folded.clear();
-        received
+        receive(folded)
     };
     match sorting {
-        Sorting::None => table.drain(&mut take)?,
-        Sorting::Canonical => table.drain_sorted(&mut take)?,
+        Sorting::None => table.drain_batches(see),
+        Sorting::Canonical => table.drain_sorted(see),
     }
-    receive(&folded)
 }
 
 /// Returns whether all that was put into a value was taken out again. Such a value equals the identity, so it

@@ -5,7 +5,7 @@
 use super::compress::Compressor;
 use crate::aggregate::Aggregate;
 use crate::encoding::{checksum, put_bytes, take_number};
-use crate::error::MemoryError;
+use crate::error::{MemoryError, Result};
 use crate::memory::{BlockPool, Buffer, ValueStore};
 use crate::slots::PairRef;
 use std::marker::PhantomData;
@@ -235,12 +235,12 @@ impl BlockReader {
 
     /// Opens the block of a partition (or range) at the front of `room` bytes, whose bytes `read`
     /// gives: `read(from, into)`. Returns the block's length.
-    pub fn open<E: From<MemoryError>>(
+    pub fn open(
         &mut self,
         number: usize,
         room: u64,
-        mut read: impl FnMut(u64, &mut [u8]) -> Result<(), E>,
-    ) -> Result<Result<u64, Damage>, E> {
+        read: &mut dyn FnMut(u64, &mut [u8]) -> Result<()>,
+    ) -> Result<Result<u64, Damage>> {
         let mut header = [0; HEADER_BYTES];
         if room < HEADER_BYTES as u64 {
             return Ok(Err("the block is cut short"));

@@ -10,7 +10,7 @@ use crate::aggregate::Aggregate;
 use crate::error::Result;
 use crate::memory::{ChunkPool, ValueStore};
 use crate::sizing::Shares;
-use crate::slots::{ClassKey, Entry, PairRef};
+use crate::slots::{ClassKey, Entry, MediumKey, PairRef, ShortKey};
 use crate::storage::Scratch;
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -31,6 +31,7 @@ pub struct Merger<C: Aggregate> {
     /// The key that is being folded, and the store of its value.
     key: Vec<u8>,
     store: ValueStore,
+    folded: Folded<C::Accumulator>,
 }
 
 /// A run, and the place in the order of its present pair.
@@ -66,6 +67,7 @@ impl<C: Aggregate> Merger<C> {
             heads: Vec::new(),
             key: Vec::new(),
             store: ValueStore::new(chunks),
+            folded: Folded { short: Vec::new(), medium: Vec::new() },
         }
     }
 
@@ -133,11 +135,14 @@ impl<C: Aggregate> Merger<C> {
             }
             self.store.check()?;
             if !is_gone::<C>(&total) {
-                give(place, &self.key, total, receiver)?;
+                self.folded.give(place, &self.key, total, receiver)?;
+            }
+            if C::KEEPS_VALUES {
+                self.folded.flush(receiver)?;
             }
             self.store.reset();
         }
-        Ok(())
+        self.folded.flush(receiver)
     }
 
     /// Returns the value of the least pair, if its key is the one being folded.
@@ -191,12 +196,54 @@ impl<C: Aggregate> Merger<C> {
     }
 }
 
-/// Hands a pair over as an entry of its class.
-fn give<V>(place: RunOrder, key: &[u8], value: V, receiver: &mut dyn Receiver<V>) -> Result<()> {
-    match ClassKey::hashed(key, |_| place.hash) {
-        ClassKey::Short(key) => receiver.receive(Batch::Short(&[Entry { key, value }])),
-        ClassKey::Medium(key) => receiver.receive(Batch::Medium(&[Entry { key, value }])),
-        ClassKey::Long(key) => receiver.receive(Batch::Long(&[Entry { key, value }])),
+/// Pairs are handed over this many at a time.
+const BATCH: usize = 32;
+
+/// Folded pairs that were not handed over yet, in the order of runs.
+struct Folded<V> {
+    short: Vec<Entry<ShortKey, V>>,
+    medium: Vec<Entry<MediumKey, V>>,
+}
+
+impl<V> Folded<V> {
+    /// Adds a pair, and hands full batches over. The bytes of a long key are on loan for this call.
+    fn give(
+        &mut self,
+        place: RunOrder,
+        key: &[u8],
+        value: V,
+        receiver: &mut dyn Receiver<V>,
+    ) -> Result<()> {
+        match ClassKey::hashed(key, |_| place.hash) {
+            ClassKey::Short(key) => self.short.push(Entry { key, value }),
+            ClassKey::Medium(key) => {
+                if self.medium.is_empty() {
+                    self.flush(receiver)?;
+                }
+                self.medium.push(Entry { key, value });
+            }
+            ClassKey::Long(key) => {
+                self.flush(receiver)?;
+                return receiver.receive(Batch::Long(&[Entry { key, value }]));
+            }
+        }
+        if self.short.len() >= BATCH || self.medium.len() >= BATCH {
+            self.flush(receiver)?;
+        }
+        Ok(())
+    }
+
+    /// Hands all over. The short ones are before the medium ones in the order of runs.
+    fn flush(&mut self, receiver: &mut dyn Receiver<V>) -> Result<()> {
+        if !self.short.is_empty() {
+            receiver.receive(Batch::Short(&self.short))?;
+            self.short.clear();
+        }
+        if !self.medium.is_empty() {
+            receiver.receive(Batch::Medium(&self.medium))?;
+            self.medium.clear();
+        }
+        Ok(())
     }
 }
 

@@ -206,9 +206,9 @@ impl<F: Form> RunReader<F> {
         let (start, room) = (extent.start, extent.end - extent.start);
         self.block = start;
         let scratch = &self.scratch;
-        let read =
+        let mut read =
             |from: u64, into: &mut [u8]| -> Result<()> { Ok(scratch.read(start + from, into)?) };
-        match self.reader.open(self.number, room, read)? {
+        match self.reader.open(self.number, room, &mut read)? {
             Ok(bytes) => extent.start += bytes,
             Err(damage) => return Err(scratch.damaged(start, damage).into()),
         }

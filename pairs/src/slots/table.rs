@@ -310,17 +310,45 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
         &occupied[..count]
     }
 
-    /// As `drain`, in the order of hash, then key: the same however the table was filled.
-    pub fn drain_sorted<E>(
+    /// As `drain`, with the entries of many slots at once, in a list that `see` may change.
+    pub fn drain_batches<E>(
         &mut self,
-        mut see: impl FnMut(&Entry<K, V>) -> Result<(), E>,
+        mut see: impl FnMut(&mut Vec<Entry<K, V>>) -> Result<(), E>,
     ) -> Result<(), E> {
         if self.len == 0 {
             return Ok(());
         }
+        let mut batch = Vec::with_capacity(BLOCK);
+        let mut occupied = [0; BLOCK];
+        for first in (0..=self.mask).step_by(BLOCK) {
+            let indices = self.occupied(first, &mut occupied).iter();
+            batch.clear();
+            batch.extend(indices.map(|&index| *self.entry(index)));
+            // SAFETY: a table has at least BLOCK slots, a power of two of them; borrowed alone.
+            unsafe { self.slot(first).write_bytes(0, BLOCK) };
+            see(&mut batch)?;
+        }
+        self.len = 0;
+        Ok(())
+    }
+
+    /// As `drain_batches`, in the order of hash, then key: the same however the table was filled.
+    pub fn drain_sorted<E>(
+        &mut self,
+        mut see: impl FnMut(&mut Vec<Entry<K, V>>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if self.len == 0 {
+            return Ok(());
+        }
+        let mut batch = Vec::with_capacity(BLOCK);
         let mut walk = self.walk();
         while self.go_on(&mut walk) {
-            walk.places.drain(..).try_for_each(|place| see(self.entry(place.index)))?;
+            for places in walk.places.chunks(BLOCK) {
+                batch.clear();
+                batch.extend(places.iter().map(|place| *self.entry(place.index)));
+                see(&mut batch)?;
+            }
+            walk.places.clear();
         }
         self.clear();
         Ok(())

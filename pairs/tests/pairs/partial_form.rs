@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use std::sync::Arc;
 use std::time::Duration;
 use tegula_pairs::combine::Sum;
-use tegula_pairs::error::{MemoryError, Result};
+use tegula_pairs::error::Result;
 use tegula_pairs::memory::{BlockPool, Budget, ChunkPool, ValueStore};
 use tegula_pairs::partial::{Accumulators, BlockReader, OpenBlock, Sealer};
 use tegula_pairs::slots::PairRef;
@@ -35,11 +35,11 @@ fn sealed(pairs: &[Pair], write_ns_per_byte: u64) -> Vec<u8> {
 
 fn open(bytes: &[u8], number: usize) -> Result<Vec<Pair>, &'static str> {
     let mut reader = BlockReader::new(&blocks(), 100).unwrap();
-    let read = |from: u64, into: &mut [u8]| -> Result<(), MemoryError> {
+    let mut read = |from: u64, into: &mut [u8]| {
         into.copy_from_slice(&bytes[from as usize..from as usize + into.len()]);
         Ok(())
     };
-    let len = reader.open(number, bytes.len() as u64, read).unwrap()?;
+    let len = reader.open(number, bytes.len() as u64, &mut read).unwrap()?;
     assert_eq!(len, bytes.len() as u64);
     let mut store = ValueStore::new(&ChunkPool::new(blocks()));
     let mut pairs = Vec::new();

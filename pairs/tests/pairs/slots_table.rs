@@ -15,8 +15,8 @@ fn add(table: &mut Table<ShortKey, u64, 0>, text: &str, value: u64) {
 
 fn contents(table: &mut Table<ShortKey, u64, 0>) -> Vec<(Vec<u8>, u64)> {
     let mut all = Vec::new();
-    let see = |entry: &Entry<ShortKey, u64>| {
-        all.push((entry.key.bytes().to_vec(), entry.value));
+    let see = |entries: &mut Vec<Entry<ShortKey, u64>>| {
+        all.extend(entries.iter().map(|entry| (entry.key.bytes().to_vec(), entry.value)));
         Ok::<(), MemoryError>(())
     };
     table.drain_sorted(see).unwrap();
@@ -62,8 +62,8 @@ fn a_crowded_table_is_spread_and_comes_in_the_same_order() {
             assert_eq!((table.get(&last), table.len()), (Some(&2), count));
         }
         let mut order = Vec::new();
-        let Ok(()) = table.drain_sorted(|entry| {
-            order.push(entry.key.bytes().to_vec());
+        let Ok(()) = table.drain_sorted(|entries| {
+            order.extend(entries.iter().map(|entry| entry.key.bytes().to_vec()));
             Ok::<(), Infallible>(())
         });
         table.resize(11).unwrap();
@@ -89,6 +89,13 @@ fn a_drained_table_is_empty_at_any_size() {
         table.drain(see).unwrap();
         table.resize(bits).unwrap();
         assert_eq!((seen, table.len(), table.bits()), (30, 0, bits));
+        (0..30).for_each(|i| add(&mut table, &format!("{i}"), 2));
+        let mut batches = 0;
+        let Ok(()) = table.drain_batches(|entries| {
+            batches += entries.len();
+            Ok::<(), Infallible>(())
+        });
+        assert_eq!((batches, table.len()), (30, 0));
         assert_eq!(contents(&mut table), []);
     }
 }
