@@ -32,6 +32,16 @@ pub(crate) fn command(
     request: Request,
     work: impl FnOnce(&mut Run<'_>) -> Result<()>,
 ) -> Result<()> {
+    let mut work = Some(work);
+    command_of_any(flags, request, &mut |run| work.take().map_or(Ok(()), |work| work(run)))
+}
+
+/// As `command`, compiled once for all commands.
+fn command_of_any(
+    flags: &RunFlags,
+    request: Request,
+    work: &mut dyn FnMut(&mut Run<'_>) -> Result<()>,
+) -> Result<()> {
     Session::command(|session| {
         let mut run = Run::begin(session, flags, request)?;
         let result = work(&mut run);

@@ -35,6 +35,7 @@ pub(crate) struct Compiled<C: Aggregate> {
 
 static COUNT: Compiled<Count> = Compiled::here();
 static SUM: Compiled<Sum<u64>> = Compiled::here();
+static SIGNED_SUM: Compiled<Sum<i64>> = Compiled::here();
 
 impl<C: Aggregate> Compiled<C> {
     /// Returns the functions for an aggregate: those of this crate if it holds them, or else as compiled by
@@ -48,7 +49,7 @@ impl<C: Aggregate> Compiled<C> {
     }
 
     fn found() -> Compiled<C> {
-        let all: [&dyn Any; 2] = [&COUNT, &SUM];
+        let all: [&dyn Any; 3] = [&COUNT, &SUM, &SIGNED_SUM];
         let mut found = all.iter().filter_map(|one| one.downcast_ref::<Compiled<C>>());
         let Some(Compiled { run, saved }) = found.next() else {
             unreachable!("an aggregate that says so is in the list above");
@@ -63,8 +64,10 @@ mod tests {
 
     #[test]
     fn all_that_say_so_are_compiled_here() {
-        const { assert!(Count::IS_COMPILED && Sum::<u64>::IS_COMPILED) };
+        const { assert!(Count::IS_COMPILED) };
+        const { assert!(Sum::<u64>::IS_COMPILED && Sum::<i64>::IS_COMPILED) };
         assert!(std::ptr::fn_addr_eq(Compiled::<Count>::get().run, COUNT.run));
         assert!(std::ptr::fn_addr_eq(Compiled::<Sum<u64>>::get().run, SUM.run));
+        assert!(std::ptr::fn_addr_eq(Compiled::<Sum<i64>>::get().run, SIGNED_SUM.run));
     }
 }

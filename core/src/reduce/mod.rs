@@ -57,6 +57,14 @@ pub struct Reduced<V: Copy> {
     pub totals: ReduceTotals,
 }
 
+impl<V: Copy> Reduced<V> {
+    /// Ranges on disk.
+    fn stored(runs: Vec<Run>, totals: ReduceTotals) -> Reduced<V> {
+        let ranges = runs.into_iter().map(Range::Stored).collect();
+        Reduced { ranges, long_keys: Vec::new(), totals }
+    }
+}
+
 /// Pairs that are adjacent in the answer's order, not yet sorted among themselves.
 pub enum Range<V: Copy> {
     /// In memory. All keys begin with the same `shared_prefix` bytes, so that sorting need not look
@@ -232,9 +240,9 @@ impl<'r, C: Aggregate> ReduceStage<'r, C> {
                 divide(run, self.ranking, self.order, spill, self.chunks, parts)
             })
         })?;
-        let ranges = runs.into_iter();
-        let ranges = ranges.flat_map(|run| run.into_inner().1);
-        Ok(Reduced { ranges: ranges.collect(), long_keys: Vec::new(), totals })
+        let mut parts = Vec::new();
+        runs.into_iter().for_each(|run| parts.append(&mut run.into_inner().1));
+        Ok(Reduced::stored(parts, totals))
     }
 
     fn merge_in_place(&self, spill: &'r Spill) -> Result<Reduced<C::Reduced>> {
@@ -251,9 +259,9 @@ impl<'r, C: Aggregate> ReduceStage<'r, C> {
             Ok(())
         })?;
         let (_, totals) = split_totals(workers);
-        let runs = runs.into_iter().map(Mutex::into_inner);
-        let ranges = runs.filter(|run| run.pairs > 0).map(Range::Stored).collect();
-        Ok(Reduced { ranges, long_keys: Vec::new(), totals })
+        let mut runs: Vec<Run> = runs.into_iter().map(Mutex::into_inner).collect();
+        runs.retain(|run| run.pairs > 0);
+        Ok(Reduced::stored(runs, totals))
     }
 
     /// Folds every partition into the takers that workers make.

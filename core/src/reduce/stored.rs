@@ -2,7 +2,6 @@
 //! and put full blocks on disk; a range that came out too large to be sorted in memory is divided
 //! again.
 
-use super::Range;
 use super::ranking::Ranking;
 use super::splitters::{PairSample, Splitters};
 use crate::aggregate::Aggregate;
@@ -132,7 +131,7 @@ pub(super) fn divide<C: Aggregate>(
     order: Order,
     spill: &Spill,
     chunks: &Arc<ChunkPool>,
-    into: &mut Vec<Range<C::Reduced>>,
+    into: &mut Vec<Run>,
 ) -> Result<()> {
     let shares = spill.shares();
     if sorting_bytes::<C>(run.pairs, run.bytes()) <= shares.range_bytes as u64 || run.pairs < 2 {
@@ -162,8 +161,8 @@ pub(super) fn divide<C: Aggregate>(
     Ok(())
 }
 
-fn push<V: Copy>(run: Run, spill: &Spill, into: &mut Vec<Range<V>>) -> Result<()> {
+fn push(run: Run, spill: &Spill, into: &mut Vec<Run>) -> Result<()> {
     spill.note(&run, &[])?;
-    into.push(Range::Stored(run));
+    into.push(run);
     Ok(())
 }

@@ -16,9 +16,8 @@ pub struct Stability {
 }
 
 impl Stability {
-    /// Takes the first keys of a show that has seen `bytes` bytes.
-    pub fn see<'k>(&mut self, keys: impl Iterator<Item = &'k [u8]>, bytes: u64) {
-        let keys: Vec<Box<[u8]>> = keys.take(STABLE_KEYS_MOST).map(Box::from).collect();
+    /// Takes the first keys, [`STABLE_KEYS_MOST`] at most, of a show that has seen `bytes` bytes.
+    pub fn see(&mut self, keys: Vec<Box<[u8]>>, bytes: u64) {
         let mut since = Vec::with_capacity(keys.len());
         // 1 for a key in this show's prefix alone, -1 for one in the last show's alone.
         let mut sides: HashMap<&[u8], i8> = HashMap::with_capacity(2 * keys.len());

@@ -226,7 +226,7 @@ impl<C: Aggregate> Maker<'_, '_, C> {
         let answers = Seen::new(&pieces, stored, plan);
         if order == Order::Value {
             let first = answers.first_keys(STABLE_KEYS_MOST)?;
-            self.stability.see(first.iter().map(|key| &**key), bytes);
+            self.stability.see(first, bytes);
         }
         (self.showing.see)(&Moment {
             number: self.number,

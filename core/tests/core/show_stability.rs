@@ -4,8 +4,7 @@ use proptest::prelude::*;
 use tegula_core::show::Stability;
 
 fn see(stability: &mut Stability, keys: &str, bytes: u64) {
-    let keys: Vec<String> = keys.chars().map(String::from).collect();
-    stability.see(keys.iter().map(String::as_bytes), bytes);
+    stability.see(keys.bytes().map(|key| Box::from([key])).collect(), bytes);
 }
 
 #[test]
@@ -28,7 +27,7 @@ proptest! {
     ) {
         let mut stability = Stability::default();
         for (number, keys) in shows.iter().enumerate() {
-            stability.see(keys.iter().map(std::slice::from_ref), number as u64);
+            stability.see(keys.iter().map(|key| Box::from([*key])).collect(), number as u64);
             for count in 1..=keys.len() {
                 let set = |keys: &[u8]| {
                     let mut set = keys[..count].to_vec();

@@ -74,7 +74,9 @@ integers!(
     }
 );
 // Beyond i128 only after 2^64 values, or from bytes that no sum wrote.
-integers!(i64, i128, "the sum of a key exceeds i128", narrow, {});
+integers!(i64, i128, "the sum of a key exceeds i128", narrow, {
+    const IS_COMPILED: bool = true;
+});
 
 fn narrow(sum: i128) -> i64 {
     let Ok(sum) = i64::try_from(sum) else {

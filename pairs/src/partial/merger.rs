@@ -106,6 +106,7 @@ impl<C: Aggregate> Merger<C> {
         Ok(joined)
     }
 
+    #[inline(never)]
     fn merge_some(
         &mut self,
         runs: &[Run],
