@@ -35,6 +35,10 @@ fn of_state(error: &StateError) -> Option<&'static str> {
         StateError::OtherJob { .. } => {
             Some("--job names another job, `tegula state rm` removes this one's state")
         }
+        StateError::OtherTiles { .. } => Some(
+            "--incremental runs the job as incremental, --job names another job, `tegula state rm` removes this \
+             one's state",
+        ),
         StateError::OtherInput { .. } => Some(
             "--job names another job, `tegula state rm` removes this one's state, --incremental begins one \
              whose input may change",

@@ -405,6 +405,14 @@ pub enum StateError {
         /// The difference.
         difference: String,
     },
+    /// It is of the same job, but of a run that knows its tiles in the other way.
+    #[error("{}: {cause}; name another job, or remove this state", .path.display())]
+    OtherTiles {
+        /// The job's folder.
+        path: PathBuf,
+        /// How the state knows its tiles, and what can be done.
+        cause: &'static str,
+    },
     /// The input has changed.
     #[error("{}: the input has changed since this state was begun: {difference}; name another job, remove this state, or begin an incremental one", .path.display())]
     OtherInput {

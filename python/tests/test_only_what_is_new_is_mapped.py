@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import inputs_of_examples
+import pytest
 import tegula as tg
 
 
@@ -47,3 +48,20 @@ def test_files_that_came_went_and_changed(tmp_path: Path) -> None:
     assert result.stats["restored_bytes"] == kept
     result, mapped = run()
     assert mapped == 0
+
+
+def test_a_state_that_was_not_incremental_becomes_so(tmp_path: Path) -> None:
+    """Today's program and tomorrow's name one state: the first incremental run maps all, and the next what is new."""
+    folder = tmp_path / "archive"
+    inputs_of_examples.archive(folder)
+    job = tg.text(folder).map(str.split).count()
+    saved = {"state": tmp_path / "saved", "job": "archive"}
+    assert job.run(**saved).to_dict() == words_of(folder)
+    inputs_of_examples.change_archive(folder)
+    kept = sum((folder / f"{number}.txt").stat().st_size for number in (2, 3))
+    for restored_least in (0, kept):
+        result = job.run(**saved, incremental=True)
+        assert result.to_dict() == words_of(folder)
+        assert result.stats["restored_bytes"] >= restored_least
+    with pytest.raises(tg.StateError, match=r"as incremental again; name another job"):
+        job.run(**saved)

@@ -58,6 +58,15 @@ pub(crate) struct FoundState {
     pub(crate) bad: Found,
 }
 
+/// By which an identity names the size of tiles, and how they are known.
+const TILE_BYTES: &str = "tile bytes";
+const KNOWN: &str = "tiles";
+const BY_PLACE: &str = "by place";
+/// Why a state is refused that knows its tiles in the other way.
+const INCREMENTAL: &str = "this state is incremental, so it knows tiles by their content; run the job as incremental again";
+const UNFINISHED: &str = "this state was begun by a run that is not incremental and has not ended, so it knows tiles \
+                          by their places; let that run go on to its end first";
+
 /// The work of a worker since its last save.
 pub(super) struct Covering {
     pub(super) coverage: Coverage,
@@ -144,6 +153,10 @@ impl Opened {
         let found = Manifest::read(&*storage)?;
         folder.tidy(found.as_ref())?;
         let mut manifest = match found {
+            Some(found) if is_replaced(&found, state, &identity) => {
+                let begun = begin(state, &identity, fingerprint, plan, &*storage)?;
+                Manifest { next: found.next, ..begun }
+            }
             Some(found) => go_on(found, state, &identity, fingerprint, plan, &folder)?,
             None => begin(state, &identity, fingerprint, plan, &*storage)?,
         };
@@ -328,14 +341,14 @@ fn identity_of(
     let Some(identity) = &facts.identity else { return Err(StateError::NoIdentity.into()) };
     Ok(identity
         .clone()
-        .with("tile bytes", plan.tile_bytes)
+        .with(TILE_BYTES, plan.tile_bytes)
         .with(tiles::SPLIT_BYTES, plan.split_bytes)
         .with("bad records", if terms.skip_bad { "skipped" } else { "refused" })
         .with("compressed files", if terms.plain { "as they are" } else { "decompressed" })
         .with(
-            "tiles",
+            KNOWN,
             incremental.map_or_else(
-                || "by place".to_owned(),
+                || BY_PLACE.to_owned(),
                 |incremental| tiles::said(incremental.hashing),
             ),
         ))
@@ -345,6 +358,28 @@ pub(super) fn digest_of(identity: &Identity) -> u128 {
     let mut bytes = Vec::new();
     identity.encode(&mut bytes);
     Digest::of(&bytes)
+}
+
+/// Whether the run begins the state anew: it finds tiles again, and the state is of a run of the same job that did not
+/// and is done. That has nothing that could be found again, and all that is lost is an answer. The manifest is replaced
+/// when the new tiles are known; until then the old result counts.
+fn is_replaced(found: &Manifest, state: &State, identity: &Identity) -> bool {
+    state.incremental.is_some() && is_by_place(found) && found.done && is_same_job(found, identity)
+}
+
+fn is_by_place(found: &Manifest) -> bool {
+    found.identity.fields().any(|field| field == (KNOWN, BY_PLACE))
+}
+
+/// Whether two states differ only in how tiles are cut and known.
+fn is_same_job(found: &Manifest, identity: &Identity) -> bool {
+    let of = |identity: &Identity| -> Vec<(String, String)> {
+        let is_of_job =
+            |(name, _): &(&str, &str)| ![TILE_BYTES, tiles::SPLIT_BYTES, KNOWN].contains(name);
+        let fields = identity.fields().filter(is_of_job);
+        fields.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    };
+    of(&found.identity) == of(identity)
 }
 
 /// Returns the manifest that a run goes on with, if it is of this job and, unless tiles are found again, of this
@@ -358,6 +393,10 @@ fn go_on(
     folder: &StateFolder,
 ) -> Result<Manifest> {
     let path = || folder.storage.path().to_path_buf();
+    if is_by_place(&found) == state.incremental.is_some() && is_same_job(&found, identity) {
+        let cause = if is_by_place(&found) { UNFINISHED } else { INCREMENTAL };
+        return Err(StateError::OtherTiles { path: path(), cause }.into());
+    }
     if let Some(difference) = found.identity.difference(identity) {
         return Err(StateError::OtherJob { path: path(), difference }.into());
     }

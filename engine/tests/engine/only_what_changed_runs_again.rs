@@ -15,8 +15,9 @@ use std::time::Duration;
 use tegula::reuse::Hashing;
 use tegula::storage::{Disk, Storage};
 use tegula::{
-    Collect, Count, Cut, Emit, Engine, Fixed, Identity, Incremental, Input, Job, Mean, Options,
-    Relocation, Result, Resumable, SaveEvery, Sees, Split, State, Values, WordClass,
+    Cancel, Collect, Count, Cut, Emit, Engine, Error, Fixed, Identity, Incremental, Input, Job,
+    Mean, Options, Relocation, Result, Resumable, SaveEvery, Sees, Split, State, StateError,
+    Values, WordClass,
 };
 use tegula_testing::{Call, Fault, Faulty};
 use tempfile::TempDir;
@@ -223,6 +224,11 @@ impl Bench {
 
     fn input(&self) -> Input {
         Input::paths([self.files.path()]).unwrap()
+    }
+
+    fn input_bytes(&self) -> u64 {
+        let files = fs::read_dir(self.files.path()).unwrap();
+        files.map(|file| file.unwrap().metadata().unwrap().len()).sum()
     }
 
     fn state(&self, id: &str) -> Options {
@@ -457,4 +463,38 @@ fn compressed_files_are_refused() {
     let engine = engine(1);
     let refused = engine.job(&JOB).options(&bench.state("words")).run(bench.input());
     error_saying(&engine, refused, &["compressed", "as they are", "incremental state"]);
+}
+
+/// Tomorrow's run names the state of today's, which was not incremental: it begins anew once, and a run that has not
+/// ended is not thrown away.
+#[test]
+fn an_incremental_run_takes_the_place_of_a_done_one_that_was_not() {
+    let bench = Bench::new(&[words(1, 20_000), words(2, 20_000)]);
+    let engine = engine(2);
+    let plain = || text_of(&engine.job(&JOB).run(bench.input()).unwrap(), count_line);
+    let by_place = |job| {
+        let state = State::new(bench.states.path(), job).save_every(SaveEvery::Tiles(1));
+        Options { state: Some(state), tile_bytes: Some(4 * TILE_BYTES), ..Options::default() }
+    };
+    engine.job(&JOB).options(&by_place("words")).run(bench.input()).unwrap();
+    Change::Append(words(3, 50)).make(bench.files.path(), 0);
+    for restored_least in [0, bench.input_bytes()] {
+        let output = engine.job(&JOB).options(&bench.state("words")).run(bench.input()).unwrap();
+        assert!(text_of(&output, count_line) == plain());
+        assert_eq!(output.stats().restored_bytes, restored_least);
+    }
+    let back = engine.job(&JOB).options(&by_place("words")).run(bench.input());
+    let says = ["is incremental", "as incremental again", "name another job", "remove this state"];
+    let error = error_saying(&engine, back, &says);
+    assert!(matches!(error, Error::State(StateError::OtherTiles { .. })));
+
+    let cancel = Cancel::new();
+    cancel.cancel();
+    let options = Options { cancel, ..by_place("unfinished") };
+    engine.job(&JOB).options(&options).run(bench.input()).unwrap_err();
+    let refused = engine.job(&JOB).options(&bench.state("unfinished")).run(bench.input());
+    error_saying(&engine, refused, &["not incremental and has not ended", "go on to its end"]);
+    engine.job(&JOB).options(&by_place("unfinished")).run(bench.input()).unwrap();
+    let other = engine.job(&Counts).options(&bench.state("unfinished")).run(bench.input());
+    error_saying(&engine, other, &["another job"]);
 }
