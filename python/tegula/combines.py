@@ -9,7 +9,12 @@ KINDS = ("count", "sum", "min", "max", "mean")
 
 @dataclass(frozen=True)
 class Column:
-    """A column of `agg`: made by `count`, `sum`, `min`, `max` or `mean` of this package."""
+    """A column of `agg`. Made by `count`, `sum`, `min`, `max` or `mean` of this package.
+
+    Attributes:
+        kind: the name of the combine.
+        source: the entry of each value that it takes; None for a count of all.
+    """
 
     kind: str
     source: str | None

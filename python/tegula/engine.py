@@ -65,17 +65,21 @@ class Cancel:
 
 
 class Topology(NamedTuple):
-    """The machine, as an engine divides its work."""
+    """The machine, as an engine divides its work.
+
+    Attributes:
+        processors: hardware threads that this process may use.
+        cores: cores that these are of.
+        groups: groups of processors that share a last-level cache and a memory node.
+        nodes: memory nodes.
+        l2_bytes: bytes of the smallest second-level cache.
+    """
 
     processors: int
-    """Hardware threads that this process may use."""
     cores: int
     groups: int
-    """Groups of processors that share a last-level cache and a memory node."""
     nodes: int
-    """Memory nodes."""
     l2_bytes: int
-    """Bytes of the smallest second-level cache."""
 
 
 class Engine:

@@ -57,13 +57,19 @@ def _timeline(path: str | os.PathLike[str] | None) -> str | None:
 
 @dataclass(frozen=True)
 class Job:
-    """A job that has not run. It may be run several times."""
+    """A job that has not run. It may be run several times. Made by the combines of `Pairs`, as `count` and `sum`.
+
+    Attributes:
+        pairs: the source and its map.
+        combine: the name of the combine.
+        columns: of an `agg`, the name, the combine and the entry of each column.
+        reducer: the function of `reduce` or `merge`, and its further arguments; None of other combines.
+    """
 
     pairs: Pairs
     combine: str
     columns: list[tuple[str, str, str | None]] = field(default_factory=list)
     reducer: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
-    """The function of `reduce` or `merge`, and its further arguments."""
 
     def run(
         self,

@@ -43,18 +43,23 @@ _FUNCTION_POINTER: Any = ctypes.CFUNCTYPE(None).__mro__[1]
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs of keys and values, and the ways to combine the values of one key."""
+    """Pairs of keys and values, and the ways to combine the values of one key. Made by the maps of a `Source`.
+
+    Attributes:
+        source: the records that are mapped.
+        plan: the kind of the map and its options, for the engine.
+        keys: what keys are: "text", "bytes", or "tagged" with their type.
+        combines: the names of the combines that fit.
+        program: of a map in Python, its function and how it is called; None of other maps.
+        kept: of a map in C, what must live as long as the run: its library or function.
+    """
 
     source: Source
     plan: dict[str, Any]
     keys: str
-    """What keys are: "text", "bytes", or "tagged" with their type."""
     combines: tuple[str, ...]
-    """The combines that fit."""
     program: dict[str, Any] | None = None
-    """A function of Python's, and how it is called."""
     kept: Any = None
-    """What must live as long as the run."""
 
     def count(self) -> Job:
         """Count the pairs of each key."""
@@ -217,7 +222,11 @@ def check_merge(
 
 @dataclass(frozen=True)
 class PerWorker:
-    """What each process runs before its first record: made by `per_worker`."""
+    """What each process runs before its first record. Made by `per_worker`.
+
+    Attributes:
+        per_worker: the function, which gets no arguments.
+    """
 
     per_worker: Callable[[], Any]
 

@@ -21,7 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FieldKey:
-    """A field to sort by: made by `field`."""
+    """A field to sort by. Made by `field`.
+
+    Attributes:
+        number: its place in a record, from 1.
+        separator: the ASCII character between fields.
+        numeric: whether it is compared as a number.
+    """
 
     number: int
     separator: str

@@ -20,12 +20,15 @@ if TYPE_CHECKING:
 
 
 class Place(NamedTuple):
-    """Where a word of `index` begins."""
+    """Where a word of `index` begins.
+
+    Attributes:
+        file: path of the file.
+        offset: bytes from its start.
+    """
 
     file: str
-    """Path of the file."""
     offset: int
-    """Bytes from its start."""
 
 
 def _pairs_job(paths: tuple[Path, ...], plan: dict[str, Any], names: list[str]) -> Job:
@@ -126,7 +129,17 @@ class Groups:
 
 @dataclass(frozen=True)
 class Line:
-    """The answer of `linreg`: y = intercept + slope * x, Pearson's correlation, and the means."""
+    """The answer of `linreg`: y = intercept + slope * x.
+
+    Attributes:
+        points: points that were read.
+        slope: the change of y where x grows by 1.
+        intercept: y where x is 0.
+        correlation: Pearson's, from -1 to 1.
+        mean_x: the mean of x.
+        mean_y: the mean of y.
+        stats: what the run did.
+    """
 
     points: int
     slope: float

@@ -31,12 +31,19 @@ class Source:
     """Records of some input, and the maps that make pairs of them.
 
     Made by `text`, `records`, `files`, `array`, `batches` or `pairs`, of the package or of an `Engine`.
+
+    Attributes:
+        plan: what is read, for the engine.
+        cut: how records end: "lines", "csv", "whitespace", "whole", a delimiter, or the bytes of each.
+        encoding: "utf-8" where records are `str`, None where they are `bytes`.
+        plain: whether compressed files are read as they are, instead of decompressed.
+        dtype: of an `array`, the numpy type of its items; None of other sources.
+        shape: of an `array`, the shape of a row.
+        engine: the engine that jobs of this source run on; None for the usual one.
     """
 
     plan: dict[str, Any]
-    """What is read."""
     cut: str | bytes | int
-    """How records end: "lines", "whitespace", "whole", a delimiter, or the bytes of each."""
     encoding: str | None
     plain: bool = False
     dtype: Any = None

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import doctest
 import importlib
+import inspect
 import pkgutil
+import pydoc
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -62,5 +66,39 @@ def test_each_public_name_has_a_docstring() -> None:
         value = getattr(tg, name)
         assert value.__doc__, name
         for member, own in vars(value).items() if isinstance(value, type) else ():
-            if callable(own) and not member.startswith("_"):
-                assert own.__doc__, f"{name}.{member}"
+            is_shown = callable(own) or isinstance(own, property)
+            if is_shown and not member.startswith("_"):
+                assert inspect.getdoc(own), f"{name}.{member}"
+
+
+def fields_of(kind: type) -> set[str]:
+    """The public fields of a class: of a dataclass, of a named tuple, and what its constructor sets."""
+    names = (
+        {field.name for field in dataclasses.fields(kind)}
+        if dataclasses.is_dataclass(kind)
+        else set()
+    )
+    names.update(getattr(kind, "_fields", ()))
+    if "__init__" in vars(kind) and not dataclasses.is_dataclass(kind):
+        names.update(
+            re.findall(r"self\.([a-z]\w*)(?:: .*)? =", inspect.getsource(kind.__init__))
+        )
+    return names
+
+
+def test_each_public_field_is_described_where_help_shows_it() -> None:
+    """Text below a field is no documentation: `help` does not show it."""
+    found = 0
+    for name in tg.__all__:
+        kind = getattr(tg, name)
+        if not isinstance(kind, type):
+            continue
+        fields = fields_of(kind)
+        found += len(fields)
+        shown = pydoc.plain(pydoc.render_doc(kind))
+        for field in fields:
+            assert re.search(rf"^ \|      {field}: \S", shown, re.MULTILINE), (
+                f"{name}.{field}"
+            )
+    # Those of jobs, sources, pairs, shows, errors and answers of ready-made jobs.
+    assert found >= 45
