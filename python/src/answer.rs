@@ -191,6 +191,14 @@ impl Answer {
         Answer { companion_bytes_peak, ..self }
     }
 
+    /// Copies all pairs into one batch.
+    pub(crate) fn copied(&self) -> tegula::Result<Batch> {
+        let mut batch = self.read.batch();
+        let mut portions = 0..self.read.output.portions();
+        portions.try_for_each(|portion| self.read.output.read(portion, &mut batch))?;
+        Ok(batch)
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.read.output.len() == 0
     }

@@ -10,6 +10,7 @@ mod companion;
 mod csv;
 mod drawn;
 mod dynamic;
+mod estimates;
 mod file;
 mod memory;
 mod native;
@@ -28,6 +29,8 @@ use pyo3::prelude::*;
 mod _tegula {
     #[pymodule_export]
     use crate::answer::Answer;
+    #[pymodule_export]
+    use crate::estimates::{Estimated, Estimates};
     #[pymodule_export]
     use crate::file::AtomicFile;
     #[pymodule_export]

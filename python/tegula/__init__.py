@@ -39,7 +39,7 @@ from tegula.ready import (
     stations,
     stringmatch,
 )
-from tegula.result import Result, Seen
+from tegula.result import Estimate, Result, Seen
 from tegula.sources import Source, array, batches, files, pairs, records, text
 
 
@@ -54,6 +54,7 @@ __all__ = [
     "Column",
     "Engine",
     "Error",
+    "Estimate",
     "FieldKey",
     "Groups",
     "InputError",

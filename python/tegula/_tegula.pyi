@@ -9,6 +9,8 @@ __all__ = [
     "AtomicFile",
     "Cancel",
     "Engine",
+    "Estimated",
+    "Estimates",
     "Failure",
     "Seen",
     "Stream",
@@ -79,6 +81,15 @@ class Engine:
         cancel: Cancel | None = None,
         top: int | None = None,
     ) -> Answer | Failure: ...
+
+@final
+class Estimated:
+    def of(self, column: int, place: int) -> tuple[float, float | None] | None: ...
+
+@final
+class Estimates:
+    def __new__(cls, columns: list[int]) -> Estimates: ...
+    def add(self, answer: Answer, bytes: int, planned: int) -> Estimated: ...
 
 @final
 class Failure:

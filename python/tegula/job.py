@@ -159,6 +159,7 @@ class Job:
         every: str | float = "5%",
         top: int | None = None,
         in_order: bool = False,
+        estimates: bool | None = None,
         workers: int | None = None,
         memory: int | str | None = None,
         scratch: str | os.PathLike[str] | None = None,
@@ -180,6 +181,8 @@ class Job:
         top: only the pairs with the greatest values, greatest first; default: all pairs, by key.
         in_order: let each show be of the first part of the input, up to some byte of it. Not with a state, which may go
             on in the middle; devices do nothing then.
+        estimates: whether shows have estimates of the values at the end, `Seen.estimate`; default: with `top`. Each key
+            that is shown takes some hundred bytes for it, and part of a microsecond a show.
 
         A loop that is slower than the shows misses some. Leaving it stops the job; with a state, the next run goes on.
         The other arguments are those of `run`; progress is reported while the loop waits for a show.
@@ -197,24 +200,37 @@ class Job:
         self._add_devices(plan, devices, engine)
         plan["timeline"] = _timeline(timeline)
         shows = (*how, top, in_order)
+        is_estimated = top is not None if estimates is None else estimates
         on = (workers, memory, scratch, engine)
-        return self._seen(plan, shows, progress, cancel, on)
+        return self._seen(plan, shows, is_estimated, progress, cancel, on)
 
     def _seen(
         self,
         plan: dict[str, Any],
         shows: tuple[str, float, int | None, bool],
+        is_estimated: bool,
         progress: Progress,
         cancel: Cancel | None,
         on: tuple[Any, Any, Any, Engine | None],
     ) -> Iterator[Seen]:
+        kinds = [kind for _, kind, _ in self.columns] or [self.combine]
+        adding = [place for place, kind in enumerate(kinds) if kind in ("count", "sum")]
+        estimates = _tegula.Estimates(adding)
         with watching(progress) as watch, self._engine(*on) as chosen:
             stream = chosen._stream(plan, shows, watch, cancel)
             try:
                 while (seen := stream.next()) is not None:
                     if isinstance(seen, _tegula.Failure):
                         raise_failure(seen)
-                    yield Seen(seen, self._result(seen.answer))
+                    estimated: _tegula.Estimated | str | None = None
+                    planned = seen.bytes if seen.is_last else seen.bytes_planned
+                    if not adding:
+                        estimated = f"the values of {self.combine} do not add up"
+                    elif not is_estimated:
+                        estimated = "give top= or estimates=True to stream"
+                    elif planned is not None:
+                        estimated = estimates.add(seen.answer, seen.bytes, planned)
+                    yield Seen(seen, self._result(seen.answer), estimated)
             finally:
                 stream.stop()
 

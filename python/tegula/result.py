@@ -6,7 +6,7 @@ import os
 import pickle
 from collections.abc import Callable, Iterator
 from heapq import nlargest
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from tegula.errors import OptionError
 
@@ -254,6 +254,22 @@ class Result:
         return self._answer.file(number)
 
 
+class Estimate(NamedTuple):
+    """What a count or a sum will be at the end, as far as it can be told from a part of the input.
+
+    Attributes:
+        total: the value so far, scaled to the whole input by its bytes.
+        within: with 95 % confidence the value at the end is at most this far from `total`: 0 when all was seen, None
+            until the key was shown twice.
+
+    The interval is that of the ratio estimator, and holds as far as the part that was seen resembles the rest: not
+    where the input is sorted by what is counted.
+    """
+
+    total: float
+    within: float | None
+
+
 class Seen:
     """What a running job has seen so far. Made by `Job.stream`.
 
@@ -267,7 +283,15 @@ class Seen:
         result: the pairs.
     """
 
-    def __init__(self, seen: _tegula.Seen, result: Result) -> None:
+    def __init__(
+        self,
+        seen: _tegula.Seen,
+        result: Result,
+        estimated: _tegula.Estimated | str | None = None,
+    ) -> None:
+        """`estimated`: the estimates of the pairs, or why there are none; None where the input has no known length."""
+        self._estimated = estimated
+        self._places: dict[Any, int] = {}
         self._planned = seen.bytes_planned
         self.number = seen.number
         self.part = seen.part
@@ -285,6 +309,34 @@ class Seen:
     def top(self, count: int, by: str | None = None) -> list[Pair]:
         """Return the pairs with the greatest values, as `Result.top`."""
         return self.result.top(count, by)
+
+    def estimate(self, key: Any, by: str | None = None) -> Estimate | None:
+        """Return what the value of `key` will be at the end. None if this show has no such key, and of a stream of
+        unknown length.
+
+        `by` names a column of an `agg`; the default is the first. Only counts and sums have estimates. Shows that the
+        loop missed do no harm.
+
+        >>> for seen in tg.text("requests.txt").words("alpha").count().stream(top=2):
+        ...     print(seen.estimate("get"))
+        Estimate(total=2.0, within=0.0)
+        """
+        if isinstance(self._estimated, str):
+            raise OptionError(f"estimate: {self._estimated}")
+        if self._estimated is None:
+            return None
+        if not self._places:
+            self._places = {key: place for place, (key, _) in enumerate(self.result)}
+        place = self._places.get(key)
+        if place is None:
+            return None
+        try:
+            found = self._estimated.of(self.result._column(by), place)
+        except IndexError:
+            raise OptionError(
+                f"estimate: {by or 'the first column'} does not add up; name a count or a sum"
+            ) from None
+        return None if found is None else Estimate(*found)
 
     def stable_since(self, count: int, *, least: float = 0.2) -> float | None:
         """Return since which part of the input the first `count` keys are the same ones, in whatever order.

@@ -113,6 +113,47 @@ def test_a_loop_leaves_when_the_first_keys_are_stable(tmp_path: Path) -> None:
     assert not seen.is_last
 
 
+def test_the_final_values_are_estimated(tmp_path: Path) -> None:
+    """Of words that are spread evenly, from the first show on; the last one is certain."""
+    text = tmp_path / "words"
+    text.write_text("a a a b b c\n" * 30_000)
+
+    def slow(line: str) -> list[tuple[str, dict[str, int]]]:
+        time.sleep(0.00003)
+        return [(word, {"twice": 2}) for word in line.split()]
+
+    columns = {"least": tg.min("twice"), "n": tg.count(), "twice": tg.sum("twice")}
+    job = tg.text(text).map(slow).agg(**columns)
+    shows = list(job.stream(every="5%", top=3, workers=1))
+    assert len(shows) > 2
+    for seen in shows:
+        for by, expected in (("n", 90_000), ("twice", 180_000)):
+            estimate = seen.estimate("a", by)
+            assert estimate is not None
+            assert estimate.total == pytest.approx(expected, rel=0.01)
+            assert (estimate.within is None) == (seen is shows[0] and not seen.is_last)
+            assert estimate.within is None or 0 <= estimate.within < 0.02 * expected
+        assert seen.estimate("no such word", "n") is None
+        with pytest.raises(tg.OptionError, match="does not add up"):
+            seen.estimate("a")
+        with pytest.raises(tg.OptionError, match="no column"):
+            seen.estimate("a", "mean")
+    assert shows[-1].estimate("b", "n") == tg.Estimate(60_000, 0) == (60_000.0, 0.0)
+
+
+def test_estimates_of_all_keys_are_made_when_they_are_asked_for(path: Path) -> None:
+    words = tg.text(path).words().count()
+    *_, last = words.stream(estimates=True)
+    answer = words.run().to_dict()
+    assert all(last.estimate(key) == (count, 0) for key, count in answer.items())
+    *_, last = words.stream()
+    with pytest.raises(tg.OptionError, match="estimates=True"):
+        last.estimate("a")
+    *_, last = tg.text(path).map(lambda line: (line, 1)).max().stream(top=2)
+    with pytest.raises(tg.OptionError, match="max do not add up"):
+        last.estimate("a")
+
+
 def test_a_stream_goes_on_from_a_state(path: Path, tmp_path: Path) -> None:
     words = tg.text(path).words().count().run().to_dict()
     job = tg.text(path).map(str.split).count()
