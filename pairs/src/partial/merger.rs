@@ -106,6 +106,7 @@ impl<C: Aggregate> Merger<C> {
         Ok(joined)
     }
 
+    // Both callers share one copy.
     #[inline(never)]
     fn merge_some(
         &mut self,
