@@ -270,11 +270,11 @@ impl<'r, C: Aggregate> ReduceStage<'r, C> {
         taker: impl Fn() -> Result<T> + Sync,
     ) -> Result<Vec<Folding<C, T>>> {
         let make = || Ok((Folder::new(self.chunks)?, taker()?));
-        self.take_all(make, |_, partition, Worker { folder, taker }: &mut Folding<C, T>| match self
-            .keeps
-        {
-            true => folder.show(partition, taker),
-            false => folder.reduce(partition, taker),
+        self.take_all(make, |_, partition, Worker { folder, taker }: &mut Folding<C, T>| {
+            if self.keeps {
+                return folder.show(partition, taker);
+            }
+            folder.reduce(partition, taker)
         })
     }
 

@@ -113,7 +113,9 @@ impl<'j, C: Aggregate> Selection<'j, C> {
     fn count(&mut self) -> Result<(), MemoryError> {
         // A small allocation costs a few words beside its bytes.
         const BESIDE: usize = 24;
-        let pairs = self.kept.capacity() * size_of::<Kept<C>>() + self.kept.len() * BESIDE;
+        // A pair's place has a number while the best are selected.
+        let place = size_of::<Kept<C>>() + size_of::<u64>();
+        let pairs = self.kept.capacity() * place + self.kept.len() * BESIDE;
         self.memory.cover(pairs + self.key_bytes)
     }
 }

@@ -117,6 +117,7 @@ impl<C: Aggregate> Merger<C> {
             self.readers.push(RunReader::new(&self.scratch, &self.chunks, self.block_bytes)?);
         }
         self.heads.clear();
+        self.folded.clear();
         for (number, run) in runs.iter().enumerate() {
             self.readers[number].begin(run.number, &run.extents);
             if self.readers[number].advance()? {
@@ -201,7 +202,8 @@ impl<C: Aggregate> Merger<C> {
 /// Pairs are handed over this many at a time.
 const BATCH: usize = 32;
 
-/// Folded pairs that were not handed over yet, in the order of runs.
+/// Folded pairs that were not handed over yet, in the order of runs. Receivers are called through a table: with a
+/// batch for each call, that costs little.
 struct Folded<V> {
     short: Vec<Entry<ShortKey, V>>,
     medium: Vec<Entry<MediumKey, V>>,
@@ -233,6 +235,12 @@ impl<V> Folded<V> {
             self.flush(receiver)?;
         }
         Ok(())
+    }
+
+    /// Drops pairs that a failed merge has left.
+    fn clear(&mut self) {
+        self.short.clear();
+        self.medium.clear();
     }
 
     /// Hands all over. The short ones are before the medium ones in the order of runs.

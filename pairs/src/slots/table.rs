@@ -267,11 +267,17 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
             self.occupied(first, &mut occupied)
                 .iter()
                 .try_for_each(|&index| see(self.entry(index)))?;
-            // SAFETY: a table has at least BLOCK slots, a power of two of them; borrowed alone.
-            unsafe { self.slot(first).write_bytes(0, BLOCK) };
+            self.vacate(first);
         }
         self.len = 0;
         Ok(())
+    }
+
+    /// Vacates the slots of a block.
+    #[inline(always)]
+    fn vacate(&mut self, first: usize) {
+        // SAFETY: a table has at least BLOCK slots, a power of two of them; borrowed alone.
+        unsafe { self.slot(first).write_bytes(0, BLOCK) };
     }
 
     /// Vacates all slots.
@@ -324,8 +330,7 @@ impl<K: SlotKey, V: Copy, const SKIP: u32> Table<K, V, SKIP> {
             let indices = self.occupied(first, &mut occupied).iter();
             batch.clear();
             batch.extend(indices.map(|&index| *self.entry(index)));
-            // SAFETY: a table has at least BLOCK slots, a power of two of them; borrowed alone.
-            unsafe { self.slot(first).write_bytes(0, BLOCK) };
+            self.vacate(first);
             see(&mut batch)?;
         }
         self.len = 0;
