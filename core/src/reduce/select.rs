@@ -101,6 +101,22 @@ impl<'j, C: Aggregate> Selection<'j, C> {
         Ok(())
     }
 
+    /// Keeps a pair that passes.
+    #[inline(never)]
+    fn add(&mut self, pair: PairRef<'_, C::Reduced>) -> Result<()> {
+        let value = match &mut self.copies {
+            Some(copies) => copies.copy::<C>(pair.value)?,
+            None => *pair.value,
+        };
+        self.key_bytes += pair.key.len();
+        self.kept.push(Kept { value, key: pair.key.into() });
+        if self.kept.len() >= self.most.saturating_mul(2) {
+            self.throw_out()?;
+        }
+        Ok(self.count()?)
+    }
+
+    #[inline(always)]
     fn passes(&self, pair: PairRef<'_, C::Reduced>) -> bool {
         match self.kept.get(self.most.wrapping_sub(1)) {
             _ if self.most == 0 => false,
@@ -127,21 +143,11 @@ impl<C: Aggregate> Kept<C> {
 }
 
 impl<C: Aggregate> Taker<C::Reduced> for Selection<'_, C> {
+    /// Most pairs do not pass, so only the test is compiled into the loops of the receivers.
+    #[inline(always)]
     fn take<K: SlotKey>(&mut self, entry: &Entry<K, C::Reduced>) -> Result<()> {
-        if self.passes(PairRef::of(entry)) {
-            let key: Box<[u8]> = entry.key.bytes().into();
-            self.key_bytes += key.len();
-            let value = match &mut self.copies {
-                Some(copies) => copies.copy::<C>(&entry.value)?,
-                None => entry.value,
-            };
-            self.kept.push(Kept { value, key });
-            if self.kept.len() >= self.most.saturating_mul(2) {
-                self.throw_out()?;
-            }
-            self.count()?;
-        }
-        Ok(())
+        let pair = PairRef::of(entry);
+        if self.passes(pair) { self.add(pair) } else { Ok(()) }
     }
 
     /// Keys that are selected were copied.
