@@ -52,6 +52,8 @@ STATE_INPUTS := source.txt stations.txt picture.bmp
 COST_TEXTS := letters letters100 distinct
 PYTHON_TEXTS := zipf100 requests distinct events
 REMOTE_INPUTS := source256.txt points.bin
+VERSIONS_INPUTS := source.txt source256.txt source100.txt letters.txt zipf100.txt distinct.txt stations.txt picture.bmp \
+	points.bin grid.npy
 NUMBER_INPUTS := picture.bmp points.bin lines.txt grid.npy square.npy large.npy rows.npy tall.npy
 
 # Without bytecode, each of the hundreds of processes that tests start compiles what it imports, pandas among it.
@@ -62,7 +64,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PRECIOUS: $(PYTHON_VENVS)/%/requirements
 .PHONY: help run build wheel wheels test-wheel test test-rust rust-test-programs test-python python-environments \
 	test-cuda-kernels test-hadoop test-hadoop-compat dist-hadoop lint lint-rust lint-python lint-hadoop miri loom campaign \
-	bench bench-own bench-builds bench-compare bench-reuse \
+	bench bench-own bench-versions bench-builds bench-compare bench-reuse \
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
 	bench-show bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline \
 	bench-incremental bench-state bench-compressed bench-files bench-remote bench-gpu \
@@ -221,6 +223,10 @@ bench-reuse: need-cargo ## Compare ways to find what did not change in 1 GB (fiv
 
 bench-builds: need-cargo need-python ## Time builds from nothing, and of a user's job after an edit; RUNS=5 BUILDS=1
 	python3 bench/compare/builds.py --scratch $(TARGET)/builds --runs $(RUNS) --builds $(or $(BUILDS),1)
+
+# make build of the other version makes BASE.
+bench-versions: build need-python $(VERSIONS_INPUTS:%=$(CORPUS)/%) ## Time the jobs of the benchmarks beside another version of tegula; BASE=program RUNS=9
+	python3 bench/compare/versions.py --corpus $(CORPUS) --tegula $(TEGULA) --base $(BASE) --runs $(RUNS)
 
 bench-own: build need-python $(OWN_TEXTS:%=$(CORPUS)/%.txt) ## Time whole word counts; RUNS=5
 	python3 bench/compare/own.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)

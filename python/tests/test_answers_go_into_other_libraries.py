@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 import tegula as tg
+from conftest import in_a_process_of_its_own
 
 
 @pytest.fixture(scope="module")
@@ -139,6 +140,29 @@ def test_polars_and_duckdb_read_the_buffers_as_they_are(answer: tg.Result) -> No
     )
     assert (count, total) == (len(answer), sum(value for _, value in answer))
     assert watched.batches == 1
+
+
+def duckdb_keeps_no_keys(folder: str) -> None:
+    """The keys are 96 MB, and a query over them needs a fraction of that."""
+    text = Path(folder) / "keys"
+    with text.open("w") as keys:
+        keys.writelines(f"{number:047d}\n" for number in range(2_000_000))
+    answer = tg.text(text).lines().count().run(workers=2)
+    duckdb.sql("set threads = 1")
+    query = "select count(*), sum(value), max(length(key)), max(key) from answer"
+    Path("/proc/self/clear_refs").write_text("5")  # The peak begins anew.
+    before = resident("VmRSS")
+    assert duckdb.sql(query).fetchall() == [(2_000_000, 2_000_000, 47, f"{1_999_999:047d}")]
+    assert resident("VmHWM") - before < 32 << 20
+
+
+def resident(field: str) -> int:
+    status = Path("/proc/self/status").read_text()
+    return int(status.split(f"{field}:")[1].split()[0]) << 10
+
+
+def test_duckdb_does_not_copy_the_keys(tmp_path: Path) -> None:
+    in_a_process_of_its_own(duckdb_keeps_no_keys, tmp_path)
 
 
 def test_a_stream_is_cast_to_the_schema_that_is_asked_for(answer: tg.Result) -> None:

@@ -20,6 +20,15 @@ pub trait Taker<V> {
     /// never is.
     fn take<K: SlotKey>(&mut self, entry: &Entry<K, V>) -> Result<()>;
 
+    /// Takes each pair of a batch, in its order.
+    fn take_batch(&mut self, batch: Batch<'_, V>) -> Result<()> {
+        match batch {
+            Batch::Short(entries) => entries.iter().try_for_each(|entry| self.take(entry)),
+            Batch::Medium(entries) => entries.iter().try_for_each(|entry| self.take(entry)),
+            Batch::Long(entries) => entries.iter().try_for_each(|entry| self.take(entry)),
+        }
+    }
+
     /// Takes the arena of the long keys of a partition's pairs, after all pairs were taken. A taker that
     /// keeps such keys must keep the arena; a taker that copies them drops it.
     fn keep(&mut self, arena: ByteArena);
@@ -27,7 +36,7 @@ pub trait Taker<V> {
 
 /// A receiver of folded pairs, batch by batch: any [`Taker`].
 pub trait Receiver<V> {
-    /// Takes each pair of a batch, in its order, as [`Taker::take`] does.
+    /// See [`Taker::take_batch`].
     fn receive(&mut self, batch: Batch<'_, V>) -> Result<()>;
 
     /// See [`Taker::keep`].
@@ -36,11 +45,7 @@ pub trait Receiver<V> {
 
 impl<V, T: Taker<V>> Receiver<V> for T {
     fn receive(&mut self, batch: Batch<'_, V>) -> Result<()> {
-        match batch {
-            Batch::Short(entries) => entries.iter().try_for_each(|entry| self.take(entry)),
-            Batch::Medium(entries) => entries.iter().try_for_each(|entry| self.take(entry)),
-            Batch::Long(entries) => entries.iter().try_for_each(|entry| self.take(entry)),
-        }
+        self.take_batch(batch)
     }
 
     fn keep(&mut self, arena: ByteArena) {
@@ -51,6 +56,14 @@ impl<V, T: Taker<V>> Receiver<V> for T {
 impl<V: Copy> Taker<V> for Pairs<V> {
     fn take<K: SlotKey>(&mut self, entry: &Entry<K, V>) -> Result<()> {
         Ok(self.put(entry)?)
+    }
+
+    fn take_batch(&mut self, batch: Batch<'_, V>) -> Result<()> {
+        match batch {
+            Batch::Short(entries) => Ok(self.short.extend(entries)?),
+            Batch::Medium(entries) => Ok(self.medium.extend(entries)?),
+            Batch::Long(entries) => entries.iter().try_for_each(|entry| self.take(entry)),
+        }
     }
 
     /// `put` has copied the keys.
