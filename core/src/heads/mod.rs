@@ -8,7 +8,7 @@ mod order;
 pub mod radix;
 
 pub use borders::{Borders, RANGES_MOST, every_nth};
-pub use numbers::{select_numbers, sort_numbers};
+pub use numbers::{select_numbers, sort_distinct, sort_numbers};
 pub use order::{Keyed, Sorter};
 
 /// Returns the first 8 bytes of `key` after `skip`, such that their order as a number is the order of the

@@ -11,6 +11,11 @@ pub fn sort_numbers(numbers: &mut [u64], compare: &CompareNumbers<'_>) {
     numbers.sort_by(|&a, &b| compare(a, b));
 }
 
+/// Sorts numbers of which no two compare as equal, in place.
+pub fn sort_distinct(numbers: &mut [u64], compare: &CompareNumbers<'_>) {
+    numbers.sort_unstable_by(|&a, &b| compare(a, b));
+}
+
 /// Returns which `least` of `count` numbers from 0 on come first, in ascending order, and the last of them in the
 /// order of `compare`; `least` is from 1 to `count`. Expected linear time.
 pub fn select_numbers(count: usize, least: usize, compare: &CompareNumbers<'_>) -> (Vec<u64>, u64) {

@@ -3,9 +3,10 @@
 //! whose numbers have the same key bits are sorted again by the following bytes, or, where they are few, by
 //! whole keys. Equal keys keep the order of their places, which is that of the input.
 
-use super::{head, radix, shared};
+use super::{head, radix, shared, sort_distinct};
+use std::cmp::Ordering;
 
-/// Up to this number of records are sorted by whole keys.
+/// Up to this number of records are sorted by the heads that follow, beside them on the stack.
 const COMPARED_MOST: usize = 24;
 /// The most levels of recursion, so that the stack is bounded; deeper, whole keys are compared.
 const DEPTH_MOST: u32 = 64;
@@ -56,7 +57,10 @@ impl<'r, K: Keyed> Sorter<'r, K> {
     /// Sorts records, which are in ascending order of their places. Their keys, followed by zeros, agree in
     /// their first `depth` bytes.
     fn sort_from(&self, numbers: &mut [u64], spare: &mut [u64], depth: usize, agreed: u32) {
-        if numbers.len() <= COMPARED_MOST || agreed > DEPTH_MOST {
+        if numbers.len() <= COMPARED_MOST {
+            return self.sort_few(numbers, depth);
+        }
+        if agreed > DEPTH_MOST {
             return self.compare(numbers);
         }
         let Some(depth) = self.depth_of_difference(numbers, depth) else {
@@ -65,7 +69,7 @@ impl<'r, K: Keyed> Sorter<'r, K> {
         if depth == usize::MAX {
             return self.compare(numbers);
         }
-        let flip = if self.keys.is_reversed() { u64::MAX } else { 0 };
+        let flip = self.flip();
         for number in numbers.iter_mut() {
             let head = self.keys.head(self.place(*number), depth) ^ flip;
             *number = head >> self.place_bits << self.place_bits | self.place(*number) as u64;
@@ -78,12 +82,44 @@ impl<'r, K: Keyed> Sorter<'r, K> {
         }
     }
 
+    /// Sorts at most [`COMPARED_MOST`] records by insertion. Each key is fetched once for its head at `depth`, and
+    /// again only where heads are equal.
+    fn sort_few(&self, numbers: &mut [u64], depth: usize) {
+        let mut heads = [0; COMPARED_MOST];
+        let flip = self.flip();
+        for at in 0..numbers.len() {
+            let number = numbers[at];
+            let head = self.keys.head(self.place(number), depth) ^ flip;
+            let mut free = at;
+            while free > 0 && self.is_before(head, number, heads[free - 1], numbers[free - 1]) {
+                (heads[free], numbers[free]) = (heads[free - 1], numbers[free - 1]);
+                free -= 1;
+            }
+            (heads[free], numbers[free]) = (head, number);
+        }
+    }
+
+    #[inline(always)]
+    fn is_before(&self, head: u64, number: u64, other_head: u64, other: u64) -> bool {
+        head < other_head || head == other_head && self.order(number, other).is_lt()
+    }
+
+    /// Sorts records by whole keys.
     fn compare(&self, numbers: &mut [u64]) {
-        numbers.sort_unstable_by(|&a, &b| {
-            let by_key = self.key(a).cmp(self.key(b));
-            let by_key = if self.keys.is_reversed() { by_key.reverse() } else { by_key };
-            by_key.then_with(|| self.place(a).cmp(&self.place(b)))
-        });
+        sort_distinct(numbers, &|a, b| self.order(a, b));
+    }
+
+    /// Compares whole keys, and equal ones by their places.
+    #[inline(never)]
+    fn order(&self, a: u64, b: u64) -> Ordering {
+        let by_key = self.key(a).cmp(self.key(b));
+        let by_key = if self.keys.is_reversed() { by_key.reverse() } else { by_key };
+        by_key.then_with(|| self.place(a).cmp(&self.place(b)))
+    }
+
+    /// Returns the bits by which a head is changed, so that heads ascend in the order of the records.
+    fn flip(&self) -> u64 {
+        if self.keys.is_reversed() { u64::MAX } else { 0 }
     }
 
     /// Returns the depth from `depth` on at which keys begin to differ; `None` if they do not, and `MAX` if
