@@ -168,29 +168,3 @@ pub(crate) fn add_times(times: &mut Vec<Duration>, later: &[Duration]) {
     times.resize(times.len().max(later.len()), Duration::ZERO);
     times.iter_mut().zip(later).for_each(|(time, later)| *time += *later);
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn figures_of_runs_add_up() {
-        let time = |stage, seconds| {
-            let time = Duration::from_secs(seconds);
-            StageTime { stage, wall: time, cpu: 2 * time }
-        };
-        let run = |stages, bytes, keys, tile_bytes| Stats {
-            stages,
-            bytes,
-            keys,
-            tile_bytes,
-            ..Stats::default()
-        };
-        let mut sum = run(vec![time(Stage::Plan, 1), time(Stage::Map, 2)], 10, 7, 64);
-        sum.add(&run(vec![time(Stage::Map, 3), time(Stage::Reduce, 4)], 20, 5, 32));
-        let stages = sum.stages.iter().map(|time| (time.stage, time.wall.as_secs()));
-        let expected = [(Stage::Plan, 1), (Stage::Map, 5), (Stage::Reduce, 4)];
-        assert!(stages.eq(expected) && sum.stages[1].cpu.as_secs() == 10);
-        assert_eq!((sum.bytes, sum.keys, sum.tile_bytes), (30, 5, 64));
-    }
-}

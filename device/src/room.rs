@@ -69,7 +69,7 @@ impl Room {
 
     /// Adds the rest of a budget as room for resident units.
     #[must_use]
-    pub(super) fn with_residents(self, budget_bytes: u64) -> Room {
+    pub fn with_residents(self, budget_bytes: u64) -> Room {
         Room { resident_bytes: budget_bytes.saturating_sub(self.passing_bytes()), ..self }
     }
 
@@ -94,39 +94,5 @@ impl Room {
     fn passing_bytes(&self) -> u64 {
         let words = self.partial.words() + self.broadcast_words;
         (self.slots * self.slot_bytes + 8 * words) as u64
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::Device;
-    use super::super::{Emulated, Model};
-    use super::*;
-
-    #[test]
-    fn a_room_keeps_to_its_budget_and_has_fewer_slots_where_that_is_small() {
-        let device = Emulated::new(Model { memory_bytes: 256 << 10, ..Model::default() });
-        let caps = device.caps();
-        let least = 64 << 10;
-        for (budget, slots) in [(1 << 30, 2), (256 << 10, 2), (150 << 10, 2)] {
-            let room = Room::within(caps, budget, (least, 1 << 30), Shape::Dense(768), 0).unwrap();
-            assert!(room.bytes() <= budget.min(256 << 10), "{room:?} in {budget}");
-            assert!(room.slots == slots && room.slot_bytes as u64 >= least, "{room:?}");
-        }
-        // Odd sizes of units fit even if only these are requested.
-        let room = Room::within(caps, 256 << 10, (1001, 1001), Shape::Dense(1), 0).unwrap();
-        assert_eq!((room.slots, room.slot_bytes), (4, 1024));
-        let room = Room::within(caps, 150 << 10, (least, 1 << 30), Shape::Dense(768), 0).unwrap();
-        let with_residents = room.with_residents(200 << 10);
-        assert_eq!(with_residents.bytes(), 200 << 10);
-        assert_eq!(with_residents.host_bytes(caps), 200 << 10);
-        let card = Caps { is_processor: false, ..caps.clone() };
-        assert_eq!(with_residents.host_bytes(&card), room.bytes());
-        let table = Shape::Table(1 << 20);
-        let room = Room::within(caps, 240 << 10, (least, 1 << 30), table, 0).unwrap();
-        assert_eq!(room.partial, Shape::Table((60 << 10) / 8));
-        let room = Room::within(caps, 100 << 10, (least, 1 << 30), Shape::Dense(768), 0);
-        let told = room.unwrap_err().to_string();
-        assert!(told.contains("137216") && told.contains("102400"), "{told}");
     }
 }

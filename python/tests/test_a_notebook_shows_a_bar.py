@@ -84,6 +84,7 @@ def test_a_job_that_ranks_shows_the_first_three_so_far(
     assert notebook.cells[0].outputs[-1]["data"]["text/plain"] == "5"
 
 
+@pytest.mark.once
 def test_the_tour_runs(tmp_path: Path) -> None:
     """Each cell of it shows what is saved with it."""
     notebook = nbformat.read(TOUR, as_version=4)

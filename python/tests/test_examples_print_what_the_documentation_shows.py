@@ -103,6 +103,7 @@ def test_lines_are_sorted(folder: Path) -> None:
     assert (folder / "sorted.txt").read_text() == "".join(expected)
 
 
+@pytest.mark.once
 def test_examples_are_typed() -> None:
     pytest.importorskip("mypy")
     config = Path(__file__).parents[1] / "pyproject.toml"
@@ -118,6 +119,7 @@ def test_examples_are_typed() -> None:
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.once
 def test_the_stub_of_the_native_module_is_true(tmp_path: Path) -> None:
     """The stub needs no other module of the package. In a folder of its own, it leaves the cache of mypy as it is."""
     pytest.importorskip("mypy")

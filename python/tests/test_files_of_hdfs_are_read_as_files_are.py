@@ -48,15 +48,14 @@ def cluster(
 
 def start(folder: Path, log: int) -> subprocess.Popen[str]:
     path = folder / "class-path"
-    subprocess.run(
-        ["mvn", "--batch-mode", "--quiet", "dependency:build-classpath"]
-        + [f"-Dmdep.outputFile={path}", "--file", CLUSTER / "pom.xml"],
-        check=True,
-    )
+    maven = ["mvn", "--batch-mode", "--quiet", "--file", CLUSTER / "pom.xml"]
+    goal = ["dependency:build-classpath", f"-Dmdep.outputFile={path}"]
+    subprocess.run([*maven, *goal], check=True)
     settings = f"-Dlog4j.configuration=file:{CLUSTER / 'log4j.properties'}"
+    java = ["java", "-Xmx512m", settings, "-cp", path.read_text()]
+    arguments = [folder / "dfs", "127.0.0.1", str(BLOCK_BYTES)]
     return subprocess.Popen(
-        ["java", "-Xmx512m", settings, "-cp", path.read_text()]
-        + [CLUSTER / "Cluster.java", folder / "dfs", "127.0.0.1", str(BLOCK_BYTES)],
+        [*java, CLUSTER / "Cluster.java", *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=log,

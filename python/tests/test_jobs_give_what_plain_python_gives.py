@@ -335,6 +335,7 @@ def resident_bytes() -> int:
     return pages * os.sysconf("SC_PAGESIZE")
 
 
+@pytest.mark.once
 def test_what_does_not_fit_in_memory_goes_to_disk(tmp_path: Path) -> None:
     count = 600_000
     text = "".join(f"{n:050}\n" for n in range(count))

@@ -12,6 +12,8 @@ import pytest
 import tegula as tg
 from test_native_maps_run_on_the_workers import C_MAPS
 
+pytestmark = pytest.mark.once
+
 TEGULA = Path(sys.executable).with_name("tegula")
 
 

@@ -84,6 +84,7 @@ def sort_beyond_the_memory(folder: str) -> None:
     assert out.read_text() == "\n".join(expected) + "\n"
 
 
+@pytest.mark.once
 def test_a_sort_beyond_the_memory_goes_to_disk(tmp_path: Path) -> None:
     in_a_process_of_its_own(sort_beyond_the_memory, tmp_path)
 

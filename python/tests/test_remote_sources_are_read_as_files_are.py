@@ -18,6 +18,8 @@ from urllib.parse import quote
 import pytest
 import tegula as tg
 
+pytestmark = pytest.mark.once
+
 SERVER = Path(__file__).parents[2] / "remote" / "servers" / "s3.py"
 
 

@@ -33,6 +33,7 @@ JSON = """\
 """
 
 
+@pytest.mark.once
 def test_the_package_is_typed() -> None:
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file", str(CONFIG)]
     done = subprocess.run(

@@ -165,6 +165,7 @@ def reduce_beyond_the_memory(folder: str) -> None:
     }
 
 
+@pytest.mark.once
 def test_values_beyond_the_memory_go_to_disk(tmp_path: Path) -> None:
     in_a_process_of_its_own(reduce_beyond_the_memory, tmp_path)
 

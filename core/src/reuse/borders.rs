@@ -56,7 +56,7 @@ pub(super) fn packs(
 /// Returns a border of the least hash of its next bytes that is unique; if none is unique, one of the least.
 /// A window has up to some thousand borders, and the chosen one is nearly always among the first few, so only
 /// those are sorted.
-fn least_unlike(borders: &mut [(u64, u64)]) -> Option<u64> {
+pub fn least_unlike(borders: &mut [(u64, u64)]) -> Option<u64> {
     const FEW: usize = 16;
     let alone = |borders: &[(u64, u64)], most: Option<u64>| {
         let mut alike = borders.chunk_by(|a, b| a.0 == b.0);
@@ -238,23 +238,5 @@ impl<'s> Look<'s> {
             false
         })?;
         Ok(first)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        /// The same as with all of them sorted, with many or few that are alike.
-        #[test]
-        fn the_least_that_is_like_no_other(hashes in prop::collection::vec(0..60_u64, 0..120), step in 1..9_u64) {
-            let mut borders: Vec<_> = (0..).zip(&hashes).map(|(at, hash)| (hash / step, at)).collect();
-            let count = |hash| borders.iter().filter(|border| border.0 == hash).count();
-            let unlike = borders.iter().filter(|border| count(border.0) == 1).min();
-            let expected = unlike.or(borders.iter().min()).map(|border| border.1);
-            prop_assert_eq!(least_unlike(&mut borders), expected);
-        }
     }
 }

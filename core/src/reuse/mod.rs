@@ -20,6 +20,7 @@ mod stretches;
 mod tile;
 mod twins;
 
+pub use borders::least_unlike;
 pub use fingerprint::Hashing;
 pub use fingerprint::{Anchor, Print, TilePrint};
 pub use matching::{Reuse, Tiling, Trust};

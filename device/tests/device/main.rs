@@ -7,4 +7,5 @@
 mod cuda;
 mod feeders;
 mod present;
+mod room;
 mod sizes;

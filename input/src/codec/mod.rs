@@ -25,11 +25,12 @@ mod zstd;
 mod zstd_frames;
 
 use file_bytes::FileBytes;
-pub use recognise::recognise;
+pub use recognise::{recognise, stretches};
 pub use sniff::{HEAD_BYTES, Head, may_become, sniff};
 pub(crate) use source::copy_first;
 pub use source::{ReadAt, Source};
 pub(crate) use supply::Supply;
+pub use zstd::window_bytes;
 
 use crate::error::{Error, InputError, Result};
 use crate::input::Format;

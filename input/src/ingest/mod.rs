@@ -16,5 +16,5 @@ mod tiles;
 pub use ahead::AheadTotals;
 pub use feed::{Feed, Means};
 pub use intake::{Intake, Take, Taken};
-pub use reader::Reader;
+pub use reader::{APART_BYTES, PAGE_BYTES, Reader, apart};
 pub use readers::{Readers, Seen};

@@ -40,7 +40,7 @@ pub(super) struct Folders {
 
 /// A folder of one [`FileList`], by its index there plus 1, so that `Option<FolderId>` is one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct FolderId(NonZeroUsize);
+pub struct FolderId(NonZeroUsize);
 
 /// Files that follow each other in a folder before it is opened for their sake.
 const FILES_WORTH_A_FOLDER: usize = 4;
@@ -138,7 +138,7 @@ impl FileList {
     }
 
     /// Adds a folder. Without a parent, `name` is a path as given.
-    pub(super) fn add_folder(&mut self, parent: Option<FolderId>, name: &OsStr) -> FolderId {
+    pub fn add_folder(&mut self, parent: Option<FolderId>, name: &OsStr) -> FolderId {
         let above = Arc::make_mut(&mut self.above);
         above.names.push(name);
         above.parents.push(parent);
@@ -156,7 +156,7 @@ impl FileList {
     }
 
     /// Adds a file. Without a folder, `name` is a path as given.
-    pub(super) fn add_file(&mut self, folder: Option<FolderId>, name: &OsStr, bytes: u64) {
+    pub fn add_file(&mut self, folder: Option<FolderId>, name: &OsStr, bytes: u64) {
         if self.runs.last().is_none_or(|run| run.folder != folder) {
             self.runs.push(Run { first: self.len(), folder });
         }
@@ -240,26 +240,5 @@ impl Names {
         self.bytes.capacity()
             + self.blocks.capacity() * size_of::<usize>()
             + self.ends.capacity() * size_of::<u32>()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A million small files must fit beside the data: at most 25 bytes each on top of their names.
-    #[test]
-    fn lists_are_compact() {
-        let mut files = FileList::default();
-        let folder = files.add_folder(None, OsStr::new("/data"));
-        let mut names_bytes = 0;
-        for number in 0..100_000u32 {
-            let name = format!("part-{number:08}");
-            names_bytes += name.len();
-            files.add_file(Some(folder), OsStr::new(&name), u64::from(number));
-        }
-        // Growth by doubling may leave as much again for names.
-        assert!(files.memory_bytes() < 100_000 * 25 + 2 * names_bytes, "{}", files.memory_bytes());
-        assert_eq!(files.path(77), Path::new("/data/part-00000077"));
     }
 }

@@ -8,7 +8,7 @@ pub fn fold_ascii(text: &mut [u8]) {
 }
 
 /// Like [`fold_ascii`], at a level that the machine is known to have.
-pub(super) fn fold_with(simd: Simd, text: &mut [u8]) {
+pub fn fold_with(simd: Simd, text: &mut [u8]) {
     match simd.or_portable() {
         // SAFETY: `or_portable` returns only levels of this machine.
         #[cfg(target_arch = "x86_64")]
@@ -36,26 +36,5 @@ fn avx2(text: &mut [u8]) {
 fn fold(text: &mut [u8]) {
     for byte in text {
         *byte |= u8::from(byte.is_ascii_uppercase()) << 5;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn every_level_folds_ascii_alone(text in prop::collection::vec(any::<u8>(), 0..10_000)) {
-            let expected = text.to_ascii_lowercase();
-            for simd in Simd::available() {
-                let mut folded = text.clone();
-                fold_with(simd, &mut folded);
-                prop_assert!(folded == expected, "{}", simd.name());
-            }
-            let mut folded = text;
-            fold_ascii(&mut folded);
-            prop_assert!(folded == expected);
-        }
     }
 }

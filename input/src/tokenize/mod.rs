@@ -22,7 +22,7 @@ mod simd;
 mod tokens;
 
 pub use class::WordClass;
-pub use fold::fold_ascii;
+pub use fold::{fold_ascii, fold_with};
 pub use records::Records;
 pub use simd::Simd;
 pub use tokens::Tokens;

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use std::sync::Arc;
-use tegula_input::ingest::Reader;
+use tegula_input::ingest::{APART_BYTES, PAGE_BYTES, Reader, apart};
 use tegula_input::input::{ByteSet, Cut, Delimiter, Material};
 use tegula_input::memory::{BlockPool, Budget};
 use tegula_input::plan::{DirectReads, Layout, Ranged};
@@ -78,4 +78,16 @@ fn one_record_over_many_splits_is_read_once() {
     text.extend(b" tail");
     let pieces = pieces(&text, &Cut::After(ByteSet::of(b" ")), 1000, 100, 1);
     assert_eq!(pieces.iter().map(Vec::len).collect::<Vec<_>>(), [300_001, 4]);
+}
+
+proptest! {
+    #[test]
+    fn copies_are_apart_from_the_bytes_they_are_copied_from(
+        used in 0..10_000_usize, offset in 0..10_000_u64, want in 0..10_000_usize,
+    ) {
+        let place = apart(used, offset, want);
+        prop_assert!((used..used + APART_BYTES as usize).contains(&place));
+        let further = (place as u64 + PAGE_BYTES * 3 - offset) % PAGE_BYTES;
+        prop_assert!(want < 4096 || further == 0 || further >= 32, "{further}");
+    }
 }
