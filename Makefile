@@ -62,7 +62,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PRECIOUS: $(PYTHON_VENVS)/%/requirements
-.PHONY: help run build wheel wheels test-wheel test test-rust rust-test-programs test-python python-environments \
+.PHONY: help run build wheel wheels check-wheel test-wheel test test-rust rust-test-programs test-python python-environments \
 	test-cuda-kernels test-hadoop test-hadoop-compat dist-hadoop lint lint-rust lint-python lint-hadoop miri loom campaign \
 	bench bench-own bench-versions bench-builds bench-compare bench-reuse \
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
@@ -98,6 +98,9 @@ wheels: ## Build the wheels of all machines: x86_64 and aarch64 (slow)
 test-wheel: need-cargo $(VENV)/maturin-$(MATURIN) ## Build a wheel for tests on this machine into target/test-wheels, in a third of the time; its maps are slow
 	rm -rf $(TEST_WHEELS)
 	$(VENV)/bin/maturin build --manifest-path python/Cargo.toml --profile $(or $(PYTHON_PROFILE),dev) --out $(TEST_WHEELS)
+
+check-wheel: wheel ## Test the wheel to publish on the first CPython (slow); TESTS=arguments
+	@$(MAKE) --no-print-directory TEST_WHEELS=$(WHEELS) test-wheel-on-$(subst /,@,$(firstword $(PYTHONS)))
 
 # Maven and pip leave cores idle, so they run beside the Rust compiler. The Rust tests wait for them, because some
 # tests measure time. Their output follows that of the Rust tests. Each part runs even if another failed.

@@ -138,6 +138,27 @@ def bare_generator_loop(path: Path) -> int:
     return len(total)
 
 
+def bare_exchanges(count: int) -> None:
+    """Hands splits to a child and waits for each: the least that a map in another process costs on this machine."""
+    there, back, split = os.pipe(), os.pipe(), os.memfd_create("split")
+    data, note = bytes(SPLIT_BYTES), bytes(16)
+    child = os.fork()
+    for _ in range(count):
+        if child == 0:
+            os.read(there[0], len(note))
+            os.pread(split, SPLIT_BYTES, 0)
+            os.write(back[1], note)
+        else:
+            os.pwrite(split, data, 0)
+            os.write(there[1], note)
+            os.read(back[0], len(note))
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+    for descriptor in (*there, *back, split):
+        os.close(descriptor)
+
+
 def memory(texts: Path) -> Iterator[Row]:
     """The first row, because this process must have no other children meanwhile."""
     path = texts / "zipf100.txt"
@@ -215,14 +236,25 @@ def loops(texts: Path, runs: int) -> Iterator[Row]:
     name = "word count by a generator a line beside the bare loop"
     ratio = cpu(took["workers_1"]) / cpu(took["bare_loop"])
     yield Row(name, ratio, "x its CPU time", 1.15, raw=took)
+    whole = [texts / "zipf100.txt"] * 2
+    splits = sum(text.stat().st_size for text in whole) // SPLIT_BYTES
+
+    def empty(*texts: Path) -> object:
+        return tg.text(*texts).map_split(lambda data: None).count().run(engine=one)
+
+    # What a run takes beside its splits, such as the start of a process, is taken off.
     took = in_turn(
-        runs, empty=lambda: source.map_split(lambda data: None).count().run(engine=one)
+        runs,
+        start=lambda: empty(texts / "tiny.txt"),
+        empty=lambda: empty(*whole),
+        bare=lambda: bare_exchanges(splits),
     )
-    splits = path.stat().st_size / SPLIT_BYTES
-    trip = cpu(took["empty"]) / splits * 1e6
-    yield Row(
-        "a round trip of 64 KiB, an empty function", trip, "µs of CPU", 35, raw=took
-    )
+    trip = (cpu(took["empty"]) - cpu(took["start"])) / splits * 1e6
+    bare = cpu(took["bare"]) / splits * 1e6
+    name = "a round trip of 64 KiB, an empty function"
+    yield Row(name, trip, "µs of CPU", 35, raw=took)
+    name += ", beside a bare exchange over pipes"
+    yield Row(name, trip / bare, "x its CPU time", 1.5)
 
 
 def arrow(texts: Path, runs: int) -> Iterator[Row]:

@@ -7,8 +7,8 @@
 
 use crate::Figures;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 use tegula::{Count, Cut, Emit, Engine, Input, Job, Result, Split, WordClass};
+use tegula_machine::sync::Mutex;
 use twox_hash::XxHash3_64;
 
 const TREES: usize = 256;
@@ -40,7 +40,7 @@ impl Job for Forests {
     }
 
     fn map<'s>(&self, split: Split<'s>, _: &mut impl Emit<'s, Self>) -> Result<()> {
-        let free = || self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let free = || self.free.lock();
         let forest = free().pop();
         let mut forest = forest.unwrap_or_else(|| (0..TREES).map(|_| Tree::default()).collect());
         for word in split.fields() {
@@ -75,7 +75,7 @@ impl Tree {
 pub(crate) fn count(engine: &Engine, path: &str) -> Result<Figures> {
     let forests = Forests::default();
     engine.job(&forests).run(Input::paths([path])?)?;
-    let forests = forests.free.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let forests = forests.free.into_inner();
     let merged = forests.into_iter().reduce(|mut all: Forest, other| {
         all.iter_mut().zip(other).for_each(|(tree, other)| tree.merge(other));
         all

@@ -13,13 +13,14 @@ mod cold;
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tegula::{
     Count, Cut, Emit, Engine, Input, Job, Options, Progress, RangeSource, Result, Split, Stage,
     WordClass,
 };
+use tegula_machine::sync::Mutex;
 
 /// Rates in terms of the map's own.
 const RATES: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 4.0];
@@ -105,7 +106,7 @@ impl RangeSource for Throttled {
         let asked = Instant::now();
         let takes = Duration::from_secs_f64(into.len() as f64 / self.bytes_per_second);
         let until = {
-            let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut free = self.free.lock();
             *free = asked.max(*free) + takes;
             (*free).max(asked + self.latency)
         };

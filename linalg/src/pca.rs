@@ -6,9 +6,9 @@
 use crate::dense::{rows, squares};
 use crate::ordered_sum::OrderedSum;
 use faer::Side;
-use std::sync::{Mutex, PoisonError};
 use tegula::{Combine, Error, Place, Result, Sum};
 use tegula_apps::{Matrix, Runs};
+use tegula_machine::sync::Mutex;
 
 /// The fewest and the most rows of a task: enough that a product of columns justifies the cost of its sum.
 const BLOCK_ROWS: (usize, usize) = (256, 4096);
@@ -80,11 +80,11 @@ fn means(runs: &mut Runs<'_>, blocks: &Blocks<'_>) -> Result<Vec<f64>> {
         for row in blocks.numbers(block).chunks_exact(columns) {
             sums.iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
         }
-        let mut totals = totals.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut totals = totals.lock();
         totals.iter_mut().zip(sums).for_each(|(total, sum)| Sum::<f64>::absorb(total, sum));
         Ok(())
     })?;
-    let totals = totals.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let totals = totals.into_inner();
     let mean = |total| Sum::<f64>::finish(total) / blocks.matrix.rows as f64;
     Ok(totals.iter().map(mean).collect())
 }
@@ -100,10 +100,10 @@ fn covariance(runs: &mut Runs<'_>, blocks: &Blocks<'_>, means: &[f64]) -> Result
         }
         let mut products = vec![0.0; columns * columns];
         squares(rows(&about, columns), &mut products);
-        sum.lock().unwrap_or_else(PoisonError::into_inner).add(block, products);
+        sum.lock().add(block, products);
         Ok(())
     })?;
-    let mut covariance = sum.into_inner().unwrap_or_else(PoisonError::into_inner).finish();
+    let mut covariance = sum.into_inner().finish();
     for row in 0..columns {
         for column in 0..=row {
             let value = covariance[row * columns + column] / (blocks.matrix.rows - 1) as f64;

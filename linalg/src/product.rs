@@ -6,10 +6,11 @@
 use crate::dense::{Real, make_numbers, multiply, numbers, rows};
 use faer::reborrow::ReborrowMut;
 use faer::{MatMut, MatRef};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use tegula::{Error, Place, Result};
 use tegula_apps::matrix::Element;
 use tegula_apps::{Matrix, Runs};
+use tegula_machine::sync::Mutex;
 
 /// Rows and columns of a block. Columns of the second matrix are packed for each block that contains them,
 /// so blocks are tall: with 256 whole rows each, a product of 2048 x 2048 took a fifth longer.
@@ -49,7 +50,7 @@ fn blocks<T: Real>(runs: &mut Runs<'_>, a: &Matrix, b: &Matrix) -> Result<Matrix
         let blocks = cut(a, b, into);
         runs.tasks(blocks.len(), |number| {
             // Each block belongs to one task, so nobody waits here.
-            let mut block = blocks[number].lock().unwrap_or_else(PoisonError::into_inner);
+            let mut block = blocks[number].lock();
             let Block { a, b, into } = &mut *block;
             multiply(*a, *b, into.rb_mut());
             Ok(())

@@ -13,9 +13,10 @@ use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList, PySlice};
 use std::cmp::Ordering;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use tegula::output::Portion;
 use tegula::{Job, Output, Stats};
+use tegula_machine::sync::Mutex;
 
 /// An answer whose job's type is gone.
 pub(crate) trait Answered: Send + Sync {
@@ -205,7 +206,7 @@ impl Answer {
 
     /// Returns the portion that holds a pair, and its first pair.
     fn portion_of(&self, pair: usize) -> tegula::Result<Option<(usize, usize)>> {
-        let mut ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ends = self.ends.lock();
         while ends.last().is_none_or(|end| *end <= pair) {
             if ends.len() >= self.read.output.portions() {
                 return Ok(None);

@@ -13,11 +13,18 @@ use arrow_array::{
 };
 use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use std::mem::{replace, take};
+use std::collections::VecDeque;
+use std::mem::take;
+use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::thread;
 
-/// Portions in a batch: some hundred thousand pairs.
-const PORTIONS: usize = 16;
+/// Portions in a batch: a hundred thousand pairs.
+const PORTIONS: usize = 8;
+/// The most pairs of a portion in memory.
+const PORTION_PAIRS: usize = 8 << 10;
+/// The most batches that are made at once, each by a thread.
+const THREADS_MOST: usize = 4;
 
 /// The types of an answer's columns.
 pub(crate) struct Shape {
@@ -112,14 +119,19 @@ fn tagged(tags: &[bool; 256]) -> Result<DataType, String> {
 
 /// Returns a stream of batches.
 pub(crate) fn stream(read: Arc<Reading>, shape: Shape) -> FFI_ArrowArrayStream {
-    FFI_ArrowArrayStream::new(Box::new(Batches { read, schema: shape.schema, next: 0 }))
+    let threads = thread::available_parallelism().map_or(1, |cores| cores.get().min(THREADS_MOST));
+    let batches = Batches { read, schema: shape.schema, next: 0, ready: VecDeque::new(), threads };
+    FFI_ArrowArrayStream::new(Box::new(batches))
 }
 
 struct Batches {
     read: Arc<Reading>,
     schema: SchemaRef,
-    /// The first portion of the next batch.
+    /// The first portion of the batches that are not made yet.
     next: usize,
+    /// Batches that are not asked for yet.
+    ready: VecDeque<Result<RecordBatch, ArrowError>>,
+    threads: usize,
 }
 
 impl RecordBatchReader for Batches {
@@ -132,32 +144,56 @@ impl Iterator for Batches {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let end = self.read.output.portions().min(self.next + PORTIONS);
-        let portions = replace(&mut self.next, end)..end;
-        if portions.is_empty() {
-            return None;
+        if self.ready.is_empty() {
+            self.ready = self.make();
+            self.next += self.ready.len() * PORTIONS;
         }
+        self.ready.pop_front()
+    }
+}
+
+impl Batches {
+    /// Makes the next batches side by side: copying keys in order waits for memory most of the time.
+    fn make(&self) -> VecDeque<Result<RecordBatch, ArrowError>> {
+        let starts = (self.next..self.read.output.portions()).step_by(PORTIONS);
+        let mut starts = starts.take(self.threads);
+        let Some(first) = starts.next() else { return VecDeque::new() };
+        thread::scope(|scope| {
+            let others: Vec<_> =
+                starts.map(|start| scope.spawn(move || self.batch(start))).collect();
+            let first = self.batch(first);
+            let others = others.into_iter();
+            let others =
+                others.map(|thread| thread.join().unwrap_or_else(|cause| resume_unwind(cause)));
+            std::iter::once(first).chain(others).collect()
+        })
+    }
+
+    /// Makes the batch that begins with a portion.
+    fn batch(&self, start: usize) -> Result<RecordBatch, ArrowError> {
         let mut batch = self.read.batch();
-        for portion in portions {
-            if let Err(error) = self.read.output.read(portion, &mut batch) {
-                return Some(Err(ArrowError::ExternalError(Box::new(error))));
-            }
+        batch.reserve(self.read.output.len().min(PORTIONS * PORTION_PAIRS));
+        for portion in start..self.read.output.portions().min(start + PORTIONS) {
+            let read = self.read.output.read(portion, &mut batch);
+            read.map_err(|error| ArrowError::ExternalError(Box::new(error)))?;
         }
         let fields = self.schema.fields();
         let keys = keys(&mut batch, self.read.keys, fields[0].data_type());
         let columns = batch.columns.into_iter().zip(&fields[1..]);
         let values = columns.map(|(column, field)| values(column, field.data_type()));
-        let arrays = std::iter::once(keys).chain(values).collect::<Result<Vec<_>, _>>();
-        Some(arrays.and_then(|arrays| RecordBatch::try_new(Arc::clone(&self.schema), arrays)))
+        let arrays = std::iter::once(keys).chain(values).collect::<Result<Vec<_>, _>>()?;
+        RecordBatch::try_new(Arc::clone(&self.schema), arrays)
     }
 }
 
-fn offsets(ends: &[usize]) -> OffsetBuffer<i64> {
-    let offsets = std::iter::once(0).chain(ends.iter().map(|end| *end as i64));
-    OffsetBuffer::new(offsets.collect::<ScalarBuffer<i64>>())
+/// Returns offsets in the ends' own memory.
+fn offsets(ends: Vec<usize>) -> OffsetBuffer<i64> {
+    let mut offsets: Vec<i64> = ends.into_iter().map(|end| end as i64).collect();
+    offsets.insert(0, 0);
+    OffsetBuffer::new(ScalarBuffer::from(offsets))
 }
 
-fn text(ends: &[usize], bytes: Vec<u8>) -> Result<ArrayRef, ArrowError> {
+fn text(ends: Vec<usize>, bytes: Vec<u8>) -> Result<ArrayRef, ArrowError> {
     let refused = |cause| {
         ArrowError::InvalidArgumentError(format!(
             "text is no UTF-8, which Arrow's text must be ({cause}): give the source encoding=None, and keys are bytes"
@@ -168,7 +204,7 @@ fn text(ends: &[usize], bytes: Vec<u8>) -> Result<ArrayRef, ArrowError> {
         .map_err(refused)
 }
 
-fn binary(ends: &[usize], bytes: Vec<u8>) -> Result<ArrayRef, ArrowError> {
+fn binary(ends: Vec<usize>, bytes: Vec<u8>) -> Result<ArrayRef, ArrowError> {
     Ok(Arc::new(LargeBinaryArray::try_new(offsets(ends), Buffer::from_vec(bytes), None)?))
 }
 
@@ -192,7 +228,7 @@ fn keys(batch: &mut Batch, form: KeyForm, kind: &DataType) -> Result<ArrayRef, A
                 batch.strip_tags();
             }
             let (ends, bytes) = (take(&mut batch.key_ends), take(&mut batch.keys));
-            if *kind == DataType::LargeUtf8 { text(&ends, bytes) } else { binary(&ends, bytes) }
+            if *kind == DataType::LargeUtf8 { text(ends, bytes) } else { binary(ends, bytes) }
         }
     }
 }
@@ -229,12 +265,12 @@ fn values(column: Column, kind: &DataType) -> Result<ArrayRef, ArrowError> {
                 return Err(ArrowError::SchemaError("lists".to_owned()));
             };
             let items = match field.data_type() {
-                DataType::LargeUtf8 => text(&ends, bytes)?,
-                _ => binary(&ends, bytes)?,
+                DataType::LargeUtf8 => text(ends, bytes)?,
+                _ => binary(ends, bytes)?,
             };
             Ok(Arc::new(LargeListArray::try_new(
                 Arc::clone(field),
-                offsets(&list_ends),
+                offsets(list_ends),
                 items,
                 None,
             )?))

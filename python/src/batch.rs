@@ -16,6 +16,20 @@ impl Batch {
         Batch { key_ends: Vec::new(), keys: Vec::new(), columns }
     }
 
+    /// Makes room for keys of a few bytes and their numbers.
+    pub(crate) fn reserve(&mut self, pairs: usize) {
+        // Arrow has one more offset than keys.
+        self.key_ends.reserve(pairs + 1);
+        self.keys.reserve(8 * pairs);
+        for column in &mut self.columns {
+            match column {
+                Column::Ints(ints) => ints.reserve(pairs),
+                Column::Floats(floats) => floats.reserve(pairs),
+                Column::Numbers(_) | Column::Lists { .. } | Column::Objects { .. } => {}
+            }
+        }
+    }
+
     pub(crate) fn clear(&mut self) {
         self.key_ends.clear();
         self.keys.clear();

@@ -24,9 +24,9 @@ use std::os::unix::fs::FileExt;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tegula::{Error, Place, Result, Split};
+use tegula_machine::sync::Mutex;
 
 /// Bytes of memory that each buffer between a worker and its companion may keep from split to split.
 const KEPT_BYTES_MOST: usize = 64 << 20;
@@ -242,10 +242,6 @@ struct Companion {
     output: File,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Companions {
     /// Starts a zygote: `python` runs the file `zygote`, which is given `program`, and starts to load it.
     ///
@@ -285,14 +281,14 @@ impl Companions {
         packed: &mut Vec<u8>,
         fault: &dyn Fn(Cause) -> Error,
     ) -> Result<bool> {
-        let idle = lock(&self.idle).pop();
+        let idle = self.idle.lock().pop();
         let mut companion = match idle {
             Some(companion) => companion,
             None => self.fork().map_err(fault)?,
         };
         match companion.call(request, bytes, packed, self.kept) {
             Ok(status) => {
-                lock(&self.idle).push(companion);
+                self.idle.lock().push(companion);
                 Ok(status == 0)
             }
             Err(cause) => Err(fault(self.why_dead(&companion, &cause, bytes.len()).into())),
@@ -300,7 +296,7 @@ impl Companions {
     }
 
     fn fork(&self) -> Result<Companion, Cause> {
-        let mut zygote = lock(&self.zygote);
+        let mut zygote = self.zygote.lock();
         if self.is_killed.load(Ordering::Acquire) {
             return Err("interrupted".into());
         }
@@ -319,7 +315,7 @@ impl Companions {
         let (_, payload) = zygote.reply().map_err(gone)?;
         let pid = payload.first_chunk().map(|bytes| i32::from_le_bytes(*bytes));
         let pid = pid.and_then(Pid::from_raw).ok_or("the zygote could not fork")?;
-        lock(&self.all).push(pid);
+        self.all.lock().push(pid);
         Ok(Companion { pid, socket, input, output })
     }
 
@@ -328,7 +324,7 @@ impl Companions {
         if self.is_killed.load(Ordering::Acquire) {
             return "interrupted".to_owned();
         }
-        let code = lock(&self.zygote).exit_code(companion.pid);
+        let code = self.zygote.lock().exit_code(companion.pid);
         let how = match code {
             Some(code @ ..0) => {
                 let signal = -code;
@@ -349,14 +345,14 @@ impl Companions {
     }
 
     fn resident_bytes(&self) -> u64 {
-        let pids = lock(&self.all).iter().map(|pid| pid.as_raw_nonzero().get()).collect::<Vec<_>>();
+        let pids = self.all.lock().iter().map(|pid| pid.as_raw_nonzero().get()).collect::<Vec<_>>();
         pids.into_iter().chain([self.zygote_pid]).map(proportional_bytes).sum()
     }
 
     fn kill(&self) {
         self.is_killed.store(true, Ordering::Release);
         // The zygote waits for none of them before it is asked to, so each number is still theirs.
-        for pid in lock(&self.all).iter() {
+        for pid in self.all.lock().iter() {
             let _: Result<(), Errno> = kill_process(*pid, Signal::KILL);
         }
     }
@@ -364,8 +360,8 @@ impl Companions {
 
 impl Drop for Companions {
     fn drop(&mut self) {
-        lock(&self.idle).clear();
-        let mut zygote = lock(&self.zygote);
+        self.idle.lock().clear();
+        let mut zygote = self.zygote.lock();
         zygote.control = None;
         let began = Instant::now();
         while !matches!(zygote.child.try_wait(), Ok(Some(_))) {

@@ -4,7 +4,7 @@ use crate::answer::Answer;
 use crate::dynamic::Number;
 use pyo3::exceptions::{PyIndexError, PyRuntimeError};
 use pyo3::prelude::*;
-use std::sync::{Mutex, PoisonError};
+use tegula_machine::sync::Mutex;
 
 /// Follows the figures of keys from show to show. Memory is linear in the shown keys.
 #[pyclass(frozen, module = "tegula._tegula")]
@@ -42,7 +42,7 @@ impl Estimates {
         let answer = answer.get();
         let take = || {
             let batch = answer.copied()?;
-            let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut known = self.known.lock();
             let found = self.columns.iter().zip(known.iter_mut()).map(|(column, known)| {
                 known.begin(bytes, planned);
                 let number = |place| match batch.columns.get(*column)?.number(place)? {

@@ -4,7 +4,7 @@ use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use tegula_machine::sync::{Mutex, MutexGuard};
 
 /// A file without a name until `commit`. One that is dropped before, or whose process dies, leaves nothing.
 #[pyclass(frozen, module = "tegula._tegula")]
@@ -16,7 +16,7 @@ fn failed(error: &tegula::OutputError) -> PyErr {
 
 impl AtomicFile {
     fn open(&self) -> MutexGuard<'_, Option<tegula::output::AtomicFile>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -14,9 +14,9 @@ use crate::companion::Caller;
 use crate::dynamic::{Column, Number};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use tegula::{Cancel, Error, Options, Order, Place, Result, Stats};
+use tegula_machine::sync::Mutex;
 
 /// Bytes of keys and values from which on a request is sent. One key's values are in one request, however many.
 const REQUEST_BYTES: usize = 1 << 20;
@@ -51,7 +51,7 @@ pub(crate) fn reduce(
             if reduced.is_err() {
                 next.store(count, Ordering::Relaxed);
             }
-            done.lock().unwrap_or_else(PoisonError::into_inner).push((portion, reduced));
+            done.lock().push((portion, reduced));
         }
     };
     thread::scope(|scope| {
@@ -60,7 +60,7 @@ pub(crate) fn reduce(
         }
         work();
     });
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut done = done.into_inner();
     done.sort_by_key(|(portion, _)| *portion);
     let portions = done.into_iter().map(|(_, batch)| batch).collect::<Result<Vec<_>>>()?;
     let portions = match (options.top, options.order) {

@@ -11,12 +11,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 use tegula::{Error, Every, Options, Place, Progress};
+use tegula_machine::sync::Mutex;
 
 /// How often signals are looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -155,14 +156,14 @@ impl Engine {
     /// Lets go of the engine in a forked child, which has none of its threads, without ending them.
     fn abandon(&self) {
         // Another thread may have held the lock when the process was forked.
-        if let Ok(mut engine) = self.engine.try_lock() {
+        if let Some(mut engine) = self.engine.try_lock() {
             std::mem::forget(engine.take());
         }
     }
 
     /// Ends the workers, when the runs at work have ended.
     fn close(&self, py: Python<'_>) {
-        let engine = self.engine.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let engine = self.engine.lock().take();
         py.detach(|| drop(engine));
     }
 
@@ -232,7 +233,7 @@ fn every_of(kind: &str, amount: f64) -> PyResult<Every> {
 
 impl Engine {
     fn engine(&self) -> PyResult<Arc<tegula::Engine>> {
-        let engine = self.engine.lock().unwrap_or_else(PoisonError::into_inner);
+        let engine = self.engine.lock();
         engine.clone().ok_or_else(|| PyRuntimeError::new_err("the engine is closed"))
     }
 }
@@ -332,9 +333,7 @@ impl Running {
         py: Python<'_>,
         most: Duration,
     ) -> Result<tegula::Result<Answer>, RecvTimeoutError> {
-        py.detach(|| {
-            self.receiver.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(most)
-        })
+        py.detach(|| self.receiver.lock().recv_timeout(most))
     }
 
     /// Whether somebody stopped the run.
@@ -390,7 +389,7 @@ impl Running {
         dict.set_item("seconds_left", reading.time_left().map(|left| left.as_secs_f64()))?;
         dict.set_item("keys", reading.keys_held)?;
         dict.set_item("memory_bytes", reading.memory_bytes + companion_bytes)?;
-        let top = seen.map(|slot| slot.lock().unwrap_or_else(PoisonError::into_inner));
+        let top = seen.map(|slot| slot.lock());
         if let Some(seen) = top.as_deref().and_then(Option::as_ref) {
             dict.set_item("top", Seen::pairs(seen, py)?)?;
         }

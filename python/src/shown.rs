@@ -7,9 +7,10 @@ use crate::objects::KeyForm;
 use crate::running::{self, Running};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tegula::{Error, Every, Job, STABLE_KEYS_MOST, Shown};
+use tegula_machine::sync::Mutex;
 
 /// The shows that are asked for, and their receiver.
 pub(crate) struct Showing {
@@ -78,7 +79,7 @@ impl Showing {
         });
         // Python has no memory for it: then this show is left out.
         if let Ok(seen) = seen {
-            *self.slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(seen);
+            *self.slot.lock() = Some(seen);
         }
         Ok(())
     }
@@ -99,7 +100,7 @@ impl Stream {
     }
 
     fn take(&self) -> Option<Seen> {
-        self.slot.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.slot.lock().take()
     }
 }
 

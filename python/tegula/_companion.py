@@ -13,6 +13,7 @@ import struct
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from types import GeneratorType
 from typing import Any
 
@@ -78,6 +79,8 @@ class Mapper:
         self.skip_bad = program["skip_bad"]
         self.columns = program["columns"]
         self.combine = program["combine"]
+        self.sums_ints = False
+        """Whether values are added up as they come, as integers may be. The first split shows whether they are."""
         self.reducer: Any = program.get("reducer")
         self.reducer_args = program.get("reducer_args", ())
         self.keys = program.get("keys", "tagged")
@@ -193,6 +196,8 @@ class Mapper:
             raise
 
     def _map_fast(self, records: list[Any]) -> list[Any]:
+        if self.sums_ints and not self.args:
+            return self._sum_ints(records)
         function, args = self.function, self.args
         groups: Any = Counter() if self.combine == "count" else defaultdict(list)
         add = self._add_count if self.combine == "count" else self._add_values
@@ -223,7 +228,42 @@ class Mapper:
                         add(groups, answer)
         except Exception as error:
             raise _At(number, error) from None
+        if self.combine == "sum":
+            values = chain.from_iterable(groups.values())
+            self.sums_ints = set(map(type, values)) == {int}
         return self._pack(groups, [])
+
+    def _sum_ints(self, records: list[Any]) -> list[Any]:
+        """Add up values as they come. If one is no integer, map the records again as others are."""
+        function = self.function
+        sums: Any = defaultdict(int)
+        number = 0
+        try:
+            for number, record in enumerate(records):  # noqa: B007 - the handler below names it
+                answer = function(record)
+                if answer is None:
+                    continue
+                if type(answer) is tuple:
+                    answer = (answer,)
+                elif type(answer) not in MANY and isinstance(answer, Mapping):
+                    answer = answer.items()
+                for key, value in answer:
+                    try:
+                        sums[key] += value
+                    except TypeError:
+                        return self._map_unsummed(records)
+        except _At:
+            raise
+        except Exception as error:
+            raise _At(number, error) from None
+        if not set(map(type, sums.values())) <= {int}:
+            return self._map_unsummed(records)
+        return packed(list(sums), [packed_ints(0, list(sums.values()), None)], [])
+
+    def _map_unsummed(self, records: list[Any]) -> list[Any]:
+        """Map records to all their values: the engine adds floats, and names what is no number."""
+        self.sums_ints = False
+        return self._map_fast(records)
 
     def _map_carefully(self, data: bytes, records: list[Any]) -> list[Any]:
         """Map record by record, each of which is looked at before it counts."""

@@ -38,6 +38,7 @@ _KEY_LEN, _VALUE, _KEY, _PAIRS, _PAIRS_MOST, _KEY_BYTES, _KEY_BYTES_MOST = range
 
 
 _carray: Any = vars(numba)["carray"]
+_memcpy: Any = vars(cgutils)["raw_memcpy"]
 
 
 def _typed_pointer(typing_context: Any, address: Any) -> Any:
@@ -48,6 +49,19 @@ def _typed_pointer(typing_context: Any, address: Any) -> Any:
 
 
 _pointer: Any = intrinsic(_typed_pointer)
+
+
+def _typed_copy(typing_context: Any, to: Any, source: Any, count: Any) -> Any:
+    def copy(context: Any, builder: Any, of: Any, args: Any) -> Any:
+        to, source = (builder.inttoptr(arg, cgutils.voidptr_t) for arg in args[:2])
+        _memcpy(builder, to, source, args[2], 1)
+        return context.get_dummy_value()
+
+    address = numba.types.uintp
+    return numba.types.void(address, address, numba.types.intp), copy
+
+
+_copy: Any = intrinsic(_typed_copy)
 
 
 @numba.njit(inline="always")
@@ -93,7 +107,19 @@ def finished(split: Any) -> int:
 @numba.njit(inline="always")
 def line_end(data: Any, at: int) -> int:
     """The offset of the newline of the line at `at`, or the end of the data."""
-    while at < data.size and data[at] != 10:
+    while at < data.size and data[numpy.uintp(at)] != 10:
+        at += 1
+    return at
+
+
+@numba.njit(inline="always")
+def field_end(data: Any, at: int, separator: int) -> int:
+    """The offset of the first separator or newline from `at` on, or the end of the data. A map that goes from field to
+    field looks at each byte of a line once."""
+    while at < data.size:
+        byte = data[numpy.uintp(at)]
+        if byte == separator or byte == 10:
+            break
         at += 1
     return at
 
@@ -104,13 +130,13 @@ def field(data: Any, at: int, end: int, number: int, separator: int) -> Any:
     none."""
     begin = at
     for _ in range(number - 1):
-        while begin < end and data[begin] != separator:
+        while begin < end and data[numpy.uintp(begin)] != separator:
             begin += 1
         if begin == end:
             return -1, -1
         begin += 1
     stop = begin
-    while stop < end and data[stop] != separator:
+    while stop < end and data[numpy.uintp(stop)] != separator:
         stop += 1
     return begin, stop
 
@@ -126,10 +152,8 @@ def _add_key(words: Any, data: Any, begin: int, stop: int) -> int:
     place = numpy.int64(words[_PAIRS])
     length = stop - begin
     lengths = _carray(_pointer(words[_KEY_LEN]), (place + 1,), numpy.uint32)
-    at = numpy.int64(words[_KEY_BYTES])
-    keys = _carray(_pointer(words[_KEY]), (at + length,), numpy.uint8)
-    for i in range(length):
-        keys[at + i] = data[begin + i]
+    key = numpy.uintp(words[_KEY] + words[_KEY_BYTES])
+    _copy(key, numpy.uintp(data.ctypes.data) + numpy.uintp(begin), length)
     lengths[place] = length
     words[_PAIRS] += numpy.uint64(1)
     words[_KEY_BYTES] += numpy.uint64(length)

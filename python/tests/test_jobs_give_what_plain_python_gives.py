@@ -357,3 +357,34 @@ def test_what_does_not_fit_in_memory_goes_to_disk(tmp_path: Path) -> None:
     with pytest.raises(tg.MemoryLimitError):
         tg.text(tmp_path / "keys").lines().count().run(memory="1M")
     assert list(scratch.iterdir()) == []
+
+
+@pytest.mark.parametrize("on", ["processes", "threads"])
+def test_sums_are_of_integers_until_a_later_split_has_others(
+    path: Path, lines: list[str], tmp_path: Path, on: str
+) -> None:
+    text = path.read_text() * 2
+
+    def values(line: str):
+        for word in line.split():
+            yield word[:1], 0.1 if word == "half" else len(word)
+
+    floats = tmp_path / "floats"
+    floats.write_text(f"{text}h half half\n{text}")
+    answer = tg.text(floats).map(values, on=on).sum().run(workers=1).to_dict()
+    expected = Counter(
+        pair for line in lines for word in line.split() for pair in word[:1] * len(word)
+    )
+    assert answer == {
+        key: 4 * count + (1 + 0.2 if key == "h" else 0)
+        for key, count in expected.items()
+    }
+
+    def strings(line: str):
+        return line[:1], "many" if line == "here" else 1
+
+    bad = tmp_path / "strings"
+    bad.write_text(f"{text}here\n")
+    with pytest.raises(tg.BadRecord, match="a value is 'many', a str") as caught:
+        tg.text(bad).map(strings, on=on).sum().run(workers=1)
+    assert caught.value.line == 2 * len(lines) + 1

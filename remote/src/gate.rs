@@ -8,8 +8,8 @@ use object_store::client::{
     ClientOptions, HttpClient, HttpConnector, HttpError, HttpRequest, HttpResponse, HttpService,
     ReqwestConnector,
 };
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use tegula_machine::sync::Mutex;
 
 /// Makes clients that stay away as long as they are asked to, but no longer than this.
 #[derive(Debug)]
@@ -33,8 +33,8 @@ struct Gate {
 }
 
 impl Gate {
-    fn shut_until(&self) -> std::sync::MutexGuard<'_, Option<Instant>> {
-        self.shut_until.lock().unwrap_or_else(PoisonError::into_inner)
+    fn shut_until(&self) -> tegula_machine::sync::MutexGuard<'_, Option<Instant>> {
+        self.shut_until.lock()
     }
 }
 

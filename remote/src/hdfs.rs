@@ -17,7 +17,8 @@ use hdfs_native::file::FileReader;
 use hdfs_native::{Client, ClientBuilder, HdfsError};
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use tegula_machine::sync::Mutex;
 use tokio::time::timeout;
 
 /// Files that stay open: more than readers there are at a time.
@@ -56,7 +57,7 @@ impl Hdfs {
 
     /// The file of that version, open.
     async fn open(&self, wanted: &Wanted<'_>) -> Result<Arc<FileReader>, Fault> {
-        let lock = || self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = || self.open.lock();
         if let Some(file) = lock().get(wanted.path) {
             return Ok(Arc::clone(file));
         }
@@ -152,7 +153,7 @@ impl Store for Hdfs {
         let result = Hdfs::read_open(&file, wanted, into, got).await;
         if result.is_err() {
             // The next try asks anew where the blocks are, and whether the file is still the same.
-            self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(wanted.path);
+            self.open.lock().remove(wanted.path);
         }
         result
     }

@@ -5,7 +5,8 @@
 use std::io;
 use std::mem;
 use std::process;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use tegula_machine::sync::Mutex;
 use tokio::runtime::{Builder, Runtime};
 
 /// Threads that drive connections; a waiting thread polls its own request itself.
@@ -22,7 +23,7 @@ pub(crate) fn block_on<F: Future>(request: F) -> io::Result<F::Output> {
 /// Returns the runtime of this process.
 fn runtime() -> io::Result<Arc<Runtime>> {
     static OF_PROCESS: Mutex<Option<(u32, Arc<Runtime>)>> = Mutex::new(None);
-    let mut of_process = OF_PROCESS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut of_process = OF_PROCESS.lock();
     match &*of_process {
         Some((id, runtime)) if *id == process::id() => return Ok(Arc::clone(runtime)),
         _ => {}

@@ -6,8 +6,9 @@
 use super::{Element, Matrix, nothing};
 use crate::headers::{at, head, look_into};
 use crate::runs::Runs;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use tegula::{Input, InputFile, Result};
+use tegula_machine::sync::Mutex;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 /// Bytes of a file that are read first: more than most headers.
@@ -118,7 +119,7 @@ impl Piece<'_> {
     /// Reads the piece into its place in the matrix.
     fn fill(&self) -> Result<()> {
         // Each piece belongs to one task, so nobody waits here.
-        let mut into = self.into.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut into = self.into.lock();
         self.file.read_at(self.offset, &mut into).map(drop)
     }
 }

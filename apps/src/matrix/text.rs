@@ -7,8 +7,9 @@ use crate::headers::at;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use tegula::{Cut, Emit, Input, Job, Result, Split, Sum};
+use tegula_machine::sync::Mutex;
 
 /// Reads rows and keeps them; its only pair counts them.
 #[derive(Default)]
@@ -56,7 +57,7 @@ impl Job for Rows {
         }
         if rows > 0 {
             emit.emit(0, rows);
-            let mut pieces = self.pieces.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut pieces = self.pieces.lock();
             pieces.entry(split.path()).or_default().insert(split.offset(), piece);
         }
         Ok(())
@@ -83,7 +84,7 @@ pub(super) fn read(runs: &mut Runs<'_>, input: Input) -> Result<Matrix> {
     let names: Vec<PathBuf> = input.listing().map(|file| file.name().to_path_buf()).collect();
     let job = Rows::default();
     runs.job(&job, input)?;
-    let pieces = job.pieces.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let pieces = job.pieces.into_inner();
     let mut columns = None;
     let mut bytes = Vec::new();
     for name in &names {

@@ -9,8 +9,8 @@ pub use library::{ABI, Library};
 
 use std::ffi::c_void;
 use std::ptr;
-use std::sync::{Mutex, PoisonError};
 use tegula::{Error, Place, Result, Split};
+use tegula_machine::sync::Mutex;
 
 /// Pairs that the columns hold.
 const PAIRS_MOST: usize = 64 << 10;
@@ -192,7 +192,7 @@ impl NativeMap {
                 }
             }
         }
-        self.seats.lock().unwrap_or_else(PoisonError::into_inner).push(seat);
+        self.seats.lock().push(seat);
         Ok(())
     }
 
@@ -202,7 +202,7 @@ impl NativeMap {
     }
 
     fn seat(&self) -> Seat {
-        let free = self.seats.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let free = self.seats.lock().pop();
         free.unwrap_or_else(|| Seat {
             key_len: vec![0; PAIRS_MOST],
             value: vec![0; PAIRS_MOST],
@@ -215,7 +215,7 @@ impl NativeMap {
 
 impl Drop for NativeMap {
     fn drop(&mut self) {
-        let seats = self.seats.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let seats = self.seats.get_mut();
         for seat in seats {
             if let Some(close) = self.close {
                 // SAFETY: of this type, as `new`'s caller promised; the state is what `open` gave, or null.

@@ -30,13 +30,16 @@ def host_and_bytes(split, pairs, state):
     data = tn.data(split)
     at = tn.done(split)
     while at < data.size:
-        end = tn.line_end(data, at)
-        begin, stop = tn.field(data, at, end, 4, 32)
+        host_end = tn.field_end(data, at, 32)
+        end = host_end
+        for _ in range(2):
+            end = tn.field_end(data, end + 1, 32)
         size = 0
-        for place in range(begin, stop):
-            size = size * 10 + data[place] - 48
-        begin, stop = tn.field(data, at, end, 1, 32)
-        if not tn.emit(pairs, data, begin, stop, size):
+        end += 1
+        while end < data.size and data[end] != 10:
+            size = size * 10 + data[end] - 48
+            end += 1
+        if not tn.emit(pairs, data, at, host_end, size):
             return tn.full(split, at)
         at = end + 1
     return tn.finished(split)
