@@ -19,6 +19,7 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, IoSlice, Read, Write};
 use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::os::unix::net::UnixStream;
@@ -115,27 +116,34 @@ impl Raised {
 }
 
 impl Caller {
-    /// Lets the function map a split, and puts what it wrote into `packed`.
-    pub(crate) fn call(&self, split: &Split<'_>, packed: &mut Vec<u8>) -> Result<()> {
+    /// Lets the function map a part of a split, and puts what it wrote into `packed`.
+    pub(crate) fn call(
+        &self,
+        split: &Split<'_>,
+        part: Range<usize>,
+        packed: &mut Vec<u8>,
+    ) -> Result<()> {
+        let start = part.start;
+        let bytes = &split.bytes()[part];
         let is_mapped = match self {
             Caller::Processes(companions) => {
-                let fault = |cause: Cause| at(split, cause);
-                companions.call(Request::Map, split.bytes(), packed, &fault)?
+                let fault = |cause: Cause| at(split, start, cause);
+                companions.call(Request::Map, bytes, packed, &fault)?
             }
-            Caller::Threads(callable) => call_here(callable, Request::Map, split.bytes(), packed)
-                .map_err(|error| at(split, error))?,
+            Caller::Threads(callable) => call_here(callable, Request::Map, bytes, packed)
+                .map_err(|error| at(split, start, error))?,
         };
         if is_mapped {
             return Ok(());
         }
         let offset = packed.split_off_front();
         let raised = Raised::decode(packed);
-        let record = usize::try_from(offset).ok().and_then(|offset| split.bytes().get(offset..));
+        let record = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..));
         match record {
             Some(record) => split.bad(record, raised)?,
-            None => return Err(at(split, raised)),
+            None => return Err(at(split, start, raised)),
         }
-        Err(at(split, "a bad record was not skipped by the function's process"))
+        Err(at(split, start, "a bad record was not skipped by the function's process"))
     }
 
     /// Lets the function reduce the values of some keys, and puts what it returned into `packed`.
@@ -211,9 +219,10 @@ fn proportional_bytes(pid: i32) -> u64 {
     found.and_then(|number| number.parse::<u64>().ok()).unwrap_or(0) << 10
 }
 
-/// Returns an error about the whole split.
-fn at(split: &Split<'_>, cause: impl Into<Cause>) -> Error {
-    let place = Place { source: split.path(), line: None, offset: Some(split.offset()) };
+/// Returns an error about the part of a split that begins at `start`.
+fn at(split: &Split<'_>, start: usize, cause: impl Into<Cause>) -> Error {
+    let offset = Some(split.offset() + start as u64);
+    let place = Place { source: split.path(), line: None, offset };
     Error::Record { place, cause: cause.into() }
 }
 

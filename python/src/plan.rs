@@ -4,7 +4,8 @@ use crate::answer::{Answered, Ended};
 use crate::companion::{Caller, Companions, Kept};
 use crate::csv;
 use crate::dynamic::{
-    Cells, Columns, Dynamic, FieldPairs, JsonPairs, Kind, Known, OrderBy, Pairs, RecordPairs,
+    Called, Cells, Columns, Dynamic, FieldPairs, JsonPairs, Kind, Known, OrderBy, Pairs,
+    RecordPairs,
 };
 use crate::memory::{Memory, Parts};
 use crate::native::Native;
@@ -41,6 +42,8 @@ pub(crate) struct Plan {
     pub(crate) plain: bool,
     pub(crate) tile_bytes: Option<u64>,
     pub(crate) split_bytes: Option<u64>,
+    /// About the most bytes of lines that a Python function is given at a time.
+    part_bytes: Option<usize>,
     pub(crate) keys: KeyForm,
     pub(crate) state: Option<State>,
     /// The names of devices that work beside the cores, as the command line has them.
@@ -144,6 +147,7 @@ impl Plan {
             plain: item(dict, "plain")?.extract()?,
             tile_bytes: item(dict, "tile_bytes")?.extract()?,
             split_bytes: item(dict, "split_bytes")?.extract()?,
+            part_bytes: item(dict, "part_bytes")?.extract()?,
             keys: match keys.as_str() {
                 "text" => KeyForm::Text,
                 "bytes" => KeyForm::Bytes,
@@ -228,7 +232,7 @@ impl Plan {
             let fields = fields.iter();
             fields.fold(Identity::new("python", 1), |all, (name, value)| all.with(name, value))
         });
-        let is_saved = self.is_saved;
+        let (is_saved, part_bytes) = (self.is_saved, self.part_bytes);
         let run = Run { engine, options, input, showing, identity, keys, names, is_saved };
         match (self.map, self.combine) {
             (Map::Ready(ready), _) => ready.run(run),
@@ -260,7 +264,10 @@ impl Plan {
                 cause: "its values are combined by count, sum, min, max or mean".to_owned(),
             }),
             (Map::Processes { .. } | Map::Threads(_), combine) => match caller {
-                Some((caller, kept)) => run.combined(Pairs::Called(caller, kept), cut, combine),
+                Some((caller, kept)) => {
+                    let called = Called { caller, kept, part_bytes };
+                    run.combined(Pairs::Called(called), cut, combine)
+                }
                 None => Err(tegula::Error::Option {
                     option: "map",
                     cause: "nobody runs the function".to_owned(),

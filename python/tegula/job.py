@@ -27,6 +27,10 @@ Order = Literal["key", "value"]
 # What a plan says of a map that changes its answer: the last three are of records in order.
 _SAID = ("kind", "separator", "by", "value", "field", "numeric", "bytes")
 
+# The most lines that Python functions are given at a time, in bytes. The objects that they make of more leave the
+# cache, and a process keeps the memory of the most.
+PART_BYTES = 64 << 10
+
 
 def _every(every: str | float) -> tuple[str, float]:
     """Read how often answers are to be shown."""
@@ -312,6 +316,7 @@ class Job:
             "plain": pairs.source.plain,
             "tile_bytes": None,
             "split_bytes": None,
+            "part_bytes": None,
             "state": None,
             "identity": None,
             "reduces": self.reducer is not None,
@@ -322,6 +327,8 @@ class Job:
             "device_sizes": None,
         }
         if pairs.program is not None:
+            if pairs.program["style"] in ("record", "split"):
+                plan["part_bytes"] = PART_BYTES
             self._add_function(
                 plan, plan["map"], pairs.program, skip_bad, worker_memory
             )

@@ -10,6 +10,8 @@ from shutil import which
 import pytest
 import tegula as tg
 
+pytestmark = pytest.mark.once
+
 ROOT = Path(__file__).parents[2]
 # `make wheel` installs it, as its linker.
 ZIG_COMPILER = str(ROOT / "bench" / ".venv" / "bin" / "python-zig")

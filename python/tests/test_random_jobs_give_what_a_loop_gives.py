@@ -69,6 +69,7 @@ SETTINGS = st.fixed_dictionaries(
     {
         "engine": st.sampled_from([None, *ENGINES]),
         "split_bytes": st.sampled_from([None, 1, 7, 64, 4096]),
+        "part_bytes": st.sampled_from([None, 1, 40, 4096]),
         "tile_bytes": st.sampled_from([None, 1, 100, 65536]),
         "memory": st.sampled_from([None, 200 << 20, 1 << 30]),
         "copies": st.sampled_from([1, 1, 7, 100]),
@@ -182,7 +183,9 @@ def check_job(
         plan_of = Job._plan
 
         def with_sizes(self: Job, *arguments: Any) -> dict[str, Any]:
-            sizes = {name: how[name] for name in ("split_bytes", "tile_bytes")}
+            sizes = {
+                name: how[name] for name in ("split_bytes", "part_bytes", "tile_bytes")
+            }
             return {**plan_of(self, *arguments), **sizes}
 
         patch.setattr(Job, "_plan", with_sizes)

@@ -169,7 +169,7 @@ fn read_head(file: &File, into: &mut [u8]) -> io::Result<usize> {
 }
 
 /// Returns stretches of files, and whether each is all plain. A plain stretch is the first or the last, or
-/// has at least [`PLAIN_STRETCH_BYTES`].
+/// has at least `PLAIN_STRETCH_BYTES`.
 pub fn stretches(formats: &[Format], bytes: impl Fn(usize) -> u64) -> Vec<(Range<usize>, bool)> {
     let mut stretches: Vec<(Range<usize>, bool)> = Vec::new();
     for run in formats.chunk_by(|a, b| (*a == Format::Plain) == (*b == Format::Plain)) {

@@ -21,7 +21,9 @@ pub(crate) use records::{OrderBy, RecordPairs};
 
 use crate::companion::{Caller, Kept};
 use std::cell::RefCell;
+use std::iter::successors;
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::sync::Arc;
 use tegula::{Cut, Emit, Error, Identity, Job, Place, Result, Resumable, Sees, Split};
 use tegula_apps::native::{NativeMap, Value};
@@ -37,7 +39,35 @@ pub(crate) enum Pairs {
     /// A function in C.
     Native(NativeMap),
     /// A function in Python.
-    Called(Arc<Caller>, Kept),
+    Called(Called),
+}
+
+/// A function in Python, and what it is given and gives.
+pub(crate) struct Called {
+    pub(crate) caller: Arc<Caller>,
+    pub(crate) kept: Kept,
+    /// About the most bytes of lines that it is given at a time; `None`: all that a worker takes.
+    pub(crate) part_bytes: Option<usize>,
+}
+
+impl Called {
+    /// Returns the parts of a split that the function is given one by one, which end with records.
+    fn parts(&self, bytes: &[u8], cut: &Cut) -> impl Iterator<Item = Range<usize>> {
+        let most = match (cut, self.part_bytes) {
+            (Cut::Lines, Some(most)) => most,
+            _ => usize::MAX,
+        };
+        let part_from = move |start: usize| {
+            let near = start.saturating_add(most).min(bytes.len());
+            let before = || memchr::memrchr(b'\n', &bytes[start..near]).map(|at| start + at + 1);
+            let after = || memchr::memchr(b'\n', &bytes[near..]).map(|at| near + at + 1);
+            let is_last = near == bytes.len();
+            let end = if is_last { None } else { before().or_else(after) };
+            start..end.unwrap_or(bytes.len())
+        };
+        let is_more = |part: &Range<usize>| part.end < bytes.len();
+        successors(Some(part_from(0)), move |part| is_more(part).then(|| part_from(part.end)))
+    }
 }
 
 /// The job: pairs of some origin, and the aggregate `C`.
@@ -123,21 +153,25 @@ impl<C: Columns> Job for Dynamic<C> {
                 };
                 C::put(emit, key, first, value).map_err(|_| unfit(&split))
             }),
-            Pairs::Called(caller, kept) => PACKED.with_borrow_mut(|packed| {
-                caller.call(&split, packed)?;
-                let taken = self.take(&split, packed, emit);
-                kept.trim(packed);
-                taken
+            Pairs::Called(called) => PACKED.with_borrow_mut(|packed| {
+                called.parts(split.bytes(), &self.cut).try_for_each(|part| {
+                    let start = part.start;
+                    called.caller.call(&split, part, packed)?;
+                    let taken = self.take(&split, start, packed, emit);
+                    called.kept.trim(packed);
+                    taken
+                })
             }),
         }
     }
 }
 
 impl<C: Columns> Dynamic<C> {
-    /// Emits what a companion wrote.
+    /// Emits what a companion wrote of the part of a split that begins at `start`.
     fn take<'s>(
         &self,
         split: &Split<'s>,
+        start: usize,
         packed: &[u8],
         emit: &mut impl Emit<'s, Self>,
     ) -> Result<()> {
@@ -148,7 +182,8 @@ impl<C: Columns> Dynamic<C> {
                 C::put(emit, key, (column, kind), value).map_err(|_| Fault::Malformed)
             },
             |refused| {
-                let record = split.bytes().get(refused.offset..).unwrap_or_default();
+                let place = start.saturating_add(refused.offset);
+                let record = split.bytes().get(place..).unwrap_or_default();
                 split.bad(record, String::from_utf8_lossy(refused.cause)).map_err(Fault::Job)
             },
         );
