@@ -27,9 +27,9 @@ Order = Literal["key", "value"]
 # What a plan says of a map that changes its answer: the last three are of records in order.
 _SAID = ("kind", "separator", "by", "value", "field", "numeric", "bytes")
 
-# The most lines that Python functions are given at a time, in bytes. The objects that they make of more leave the
-# cache, and a process keeps the memory of the most.
-PART_BYTES = 64 << 10
+# The most lines that Python functions are given at a time, in bytes. Of more, a process keeps the memory of the objects
+# that they make; of less, more pairs cross to the engine.
+PART_BYTES = 256 << 10
 
 
 def _every(every: str | float) -> tuple[str, float]:
