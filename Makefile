@@ -229,7 +229,7 @@ bench-builds: need-cargo need-python ## Time builds from nothing, and of a user'
 	python3 bench/compare/builds.py --scratch $(TARGET)/builds --runs $(RUNS) --builds $(or $(BUILDS),1)
 
 # make build of the other version makes BASE.
-bench-versions: build need-python $(VERSIONS_INPUTS:%=$(CORPUS)/%) ## Time the jobs of the benchmarks beside another version of tegula; BASE=program RUNS=9
+bench-versions: build need-python $(VERSIONS_INPUTS:%=$(CORPUS)/%) ## Time the jobs of the benchmarks beside another version of tegula; BASE=program RUNS=5
 	python3 bench/compare/versions.py --corpus $(CORPUS) --tegula $(TEGULA) --base $(BASE) --runs $(RUNS)
 
 bench-own: build need-python $(OWN_TEXTS:%=$(CORPUS)/%.txt) ## Time whole word counts; RUNS=5

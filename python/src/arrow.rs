@@ -19,7 +19,7 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::thread;
 
-/// Portions in a batch: a hundred thousand pairs.
+/// Portions in a batch: 65,536 pairs in memory.
 const PORTIONS: usize = 8;
 /// The most pairs of a portion in memory.
 const PORTION_PAIRS: usize = 8 << 10;
@@ -153,7 +153,7 @@ impl Iterator for Batches {
 }
 
 impl Batches {
-    /// Makes the next batches side by side: copying keys in order waits for memory most of the time.
+    /// Makes the next batches side by side, each on a thread.
     fn make(&self) -> VecDeque<Result<RecordBatch, ArrowError>> {
         let starts = (self.next..self.read.output.portions()).step_by(PORTIONS);
         let mut starts = starts.take(self.threads);

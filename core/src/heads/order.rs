@@ -1,7 +1,7 @@
 //! Sorts one range by key. Each record or pair has a number of 64 bits: the first bits of its key, then its place
 //! in the range. The sort moves these numbers, which lie in a cache, and leaves records where they are. Records
-//! whose numbers have the same key bits are sorted again by the following bytes, or, where they are few, by
-//! whole keys. Equal keys keep the order of their places, which is that of the input.
+//! whose numbers have the same key bits are sorted again by the bytes that follow; whole keys are compared where
+//! those are equal, too. Equal keys keep the order of their places, which is that of the input.
 
 use super::{head, radix, shared, sort_distinct};
 use std::cmp::Ordering;
