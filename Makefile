@@ -95,9 +95,13 @@ wheel: need-cargo $(VENV)/maturin-$(MATURIN) $(VENV)/ziglang-$(ZIGLANG) ## Build
 wheels: ## Build the wheels of all machines: x86_64 and aarch64 (slow)
 	@$(MAKE) --no-print-directory wheel WHEEL_TARGETS="x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu"
 
+# With the features of the Rust tests, whose crates are then not built again.
+TEST_WHEEL_FEATURES := opencl,cuda,tegula-cli/cuda,tegula-cli/linalg,tegula-cli/opencl,tegula-apps/cuda,tegula-apps/opencl
+
 test-wheel: need-cargo $(VENV)/maturin-$(MATURIN) ## Build a wheel for tests on this machine into target/test-wheels, in a third of the time; its maps are slow
 	rm -rf $(TEST_WHEELS)
-	$(VENV)/bin/maturin build --manifest-path python/Cargo.toml --profile $(or $(PYTHON_PROFILE),dev) --out $(TEST_WHEELS)
+	$(VENV)/bin/maturin build --manifest-path python/Cargo.toml --profile $(or $(PYTHON_PROFILE),dev) \
+		--features $(TEST_WHEEL_FEATURES) --out $(TEST_WHEELS)
 
 check-wheel: wheel ## Test the wheel to publish on the first CPython (slow); TESTS=arguments
 	@$(MAKE) --no-print-directory TEST_WHEELS=$(WHEELS) test-wheel-on-$(subst /,@,$(firstword $(PYTHONS)))

@@ -93,6 +93,7 @@ def test_keys_are_stable_after_a_fifth_of_the_input() -> None:
     assert show_of([50], 100, None, is_last=False).stable_since(1) == 0.5
 
 
+@pytest.mark.once
 def test_a_loop_leaves_when_the_first_keys_are_stable(tmp_path: Path) -> None:
     """Of words whose ranks are the same everywhere: not at once, and long before the end."""
     text = tmp_path / "words"
@@ -113,6 +114,7 @@ def test_a_loop_leaves_when_the_first_keys_are_stable(tmp_path: Path) -> None:
     assert not seen.is_last
 
 
+@pytest.mark.once
 def test_the_final_values_are_estimated(tmp_path: Path) -> None:
     """Of words that are spread evenly, from the first show on; the last one is certain."""
     text = tmp_path / "words"
@@ -171,6 +173,7 @@ def test_a_stream_goes_on_from_a_state(path: Path, tmp_path: Path) -> None:
         job.stream(job="words")
 
 
+@pytest.mark.once
 def test_progress_and_devices_of_a_stream(path: Path) -> None:
     readings = []
 

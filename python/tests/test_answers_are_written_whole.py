@@ -11,6 +11,8 @@ import pyarrow as pa
 import pytest
 import tegula as tg
 
+pytestmark = pytest.mark.once
+
 
 @pytest.fixture(scope="module")
 def answer(path: Path) -> tg.Result:

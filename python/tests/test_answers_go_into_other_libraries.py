@@ -163,6 +163,7 @@ def resident(field: str) -> int:
     return int(status.split(f"{field}:")[1].split()[0]) << 10
 
 
+@pytest.mark.once
 def test_duckdb_does_not_copy_the_keys(tmp_path: Path) -> None:
     in_a_process_of_its_own(duckdb_keeps_no_keys, tmp_path)
 

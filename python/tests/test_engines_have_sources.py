@@ -128,6 +128,7 @@ def test_the_answer_of_a_state_so_far(tmp_path: Path) -> None:
             engine.saved(state, "words", engine.text(folder).map(str.split).collect())
 
 
+@pytest.mark.once
 def test_the_state_of_a_run_that_was_killed(tmp_path: Path) -> None:
     """Some of the input, and no more than was there, is in the answer."""
     source = tmp_path / "input"

@@ -222,6 +222,7 @@ def test_a_map_that_breaks_its_word_fails_the_job(
         tg.text(path).map_native((library, symbol)).sum().run()
 
 
+@pytest.mark.once
 def test_libraries_that_do_not_fit_are_refused(
     path: Path, library: Path, tmp_path: Path
 ) -> None:
@@ -279,6 +280,7 @@ CRASHES = """
 """
 
 
+@pytest.mark.once
 def test_a_map_that_crashes_ends_the_process_and_a_state_goes_on(
     library: Path, tmp_path: Path
 ) -> None:

@@ -9,6 +9,8 @@ import inputs_of_examples
 import pytest
 import tegula as tg
 
+pytestmark = pytest.mark.once
+
 
 def words_of(folder: Path) -> dict[str, int]:
     texts = [file.read_text() for file in folder.iterdir()]

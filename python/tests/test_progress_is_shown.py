@@ -79,12 +79,14 @@ def test_a_terminal_has_one_line_that_goes_away(path: Path) -> None:
     assert all(reading.fullmatch(line) for line in lines[1:]), lines
 
 
+@pytest.mark.once
 def test_no_line_where_nobody_looks(path: Path) -> None:
     command = [sys.executable, "-c", textwrap.dedent(PROGRAM), str(path)]
     done = subprocess.run(command, capture_output=True, check=True)
     assert done.stderr == b""
 
 
+@pytest.mark.once
 def test_memory_of_processes_is_counted(path: Path) -> None:
     """Each of two processes holds 100 MB of its own, and they share 100 MB that the first loaded."""
     held: list[bytes] = []
@@ -123,6 +125,7 @@ def test_threads_that_wait_for_the_interpreter_say_so_once(path: Path) -> None:
         tg.text(path).map(busy).sum().run(workers=4)
 
 
+@pytest.mark.once
 def test_a_timeline_is_a_picture_or_a_table(path: Path, tmp_path: Path) -> None:
     job = tg.text(path).map(str.split).count()
     answer = job.run(timeline=tmp_path / "run.svg")

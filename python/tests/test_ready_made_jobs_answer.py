@@ -12,6 +12,8 @@ import numpy
 import pytest
 import tegula as tg
 
+pytestmark = pytest.mark.once
+
 
 def test_logs_are_added_up(tmp_path: Path) -> None:
     chance = random.Random(4)

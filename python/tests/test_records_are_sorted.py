@@ -12,6 +12,8 @@ import pytest
 import tegula as tg
 from conftest import in_a_process_of_its_own, least_memory
 
+pytestmark = pytest.mark.once
+
 
 def rows(count: int, seed: int = 3) -> list[str]:
     chance = random.Random(seed)
@@ -84,7 +86,6 @@ def sort_beyond_the_memory(folder: str) -> None:
     assert out.read_text() == "\n".join(expected) + "\n"
 
 
-@pytest.mark.once
 def test_a_sort_beyond_the_memory_goes_to_disk(tmp_path: Path) -> None:
     in_a_process_of_its_own(sort_beyond_the_memory, tmp_path)
 

@@ -14,6 +14,8 @@ import pytest
 import tegula as tg
 from test_native_maps_run_on_the_workers import C_MAPS, compiled
 
+pytestmark = pytest.mark.once
+
 TEGULA = Path(sys.executable).with_name("tegula")
 
 

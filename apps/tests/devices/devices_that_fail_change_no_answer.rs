@@ -76,7 +76,9 @@ fn at_every_stage_with_a_table() {
         for after in [0, 1, 5, 30] {
             let faults_asked_for =
                 vec![Fault { at, after }, Fault { at: FaultAt::Overflow, after: 3 }];
-            let model = Model { faults: faults_asked_for, ..Model::default() };
+            // A large memory has a large table, which is slow to clear.
+            let memory_bytes = 16 << 20;
+            let model = Model { faults: faults_asked_for, memory_bytes, ..Model::default() };
             let (found, figures) = count(vec![emulated(model)]);
             assert!(found == expected, "{at:?} after {after}");
             let device = only(&figures);

@@ -42,7 +42,10 @@ fn the_answer_is_the_same_and_most_is_read_directly() {
     let expected = count_lines(&reference::answer(&counts, Order::Key, None));
     for engine in engines() {
         for split_bytes in [None, Some(70_001), Some(3 << 20)] {
-            for reads in [Reads::Direct, Reads::Cached, Reads::Auto] {
+            // Other reads are cut by the same splits as in all other tests.
+            let all = [Reads::Direct, Reads::Cached, Reads::Auto];
+            let reads = if split_bytes.is_none() { &all[..] } else { &all[..1] };
+            for &reads in reads {
                 let big = ["1", "3"].map(|name| make_cold(&folder.path().join(name)));
                 let options = Options { split_bytes, reads, ..Options::default() };
                 let input = Input::paths([folder.path()]).unwrap();
