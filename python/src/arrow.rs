@@ -172,10 +172,12 @@ impl Batches {
     /// Makes the batch that begins with a portion.
     fn batch(&self, start: usize) -> Result<RecordBatch, ArrowError> {
         let mut batch = self.read.batch();
-        batch.reserve(self.read.output.len().min(PORTIONS * PORTION_PAIRS));
         for portion in start..self.read.output.portions().min(start + PORTIONS) {
             let read = self.read.output.read(portion, &mut batch);
             read.map_err(|error| ArrowError::ExternalError(Box::new(error)))?;
+            if portion == start {
+                batch.reserve(self.read.output.len().min(PORTIONS * PORTION_PAIRS));
+            }
         }
         let fields = self.schema.fields();
         let keys = keys(&mut batch, self.read.keys, fields[0].data_type());

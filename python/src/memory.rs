@@ -4,8 +4,10 @@
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use rustix::mm::{Advice, madvise};
 use std::fmt;
 use std::io;
+use std::mem::MaybeUninit;
 use std::path::{Path, PathBuf};
 use tegula::RangeSource;
 
@@ -79,5 +81,21 @@ impl RangeSource for Parts {
         let number = name.to_str().and_then(|name| name.strip_prefix("batch ")?.parse().ok());
         let part = number.and_then(|number: usize| self.0.get(number));
         part.ok_or(io::ErrorKind::NotFound)?.copy(offset, into)
+    }
+}
+
+/// The least size of a page. Larger ones are multiples of it; the system refuses a range that does not fit them.
+const PAGE_BYTES: usize = 4 << 10;
+
+/// Has the system bring all pages of memory that is about to be written, at a fraction of a page fault for each.
+pub(crate) fn bring<T>(room: &mut [MaybeUninit<T>]) {
+    let range = room.as_mut_ptr_range();
+    let begin = (range.start as usize).next_multiple_of(PAGE_BYTES);
+    let bytes = (range.end as usize / PAGE_BYTES * PAGE_BYTES).saturating_sub(begin);
+    if bytes > 0 {
+        let begin = range.start.cast::<u8>().wrapping_add(begin - range.start as usize);
+        // SAFETY: the whole pages are inside `room`, which is borrowed alone, and the call never changes contents.
+        // Where it is refused, each page is brought when it is touched.
+        let _ = unsafe { madvise(begin.cast(), bytes, Advice::LinuxPopulateWrite) };
     }
 }

@@ -1,7 +1,7 @@
 //! A plan, as the Python facade hands it down: a dict of plain values. Taken apart here, and made a job.
 
 use crate::answer::{Answered, Ended};
-use crate::companion::{Caller, Companions, Kept};
+use crate::companion::{Caller, Companions, Kept, Seating};
 use crate::csv;
 use crate::dynamic::{
     Called, Cells, Columns, Dynamic, FieldPairs, JsonPairs, Kind, Known, OrderBy, Pairs,
@@ -183,11 +183,15 @@ impl Plan {
     }
 
     /// Starts the processes of a Python map, if it wants some.
-    pub(crate) fn caller(&mut self, kept: Kept) -> tegula::Result<Option<Arc<Caller>>> {
+    pub(crate) fn caller(
+        &mut self,
+        kept: Kept,
+        seating: Seating,
+    ) -> tegula::Result<Option<Arc<Caller>>> {
         let map = self.reducer.as_mut().unwrap_or(&mut self.map);
         Ok(match map {
             Map::Processes { python, zygote, program } => {
-                let companions = Companions::start(python, zygote, program, kept)?;
+                let companions = Companions::start(python, zygote, program, kept, seating)?;
                 program.clear();
                 Some(Arc::new(Caller::Processes(companions)))
             }

@@ -2,7 +2,7 @@
 //! looks for signals now and then.
 
 use crate::answer::Answer;
-use crate::companion::{Caller, Kept, Raised};
+use crate::companion::{Caller, Kept, Raised, Seating};
 use crate::drawn::Drawn;
 use crate::plan::Plan;
 use crate::shown::{Seen, Showing, Slot, Stream};
@@ -262,7 +262,9 @@ impl Running {
         let cancel = cancel.map_or_else(tegula::Cancel::new, |cancel| cancel.0.clone());
         let progress = Arc::<Progress>::default();
         let kept = Kept::within(memory, engine.workers());
-        let caller = match py.detach(|| plan.caller(kept)) {
+        let has_all = engine.workers() >= engine.topology().processors.len();
+        let seating = if has_all { Seating::Beside } else { Seating::Anywhere };
+        let caller = match py.detach(|| plan.caller(kept, seating)) {
             Ok(caller) => caller,
             Err(error) => return Ok(Err(error)),
         };
