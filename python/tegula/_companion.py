@@ -79,7 +79,7 @@ class Mapper:
         self.skip_bad = program["skip_bad"]
         self.columns = program["columns"]
         self.combine = program["combine"]
-        self.sums_ints = False
+        self.sums_ints: bool | None = None
         """Whether values are added up as they come, as integers may be. The first split shows whether they are."""
         self.reducer: Any = program.get("reducer")
         self.reducer_args = program.get("reducer_args", ())
@@ -228,7 +228,7 @@ class Mapper:
                         add(groups, answer)
         except Exception as error:
             raise _At(number, error) from None
-        if self.combine == "sum":
+        if self.combine == "sum" and groups and self.sums_ints is None:
             values = chain.from_iterable(groups.values())
             self.sums_ints = set(map(type, values)) == {int}
         return self._pack(groups, [])

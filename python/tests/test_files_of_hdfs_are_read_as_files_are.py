@@ -35,9 +35,10 @@ def cluster(
     with (folder / "log").open("w") as log:
         process = start(folder, log.fileno())
         with process:
-            port = next(
-                line.split()[1] for line in process.stdout if line.startswith("ready ")
-            )
+            ready = (line for line in process.stdout if line.startswith("ready "))
+            line = next(ready, None)
+            assert line is not None, (folder / "log").read_text()[-4000:]
+            port = line.split()[1]
             process.stdin.write(f"put {texts} /texts\n")
             process.stdin.flush()
             assert process.stdout.readline() == "done\n"
