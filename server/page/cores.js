@@ -1,0 +1,470 @@
+// A row for each thread: its work over the whole run, or over the last minute, coloured by kind.
+//
+// The whole run is at most a few hundred cells, each the kind of most of its time, as the server keeps them too. The
+// last minute is the events themselves: kinds share the height of a column, and the empty rest is idle. Before the
+// page was opened, only cells are known.
+
+import { colour, context, h, panel, setAttribute, setText, setVariable } from "./dom.js";
+import { clock, duration, percent } from "./text.js";
+
+/** @import { LaneCells, LaneWork } from "./api.js" */
+
+/** @type {{ letter: string, name: string, means: string }[]} */
+export const KINDS = [
+  { letter: "p", name: "plan", means: "listing and cutting the input" },
+  { letter: "r", name: "read", means: "reading input, and waiting for it" },
+  { letter: "d", name: "decode", means: "decompressing input" },
+  { letter: "m", name: "map", means: "the job's map, and combining in the worker's own tables" },
+  { letter: "c", name: "combine", means: "handing tables over to the partial" },
+  { letter: "k", name: "compress", means: "folding partials while maps run" },
+  { letter: "s", name: "spill", means: "writing to scratch files what exceeds memory, and reading it back" },
+  { letter: "u", name: "reduce", means: "folding partitions into one pair per key" },
+  { letter: "g", name: "merge", means: "sorting ranges of the answer" },
+  { letter: "w", name: "write", means: "formatting and writing the answer" },
+  { letter: "x", name: "copy_in", means: "copying input to a device" },
+  { letter: "n", name: "kernel", means: "a kernel on a device" },
+  { letter: "y", name: "copy_out", means: "copying a partial from a device" },
+];
+const LETTERS = new Map(KINDS.map(({ letter, name }) => [name, letter]));
+const CELLS_MOST = 480;
+const MINUTE_S = 60;
+
+/** @typedef {{ from_s: number, to_s: number, ms: Record<string, number> }} Span */
+
+/** One thread's work: cells of the whole run, spans of the last minute, and the time of each kind. */
+class Lane {
+  /** Letters, one a cell. */
+  cells = "";
+  /** @type {Span[]} */
+  spans = [];
+  /** The part of the next cell that is known: seconds of each kind. @type {Map<string, number>} */
+  open = new Map();
+
+  /** @param {string} name */
+  constructor(name) {
+    this.name = name;
+  }
+}
+
+/**
+ * Returns where a thread stands in the picture: workers first, then readers, devices and others.
+ * @param {string} name
+ * @returns {[number, string, number]}
+ */
+function order(name) {
+  const [, kind = name, number = "0"] = /^([a-z]+)-?(\d*)/.exec(name) ?? [];
+  const at = ["worker", "reader", "device"].indexOf(kind);
+  return [at === -1 ? 3 : at, kind, Number(number)];
+}
+
+/**
+ * @param {Lane} a
+ * @param {Lane} b
+ */
+function byOrder(a, b) {
+  const [x, y] = [order(a.name), order(b.name)];
+  return x[0] - y[0] || (x[0] === 3 ? x[1].localeCompare(y[1]) : 0) || x[2] - y[2] || a.name.localeCompare(b.name);
+}
+
+/** The work of all threads of one attempt. */
+export class Work {
+  /** @type {Map<string, Lane>} */
+  lanes = new Map();
+  step_s = 0.25;
+  from_s = 0;
+  /** The end of what is known. */
+  end_s = 0;
+  /** The end of the whole cells. */
+  #cells_end_s = 0;
+
+  /**
+   * Begins anew with the cells of a snapshot.
+   * @param {LaneCells | null} cells
+   * @param {number} at_s
+   */
+  reset(cells, at_s) {
+    this.lanes.clear();
+    this.step_s = cells?.step_s ?? 0.25;
+    this.from_s = cells?.from_s ?? 0;
+    let most = 0;
+    for (const { name, cells: letters } of cells?.lanes ?? []) {
+      this.#lane(name).cells = letters;
+      most = Math.max(most, letters.length);
+    }
+    this.#cells_end_s = this.from_s + most * this.step_s;
+    this.end_s = Math.max(this.#cells_end_s, at_s);
+    for (const lane of this.lanes.values()) lane.cells = lane.cells.padEnd(most, "i");
+  }
+
+  /** @param {string} name */
+  #lane(name) {
+    let lane = this.lanes.get(name);
+    if (!lane) {
+      lane = new Lane(name);
+      const cells = Math.round((this.#cells_end_s - this.from_s) / this.step_s);
+      lane.cells = "i".repeat(Math.max(0, cells));
+      this.lanes.set(name, lane);
+    }
+    return lane;
+  }
+
+  /**
+   * Adds what the threads did in an interval.
+   * @param {LaneWork} work
+   */
+  add({ from_s, at_s, lanes }) {
+    if (at_s <= from_s) return;
+    for (const { name, ms } of lanes) {
+      const lane = this.#lane(name);
+      lane.spans.push({ from_s, to_s: at_s, ms });
+      for (const [kind, time] of Object.entries(ms)) lane.open.set(kind, (lane.open.get(kind) ?? 0) + time / 1000);
+    }
+    this.end_s = Math.max(this.end_s, at_s);
+    while (this.end_s >= this.#cells_end_s + this.step_s) this.#closeCell();
+    for (const lane of this.lanes.values()) {
+      while (lane.spans[0] && lane.spans[0].to_s < this.end_s - MINUTE_S) lane.spans.shift();
+    }
+  }
+
+  /** Gives each lane the letter of what it did most in the open cell. What is more than a cell stays for the next. */
+  #closeCell() {
+    for (const lane of this.lanes.values()) {
+      let [letter, most, sum] = ["i", 0, 0];
+      for (const [kind, time] of lane.open) {
+        sum += time;
+        if (time > most) [letter, most] = [LETTERS.get(kind) ?? "m", time];
+      }
+      lane.cells += most > this.step_s - sum ? letter : "i";
+      const left = Math.max(0, sum - this.step_s);
+      for (const [kind, time] of lane.open) lane.open.set(kind, sum > 0 ? (time * left) / sum : 0);
+    }
+    this.#cells_end_s += this.step_s;
+    if ((this.#cells_end_s - this.from_s) / this.step_s >= CELLS_MOST) this.#double();
+  }
+
+  /** Makes one cell of two, of the kind that is not idle if there is one. */
+  #double() {
+    for (const lane of this.lanes.values()) {
+      lane.cells = lane.cells.replace(/(.)(.)/g, (_, first, second) => (first === "i" ? second : first));
+    }
+    this.step_s *= 2;
+  }
+
+  /** Returns the lanes from top to bottom. */
+  sorted() {
+    return [...this.lanes.values()].sort(byOrder);
+  }
+}
+
+/**
+ * Returns the seconds of each kind of a lane after a moment.
+ * @param {Lane} lane
+ * @param {Work} work
+ * @param {number} after_s
+ * @returns {Map<string, number>}
+ */
+function times(lane, work, after_s) {
+  /** @type {Map<string, number>} */
+  const sums = new Map();
+  const spans_from = lane.spans[0]?.from_s ?? Infinity;
+  const is_whole = after_s <= work.from_s;
+  for (let at = 0; at < lane.cells.length; at += 1) {
+    const begin = work.from_s + at * work.step_s;
+    const letter = lane.cells[at] ?? "i";
+    if (letter === "i" || begin < after_s || (!is_whole && begin >= spans_from)) continue;
+    sums.set(letter, (sums.get(letter) ?? 0) + work.step_s);
+  }
+  if (is_whole) return sums;
+  for (const { to_s, ms } of lane.spans) {
+    if (to_s <= after_s) continue;
+    for (const [kind, time] of Object.entries(ms)) {
+      const letter = LETTERS.get(kind) ?? "m";
+      sums.set(letter, (sums.get(letter) ?? 0) + time / 1000);
+    }
+  }
+  return sums;
+}
+
+export class Cores {
+  #work = new Work();
+  #canvas = h("canvas", { "aria-hidden": "true" });
+  #labels = h("div", { class: "cores-labels", "aria-hidden": "true" });
+  #busy = h("div", { class: "cores-busy", "aria-hidden": "true" });
+  #axis = h("div", { class: "cores-axis", "aria-hidden": "true" }, h("span", null), h("span", null), h("span", null));
+  #place = h("div", { class: "cores-place" }, this.#canvas);
+  #picture = h("div", { class: "cores-picture" }, this.#labels, this.#place, this.#busy, this.#axis);
+  #legend = h("ul", { class: "legend" });
+  #table_body = h("tbody", null);
+  #empty = h("p", { class: "empty" }, "No work yet.");
+  #readout = h("p", { class: "readout", role: "status" });
+  #whole_button = h("button", { type: "button", class: "choice", onclick: () => this.choose(false) }, "whole run");
+  #minute_button = h("button", { type: "button", class: "choice", onclick: () => this.choose(true) }, "last minute");
+  #last_minute = false;
+  #width = 0;
+  #dirty = false;
+  #told_ms = 0;
+  #is_over = false;
+  #observer = new ResizeObserver(([entry]) => {
+    const width = Math.floor(entry?.contentRect.width ?? 0);
+    if (width === this.#width) return;
+    this.#width = width;
+    this.redraw();
+  });
+
+  constructor() {
+    const table = h(
+      "table",
+      { class: "hidden-text" },
+      h("caption", null, "Work of each thread"),
+      h("thead", null, h("tr", null, ...["thread", "busy", "kinds"].map((name) => h("th", { scope: "col" }, name)))),
+      this.#table_body,
+    );
+    const { element, side } = panel("Cores", "cores", this.#empty, this.#picture, this.#legend, this.#readout, table);
+    side.append(h("div", { class: "choices", role: "group", "aria-label": "time shown" }, this.#whole_button, this.#minute_button));
+    this.element = element;
+    this.#observer.observe(this.#place);
+    this.#canvas.addEventListener("pointermove", (event) => this.#point(event));
+    this.#canvas.addEventListener("pointerleave", () => setText(this.#readout, ""));
+    this.choose(false);
+  }
+
+  close() {
+    this.#observer.disconnect();
+  }
+
+  /** @param {boolean} last_minute */
+  choose(last_minute) {
+    this.#last_minute = last_minute;
+    setAttribute(this.#whole_button, "aria-pressed", String(!last_minute));
+    setAttribute(this.#minute_button, "aria-pressed", String(last_minute));
+    this.#told_ms = 0;
+    this.redraw();
+  }
+
+  toggle() {
+    this.choose(!this.#last_minute);
+  }
+
+  /**
+   * @param {LaneCells | null} cells
+   * @param {number} at_s the age of the attempt
+   */
+  reset(cells, at_s) {
+    this.#work.reset(cells, at_s);
+    this.#told_ms = 0;
+    this.redraw();
+  }
+
+  /** @param {LaneWork} work */
+  add(work) {
+    this.#work.add(work);
+    this.redraw();
+  }
+
+  /** @param {boolean} is_over */
+  update(is_over) {
+    if (is_over === this.#is_over) return;
+    this.#is_over = is_over;
+    setText(this.#empty, is_over ? "No work was recorded." : "No work yet.");
+  }
+
+  redraw() {
+    if (this.#dirty) return;
+    this.#dirty = true;
+    requestAnimationFrame(() => {
+      this.#dirty = false;
+      this.#draw();
+    });
+  }
+
+  /** Returns the interval that is shown. */
+  #interval() {
+    const { from_s, end_s } = this.#work;
+    const begin = this.#last_minute ? Math.max(from_s, end_s - MINUTE_S) : from_s;
+    return { begin, end: Math.max(end_s, begin + 0.25) };
+  }
+
+  /** @param {number} lanes */
+  #rowHeight(lanes) {
+    return lanes <= 12 ? 18 : lanes <= 40 ? 12 : lanes <= 100 ? 7 : 4;
+  }
+
+  #draw() {
+    const lanes = this.#work.sorted();
+    this.#empty.hidden = lanes.length > 0;
+    this.#picture.hidden = lanes.length === 0;
+    this.#legend.hidden = lanes.length === 0;
+    if (lanes.length === 0) return;
+    const row = this.#rowHeight(lanes.length);
+    setVariable(this.#picture, "--row", `${row}px`);
+    this.#tell(lanes, row);
+    if (this.#width < 20) return;
+    const { begin, end } = this.#interval();
+    const drawing = context(this.#canvas, this.#width, lanes.length * row);
+    if (!drawing) return;
+    const gap = row > 8 ? 2 : row > 5 ? 1 : 0;
+    const fills = new Map(KINDS.map(({ letter }) => [letter, colour(`--kind-${letter}`)]));
+    const scale = this.#width / (end - begin);
+    lanes.forEach((lane, at) => {
+      const top = at * row;
+      const height = row - gap;
+      drawing.fillStyle = colour("--idle");
+      drawing.fillRect(0, top, this.#width, height);
+      this.#cells(drawing, lane, fills, { begin, scale, top, height });
+      if (this.#last_minute) this.#spans(drawing, lane, fills, { begin, scale, top, height });
+    });
+    const [left, middle, right] = this.#axis.children;
+    if (left) setText(left, clock(begin));
+    if (middle) setText(middle, clock((begin + end) / 2));
+    if (right) setText(right, clock(end));
+  }
+
+  /**
+   * @param {CanvasRenderingContext2D} drawing
+   * @param {Lane} lane
+   * @param {Map<string, string>} fills
+   * @param {{ begin: number, scale: number, top: number, height: number }} area
+   */
+  #cells(drawing, lane, fills, { begin, scale, top, height }) {
+    const { from_s, step_s } = this.#work;
+    const cells = lane.cells;
+    const until_s = this.#last_minute ? (lane.spans[0]?.from_s ?? Infinity) : Infinity;
+    for (let at = 0; at < cells.length; ) {
+      let next = at + 1;
+      while (next < cells.length && cells[next] === cells[at]) next += 1;
+      const fill = fills.get(cells[at] ?? "i");
+      const left = Math.max(0, (from_s + at * step_s - begin) * scale);
+      const right = (Math.min(until_s, from_s + next * step_s) - begin) * scale;
+      if (fill && right > left) {
+        drawing.fillStyle = fill;
+        drawing.fillRect(left, top, right - left, height);
+      }
+      at = next;
+    }
+  }
+
+  /**
+   * @param {CanvasRenderingContext2D} drawing
+   * @param {Lane} lane
+   * @param {Map<string, string>} fills
+   * @param {{ begin: number, scale: number, top: number, height: number }} area
+   */
+  #spans(drawing, lane, fills, { begin, scale, top, height }) {
+    for (const { from_s, to_s, ms } of lane.spans) {
+      const left = Math.max(0, (from_s - begin) * scale);
+      const width = (to_s - begin) * scale - left;
+      if (width <= 0) continue;
+      // Work is counted when it ends, so that more of it than time may be in an interval.
+      const whole = Math.max((to_s - from_s) * 1000, Object.values(ms).reduce((sum, time) => sum + time, 0));
+      let bottom = top + height;
+      for (const { letter, name } of KINDS) {
+        const part = ((ms[name] ?? 0) / whole) * height;
+        if (part === 0) continue;
+        drawing.fillStyle = fills.get(letter) ?? "#888";
+        drawing.fillRect(left, bottom - part, width, part);
+        bottom -= part;
+      }
+    }
+  }
+
+  /**
+   * Says as text what the picture shows, at most once a second.
+   * @param {Lane[]} lanes
+   * @param {number} row
+   */
+  #tell(lanes, row) {
+    const now = performance.now();
+    if (now - this.#told_ms < 1000 && this.#labels.childElementCount > 0) return;
+    this.#told_ms = now;
+    const { begin, end } = this.#interval();
+    /** @type {Map<string, number>} */
+    const all = new Map();
+    const facts = lanes.map((lane) => {
+      const kinds = times(lane, this.#work, begin);
+      let sum = 0;
+      for (const [letter, time] of kinds) {
+        sum += time;
+        all.set(letter, (all.get(letter) ?? 0) + time);
+      }
+      return { name: lane.name, busy: Math.min(1, sum / (end - begin)), kinds, sum };
+    });
+    const every = Math.ceil(12 / row);
+    this.#lines(this.#labels, facts.map(({ name }, at) => (at % every === 0 ? name.replace(/^worker-/, "") : "")));
+    this.#lines(this.#busy, facts.map(({ busy }, at) => (at % every === 0 ? `${Math.round(busy * 100)} %` : "")));
+    this.#rows(facts);
+    this.#sums(all, (end - begin) * lanes.length);
+  }
+
+  /**
+   * @param {Element} parent
+   * @param {string[]} texts
+   */
+  #lines(parent, texts) {
+    while (parent.childElementCount > texts.length) parent.lastElementChild?.remove();
+    while (parent.childElementCount < texts.length) parent.append(h("span", null));
+    texts.forEach((text, at) => setText(/** @type {Element} */ (parent.children[at]), text));
+  }
+
+  /** @param {{ name: string, busy: number, kinds: Map<string, number>, sum: number }[]} facts */
+  #rows(facts) {
+    const body = this.#table_body;
+    while (body.rows.length > facts.length) body.deleteRow(-1);
+    facts.forEach(({ name, busy, kinds, sum }, at) => {
+      const row = body.rows[at] ?? body.appendChild(h("tr", null, h("th", { scope: "row" }), h("td", null), h("td", null)));
+      const [first, second, third] = row.cells;
+      const shares = KINDS.filter(({ letter }) => kinds.has(letter)).map(
+        (kind) => `${kind.name} ${percent((kinds.get(kind.letter) ?? 0) / (sum || 1))}`,
+      );
+      if (first) setText(first, name);
+      if (second) setText(second, percent(busy));
+      if (third) setText(third, shares.join(", "));
+    });
+  }
+
+  /**
+   * @param {Map<string, number>} all seconds of each kind
+   * @param {number} whole_s
+   */
+  #sums(all, whole_s) {
+    const busy = [...all.values()].reduce((sum, time) => sum + time, 0);
+    const entries = [
+      ...KINDS.filter(({ letter }) => all.has(letter)).map((kind) => ({ ...kind, part: (all.get(kind.letter) ?? 0) / whole_s })),
+      { letter: "i", name: "idle", means: "waiting for work", part: Math.max(0, 1 - busy / whole_s) },
+    ];
+    const known = [...this.#legend.children].map((item) => /** @type {HTMLElement} */ (item).dataset.kind).join("");
+    if (known !== entries.map(({ letter }) => letter).join("")) {
+      this.#legend.replaceChildren(
+        ...entries.map(({ letter, name, means }) =>
+          h(
+            "li",
+            { title: means, "data-kind": letter },
+            h("i", { class: "swatch", "aria-hidden": "true" }),
+            h("span", null, name.replace("_", " ")),
+            h("b", null),
+          ),
+        ),
+      );
+    }
+    entries.forEach(({ part }, at) => {
+      const text = this.#legend.children[at]?.lastElementChild;
+      if (text) setText(text, percent(part));
+    });
+  }
+
+  /** @param {PointerEvent} event */
+  #point(event) {
+    const lanes = this.#work.sorted();
+    const lane = lanes[Math.floor(event.offsetY / this.#rowHeight(lanes.length))];
+    if (!lane) return;
+    const { begin, end } = this.#interval();
+    const at_s = begin + (event.offsetX / Math.max(1, this.#width)) * (end - begin);
+    const span = this.#last_minute ? lane.spans.find(({ from_s, to_s }) => from_s <= at_s && at_s < to_s) : undefined;
+    if (span) {
+      const kinds = Object.entries(span.ms).map(([kind, ms]) => `${kind.replace("_", " ")} ${duration(ms / 1000)}`);
+      setText(this.#readout, `${lane.name} at ${clock(at_s)}: ${kinds.join(", ")} of ${duration(span.to_s - span.from_s)}`);
+      return;
+    }
+    const letter = lane.cells[Math.floor((at_s - this.#work.from_s) / this.#work.step_s)] ?? "i";
+    setText(this.#readout, `${lane.name} at ${clock(at_s)}: ${KINDS.find((kind) => kind.letter === letter)?.name ?? "idle"}`);
+  }
+}
