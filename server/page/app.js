@@ -36,8 +36,22 @@ const LINKS = {
 };
 
 const SHORTCUTS = [
-  ["everywhere", [["?", "this help"], ["t", "theme: as the system, light, dark"], ["g", "all jobs"]]],
-  ["list of jobs", [["j / k", "next, previous job"], ["Enter", "open the job"], ["/", "filter"]]],
+  [
+    "everywhere",
+    [
+      ["?", "this help"],
+      ["t", "theme: as the system, light, dark"],
+      ["g", "all jobs"],
+    ],
+  ],
+  [
+    "list of jobs",
+    [
+      ["j / k", "next, previous job"],
+      ["Enter", "open the job"],
+      ["/", "filter"],
+    ],
+  ],
   [
     "one job",
     [

@@ -214,17 +214,33 @@ export class Cores {
   constructor() {
     const table = h(
       "table",
-      { class: "hidden-text" },
+      null,
       h("caption", null, "Work of each thread"),
       h("thead", null, h("tr", null, ...["thread", "busy", "kinds"].map((name) => h("th", { scope: "col" }, name)))),
       this.#table_body,
     );
-    const { element, side } = panel("Cores", "cores", this.#empty, this.#picture, this.#legend, this.#readout, table);
-    side.append(h("div", { class: "choices", role: "group", "aria-label": "time shown" }, this.#whole_button, this.#minute_button));
+    const { element, side } = panel(
+      "Cores",
+      "cores",
+      this.#empty,
+      this.#picture,
+      this.#legend,
+      this.#readout,
+      h("div", { class: "hidden-text" }, table),
+    );
+    side.append(
+      h(
+        "div",
+        { class: "choices", role: "group", "aria-label": "time shown" },
+        this.#whole_button,
+        this.#minute_button,
+      ),
+    );
     this.element = element;
     this.#observer.observe(this.#place);
     this.#canvas.addEventListener("pointermove", (event) => this.#point(event));
-    this.#canvas.addEventListener("pointerleave", () => setText(this.#readout, ""));
+    this.#canvas.addEventListener("pointerleave", () => this.#idle());
+    this.#idle();
     this.choose(false);
   }
 
@@ -294,6 +310,7 @@ export class Cores {
     this.#empty.hidden = lanes.length > 0;
     this.#picture.hidden = lanes.length === 0;
     this.#legend.hidden = lanes.length === 0;
+    this.#readout.hidden = lanes.length === 0;
     if (lanes.length === 0) return;
     const row = this.#rowHeight(lanes.length);
     setVariable(this.#picture, "--row", `${row}px`);
@@ -355,7 +372,10 @@ export class Cores {
       const width = (to_s - begin) * scale - left;
       if (width <= 0) continue;
       // Work is counted when it ends, so that more of it than time may be in an interval.
-      const whole = Math.max((to_s - from_s) * 1000, Object.values(ms).reduce((sum, time) => sum + time, 0));
+      const whole = Math.max(
+        (to_s - from_s) * 1000,
+        Object.values(ms).reduce((sum, time) => sum + time, 0),
+      );
       let bottom = top + height;
       for (const { letter, name } of KINDS) {
         const part = ((ms[name] ?? 0) / whole) * height;
@@ -389,8 +409,14 @@ export class Cores {
       return { name: lane.name, busy: Math.min(1, sum / (end - begin)), kinds, sum };
     });
     const every = Math.ceil(12 / row);
-    this.#lines(this.#labels, facts.map(({ name }, at) => (at % every === 0 ? name.replace(/^worker-/, "") : "")));
-    this.#lines(this.#busy, facts.map(({ busy }, at) => (at % every === 0 ? `${Math.round(busy * 100)} %` : "")));
+    this.#lines(
+      this.#labels,
+      facts.map(({ name }, at) => (at % every === 0 ? name.replace(/^worker-/, "") : "")),
+    );
+    this.#lines(
+      this.#busy,
+      facts.map(({ busy }, at) => (at % every === 0 ? `${Math.round(busy * 100)} %` : "")),
+    );
     this.#rows(facts);
     this.#sums(all, (end - begin) * lanes.length);
   }
@@ -402,7 +428,7 @@ export class Cores {
   #lines(parent, texts) {
     while (parent.childElementCount > texts.length) parent.lastElementChild?.remove();
     while (parent.childElementCount < texts.length) parent.append(h("span", null));
-    texts.forEach((text, at) => setText(/** @type {Element} */ (parent.children[at]), text));
+    for (const [at, text] of texts.entries()) setText(/** @type {Element} */ (parent.children[at]), text);
   }
 
   /** @param {{ name: string, busy: number, kinds: Map<string, number>, sum: number }[]} facts */
@@ -410,7 +436,8 @@ export class Cores {
     const body = this.#table_body;
     while (body.rows.length > facts.length) body.deleteRow(-1);
     facts.forEach(({ name, busy, kinds, sum }, at) => {
-      const row = body.rows[at] ?? body.appendChild(h("tr", null, h("th", { scope: "row" }), h("td", null), h("td", null)));
+      const row =
+        body.rows[at] ?? body.appendChild(h("tr", null, h("th", { scope: "row" }), h("td", null), h("td", null)));
       const [first, second, third] = row.cells;
       const shares = KINDS.filter(({ letter }) => kinds.has(letter)).map(
         (kind) => `${kind.name} ${percent((kinds.get(kind.letter) ?? 0) / (sum || 1))}`,
@@ -428,7 +455,10 @@ export class Cores {
   #sums(all, whole_s) {
     const busy = [...all.values()].reduce((sum, time) => sum + time, 0);
     const entries = [
-      ...KINDS.filter(({ letter }) => all.has(letter)).map((kind) => ({ ...kind, part: (all.get(kind.letter) ?? 0) / whole_s })),
+      ...KINDS.filter(({ letter }) => all.has(letter)).map((kind) => ({
+        ...kind,
+        part: (all.get(kind.letter) ?? 0) / whole_s,
+      })),
       { letter: "i", name: "idle", means: "waiting for work", part: Math.max(0, 1 - busy / whole_s) },
     ];
     const known = [...this.#legend.children].map((item) => /** @type {HTMLElement} */ (item).dataset.kind).join("");
@@ -451,20 +481,32 @@ export class Cores {
     });
   }
 
+  #idle() {
+    setText(this.#readout, "Point at a row to see its work.");
+    this.#readout.dataset.idle = "";
+  }
+
   /** @param {PointerEvent} event */
   #point(event) {
     const lanes = this.#work.sorted();
     const lane = lanes[Math.floor(event.offsetY / this.#rowHeight(lanes.length))];
     if (!lane) return;
+    delete this.#readout.dataset.idle;
     const { begin, end } = this.#interval();
     const at_s = begin + (event.offsetX / Math.max(1, this.#width)) * (end - begin);
     const span = this.#last_minute ? lane.spans.find(({ from_s, to_s }) => from_s <= at_s && at_s < to_s) : undefined;
     if (span) {
       const kinds = Object.entries(span.ms).map(([kind, ms]) => `${kind.replace("_", " ")} ${duration(ms / 1000)}`);
-      setText(this.#readout, `${lane.name} at ${clock(at_s)}: ${kinds.join(", ")} of ${duration(span.to_s - span.from_s)}`);
+      setText(
+        this.#readout,
+        `${lane.name} at ${clock(at_s)}: ${kinds.join(", ")} of ${duration(span.to_s - span.from_s)}`,
+      );
       return;
     }
     const letter = lane.cells[Math.floor((at_s - this.#work.from_s) / this.#work.step_s)] ?? "i";
-    setText(this.#readout, `${lane.name} at ${clock(at_s)}: ${KINDS.find((kind) => kind.letter === letter)?.name ?? "idle"}`);
+    setText(
+      this.#readout,
+      `${lane.name} at ${clock(at_s)}: ${KINDS.find((kind) => kind.letter === letter)?.name ?? "idle"}`,
+    );
   }
 }

@@ -73,6 +73,9 @@ export class Grid {
     this.redraw();
   });
 
+  /** The attempt that the places are of. */
+  #attempt = 0;
+
   /** @param {number} job */
   constructor(job) {
     this.job = job;
@@ -80,7 +83,13 @@ export class Grid {
       const number = h("b", null, "0");
       this.#counts.set(name, number);
       this.#legend.append(
-        h("li", { title: means, "data-tile": letter }, h("i", { class: "swatch", "aria-hidden": "true" }), h("span", null, name), number),
+        h(
+          "li",
+          { title: means, "data-tile": letter },
+          h("i", { class: "swatch", "aria-hidden": "true" }),
+          h("span", null, name),
+          number,
+        ),
       );
     }
     const place = h("div", { class: "tiles-place" }, this.#canvas);
@@ -109,8 +118,8 @@ export class Grid {
    * @param {{ bytes_planned: number, is_over: boolean, attempt: number }} job
    */
   update(tiles, { bytes_planned, is_over, attempt }) {
-    if (attempt !== this.attempt || tiles?.tiles !== this.#tiles?.tiles) {
-      this.attempt = attempt;
+    if (attempt !== this.#attempt || tiles?.tiles !== this.#tiles?.tiles) {
+      this.#attempt = attempt;
       this.#asked = null;
       this.#places = null;
       this.#at = null;
@@ -122,7 +131,10 @@ export class Grid {
     this.#legend.hidden = tiles === null;
     this.#readout.hidden = tiles === null;
     if (!tiles) {
-      setText(this.#empty, is_over ? "This job had no tiles to show." : "No tiles yet; jobs over streams and sorts have none.");
+      setText(
+        this.#empty,
+        is_over ? "This job had no tiles to show." : "No tiles yet; jobs over streams and sorts have none.",
+      );
       setText(this.side, "");
       return;
     }
@@ -130,13 +142,18 @@ export class Grid {
     for (const { name } of STATES) {
       const number = /** @type {HTMLElement} */ (this.#counts.get(name));
       setText(number, count(tiles.counts[name]));
-      /** @type {HTMLElement} */ (number.parentElement).hidden = tiles.counts[name] === 0 && (name === "device" || name === "found" || name === "saved");
+      /** @type {HTMLElement} */ (number.parentElement).hidden =
+        tiles.counts[name] === 0 && (name === "device" || name === "found" || name === "saved");
     }
     const { waiting, running } = tiles.counts;
     const done = tiles.tiles - waiting - running;
     const each = tiles.tiles_per_cell > 1 ? `, ${count(tiles.tiles_per_cell)} a cell` : "";
     setText(this.side, `${count(done)} of ${counted(tiles.tiles, "tile")} done${each}`);
-    setAttribute(this.#canvas, "aria-label", `${counted(tiles.tiles, "tile")}: ${done} done, ${running} running, ${waiting} waiting. Arrow keys move from cell to cell`);
+    setAttribute(
+      this.#canvas,
+      "aria-label",
+      `${counted(tiles.tiles, "tile")}: ${done} done, ${running} running, ${waiting} waiting. Arrow keys move from cell to cell`,
+    );
     this.redraw();
     this.#tell();
   }
@@ -216,7 +233,14 @@ export class Grid {
 
   /** @param {KeyboardEvent} event */
   #move(event) {
-    const steps = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: this.#columns, ArrowUp: -this.#columns, Home: -CELLS, End: CELLS };
+    const steps = {
+      ArrowRight: 1,
+      ArrowLeft: -1,
+      ArrowDown: this.#columns,
+      ArrowUp: -this.#columns,
+      Home: -CELLS,
+      End: CELLS,
+    };
     const step = steps[/** @type {keyof typeof steps} */ (event.key)];
     if (step === undefined) return;
     event.preventDefault();
@@ -260,7 +284,12 @@ export class Grid {
     const { path, range } = this.#place(at, first, last + 1, tiles.tiles);
     this.#readout.replaceChildren(
       h("b", null, which),
-      h("span", { class: "readout-state", "data-tile": letter }, h("i", { class: "swatch", "aria-hidden": "true" }), NAMES[letter] ?? letter),
+      h(
+        "span",
+        { class: "readout-state", "data-tile": letter },
+        h("i", { class: "swatch", "aria-hidden": "true" }),
+        NAMES[letter] ?? letter,
+      ),
       h("span", null, range),
       path === "" ? "" : h("bdi", { class: "readout-path", title: path }, path),
     );

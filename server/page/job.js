@@ -1,13 +1,28 @@
 // The page of one job, live and afterwards the same: what it is, how far it is, and its parts from other files.
 
-import { get, OVER, part as partOfText, request, RequestError } from "./api.js";
+import { get, OVER, part as partOfText, RequestError, request } from "./api.js";
 import { Cores } from "./cores.js";
 import { ask, bar, copy, h, notice, panel, setAttribute, setText, setVariable } from "./dom.js";
 import { Feed } from "./feed.js";
 import { Grid } from "./grid.js";
 import { Log } from "./log.js";
 import { Plots } from "./plots.js";
-import { ago, bytes, clock, count, counted, duration, figure, moment, part, percent, rate, shell, UNKNOWN, words } from "./text.js";
+import {
+  ago,
+  bytes,
+  clock,
+  count,
+  counted,
+  duration,
+  figure,
+  moment,
+  part,
+  percent,
+  rate,
+  shell,
+  UNKNOWN,
+  words,
+} from "./text.js";
 import { Top } from "./top.js";
 
 /** @import { Bad, LaneWork, Progress, Snapshot, Stage, Stats, Summary } from "./api.js" */
@@ -30,7 +45,14 @@ class Figures {
       const value = h("span", { class: "figure-value" }, UNKNOWN);
       const note = h("span", { class: "figure-note" });
       const term = h("dt", null, name);
-      this.element.append(h("div", { class: "figure", "data-figure": name.replace(" ", "-") }, term, h("dd", null, value, note, name === "memory" && this.#memory.element)));
+      this.element.append(
+        h(
+          "div",
+          { class: "figure", "data-figure": name.replace(" ", "-") },
+          term,
+          h("dd", null, value, note, name === "memory" && this.#memory.element),
+        ),
+      );
       this.#items.set(name, { value, note });
     }
   }
@@ -53,12 +75,21 @@ class Figures {
     const is_over = OVER.has(job.state);
     const planned = progress?.bytes_planned ? `of ${bytes(progress.bytes_planned)}` : "";
     const done = part(job);
-    this.#set("progress", done === null ? bytes(progress?.bytes_done) : percent(done), done === null ? "mapped" : progress ? `${bytes(progress.bytes_done)} ${planned}` : "");
+    this.#set(
+      "progress",
+      done === null ? bytes(progress?.bytes_done) : percent(done),
+      done === null ? "mapped" : progress ? `${bytes(progress.bytes_done)} ${planned}` : "",
+    );
     this.#set("throughput", rate(progress?.bytes_per_s), is_over ? "on average" : "on average so far");
     const term = this.element.querySelector("[data-figure=time-left] dt");
     if (term) setText(term, is_over ? "time" : "time left");
     if (is_over) this.#set("time left", duration(job.elapsed_s), job.attempts > 1 ? `in ${job.attempts} attempts` : "");
-    else this.#set("time left", job.state === "running" ? clock(progress?.left_s) : UNKNOWN, job.state === "running" ? `${clock(elapsed(job))} so far` : "");
+    else
+      this.#set(
+        "time left",
+        job.state === "running" ? clock(progress?.left_s) : UNKNOWN,
+        job.state === "running" ? `${clock(elapsed(job))} so far` : "",
+      );
     const limit = progress?.memory_limit_bytes ?? job.memory_bytes;
     const peak = is_over ? (stats?.memory_resident_peak ?? stats?.memory_counted_peak) : undefined;
     const memory = peak ? Number(peak) : progress?.memory_bytes;
@@ -83,7 +114,13 @@ class Stages {
     for (const stage of STAGES) {
       const time = h("span", { class: "stage-time" });
       const state = h("span", { class: "hidden-text" });
-      const item = h("li", { class: "stage", "data-stage": stage }, h("span", { class: "stage-name" }, stage), time, state);
+      const item = h(
+        "li",
+        { class: "stage", "data-stage": stage },
+        h("span", { class: "stage-name" }, stage),
+        time,
+        state,
+      );
       this.element.append(item);
       this.#items.set(stage, { item, time, state });
     }
@@ -97,7 +134,8 @@ class Stages {
 
   /** @param {Progress} progress */
   add(progress) {
-    if (progress.at_s !== undefined && !this.#begins.has(progress.stage)) this.#begins.set(progress.stage, progress.at_s);
+    if (progress.at_s !== undefined && !this.#begins.has(progress.stage))
+      this.#begins.set(progress.stage, progress.at_s);
   }
 
   /** @param {Snapshot} job */
@@ -106,7 +144,15 @@ class Stages {
     const is_begun = job.state !== "queued" && job.progress !== null;
     STAGES.forEach((stage, place) => {
       const { item, time, state } = /** @type {NonNullable<ReturnType<typeof this.item>>} */ (this.item(stage));
-      const now = !is_begun ? "waiting" : place < at ? "done" : place > at ? "waiting" : OVER.has(job.state) ? "stopped" : "now";
+      const now = !is_begun
+        ? "waiting"
+        : place < at
+          ? "done"
+          : place > at
+            ? "waiting"
+            : OVER.has(job.state)
+              ? "stopped"
+              : "now";
       setAttribute(item, "data-state", now);
       setAttribute(item, "aria-current", now === "now" ? "step" : null);
       setText(state, { done: "done", waiting: "not begun", stopped: "stopped here", now: "at work" }[now]);
@@ -154,7 +200,12 @@ class About {
   constructor(onPriority) {
     this.onPriority = onPriority;
     const button = h("button", { type: "button", class: "button is-small", onclick: () => this.copy() }, "Copy");
-    this.element = panel("About", "about", h("div", { class: "command-row" }, this.#command, button), this.#list).element;
+    this.element = panel(
+      "About",
+      "about",
+      h("div", { class: "command-row" }, this.#command, button),
+      this.#list,
+    ).element;
   }
 
   copy() {
@@ -184,13 +235,19 @@ class About {
     const texts = JSON.stringify([facts, job.state]);
     if (texts === this.#texts) return;
     // The buttons of the priority keep their focus.
-    const focused = this.#list.contains(document.activeElement) ? document.activeElement?.getAttribute("aria-label") : null;
+    const focused = this.#list.contains(document.activeElement)
+      ? document.activeElement?.getAttribute("aria-label")
+      : null;
     this.#texts = texts;
     this.#list.replaceChildren(
-      ...facts.flatMap(([name, value]) => [
-        h("dt", null, name),
-        h("dd", null, h("bdi", null, value), name === "priority" && !OVER.has(job.state) && this.#steps()),
-      ]),
+      ...facts.map(([name, value]) =>
+        h(
+          "div",
+          null,
+          h("dt", null, name),
+          h("dd", null, h("bdi", null, value), name === "priority" && !OVER.has(job.state) && this.#steps()),
+        ),
+      ),
     );
     if (focused) /** @type {HTMLElement | null} */ (this.#list.querySelector(`[aria-label="${focused}"]`))?.focus();
   }
@@ -199,8 +256,26 @@ class About {
     return h(
       "span",
       { class: "steps" },
-      h("button", { type: "button", class: "button is-small", "aria-label": "lower priority", onclick: () => this.onPriority(-1) }, "−"),
-      h("button", { type: "button", class: "button is-small", "aria-label": "higher priority", onclick: () => this.onPriority(1) }, "+"),
+      h(
+        "button",
+        {
+          type: "button",
+          class: "button is-small",
+          "aria-label": "lower priority",
+          onclick: () => this.onPriority(-1),
+        },
+        "−",
+      ),
+      h(
+        "button",
+        {
+          type: "button",
+          class: "button is-small",
+          "aria-label": "higher priority",
+          onclick: () => this.onPriority(1),
+        },
+        "+",
+      ),
     );
   }
 }
@@ -225,12 +300,19 @@ class BadRecords {
     this.#empty.hidden = bad !== null;
     this.#list.hidden = bad === null;
     setText(this.#empty, OVER.has(job.state) ? "None." : "Those that are skipped are listed when the job ends.");
-    setText(this.side, bad ? `${counted(bad.records, "record")} skipped${bad.records > bad.first.length ? `, the first ${bad.first.length}` : ""}` : "");
+    setText(
+      this.side,
+      bad
+        ? `${counted(bad.records, "record")} skipped${bad.records > bad.first.length ? `, the first ${bad.first.length}` : ""}`
+        : "",
+    );
     const shown = JSON.stringify(bad);
     if (shown === this.#shown) return;
     this.#shown = shown;
     this.#list.replaceChildren(
-      ...(bad?.first ?? []).map(({ place, cause }) => h("li", null, h("bdi", { class: "bad-place" }, place), h("bdi", { class: "bad-cause" }, cause))),
+      ...(bad?.first ?? []).map(({ place, cause }) =>
+        h("li", null, h("bdi", { class: "bad-place" }, place), h("bdi", { class: "bad-cause" }, cause)),
+      ),
     );
   }
 }
@@ -289,13 +371,24 @@ class StatsTable {
     this.#list.replaceChildren(
       ...Object.entries(stats)
         .filter(([, value]) => typeof value === "number" || typeof value === "string")
-        .flatMap(([name, value]) => [
-          h("dt", null, words(name)),
-          h("dd", { "data-stat": name, title: String(value) }, typeof value === "number" ? figure(name, value) : String(value)),
-        ]),
+        .map(([name, value]) =>
+          h(
+            "div",
+            null,
+            h("dt", null, words(name)),
+            h(
+              "dd",
+              { "data-stat": name, title: String(value) },
+              typeof value === "number" ? figure(name, value) : String(value),
+            ),
+          ),
+        ),
     );
     this.side.replaceChildren();
-    if (OVER.has(state)) this.side.append(h("a", { href: `api/jobs/${id}/timeline.svg`, target: "_blank", rel: "noreferrer" }, "timeline.svg"));
+    if (OVER.has(state))
+      this.side.append(
+        h("a", { href: `api/jobs/${id}/timeline.svg`, target: "_blank", rel: "noreferrer" }, "timeline.svg"),
+      );
   }
 }
 
@@ -368,11 +461,21 @@ export class JobPage {
   }
 
   #layout() {
-    const copy_button = h("button", { type: "button", class: "button", onclick: () => this.#about.copy() }, "Copy command");
+    const copy_button = h(
+      "button",
+      { type: "button", class: "button", onclick: () => this.#about.copy() },
+      "Copy command",
+    );
     return h(
       "article",
       { class: "job" },
-      h("nav", { class: "crumbs" }, h("a", { href: "#jobs" }, "All jobs"), h("span", { "aria-hidden": "true" }, "/"), h("span", null, `job ${this.id}`)),
+      h(
+        "nav",
+        { class: "crumbs" },
+        h("a", { href: "#jobs" }, "All jobs"),
+        h("span", { "aria-hidden": "true" }, "/"),
+        h("span", null, `job ${this.id}`),
+      ),
       h(
         "header",
         { class: "job-head" },
@@ -385,8 +488,16 @@ export class JobPage {
       h(
         "div",
         { class: "job-columns" },
-        h("div", { class: "column" }, this.#cores.element, this.grid.element, this.#plots.element, this.log.element),
-        h("div", { class: "column" }, this.#top.element, this.answer.element, this.#bad.element, this.#about.element, this.#stats.element),
+        h(
+          "div",
+          { class: "column" },
+          this.#cores.element,
+          this.grid.element,
+          this.#plots.element,
+          this.log.element,
+          this.#stats.element,
+        ),
+        h("div", { class: "column" }, this.#top.element, this.answer.element, this.#bad.element, this.#about.element),
       ),
     );
   }
@@ -467,6 +578,7 @@ export class JobPage {
     this.#plots.update({
       limit: job.progress?.memory_limit_bytes ?? job.memory_bytes,
       workers: job.progress?.workers ?? null,
+      mean: job.progress?.bytes_per_s ?? null,
       is_over,
     });
     this.#bad.update(job.bad, job);

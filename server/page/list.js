@@ -1,6 +1,6 @@
 // The list of jobs: those that run, wait and are over, below the machine that they share.
 
-import { get, OVER, overview, request, RequestError } from "./api.js";
+import { get, OVER, overview, RequestError, request } from "./api.js";
 import { ask, bar, h, notice, panel, setAttribute, setChildren, setText } from "./dom.js";
 import { Feed } from "./feed.js";
 import { Colours, MachinePanel } from "./machine.js";
@@ -55,19 +55,34 @@ class Row {
    */
   update(job, colours) {
     const { state } = job;
-    if (this.#mark.dataset.state !== state || this.job.cancelling !== job.cancelling || this.#actions.childElementCount === 0) this.#buttons(job);
+    if (
+      this.#mark.dataset.state !== state ||
+      this.job.cancelling !== job.cancelling ||
+      this.#actions.childElementCount === 0
+    )
+      this.#buttons(job);
     this.job = job;
     setAttribute(this.element, "data-state", state);
     setAttribute(this.#mark, "data-state", state);
     setAttribute(this.#mark, "data-colour", colours.of(job.id));
-    setText(this.#mark, state === "queued" ? String(job.place ?? "") : job.cancelling && state === "running" ? "cancelling" : MARKS[state]);
+    setText(
+      this.#mark,
+      state === "queued"
+        ? String(job.place ?? "")
+        : job.cancelling && state === "running"
+          ? "cancelling"
+          : MARKS[state],
+    );
     setText(this.#name, job.name.slice(0, 300));
     const command = line(job.command).slice(0, 300);
-    setText(this.#sub, state === "failed" && job.message ? job.message : job.name === job.command.join(" ") ? job.folder : command);
+    setText(
+      this.#sub,
+      state === "failed" && job.message ? job.message : job.name === job.command.join(" ") ? job.folder : command,
+    );
     setAttribute(this.#sub, "title", command);
     const done = part(job);
     const { progress } = job;
-    this.#bar.element.hidden = state === "queued" || progress === null;
+    this.#bar.element.hidden = state !== "running" || progress === null;
     this.#bar.set(done, done === null ? bytes(progress?.bytes_done) : percent(done));
     setText(this.#figures, this.#progressText(job));
     const [text, title] = this.#sideText(job);
@@ -78,7 +93,8 @@ class Row {
   /** @param {Summary} job */
   #progressText(job) {
     const { progress, state } = job;
-    if (state === "queued") return `wants ${bytes(job.memory_bytes)}, ${job.least === job.most ? counted(job.least, "core") : `${job.least} to ${job.most} cores`}`;
+    if (state === "queued")
+      return `wants ${bytes(job.memory_bytes)}, ${job.least === job.most ? counted(job.least, "core") : `${job.least} to ${job.most} cores`}`;
     if (!progress) return state === "running" ? "starts" : "";
     if (state === "done") return `${bytes(progress.bytes_done)}, ${rate(progress.bytes_per_s)}`;
     const done = part(job);
@@ -97,12 +113,19 @@ class Row {
   #sideText(job) {
     const priority = job.priority === 0 ? "" : `priority ${job.priority} · `;
     if (job.state === "running") {
-      return [`${job.user} · ${job.cores ? `cores ${job.cores}` : "no core"} · ${clock(job.elapsed_s)}`, `started ${moment(job.started_at_s ?? job.created_at_s)}`];
+      return [
+        `${clock(job.elapsed_s)} · ${job.cores ? `cores ${job.cores}` : "no core"} · ${job.user}`,
+        `started ${moment(job.started_at_s ?? job.created_at_s)}`,
+      ];
     }
-    if (job.state === "queued") return [`${job.user} · ${priority}since ${clock(Date.now() / 1000 - job.created_at_s)}`, `submitted ${moment(job.created_at_s)}`];
+    if (job.state === "queued")
+      return [
+        `${clock(Date.now() / 1000 - job.created_at_s)} · ${priority}${job.user}`,
+        `submitted ${moment(job.created_at_s)}`,
+      ];
     const answer = job.answer_bytes === null ? "" : ` · ${bytes(job.answer_bytes)}`;
     const ended = job.ended_at_s ?? job.created_at_s;
-    return [`${job.user} · ${duration(job.elapsed_s)}${answer} · ${ago(ended)}`, `ended ${moment(ended)}`];
+    return [`${ago(ended)} · ${duration(job.elapsed_s)}${answer} · ${job.user}`, `ended ${moment(ended)}`];
   }
 
   /** @param {Summary} job */
@@ -112,12 +135,22 @@ class Row {
      * @param {string} label
      * @param {() => void} onclick
      */
-    const button = (text, label, onclick) => h("button", { type: "button", class: "button is-small", "aria-label": `${label}: job ${job.id}`, title: label, onclick }, text);
-    const steps = [button("▲", "begin sooner", () => this.does.prioritise(this.job, 1)), button("▼", "begin later", () => this.does.prioritise(this.job, -1))];
+    const button = (text, label, onclick) =>
+      h(
+        "button",
+        { type: "button", class: "button is-small", "aria-label": `${label}: job ${job.id}`, title: label, onclick },
+        text,
+      );
+    const steps = [
+      button("▲", "begin sooner", () => this.does.prioritise(this.job, 1)),
+      button("▼", "begin later", () => this.does.prioritise(this.job, -1)),
+    ];
     const cancel = button("Cancel", "cancel", () => this.does.cancel(this.job));
     cancel.disabled = job.cancelling;
     const again = button("Again", "run again", () => this.does.again(this.job));
-    this.#actions.replaceChildren(...(OVER.has(job.state) ? [again] : job.state === "queued" ? [...steps, cancel] : [cancel]));
+    this.#actions.replaceChildren(
+      ...(OVER.has(job.state) ? [again] : job.state === "queued" ? [...steps, cancel] : [cancel]),
+    );
   }
 }
 
@@ -169,7 +202,13 @@ export class ListPage {
   #running = new Section("Running", "running", "Nothing runs. Submit a job: tegula submit -- wordcount books/");
   #waiting = new Section("Waiting", "waiting", "Nothing waits.");
   #over = new Section("Done", "over", "No job has ended yet.");
-  #filter = h("input", { type: "search", class: "filter", placeholder: "Filter jobs", "aria-label": "filter jobs by name, command or user", spellcheck: false });
+  #filter = h("input", {
+    type: "search",
+    class: "filter",
+    placeholder: "Filter jobs",
+    "aria-label": "filter jobs by name, command or user",
+    spellcheck: false,
+  });
   #older = h("button", { type: "button", class: "button", onclick: () => this.#loadOlder() }, "Load older jobs");
   /** @type {number | null} */
   #next = null;
@@ -242,13 +281,16 @@ export class ListPage {
     // Older jobs that were loaded stay: nothing changes in them, but the removal of some.
     const over = jobs.filter(({ state }) => OVER.has(state));
     const oldest = Math.min(...over.map(({ id }) => id));
-    for (const { id, state } of [...this.#jobs.values()]) if (!OVER.has(state) || id >= oldest || over.length === 0) this.#jobs.delete(id);
+    for (const { id, state } of [...this.#jobs.values()])
+      if (!OVER.has(state) || id >= oldest || over.length === 0) this.#jobs.delete(id);
     for (const job of jobs) this.#jobs.set(job.id, job);
     this.#older.hidden = machine.finished <= this.#overJobs().length;
   }
 
   #overJobs() {
-    return [...this.#jobs.values()].filter(({ state }) => OVER.has(state)).sort((a, b) => (b.ended_at_s ?? 0) - (a.ended_at_s ?? 0) || b.id - a.id);
+    return [...this.#jobs.values()]
+      .filter(({ state }) => OVER.has(state))
+      .sort((a, b) => (b.ended_at_s ?? 0) - (a.ended_at_s ?? 0) || b.id - a.id);
   }
 
   #redraw() {
@@ -266,20 +308,37 @@ export class ListPage {
     this.element.removeAttribute("aria-busy");
     this.frame.setHost(machine.host);
     const jobs = [...this.#jobs.values()];
-    const running = jobs.filter(({ state }) => state === "running").sort((a, b) => (a.started_at_s ?? 0) - (b.started_at_s ?? 0) || a.id - b.id);
-    const waiting = jobs.filter(({ state }) => state === "queued").sort((a, b) => (a.place ?? Infinity) - (b.place ?? Infinity) || a.id - b.id);
+    const running = jobs
+      .filter(({ state }) => state === "running")
+      .sort((a, b) => (a.started_at_s ?? 0) - (b.started_at_s ?? 0) || a.id - b.id);
+    const waiting = jobs
+      .filter(({ state }) => state === "queued")
+      .sort((a, b) => (a.place ?? Infinity) - (b.place ?? Infinity) || a.id - b.id);
     this.#colours.update(machine.running.map(({ id }) => id));
     this.#machine_panel.update(machine);
     const over = this.#overJobs();
     const wanted = this.#filter.value.trim().toLowerCase();
     for (const id of this.#rows.keys()) if (!this.#jobs.has(id)) this.#rows.delete(id);
-    const rows = (/** @type {Summary[]} */ some) => some.filter((job) => matches(job, wanted)).map((job) => this.#row(job));
+    const rows = (/** @type {Summary[]} */ some) =>
+      some.filter((job) => matches(job, wanted)).map((job) => this.#row(job));
     const waiting_rows = rows(waiting).slice(0, WAITING_SHOWN);
-    this.#running.update(rows(running), running.length > 0 ? counted(running.length, "job") : "", wanted !== "" && running.length > 0);
+    this.#running.update(
+      rows(running),
+      running.length > 0 ? counted(running.length, "job") : "",
+      wanted !== "" && running.length > 0,
+    );
     const more = waiting.length > waiting_rows.length && wanted === "" ? `, the first ${waiting_rows.length}` : "";
-    this.#waiting.update(waiting_rows, waiting.length > 0 ? `${counted(waiting.length, "job")}${more}` : "", wanted !== "" && waiting.length > 0);
+    this.#waiting.update(
+      waiting_rows,
+      waiting.length > 0 ? `${counted(waiting.length, "job")}${more}` : "",
+      wanted !== "" && waiting.length > 0,
+    );
     const failed = over.filter(({ state }) => state === "failed").length;
-    this.#over.update(rows(over), over.length > 0 ? `${counted(machine.finished, "job")}${failed > 0 ? `, ${failed} of these failed` : ""}` : "", wanted !== "" && over.length > 0);
+    this.#over.update(
+      rows(over),
+      over.length > 0 ? `${counted(machine.finished, "job")}${failed > 0 ? `, ${failed} of these failed` : ""}` : "",
+      wanted !== "" && over.length > 0,
+    );
     this.frame.setTitle(`${running.length} running, ${waiting.length} waiting · Tegula`);
   }
 
@@ -363,5 +422,8 @@ export class ListPage {
  * @param {string} wanted in lower case
  */
 function matches(job, wanted) {
-  return wanted === "" || `${job.id} ${job.name} ${line(job.command)} ${job.user} ${job.state}`.toLowerCase().includes(wanted);
+  return (
+    wanted === "" ||
+    `${job.id} ${job.name} ${line(job.command)} ${job.user} ${job.state}`.toLowerCase().includes(wanted)
+  );
 }

@@ -36,6 +36,7 @@ export class Log {
       h("a", { href: `api/jobs/${job}/log?tail=1048576`, target: "_blank", rel: "noreferrer" }, "open"),
     );
     this.#text.hidden = true;
+    this.#empty.hidden = true;
     this.#observer.observe(element);
   }
 

@@ -86,7 +86,14 @@ export class MachinePanel {
         { class: "machine-body" },
         this.#numbers,
         h("div", { class: "machine-part" }, h("h3", null, "Cores by job"), this.#cores, this.#cores_text),
-        h("div", { class: "machine-part" }, h("h3", null, "Memory by job"), this.#memory, this.#memory_text, this.#jobs),
+        h(
+          "div",
+          { class: "machine-part" },
+          h("h3", null, "Memory by job"),
+          this.#memory,
+          this.#memory_text,
+          this.#jobs,
+        ),
         this.#users,
       ),
     );
@@ -114,7 +121,8 @@ export class MachinePanel {
    */
   #set(name, value, note) {
     const element = this.#values.get(name);
-    if (element && element.textContent !== value + note) element.replaceChildren(value, note === "" ? "" : h("small", null, note));
+    if (element && element.textContent !== value + note)
+      element.replaceChildren(value, note === "" ? "" : h("small", null, note));
   }
 
   /** @param {Machine} machine */
@@ -123,7 +131,11 @@ export class MachinePanel {
     const shape = JSON.stringify(parts.map((part) => part.length));
     if (shape !== this.#shape) {
       this.#shape = shape;
-      this.#cores.replaceChildren(...parts.map((part) => h("div", { class: "group" }, ...part.map((core) => h("i", { class: "core", "data-core": core })))));
+      this.#cores.replaceChildren(
+        ...parts.map((part) =>
+          h("div", { class: "group" }, ...part.map((core) => h("i", { class: "core", "data-core": core }))),
+        ),
+      );
       this.#cores.dataset.size = machine.cores.length > 64 ? "small" : machine.cores.length > 16 ? "medium" : "large";
     }
     const names = new Map(machine.running.map(({ id, name }) => [id, name]));
@@ -131,7 +143,11 @@ export class MachinePanel {
       const core = Number(cell.dataset.core);
       const id = machine.cores[core] ?? null;
       setAttribute(cell, "data-colour", this.colours.of(id));
-      setAttribute(cell, "title", id === null ? `core ${core}: free` : `core ${core}: ${(names.get(id) ?? `job ${id}`).slice(0, 200)}`);
+      setAttribute(
+        cell,
+        "title",
+        id === null ? `core ${core}: free` : `core ${core}: ${(names.get(id) ?? `job ${id}`).slice(0, 200)}`,
+      );
     }
     const busy = machine.cores.filter((id) => id !== null).length;
     const caches = parts.length > 1 ? ` in ${counted(parts.length, "group")} with a cache each` : "";
@@ -147,9 +163,22 @@ export class MachinePanel {
     const text = `${bytes(all - free)} of ${bytes(all)} granted, ${bytes(used)} used`;
     setText(this.#memory_text, text);
     setAttribute(this.#memory, "aria-label", text);
-    this.#keep(this.#segments, running.map(({ id }) => id), () => h("span", { class: "segment" }, h("span", { class: "segment-used" })));
-    this.#keep(this.#lines, running.map(({ id }) => id), (id) =>
-      h("li", null, h("i", { class: "swatch", "aria-hidden": "true" }), h("a", { href: `#job=${id}`, dir: "auto" }), h("span", { class: "machine-job-cores" }), h("span", { class: "machine-job-memory" })),
+    this.#keep(
+      this.#segments,
+      running.map(({ id }) => id),
+      () => h("span", { class: "segment" }, h("span", { class: "segment-used" })),
+    );
+    this.#keep(
+      this.#lines,
+      running.map(({ id }) => id),
+      (id) =>
+        h(
+          "li",
+          null,
+          h("i", { class: "swatch", "aria-hidden": "true" }),
+          h("a", { href: `#job=${id}`, dir: "auto" }),
+          h("span", null),
+        ),
     );
     for (const job of running) {
       const segment = /** @type {HTMLElement} */ (this.#segments.get(job.id));
@@ -157,12 +186,12 @@ export class MachinePanel {
       setVariable(segment, "--part", String(job.memory_bytes / all));
       setVariable(segment, "--used", String(Math.min(1, job.memory_used_bytes / job.memory_bytes)));
       const line = /** @type {HTMLElement} */ (this.#lines.get(job.id));
-      const [swatch, name, cores, memory] = line.children;
-      if (!swatch || !name || !cores || !memory) continue;
+      const [swatch, name, figures] = line.children;
+      if (!swatch || !name || !figures) continue;
       setAttribute(swatch, "data-colour", this.colours.of(job.id));
       setText(name, job.name.slice(0, 200));
-      setText(cores, job.cores === "" ? "no core" : `cores ${job.cores}`);
-      setText(memory, `${bytes(job.memory_used_bytes)} of ${bytes(job.memory_bytes)}`);
+      const cores = job.cores === "" ? "no core" : `cores ${job.cores}`;
+      setText(figures, `${bytes(job.memory_used_bytes)} of ${bytes(job.memory_bytes)} · ${cores}`);
     }
     setChildren(this.#memory, [...this.#segments.values()]);
     setChildren(this.#jobs, [...this.#lines.values()]);
@@ -186,10 +215,15 @@ export class MachinePanel {
     const whole = users.reduce((sum, user) => sum + user.core_s, 0);
     const texts = users.map(
       ({ name, running, queued, core_s }) =>
-        /** @type {const} */ ([name, `${running} running, ${queued} waiting, ${percent(whole > 0 ? core_s / whole : 0)} of the cores lately (${clock(core_s)})`]),
+        /** @type {const} */ ([
+          name,
+          `${running} running, ${queued} waiting, ${percent(whole > 0 ? core_s / whole : 0)} of the cores lately (${clock(core_s)})`,
+        ]),
     );
     if (this.#users.dataset.texts === JSON.stringify(texts)) return;
     this.#users.dataset.texts = JSON.stringify(texts);
-    this.#users.replaceChildren(...texts.map(([name, text]) => h("li", null, h("bdi", null, name), h("span", null, text))));
+    this.#users.replaceChildren(
+      ...texts.map(([name, text]) => h("li", null, h("bdi", null, name), h("span", null, text))),
+    );
   }
 }

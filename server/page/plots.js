@@ -67,8 +67,9 @@ export class Series {
       let before = at - 1;
       const now = this.at_s[at] ?? 0;
       while (before >= 0 && now - (this.at_s[before] ?? 0) < RATE_S) before -= 1;
-      const [from_s, from] = before >= 0 ? [this.at_s[before] ?? 0, totals[before] ?? null] : [0, 0];
-      if (from === null || now - from_s < RATE_S / 2) return null;
+      // What is known first may contain what an earlier attempt did.
+      const [from_s, from] = [this.at_s[before], totals[before]];
+      if (from_s === undefined || from === undefined || from === null) return null;
       return Math.max(0, total - from) / (now - from_s);
     });
   }
@@ -177,7 +178,14 @@ class Plot {
           y: { range: () => [0, this.#most * 1.06] },
         },
         axes: [
-          { ...axis, size: 22, gap: 4, space: 70, values: (_, values) => values.map((value) => clock(value)), grid: { show: false } },
+          {
+            ...axis,
+            size: 22,
+            gap: 4,
+            space: 70,
+            values: (_, values) => values.map((value) => clock(value)),
+            grid: { show: false },
+          },
           {
             ...axis,
             size: 62,
@@ -212,8 +220,19 @@ class Plot {
  * @param {(number | null)[]} values
  */
 function most(values) {
-  return values.reduce((/** @type {number | null} */ largest, value) => (value !== null && value > (largest ?? -1) ? value : largest), null);
+  return values.reduce(
+    (/** @type {number | null} */ largest, value) => (value !== null && value > (largest ?? -1) ? value : largest),
+    null,
+  );
 }
+
+/**
+ * @typedef {object} Facts
+ * @property {number | null} limit of memory
+ * @property {number | null} workers
+ * @property {number | null} mean bytes per second
+ * @property {boolean} is_over
+ */
 
 export class Plots {
   #series = new Series();
@@ -226,8 +245,8 @@ export class Plots {
     steps: numberSteps,
   });
   #dirty = false;
-  /** @type {{ limit: number | null, workers: number | null, is_over: boolean }} */
-  #job = { limit: null, workers: null, is_over: false };
+  /** @type {Facts} */
+  #job = { limit: null, workers: null, mean: null, is_over: false };
 
   constructor() {
     const place = h("div", { class: "plots-row" }, this.#throughput.element, this.#memory.element, this.#cpu.element);
@@ -254,7 +273,7 @@ export class Plots {
     this.#redraw();
   }
 
-  /** @param {{ limit: number | null, workers: number | null, is_over: boolean }} job */
+  /** @param {Facts} job */
   update(job) {
     this.#job = job;
     this.#redraw();
@@ -271,16 +290,15 @@ export class Plots {
 
   #draw() {
     const { at_s, bytes_done, memory_bytes, cpu_s } = this.#series;
-    const { limit, workers, is_over } = this.#job;
+    const { limit, workers, mean, is_over } = this.#job;
     const rates = this.#series.rates(bytes_done);
     const busy = this.#series.rates(cpu_s);
     this.#throughput.set(at_s, rates, null);
     this.#memory.set(at_s, memory_bytes, limit);
     this.#cpu.set(at_s, busy, workers);
     const end = at_s.at(-1) ?? 0;
-    const mean = end > 0 ? (bytes_done.at(-1) ?? 0) / end : null;
     setText(this.#throughput.value, is_over ? rate(mean) : rate(rates.at(-1)));
-    setText(this.#throughput.note, is_over ? `on average, peak ${rate(most(rates))}` : `mean ${rate(mean)}, peak ${rate(most(rates))}`);
+    setText(this.#throughput.note, is_over ? `on average, peak ${rate(most(rates))}` : `peak ${rate(most(rates))}`);
     setText(this.#memory.value, is_over ? bytes(most(memory_bytes)) : bytes(memory_bytes.at(-1)));
     const of = limit === null ? "" : `of ${bytes(limit)}`;
     setText(this.#memory.note, is_over ? `peak ${of}` : `${of}${of ? ", " : ""}peak ${bytes(most(memory_bytes))}`);

@@ -8,7 +8,11 @@ export const UNKNOWN = "–";
 
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 const WHOLE = new Intl.NumberFormat("en");
-const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+const COMPACT = new Intl.NumberFormat("en", {
+  notation: "compact",
+  minimumSignificantDigits: 3,
+  maximumSignificantDigits: 3,
+});
 
 /**
  * Returns a number with three digits at least, and no decimals from 100 on.
@@ -174,12 +178,24 @@ export function numbers(ranges) {
   return found;
 }
 
+/** @type {Record<string, string>} */
+const NAMES = {
+  bytes: "input",
+  tile_bytes: "size of a tile",
+  split_bytes: "size of a split",
+  unit_bytes: "taken at a time",
+  simd: "instruction set",
+  key_value_bytes: "keys and values",
+  memory_counted_peak: "memory counted, peak",
+  memory_resident_peak: "memory resident, peak",
+};
+
 /**
- * Returns a name such as `spilled_bytes` in words.
+ * Returns the name of a figure of the job, such as `spilled_bytes`, in words.
  * @param {string} name
  */
 export function words(name) {
-  return name.replace(/_(s|bytes)$/, "").replaceAll("_", " ");
+  return NAMES[name] ?? name.replace(/_(s|bytes)$/, "").replaceAll("_", " ");
 }
 
 /**

@@ -38,7 +38,8 @@ export function unchanged(show) {
     .sort((a, b) => b.first - a.first);
   const [best] = known;
   if (!best) return "";
-  const since = best.since.part === null || best.since.part === undefined ? bytes(best.since.bytes) : percent(best.since.part);
+  const since =
+    best.since.part === null || best.since.part === undefined ? bytes(best.since.bytes) : percent(best.since.part);
   return `the first ${best.first} are the same keys since ${since}`;
 }
 
@@ -50,7 +51,7 @@ export function unchanged(show) {
 function interval(estimate, within) {
   if (within === 0) return "exact";
   const part = (within / Math.max(1, Math.abs(estimate))) * 100;
-  return `± ${part < 0.1 ? "< 0.1" : part < 10 ? part.toFixed(1) : Math.round(part)} %`;
+  return `± ${part < 0.1 ? "<0.1" : part < 10 ? part.toFixed(1) : Math.round(part)} %`;
 }
 
 export class Top {
@@ -79,7 +80,11 @@ export class Top {
     if (!show?.pairs.length) {
       setText(
         this.#empty,
-        show ? "No keys yet." : is_over ? "No keys were shown while this job ran." : "The first keys come after two seconds.",
+        show
+          ? "No keys yet."
+          : is_over
+            ? "No keys were shown while this job ran."
+            : "The first keys come after two seconds.",
       );
       setText(this.#caption, "");
       setText(this.side, "");
@@ -87,7 +92,8 @@ export class Top {
     }
     setText(this.heading, show.is_last ? `Top ${show.pairs.length}` : `Top ${show.pairs.length} so far`);
     this.element.dataset.last = String(show.is_last);
-    const seen = show.part === null || show.part === undefined ? bytes(show.bytes) : `${percent(show.part)} of the input`;
+    const seen =
+      show.part === null || show.part === undefined ? bytes(show.bytes) : `${percent(show.part)} of the input`;
     const keys = show.keys === null || show.keys === undefined ? "" : `, ${counted(show.keys, "key")}`;
     setText(this.side, show.is_last ? `the answer${keys}` : `after ${seen}, ${clock(show.elapsed_s)}${keys}`);
     setText(this.#caption, unchanged(show));
@@ -109,7 +115,17 @@ export class Top {
         h("th", { scope: "col" }, name),
         ...figures.map((figure) => h("th", { scope: "col", class: "number" }, figure)),
         ...(with_estimates
-          ? [h("th", { scope: "col", class: "number", title: "the likely figure of the whole input, and its error with 95 % confidence" }, "in the end")]
+          ? [
+              h(
+                "th",
+                {
+                  scope: "col",
+                  class: "number",
+                  title: "the likely figure of the whole input, and its error with 95 % confidence",
+                },
+                "in the end",
+              ),
+            ]
           : []),
       );
     }
@@ -131,7 +147,12 @@ export class Top {
       "tr",
       null,
       h("td", { class: "rank" }, String(at + 1)),
-      h("th", { scope: "row", class: "key" }, h("bdi", { class: "key-text" }), h("span", { class: "key-bar", "aria-hidden": "true" })),
+      h(
+        "th",
+        { scope: "row", class: "key" },
+        h("bdi", { class: "key-text" }),
+        h("span", { class: "key-bar", "aria-hidden": "true" }),
+      ),
       ...Array.from({ length: figures }, () => h("td", { class: "number" })),
       ...(with_estimates ? [h("td", { class: "number estimate" }, h("span", null), h("small", null))] : []),
     );
@@ -154,7 +175,11 @@ export class Top {
     const title = is_hex ? "bytes that are not UTF-8, in hexadecimal" : key.length > 24 ? shown : null;
     setAttribute(key_cell, "title", title);
     const [first = ""] = figures;
-    setVariable(/** @type {HTMLElement} */ (key_cell.lastElementChild), "--part", String(Number(pair[first] ?? 0) / largest));
+    setVariable(
+      /** @type {HTMLElement} */ (key_cell.lastElementChild),
+      "--part",
+      String(Number(pair[first] ?? 0) / largest),
+    );
     figures.forEach((figure, at) => {
       const cell = row.cells[2 + at];
       if (cell) setText(cell, count(Number(pair[figure])));
@@ -164,6 +189,7 @@ export class Top {
     const cell = row.cells[2 + figures.length];
     const [value, error] = cell?.children ?? [];
     if (value) setText(value, typeof estimate === "number" ? compact(estimate) : UNKNOWN);
-    if (error) setText(error, typeof estimate === "number" && typeof within === "number" ? interval(estimate, within) : "± ?");
+    if (error)
+      setText(error, typeof estimate === "number" && typeof within === "number" ? interval(estimate, within) : "± ?");
   }
 }

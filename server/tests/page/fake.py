@@ -189,7 +189,7 @@ class FakeServer:
             "memory_bytes": self.memory_bytes,
             "memory_free_bytes": self.memory_bytes
             - sum(job.memory_bytes for job in running),
-            "jobs_at_once": max(2, self.cores // self.group),
+            "jobs_at_once": max(2, self.cores // 4),
             "cores": cores,
             "running": [
                 {

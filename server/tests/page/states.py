@@ -336,7 +336,12 @@ class Job:
         # Reading is not even: each step is late or early by a part of itself.
         chance = random.Random(3)
         done = [
-            max(0, point["bytes_done"] - int(chance.random() * 0.25 * step * self.bytes_per_s))
+            point["bytes_done"]
+            - int(
+                0.25 * step * self.bytes_per_s * chance.random()
+                if point["stage"] == "map"
+                else 0
+            )
             for point in points
         ]
         done[-1:] = [point["bytes_done"] for point in points[-1:]]
