@@ -108,6 +108,8 @@ class FakeServer:
 
     def tell(self, job: Job) -> None:
         """Send the summary of a job that has changed, and the machine."""
+        if not self.streams:
+            return
         summary = self.summary(job)
         self.send(job.id, "summary", summary)
         self.send(None, "job", summary)
