@@ -65,7 +65,9 @@ def open_page(
     """Opens a page of the server with its token: the list, or a job. Afterwards nothing must have gone wrong in it."""
     contexts = []
 
-    def open_page(job: int | None = None, *, token: str | None = None, **options) -> Page:
+    def open_page(
+        job: int | None = None, *, token: str | None = None, **options
+    ) -> Page:
         context = browser.new_context(
             **({"viewport": {"width": 1440, "height": 1400}} | options)
         )

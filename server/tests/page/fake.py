@@ -5,6 +5,7 @@ It keeps every request that it gets, and it can stop and come back on the same p
 
 from __future__ import annotations
 
+import contextlib
 import json
 import queue
 import re
@@ -21,7 +22,9 @@ from typing import Any
 from states import GIB, Job
 
 PAGE = Path(__file__).parents[2] / "page"
-POLICY = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+POLICY = (
+    "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
 TYPES = {
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -246,10 +249,8 @@ class Listener(ThreadingHTTPServer):
 
     def drop_connections(self) -> None:
         for connection in list(self.connections):
-            try:
+            with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
 
 
 class RequestHandler(BaseHTTPRequestHandler):
@@ -474,10 +475,8 @@ class RequestHandler(BaseHTTPRequestHandler):
         for name, value in (headers or {}).items():
             self.send_header(name, value)
         self.end_headers()
-        try:
+        with contextlib.suppress(OSError):
             self.wfile.write(content)
-        except OSError:
-            pass
 
 
 def wait_for(condition: Any, seconds: float = 5.0) -> None:

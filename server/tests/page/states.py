@@ -26,7 +26,38 @@ LETTERS = {
     "kernel": "n",
     "copy_out": "y",
 }
-WORDS = "the and of to that in he shall unto for i his a lord they be is him not them with it all thou thy was god which my me".split()
+WORDS = [
+    "the",
+    "and",
+    "of",
+    "to",
+    "that",
+    "in",
+    "he",
+    "shall",
+    "unto",
+    "for",
+    "i",
+    "his",
+    "a",
+    "lord",
+    "they",
+    "be",
+    "is",
+    "him",
+    "not",
+    "them",
+    "with",
+    "it",
+    "all",
+    "thou",
+    "thy",
+    "was",
+    "god",
+    "which",
+    "my",
+    "me",
+]
 # Frequencies fall as those of words do.
 SHARES = [1 / (rank + 1) ** 0.9 for rank in range(len(WORDS))]
 
@@ -179,7 +210,9 @@ class Job:
             + int(max(0.0, at - 0.02) * self.bytes_per_s / self.tile_bytes + 1e-6),
         )
         is_mapping = not self.is_over and ended < self.tiles and self.state == "running"
-        saved = 0 if not self.saves else max(self.found, ended - max(3, self.tiles // 8))
+        saved = (
+            0 if not self.saves else max(self.found, ended - max(3, self.tiles // 8))
+        )
         letters = ["f"] * self.found + ["s"] * (saved - self.found)
         chance = random.Random(self.id)
         letters += [
@@ -393,7 +426,7 @@ class Job:
     def stats(self) -> dict[str, Any] | None:
         if self.state != "done":
             return None
-        ends = [entry["from_s"] for entry in self.stages][1:] + [self.whole_s]
+        ends = [*[entry["from_s"] for entry in self.stages][1:], self.whole_s]
         progress = self.progress()
         return {
             "stages": [

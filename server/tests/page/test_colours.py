@@ -51,7 +51,10 @@ def colours(theme: int) -> dict[str, str]:
 
 def linear(colour: str) -> list[float]:
     parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    return [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+        for part in parts
+    ]
 
 
 def times(matrix: tuple[tuple[float, ...], ...], vector: list[float]) -> list[float]:
@@ -60,7 +63,9 @@ def times(matrix: tuple[tuple[float, ...], ...], vector: list[float]) -> list[fl
 
 def seen(colour: str, vision: str) -> list[float]:
     """The colour in OKLab, as somebody sees it."""
-    light = [min(1.0, max(0.0, part)) for part in times(VISIONS[vision], linear(colour))]
+    light = [
+        min(1.0, max(0.0, part)) for part in times(VISIONS[vision], linear(colour))
+    ]
     cones = times(
         (
             (0.4122214708, 0.5363325363, 0.0514459929),
@@ -83,14 +88,22 @@ def seen(colour: str, vision: str) -> list[float]:
 @pytest.mark.parametrize("together", TOGETHER)
 def test_colours_side_by_side_differ_in_every_vision(theme, together):
     known = colours(theme)
-    for (one, other), vision in itertools.product(itertools.combinations(TOGETHER[together], 2), VISIONS):
+    for (one, other), vision in itertools.product(
+        itertools.combinations(TOGETHER[together], 2), VISIONS
+    ):
         distance = 100 * math.dist(seen(known[one], vision), seen(known[other], vision))
         assert distance >= LEAST, f"{one} and {other} with {vision}"
 
 
 def contrast(one: str, other: str) -> float:
     """The contrast of WCAG 2."""
-    bright, dark = sorted((0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05 for r, g, b in map(linear, (one, other))), reverse=True)
+    bright, dark = sorted(
+        (
+            0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05
+            for r, g, b in map(linear, (one, other))
+        ),
+        reverse=True,
+    )
     return bright / dark
 
 

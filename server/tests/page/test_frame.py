@@ -9,19 +9,29 @@ from playwright.sync_api import expect
 
 def test_all_can_be_done_by_keyboard(server, open_page):
     first = server.add(name="first", at_s=1.0)
-    server.add(name="second", at_s=1.0, created_at_s=first.created_at_s + 1, workers=2, first_core=4)
+    server.add(
+        name="second",
+        at_s=1.0,
+        created_at_s=first.created_at_s + 1,
+        workers=2,
+        first_core=4,
+    )
     page = open_page()
     page.keyboard.press("j")
     page.keyboard.press("j")
     page.keyboard.press("k")
     expect(page.locator(":focus")).to_have_text("first")
-    outline = page.locator(":focus").evaluate("element => getComputedStyle(element).outlineStyle")
+    outline = page.locator(":focus").evaluate(
+        "element => getComputedStyle(element).outlineStyle"
+    )
     assert outline == "solid", "the focus is visible"
     page.keyboard.press("Enter")
     expect(page.locator("h1")).to_have_text("first")
     page.wait_for_selector(".job:not([aria-busy])")
     page.keyboard.press("m")
-    expect(page.get_by_role("button", name="last minute")).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_role("button", name="last minute")).to_have_attribute(
+        "aria-pressed", "true"
+    )
     page.keyboard.press("l")
     expect(page.locator(".log")).to_be_in_viewport()
     page.keyboard.press("?")
@@ -43,7 +53,9 @@ def test_every_shortcut_is_documented(server, open_page):
     page = open_page()
     page.keyboard.press("?")
     names = page.locator(".shortcuts kbd").all_inner_texts()
-    assert sorted(names) == sorted(["?", "t", "g", "j", "k", "Enter", "/", "Esc", "m", "s", "l", "c", "x"])
+    assert sorted(names) == sorted(
+        ["?", "t", "g", "j", "k", "Enter", "/", "Esc", "m", "s", "l", "c", "x"]
+    )
 
 
 def test_the_theme_is_the_systems_until_one_is_chosen(server, open_page):
@@ -79,7 +91,9 @@ def test_nothing_is_wider_than_the_screen(server, open_page):
         found = []
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 900})
-            if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
+            if page.evaluate(
+                "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+            ):
                 found.append(width)
         return found
 
@@ -108,9 +122,13 @@ def test_many_cores_are_rows_too(server, open_page):
 def test_what_is_drawn_is_also_said(server, open_page):
     job = server.add(at_s=2.5)
     page = open_page(job.id)
-    expect(page.locator(".tiles-canvas")).to_have_attribute("aria-label", re.compile(r"32 tiles: \d+ done, \d+ running, \d+ waiting"))
+    expect(page.locator(".tiles-canvas")).to_have_attribute(
+        "aria-label", re.compile(r"32 tiles: \d+ done, \d+ running, \d+ waiting")
+    )
     expect(page.get_by_role("table", name="Work of each thread")).to_be_attached()
-    expect(page.get_by_role("progressbar", name="memory")).to_have_attribute("aria-valuetext", re.compile(r"of 1 GiB"))
+    expect(page.get_by_role("progressbar", name="memory")).to_have_attribute(
+        "aria-valuetext", re.compile(r"of 1 GiB")
+    )
     for figure in page.locator(".plot figcaption").all():
         expect(figure).to_contain_text(re.compile(r"\d"))
     nameless = page.evaluate(

@@ -44,14 +44,22 @@ def test_a_running_job_shows_what_the_server_says(server, open_page):
     said = server.snapshot(job)
     figures = page.locator(".figures")
     part = said["progress"]["bytes_done"] / said["progress"]["bytes_planned"]
-    expect(figures.locator("[data-figure=progress]")).to_contain_text(f"{part * 100:.1f} %".replace(".0", ""))
+    expect(figures.locator("[data-figure=progress]")).to_contain_text(
+        f"{part * 100:.1f} %".replace(".0", "")
+    )
     expect(figures.locator("[data-figure=throughput]")).to_contain_text("400 MiB/s")
-    expect(figures.locator("[data-figure=time-left]")).to_contain_text(f"0:0{said['progress']['left_s']:.0f}")
-    expect(figures.locator("[data-figure=keys]")).to_contain_text(f"{said['progress']['keys_held']:,}")
+    expect(figures.locator("[data-figure=time-left]")).to_contain_text(
+        f"0:0{said['progress']['left_s']:.0f}"
+    )
+    expect(figures.locator("[data-figure=keys]")).to_contain_text(
+        f"{said['progress']['keys_held']:,}"
+    )
     expect(figures.locator("[data-figure=memory]")).to_contain_text("of 1 GiB")
     expect(figures.locator("[data-figure=spilled]")).to_contain_text("0 B")
     expect(page.locator(".state")).to_have_text("running")
-    expect(page.locator(".command")).to_have_text("cd /data && tegula wordcount --words alpha --top 10 books")
+    expect(page.locator(".command")).to_have_text(
+        "cd /data && tegula wordcount --words alpha --top 10 books"
+    )
     stages = page.locator(".stage")
     expect(stages.nth(0)).to_have_attribute("data-state", "done")
     expect(stages.nth(1)).to_have_attribute("data-state", "now")
@@ -69,11 +77,15 @@ def test_changes_move_the_page(server, open_page):
     page = open_page(job.id)
     server.advance(job, 1.2)
     part = job.progress()["bytes_done"] / job.bytes
-    expect(page.locator("[data-figure=progress]")).to_contain_text(f"{part * 100:.1f} %")
+    expect(page.locator("[data-figure=progress]")).to_contain_text(
+        f"{part * 100:.1f} %"
+    )
     assert counts(page)["waiting"] == job.tile_grid()["counts"]["waiting"]
     expect(page.locator(".top tbody tr")).to_have_count(10)
     page.get_by_role("button", name="last minute").click()
-    expect(page.get_by_role("button", name="last minute")).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_role("button", name="last minute")).to_have_attribute(
+        "aria-pressed", "true"
+    )
     drawn = page.locator(".cores canvas").evaluate(
         """canvas => new Set(new Uint32Array(
           canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.buffer)).size"""
@@ -99,8 +111,15 @@ def test_the_last_cell_is_drawn_within_300_ms(server, open_page):
     assert counts(page)["waiting"] == 0 and counts(page)["running"] == 0
 
 
-def test_a_job_that_is_done_looks_like_one_that_runs_with_its_answer_and_figures(server, open_page):
-    bad = {"records": 12, "first": [{"place": "access.log, line 17, byte 812", "cause": "no time of day"}]}
+def test_a_job_that_is_done_looks_like_one_that_runs_with_its_answer_and_figures(
+    server, open_page
+):
+    bad = {
+        "records": 12,
+        "first": [
+            {"place": "access.log, line 17, byte 812", "cause": "no time of day"}
+        ],
+    }
     job = server.add(at_s=1.0, bad=bad, log="a line\nanother\n")
     live = open_page(job.id)
     server.finish(job)
@@ -108,8 +127,17 @@ def test_a_job_that_is_done_looks_like_one_that_runs_with_its_answer_and_figures
     said = server.snapshot(job)
     for page in (live, later):
         expect(page.locator(".state")).to_have_text("done")
-        for name in ("keys", "tiles", "files", "spilled_bytes", "memory_resident_peak", "simd"):
-            expect(page.locator(f"[data-stat={name}]")).to_have_attribute("title", str(said["stats"][name]))
+        for name in (
+            "keys",
+            "tiles",
+            "files",
+            "spilled_bytes",
+            "memory_resident_peak",
+            "simd",
+        ):
+            expect(page.locator(f"[data-stat={name}]")).to_have_attribute(
+                "title", str(said["stats"][name])
+            )
         for stage in page.locator(".stage").all():
             expect(stage).to_have_attribute("data-state", "done")
             expect(stage.locator(".stage-time")).not_to_be_empty()
@@ -117,7 +145,9 @@ def test_a_job_that_is_done_looks_like_one_that_runs_with_its_answer_and_figures
         values = page.locator(".top tbody td.number").all_inner_texts()
         answer = [line.split("\t") for line in job.answer().splitlines()]
         assert keys == [key for key, _ in answer]
-        assert [value.replace(",", "") for value in values] == [value for _, value in answer]
+        assert [value.replace(",", "") for value in values] == [
+            value for _, value in answer
+        ]
         expect(page.locator(".answer-text")).to_have_text(job.answer())
         expect(page.locator(".bad")).to_contain_text("12 records skipped, the first 1")
         expect(page.locator(".bad li")).to_contain_text("access.log, line 17, byte 812")
@@ -125,13 +155,21 @@ def test_a_job_that_is_done_looks_like_one_that_runs_with_its_answer_and_figures
         expect(page.locator(".tiles .panel-side")).to_have_text("32 of 32 tiles done")
         expect(page.locator(".cores canvas")).to_be_visible()
         expect(page.get_by_role("button", name="Run again")).to_be_visible()
-        expect(page.locator(".job-actions").get_by_role("button", name="Cancel")).to_be_hidden()
+        expect(
+            page.locator(".job-actions").get_by_role("button", name="Cancel")
+        ).to_be_hidden()
         expect(page).to_have_title(re.compile("^done · "))
 
 
 @pytest.mark.parametrize(("tiles", "cells"), [(1, 1), (100_000, 4000)])
 def test_a_job_of_one_tile_and_one_of_many(server, open_page, tiles, cells):
-    job = server.add(tiles=tiles, tile_bytes=4 << 20, bytes_per_s=200e9, at_s=1.2 if tiles > 1 else 0.02, workers=1)
+    job = server.add(
+        tiles=tiles,
+        tile_bytes=4 << 20,
+        bytes_per_s=200e9,
+        at_s=1.2 if tiles > 1 else 0.02,
+        workers=1,
+    )
     page = open_page(job.id)
     said = job.tile_grid()
     assert said["counts"]["running"] + said["counts"]["waiting"] > 0
@@ -142,7 +180,10 @@ def test_a_job_of_one_tile_and_one_of_many(server, open_page, tiles, cells):
     for name, letter in {"waiting": "w", "mapped": "m"}.items():
         assert (seen[letter] > 0) == (said["counts"][name] > 0)
     if tiles > 1:
-        assert f"{said['tiles_per_cell']} a cell" in page.locator(".tiles .panel-side").inner_text()
+        assert (
+            f"{said['tiles_per_cell']} a cell"
+            in page.locator(".tiles .panel-side").inner_text()
+        )
         assert len(re.findall(r"[a-z]", said["cells"])) < cells
 
 
@@ -177,7 +218,9 @@ def test_estimates_and_what_has_not_changed(server, open_page):
     expect(first).to_contain_text(f"{show['pairs'][0]['value']:,}")
     expect(first.locator(".estimate")).to_contain_text("30.0M")
     expect(first.locator(".estimate small")).to_have_text("± <0.1 %")
-    expect(page.locator(".top-since")).to_have_text("the first 5 are the same keys since 3.1 %")
+    expect(page.locator(".top-since")).to_have_text(
+        "the first 5 are the same keys since 3.1 %"
+    )
 
 
 def test_cancel_asks_and_the_job_ends(server, open_page):
@@ -189,7 +232,9 @@ def test_cancel_asks_and_the_job_ends(server, open_page):
     expect(page.get_by_role("button", name="Cancelling…")).to_be_disabled()
     server.finish(job, "cancelled")
     expect(page.locator(".state")).to_have_text("cancelled")
-    expect(page.locator(".stage[data-stage=map]")).to_have_attribute("data-state", "stopped")
+    expect(page.locator(".stage[data-stage=map]")).to_have_attribute(
+        "data-state", "stopped"
+    )
     assert [request.method for request in server.requests].count("DELETE") == 1
 
 
@@ -209,7 +254,9 @@ def test_run_again_opens_the_new_job(server, open_page):
     page = open_page(job.id)
     page.get_by_role("button", name="Run again").click()
     expect(page.locator(".state")).to_have_text("queued")
-    expect(page.locator(".job-facts")).to_have_text("job 2 · of me · place 1 in the queue")
+    expect(page.locator(".job-facts")).to_have_text(
+        "job 2 · of me · place 1 in the queue"
+    )
     page.get_by_role("button", name="higher priority").click()
     expect(page.locator(".about")).to_contain_text(re.compile(r"priority\s*1"))
 
@@ -222,7 +269,9 @@ def test_a_failed_job_says_why_and_where_it_stopped(server, open_page):
     expect(page.get_by_role("alert")).to_have_text("killed by signal 9 at tile 7")
     expect(page.locator(".log-text")).to_have_text("last words\n")
     expect(page.locator(".about")).to_contain_text(re.compile(r"signal\s*9"))
-    expect(page.locator(".stage[data-stage=map]")).to_have_attribute("data-state", "stopped")
+    expect(page.locator(".stage[data-stage=map]")).to_have_attribute(
+        "data-state", "stopped"
+    )
 
 
 def test_a_job_without_tiles_shows_and_figures(server, open_page):
@@ -233,7 +282,7 @@ def test_a_job_without_tiles_shows_and_figures(server, open_page):
     page = open_page(waiting.id)
     expect(page.locator(".state")).to_have_text("queued")
     expect(page.locator(".cores .empty")).to_have_text("No work yet.")
-    expect(page.locator("[data-figure=progress]")).to_contain_text("–")
+    expect(page.locator("[data-figure=progress]")).to_contain_text("\u2013")
 
 
 def test_the_log_grows(server, open_page):

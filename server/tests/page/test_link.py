@@ -5,7 +5,12 @@ from __future__ import annotations
 from fake import wait_for
 from playwright.sync_api import Page, expect
 
-DOWN = ("Failed to load resource: net::ERR", "ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED", "ERR_EMPTY_RESPONSE")
+DOWN = (
+    "Failed to load resource: net::ERR",
+    "ERR_CONNECTION_REFUSED",
+    "ERR_INCOMPLETE_CHUNKED",
+    "ERR_EMPTY_RESPONSE",
+)
 
 
 def hide(page: Page, is_hidden: bool) -> None:
@@ -24,9 +29,13 @@ def test_the_token_becomes_a_cookie_and_leaves_the_address(server, open_page, wa
     page = open_page(1)
     assert page.url == f"{server.url}#job=1"
     cookies = page.context.cookies()
-    assert [(cookie["httpOnly"], cookie["sameSite"]) for cookie in cookies] == [(True, "Strict")]
+    assert [(cookie["httpOnly"], cookie["sameSite"]) for cookie in cookies] == [
+        (True, "Strict")
+    ]
     assert all(server.token not in request.path for request in server.requests)
-    given = [request for request in server.requests if "Authorization" in request.headers]
+    given = [
+        request for request in server.requests if "Authorization" in request.headers
+    ]
     assert [request.path for request in given] == ["/api/session"]
     page.reload()
     expect(page.locator(".state")).to_have_text("running")
@@ -68,7 +77,9 @@ def test_there_is_one_stream_a_page_and_none_while_it_is_hidden(server, open_pag
     hide(page, False)
     wait_for(lambda: [stream.job for stream in server.streams] == [job.id])
     part = job.progress()["bytes_done"] / job.bytes
-    expect(page.locator("[data-figure=progress]")).to_contain_text(f"{part * 100:.1f} %")
+    expect(page.locator("[data-figure=progress]")).to_contain_text(
+        f"{part * 100:.1f} %"
+    )
     expect(page.locator("#link")).to_have_attribute("data-link", "live")
 
 
@@ -83,12 +94,16 @@ def test_a_restart_of_the_server_is_survived(server, open_page, watched):
     expect(page.locator(".state")).to_have_text("running")
     server.start()
     expect(page.locator("#link")).to_have_text("live", timeout=8000)
-    streams = [request for request in server.requests if request.path.startswith("/api/events")]
+    streams = [
+        request for request in server.requests if request.path.startswith("/api/events")
+    ]
     assert "Last-Event-ID" not in streams[0].headers
     assert streams[-1].headers["Last-Event-ID"].startswith("fake-")
     server.advance(job, 0.5)
     part = job.progress()["bytes_done"] / job.bytes
-    expect(page.locator("[data-figure=progress]")).to_contain_text(f"{part * 100:.1f} %")
+    expect(page.locator("[data-figure=progress]")).to_contain_text(
+        f"{part * 100:.1f} %"
+    )
     server.finish(job)
     expect(page.locator(".state")).to_have_text("done")
 
@@ -108,7 +123,9 @@ def test_without_a_stream_the_page_asks_every_two_seconds(server, open_page, wat
 
 def test_eight_pages_at_once(server, open_page):
     job = server.add(at_s=1.0)
-    pages = [open_page(job.id, viewport={"width": 800, "height": 500}) for _ in range(3)]
+    pages = [
+        open_page(job.id, viewport={"width": 800, "height": 500}) for _ in range(3)
+    ]
     context = pages[0].context
     # Browsers open six connections to a server and no more, so tabs that are not looked at give theirs back.
     for _ in range(5):
@@ -140,5 +157,7 @@ def test_the_first_picture_is_there_soon(server, open_page):
     page = open_page()
     page.reload()
     page.wait_for_selector(".list:not([aria-busy])")
-    painted_ms = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0")
+    painted_ms = page.evaluate(
+        "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0"
+    )
     assert painted_ms < 1000, "150 ms on a machine that is not busy"

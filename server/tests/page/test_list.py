@@ -21,20 +21,30 @@ def test_jobs_are_where_their_state_puts_them(server, open_page):
     }
     for section, jobs in rows.items():
         for job in jobs:
-            expect(page.locator(f".{section} [data-job='{job.id}'] a")).to_have_text(job.name)
-    expect(page.locator(".over .row[data-state=failed]")).to_contain_text("input.txt cannot be read")
+            expect(page.locator(f".{section} [data-job='{job.id}'] a")).to_have_text(
+                job.name
+            )
+    expect(page.locator(".over .row[data-state=failed]")).to_contain_text(
+        "input.txt cannot be read"
+    )
     expect(page.locator(".over .panel-side")).to_have_text("2 jobs, 1 of these failed")
     part = running.progress()["bytes_done"] / running.bytes
-    expect(page.locator(".running .bar")).to_have_attribute("aria-valuenow", str(round(part * 100)))
+    expect(page.locator(".running .bar")).to_have_attribute(
+        "aria-valuenow", str(round(part * 100))
+    )
     expect(page).to_have_title("1 running, 1 waiting · Tegula")
 
 
 def test_the_machine_is_shared_as_the_server_says(server, open_page):
     first = server.add(name="first", workers=5, at_s=1.0)
-    second = server.add(name="second", first_core=5, workers=2, at_s=1.0, memory_bytes=4 << 30)
+    second = server.add(
+        name="second", first_core=5, workers=2, at_s=1.0, memory_bytes=4 << 30
+    )
     page = open_page()
     machine = page.locator(".machine")
-    colours = page.locator(".core").evaluate_all("cells => cells.map(cell => cell.dataset.colour ?? null)")
+    colours = page.locator(".core").evaluate_all(
+        "cells => cells.map(cell => cell.dataset.colour ?? null)"
+    )
     assert len(colours) == 8
     assert len(set(colours[:5])) == 1 and len(set(colours[5:7])) == 1
     assert len({colours[0], colours[5], colours[7]}) == 3 and colours[7] is None
@@ -68,7 +78,9 @@ def test_the_queue_is_in_its_order_and_priorities_change_it(server, open_page):
     page = open_page()
     names = page.locator(".waiting .row-name")
     expect(names).to_have_text(["a", "b", "c"])
-    page.locator(".waiting .row").nth(2).get_by_role("button", name="begin sooner").click()
+    page.locator(".waiting .row").nth(2).get_by_role(
+        "button", name="begin sooner"
+    ).click()
     expect(names).to_have_text(["c", "a", "b"])
     expect(page.locator(".waiting .row").first).to_contain_text("priority 1")
 
@@ -103,4 +115,6 @@ def test_a_queue_of_a_thousand_is_shown_in_part(server, open_page):
         server.add(name=f"job {number}", state="queued", tiles=1)
     page = open_page()
     expect(page.locator(".waiting .row")).to_have_count(100)
-    expect(page.locator(".waiting .panel-side")).to_have_text("1,000 jobs, the first 100")
+    expect(page.locator(".waiting .panel-side")).to_have_text(
+        "1,000 jobs, the first 100"
+    )
