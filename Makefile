@@ -218,8 +218,8 @@ lint-python: $(VENV)/ruff-$(RUFF)
 	$(VENV)/bin/ruff format --config bench/ruff.toml --check bench hadoop/bench remote/servers server python
 
 lint-page: $(PAGE_LINTS)/typescript-$(TYPESCRIPT)-biome-$(BIOME)
-	$(PAGE_LINTS)/node_modules/.bin/tsc --project server/page/jsconfig.json
-	cd server/page && $(PAGE_LINTS)/node_modules/.bin/biome check --error-on-warnings .
+	$(PAGE_LINTS)/node_modules/.bin/tsc --project server/jsconfig.json
+	cd server && $(PAGE_LINTS)/node_modules/.bin/biome check --error-on-warnings .
 
 lint-hadoop: need-java
 	cd hadoop && mvn -q spotless:check compile

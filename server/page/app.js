@@ -3,7 +3,7 @@
 // The address after `#` is the route: `#jobs`, `#job=17`. `#token=...` opens a session first and is then removed, so
 // the token is neither sent nor kept in the history.
 
-import { openSession, RequestError } from "./api.js";
+import { get, openSession, RequestError } from "./api.js";
 import { forgetColours, h, setAttribute, setText } from "./dom.js";
 import { JobPage } from "./job.js";
 import { ListPage } from "./list.js";
@@ -22,7 +22,7 @@ import { ListPage } from "./list.js";
  * What a view may change outside of itself.
  * @typedef {object} Frame
  * @property {(link: Link) => void} setLink
- * @property {(host: string) => void} setHost
+ * @property {(host: string | null) => void} setHost asks the server for the host if it is null
  * @property {(title: string) => void} setTitle
  * @property {(error: RequestError) => void} refused
  */
@@ -33,6 +33,7 @@ const LINKS = {
   polling: ["every 2 s", "The server has no stream to spare: the page asks every two seconds"],
   lost: ["no connection", "The server does not answer. The page tries again; the figures are the last known ones"],
   paused: ["paused", "No stream while the page is hidden"],
+  closed: ["", ""],
 };
 
 const SHORTCUTS = [
@@ -84,8 +85,14 @@ const frame = {
     setAttribute(link, "data-link", state);
     setAttribute(link, "title", title);
   },
-  setHost(name) {
-    setText(host, name);
+  async setHost(name) {
+    if (name === null && host.textContent !== "") return;
+    try {
+      setText(host, name ?? (await get("api/machine")).host);
+    } catch (error) {
+      // It is missing from the heading then, no more.
+      if (!(error instanceof RequestError)) throw error;
+    }
   },
   setTitle(title) {
     document.title = title;
@@ -120,7 +127,7 @@ function route() {
  */
 function failure(error) {
   document.title = "Tegula";
-  frame.setLink("paused");
+  frame.setLink("closed");
   const title = error.status === 404 ? "There is no such job" : "The server refuses this";
   return h(
     "section",
@@ -137,7 +144,7 @@ function failure(error) {
  */
 function tokenForm(fault) {
   document.title = "Tegula: token";
-  frame.setLink("paused");
+  frame.setLink("closed");
   const input = h("input", {
     id: "token",
     type: "password",
@@ -161,7 +168,7 @@ function tokenForm(fault) {
     ),
     h("label", { for: "token" }, "Token"),
     h("div", { class: "field" }, input, h("button", { class: "button is-main" }, "Open")),
-    h("p", { class: "fault", role: "alert" }, fault),
+    h("p", { class: "fault", role: "alert", hidden: fault === "" }, fault),
   );
   form.addEventListener("submit", (event) => {
     event.preventDefault();

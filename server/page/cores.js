@@ -185,6 +185,20 @@ function times(lane, work, after_s) {
   return sums;
 }
 
+/**
+ * Fills a rectangle whose sides are between pixels, so that no seam is left beside the next one.
+ * @param {CanvasRenderingContext2D} drawing
+ * @param {number} left
+ * @param {number} right
+ * @param {number} top
+ * @param {number} height
+ */
+function fillBetween(drawing, left, right, top, height) {
+  const ratio = window.devicePixelRatio || 1;
+  const [begin, end] = [Math.round(left * ratio) / ratio, Math.round(right * ratio) / ratio];
+  drawing.fillRect(begin, top, Math.max(end - begin, 1 / ratio), height);
+}
+
 export class Cores {
   #work = new Work();
   #canvas = h("canvas", { "aria-hidden": "true" });
@@ -354,7 +368,7 @@ export class Cores {
       const right = (Math.min(until_s, from_s + next * step_s) - begin) * scale;
       if (fill && right > left) {
         drawing.fillStyle = fill;
-        drawing.fillRect(left, top, right - left, height);
+        fillBetween(drawing, left, right, top, height);
       }
       at = next;
     }
@@ -369,8 +383,8 @@ export class Cores {
   #spans(drawing, lane, fills, { begin, scale, top, height }) {
     for (const { from_s, to_s, ms } of lane.spans) {
       const left = Math.max(0, (from_s - begin) * scale);
-      const width = (to_s - begin) * scale - left;
-      if (width <= 0) continue;
+      const right = (to_s - begin) * scale;
+      if (right <= left) continue;
       // Work is counted when it ends, so that more of it than time may be in an interval.
       const whole = Math.max(
         (to_s - from_s) * 1000,
@@ -381,7 +395,7 @@ export class Cores {
         const part = ((ms[name] ?? 0) / whole) * height;
         if (part === 0) continue;
         drawing.fillStyle = fills.get(letter) ?? "#888";
-        drawing.fillRect(left, bottom - part, width, part);
+        fillBetween(drawing, left, right, bottom - part, part);
         bottom -= part;
       }
     }

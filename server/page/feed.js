@@ -5,7 +5,7 @@
 
 import { RequestError } from "./api.js";
 
-/** @typedef {"connecting" | "live" | "polling" | "lost" | "paused"} Link */
+/** @typedef {"connecting" | "live" | "polling" | "lost" | "paused" | "closed"} Link */
 
 const POLL_MS = 2000;
 // The limit of streams may be reached for a moment only.

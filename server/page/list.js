@@ -12,7 +12,6 @@ import { ago, bytes, clock, counted, duration, line, moment, part, percent, rate
 const KINDS = ["snapshot", "job", "gone", "machine"];
 // As many rows as are of use; the rest is a number.
 const WAITING_SHOWN = 100;
-const MARKS = { queued: "waits", running: "runs", done: "done", failed: "failed", cancelled: "cancelled" };
 
 /** One job in a list. */
 class Row {
@@ -67,11 +66,7 @@ class Row {
     setAttribute(this.#mark, "data-colour", colours.of(job.id));
     setText(
       this.#mark,
-      state === "queued"
-        ? String(job.place ?? "")
-        : job.cancelling && state === "running"
-          ? "cancelling"
-          : MARKS[state],
+      state === "queued" ? String(job.place ?? "") : job.cancelling && state === "running" ? "cancelling" : state,
     );
     setText(this.#name, job.name.slice(0, 300));
     const command = line(job.command).slice(0, 300);
@@ -162,13 +157,15 @@ class Section {
   /**
    * @param {string} title
    * @param {string} name
-   * @param {string} empty
+   * @param {string} empty what is said if there are no jobs
+   * @param {string} [command] what to type then
    */
-  constructor(title, name, empty) {
+  constructor(title, name, empty, command = "") {
     const { element, side } = panel(title, name, this.#rows, this.#empty);
     this.element = element;
     this.side = side;
     this.empty = empty;
+    this.command = command;
     element.classList.add("jobs");
   }
 
@@ -184,7 +181,10 @@ class Section {
     );
     this.#rows.hidden = rows.length === 0;
     this.#empty.hidden = rows.length > 0;
-    setText(this.#empty, is_filtered ? "No job here matches the filter." : this.empty);
+    const text = is_filtered ? "No job here matches the filter." : this.empty;
+    if (this.#empty.textContent !== text + (is_filtered ? "" : this.command)) {
+      this.#empty.replaceChildren(text, is_filtered || this.command === "" ? "" : h("code", null, this.command));
+    }
     setText(this.side, note);
   }
 }
@@ -199,7 +199,7 @@ export class ListPage {
   #machine = null;
   #colours = new Colours();
   #machine_panel = new MachinePanel(this.#colours);
-  #running = new Section("Running", "running", "Nothing runs. Submit a job: tegula submit -- wordcount books/");
+  #running = new Section("Running", "running", "Nothing runs. To submit a job: ", "tegula submit -- wordcount books/");
   #waiting = new Section("Waiting", "waiting", "Nothing waits.");
   #over = new Section("Done", "over", "No job has ended yet.");
   #filter = h("input", {
