@@ -56,7 +56,7 @@
  */
 
 /** @typedef {{ waiting: number, running: number, mapped: number, saved: number, found: number, device: number }} TileCounts */
-/** @typedef {{ at_s?: number, tiles: number, tiles_per_cell: number, counts: TileCounts, cells: string }} Tiles */
+/** @typedef {{ at_s?: number, tiles: number, tiles_per_cell: number, places?: number, counts: TileCounts, cells: string }} Tiles */
 /** @typedef {{ from_s: number, step_s: number, lanes: { name: string, cells: string }[] }} LaneCells */
 /** @typedef {{ at_s: number, from_s: number, lanes: { name: string, ms: Record<string, number> }[] }} LaneWork */
 /** @typedef {{ from_s: number, step_s: number, bytes_done: number[], memory_bytes: number[], cpu_s: number[] }} History */

@@ -73,8 +73,8 @@ export class Grid {
     this.redraw();
   });
 
-  /** The attempt that the places are of. */
-  #attempt = 0;
+  /** Which grid of which attempt the places are of. */
+  #which = "";
 
   /** @param {number} job */
   constructor(job) {
@@ -118,11 +118,13 @@ export class Grid {
    * @param {{ bytes_planned: number, is_over: boolean, attempt: number }} job
    */
   update(tiles, { bytes_planned, is_over, attempt }) {
-    if (attempt !== this.#attempt || tiles?.tiles !== this.#tiles?.tiles) {
-      this.#attempt = attempt;
+    const which = `${attempt} ${tiles?.places ?? 0} ${tiles?.tiles}`;
+    if (which !== this.#which) {
+      this.#which = which;
       this.#asked = null;
       this.#places = null;
-      this.#at = null;
+      if (tiles && this.#at !== null && this.#at * tiles.tiles_per_cell >= tiles.tiles) this.#at = null;
+      if (this.#at !== null) this.#ask(tiles);
     }
     this.#tiles = tiles;
     this.#bytes_planned = bytes_planned;
@@ -251,19 +253,28 @@ export class Grid {
   #select(at) {
     if (at === this.#at) return;
     this.#at = at;
-    if (at !== null) this.#ask();
+    if (at !== null) this.#ask(this.#tiles);
     this.redraw();
     this.#tell();
   }
 
-  #ask() {
-    this.#asked ??= /** @type {Promise<Places | null>} */ (get(`api/jobs/${this.job}/places`)).then(
+  /**
+   * Asks for the places of the cells, once a grid.
+   * @param {Tiles | null} tiles
+   */
+  #ask(tiles) {
+    // A server may not know them: then the range is an approximate one of the whole input.
+    if (!tiles?.places) return;
+    const which = this.#which;
+    this.#asked ??= /** @type {Promise<Places>} */ (get(`api/jobs/${this.job}/places`)).then(
       (places) => {
+        if (which !== this.#which) return;
         this.#places = places;
         this.#tell();
       },
-      // A server may not know the places: then the range is an approximate one of the whole input.
-      () => undefined,
+      () => {
+        if (which === this.#which) this.#asked = null;
+      },
     );
   }
 

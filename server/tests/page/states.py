@@ -96,6 +96,7 @@ class Job:
     spills: bool = False
     device: bool = False
     has_tiles: bool = True
+    has_places: bool = True
     has_shows: bool = True
     keys: list[str] = field(default_factory=lambda: list(WORDS))
     pairs: int = 10
@@ -250,6 +251,7 @@ class Job:
             "at_s": round(self.at_s, 3),
             "tiles": self.tiles,
             "tiles_per_cell": each,
+            "places": int(self.has_places),
             "counts": {name: letters.count(letter) for name, letter in names.items()},
             "cells": run_lengths(cells),
         }

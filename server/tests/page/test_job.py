@@ -210,6 +210,17 @@ def test_a_tile_says_its_file_and_range(server, open_page):
     assert len(asked) == 1
 
 
+def test_a_tile_whose_file_the_server_does_not_know(server, open_page):
+    job = server.add(at_s=1.0, has_places=False)
+    page = open_page(job.id)
+    page.keyboard.press("s")
+    page.keyboard.press("ArrowRight")
+    readout = page.locator(".tiles .readout")
+    expect(readout).to_contain_text("tile 1")
+    expect(readout).to_contain_text("about 32 MiB to 64 MiB of the input")
+    assert not [request for request in server.requests if "places" in request.path]
+
+
 def test_estimates_and_what_has_not_changed(server, open_page):
     job = server.add(at_s=2.0)
     page = open_page(job.id)
