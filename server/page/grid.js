@@ -196,8 +196,10 @@ export class Grid {
     if (this.#at !== null && this.#at < cells.length) {
       const [x, y] = [(this.#at % this.#columns) * this.#pitch, Math.floor(this.#at / this.#columns) * this.#pitch];
       drawing.lineWidth = 2;
-      drawing.strokeStyle = colour("--ink");
+      drawing.strokeStyle = colour("--surface");
       drawing.strokeRect(x + 1, y + 1, side - 2, side - 2);
+      drawing.strokeStyle = colour("--ink");
+      drawing.strokeRect(x - 1, y - 1, side + 2, side + 2);
     }
   }
 

@@ -43,11 +43,6 @@ class Row {
     );
   }
 
-  focus() {
-    this.#name.focus();
-    this.element.scrollIntoView({ block: "nearest" });
-  }
-
   /**
    * @param {Summary} job
    * @param {Colours} colours

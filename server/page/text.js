@@ -162,22 +162,6 @@ function quoted(word) {
   return /^[\w@%+=:,./-][\w@%+=:,./~-]*$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-/**
- * Returns the numbers in a list of ranges, such as `0-3,8`.
- * @param {string} ranges
- * @returns {number[]}
- */
-export function numbers(ranges) {
-  /** @type {number[]} */
-  const found = [];
-  for (const range of ranges.split(",").filter(Boolean)) {
-    const [first, last = first] = range.split("-").map(Number);
-    if (first === undefined || last === undefined) continue;
-    for (let number = first; number <= last && found.length < 65_536; number += 1) found.push(number);
-  }
-  return found;
-}
-
 /** @type {Record<string, string>} */
 const NAMES = {
   bytes: "input",

@@ -15,7 +15,7 @@ const KEY_SHOWN = 2000;
  * Returns the key of a pair, and the names of its figures.
  * @param {Pair} pair
  */
-export function read(pair) {
+function read(pair) {
   const [name = "key", ...rest] = Object.keys(pair);
   const is_hex = name.endsWith("_hex");
   const value = pair[name];

@@ -227,6 +227,19 @@ def take_others(
     empty.stop()
 
 
+def take_for_readme(browser: Browser, server: FakeServer, job: Job, path: Path) -> None:
+    """Takes the picture that the README shows: the window alone, with a tile that is pointed at."""
+    page = browser.new_page(
+        viewport={"width": 1440, "height": 1000}, color_scheme="dark"
+    )
+    page.goto(f"{server.url}#token={server.token}&job={job.id}")
+    page.wait_for_selector(".job:not([aria-busy])")
+    page.locator(".tiles-canvas").hover(position={"x": 400, "y": 187})
+    page.wait_for_timeout(600)
+    page.screenshot(path=path)
+    page.close()
+
+
 def take(page: Page, path: Path) -> None:
     """Takes a picture of the whole page when it is still."""
     page.wait_for_timeout(400)
@@ -240,6 +253,7 @@ def main(folder: Path) -> None:
         browser = playwright.chromium.launch(
             executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
         )
+        take_for_readme(browser, server, jobs["job"], folder / "serve.png")
         take_all(browser, server, jobs, folder)
         take_others(browser, server, jobs, folder)
         browser.close()
