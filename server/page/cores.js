@@ -5,7 +5,7 @@
 // page was opened, only cells are known.
 
 import { colour, context, h, panel, setAttribute, setText, setVariable } from "./dom.js";
-import { clock, duration, percent } from "./text.js";
+import { duration, expand, percent, tick } from "./text.js";
 
 /** @import { LaneCells, LaneWork } from "./api.js" */
 
@@ -87,7 +87,8 @@ export class Work {
     this.step_s = cells?.step_s ?? 0.25;
     this.from_s = cells?.from_s ?? 0;
     let most = 0;
-    for (const { name, cells: letters } of cells?.lanes ?? []) {
+    for (const { name, cells: code } of cells?.lanes ?? []) {
+      const letters = expand(code, CELLS_MOST);
       this.#lane(name).cells = letters;
       most = Math.max(most, letters.length);
     }
@@ -345,9 +346,9 @@ export class Cores {
       if (this.#last_minute) this.#spans(drawing, lane, fills, { begin, scale, top, height });
     });
     const [left, middle, right] = this.#axis.children;
-    if (left) setText(left, clock(begin));
-    if (middle) setText(middle, clock((begin + end) / 2));
-    if (right) setText(right, clock(end));
+    if (left) setText(left, tick(begin, end));
+    if (middle) setText(middle, tick((begin + end) / 2, end));
+    if (right) setText(right, tick(end, end));
   }
 
   /**
@@ -513,14 +514,14 @@ export class Cores {
       const kinds = Object.entries(span.ms).map(([kind, ms]) => `${kind.replace("_", " ")} ${duration(ms / 1000)}`);
       setText(
         this.#readout,
-        `${lane.name} at ${clock(at_s)}: ${kinds.join(", ")} of ${duration(span.to_s - span.from_s)}`,
+        `${lane.name} at ${tick(at_s, end)}: ${kinds.join(", ")} of ${duration(span.to_s - span.from_s)}`,
       );
       return;
     }
     const letter = lane.cells[Math.floor((at_s - this.#work.from_s) / this.#work.step_s)] ?? "i";
     setText(
       this.#readout,
-      `${lane.name} at ${clock(at_s)}: ${KINDS.find((kind) => kind.letter === letter)?.name ?? "idle"}`,
+      `${lane.name} at ${tick(at_s, end)}: ${KINDS.find((kind) => kind.letter === letter)?.name ?? "idle"}`,
     );
   }
 }

@@ -7,6 +7,34 @@ import { bytes, count, counted, figure, moment, shell, UNKNOWN, words } from "./
 /** @import { Bad, Snapshot, Stats } from "./api.js" */
 
 const ANSWER_LINES = 10;
+// The order of figures: the input, the answer, how it was cut, memory, times. Others follow.
+const FIRST = [
+  "files",
+  "bytes",
+  "pairs",
+  "pairs_handed_over",
+  "keys",
+  "key_value_bytes",
+  "bad_records",
+  "tiles",
+  "tile_bytes",
+  "splits",
+  "split_bytes",
+  "unit_bytes",
+  "memory_resident_peak",
+  "memory_counted_peak",
+  "spilled_bytes",
+  "restored_bytes",
+  "saved_bytes",
+  "workers",
+  "readers",
+];
+
+/** @param {string} name of a figure */
+function order(name) {
+  const at = FIRST.indexOf(name);
+  return at === -1 ? FIRST.length : at;
+}
 
 /** What a job is and was told, and what to do with it. */
 export class About {
@@ -189,6 +217,7 @@ export class StatsTable {
     this.#list.replaceChildren(
       ...Object.entries(stats)
         .filter(([, value]) => typeof value === "number" || typeof value === "string")
+        .sort(([a], [b]) => order(a) - order(b))
         .map(([name, value]) =>
           h(
             "div",

@@ -4,7 +4,7 @@
 
 import { get } from "./api.js";
 import { colour, context, h, panel, setAttribute, setText } from "./dom.js";
-import { bytes, count, counted } from "./text.js";
+import { bytes, count, counted, expand } from "./text.js";
 
 /** @import { Places, Tiles } from "./api.js" */
 
@@ -19,18 +19,6 @@ const STATES = [
 ];
 const NAMES = Object.fromEntries(STATES.map(({ letter, name }) => [letter, name]));
 const CELLS = 4096;
-
-/**
- * Returns the letters of all cells from their run-length code, such as `s3m5r2w22`.
- * @param {string} code
- */
-export function expand(code) {
-  let cells = "";
-  for (const [, letter = "", length = ""] of code.matchAll(/([a-z])(\d+)/g)) {
-    cells += letter.repeat(Math.min(Number(length), CELLS - cells.length));
-  }
-  return cells;
-}
 
 /**
  * Returns the side of a cell with its gap, in pixels: the largest with which the cells keep below a height.
@@ -140,7 +128,7 @@ export class Grid {
       setText(this.side, "");
       return;
     }
-    this.#cells = expand(tiles.cells);
+    this.#cells = expand(tiles.cells, CELLS);
     for (const { name } of STATES) {
       const number = /** @type {HTMLElement} */ (this.#counts.get(name));
       setText(number, count(tiles.counts[name]));

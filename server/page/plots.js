@@ -4,7 +4,7 @@
 // progress event; when there are too many, every second one goes.
 
 import { colour, h, panel, setText } from "./dom.js";
-import { bytes, clock, rate, UNKNOWN } from "./text.js";
+import { bytes, duration, rate, tick, UNKNOWN } from "./text.js";
 import uPlot from "./uplot.js";
 
 /** @import { History, Progress } from "./api.js" */
@@ -97,6 +97,7 @@ class Plot {
   /** @type {uPlot.AlignedData} */
   #data = [[], []];
   #most = 1;
+  #end = 1;
   #observer = new ResizeObserver(([entry]) => {
     const width = Math.floor(entry?.contentRect.width ?? 0);
     if (width === this.#width || width < 40) return;
@@ -111,12 +112,14 @@ class Plot {
    * @param {string} options.stroke the name of a colour
    * @param {(value: number | null | undefined) => string} options.form
    * @param {(most: number) => number[]} options.steps
+   * @param {number} options.least the least that the axis of values goes up to
    */
-  constructor({ title, stroke, form, steps }) {
+  constructor({ title, stroke, form, steps, least }) {
     this.title = title;
     this.stroke = stroke;
     this.form = form;
     this.steps = steps;
+    this.least = least;
     this.place = h("div", { class: "plot-place", "aria-hidden": "true" });
     this.value = h("b", { class: "plot-value" }, UNKNOWN);
     this.note = h("span", { class: "plot-note" });
@@ -138,10 +141,14 @@ class Plot {
    * @param {number | null} limit
    */
   set(at_s, values, limit) {
-    this.#most = Math.max(1, limit ?? 0, ...values.map((value) => value ?? 0));
-    const end = Math.max(1, at_s.at(-1) ?? 0);
+    const largest = Math.max(...values.map((value) => value ?? 0), 0);
+    // A limit that is far away would press the line down on its axis; it is said beside the title anyway.
+    const is_near = limit !== null && largest >= limit / 4;
+    this.#most = Math.max(this.least, is_near ? limit : 0, largest);
+    const end = Math.max(0.5, at_s.at(-1) ?? 0);
     const times = [0, ...at_s];
-    this.#data = [times, [null, ...values], times.map(() => limit)];
+    this.#end = end;
+    this.#data = [times, [null, ...values], times.map(() => (is_near ? limit : null))];
     if (!this.#plot) return;
     this.#plot.setData(this.#data, false);
     this.#plot.setScale("x", { min: 0, max: end });
@@ -166,7 +173,7 @@ class Plot {
       {
         width: this.#width,
         height: HEIGHT,
-        padding: [8, 8, 0, 0],
+        padding: [8, 16, 0, 0],
         legend: { show: false },
         cursor: {
           sync: { key: "job" },
@@ -174,7 +181,7 @@ class Plot {
           points: { size: 6 },
         },
         scales: {
-          x: { time: false, range: (_, min, max) => [min ?? 0, Math.max(1, max ?? 1)] },
+          x: { time: false, range: (_, min, max) => [min ?? 0, Math.max(0.5, max ?? 0)] },
           y: { range: () => [0, this.#most * 1.06] },
         },
         axes: [
@@ -183,7 +190,7 @@ class Plot {
             size: 22,
             gap: 4,
             space: 70,
-            values: (_, values) => values.map((value) => clock(value)),
+            values: (_, values) => values.map((value) => tick(value, this.#end)),
             grid: { show: false },
           },
           {
@@ -211,7 +218,7 @@ class Plot {
     const value = at === null ? null : this.#data[1]?.[at];
     const time = at === null ? null : this.#data[0][at];
     const is_known = value !== null && value !== undefined && time !== undefined && time !== null;
-    setText(this.pointed, is_known ? `${this.form(value)} at ${clock(time)}` : "");
+    setText(this.pointed, is_known ? `${this.form(value)} at ${tick(time, this.#end)}` : "");
   }
 }
 
@@ -236,13 +243,14 @@ function most(values) {
 
 export class Plots {
   #series = new Series();
-  #throughput = new Plot({ title: "Throughput", stroke: "--plot-read", form: rate, steps: byteSteps });
-  #memory = new Plot({ title: "Memory", stroke: "--plot-memory", form: bytes, steps: byteSteps });
+  #throughput = new Plot({ title: "Throughput", stroke: "--plot-read", form: rate, steps: byteSteps, least: 1 << 20 });
+  #memory = new Plot({ title: "Memory", stroke: "--plot-memory", form: bytes, steps: byteSteps, least: 1 << 20 });
   #cpu = new Plot({
     title: "Busy cores",
     stroke: "--plot-cpu",
     form: (value) => (value === null || value === undefined ? UNKNOWN : value.toFixed(1)),
     steps: numberSteps,
+    least: 1,
   });
   #dirty = false;
   /** @type {Facts} */
@@ -306,6 +314,6 @@ export class Plots {
     const cores = is_over ? (total !== null && end > 0 ? total / end : null) : (busy.at(-1) ?? null);
     setText(this.#cpu.value, cores === null ? UNKNOWN : cores.toFixed(1));
     const whole = workers === null ? "" : `of ${workers}`;
-    setText(this.#cpu.note, `${whole}${total === null ? "" : `, ${clock(total)} CPU in all`}`.replace(/^, /, ""));
+    setText(this.#cpu.note, `${whole}${total === null ? "" : `, ${duration(total)} CPU in all`}`.replace(/^, /, ""));
   }
 }

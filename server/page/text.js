@@ -89,6 +89,15 @@ export function clock(seconds) {
   return `${minutes}:${two(rest)}`;
 }
 
+/**
+ * Returns a moment on an axis of time.
+ * @param {number} seconds
+ * @param {number} whole the length of the axis
+ */
+export function tick(seconds, whole) {
+  return whole < 10 ? `${seconds === 0 ? 0 : seconds.toFixed(1)} s` : clock(seconds);
+}
+
 /** @param {number} value */
 function two(value) {
   return String(value).padStart(2, "0");
@@ -162,12 +171,34 @@ function quoted(word) {
   return /^[\w@%+=:,./-][\w@%+=:,./~-]*$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
+/**
+ * Returns the letters of a run-length code, such as `s3m5r2w22`.
+ * @param {string} code
+ * @param {number} most letters
+ */
+export function expand(code, most) {
+  let letters = "";
+  for (const [, letter = "", length = ""] of code.matchAll(/([a-z])(\d+)/g)) {
+    letters += letter.repeat(Math.min(Number(length), most - letters.length));
+  }
+  return letters;
+}
+
 /** @type {Record<string, string>} */
 const NAMES = {
   bytes: "input",
   tile_bytes: "size of a tile",
   split_bytes: "size of a split",
   unit_bytes: "taken at a time",
+  direct_bytes: "read past the cache",
+  read_ahead_bytes: "read ahead",
+  read_ahead_busy_s: "reading ahead, all readers",
+  ingest_busy_s: "reading, all workers",
+  hand_over_busy_s: "handing over, all workers",
+  compress_busy_s: "compressing, all workers",
+  spilled_bytes: "spilled to scratch files",
+  restored_bytes: "found in the state",
+  saved_bytes: "saved in the state",
   simd: "instruction set",
   key_value_bytes: "keys and values",
   memory_counted_peak: "memory counted, peak",

@@ -360,7 +360,7 @@ class Job:
             "from_s": 0,
             "step_s": step,
             "lanes": [
-                {"name": name, "cells": "".join(letters)}
+                {"name": name, "cells": run_lengths("".join(letters))}
                 for name, letters in cells.items()
             ],
         }

@@ -73,9 +73,11 @@ def test_a_command_is_quoted_for_a_shell(call: Call) -> None:
 
 
 def test_run_lengths_and_the_size_of_cells(call: Call) -> None:
-    assert call("grid", "expand", "s3m5r2w22") == "sss" + "m" * 5 + "rr" + "w" * 22
-    assert call("grid", "expand", "") == ""
-    assert len(call("grid", "expand", "w999999999")) == 4096
+    assert (
+        call("text", "expand", "s3m5r2w22", 4096) == "sss" + "m" * 5 + "rr" + "w" * 22
+    )
+    assert call("text", "expand", "", 9) == ""
+    assert len(call("text", "expand", "w999999999", 4096)) == 4096
     for cells in (1, 32, 1000, 4096):
         for width in (280, 360, 840, 1400):
             side = call("grid", "pitch", cells, width)
@@ -90,7 +92,7 @@ def test_cells_of_lanes_double_and_lose_no_time(open_page: Callable[..., Page]) 
         """async () => {
           const { Work } = await import("/cores.js");
           const work = new Work();
-          work.reset({ from_s: 0, step_s: 0.25, lanes: [{ name: "worker-0", cells: "mmr" }, { name: "reader-0", cells: "" }] }, 0.75);
+          work.reset({ from_s: 0, step_s: 0.25, lanes: [{ name: "worker-0", cells: "m2r1" }, { name: "reader-0", cells: "" }] }, 0.75);
           for (let at = 3; at < 2000; at += 1) {
             const ms = at % 4 < 3 ? { map: 200, read: 30 } : { read: 240 };
             work.add({ from_s: at / 4, at_s: (at + 1) / 4, lanes: [{ name: "worker-0", ms }] });
