@@ -1,8 +1,8 @@
 // A row for each thread: its work over the whole run, or over the last minute, coloured by kind.
 //
 // The whole run is at most a few hundred cells, each the kind of most of its time, as the server keeps them too. The
-// last minute is the events themselves: kinds share the height of a column, and the empty rest is idle. Before the
-// page was opened, only cells are known.
+// last minute is the events themselves: kinds share the height of a column, and the empty rest is idle. Where there
+// are none, because the page was not open or hidden, it is cells, too.
 
 import { colour, context, h, panel, setAttribute, setText, setVariable } from "./dom.js";
 import { duration, expand, percent, tick } from "./text.js";
@@ -81,8 +81,10 @@ export class Work {
    * Begins anew with the cells of a snapshot.
    * @param {LaneCells | null} cells
    * @param {number} at_s
+   * @param {boolean} is_same whether it is of the attempt so far, so that what is known of the last minute stays true
    */
-  reset(cells, at_s) {
+  reset(cells, at_s, is_same) {
+    const spans = is_same ? [...this.lanes.values()].map((lane) => /** @type {const} */ ([lane.name, lane.spans])) : [];
     this.lanes.clear();
     this.step_s = cells?.step_s ?? 0.25;
     this.from_s = cells?.from_s ?? 0;
@@ -95,6 +97,7 @@ export class Work {
     this.#cells_end_s = this.from_s + most * this.step_s;
     this.end_s = Math.max(this.#cells_end_s, at_s);
     for (const lane of this.lanes.values()) lane.cells = lane.cells.padEnd(most, "i");
+    for (const [name, known] of spans) if (this.lanes.has(name)) this.#lane(name).spans = known;
   }
 
   /** @param {string} name */
@@ -117,14 +120,34 @@ export class Work {
     if (at_s <= from_s) return;
     for (const { name, ms } of lanes) {
       const lane = this.#lane(name);
-      lane.spans.push({ from_s, to_s: at_s, ms });
-      for (const [kind, time] of Object.entries(ms)) lane.open.set(kind, (lane.open.get(kind) ?? 0) + time / 1000);
+      const sum_s = Object.values(ms).reduce((sum, time) => sum + time, 0) / 1000;
+      if (sum_s === 0) continue;
+      // Work is counted when it ends: what is more than the interval was done before it.
+      const begin_s = Math.max(lane.spans.at(-1)?.to_s ?? this.from_s, Math.min(from_s, at_s - sum_s));
+      lane.spans.push({ from_s: begin_s, to_s: at_s, ms });
+      const inside = Math.min(1, (at_s - from_s) / sum_s);
+      for (const [kind, time] of Object.entries(ms))
+        lane.open.set(kind, (lane.open.get(kind) ?? 0) + (inside * time) / 1000);
+      this.#fillBack(lane, (1 - inside) * sum_s, ms);
     }
     this.end_s = Math.max(this.end_s, at_s);
     while (this.end_s >= this.#cells_end_s + this.step_s) this.#closeCell();
     for (const lane of this.lanes.values()) {
       while (lane.spans[0] && lane.spans[0].to_s < this.end_s - MINUTE_S) lane.spans.shift();
     }
+  }
+
+  /**
+   * Gives the idle cells before the open one to work that has ended now.
+   * @param {Lane} lane
+   * @param {number} time_s
+   * @param {Record<string, number>} ms
+   */
+  #fillBack(lane, time_s, ms) {
+    const [kind] = Object.entries(ms).reduce((most, entry) => (entry[1] > most[1] ? entry : most));
+    const idle = /i*$/.exec(lane.cells)?.[0].length ?? 0;
+    const cells = Math.min(idle, Math.round(time_s / this.step_s));
+    lane.cells = lane.cells.slice(0, lane.cells.length - cells) + (LETTERS.get(kind) ?? "m").repeat(cells);
   }
 
   /** Gives each lane the letter of what it did most in the open cell. What is more than a cell stays for the next. */
@@ -158,30 +181,33 @@ export class Work {
 }
 
 /**
- * Returns the seconds of each kind of a lane after a moment.
+ * Returns the seconds of each kind of a lane: of the whole run by its cells, or of the last minute by spans, and by
+ * cells where there are none.
  * @param {Lane} lane
  * @param {Work} work
  * @param {number} after_s
+ * @param {boolean} by_spans
  * @returns {Map<string, number>}
  */
-function times(lane, work, after_s) {
+function times(lane, work, after_s, by_spans) {
   /** @type {Map<string, number>} */
   const sums = new Map();
-  const spans_from = lane.spans[0]?.from_s ?? Infinity;
-  const is_whole = after_s <= work.from_s;
-  for (let at = 0; at < lane.cells.length; at += 1) {
-    const begin = work.from_s + at * work.step_s;
-    const letter = lane.cells[at] ?? "i";
-    if (letter === "i" || begin < after_s || (!is_whole && begin >= spans_from)) continue;
-    sums.set(letter, (sums.get(letter) ?? 0) + work.step_s);
-  }
-  if (is_whole) return sums;
-  for (const { to_s, ms } of lane.spans) {
+  const spans = by_spans ? lane.spans : [];
+  for (const { to_s, ms } of spans) {
     if (to_s <= after_s) continue;
     for (const [kind, time] of Object.entries(ms)) {
       const letter = LETTERS.get(kind) ?? "m";
       sums.set(letter, (sums.get(letter) ?? 0) + time / 1000);
     }
+  }
+  let next = 0;
+  for (let at = 0; at < lane.cells.length; at += 1) {
+    const middle_s = work.from_s + (at + 0.5) * work.step_s;
+    const letter = lane.cells[at] ?? "i";
+    if (letter === "i" || middle_s < after_s) continue;
+    while ((spans[next]?.to_s ?? Infinity) <= middle_s) next += 1;
+    if ((spans[next]?.from_s ?? Infinity) <= middle_s) continue;
+    sums.set(letter, (sums.get(letter) ?? 0) + work.step_s);
   }
   return sums;
 }
@@ -279,9 +305,10 @@ export class Cores {
   /**
    * @param {LaneCells | null} cells
    * @param {number} at_s the age of the attempt
+   * @param {boolean} is_same whether it is the attempt that was shown so far
    */
-  reset(cells, at_s) {
-    this.#work.reset(cells, at_s);
+  reset(cells, at_s, is_same) {
+    this.#work.reset(cells, at_s, is_same);
     this.#told_ms = 0;
     this.redraw();
   }
@@ -360,13 +387,12 @@ export class Cores {
   #cells(drawing, lane, fills, { begin, scale, top, height }) {
     const { from_s, step_s } = this.#work;
     const cells = lane.cells;
-    const until_s = this.#last_minute ? (lane.spans[0]?.from_s ?? Infinity) : Infinity;
     for (let at = 0; at < cells.length; ) {
       let next = at + 1;
       while (next < cells.length && cells[next] === cells[at]) next += 1;
       const fill = fills.get(cells[at] ?? "i");
       const left = Math.max(0, (from_s + at * step_s - begin) * scale);
-      const right = (Math.min(until_s, from_s + next * step_s) - begin) * scale;
+      const right = (from_s + next * step_s - begin) * scale;
       if (fill && right > left) {
         drawing.fillStyle = fill;
         fillBetween(drawing, left, right, top, height);
@@ -386,11 +412,12 @@ export class Cores {
       const left = Math.max(0, (from_s - begin) * scale);
       const right = (to_s - begin) * scale;
       if (right <= left) continue;
-      // Work is counted when it ends, so that more of it than time may be in an interval.
       const whole = Math.max(
         (to_s - from_s) * 1000,
         Object.values(ms).reduce((sum, time) => sum + time, 0),
       );
+      drawing.fillStyle = colour("--idle");
+      fillBetween(drawing, left, right, top, height);
       let bottom = top + height;
       for (const { letter, name } of KINDS) {
         const part = ((ms[name] ?? 0) / whole) * height;
@@ -415,7 +442,7 @@ export class Cores {
     /** @type {Map<string, number>} */
     const all = new Map();
     const facts = lanes.map((lane) => {
-      const kinds = times(lane, this.#work, begin);
+      const kinds = times(lane, this.#work, begin, this.#last_minute);
       let sum = 0;
       for (const [letter, time] of kinds) {
         sum += time;

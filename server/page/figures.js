@@ -118,6 +118,7 @@ export class Stages {
   update(job) {
     const at = job.state === "done" ? STAGES.length : STAGES.indexOf(job.progress?.stage ?? "plan");
     const is_begun = job.state !== "queued" && job.progress !== null;
+    setAttribute(this.element, "data-job", job.state);
     STAGES.forEach((stage, place) => {
       const { item, time, state } = /** @type {NonNullable<ReturnType<typeof this.item>>} */ (this.item(stage));
       const now = !is_begun

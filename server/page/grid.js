@@ -21,11 +21,14 @@ const NAMES = Object.fromEntries(STATES.map(({ letter, name }) => [letter, name]
 const CELLS = 4096;
 
 /**
- * Returns the side of a cell with its gap, in pixels: the largest with which the cells keep below a height.
+ * Returns the side of a cell with its gap, in pixels: such that all are in one row, or else the largest with which
+ * they keep below a height.
  * @param {number} cells
  * @param {number} width
  */
 export function pitch(cells, width) {
+  const one_row = Math.floor(width / cells);
+  if (one_row >= 14) return Math.min(22, one_row);
   for (let side = 22; side > 5; side -= 1) {
     const columns = Math.max(1, Math.floor(width / side));
     if (Math.ceil(cells / columns) * side <= Math.max(88, Math.min(280, width * 0.75))) return side;

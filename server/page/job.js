@@ -147,8 +147,8 @@ export class JobPage {
   /** @param {Snapshot} job */
   #reset(job) {
     if (!this.#job) this.frame.setHost(null);
+    this.#cores.reset(job.lanes, job.progress?.at_s ?? 0, this.#job?.attempts === job.attempts);
     this.#job = job;
-    this.#cores.reset(job.lanes, job.progress?.at_s ?? 0);
     this.#plots.reset(job.history);
     this.#stages.reset(job);
     if (job.progress) {
@@ -203,7 +203,7 @@ export class JobPage {
     this.#stages.update(job);
     this.#cores.update(is_over);
     this.grid.update(job.tiles, { bytes_planned: job.progress?.bytes_planned ?? 0, is_over, attempt: job.attempts });
-    this.#top.update(job.show, job.state);
+    this.#top.update(job.show, job.state, job.progress?.at_s ?? 0);
     this.#plots.update({
       limit: job.progress?.memory_limit_bytes ?? job.memory_bytes,
       workers: job.progress?.workers ?? null,

@@ -54,6 +54,18 @@ function interval(estimate, within) {
   return `± ${part < 0.1 ? "<0.1" : part < 10 ? part.toFixed(1) : Math.round(part)} %`;
 }
 
+/**
+ * Says why there are no keys.
+ * @param {Show | null} show
+ * @param {boolean} is_over
+ * @param {number} at_s
+ */
+function nothing(show, is_over, at_s) {
+  if (show) return "No keys yet.";
+  if (is_over) return "No keys were shown while this job ran.";
+  return at_s > 5 ? "This job has shown no keys so far." : "The first keys come after two seconds.";
+}
+
 export class Top {
   #caption = h("p", { class: "panel-note top-since", role: "status" });
   #head = h("tr", null);
@@ -72,20 +84,14 @@ export class Top {
   /**
    * @param {Show | null} show
    * @param {JobState} state
+   * @param {number} at_s the age of the attempt
    */
-  update(show, state) {
+  update(show, state, at_s) {
     const is_over = state !== "queued" && state !== "running";
     this.#table.hidden = !show?.pairs.length;
     this.#empty.hidden = !this.#table.hidden;
     if (!show?.pairs.length) {
-      setText(
-        this.#empty,
-        show
-          ? "No keys yet."
-          : is_over
-            ? "No keys were shown while this job ran."
-            : "The first keys come after two seconds.",
-      );
+      setText(this.#empty, nothing(show, is_over, at_s));
       setText(this.#caption, "");
       setText(this.side, "");
       return;

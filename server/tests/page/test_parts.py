@@ -92,7 +92,7 @@ def test_cells_of_lanes_double_and_lose_no_time(open_page: Callable[..., Page]) 
         """async () => {
           const { Work } = await import("/cores.js");
           const work = new Work();
-          work.reset({ from_s: 0, step_s: 0.25, lanes: [{ name: "worker-0", cells: "m2r1" }, { name: "reader-0", cells: "" }] }, 0.75);
+          work.reset({ from_s: 0, step_s: 0.25, lanes: [{ name: "worker-0", cells: "m2r1" }, { name: "reader-0", cells: "" }] }, 0.75, false);
           for (let at = 3; at < 2000; at += 1) {
             const ms = at % 4 < 3 ? { map: 200, read: 30 } : { read: 240 };
             work.add({ from_s: at / 4, at_s: (at + 1) / 4, lanes: [{ name: "worker-0", ms }] });
@@ -108,21 +108,29 @@ def test_cells_of_lanes_double_and_lose_no_time(open_page: Callable[..., Page]) 
     assert 240 <= lanes["spans"] <= 242
 
 
-def test_work_of_several_cells_that_is_told_at_its_end_fills_them(
+def test_work_is_counted_at_its_end_and_fills_the_time_before(
     open_page: Callable[..., Page],
 ) -> None:
     page = open_page()
-    cells = page.evaluate(
+    found = page.evaluate(
         """async () => {
           const { Work } = await import("/cores.js");
           const work = new Work();
-          work.add({ from_s: 0, at_s: 0.25, lanes: [] });
-          work.add({ from_s: 0.25, at_s: 1, lanes: [{ name: "worker-0", ms: { spill: 700 } }] });
-          work.add({ from_s: 1, at_s: 2, lanes: [] });
-          return work.sorted()[0].cells;
+          work.add({ from_s: 0, at_s: 0.5, lanes: [{ name: "worker-0", ms: { read: 400 } }, { name: "caller", ms: { plan: 450 } }] });
+          work.add({ from_s: 0.5, at_s: 1.25, lanes: [] });
+          work.add({ from_s: 1.25, at_s: 1.5, lanes: [{ name: "worker-0", ms: { spill: 960 } }] });
+          work.add({ from_s: 1.5, at_s: 2, lanes: [] });
+          const [worker] = work.sorted();
+          const before = { cells: worker.cells, spans: worker.spans.map(({ from_s, to_s }) => [from_s, to_s]) };
+          work.reset({ from_s: 0, step_s: 0.5, lanes: [{ name: "worker-0", cells: "r1s2i1" }] }, 2, true);
+          const same = work.sorted()[0].spans.length;
+          work.reset({ from_s: 0, step_s: 0.5, lanes: [{ name: "worker-0", cells: "r1" }] }, 0.5, false);
+          return { ...before, same, other: work.sorted()[0].spans.length };
         }"""
     )
-    assert cells == "isssiiii"
+    assert found["cells"] == "rrssssii"
+    assert found["spans"] == [[0, 0.5], [pytest.approx(0.54), 1.5]]
+    assert (found["same"], found["other"]) == (2, 0)
 
 
 def test_rates_come_from_totals(open_page: Callable[..., Page]) -> None:
