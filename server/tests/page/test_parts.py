@@ -90,7 +90,7 @@ def test_cells_of_lanes_double_and_lose_no_time(open_page: Callable[..., Page]) 
     page = open_page()
     lanes = page.evaluate(
         """async () => {
-          const { Work } = await import("/cores.js");
+          const { Work } = await import("/work.js");
           const work = new Work();
           work.reset({ from_s: 0, step_s: 0.25, lanes: [{ name: "worker-0", cells: "m2r1" }, { name: "reader-0", cells: "" }] }, 0.75, false);
           for (let at = 3; at < 2000; at += 1) {
@@ -114,7 +114,7 @@ def test_work_is_counted_at_its_end_and_fills_the_time_before(
     page = open_page()
     found = page.evaluate(
         """async () => {
-          const { Work } = await import("/cores.js");
+          const { Work } = await import("/work.js");
           const work = new Work();
           work.add({ from_s: 0, at_s: 0.5, lanes: [{ name: "worker-0", ms: { read: 400 } }, { name: "caller", ms: { plan: 450 } }] });
           work.add({ from_s: 0.5, at_s: 1.25, lanes: [] });
