@@ -176,8 +176,8 @@ test-hadoop-compat: need-java $(HADOOP_JAR) ## Run Pig, Crunch and Mahout on the
 test-page: $(PAGE_VENV)/requirements need-chromium ## Test the live page in Chromium; TESTS=arguments
 	cd server/tests/page && $(PAGE_VENV)/bin/python -m pytest -q -o cache_dir=$(PAGE_VENV)/pytest $(or $(TESTS),.)
 
-screenshots-page: $(PAGE_VENV)/requirements need-chromium ## Take pictures of the live page, light and dark, at three widths, into target/page
-	$(PAGE_VENV)/bin/python server/tests/page/shots.py $(TARGET)/page
+screenshots-page: $(PAGE_VENV)/requirements need-chromium ## Take pictures of the live page, light and dark, at three widths, into target/page; ADDRESS=of a job of a real server
+	$(PAGE_VENV)/bin/python server/tests/page/shots.py $(TARGET)/page $(if $(ADDRESS),"$(ADDRESS)")
 
 $(PAGE_VENV)/requirements: server/tests/page/requirements.txt | need-python
 	rm -rf $(@D)

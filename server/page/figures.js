@@ -45,8 +45,11 @@ export class Figures {
     setText(item.note, note);
   }
 
-  /** @param {Snapshot} job */
-  update(job) {
+  /**
+   * @param {Snapshot} job
+   * @param {number} elapsed_s by the newest event
+   */
+  update(job, elapsed_s) {
     const { progress, stats } = job;
     const is_over = OVER.has(job.state);
     const planned = progress?.bytes_planned ? `of ${bytes(progress.bytes_planned)}` : "";
@@ -64,7 +67,7 @@ export class Figures {
       this.#set(
         "time left",
         job.state === "running" ? clock(progress?.left_s) : UNKNOWN,
-        job.state === "running" ? `${clock(elapsed(job))} so far` : "",
+        job.state === "running" ? `${clock(elapsed_s)} so far` : "",
       );
     const limit = progress?.memory_limit_bytes ?? job.memory_bytes;
     const peak = is_over ? (stats?.memory_resident_peak ?? stats?.memory_counted_peak) : undefined;
@@ -158,12 +161,4 @@ export class Stages {
     const end = later === undefined ? (job.progress?.at_s ?? begin) : (this.#begins.get(later) ?? begin);
     return end > begin ? duration(end - begin) : "";
   }
-}
-
-/**
- * Returns for how long a job has run, without a jump when a progress event is newer than the summary.
- * @param {Snapshot} job
- */
-function elapsed(job) {
-  return job.attempts <= 1 ? Math.max(job.elapsed_s, job.progress?.at_s ?? 0) : job.elapsed_s;
 }

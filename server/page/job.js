@@ -21,6 +21,8 @@ const KINDS = ["snapshot", "summary", "progress", "tiles", "lanes", "show", "bad
 export class JobPage {
   /** @type {Snapshot | null} */
   #job = null;
+  /** The time that earlier attempts ran. */
+  #before_s = 0;
   #dirty = false;
   #is_closed = false;
   #state = h("span", { class: "state" });
@@ -149,6 +151,7 @@ export class JobPage {
     if (!this.#job) this.frame.setHost(null);
     this.#cores.reset(job.lanes, job.progress?.at_s ?? 0, this.#job?.attempts === job.attempts);
     this.#job = job;
+    this.#before_s = Math.max(0, job.elapsed_s - (job.progress?.at_s ?? 0));
     this.#plots.reset(job.history);
     this.#stages.reset(job);
     if (job.progress) {
@@ -199,15 +202,18 @@ export class JobPage {
     this.#cancel.disabled = job.cancelling;
     setText(this.#cancel, job.cancelling ? "Cancelling…" : "Cancel");
     this.#again.hidden = !is_over;
-    this.#figures.update(job);
+    this.#figures.update(job, this.#before_s + (job.progress?.at_s ?? 0));
     this.#stages.update(job);
     this.#cores.update(is_over);
     this.grid.update(job.tiles, { bytes_planned: job.progress?.bytes_planned ?? 0, is_over, attempt: job.attempts });
+    // A job that showed nothing has its answer to show.
+    this.#top.element.hidden = job.show === null && job.state === "done" && job.answer_bytes !== null;
     this.#top.update(job.show, job.state, job.progress?.at_s ?? 0);
     this.#plots.update({
       limit: job.progress?.memory_limit_bytes ?? job.memory_bytes,
       workers: job.progress?.workers ?? null,
       mean: job.progress?.bytes_per_s ?? null,
+      found_bytes: foundBytes(job),
       is_over,
     });
     this.#bad.update(job.bad, job);
@@ -256,6 +262,15 @@ export class JobPage {
       else notice(error.message, "error");
     }
   }
+}
+
+/**
+ * Returns about how many bytes were found in the state.
+ * @param {Snapshot} job
+ */
+function foundBytes({ tiles, progress }) {
+  if (!tiles || !progress || tiles.tiles === 0) return 0;
+  return (tiles.counts.found / tiles.tiles) * progress.bytes_planned;
 }
 
 /**

@@ -59,9 +59,11 @@ export class Series {
   /**
    * Returns by how much a total grew per second before each point.
    * @param {(number | null)[]} totals
+   * @param {number} [jump] the first step of this size or more is left out
    * @returns {(number | null)[]}
    */
-  rates(totals) {
+  rates(totals, jump = Infinity) {
+    const left_out = totals.findIndex((total, at) => at > 0 && (total ?? 0) - (totals[at - 1] ?? 0) >= jump);
     return totals.map((total, at) => {
       if (total === null) return null;
       let before = at - 1;
@@ -70,6 +72,7 @@ export class Series {
       // What is known first may contain what an earlier attempt did.
       const [from_s, from] = [this.at_s[before], totals[before]];
       if (from_s === undefined || from === undefined || from === null) return null;
+      if (before < left_out && left_out <= at) return null;
       return Math.max(0, total - from) / (now - from_s);
     });
   }
@@ -203,7 +206,7 @@ class Plot {
         ],
         series: [
           {},
-          { stroke, width: 1.5, fill: colour(`${this.stroke}-fill`), points: { show: false } },
+          { stroke, width: 1.5, fill: colour(`${this.stroke}-fill`), points: { show: false }, spanGaps: true },
           { stroke: colour("--limit"), width: 1, dash: [4, 3], points: { show: false } },
         ],
         hooks: { setCursor: [(plot) => this.#tell(plot.cursor.idx ?? null)] },
@@ -238,6 +241,7 @@ function most(values) {
  * @property {number | null} limit of memory
  * @property {number | null} workers
  * @property {number | null} mean bytes per second
+ * @property {number} found_bytes the size of the tiles that were found in the state
  * @property {boolean} is_over
  */
 
@@ -254,7 +258,7 @@ export class Plots {
   });
   #dirty = false;
   /** @type {Facts} */
-  #job = { limit: null, workers: null, mean: null, is_over: false };
+  #job = { limit: null, workers: null, mean: null, found_bytes: 0, is_over: false };
 
   constructor() {
     const place = h("div", { class: "plots-row" }, this.#throughput.element, this.#memory.element, this.#cpu.element);
@@ -298,8 +302,9 @@ export class Plots {
 
   #draw() {
     const { at_s, bytes_done, memory_bytes, cpu_s } = this.#series;
-    const { limit, workers, mean, is_over } = this.#job;
-    const rates = this.#series.rates(bytes_done);
+    const { limit, workers, mean, found_bytes, is_over } = this.#job;
+    // What was found in the state is done at once.
+    const rates = this.#series.rates(bytes_done, found_bytes > 0 ? found_bytes * 0.9 : Infinity);
     const busy = this.#series.rates(cpu_s);
     this.#throughput.set(at_s, rates, null);
     this.#memory.set(at_s, memory_bytes, limit);

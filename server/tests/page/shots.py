@@ -1,4 +1,7 @@
-"""Takes pictures of the page at three widths, light and dark: python shots.py FOLDER."""
+"""Takes pictures of the page at three widths, light and dark: python shots.py FOLDER.
+
+With the address of a job of a real server (`http://...#token=...&job=1`) as well, only the picture for the README.
+"""
 
 from __future__ import annotations
 
@@ -227,14 +230,16 @@ def take_others(
     empty.stop()
 
 
-def take_for_readme(browser: Browser, server: FakeServer, job: Job, path: Path) -> None:
+def take_for_readme(browser: Browser, address: str, path: Path) -> None:
     """Takes the picture that the README shows: the window alone, with a tile that is pointed at."""
     page = browser.new_page(
         viewport={"width": 1440, "height": 1000}, color_scheme="dark"
     )
-    page.goto(f"{server.url}#token={server.token}&job={job.id}")
+    page.goto(address)
     page.wait_for_selector(".job:not([aria-busy])")
-    page.locator(".tiles-canvas").hover(position={"x": 400, "y": 187})
+    canvas = page.locator(".tiles-canvas")
+    box = canvas.bounding_box() or {"width": 10, "height": 10}
+    canvas.hover(position={"x": box["width"] / 2, "y": box["height"] * 0.77})
     page.wait_for_timeout(600)
     page.screenshot(path=path)
     page.close()
@@ -246,19 +251,23 @@ def take(page: Page, path: Path) -> None:
     page.screenshot(path=path, full_page=True)
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, address: str | None) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    server, jobs = machine_at_work()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
         )
-        take_for_readme(browser, server, jobs["job"], folder / "serve.png")
-        take_all(browser, server, jobs, folder)
-        take_others(browser, server, jobs, folder)
+        if address is None:
+            server, jobs = machine_at_work()
+            address = f"{server.url}#token={server.token}&job={jobs['job'].id}"
+            take_for_readme(browser, address, folder / "serve.png")
+            take_all(browser, server, jobs, folder)
+            take_others(browser, server, jobs, folder)
+            server.stop()
+        else:
+            take_for_readme(browser, address, folder / "serve.png")
         browser.close()
-    server.stop()
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else None)

@@ -144,13 +144,16 @@ def test_rates_come_from_totals(open_page: Callable[..., Page]) -> None:
           series.add({ at_s: 1.6, bytes_done: 9999, memory_bytes: 4 });
           series.add({ at_s: 2, bytes_done: 1400, memory_bytes: 4, cpu_s: 3 });
           const rates = series.rates(series.bytes_done);
+          const left_out = series.rates(series.bytes_done, 150);
           for (let at = 0; at < 5000; at += 1) series.add({ at_s: 2 + at / 4, bytes_done: 1400 + at, memory_bytes: 4, cpu_s: at });
-          return { rates, points: series.at_s.length, last: series.at_s.at(-1) };
+          return { rates, left_out, points: series.at_s.length, last: series.at_s.at(-1) };
         }"""
     )
     # The first total may contain what an earlier attempt did, and an interval of 0.1 s is too short to tell.
     assert found["rates"][0] is None
     assert found["rates"][1:3] == [200, 400]
     assert found["rates"][3] == pytest.approx(210 / 0.6)
+    # The step of 200 is one that was found in a state.
+    assert found["left_out"][1:4] == [200, None, None]
     assert found["rates"][4] == pytest.approx(225)
     assert 300 <= found["points"] <= 600 and found["last"] > 1240
