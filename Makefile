@@ -489,11 +489,11 @@ need-cargo:
 
 # The browser of the page's tests.
 need-chromium:
-	@[ -x "$${CHROMIUM:-/usr/bin/chromium}" ] || { \
+	@[ -x "$${CHROMIUM:-/usr/bin/chromium-headless-shell}" ] || [ -x /usr/bin/chromium ] || { \
 		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
-			&& apt-get -qq -o Acquire::Retries=0 update && apt-get install -y --no-install-recommends chromium; \
+			&& apt-get -qq -o Acquire::Retries=0 update && apt-get install -y --no-install-recommends chromium-headless-shell; \
 		} || { echo "make: chromium is missing, in which the live page is tested:" \
-		"apt-get install chromium, or CHROMIUM=path" >&2; exit 1; }
+		"apt-get install chromium-headless-shell (or chromium), or CHROMIUM=path" >&2; exit 1; }
 
 # For the Hadoop engine, and the tests of hdfs://.
 need-java:

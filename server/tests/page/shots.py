@@ -5,18 +5,17 @@ With the address of a job of a real server (`http://...#token=...&job=1`) as wel
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from pathlib import Path
 
+from conftest import CHROMIUM
 from fake import FakeServer
 from playwright.sync_api import Browser, Page, sync_playwright
 from states import GIB, Job
 
 WIDTHS = (390, 900, 1440)
 THEMES = ("light", "dark")
-CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 LOG = """\
 plan: 60 files, 56.25 GiB, 1,800 tiles of 32 MiB
 state: 240 tiles found again
