@@ -173,8 +173,8 @@ test-hadoop: need-java ## Build the Hadoop engine and run its tests, with style,
 test-hadoop-compat: need-java $(HADOOP_JAR) ## Run Pig, Crunch and Mahout on the engine and on Hadoop's local runner (three minutes)
 	cd hadoop/compat && mvn -B -ntp test
 
-test-page: $(PAGE_VENV)/requirements need-chromium ## Test the live page in Chromium; TESTS=arguments
-	cd server/tests/page && $(PAGE_VENV)/bin/python -m pytest -q -o cache_dir=$(PAGE_VENV)/pytest $(or $(TESTS),.)
+test-page: $(PAGE_VENV)/requirements need-chromium ## Test the live page in Chromium; TEGULA_PAGE=program for real jobs too, TESTS=arguments
+	export TEGULA=$(if $(TEGULA_PAGE),$(abspath $(TEGULA_PAGE))) && cd server/tests/page && $(PAGE_VENV)/bin/python -m pytest -q -o cache_dir=$(PAGE_VENV)/pytest $(or $(TESTS),.)
 
 screenshots-page: $(PAGE_VENV)/requirements need-chromium ## Take pictures of the live page, light and dark, at three widths, into target/page; ADDRESS=of a job of a real server
 	$(PAGE_VENV)/bin/python server/tests/page/shots.py $(TARGET)/page $(if $(ADDRESS),"$(ADDRESS)")
