@@ -9,6 +9,8 @@ MATURIN := 1.16.0
 ZIGLANG := 0.17.1
 AZURITE := 3.35.0
 FAKE_GCS := v1.56.1
+TYPESCRIPT := 7.0.2
+BIOME := 2.6.8
 
 ENGINE_CRATES := -p tegula-machine -p tegula-input -p tegula-device -p tegula-pairs -p tegula-core -p tegula
 TARGET := $(or $(CARGO_TARGET_DIR),target)
@@ -26,6 +28,9 @@ PYTHONS ?= $(shell for minor in 11 12 13 14 15; do for python in "$$HOME"/.pyenv
 PYTHON_VENVS := $(abspath $(TARGET))/python-venvs
 PYTHON_ENVIRONMENTS = $(foreach python,$(PYTHONS),$(PYTHON_VENVS)/$(subst /,@,$(python))/requirements)
 EMULATORS = $(abspath $(TARGET))/emulators
+# The live page of `tegula serve`: what checks it, and what its tests run in.
+PAGE_LINTS = $(abspath $(TARGET))/page-lints
+PAGE_VENV = $(abspath $(TARGET))/page-venv
 
 # What `make run` counts: the sources of the crates that Tegula was just built from.
 INPUT ?= "$${CARGO_HOME:-$$HOME/.cargo}"/registry/src
@@ -63,14 +68,15 @@ unexport PYTHONDONTWRITEBYTECODE
 .DELETE_ON_ERROR:
 .PRECIOUS: $(PYTHON_VENVS)/%/requirements
 .PHONY: help run build wheel wheels check-wheel test-wheel test test-rust rust-test-programs test-python python-environments \
-	test-cuda-kernels test-hadoop test-hadoop-compat dist-hadoop lint lint-rust lint-python lint-hadoop miri loom campaign \
+	test-cuda-kernels test-hadoop test-hadoop-compat test-page dist-hadoop lint lint-rust lint-python lint-page lint-hadoop \
+	screenshots-page miri loom campaign \
 	bench bench-own bench-versions bench-builds bench-compare bench-reuse \
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
 	bench-show bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline \
 	bench-incremental bench-state bench-compressed bench-files bench-remote bench-gpu \
 	bench-hadoop bench-hadoop-cluster bench-hadoop-memory bench-nodes bench-python \
 	corpus clean test-emulators s3-server \
-	need-cargo need-emulators need-java need-lints need-miri need-pocl need-python
+	need-cargo need-chromium need-emulators need-java need-lints need-miri need-node need-pocl need-python
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -117,6 +123,7 @@ test: ## Run all tests, those in the documentation too
 	$(MAKE) test-rust || status=1; \
 	cat "$$output"; \
 	$(MAKE) test-python || status=1; \
+	$(MAKE) test-page || status=1; \
 	exit $$status
 
 test-rust: rust-test-programs need-java need-pocl $(VENV)/s3-server ## Run the tests of the Rust crates
@@ -170,6 +177,18 @@ test-hadoop: need-java ## Build the Hadoop engine and run its tests, with style,
 test-hadoop-compat: need-java $(HADOOP_JAR) ## Run Pig, Crunch and Mahout on the engine and on Hadoop's local runner (three minutes)
 	cd hadoop/compat && mvn -B -ntp test
 
+test-page: $(PAGE_VENV)/requirements need-chromium ## Test the live page in Chromium; TEGULA_PAGE=program for real jobs too, TESTS=arguments
+	export TEGULA=$(if $(TEGULA_PAGE),$(abspath $(TEGULA_PAGE))) && cd server/tests/page && $(PAGE_VENV)/bin/python -m pytest -q -o cache_dir=$(PAGE_VENV)/pytest $(or $(TESTS),.)
+
+screenshots-page: $(PAGE_VENV)/requirements need-chromium ## Take pictures of the live page, light and dark, at three widths, into target/page; ADDRESS=of a job of a real server
+	$(PAGE_VENV)/bin/python server/tests/page/shots.py $(TARGET)/page $(if $(ADDRESS),"$(ADDRESS)")
+
+$(PAGE_VENV)/requirements: server/tests/page/requirements.txt | need-python
+	rm -rf $(@D)
+	python3 -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet -r $<
+	touch $@
+
 # `make test-hadoop` leaves it there, too.
 $(HADOOP_JAR): hadoop/pom.xml $(shell find hadoop/src/main -type f)
 	cd hadoop && mvn -B -ntp package -DskipTests
@@ -186,7 +205,7 @@ dist-hadoop: need-java ## Build the Hadoop engine and pack it with its script fo
 		-czf hadoop/target/$(HADOOP_RELEASE).tar.gz $(HADOOP_RELEASE)
 	@echo hadoop/target/$(HADOOP_RELEASE).tar.gz
 
-lint: lint-rust lint-python lint-hadoop ## Check format and style of all code
+lint: lint-rust lint-python lint-page lint-hadoop ## Check format and style of all code
 
 # All features are on, as in tests, so that what others depend on is checked once. Then what is left out without
 # features: it is in the libraries that have some, and in the program. The Python package turns on features of theirs.
@@ -199,8 +218,12 @@ lint-rust: need-lints
 		--all-features --no-deps --locked
 
 lint-python: $(VENV)/ruff-$(RUFF)
-	$(VENV)/bin/ruff check --config bench/ruff.toml bench hadoop/bench remote/servers python
-	$(VENV)/bin/ruff format --config bench/ruff.toml --check bench hadoop/bench remote/servers python
+	$(VENV)/bin/ruff check --config bench/ruff.toml bench hadoop/bench remote/servers server python
+	$(VENV)/bin/ruff format --config bench/ruff.toml --check bench hadoop/bench remote/servers server python
+
+lint-page: $(PAGE_LINTS)/typescript-$(TYPESCRIPT)-biome-$(BIOME)
+	$(PAGE_LINTS)/node_modules/.bin/tsc --project server/jsconfig.json
+	cd server && $(PAGE_LINTS)/node_modules/.bin/biome check --error-on-warnings .
 
 lint-hadoop: need-java
 	cd hadoop && mvn -q spotless:check compile
@@ -413,6 +436,12 @@ $(EMULATORS)/fake-gcs-$(FAKE_GCS): | need-emulators
 	GOBIN=$(@D) go install github.com/fsouza/fake-gcs-server@$(FAKE_GCS)
 	touch $@
 
+# What checks the page.
+
+$(PAGE_LINTS)/typescript-$(TYPESCRIPT)-biome-$(BIOME): | need-node
+	npm install --silent --no-audit --no-fund --prefix $(@D) typescript@$(TYPESCRIPT) @biomejs/biome@$(BIOME)
+	touch $@
+
 # What Python code needs, apart from the standard library.
 
 $(VENV)/ruff-$(RUFF): | $(VENV)/bin/python
@@ -462,6 +491,14 @@ need-cargo:
 	@command -v cc >/dev/null || { echo "make: cc is missing, with which Rust links:" \
 		"apt-get install gcc" >&2; exit 1; }
 
+# The browser of the page's tests.
+need-chromium:
+	@[ -x "$${CHROMIUM:-/usr/bin/chromium-headless-shell}" ] || [ -x /usr/bin/chromium ] || { \
+		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+			&& apt-get -qq -o Acquire::Retries=0 update && apt-get install -y --no-install-recommends chromium-headless-shell; \
+		} || { echo "make: chromium is missing, in which the live page is tested:" \
+		"apt-get install chromium-headless-shell (or chromium), or CHROMIUM=path" >&2; exit 1; }
+
 # For the Hadoop engine, and the tests of hdfs://.
 need-java:
 	@command -v java >/dev/null || { echo "make: java is missing, for the Hadoop engine and the tests of hdfs://:" \
@@ -482,6 +519,10 @@ need-emulators:
 		"which Azure's emulator runs on: apt-get install nodejs npm" >&2; exit 1; }
 	@command -v go >/dev/null || { echo "make: go is missing, which builds the emulator of Google" \
 		"Cloud Storage: https://go.dev/dl" >&2; exit 1; }
+
+need-node:
+	@command -v npm >/dev/null && command -v node >/dev/null || { echo "make: node or npm is missing," \
+		"which the checks of the live page run on: apt-get install nodejs npm" >&2; exit 1; }
 
 need-lints: need-cargo
 	@cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 || { \
