@@ -62,7 +62,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PRECIOUS: $(PYTHON_VENVS)/%/requirements
-.PHONY: help run build wheel wheels check-wheel test-wheel test test-rust rust-test-programs test-python python-environments \
+.PHONY: help run build serve-demo wheel wheels check-wheel test-wheel test test-rust rust-test-programs test-python python-environments \
 	test-cuda-kernels test-hadoop test-hadoop-compat dist-hadoop lint lint-rust lint-python lint-hadoop miri loom campaign \
 	bench bench-own bench-versions bench-builds bench-compare bench-reuse \
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
@@ -81,6 +81,9 @@ run: need-cargo ## Count words and show the statistics; INPUT=paths WORDS=whites
 
 build: need-cargo ## Build the release binary with all its commands
 	cargo build --release -p tegula-cli --all-features
+
+serve-demo: build ## Serve five mixed jobs and print the address of the page that shows them; INPUT=folder PORT=8642
+	@server/demo.sh $(TEGULA) $(INPUT)
 
 # Zig is the C compiler and the linker: it has the symbols of old versions of glibc, and those of other machines. What
 # exceeds the policy is refused.
