@@ -453,9 +453,9 @@ const TEXT: &str = "text/plain; charset=utf-8";
 async fn file_from(path: PathBuf, from: u64, most: u64, kind: &'static str) -> Answer {
     let missing = |_| Denied::Missing("there is no such file of this job".to_owned());
     let mut file = File::open(&path).await.map_err(missing)?;
-    let bytes = file.metadata().await.map_err(broken)?.len();
+    let bytes = file.metadata().await?.len();
     let from = from.min(bytes);
-    file.seek(SeekFrom::Start(from)).await.map_err(broken)?;
+    file.seek(SeekFrom::Start(from)).await?;
     let left = most.min(bytes - from);
     let chunks = stream::try_unfold((file, left), |(mut file, left)| async move {
         let mut chunk = vec![0; CHUNK_BYTES.min(usize::try_from(left).unwrap_or(CHUNK_BYTES))];
@@ -477,15 +477,15 @@ async fn file_from(path: PathBuf, from: u64, most: u64, kind: &'static str) -> A
 
 /// Returns some lines of a file.
 async fn lines_of(path: PathBuf, from: u64, count: u64) -> Answer {
-    let mut file = File::open(&path).await.map_err(broken)?;
-    let bytes = file.metadata().await.map_err(broken)?.len();
+    let mut file = File::open(&path).await?;
+    let bytes = file.metadata().await?.len();
     let from = from.min(bytes);
-    file.seek(SeekFrom::Start(from)).await.map_err(broken)?;
+    file.seek(SeekFrom::Start(from)).await?;
     let (mut text, mut lines) = (Vec::new(), 0);
     while text.len() < BODY_MOST && lines < count {
         let begin = text.len();
         text.resize((begin + CHUNK_BYTES).min(BODY_MOST), 0);
-        let read = file.read(&mut text[begin..]).await.map_err(broken)?;
+        let read = file.read(&mut text[begin..]).await?;
         text.truncate(begin + read);
         if read == 0 {
             break;
@@ -514,8 +514,10 @@ fn part_of(text: Vec<u8>, bytes: u64, next: u64) -> Response {
     ([(CONTENT_TYPE, TEXT)], headers, text).into_response()
 }
 
-fn broken(cause: std::io::Error) -> Denied {
-    Denied::Broken(cause.to_string())
+impl From<std::io::Error> for Denied {
+    fn from(cause: std::io::Error) -> Denied {
+        Denied::Broken(cause.to_string())
+    }
 }
 
 /// Parses a job's number. What is none is no job's.

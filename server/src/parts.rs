@@ -159,7 +159,8 @@ mod tests {
     fn cases() {
         let whole = demand(1.0, 1, usize::MAX >> 1);
         // Demands, groups, before; the cores of each.
-        let cases: &[(&[Demand], &[usize], &[&str], &[&str])] = &[
+        type Case<'c> = (&'c [Demand], &'c [usize], &'c [&'c str], &'c [&'c str]);
+        let cases: &[Case<'_>] = &[
             (&[], &[4], &[], &[]),
             (&[whole], &[4, 4], &[], &["0-7"]),
             (&[whole, whole], &[4, 4], &[], &["0-3", "4-7"]),

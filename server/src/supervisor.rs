@@ -327,7 +327,13 @@ impl Supervisor {
         let folder = self.roots().folder(folder).map_err(Denied::Forbidden)?;
         let check = |input: &String| self.roots().check(&folder, input);
         checked.inputs.iter().try_for_each(check).map_err(Denied::Forbidden)?;
-        Ok((checked, folder))
+        // What cannot be read a second time is of no use to a state.
+        let is_stream = |input: &String| {
+            std::fs::metadata(folder.join(input))
+                .is_ok_and(|found| !found.is_file() && !found.is_dir())
+        };
+        let saves = checked.saves && !checked.inputs.iter().any(is_stream);
+        Ok((Checked { saves, ..checked }, folder))
     }
 
     /// Submits the command of a job once more.

@@ -4,7 +4,7 @@
 use super::attendant::{Attendance, Attendant, Mapped, Spot};
 use super::holdings::Holdings;
 use crate::aggregate::Aggregate;
-use crate::coverage::{ALL_FILES, Coverage};
+use crate::coverage::{ALL_FILES, Coverage, Ranges};
 use crate::error::Result;
 use crate::plan::{Part, Plan};
 use crate::progress::{TileGrid, Tiles};
@@ -65,7 +65,7 @@ impl Tiling {
 
     fn each_of(&self, coverage: &Coverage, tell: impl Fn(usize, u64)) {
         for part in 0..self.parts.len() {
-            let ranges = coverage.of(part, ALL_FILES).into_iter().flat_map(|ranges| ranges.iter());
+            let ranges = coverage.of(part, ALL_FILES).into_iter().flat_map(Ranges::iter);
             ranges.for_each(|splits| self.each_tile(part, splits, &tell));
         }
     }
