@@ -68,7 +68,7 @@ unexport PYTHONDONTWRITEBYTECODE
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
 	bench-show bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline \
 	bench-incremental bench-state bench-compressed bench-files bench-remote bench-gpu \
-	bench-hadoop bench-hadoop-cluster bench-hadoop-memory bench-nodes bench-python \
+	bench-hadoop bench-hadoop-cluster bench-hadoop-memory bench-nodes bench-serve bench-python \
 	corpus clean test-emulators s3-server \
 	need-cargo need-emulators need-java need-lints need-miri need-pocl need-python
 
@@ -353,6 +353,9 @@ bench-groups-cost: build need-python $(CORPUS)/letters.txt $(CORPUS)/stations.tx
 	cargo build --release -p tegula-bench
 	python3 bench/compare/groups.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS) \
 		--schedule $(TARGET)/release/schedule $(if $(BEFORE),--before $(BEFORE))
+
+bench-serve: build need-python $(CORPUS)/letters.txt $(CORPUS)/stations.txt $(CORPUS)/logins.txt ## Time a hundred mixed jobs through the server, and what the server costs (10 minutes)
+	python3 bench/compare/serve.py --corpus $(CORPUS) --tegula $(TEGULA)
 
 bench-nodes: need-cargo ## Simulate 2 to 512 unequal nodes with the ledger, into docs/nodes.md
 	cargo run --release -p tegula-nodes --example simulate -- docs/nodes.md

@@ -5,6 +5,7 @@ use crate::events::{self, Events};
 use crate::signals::Stop;
 use rustix::process::{Signal, getpid, kill_process, set_parent_process_death_signal};
 use serde_json::Value;
+use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::ops::Range;
 use std::path::PathBuf;
@@ -24,11 +25,14 @@ pub(crate) struct Steered {
     pub(crate) events: Option<Events>,
 }
 
-/// Carries out the commands that come from a file descriptor, from a thread of its own.
-pub(crate) fn follow(fd: u32, steered: Steered) -> Result<()> {
+/// Opens the file descriptor that commands come from.
+pub(crate) fn open(fd: u32) -> Result<File> {
     let name = PathBuf::from(format!("--control {fd}"));
-    let file = events::descriptor(fd, false);
-    let file = file.map_err(|cause| InputError::from_io(name, cause))?;
+    Ok(events::descriptor(fd, false).map_err(|cause| InputError::from_io(name, cause))?)
+}
+
+/// Carries out the commands that come from a file, from a thread of its own.
+pub(crate) fn follow(file: File, steered: Steered) -> Result<()> {
     let mut lines = BufReader::with_capacity(LINE_MOST, file);
     let mut holds = false;
     let serve = move || {

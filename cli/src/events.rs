@@ -95,18 +95,27 @@ impl Events {
     /// Opens the place of events, if the flags name one.
     pub(crate) fn open(flags: &RunFlags, command: &str) -> Result<Option<Events>> {
         let Some(to) = &flags.events else { return Ok(None) };
+        let out = Events::place(flags, to)?;
+        Events::to(out, command).map(Some)
+    }
+
+    fn place(flags: &RunFlags, to: &EventsTo) -> Result<File> {
         if *to == EventsTo::Fd(1) && flags.output.is_none() {
             let cause = "the answer goes to standard output; give it a file, -o FILE".to_owned();
             return Err(Error::Option { option: "--events", cause });
         }
         let fault = |path: PathBuf| |cause| OutputError::Create { path, cause };
-        let out = match to {
+        Ok(match to {
             EventsTo::File(path) => File::create(path).map_err(fault(path.clone()))?,
             EventsTo::Fd(fd) => {
                 let name = PathBuf::from(format!("--events {fd}"));
                 descriptor(*fd, true).map_err(fault(name))?
             }
-        };
+        })
+    }
+
+    /// Tells events to a file.
+    pub(crate) fn to(out: File, command: &str) -> Result<Events> {
         let (lines, told) = mpsc::channel();
         let began = Instant::now();
         let writer = Writer { out: Some(out), began, told, watched: None, seen: Seen::default() };
@@ -115,7 +124,7 @@ impl Events {
             .spawn(move || writer.serve())
             .map_err(|cause| Error::System { action: "start the thread of events", cause })?;
         let (ended, workers) = Default::default();
-        Ok(Some(Events { began, lines, ended, workers, command: command.to_owned() }))
+        Ok(Events { began, lines, ended, workers, command: command.to_owned() })
     }
 
     /// Tells that the engine has begun: what there is to watch.

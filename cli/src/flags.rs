@@ -151,6 +151,11 @@ pub(crate) struct RunFlags {
     #[arg(long, value_name = "FD", help_heading = "Watch")]
     pub(crate) control: Option<u32>,
 
+    /// Show the run live on a page, whose address is printed on standard error.
+    #[cfg(feature = "serve")]
+    #[arg(long, conflicts_with_all = ["events", "control"], help_heading = "Watch")]
+    pub(crate) watch: bool,
+
     /// Print a table of the run's statistics on standard error.
     #[arg(long, help_heading = "Watch")]
     pub(crate) stats: bool,

@@ -72,6 +72,8 @@ mod timeline;
 #[cfg(feature = "top")]
 mod top;
 mod topology;
+#[cfg(feature = "serve")]
+mod watch;
 #[cfg(feature = "wordcount")]
 mod wordcount;
 

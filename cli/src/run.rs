@@ -12,8 +12,11 @@ use crate::progress::{self, Shown};
 use crate::request::Request;
 use crate::session::{AnswerOf, Session, Sink};
 use crate::show::Shows;
+#[cfg(feature = "serve")]
+use crate::watch::Watch;
 use crate::{devices, exit, stats, timeline};
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -45,22 +48,40 @@ fn command_of_any(
     work: &mut dyn FnMut(&mut Run<'_>) -> Result<()>,
 ) -> Result<()> {
     Session::command(|session| {
-        let events = Events::open(flags, &request.command)?;
-        let result = run_and_report(session, flags, request, events.as_ref(), work);
+        #[cfg(feature = "serve")]
+        let mut watch =
+            flags.watch.then(|| Watch::begin(flags.workers, flags.memory)).transpose()?;
+        #[cfg(feature = "serve")]
+        let (events, control) = match &mut watch {
+            Some(watch) => {
+                let told = watch.events.take().map(|file| Events::to(file, &request.command));
+                (told.transpose()?, watch.control.take())
+            }
+            None => places(flags, &request.command)?,
+        };
+        #[cfg(not(feature = "serve"))]
+        let (events, control) = places(flags, &request.command)?;
+        let result = run_and_report(session, flags, request, (events.as_ref(), control), work);
         let result = session.caused(result);
         events.iter().for_each(|events| events.end(&result, flags.output.as_deref()));
         result
     })
 }
 
+/// Returns where events go to and commands come from, as far as the flags say.
+fn places(flags: &RunFlags, command: &str) -> Result<(Option<Events>, Option<File>)> {
+    let events = Events::open(flags, command)?;
+    Ok((events, flags.control.map(control::open).transpose()?))
+}
+
 fn run_and_report(
     session: &Session,
     flags: &RunFlags,
     request: Request,
-    events: Option<&Events>,
+    (events, control): (Option<&Events>, Option<File>),
     work: &mut dyn FnMut(&mut Run<'_>) -> Result<()>,
 ) -> Result<()> {
-    let mut run = Run::begin(session, flags, request, events.cloned())?;
+    let mut run = Run::begin(session, flags, request, (events.cloned(), control))?;
     let result = work(&mut run);
     // Also after a failure or an interrupt: it shows how far the job came, and at what speed.
     let recorded = run.write_timeline();
@@ -95,7 +116,7 @@ impl<'a> Run<'a> {
         session: &'a Session,
         flags: &'a RunFlags,
         request: Request,
-        events: Option<Events>,
+        (events, control): (Option<Events>, Option<File>),
     ) -> Result<Run<'a>> {
         // Creates each file once and removes it, so that a bad path fails now and not after hours.
         let timeline = flags.timeline.as_ref().map(|file| &file.path);
@@ -106,7 +127,7 @@ impl<'a> Run<'a> {
             Disk::new(folder).scratch()?;
         }
         let groups = grouping(&flags.groups)?;
-        let is_watched = events.is_some() || flags.control.is_some();
+        let is_watched = events.is_some() || control.is_some();
         let timeline = timeline.is_some() || events.is_some();
         let timeline = timeline.then(|| Timeline::new(timeline::title()));
         let progress = Arc::<Progress>::default();
@@ -128,9 +149,9 @@ impl<'a> Run<'a> {
         if let (Some(events), Some(watched)) = (&events, &watched) {
             events.begin(workers, watched.clone());
         }
-        if let (Some(fd), Some(watched)) = (flags.control, &watched) {
+        if let (Some(control), Some(watched)) = (control, &watched) {
             let (share, stop) = (Arc::clone(&watched.share), session.stop());
-            control::follow(fd, Steered { share, workers, stop, events: events.clone() })?;
+            control::follow(control, Steered { share, workers, stop, events: events.clone() })?;
         }
         let (stats, devices) = (Stats::default(), Vec::new());
         Ok(Run {

@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// How long a cookie is valid.
 const VALID: Duration = Duration::from_secs(12 * 3600);
 /// The user of a server with one token.
-const ONE_USER: &str = "me";
+pub(crate) const ONE_USER: &str = "me";
 /// The shortest token that a person may choose.
 const TOKEN_LEAST: usize = 16;
 

@@ -3,7 +3,7 @@
 use crate::auth::User;
 use crate::job::{Request as JobRequest, State as JobState};
 use crate::supervisor::{Denied, Supervisor};
-use crate::{Check, Config, Fault, Listen, metrics, page, say, sse};
+use crate::{Check, Config, Fault, Listen, Watched, metrics, page, say, sse};
 use axum::body::Body;
 use axum::extract::{Path, Query, Request, State};
 use axum::http::header::{
@@ -69,6 +69,7 @@ type Answer = Result<Response, Denied>;
 pub(crate) async fn serve(
     config: Config,
     check: Check,
+    watched: Option<Watched>,
     ready: impl FnOnce(&Listen),
 ) -> Result<(), Fault> {
     let listen = config.listen.clone();
@@ -82,6 +83,10 @@ pub(crate) async fn serve(
             let listener = TcpListener::bind(address).await.map_err(cannot)?;
             let address = listener.local_addr().unwrap_or(address);
             let supervisor = Supervisor::open(config, check, address.port())?;
+            if let Some(watched) = watched {
+                let cannot = |cause| Fault(format!("the run cannot be watched: {cause}"));
+                supervisor.adopt(watched).map_err(cannot)?;
+            }
             ready(&Listen::Tcp(address));
             let hosts = hosts_of(address, supervisor.hosts());
             let accept = || async {

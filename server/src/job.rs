@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What a person asks for.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -149,9 +150,38 @@ pub(crate) struct Present {
 }
 
 impl Job {
+    /// Returns a job that waits. What the request leaves open is 0.
+    pub(crate) fn new(id: u64, request: Request, folder: PathBuf, user: String) -> Job {
+        let Request { command, name, priority, memory_bytes, least, most, .. } = request;
+        Job {
+            id,
+            name: name.unwrap_or_else(|| command.join(" ")),
+            command,
+            folder,
+            user,
+            state: State::Queued,
+            priority,
+            created_at_s: now_s(),
+            started_at_s: None,
+            ended_at_s: None,
+            elapsed_s: 0.0,
+            attempts: 0,
+            memory_bytes: memory_bytes.unwrap_or(0),
+            least: least.unwrap_or(0),
+            most: most.unwrap_or(0),
+            cancelling: false,
+            code: None,
+            signal: None,
+            message: None,
+            answer_bytes: None,
+            progress: None,
+            own: Own::default(),
+        }
+    }
+
     /// Returns the summary of the job (docs/api.md).
     pub(crate) fn summary(&self, present: &Present) -> Map<String, Value> {
-        let Value::Object(mut summary) = json!(self) else { return Map::new() };
+        let Ok(Value::Object(mut summary)) = serde_json::to_value(self) else { return Map::new() };
         summary.remove("own");
         summary.insert("elapsed_s".to_owned(), json!(self.elapsed_s + present.running_s));
         summary.insert("cores".to_owned(), json!(present.cores));
@@ -159,6 +189,11 @@ impl Job {
         summary.insert("progress".to_owned(), self.progress.as_ref().map_or(Value::Null, short));
         summary
     }
+}
+
+/// Returns seconds since 1970.
+pub(crate) fn now_s() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }
 
 /// Returns the figures of a progress line that a summary has.

@@ -25,7 +25,7 @@ pub use parts::{Cores, Demand, divide};
 pub use roots::Roots;
 
 use std::fmt;
-use std::io::Write;
+use std::io::{PipeReader, PipeWriter, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -109,15 +109,45 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
+/// A run that is to be watched without a server of jobs.
+#[derive(Debug)]
+pub struct Watched {
+    /// Its command line without the program's name.
+    pub command: Vec<String>,
+    /// Where its relative paths begin.
+    pub folder: PathBuf,
+    /// Its workers.
+    pub workers: usize,
+    /// Its limit on memory; 0 if it has none.
+    pub memory_bytes: u64,
+    /// Where it tells what it does.
+    pub events: PipeReader,
+    /// Where it obeys.
+    pub control: PipeWriter,
+}
+
+/// Serves the page for one run, until this process ends. Nothing else runs there.
+///
+/// # Errors
+/// [`Fault`] if the folder or the address cannot be had.
+pub fn watch(config: Config, watched: Watched, ready: impl FnOnce(&Listen)) -> Result<(), Fault> {
+    let nothing: Check = |_| Err(Refused::Forbidden("this page is of one run".to_owned()));
+    run(http::serve(config, nothing, Some(watched), ready))
+}
+
 /// Serves until a signal ends it; `ready` is told the address when it listens. Jobs that run then end with it, and go on
 /// when a server is started with the same folder.
 ///
 /// # Errors
 /// [`Fault`] if the folder or the address cannot be had.
 pub fn serve(config: Config, check: Check, ready: impl FnOnce(&Listen)) -> Result<(), Fault> {
+    run(http::serve(config, check, None, ready))
+}
+
+fn run(serving: impl Future<Output = Result<(), Fault>>) -> Result<(), Fault> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|cause| Fault(format!("cannot start the server: {cause}")))?;
-    let result = runtime.block_on(http::serve(config, check, ready));
+    let result = runtime.block_on(serving);
     // Reads of files may be under way; nobody waits for them.
     runtime.shutdown_background();
     result

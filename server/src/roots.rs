@@ -31,7 +31,9 @@ impl Roots {
         let outside =
             || format!("{}: this folder is not below a root of the server", path.display());
         let real = fs::canonicalize(path).map_err(|_| outside())?;
-        if real.is_dir() && self.have(&real) { Ok(real) } else { Err(outside()) }
+        // Records and answers are text.
+        let is_text = real.to_str().is_some();
+        if is_text && real.is_dir() && self.have(&real) { Ok(real) } else { Err(outside()) }
     }
 
     /// Checks an argument of a command that names input.

@@ -3,23 +3,25 @@
 
 use crate::auth::{Auth, User};
 use crate::events::View;
-use crate::job::{Job, Own, Present, Request, State};
+use crate::job::{Job, Present, Request, State, now_s};
 use crate::parts::{self, Cores, Demand, divide};
 use crate::queue::{self, Usage, Waiting};
 use crate::store::{Folder, Store};
-use crate::{Check, Checked, Config, Fault, Refused, Roots, child, say};
+use crate::{Check, Checked, Config, Fault, Refused, Roots, Watched, child, say};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 use tegula::Topology;
 use tegula::schedule::Placement;
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::net::unix::pipe;
 use tokio::process::Child;
 use tokio::sync::{Notify, mpsc, watch};
+use tokio::task::JoinHandle;
 
 /// How often a job is started again after a signal has ended its process.
 const CRASHES_MOST: u32 = 2;
@@ -262,7 +264,7 @@ impl Supervisor {
                 "least, most: give 1 to {all} cores, least at most most"
             )));
         }
-        let name = request.name.unwrap_or_else(|| request.command.join(" "));
+        let name = request.name.clone().unwrap_or_else(|| request.command.join(" "));
         let name: String = name.chars().filter(|one| !one.is_control()).take(NAME_MOST).collect();
         let mut jobs = self.lock();
         let waiting = |of: Option<&str>| {
@@ -277,30 +279,16 @@ impl Supervisor {
             return Err(Denied::Full("the queue is full; try again later".to_owned()));
         }
         let id = jobs.next_id;
-        let job = Job {
-            id,
-            name,
-            command: request.command,
-            folder,
-            user: user.name.clone(),
-            state: State::Queued,
+        let request = Request {
+            name: Some(name),
             priority,
-            created_at_s: now_s(),
-            started_at_s: None,
-            ended_at_s: None,
-            elapsed_s: 0.0,
-            attempts: 0,
-            memory_bytes,
-            least,
-            most,
-            cancelling: false,
-            code: None,
-            signal: None,
-            message: None,
-            answer_bytes: None,
-            progress: None,
-            own: Own { saves: checked.saves, shares: checked.shares, ..Own::default() },
+            memory_bytes: Some(memory_bytes),
+            least: Some(least),
+            most: Some(most),
+            ..request
         };
+        let mut job = Job::new(id, request, folder, user.name.clone());
+        (job.own.saves, job.own.shares) = (checked.saves, checked.shares);
         let folder = self.store.folder(id);
         let broken = |cause: String| Denied::Broken(format!("the job cannot be kept: {cause}"));
         folder.make().map_err(|cause| broken(cause.to_string()))?;
@@ -738,35 +726,63 @@ impl Supervisor {
         jobs.note(id, true);
     }
 
+    /// Follows a run that is no child of this server, from its begin to its last line.
+    pub(crate) fn adopt(self: &Arc<Self>, watched: Watched) -> std::io::Result<()> {
+        let Watched { command, folder, workers, memory_bytes, events, control } = watched;
+        let events = pipe::Receiver::from_owned_fd(events.into())?;
+        let into = pipe::Sender::from_owned_fd(control.into())?;
+        let mut jobs = self.lock();
+        let id = jobs.next_id;
+        jobs.next_id += 1;
+        self.store.folder(id).make()?;
+        let request = Request {
+            command,
+            folder: None,
+            name: None,
+            priority: 0,
+            memory_bytes: Some(memory_bytes),
+            least: Some(1),
+            most: Some(workers),
+        };
+        let mut job = Job::new(id, request, folder, crate::auth::ONE_USER.to_owned());
+        (job.state, job.attempts, job.own.shares) = (State::Running, 1, true);
+        job.started_at_s = Some(job.created_at_s);
+        let (control, commands) = mpsc::unbounded_channel();
+        let running = Running {
+            began: Instant::now(),
+            cores: (0..workers).collect(),
+            view: View::default(),
+            since: jobs.changes + 1,
+            control,
+            kill: Arc::default(),
+        };
+        jobs.entries
+            .insert(id, Entry { job, change: 0, summary_change: 0, running: Some(running) });
+        jobs.note(id, true);
+        drop(jobs);
+        let supervisor = Arc::clone(self);
+        tokio::spawn(async move {
+            let obeys = tokio::spawn(pass_on(commands, into));
+            supervisor.listen(id, events).await;
+            obeys.abort();
+            supervisor.finish(id, None);
+        });
+        Ok(())
+    }
+
     /// Takes in what a process tells, until it ends.
     async fn follow(
         self: Arc<Self>,
         id: u64,
         mut child: Child,
-        mut commands: mpsc::UnboundedReceiver<String>,
+        commands: mpsc::UnboundedReceiver<String>,
         kill: Arc<Notify>,
     ) {
-        let stdin = child.stdin.take();
-        let obeys = tokio::spawn(async move {
-            let Some(mut stdin) = stdin else { return };
-            while let Some(mut line) = commands.recv().await {
-                line.push('\n');
-                if stdin.write_all(line.as_bytes()).await.is_err() {
-                    return;
-                }
-            }
-        });
+        let obeys = child.stdin.take().map(|stdin| tokio::spawn(pass_on(commands, stdin)));
         let stdout = child.stdout.take();
         let told = async {
-            let Some(stdout) = stdout else { return };
-            let mut lines = BufReader::new(stdout);
-            let mut line = Vec::new();
-            loop {
-                line.clear();
-                match (&mut lines).take(LINE_MOST).read_until(b'\n', &mut line).await {
-                    Ok(0) | Err(_) => return,
-                    Ok(_) => self.absorb(id, &line),
-                }
+            if let Some(stdout) = stdout {
+                self.listen(id, stdout).await;
             }
         };
         tokio::select! {
@@ -785,8 +801,21 @@ impl Supervisor {
                 child.wait().await
             }
         };
-        obeys.abort();
+        obeys.iter().for_each(JoinHandle::abort);
         self.finish(id, status.ok());
+    }
+
+    /// Takes in lines of events to their end.
+    async fn listen(self: &Arc<Self>, id: u64, events: impl AsyncRead + Unpin) {
+        let mut lines = BufReader::new(events);
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            match (&mut lines).take(LINE_MOST).read_until(b'\n', &mut line).await {
+                Ok(0) | Err(_) => return,
+                Ok(_) => self.absorb(id, &line),
+            }
+        }
     }
 
     fn absorb(self: &Arc<Self>, id: u64, line: &[u8]) {
@@ -822,9 +851,12 @@ impl Supervisor {
         job.elapsed_s += running.began.elapsed().as_secs_f64();
         (job.own.pid, job.own.pid_began) = (None, None);
         let end = running.view.end();
-        job.code = status.and_then(|status| status.code());
-        job.signal = status.and_then(|status| status.signal());
         let told = |name: &str| end.map(|end| end[name].clone()).unwrap_or_default();
+        job.code = match status {
+            Some(status) => status.code(),
+            None => told("code").as_i64().and_then(|code| i32::try_from(code).ok()),
+        };
+        job.signal = status.and_then(|status| status.signal());
         job.message = told("message").as_str().map(str::to_owned);
         job.state = match (job.code, job.cancelling) {
             (Some(0), _) => State::Done,
@@ -990,6 +1022,19 @@ impl Jobs {
     }
 }
 
+/// Writes commands to a process, a line each.
+async fn pass_on(
+    mut commands: mpsc::UnboundedReceiver<String>,
+    mut into: impl AsyncWrite + Unpin + Send,
+) {
+    while let Some(mut line) = commands.recv().await {
+        line.push('\n');
+        if into.write_all(line.as_bytes()).await.is_err() {
+            return;
+        }
+    }
+}
+
 /// Says why a job failed that has not said so itself: the signal, the last tiles and the end of the log.
 fn reason(job: &Job, view: &View, folder: &Folder) -> String {
     let log = folder.log_tail(LOG_TAIL_BYTES);
@@ -1014,11 +1059,6 @@ fn checked_priority(priority: i32) -> Result<i32> {
             Err(Denied::Malformed(format!("priority: give -{PRIORITY_MOST} to {PRIORITY_MOST}")))
         }
     }
-}
-
-/// Returns seconds since 1970.
-pub(crate) fn now_s() -> f64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }
 
 /// Returns three quarters of the memory that the machine, or this process's control group, has.

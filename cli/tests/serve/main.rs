@@ -1,6 +1,7 @@
 //! `tegula serve` from outside: HTTP as anyone may send it, and jobs of the built program. One file per behaviour.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod a_run_is_watched_without_a_server;
 mod examples_of_the_interface_are_answered;
 mod jobs_share_the_machine;
 mod killed_servers_and_jobs_go_on;
