@@ -5,6 +5,7 @@
 use crate::job::Job;
 use crate::store::Folder;
 use rustix::process::{Pid, Signal, kill_process};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
@@ -18,12 +19,14 @@ const STATE_JOB: &str = "run";
 /// The longest time that a killed process may need to end.
 const ENDS_WITHIN: Duration = Duration::from_secs(10);
 
-/// Starts a job's process. Its first lines of commands must follow at once: it does not end with the server before.
+/// Starts a job's process with so many workers; on these processors alone, if some are given. Its first lines of commands
+/// must follow at once: it does not end with the server before.
 pub(crate) fn start(
     program: &Path,
     job: &Job,
     folder: &Folder,
     workers: usize,
+    processors: Option<&[u32]>,
 ) -> io::Result<Child> {
     let scratch = folder.path("scratch");
     fs::create_dir_all(&scratch)?;
@@ -39,7 +42,16 @@ pub(crate) fn start(
     }
     command.args(rest).current_dir(&job.folder);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log).kill_on_drop(true);
-    command.spawn()
+    let Some(processors) = processors else { return command.spawn() };
+    // A process begins on the processors of the thread that starts it.
+    let own = sched_getaffinity(None)?;
+    let mut some = CpuSet::new();
+    let processors = processors.iter().map(|&processor| processor as usize);
+    processors.filter(|&processor| processor < CpuSet::MAX_CPU).for_each(|it| some.set(it));
+    sched_setaffinity(None, &some)?;
+    let child = command.spawn();
+    sched_setaffinity(None, &own)?;
+    child
 }
 
 /// Returns when a process began, in ticks since the system did; with its number it names a process for good.

@@ -85,7 +85,7 @@ fn counts(demands: &[Demand], all: usize) -> Vec<usize> {
         .map(|demand| {
             let least = demand.least.min(left);
             left -= least;
-            (least, demand.most.max(least))
+            (least, demand.most.min(all).max(least))
         })
         .collect();
     let most: usize = bounds.iter().map(|(_, most)| most).sum();

@@ -67,6 +67,8 @@ pub(crate) struct Supervisor {
     boot: String,
     groups: Vec<Range<usize>>,
     caches: Vec<(u64, u32)>,
+    /// The processors of each core.
+    processors: Vec<Vec<u32>>,
     memory_bytes: u64,
     jobs_at_once: usize,
     workers: usize,
@@ -170,6 +172,8 @@ impl Supervisor {
             (group.cache_bytes.unwrap_or(0), group.node)
         });
         let caches = caches.collect();
+        let processors =
+            (0..workers).map(|worker| placement.processors_of(&topology, worker)).collect();
         let jobs_at_once = config.jobs_at_once.unwrap_or(groups.len().max(2)).min(workers).max(1);
         let memory_bytes = config.memory_bytes.unwrap_or_else(machine_bytes);
         let (mut jobs, highest) = store.read_all()?;
@@ -206,6 +210,7 @@ impl Supervisor {
             boot,
             groups,
             caches,
+            processors,
             memory_bytes,
             jobs_at_once,
             workers,
@@ -681,6 +686,9 @@ impl Supervisor {
         let Some(entry) = jobs.entries.get_mut(&id) else { return };
         // Of a command whose workers cannot change, only those that it may have are started.
         let workers = if entry.job.own.shares { self.workers } else { cores.len() };
+        let processors: Vec<u32> =
+            cores.iter().flat_map(|&core| self.processors[core].iter().copied()).collect();
+        let processors = (!entry.job.own.shares).then_some(&processors[..]);
         // What it may read can have changed while it waited.
         let request = Request {
             command: entry.job.command.clone(),
@@ -692,7 +700,7 @@ impl Supervisor {
             most: None,
         };
         let started = match self.checked(&request) {
-            Ok(_) => child::start(&self.config.program, &entry.job, &folder, workers)
+            Ok(_) => child::start(&self.config.program, &entry.job, &folder, workers, processors)
                 .map_err(|cause| format!("cannot start its process: {cause}")),
             Err(Denied::Malformed(cause) | Denied::Forbidden(cause)) => Err(cause),
             Err(_) => Err("it cannot be checked".to_owned()),
