@@ -67,14 +67,14 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PRECIOUS: $(PYTHON_VENVS)/%/requirements
-.PHONY: help run build wheel wheels check-wheel test-wheel test test-rust rust-test-programs test-python python-environments \
+.PHONY: help run build serve-demo wheel wheels check-wheel test-wheel test test-rust rust-test-programs test-python python-environments \
 	test-cuda-kernels test-hadoop test-hadoop-compat test-page dist-hadoop lint lint-rust lint-python lint-page lint-hadoop \
 	screenshots-page miri loom campaign \
 	bench bench-own bench-versions bench-builds bench-compare bench-reuse \
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
 	bench-show bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline \
 	bench-incremental bench-state bench-compressed bench-files bench-remote bench-gpu \
-	bench-hadoop bench-hadoop-cluster bench-hadoop-memory bench-nodes bench-python \
+	bench-hadoop bench-hadoop-cluster bench-hadoop-memory bench-nodes bench-serve bench-python \
 	corpus clean test-emulators s3-server \
 	need-cargo need-chromium need-emulators need-java need-lints need-miri need-node need-pocl need-python
 
@@ -87,6 +87,9 @@ run: need-cargo ## Count words and show the statistics; INPUT=paths WORDS=whites
 
 build: need-cargo ## Build the release binary with all its commands
 	cargo build --release -p tegula-cli --all-features
+
+serve-demo: build ## Serve five mixed jobs and print the address of the page that shows them; INPUT=folder PORT=8642
+	@server/demo.sh $(TEGULA) $(INPUT)
 
 # Zig is the C compiler and the linker: it has the symbols of old versions of glibc, and those of other machines. What
 # exceeds the policy is refused.
@@ -123,7 +126,7 @@ test: ## Run all tests, those in the documentation too
 	$(MAKE) test-rust || status=1; \
 	cat "$$output"; \
 	$(MAKE) test-python || status=1; \
-	$(MAKE) test-page || status=1; \
+	$(MAKE) test-page TEGULA_PAGE=$(TARGET)/debug/tegula || status=1; \
 	exit $$status
 
 test-rust: rust-test-programs need-java need-pocl $(VENV)/s3-server ## Run the tests of the Rust crates
@@ -377,6 +380,9 @@ bench-groups-cost: build need-python $(CORPUS)/letters.txt $(CORPUS)/stations.tx
 	cargo build --release -p tegula-bench
 	python3 bench/compare/groups.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS) \
 		--schedule $(TARGET)/release/schedule $(if $(BEFORE),--before $(BEFORE))
+
+bench-serve: build need-python $(CORPUS)/letters.txt $(CORPUS)/stations.txt $(CORPUS)/logins.txt ## Time a hundred mixed jobs through the server, and what the server costs (10 minutes)
+	python3 bench/compare/serve.py --corpus $(CORPUS) --tegula $(TEGULA)
 
 bench-nodes: need-cargo ## Simulate 2 to 512 unequal nodes with the ledger, into docs/nodes.md
 	cargo run --release -p tegula-nodes --example simulate -- docs/nodes.md

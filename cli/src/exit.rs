@@ -10,7 +10,7 @@ Exit codes: 0 done, also when the reader of standard output went away; 1 the job
 2 wrong usage; 130 interrupted.
 A first interrupt stops the job and leaves no file; a second one stops the program at once.";
 
-const DONE: u8 = 0;
+pub(crate) const DONE: u8 = 0;
 const FAILED: u8 = 1;
 
 /// An option has a value that makes no sense. clap exits with the same code.
@@ -19,28 +19,42 @@ const WRONG_USAGE: u8 = 2;
 /// Interrupted: 128 plus the number of the signal that Ctrl-C sends, as in shells.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// Prints the error on standard error, and returns the exit code.
-pub(crate) fn code(result: Result<()>) -> u8 {
-    match result {
-        Ok(()) | Err(Error::Output(OutputError::Closed { .. })) => DONE,
-        Err(Error::Cancelled) => INTERRUPTED,
-        Err(Error::Device(error)) => {
-            // A compiler's messages are several lines and make no sense as one.
-            let _ = writeln!(std::io::stderr(), "tegula: {error}");
-            FAILED
-        }
+/// How a command ended.
+pub(crate) struct Outcome {
+    pub(crate) code: u8,
+    /// The reason, if it is to be told.
+    pub(crate) message: Option<String>,
+}
+
+/// Returns the exit code of a command that ended so, and the reason.
+pub(crate) fn outcome(result: &Result<()>) -> Outcome {
+    let (code, message) = match result {
+        Ok(()) | Err(Error::Output(OutputError::Closed { .. })) => (DONE, None),
+        Err(Error::Cancelled) => (INTERRUPTED, None),
         Err(error) => {
             let mut message = error.to_string();
-            if let Some(advice) = advice::of(&error) {
+            if let Some(advice) = advice::of(error) {
                 message = format!("{message} ({advice})");
             }
-            if let Error::Option { .. } = error {
-                return wrong_usage(&message);
-            }
-            say(&message);
-            FAILED
+            let is_usage = matches!(error, Error::Option { .. });
+            (if is_usage { WRONG_USAGE } else { FAILED }, Some(message))
         }
+    };
+    Outcome { code, message }
+}
+
+/// Prints the error on standard error, and returns the exit code.
+pub(crate) fn code(result: Result<()>) -> u8 {
+    let Outcome { code, message } = outcome(&result);
+    match (&result, &message) {
+        (Err(Error::Device(error)), _) => {
+            // A compiler's messages are several lines and make no sense as one.
+            let _ = writeln!(std::io::stderr(), "tegula: {error}");
+        }
+        (_, Some(message)) => say(message),
+        (_, None) => {}
     }
+    code
 }
 
 /// Says on standard error why the command line is refused, and returns the exit code.

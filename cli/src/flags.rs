@@ -1,6 +1,7 @@
 //! The flags that several commands share: for running jobs, for choosing pairs of an answer, and for
 //! progress.
 
+use crate::events::{self, EventsTo};
 use crate::request::Request;
 use crate::show::{Most, ShowFlags};
 use crate::size::{self, AutoSize};
@@ -11,7 +12,11 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tegula::reuse::Hashing;
-use tegula::{Grouping, Incremental, Options, Pipeline, Reads, SaveEvery, State, Topology};
+use tegula::{Every, Grouping, Incremental, Options, Pipeline, Reads, SaveEvery, State, Topology};
+
+/// The pairs of a show for `--events`, unless the answer has a number of its own.
+const SHOWN_PAIRS: usize = 10;
+const SHOWN_PAIRS_MOST: usize = 100;
 
 /// Which pairs of an answer to show, in which order and form.
 #[derive(Args, Default)]
@@ -136,6 +141,21 @@ pub(crate) struct RunFlags {
     #[arg(long, value_name = "FILE", value_parser = OsStringValueParser::new().try_map(timeline::file), help_heading = "Watch")]
     pub(crate) timeline: Option<TimelineFile>,
 
+    /// Tell other programs what the job does: write events to FILE, or to the open file descriptor FD, one JSON object
+    /// a line.
+    #[arg(long, value_name = "FD|FILE", value_parser = OsStringValueParser::new().try_map(events::to), help_heading = "Watch")]
+    pub(crate) events: Option<EventsTo>,
+
+    /// Obey other programs: read commands from the open file descriptor FD, one JSON object a line. They choose the
+    /// workers that may take new work, and stop the job.
+    #[arg(long, value_name = "FD", help_heading = "Watch")]
+    pub(crate) control: Option<u32>,
+
+    /// Show the run live on a page, whose address is printed on standard error.
+    #[cfg(feature = "serve")]
+    #[arg(long, conflicts_with_all = ["events", "control"], help_heading = "Watch")]
+    pub(crate) watch: bool,
+
     /// Print a table of the run's statistics on standard error.
     #[arg(long, help_heading = "Watch")]
     pub(crate) stats: bool,
@@ -252,6 +272,18 @@ pub(crate) enum Show {
 }
 
 impl AnswerFlags {
+    /// Returns these flags with shows for `--events` alone.
+    pub(crate) fn watched(&self, every: Duration) -> AnswerFlags {
+        let most = self.top.unwrap_or(SHOWN_PAIRS).min(SHOWN_PAIRS_MOST);
+        let show = ShowFlags {
+            show: Some(Every::Time(every)),
+            show_top: Some(Most::Pairs(most)),
+            is_watched: true,
+            ..ShowFlags::default()
+        };
+        AnswerFlags { show, ..*self }
+    }
+
     /// Returns these options with the order and the number of pairs of the flags.
     pub(crate) fn apply(&self, options: Options) -> Options {
         Options { order: self.order(), top: self.top, ..options }

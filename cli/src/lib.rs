@@ -9,7 +9,11 @@
 
 mod advice;
 mod arguments;
+#[cfg(feature = "serve")]
+mod client;
+mod control;
 mod devices;
+mod events;
 mod exit;
 mod flags;
 mod format;
@@ -43,6 +47,8 @@ mod request;
 mod run;
 #[cfg(feature = "state")]
 mod saved;
+#[cfg(feature = "serve")]
+mod serve;
 mod session;
 mod show;
 mod signals;
@@ -56,6 +62,8 @@ mod stations;
 mod stats;
 #[cfg(feature = "stringmatch")]
 mod stringmatch;
+#[cfg(feature = "serve")]
+mod submit;
 #[cfg(feature = "tera")]
 mod teragen;
 #[cfg(feature = "tera")]
@@ -64,6 +72,8 @@ mod timeline;
 #[cfg(feature = "top")]
 mod top;
 mod topology;
+#[cfg(feature = "serve")]
+mod watch;
 #[cfg(feature = "wordcount")]
 mod wordcount;
 
@@ -84,6 +94,8 @@ pub mod parts {
     pub use crate::flags::Format;
     pub use crate::format::Line;
     pub use crate::progress::{clock, json as progress_json, text as progress_text};
+    #[cfg(feature = "serve")]
+    pub use crate::serve::{check as check_submitted, is_input};
     pub use crate::show::every;
     pub use crate::size::{
         AutoSize, parse as size, parse_or_auto as size_or_auto, show as shown_size,
@@ -115,6 +127,27 @@ macro_rules! commands {
         #[derive(Subcommand)]
         enum Command {
             $(#[cfg(feature = $feature)] $(#[$help])* $variant($module::$flags),)*
+            /// Run many jobs on parts of this machine, and show them live on a page.
+            #[cfg(feature = "serve")]
+            Serve(serve::Flags),
+            /// Submit a job to a server.
+            #[cfg(feature = "serve")]
+            Submit(submit::Flags),
+            /// List the jobs of a server.
+            #[cfg(feature = "serve")]
+            Ps(submit::PsFlags),
+            /// Print what a job of a server has said on standard error.
+            #[cfg(feature = "serve")]
+            Logs(submit::LogsFlags),
+            /// Wait for a job of a server, write its answer, and end with its exit code.
+            #[cfg(feature = "serve")]
+            Wait(submit::WaitFlags),
+            /// Cancel a job of a server.
+            #[cfg(feature = "serve")]
+            Cancel(submit::JobFlags),
+            /// Submit the command of a job of a server once more.
+            #[cfg(feature = "serve")]
+            Again(submit::JobFlags),
             /// Show the processors, caches and memory nodes that the engine sees.
             Topology(topology::Flags),
             /// Show the devices that can work beside the cores, the reasons why others cannot, and the rate
@@ -125,13 +158,33 @@ macro_rules! commands {
         fn carry_out(command: Command) -> Result<()> {
             match command {
                 $(#[cfg(feature = $feature)] Command::$variant(flags) => $module::run(&flags),)*
+                #[cfg(feature = "serve")]
+                Command::Serve(flags) => serve::run(&flags),
+                #[cfg(feature = "serve")]
+                Command::Submit(flags) => submit::run(&flags),
+                #[cfg(feature = "serve")]
+                Command::Ps(flags) => submit::ps(&flags),
+                #[cfg(feature = "serve")]
+                Command::Logs(flags) => submit::logs(&flags),
+                #[cfg(feature = "serve")]
+                Command::Wait(flags) => submit::wait(&flags),
+                #[cfg(feature = "serve")]
+                Command::Cancel(flags) => submit::cancel(&flags),
+                #[cfg(feature = "serve")]
+                Command::Again(flags) => submit::again(&flags),
                 Command::Topology(flags) => topology::run(&flags),
                 Command::Devices => devices::run(),
             }
         }
 
         /// Commands that this build lacks, each with its feature.
-        const LEFT_OUT: &[(&str, &str)] = &[$(#[cfg(not(feature = $feature))] ($name, $feature),)*];
+        const LEFT_OUT: &[(&str, &str)] = &[
+            $(#[cfg(not(feature = $feature))] ($name, $feature),)*
+            #[cfg(not(feature = "serve"))]
+            ("serve", "serve"),
+            #[cfg(not(feature = "serve"))]
+            ("submit", "serve"),
+        ];
     };
 }
 

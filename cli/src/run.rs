@@ -4,14 +4,19 @@
 //! and their figures are added up.
 
 use crate::arguments;
+use crate::control::{self, Steered};
+use crate::events::{Events, Watched};
 use crate::flags::{AnswerFlags, RunFlags, grouping};
 use crate::format::Line;
 use crate::progress::{self, Shown};
 use crate::request::Request;
 use crate::session::{AnswerOf, Session, Sink};
 use crate::show::Shows;
+#[cfg(feature = "serve")]
+use crate::watch::Watch;
 use crate::{devices, exit, stats, timeline};
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -43,15 +48,52 @@ fn command_of_any(
     work: &mut dyn FnMut(&mut Run<'_>) -> Result<()>,
 ) -> Result<()> {
     Session::command(|session| {
-        let mut run = Run::begin(session, flags, request)?;
-        let result = work(&mut run);
-        // Also after a failure or an interrupt: it shows how far the job came, and at what speed.
-        let recorded = run.write_timeline();
-        result?;
-        recorded?;
-        run.report()
+        #[cfg(feature = "serve")]
+        let mut watch =
+            flags.watch.then(|| Watch::begin(flags.workers, flags.memory)).transpose()?;
+        #[cfg(feature = "serve")]
+        let (events, control) = match &mut watch {
+            Some(watch) => {
+                let told = watch.events.take().map(|file| Events::to(file, &request.command));
+                (told.transpose()?, watch.control.take())
+            }
+            None => places(flags, &request.command)?,
+        };
+        #[cfg(not(feature = "serve"))]
+        let (events, control) = places(flags, &request.command)?;
+        let result = run_and_report(session, flags, request, (events.as_ref(), control), work);
+        let result = session.caused(result);
+        events.iter().for_each(|events| events.end(&result, flags.output.as_deref()));
+        result
     })
 }
+
+/// Returns where events go to and commands come from, as far as the flags say.
+fn places(flags: &RunFlags, command: &str) -> Result<(Option<Events>, Option<File>)> {
+    let events = Events::open(flags, command)?;
+    Ok((events, flags.control.map(control::open).transpose()?))
+}
+
+fn run_and_report(
+    session: &Session,
+    flags: &RunFlags,
+    request: Request,
+    (events, control): (Option<&Events>, Option<File>),
+    work: &mut dyn FnMut(&mut Run<'_>) -> Result<()>,
+) -> Result<()> {
+    let mut run = Run::begin(session, flags, request, (events.cloned(), control))?;
+    let result = work(&mut run);
+    // Also after a failure or an interrupt: it shows how far the job came, and at what speed.
+    let recorded = run.write_timeline();
+    result?;
+    recorded?;
+    run.report()
+}
+
+/// How often an answer is shown to those who watch it by `--events`.
+const SHOWN_EVERY: Duration = Duration::from_secs(2);
+/// With less memory than this, an answer that nobody asked to be shown is not: a show needs some of it.
+const WATCHED_MEMORY_LEAST: u64 = 256 << 20;
 
 /// State that the jobs of one command share.
 pub(crate) struct Run<'a> {
@@ -61,13 +103,21 @@ pub(crate) struct Run<'a> {
     engine: Engine,
     progress: Arc<Progress>,
     timeline: Option<Timeline>,
+    /// What `--events` and `--control` watch and steer.
+    watched: Option<Watched>,
+    events: Option<Events>,
     shown: Option<Shown>,
     stats: Stats,
     devices: Vec<Arc<Accelerator>>,
 }
 
 impl<'a> Run<'a> {
-    fn begin(session: &'a Session, flags: &'a RunFlags, request: Request) -> Result<Run<'a>> {
+    fn begin(
+        session: &'a Session,
+        flags: &'a RunFlags,
+        request: Request,
+        (events, control): (Option<Events>, Option<File>),
+    ) -> Result<Run<'a>> {
         // Creates each file once and removes it, so that a bad path fails now and not after hours.
         let timeline = flags.timeline.as_ref().map(|file| &file.path);
         for path in flags.output.iter().chain(&flags.stats_json).chain(timeline) {
@@ -77,7 +127,9 @@ impl<'a> Run<'a> {
             Disk::new(folder).scratch()?;
         }
         let groups = grouping(&flags.groups)?;
-        let timeline = timeline.map(|_| Timeline::new(timeline::title()));
+        let is_watched = events.is_some() || control.is_some();
+        let timeline = timeline.is_some() || events.is_some();
+        let timeline = timeline.then(|| Timeline::new(timeline::title()));
         let progress = Arc::<Progress>::default();
         let watched = Arc::clone(&progress);
         let shown = progress::show(move || watched.read(), flags.progress.progress);
@@ -87,8 +139,34 @@ impl<'a> Run<'a> {
             engine = engine.scratch(folder);
         }
         let engine = engine.build()?;
+        let watched = is_watched.then(|| Watched {
+            progress: Arc::clone(&progress),
+            timeline: timeline.clone(),
+            grid: Arc::default(),
+            share: Arc::default(),
+        });
+        let workers = engine.workers();
+        if let (Some(events), Some(watched)) = (&events, &watched) {
+            events.begin(workers, watched.clone());
+        }
+        if let (Some(control), Some(watched)) = (control, &watched) {
+            let (share, stop) = (Arc::clone(&watched.share), session.stop());
+            control::follow(control, Steered { share, workers, stop, events: events.clone() })?;
+        }
         let (stats, devices) = (Stats::default(), Vec::new());
-        Ok(Run { session, flags, request, engine, progress, timeline, shown, stats, devices })
+        Ok(Run {
+            session,
+            flags,
+            request,
+            engine,
+            progress,
+            timeline,
+            watched,
+            events,
+            shown,
+            stats,
+            devices,
+        })
     }
 
     /// Lets these devices work beside the cores.
@@ -106,7 +184,10 @@ impl<'a> Run<'a> {
         fill: impl Fn(<J::Key as Key>::Borrowed<'_>, AnswerOf<'_, J>, &mut Line<'_>) + Sync,
     ) -> Result<()> {
         let input = self.input(paths)?;
-        let output = self.showing(job, input, answer, |shows, shown| shows.write(shown, &fill))?;
+        let watched = self.watched_answer(answer);
+        let answer_shown = watched.as_ref().unwrap_or(answer);
+        let write = |shows: &mut Shows, shown: &ShownAnswers<'_, J>| shows.write(shown, &fill);
+        let output = self.showing(job, input, answer_shown, write)?;
         self.write(|sink| {
             sink.pairs(&output, |key, value, out| {
                 let mut line = Line::begin(answer.format, out);
@@ -114,6 +195,13 @@ impl<'a> Run<'a> {
                 line.end();
             })
         })
+    }
+
+    /// Returns the flags of an answer whose shows are made for `--events` alone, if it is to have such.
+    fn watched_answer(&self, answer: &AnswerFlags) -> Option<AnswerFlags> {
+        let is_small = self.flags.memory.is_some_and(|bytes| bytes < WATCHED_MEMORY_LEAST);
+        let is_watched = self.events.is_some() && answer.show.show.is_none();
+        (is_watched && !is_small && !self.flags.incremental).then(|| answer.watched(SHOWN_EVERY))
     }
 
     /// Returns the options of the flags, with the engine's default order.
@@ -129,6 +217,8 @@ impl<'a> Run<'a> {
             devices: self.devices.clone(),
             progress: Some(Arc::clone(&self.progress)),
             timeline: self.timeline.clone(),
+            grid: self.watched.as_ref().map(|watched| Arc::clone(&watched.grid)),
+            share: self.watched.as_ref().map(|watched| Arc::clone(&watched.share)),
             cancel: self.session.cancel().clone(),
             ..Options::default()
         }
@@ -196,7 +286,7 @@ impl<'a> Run<'a> {
         if answer.show.is_on_terminal() {
             self.shown = None;
         }
-        let mut shows = answer.show.open(answer.format)?;
+        let mut shows = answer.show.open(answer.format, self.events.as_ref())?;
         let show = answer.show.of(every, answer, |shown| write(&mut shows, shown));
         let output = self.engine.job(job).options(&options).show(show).run(input)?;
         self.stats.add(output.stats());
@@ -288,6 +378,7 @@ impl<'a> Run<'a> {
     /// Reports what the command did, as far as the flags ask for it.
     fn report(mut self) -> Result<()> {
         self.shown = None;
+        self.events.iter().for_each(|events| events.stats(&self.stats));
         if self.flags.stats {
             // A closed standard error does not change the answer.
             let _ = io::stderr().write_all(stats::table(&self.stats).as_bytes());

@@ -2,7 +2,7 @@
 //! standard output, or to a file that appears whole or not at all. Commands that run jobs have a `Run` on
 //! top of this; commands that only write need no more.
 
-use crate::signals::{self, FileOpen};
+use crate::signals::{self, FileOpen, Stop};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::os::fd::AsFd;
@@ -27,12 +27,23 @@ impl Session {
     /// Does the work of a command. An interrupt raises the flag of the session and ends the work.
     pub(crate) fn command(work: impl FnOnce(&Session) -> Result<()>) -> Result<()> {
         let session = Session { cancel: Cancel::new(), file: FileOpen::default() };
-        signals::watch(session.cancel.clone(), session.file.clone())?;
-        match work(&session) {
-            // Whatever error an interrupted command ended with, the interrupt is its cause.
-            Err(_) if session.cancel.is_cancelled() => Err(Error::Cancelled),
+        signals::watch(session.stop())?;
+        let result = work(&session);
+        session.caused(result)
+    }
+
+    /// Returns the result of work with its cause: whatever error an interrupted command ended with, the interrupt is
+    /// the cause.
+    pub(crate) fn caused(&self, result: Result<()>) -> Result<()> {
+        match result {
+            Err(_) if self.cancel.is_cancelled() => Err(Error::Cancelled),
             result => result,
         }
+    }
+
+    /// Returns what an interrupt does.
+    pub(crate) fn stop(&self) -> Stop {
+        Stop { cancel: self.cancel.clone(), file: self.file.clone() }
     }
 
     /// Returns the flag that an interrupt raises.

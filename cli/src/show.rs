@@ -2,6 +2,7 @@
 //! that says which part of the input it covers, then the pairs as lines in the form of the answer.
 //! Counts and sums have an estimate of their final value.
 
+use crate::events::Events;
 use crate::flags::{self, AnswerFlags, Format};
 use crate::format::Line;
 use crate::session::AnswerOf;
@@ -38,6 +39,10 @@ pub(crate) struct ShowFlags {
     /// Show the answers of a prefix of the input each time. Not for streams and compressed files.
     #[arg(long, requires = "show", help_heading = "Shows")]
     pub(crate) show_in_order: bool,
+
+    /// Shows go to `--events` alone.
+    #[arg(skip)]
+    pub(crate) is_watched: bool,
 }
 
 /// The number of pairs.
@@ -51,10 +56,14 @@ pub(crate) enum Most {
 enum To {
     Stderr,
     File(File, PathBuf),
+    Events(Events),
 }
 
 /// Writes the shows of one job.
-pub(crate) struct Shows {
+pub(crate) struct Shows(Vec<Stream>);
+
+/// The shows of one job in one form, to one place.
+struct Stream {
     to: To,
     format: Format,
     estimates: Estimates,
@@ -64,20 +73,26 @@ pub(crate) struct Shows {
 impl ShowFlags {
     /// Returns whether shows and a progress bar would write over each other.
     pub(crate) fn is_on_terminal(&self) -> bool {
-        self.show.is_some() && self.show_to.is_none() && io::stderr().is_terminal()
+        let is_on_stderr = self.show_to.is_none() && !self.is_watched;
+        self.show.is_some() && is_on_stderr && io::stderr().is_terminal()
     }
 
-    /// Opens the file, or standard error, that shows go to.
-    pub(crate) fn open(&self, format: Format) -> Result<Shows> {
+    /// Opens the file, or standard error, that shows go to; they go to the events, too.
+    pub(crate) fn open(&self, format: Format, events: Option<&Events>) -> Result<Shows> {
         let to = match &self.show_to {
-            None => To::Stderr,
+            _ if self.is_watched => None,
+            None => Some(To::Stderr),
             Some(path) => {
                 let file = File::create(path);
                 let create = |cause| OutputError::Create { path: path.clone(), cause };
-                To::File(file.map_err(create)?, path.clone())
+                Some(To::File(file.map_err(create)?, path.clone()))
             }
         };
-        Ok(Shows { to, format, estimates: Estimates::new(), text: Vec::new() })
+        let watched = events.map(|events| (To::Events(events.clone()), Format::Jsonl));
+        let streams = to.map(|to| (to, format)).into_iter().chain(watched);
+        let (estimates, text) = (Estimates::new, Vec::new);
+        let stream = |(to, format)| Stream { to, format, estimates: estimates(), text: text() };
+        Ok(Shows(streams.map(stream).collect()))
     }
 
     /// Returns the shows of a job; `see` takes each of them.
@@ -111,7 +126,28 @@ impl Shows {
         shown: &Shown<'_, J>,
         fill: impl Fn(<J::Key as Key>::Borrowed<'_>, AnswerOf<'_, J>, &mut Line<'_>),
     ) -> Result<()> {
-        let Shows { format, estimates, text, .. } = self;
+        self.0.iter_mut().try_for_each(|stream| stream.write(shown, &fill))
+    }
+
+    /// Writes a show in which `lines` appends the lines of a pair. These are in the form of the answer, so events have
+    /// none.
+    pub(crate) fn write_lines<J: Job>(
+        &mut self,
+        shown: &Shown<'_, J>,
+        lines: impl Fn(<J::Key as Key>::Borrowed<'_>, AnswerOf<'_, J>, &mut Vec<u8>),
+    ) -> Result<()> {
+        let streams = self.0.iter_mut().filter(|stream| !matches!(stream.to, To::Events(_)));
+        streams.into_iter().try_for_each(|stream| stream.write_lines(shown, &lines))
+    }
+}
+
+impl Stream {
+    fn write<J: Job>(
+        &mut self,
+        shown: &Shown<'_, J>,
+        fill: &impl Fn(<J::Key as Key>::Borrowed<'_>, AnswerOf<'_, J>, &mut Line<'_>),
+    ) -> Result<()> {
+        let Stream { format, estimates, text, .. } = self;
         text.clear();
         head(*format, shown, text);
         let planned = shown.bytes_planned.filter(|_| shown.bytes > 0);
@@ -130,11 +166,10 @@ impl Shows {
         self.put()
     }
 
-    /// Writes a show in which `lines` appends the lines of a pair.
-    pub(crate) fn write_lines<J: Job>(
+    fn write_lines<J: Job>(
         &mut self,
         shown: &Shown<'_, J>,
-        lines: impl Fn(<J::Key as Key>::Borrowed<'_>, AnswerOf<'_, J>, &mut Vec<u8>),
+        lines: &impl Fn(<J::Key as Key>::Borrowed<'_>, AnswerOf<'_, J>, &mut Vec<u8>),
     ) -> Result<()> {
         self.text.clear();
         head(self.format, shown, &mut self.text);
@@ -155,6 +190,10 @@ impl Shows {
             To::File(file, path) => {
                 let written = file.write_all(&self.text);
                 written.map_err(|cause| OutputError::from_write(&*path, cause).into())
+            }
+            To::Events(events) => {
+                events.show(&self.text);
+                Ok(())
             }
         }
     }

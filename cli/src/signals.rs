@@ -27,8 +27,29 @@ impl FileOpen {
     }
 }
 
-/// Raises `cancel` at the first signal, from a thread that lives as long as the program.
-pub(crate) fn watch(cancel: Cancel, file: FileOpen) -> Result<()> {
+/// Asks the run to stop.
+#[derive(Clone)]
+pub(crate) struct Stop {
+    pub(crate) cancel: Cancel,
+    pub(crate) file: FileOpen,
+}
+
+impl Stop {
+    /// Raises the run's flag, and ends the program if the run does not return.
+    pub(crate) fn stop(&self) {
+        self.cancel.cancel();
+        let file = self.file.clone();
+        thread::spawn(move || {
+            thread::sleep(GRACE);
+            if !file.0.load(Ordering::SeqCst) {
+                process::exit(i32::from(INTERRUPTED));
+            }
+        });
+    }
+}
+
+/// Stops the run at the first signal, from a thread that lives as long as the program.
+pub(crate) fn watch(stop: Stop) -> Result<()> {
     let fault = |cause| Error::System { action: "watch for signals", cause };
     let mut signals = Signals::new(not_ignored()).map_err(fault)?;
     let handle = move || {
@@ -36,13 +57,7 @@ pub(crate) fn watch(cancel: Cancel, file: FileOpen) -> Result<()> {
         if signals.next().is_none() {
             return;
         }
-        cancel.cancel();
-        thread::spawn(move || {
-            thread::sleep(GRACE);
-            if !file.0.load(Ordering::SeqCst) {
-                process::exit(i32::from(INTERRUPTED));
-            }
-        });
+        stop.stop();
         if signals.next().is_some() {
             process::exit(i32::from(INTERRUPTED));
         }

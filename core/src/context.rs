@@ -6,6 +6,7 @@ use crate::core::Core;
 use crate::error::{Place, Result};
 use crate::failure::{Failure, guard};
 use crate::input::{Cut, Input};
+use crate::map::Tiling;
 use crate::memory::resident_peak_bytes;
 use crate::options::Options;
 use crate::plan::Plan;
@@ -91,6 +92,13 @@ impl<'r> RunContext<'r> {
         })?;
         self.progress.plan(plan.files, plan.bytes, core.limit_bytes());
         Ok(plan)
+    }
+
+    /// Begins the grid of the tiles of a plan, if the options ask for one.
+    pub(crate) fn tiling(&self, plan: &Plan) -> Option<Arc<Tiling>> {
+        let grid = self.options.grid.as_ref()?;
+        let workers = self.core.pool().workers();
+        Some(Arc::new(Tiling::begin(grid, plan, workers)))
     }
 
     /// Returns the parts of the engine that a state needs.

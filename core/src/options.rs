@@ -5,7 +5,8 @@ use crate::container::Container;
 use crate::device::Accelerator;
 use crate::error::{Error, Result};
 use crate::plan::{Cutting, DEFAULT_TILE_BYTES, INCREMENTAL_TILE_BYTES, Reads};
-use crate::progress::Progress;
+use crate::progress::{Progress, TileGrid};
+use crate::schedule::Share;
 use crate::state::State;
 use crate::timeline::Timeline;
 use std::sync::Arc;
@@ -69,6 +70,11 @@ pub struct Options {
     pub beside_bytes: usize,
     /// Live counters, for a progress bar.
     pub progress: Option<Arc<Progress>>,
+    /// The state of each tile of the input while the run lasts, for a picture of it.
+    pub grid: Option<Arc<TileGrid>>,
+    /// The workers that may take new work of the map stage; it may change during the run. The stages after it use all.
+    /// It changes no byte of the answer. Default: all.
+    pub share: Option<Arc<Share>>,
     /// Devices that work beside the cores on the part of the job that they can do: input of known length that
     /// is not compressed, in runs that find no tiles again ([`State::incremental`]) and make no shows in the
     /// order of the input. They change no byte of the answer, and a run with other devices may resume from a

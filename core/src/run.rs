@@ -9,7 +9,7 @@ use crate::device::Alone;
 use crate::error::Result;
 use crate::facts::JobFacts;
 use crate::input::Input;
-use crate::map::{Attendance, MapStage, MapTotals, Mappers, Spread};
+use crate::map::{Attendance, MapStage, MapTotals, Mappers, Spread, Tiling};
 use crate::merge::{MergeStage, Piece};
 use crate::options::{Options, Pipeline};
 use crate::output::{Finished, PointedAt};
@@ -64,6 +64,7 @@ pub(crate) fn run<C: Aggregate>(
     let open =
         |state| context.time(Stage::Plan, || open_state(state, job, &mut plan, &room, &context));
     let saving = options.state.as_ref().map(open).transpose()?;
+    let tiling = context.tiling(&plan);
     let epochs = show.as_ref().map(|show| {
         let hands = (core.pool().workers(), options.devices.len());
         Epochs::new(show.wanted, &plan, hands, || room.partial())
@@ -79,6 +80,7 @@ pub(crate) fn run<C: Aggregate>(
             bad: &bad,
             saving: saving.as_ref(),
             epochs: epochs.as_ref(),
+            tiling: tiling.as_ref(),
         }
         .run(show)
     })?;
@@ -116,6 +118,7 @@ struct Mapping<'r, C: Aggregate> {
     bad: &'r BadRecords,
     saving: Option<&'r Saving<C>>,
     epochs: Option<&'r Epochs<'r, C::Accumulator>>,
+    tiling: Option<&'r Arc<Tiling>>,
 }
 
 impl<C: Aggregate> Mapping<'_, C> {
@@ -137,12 +140,13 @@ impl<C: Aggregate> Mapping<'_, C> {
             let figures = (Figures { bytes, splits, emitted }, self.bad.so_far());
             let parts = self.context.parts();
             saving.finish(self.partial, &self.room.chunks, self.plan, parts, figures)?;
+            self.tiling.iter().for_each(|tiling| tiling.saved_all());
         }
         Ok((totals, spread))
     }
 
     fn map(&self) -> Result<(MapTotals, Spread)> {
-        let Mapping { context, job, room, saving, epochs, .. } = *self;
+        let Mapping { context, job, room, saving, epochs, tiling, .. } = *self;
         let RunContext { core, options, ref progress, .. } = *context;
         let found = saving.map(Saving::found);
         self.restore()?;
@@ -152,6 +156,7 @@ impl<C: Aggregate> Mapping<'_, C> {
         let mut attended_by: Vec<&dyn Attendance<C>> = Vec::new();
         attended_by.extend(saving.map(|saving| saving as &dyn Attendance<C>));
         attended_by.extend(epochs.map(|epochs| epochs as &dyn Attendance<C>));
+        attended_by.extend(tiling.map(|tiling| &**tiling as &dyn Attendance<C>));
         // Shows look at all that a worker has, and take samples of it.
         let stands = saving.is_some() && epochs.is_none();
         let standing = if stands { room.shares.tables.standing } else { 0 };
@@ -177,6 +182,7 @@ impl<C: Aggregate> Mapping<'_, C> {
             bytes_between: saving.and_then(Saving::bytes_between),
             devices: &options.devices,
             alone: job.facts.alone.or_else(|| options.devices_alone.then(Alone::default)),
+            share: options.share.as_deref(),
         }
         .run()?;
         let Figures { bytes, splits, emitted } =
@@ -192,7 +198,11 @@ impl<C: Aggregate> Mapping<'_, C> {
         let Some(saving) = self.saving else { return Ok(()) };
         let RunContext { ref progress, .. } = *self.context;
         saving.restore((self.partial, &self.room.chunks), progress, self.context.parts())?;
-        let FoundState { figures, bad, .. } = saving.found();
+        let FoundState { coverage, figures, bad, .. } = saving.found();
+        if let Some(tiling) = self.tiling {
+            tiling.found(coverage);
+            saving.tell(tiling);
+        }
         self.bad.add(bad);
         progress.add_bytes(figures.bytes);
         self.epochs.iter().for_each(|epochs| epochs.restored(figures.bytes));

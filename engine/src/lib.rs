@@ -26,7 +26,9 @@ pub use tegula_machine::error::{
     Error, InputError, MemoryError, OutputError, Place, Result, StateError, StorageError,
 };
 pub use tegula_machine::process::process_cpu;
-pub use tegula_machine::progress::{Progress, ProgressReading, Stage};
+pub use tegula_machine::progress::{
+    GridReading, Progress, ProgressReading, Stage, TileGrid, TileState,
+};
 pub use tegula_machine::relocation::Relocation;
 pub use tegula_pairs::identity::Identity;
 pub use tegula_pairs::key::Key;
@@ -79,7 +81,7 @@ pub mod reuse {
 
 /// The division of tiles among workers.
 pub mod schedule {
-    pub use tegula_machine::schedule::{GroupShare, Placement};
+    pub use tegula_machine::schedule::{GroupShare, Placement, Share};
 }
 
 /// The sizes with which a run begins.
@@ -101,7 +103,9 @@ pub mod storage {
 
 /// Timelines: the work of each thread over time.
 pub mod timeline {
-    pub use tegula_machine::timeline::{Kind, LaneRecording, Recording, Sample, Span, Timeline};
+    pub use tegula_machine::timeline::{
+        KINDS, Kind, LaneRecording, Recording, Sample, Span, Timeline,
+    };
 }
 
 /// Words of a text.

@@ -10,6 +10,7 @@ mod compressed_files_are_kept_small;
 mod counts_are_exact;
 mod devices_work_beside_the_cores;
 mod errors_have_the_advice_of_their_kind;
+mod events_tell_what_a_job_does;
 mod every_command_bears_odd_input;
 mod generated_input_is_the_same_again;
 mod interrupts_leave_nothing_behind;

@@ -7,9 +7,11 @@ mod assignment;
 mod attendant;
 mod devices;
 mod feeders;
+mod gate;
 mod holdings;
 mod mapper;
 mod spread;
+mod tiling;
 mod worker;
 
 use crate::aggregate::Aggregate;
@@ -25,18 +27,20 @@ use crate::memory::ChunkPool;
 use crate::partial::Partial;
 use crate::plan::{Part, Plan, Ranged};
 use crate::progress::Progress;
-use crate::schedule::{HandOut, PerWorker, Placement, Pool, Step};
+use crate::schedule::{HandOut, PerWorker, Placement, Pool, Share, Step};
 use crate::sizing::{TableLimits, Units};
 use crate::stats::add_figures;
 use crate::unit::Unit;
 use assignment::Assignment;
 pub(crate) use attendant::{Attendance, Attendant, Mapped, Spot};
 use devices::{Crew, Left};
+use gate::Gate;
 pub(crate) use holdings::Holdings;
 pub(crate) use mapper::{JobMappers, Mappers};
 pub(crate) use spread::Spread;
 use std::sync::Arc;
 use std::time::Duration;
+pub(crate) use tiling::Tiling;
 use worker::Worker;
 
 /// The parts of a run that the map stage needs.
@@ -72,6 +76,8 @@ pub(crate) struct MapStage<'r, C: Aggregate> {
     pub(crate) devices: &'r [Arc<Accelerator>],
     /// Set if the cores do nothing.
     pub(crate) alone: Option<Alone>,
+    /// The workers that may take new work, if not all may.
+    pub(crate) share: Option<&'r Share>,
 }
 
 /// The parts of the input before one part.
@@ -156,8 +162,8 @@ impl<'r, C: Aggregate> MapStage<'r, C> {
     }
 
     fn means(&self) -> Means<'r> {
-        let MapStage { plan, chunks, pool, failure, .. } = *self;
-        Means { plan, blocks: chunks.blocks(), pool, failure }
+        let MapStage { plan, chunks, pool, failure, share, .. } = *self;
+        Means { plan, blocks: chunks.blocks(), pool, failure, share }
     }
 
     fn map_ranged(
@@ -241,11 +247,13 @@ impl<'r, C: Aggregate> MapStage<'r, C> {
         before: Before,
         workers: &PerWorker<Worker<'r, C>>,
     ) -> Result<Taken> {
+        let gate = Gate::new(self.share, self.pool, self.failure);
         let step = |index| {
             let take = |unit: &mut Unit| {
                 workers.with(index, || Worker::new(self, index), |worker| worker.map(unit, before))
             };
             let step = match crew {
+                _ if gate.bars(index, intake) => Step::Idle,
                 Some(crew) if crew.has_core_of(index) && !self.failure.stops() => {
                     return Step::Idle;
                 }
@@ -258,15 +266,18 @@ impl<'r, C: Aggregate> MapStage<'r, C> {
                     (step, _) => step,
                 },
             };
+            if step == Step::Done {
+                gate.open();
+            }
             self.settle(index, workers, step)
         };
-        intake.run(step, |oversee| match crew {
-            Some(crew) => {
-                let mut ahead = Ok(AheadTotals::default());
-                crew.beside(workers, &mut || ahead = oversee());
-                ahead
-            }
-            None => oversee(),
+        intake.run(step, |oversee| {
+            let mut ahead = Ok(AheadTotals::default());
+            gate.beside(intake, &mut || match crew {
+                Some(crew) => crew.beside(workers, &mut || ahead = oversee()),
+                None => ahead = oversee(),
+            });
+            ahead
         })
     }
 

@@ -100,7 +100,7 @@ impl<'p> Source<'p> {
 
     /// Returns the means of reading the plan's parts.
     pub(super) fn means(&self, core: &'p Core, failure: &'p Failure) -> Means<'p> {
-        Means { plan: self.plan, blocks: core.blocks(), pool: core.pool(), failure }
+        Means { plan: self.plan, blocks: core.blocks(), pool: core.pool(), failure, share: None }
     }
 
     /// Returns all of the input.

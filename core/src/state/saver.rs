@@ -4,12 +4,14 @@
 
 use super::manifest::Manifest;
 use super::snapshot::Written;
+use crate::coverage::Coverage;
 use crate::error::{Error, Result, StorageError};
+use crate::map::Tiling;
 use crate::storage::Storage;
 use crate::sync::{Condvar, Mutex};
 use std::collections::HashSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -34,11 +36,15 @@ pub(crate) struct Saver {
     /// Told when something was queued, or done.
     changed: Condvar,
     has_failed: AtomicBool,
+    /// The grid of the run's tiles, if it has one.
+    tiling: OnceLock<Arc<Tiling>>,
 }
 
 struct Queue {
     manifest: Manifest,
     waiting: Vec<Written>,
+    /// What these cover, for the grid.
+    coverage: Coverage,
     is_busy: bool,
     is_ending: bool,
     /// Those who wait until all is saved.
@@ -67,6 +73,7 @@ impl Saver {
             queue: Mutex::new(Queue {
                 manifest,
                 waiting: Vec::new(),
+                coverage: Coverage::default(),
                 is_busy: false,
                 is_ending: false,
                 awaited: 0,
@@ -75,6 +82,7 @@ impl Saver {
             }),
             changed: Condvar::new(),
             has_failed: AtomicBool::new(false),
+            tiling: OnceLock::new(),
         }
     }
 
@@ -112,9 +120,22 @@ impl Saver {
         self.queue.lock().manifest.clone()
     }
 
-    /// Queues snapshots that one manifest must name together.
-    pub(super) fn save(&self, written: Vec<Written>) {
-        self.queue.lock().waiting.extend(written);
+    /// Tells the grid of the run's tiles what is saved from now on.
+    pub(super) fn tell(&self, tiling: &Arc<Tiling>) {
+        let _ = self.tiling.set(Arc::clone(tiling));
+    }
+
+    /// Returns whether a grid wants to know what is saved.
+    pub(super) fn tells(&self) -> bool {
+        self.tiling.get().is_some()
+    }
+
+    /// Queues snapshots that one manifest must name together, and what they cover.
+    pub(super) fn save(&self, written: Vec<Written>, coverage: &Coverage) {
+        let mut queue = self.queue.lock();
+        queue.waiting.extend(written);
+        queue.coverage.add_all(coverage);
+        drop(queue);
         self.changed.notify_all();
     }
 
@@ -166,6 +187,7 @@ impl Saver {
                 queue = self.changed.wait_timeout(queue, pause);
             }
             let written = std::mem::take(&mut queue.waiting);
+            let coverage = std::mem::take(&mut queue.coverage);
             if written.is_empty() {
                 return;
             }
@@ -178,7 +200,10 @@ impl Saver {
             queue.is_busy = false;
             queue.rests_until = Instant::now() + (began.elapsed() * REST).min(REST_MOST);
             match committed {
-                Ok(()) => queue.manifest = manifest,
+                Ok(()) => {
+                    queue.manifest = manifest;
+                    self.tiling.get().iter().for_each(|tiling| tiling.saved(&coverage));
+                }
                 Err(fault) => {
                     queue.fault.get_or_insert(fault);
                     self.has_failed.store(true, Ordering::Relaxed);

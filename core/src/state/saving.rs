@@ -19,7 +19,7 @@ use crate::encoding::Digest;
 use crate::error::{Error, Result, StateError, StorageError};
 use crate::facts::JobFacts;
 use crate::identity::Identity;
-use crate::map::Mapped;
+use crate::map::{Mapped, Tiling};
 use crate::memory::ChunkPool;
 use crate::partial::Partial;
 use crate::plan::{Part, Plan};
@@ -70,6 +70,8 @@ const UNFINISHED: &str = "this state was begun by a run that is not incremental 
 /// The work of a worker since its last save.
 pub(super) struct Covering {
     pub(super) coverage: Coverage,
+    /// The coverage of pieces that are written and not yet given to the saver, if the run has a grid.
+    written: Coverage,
     figures: Figures,
     emitted_before: u64,
     pace: Pace,
@@ -184,10 +186,19 @@ impl Covering {
     fn of_workers(workers: usize, save_every: SaveEvery, tile_bytes: u64) -> Vec<Mutex<Covering>> {
         let now = Instant::now();
         let covering = |_| {
-            let (coverage, figures) = Default::default();
+            let (coverage, written, figures) = Default::default();
             let pace = Pace::new(save_every, tile_bytes, now);
             let (is_due, saving) = (false, Duration::ZERO);
-            Mutex::new(Covering { coverage, figures, emitted_before: 0, pace, is_due, saving })
+            let emitted_before = 0;
+            Mutex::new(Covering {
+                coverage,
+                written,
+                figures,
+                emitted_before,
+                pace,
+                is_due,
+                saving,
+            })
         };
         (0..workers).map(covering).collect()
     }
@@ -231,6 +242,11 @@ impl<C: Aggregate> Saving<C> {
     pub(crate) fn count_in(&self, stats: &mut Stats) {
         stats.restored_bytes = self.found.figures.bytes;
         stats.saved_bytes = self.saver.saved_bytes();
+    }
+
+    /// Tells the grid of the run's tiles what is saved from now on.
+    pub(crate) fn tell(&self, tiling: &Arc<Tiling>) {
+        self.saver.tell(tiling);
     }
 
     /// Returns the contents of the state when the run began.
@@ -297,6 +313,9 @@ impl<C: Aggregate> Saving<C> {
             return Ok(());
         }
         let mut coverage = std::mem::take(&mut covering.coverage);
+        if self.saver.tells() {
+            covering.written.add_all(&coverage);
+        }
         let mut stood = None;
         if let Some(tiles) = &self.tiles {
             coverage = tiles.by_tiles(&coverage);
@@ -313,7 +332,7 @@ impl<C: Aggregate> Saving<C> {
         let now = Instant::now();
         covering.saving += now - began;
         if self.tiles.is_none() || covering.is_due || is_last || writer.is_full() {
-            self.saver.save(writer.take_written());
+            self.saver.save(writer.take_written(), &std::mem::take(&mut covering.written));
             covering.is_due = false;
             let took = std::mem::take(&mut covering.saving);
             covering.pace.saved(took, now);

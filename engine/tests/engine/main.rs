@@ -10,6 +10,7 @@ mod reference;
 mod support;
 
 mod a_job_compares_its_own_pairs;
+mod a_share_says_who_maps;
 mod all_values_come_in_the_order_of_the_input;
 mod answers_are_shown_while_a_job_runs;
 mod answers_are_the_same_in_every_shape;
@@ -39,5 +40,6 @@ mod sorted_records_are_those_of_a_stable_sort;
 mod states_show_their_answers;
 mod streams_are_read_to_their_end;
 mod the_books_are_counted_to_the_byte;
+mod tiles_are_seen_while_a_job_runs;
 mod timelines_show_what_each_thread_did;
 mod tops_are_shown_by_samples;

@@ -197,7 +197,9 @@ impl Feed<'_> {
             Order::Apart => (0..self.workers).collect(),
             Order::Any | Order::Ascending => vec![reader % self.workers],
         };
-        owners.sort_by_cached_key(|&owner| state.loads_of(owner));
+        // Those first who may take new work.
+        let is_outside = |owner| self.means.share.is_some_and(|share| !share.has(owner));
+        owners.sort_by_cached_key(|&owner| (is_outside(owner), state.loads_of(owner)));
         let (splits, owner) = owners
             .into_iter()
             .find_map(|owner| self.take(owner, self.ahead_splits).map(|splits| (splits, owner)))?;
@@ -212,6 +214,10 @@ impl Feed<'_> {
             if state.exhausted || state.readers > state.wanted || self.means.failure.stops() {
                 state.readers -= 1;
                 return None;
+            }
+            if self.means.share.is_some_and(|share| share.is_empty(self.workers)) {
+                state = self.freed.wait_timeout(state, TICK);
+                continue;
             }
             if let Some(unit) = state.free.pop() {
                 return Some(unit);
@@ -354,7 +360,7 @@ mod tests {
         let (pool, placement) = (&Pool::new(2, |_| ()).unwrap(), Placement::flat(2));
         let hand_out = HandOut::new(ranged.layout.tile_ends(), &placement);
         let (failure, read) = (&Failure::new(&Cancel::new()), AtomicU64::new(0));
-        let means = Means { plan, blocks, pool, failure };
+        let means = Means { plan, blocks, pool, failure, share: None };
         let mut feed = Feed::new(means, &ranged, hand_out, 0, &units);
         feed.stack_bytes = usize::MAX / 2;
         let step = |worker| match feed.next(worker) {
@@ -384,7 +390,7 @@ mod tests {
         let (blocks, failure) = (&BlockPool::new(Budget::new(None)), &Failure::new(&Cancel::new()));
         for workers in 1..100 {
             let pool = &Pool::new(workers, |_| ()).unwrap();
-            let means = Means { plan, blocks, pool, failure };
+            let means = Means { plan, blocks, pool, failure, share: None };
             let placement = Placement::flat(workers);
             let hand_out = HandOut::new(ranged.layout.tile_ends(), &placement);
             let feed = Feed::new(means, &ranged, hand_out, 0, &units);

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::input::Material;
 use crate::memory::BlockPool;
 use crate::plan::{Plan, Ranged};
-use crate::schedule::{HandOut, Pool};
+use crate::schedule::{HandOut, Pool, Share};
 use crate::sizing::{Units, part};
 use crate::sync::{Condvar, Mutex};
 use crate::timeline;
@@ -41,6 +41,8 @@ pub struct Means<'p> {
     pub blocks: &'p Arc<BlockPool>,
     pub pool: &'p Pool,
     pub failure: &'p Failure,
+    /// The workers that may take new work, if not all may.
+    pub share: Option<&'p Share>,
 }
 
 /// The splits for workers, and their readers.
@@ -234,6 +236,12 @@ impl<'p> Feed<'p> {
             }
             false => Next::End,
         }
+    }
+
+    /// Returns whether loads lie ready that only this worker can map.
+    pub(super) fn owes(&self, worker: usize) -> bool {
+        self.order == Order::Apart
+            && self.state.lock().ready.iter().any(|load| load.owner == worker)
     }
 
     /// Returns the source of the splits, with its counts.

@@ -60,13 +60,13 @@ impl<'p> Intake<'p> {
 
     /// Returns an intake of compressed files, and of others that are read in order.
     pub fn packed(means: Means<'p>, packed: &'p Packed) -> Intake<'p> {
-        let Means { plan, blocks, pool, failure } = means;
+        let Means { plan, blocks, pool, failure, .. } = means;
         Intake::of(means, Way::Packed(Supply::new(packed, plan, blocks, pool, failure)))
     }
 
     /// Returns an intake of a stream, which the thread that calls [`run`](Intake::run) reads.
     pub fn stream(means: Means<'p>, stream: &'p StreamSource) -> Result<Intake<'p>> {
-        let Means { plan, blocks, pool, failure } = means;
+        let Means { plan, blocks, pool, failure, .. } = means;
         let queue = StreamQueue::new(blocks, plan.unit_bytes, pool, failure)?;
         Ok(Intake::of(means, Way::Stream(stream, queue)))
     }
@@ -137,6 +137,11 @@ impl<'p> Intake<'p> {
                 step
             }
         }
+    }
+
+    /// Returns whether something was read that only this worker can map.
+    pub fn owes(&self, worker: usize) -> bool {
+        matches!(&self.way, Way::Ranged(feed) if feed.owes(worker))
     }
 
     /// Has a worker read splits and take them.

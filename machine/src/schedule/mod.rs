@@ -14,6 +14,7 @@ mod hand_out;
 mod per_worker;
 mod placement;
 mod pool;
+mod share;
 mod sync;
 
 pub use beside::beside;
@@ -23,3 +24,4 @@ pub use hand_out::{GroupShare, HandOut};
 pub use per_worker::PerWorker;
 pub use placement::Placement;
 pub use pool::{Pool, Step};
+pub use share::Share;

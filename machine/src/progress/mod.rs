@@ -1,5 +1,9 @@
 //! Progress of a job: counters that workers add to once per split and that anyone may read at any time. They
-//! never influence the run.
+//! never influence the run. [`TileGrid`] has the same for each tile of the input.
+
+mod tiles;
+
+pub use tiles::{CELLS_MOST, GridReading, TileGrid, TileState, Tiles};
 
 use crate::memory::resident_bytes;
 use crate::sync::Mutex;

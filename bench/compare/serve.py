@@ -1,0 +1,343 @@
+#!/usr/bin/env python3
+"""What a server of jobs gains and costs: the table "to reach" of its design.
+
+Takes a folder of inputs and tegula's binary; prints a Markdown table and writes the raw results. It ends with exit
+code 1 where an answer differs from that of a run without a server, or a goal is missed.
+
+    python3 bench/compare/serve.py --corpus bench/corpus --tegula target/release/tegula
+"""
+
+import json
+import os
+import subprocess
+import tempfile
+import time
+import urllib.request
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from measure import Failed, arguments, first_line, run_script, table, write_rows
+
+# Of about 100 MB each, as Ostrich's (section 7.7) are.
+PART_BYTES = 100_000_000
+MIXED = 100
+LONG_PARTS = 40
+FINISHED = 10_000
+KILLS = 20
+KILLED_JOBS = 8
+OVER = {"done", "failed", "cancelled"}
+
+
+@dataclass
+class Figure:
+    name: str
+    value: str
+    goal: str
+    is_reached: bool
+    raw: dict[str, Any] = field(default_factory=dict)
+
+
+class Server:
+    """A server with a folder of its own, and requests to it."""
+
+    def __init__(self, tegula: Path, home: Path, root: Path, *flags: str) -> None:
+        self.argv = [
+            str(tegula),
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--home",
+            str(home),
+        ]
+        self.argv += ["--root", str(root), *flags]
+        self.environment = os.environ | {"HOME": str(home.parent)}
+        self.home = home
+        self.start()
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(
+            self.argv, stdout=subprocess.PIPE, text=True, env=self.environment
+        )
+        assert self.process.stdout
+        address = self.process.stdout.readline().strip()
+        self.url, _, self.token = address.partition("/#token=")
+        if not self.token:
+            raise Failed("the server did not start")
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def ask(self, method: str, path: str, body: object = None) -> Any:
+        data = None if body is None else json.dumps(body).encode()
+        headers = {"Authorization": f"Bearer {self.token}"}
+        request = urllib.request.Request(self.url + path, data, headers, method=method)
+        with urllib.request.urlopen(request) as reply:
+            return json.loads(reply.read())
+
+    def submit(self, command: list[str]) -> int:
+        return self.ask("POST", "/api/jobs", {"command": command})["id"]
+
+    def wait(self, number: int) -> dict[str, Any]:
+        while True:
+            job = self.ask("GET", f"/api/jobs/{number}")
+            if job["state"] in OVER:
+                return job
+            time.sleep(0.02)
+
+    def wait_all(self) -> None:
+        while self.ask("GET", "/api/jobs?state=queued,running&count=1")["jobs"]:
+            time.sleep(0.02)
+
+    def answer(self, number: int) -> bytes:
+        return (self.home / f"jobs/{number}/answer").read_bytes()
+
+
+@contextmanager
+def serving(tegula: Path, root: Path, *flags: str):
+    with tempfile.TemporaryDirectory() as folder:
+        server = Server(tegula, Path(folder) / "home", root, *flags)
+        try:
+            yield server
+        finally:
+            server.kill()
+
+
+def part_of(path: Path, folder: Path) -> Path:
+    """The first lines of a text, about 100 MB."""
+    part = folder / path.name
+    with open(path, "rb") as text, open(part, "wb") as out:
+        for _ in range(PART_BYTES >> 20):
+            out.write(text.read(1 << 20))
+        out.write(text.readline())
+    return part
+
+
+def commands(parts: dict[str, Path]) -> list[list[str]]:
+    words, stations, logins = (
+        str(parts[name]) for name in ("letters", "stations", "logins")
+    )
+    return [
+        ["wordcount", "--words", "alpha", "--top", "100", words],
+        ["stations", stations],
+        ["logstats", logins],
+        ["grep", "[a-z]*ing", words, "--top", "100"],
+    ]
+
+
+def run_plain(
+    tegula: Path, command: list[str], *flags: str
+) -> tuple[float, float, bytes]:
+    """Wall and CPU seconds of a command without a server, and its answer."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "answer"
+        began = time.perf_counter()
+        process = subprocess.Popen(
+            [str(tegula), *command, "-o", str(out), "--progress", "off", *flags]
+        )
+        _, status, usage = os.wait4(process.pid, 0)
+        wall_s = time.perf_counter() - began
+        if status:
+            raise Failed(f"{' '.join(command)} failed")
+        return wall_s, usage.ru_utime + usage.ru_stime, out.read_bytes()
+
+
+def mixed(tegula: Path, root: Path, jobs: list[list[str]]) -> Figure:
+    """Mixed jobs through the server beside the same ones after another."""
+    answers, after_another = {}, 0.0
+    for number in range(MIXED):
+        command = jobs[number % len(jobs)]
+        wall_s, _, answer = run_plain(tegula, command)
+        after_another += wall_s
+        answers[number % len(jobs)] = answer
+    with serving(tegula, root) as server:
+        began = time.perf_counter()
+        numbers = [server.submit(jobs[number % len(jobs)]) for number in range(MIXED)]
+        server.wait_all()
+        served = time.perf_counter() - began
+        for number, job in enumerate(numbers):
+            if server.answer(job) != answers[number % len(jobs)]:
+                raise Failed(f"job {job} has another answer than without a server")
+    gain = after_another / served
+    raw = {"after_another_s": after_another, "served_s": served}
+    return Figure(
+        f"{MIXED} mixed jobs of 100 MB, throughput",
+        f"{gain:.2f} x",
+        ">= 1.25 x",
+        gain >= 1.25,
+        raw,
+    )
+
+
+def short_behind_long(tegula: Path, root: Path, jobs: list[list[str]]) -> Figure:
+    """A short job behind one that takes minutes."""
+    alone = median(run_plain(tegula, jobs[0])[0] for _ in range(5))
+    with serving(tegula, root) as server:
+        server.submit([*jobs[1], *[jobs[1][-1]] * LONG_PARTS])
+        time.sleep(1)
+        began = time.perf_counter()
+        server.wait(server.submit(jobs[0]))
+        behind = time.perf_counter() - began
+    ratio = behind / alone
+    raw = {"alone_s": alone, "behind_s": behind}
+    return Figure(
+        "a short job behind a long one, beside alone",
+        f"{ratio:.2f} x",
+        "<= 2.2 x",
+        ratio <= 2.2,
+        raw,
+    )
+
+
+def begin(tegula: Path, root: Path) -> Figure:
+    """From submitting to the end of a tiny job, beside the same as a process."""
+    tiny = root / "tiny.txt"
+    tiny.write_text("to be or not to be\n")
+    command = ["wordcount", str(tiny)]
+    plain = median(run_plain(tegula, command)[0] for _ in range(50))
+    with serving(tegula, root) as server:
+        times = []
+        for _ in range(50):
+            job = server.wait(server.submit(command))
+            times.append(job["started_at_s"] - job["created_at_s"] + job["elapsed_s"])
+    more_ms = 1000 * (median(times) - plain)
+    raw = {"plain_s": plain, "served_s": median(times)}
+    return Figure(
+        "a tiny job, more than from the shell",
+        f"{more_ms:.1f} ms",
+        "<= 10 ms",
+        more_ms <= 10,
+        raw,
+    )
+
+
+def watched(tegula: Path, jobs: list[list[str]]) -> Figure:
+    """CPU of a job of some seconds that is watched beside one that is not."""
+    command = [*jobs[0], *[jobs[0][-1]] * LONG_PARTS]
+    ways: dict[str, list[float]] = {"plain": [], "watched": []}
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(5):
+            ways["plain"].append(run_plain(tegula, command)[1])
+            ways["watched"].append(
+                run_plain(tegula, command, "--events", f"{folder}/events")[1]
+            )
+    more = median(ways["watched"]) / median(ways["plain"]) - 1
+    return Figure(
+        "CPU of being watched",
+        f"{100 * more:+.1f} %",
+        "<= 1 %",
+        more <= 0.01,
+        dict(ways),
+    )
+
+
+def finished(tegula: Path, root: Path) -> list[Figure]:
+    """A folder of many jobs that are over."""
+    tiny = root / "tiny.txt"
+    tiny.write_text("to be or not to be\n")
+    with serving(tegula, root) as server:
+        server.wait(server.submit(["wordcount", str(tiny)]))
+        server.kill()
+        jobs = server.home / "jobs"
+        record = json.loads((jobs / "1/job.json").read_text())
+        for number in range(2, FINISHED + 1):
+            (jobs / str(number)).mkdir()
+            (jobs / str(number) / "job.json").write_text(
+                json.dumps(record | {"id": number})
+            )
+        began = time.perf_counter()
+        server.start()
+        start_s = time.perf_counter() - began
+        server.ask("GET", "/api/jobs")
+        began = time.perf_counter()
+        server.ask("GET", "/api/jobs?count=100")
+        list_ms = 1000 * (time.perf_counter() - began)
+        status = Path(f"/proc/{server.process.pid}/status").read_text()
+        resident_mb = int(status.partition("VmRSS:")[2].split()[0]) / 1000
+    return [
+        Figure(
+            f"start with {FINISHED} finished jobs",
+            f"{start_s:.2f} s",
+            "<= 0.5 s",
+            start_s <= 0.5,
+        ),
+        Figure("a list of them", f"{list_ms:.1f} ms", "<= 20 ms", list_ms <= 20),
+        Figure(
+            "memory of the server",
+            f"{resident_mb:.0f} MB",
+            "<= 60 MB",
+            resident_mb <= 60,
+        ),
+    ]
+
+
+def kills(tegula: Path, root: Path, jobs: list[list[str]]) -> Figure:
+    """kill -9 of the server with jobs at work: the same bytes, no process left."""
+    expected = [run_plain(tegula, command)[2] for command in jobs]
+    lost = []
+    for kill in range(KILLS):
+        with serving(
+            tegula, root, "--jobs-at-once", str(KILLED_JOBS), "-j", str(KILLED_JOBS)
+        ) as server:
+            numbers = [
+                server.submit(jobs[number % len(jobs)]) for number in range(KILLED_JOBS)
+            ]
+            time.sleep(0.05 * (kill + 1))
+            children = subprocess.run(
+                ["pgrep", "-P", str(server.process.pid)], capture_output=True, text=True
+            )
+            server.kill()
+            time.sleep(0.3)
+            left = [
+                child
+                for child in children.stdout.split()
+                if Path(f"/proc/{child}").exists()
+            ]
+            if left:
+                raise Failed(f"processes outlived the server: {left}")
+            server.start()
+            for number, job in enumerate(numbers):
+                over = server.wait(job)
+                if server.answer(job) != expected[number % len(jobs)]:
+                    raise Failed(f"kill {kill}: job {job} has another answer")
+                lost.append(over["attempts"])
+    return Figure(
+        f"{KILLS} kills of the server with {KILLED_JOBS} jobs",
+        "same bytes",
+        "same bytes",
+        True,
+        {"attempts": lost},
+    )
+
+
+def main() -> int:
+    description = "What a server of jobs gains and costs."
+    options = arguments(description, "serve.json").parse_args()
+    with tempfile.TemporaryDirectory(dir=options.corpus) as folder:
+        root = Path(folder).resolve()
+        names = ("letters", "stations", "logins")
+        parts = {name: part_of(options.corpus / f"{name}.txt", root) for name in names}
+        jobs = commands(parts)
+        figures = [
+            mixed(options.tegula, root, jobs),
+            short_behind_long(options.tegula, root, jobs),
+            begin(options.tegula, root),
+            watched(options.tegula, jobs),
+            *finished(options.tegula, root),
+            kills(options.tegula, root, jobs),
+        ]
+    rows = [
+        [one.name, one.value, one.goal, "yes" if one.is_reached else "no"]
+        for one in figures
+    ]
+    print(table(["figure", "measured", "goal", "reached"], rows))
+    versions = {"tegula": first_line([str(options.tegula), "--version"])}
+    write_rows(options.out, [asdict(one) for one in figures], versions)
+    return 0 if all(one.is_reached for one in figures) else 1
+
+
+if __name__ == "__main__":
+    run_script(main)

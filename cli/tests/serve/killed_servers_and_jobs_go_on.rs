@@ -1,0 +1,121 @@
+//! `kill -9` of the server, of a job, or of both: all goes on from what was saved, the answers have the same bytes,
+//! nothing that was done is done again, and no process is left.
+
+use super::*;
+use rustix::process::{Pid, Signal, kill_process};
+
+fn kill_9(id: i32) {
+    let _ = kill_process(Pid::from_raw(id).unwrap(), Signal::KILL);
+}
+
+fn state_of(server: &Server, id: u64) -> PathBuf {
+    server.home().join(format!("jobs/{id}"))
+}
+
+/// Waits until a job runs and has mapped something.
+fn wait_until_it_maps(server: &Server, id: u64) {
+    within(30, || {
+        let job = server.get(&format!("/api/jobs/{id}"));
+        assert!(job["state"] != "failed", "{job}");
+        (job["state"] != "queued" && job["progress"]["bytes_done"].as_u64() > Some(0)).then_some(())
+    });
+}
+
+#[test]
+fn a_job_goes_on_after_kills_of_the_server_of_itself_and_of_both() {
+    let mut server = Server::start(&[]);
+    let expected = server.write_long();
+    let done = server.submit(&["wordcount", "text"]);
+    server.answer(done);
+    for victims in ["server", "job", "both"] {
+        let id = server.submit_slow();
+        wait_until_it_maps(&server, id);
+        if victims != "server" {
+            processes_of(&state_of(&server, id)).into_iter().for_each(kill_9);
+        }
+        if victims != "job" {
+            server.kill();
+            within(10, || processes_of(&server.home()).is_empty().then_some(()));
+            server.begin();
+        }
+        assert!(server.answer(id) == expected, "{victims}");
+        let job = server.get(&format!("/api/jobs/{id}"));
+        assert!(job["attempts"].as_u64().unwrap() >= 1, "{job}");
+        assert!(!state_of(&server, id).join("state").exists());
+    }
+    assert_eq!(server.get(&format!("/api/jobs/{done}"))["attempts"], 1);
+    server.kill();
+    within(10, || processes_of(server.place.path()).is_empty().then_some(()));
+}
+
+#[test]
+fn a_job_that_signals_end_again_and_again_fails_with_the_signal() {
+    let server = Server::start(&[]);
+    let id = server.submit_held();
+    let job = within(60, || {
+        processes_of(&state_of(&server, id)).into_iter().for_each(kill_9);
+        let job = server.get(&format!("/api/jobs/{id}"));
+        (job["state"] == "failed").then_some(job)
+    });
+    assert_eq!(
+        (&job["signal"], &job["attempts"], &job["code"]),
+        (&json!(9), &json!(3), &Value::Null)
+    );
+    assert!(job["message"].as_str().unwrap().contains("signal 9"), "{job}");
+    assert_eq!(server.ask("GET", &format!("/api/jobs/{id}/answer"), None).status, 409);
+}
+
+#[test]
+fn a_server_that_is_asked_to_end_leaves_its_jobs_to_the_next() {
+    let mut server = Server::start(&["--jobs-at-once", "1"]);
+    let expected = server.write_long();
+    let ids = [server.submit_slow(), server.submit(&["wordcount", "text"])];
+    wait_until_it_maps(&server, ids[0]);
+    let child = server.child.as_mut().unwrap();
+    let pid = Pid::from_child(child);
+    kill_process(pid, Signal::TERM).unwrap();
+    assert!(child.wait().unwrap().success());
+    server.child = None;
+    within(10, || processes_of(&server.home()).is_empty().then_some(()));
+    server.begin();
+    assert!(server.answer(ids[0]) == expected);
+    server.answer(ids[1]);
+}
+
+#[test]
+fn damaged_folders_and_a_clock_that_was_set_back_stop_no_server() {
+    let mut server = Server::start(&[]);
+    let id = server.submit(&["wordcount", "text"]);
+    server.answer(id);
+    server.kill();
+    let jobs = server.home().join("jobs");
+    fs::create_dir(jobs.join("7")).unwrap();
+    fs::create_dir(jobs.join("8")).unwrap();
+    fs::write(jobs.join("8/job.json"), "{\"id\":8").unwrap();
+    fs::write(jobs.join("stray"), "").unwrap();
+    let record = fs::read_to_string(jobs.join("1/job.json")).unwrap();
+    let later = record.replace("\"created_at_s\":1", "\"created_at_s\":9");
+    fs::write(jobs.join("1/job.json"), later).unwrap();
+    server.begin();
+    assert_eq!(server.get("/api/jobs/1")["state"], "done");
+    assert_eq!(server.ask("GET", "/api/jobs/8", None).status, 404);
+    // A number that a folder has is never given again.
+    assert_eq!(server.submit(&["wordcount", "text"]), 9);
+}
+
+#[test]
+fn jobs_that_are_over_for_long_are_removed() {
+    let mut server = Server::start(&[]);
+    let ids = [server.submit(&["wordcount", "text"]), server.submit(&["wordcount", "text"])];
+    ids.iter().for_each(|&id| drop(server.answer(id)));
+    server.kill();
+    let record = server.home().join("jobs/1/job.json");
+    let text = fs::read_to_string(&record).unwrap();
+    let mut job: Value = serde_json::from_str(&text).unwrap();
+    job["ended_at_s"] = json!(1000.0);
+    fs::write(&record, job.to_string()).unwrap();
+    server.begin();
+    within(10, || (server.ask("GET", "/api/jobs/1", None).status == 404).then_some(()));
+    assert!(!server.home().join("jobs/1").exists());
+    assert_eq!(server.get("/api/jobs/2")["state"], "done");
+}

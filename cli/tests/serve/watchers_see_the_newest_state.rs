@@ -1,0 +1,146 @@
+//! Streams carry state: a snapshot first, then changes, the newest only. Whoever comes back gets what is new.
+
+use super::*;
+
+/// Reads a stream until `ends` says so; returns its events, by kind and data.
+fn events(
+    server: &Server,
+    path: &str,
+    header: &str,
+    ends: impl Fn(&str, &Value) -> bool,
+) -> Vec<(String, Value, Option<String>)> {
+    let mut stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    let (port, bearer) = (server.port, server.bearer());
+    let request = format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{bearer}{header}\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let (mut kind, mut id, mut seen) = (String::new(), None, Vec::new());
+    for line in BufReader::new(stream).lines() {
+        let line = line.unwrap();
+        if let Some(name) = line.strip_prefix("event: ") {
+            kind = name.to_owned();
+        } else if let Some(number) = line.strip_prefix("id: ") {
+            id = Some(number.to_owned());
+        } else if let Some(data) = line.strip_prefix("data: ") {
+            let data: Value = serde_json::from_str(data).unwrap();
+            seen.push((kind.clone(), data.clone(), None));
+        } else if line.is_empty() && id.is_some() {
+            seen.last_mut().unwrap().2 = id.take();
+        }
+        if line.is_empty()
+            && let Some((kind, data, _)) = seen.last()
+            && ends(kind, data)
+        {
+            break;
+        }
+    }
+    seen
+}
+
+#[test]
+fn a_stream_of_a_job_leads_to_the_snapshot_of_its_end() {
+    let server = Server::start(&[]);
+    server.write_long();
+    let command = [SLOW, &["--top", "3"]].concat();
+    let id = server.submit_with(&json!({ "command": command, "most": 1 }));
+    let path = format!("/api/events?job={id}");
+    let is_over = |kind: &str, data: &Value| {
+        matches!(kind, "snapshot" | "summary") && data["state"] == "done"
+    };
+    let began = Instant::now();
+    let seen = events(&server, &path, "", is_over);
+    let took = began.elapsed().as_secs_f64();
+    assert_eq!(seen[0].0, "snapshot");
+    for kind in ["progress", "tiles", "lanes"] {
+        let count = seen.iter().filter(|(seen, ..)| seen == kind).count();
+        assert!(count >= 1 && count as f64 <= 4.0 * took + 2.0, "{count} x {kind} in {took} s");
+    }
+    for (kind, data, _) in &seen {
+        assert!(
+            matches!(kind.as_str(), "snapshot" | "summary") || data["job"] == id,
+            "{kind} {data}"
+        );
+    }
+    let last = &seen.last().unwrap().1;
+    let job = server.get(&format!("/api/jobs/{id}"));
+    assert_eq!((&last["tiles"], &last["stats"]), (&job["tiles"], &job["stats"]));
+    let tiles = &job["tiles"];
+    assert_eq!(tiles["counts"]["saved"], tiles["tiles"], "{tiles}");
+    assert!(
+        job["lanes"]["lanes"].as_array().unwrap().iter().any(|lane| lane["name"] == "worker-0")
+    );
+    assert_eq!(
+        job["history"]["bytes_done"].as_array().unwrap().last().unwrap(),
+        &job["stats"]["bytes"]
+    );
+    assert_eq!(job["show"]["pairs"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn who_comes_back_with_the_newest_id_gets_no_snapshot() {
+    let mut server = Server::start(&[]);
+    let id = server.submit(&["wordcount", "text"]);
+    server.answer(id);
+    for path in ["/api/events".to_owned(), format!("/api/events?job={id}")] {
+        let first = events(&server, &path, "", |_, _| true);
+        assert_eq!((first.len(), first[0].0.as_str()), (1, "snapshot"));
+        let newest = first[0].2.clone().unwrap();
+        let back = |server: &Server, id: &str| {
+            let header = format!("Last-Event-ID: {id}\r\n");
+            let submitted = server.submit(&["wordcount", "text"]);
+            let seen = events(server, "/api/events", &header, |kind, data| {
+                kind == "snapshot" || kind == "job" && data["id"] == submitted
+            });
+            seen[0].0.clone()
+        };
+        if path == "/api/events" {
+            // Something has changed since, which a snapshot tells best.
+            assert_eq!(back(&server, &newest), "snapshot");
+            assert_eq!(back(&server, "other-1"), "snapshot");
+        }
+    }
+    server.kill();
+    server.begin();
+    let again = events(&server, "/api/events", "", |_, _| true);
+    assert_eq!(again[0].1["jobs"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn a_stream_of_all_jobs_tells_of_new_and_changed_ones() {
+    let server = Server::start(&[]);
+    let seen = thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(Duration::from_millis(300));
+            server.submit(&["wordcount", "text"]);
+        });
+        events(&server, "/api/events", "", |kind, data| kind == "job" && data["state"] == "done")
+    });
+    assert_eq!(seen[0].0, "snapshot");
+    assert_eq!(seen[0].1["machine"]["workers"], 4);
+    assert!(seen.iter().any(|(kind, data, _)| kind == "machine" && data["workers"] == 4));
+}
+
+#[test]
+fn metrics_are_text_that_ends_as_it_should() {
+    let server = Server::start(&[]);
+    server.answer(server.submit(&["wordcount", "text"]));
+    let reply = server.ask("GET", "/metrics", None);
+    assert!(reply.field("content-type").unwrap().starts_with("application/openmetrics-text"));
+    let text = String::from_utf8(reply.body).unwrap();
+    assert!(
+        text.ends_with("# EOF\n") && text.contains("tegula_jobs{state=\"done\"} 1\n"),
+        "{text}"
+    );
+    let names: Vec<&str> =
+        text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()).collect();
+    let mut sorted = names.clone();
+    sorted.dedup();
+    assert_eq!(names.len(), sorted.len());
+    for line in text.lines().filter(|line| !line.starts_with('#')) {
+        let (name, value) = line.rsplit_once(' ').unwrap();
+        assert!(
+            value.parse::<f64>().is_ok() && names.iter().any(|known| name.starts_with(known)),
+            "{line}"
+        );
+    }
+}

@@ -1,0 +1,113 @@
+//! The share of the workers that a run may use, which may change while it runs: a server gives several jobs parts of
+//! one machine, and lets the others go on when one ends. Takes numbers of workers; stages ask it before a worker
+//! takes new work. It decides who maps, never what is mapped, so it cannot change an answer.
+
+use crate::sync::{Condvar, Mutex};
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Words of 64 workers: as many as an engine can have.
+const WORDS: usize = 64;
+
+/// Says which workers may take new work; at first all. Share it (`Arc`) with a run through `Options::share`, and change
+/// it from any thread. A worker outside of the share ends what it has begun. Where the share is empty, the run waits.
+#[derive(Debug)]
+pub struct Share {
+    words: [AtomicU64; WORDS],
+    /// Changes so far.
+    changes: Mutex<u64>,
+    changed: Condvar,
+}
+
+impl Default for Share {
+    fn default() -> Share {
+        Share {
+            words: [const { AtomicU64::new(u64::MAX) }; WORDS],
+            changes: Mutex::new(0),
+            changed: Condvar::new(),
+        }
+    }
+}
+
+impl Share {
+    /// Returns a share of all workers.
+    pub fn new() -> Share {
+        Share::default()
+    }
+
+    /// Lets the workers in these ranges take new work, and no others. Runs see it within a millisecond.
+    pub fn set(&self, workers: &[Range<usize>]) {
+        let mut changes = self.changes.lock();
+        for (number, word) in self.words.iter().enumerate() {
+            let first = 64 * number;
+            let bits = |range: &Range<usize>| {
+                let (start, end) = (range.start.max(first), range.end.min(first + 64));
+                let below = |end: usize| u64::MAX.checked_shr(64 - end as u32).unwrap_or(0);
+                if start < end { below(end - first) & !below(start - first) } else { 0 }
+            };
+            word.store(workers.iter().map(bits).fold(0, |all, bits| all | bits), Ordering::Relaxed);
+        }
+        *changes += 1;
+        drop(changes);
+        self.changed.notify_all();
+    }
+
+    /// Returns whether a worker may take new work. Costs a read.
+    pub fn has(&self, worker: usize) -> bool {
+        let word = self.words.get(worker / 64).map_or(0, |word| word.load(Ordering::Relaxed));
+        word >> (worker % 64) & 1 == 1
+    }
+
+    /// Returns whether none of the first `workers` may take new work.
+    pub fn is_empty(&self, workers: usize) -> bool {
+        !(0..workers).any(|worker| self.has(worker))
+    }
+
+    /// Returns the workers in the share among the first `workers`, in order.
+    pub fn ranges(&self, workers: usize) -> Vec<Range<usize>> {
+        let mut ranges: Vec<Range<usize>> = Vec::new();
+        for worker in (0..workers).filter(|&worker| self.has(worker)) {
+            match ranges.last_mut() {
+                Some(last) if last.end == worker => last.end += 1,
+                _ => ranges.push(worker..worker + 1),
+            }
+        }
+        ranges
+    }
+
+    /// Waits until the share has changed since `seen` changes, `time` at most; returns the number of changes.
+    #[doc(hidden)]
+    pub fn wait(&self, seen: u64, time: Duration) -> u64 {
+        let changes = self.changes.lock();
+        *self.changed.wait_timeout_while(changes, time, |changes| *changes == seen)
+    }
+
+    /// Has those who wait look again, without a change.
+    #[doc(hidden)]
+    pub fn nudge(&self) {
+        *self.changes.lock() += 1;
+        self.changed.notify_all();
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_has_the_workers_that_it_was_given() {
+        let share = Share::new();
+        assert!(share.has(0) && share.has(4095) && !share.is_empty(1));
+        let cases: &[&[Range<usize>]] =
+            &[&[], &[0..1], &[0..64], &[63..65, 70..71], &[1..200], &[4000..4096], &[5..5]];
+        for &ranges in cases {
+            share.set(ranges);
+            let is_in = |worker| ranges.iter().any(|range| range.contains(&worker));
+            assert!((0..4096).all(|worker| share.has(worker) == is_in(worker)), "{ranges:?}");
+            let shown = share.ranges(4096);
+            let ranges: Vec<_> = ranges.iter().filter(|range| !range.is_empty()).cloned().collect();
+            assert_eq!((share.is_empty(4096), shown), (ranges.is_empty(), ranges));
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Streams of server-sent events: first a snapshot, then what has changed since the last look, the newest only. A stream
+//! looks when something has changed, and at most four times a second, so a slow reader is never behind and never a
+//! queue.
+
+use crate::supervisor::{AllNews, JobNews, JobSeen, Supervisor};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use futures_util::stream::{self, Stream};
+use serde_json::{Map, Value, json};
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::time::Instant;
+
+/// The least time between two looks.
+const LOOK: Duration = Duration::from_millis(250);
+/// How often a silent stream says that it is there.
+const ALIVE: Duration = Duration::from_secs(15);
+
+type Result<T> = std::result::Result<T, Infallible>;
+
+/// What a stream watches, and what it has told.
+enum Watches {
+    Job(u64, Option<JobSeen>),
+    All(Option<u64>),
+}
+
+struct Stage {
+    supervisor: Arc<Supervisor>,
+    watches: Watches,
+    changed: watch::Receiver<u64>,
+    ready: VecDeque<Event>,
+    looked: Option<Instant>,
+    /// The id of the newest state, which a browser sends when it comes back.
+    last_id: Option<String>,
+    _place: OwnedSemaphorePermit,
+}
+
+/// Streams a job, or all of them. `last_id` is what the browser has seen already; `place` is held as long as it lasts.
+pub(crate) fn stream(
+    supervisor: Arc<Supervisor>,
+    job: Option<u64>,
+    last_id: Option<String>,
+    place: OwnedSemaphorePermit,
+) -> Sse<impl Stream<Item = Result<Event>>> {
+    let mut changed = supervisor.watch();
+    changed.mark_changed();
+    let watches = match job {
+        Some(id) => Watches::Job(id, None),
+        None => Watches::All(None),
+    };
+    let ready = VecDeque::new();
+    let stage = Stage { supervisor, watches, changed, ready, looked: None, last_id, _place: place };
+    let events = stream::unfold(stage, |mut stage| async {
+        loop {
+            if let Some(event) = stage.ready.pop_front() {
+                return Some((Ok(event), stage));
+            }
+            // The sender lives as long as the supervisor, which this holds.
+            stage.changed.changed().await.ok()?;
+            if let Some(looked) = stage.looked {
+                tokio::time::sleep_until(looked + LOOK).await;
+            }
+            stage.changed.mark_unchanged();
+            stage.looked = Some(Instant::now());
+            if !stage.look() {
+                return None;
+            }
+        }
+    });
+    Sse::new(events).keep_alive(KeepAlive::new().interval(ALIVE))
+}
+
+impl Stage {
+    /// Makes the events of what has changed; `false` if there will be no more.
+    fn look(&mut self) -> bool {
+        let mut events = Vec::new();
+        let id = match &mut self.watches {
+            Watches::Job(id, seen) => {
+                let Ok((news, now)) = self.supervisor.news_of(*id, *seen) else { return false };
+                let is_new = *seen != Some(now);
+                *seen = Some(now);
+                let JobNews { snapshot, summary, lines } = news;
+                let change = format!("{}-{}", self.supervisor.boot(), now.change);
+                let is_known = self.last_id.take().is_some_and(|known| known == change);
+                if let Some(snapshot) = snapshot.filter(|_| !is_known) {
+                    events.push(("snapshot", Value::Object(snapshot)));
+                }
+                events.extend(summary.map(|summary| ("summary", Value::Object(summary))));
+                events.extend(lines.into_iter().map(|(kind, line)| (kind, of_job(*id, line))));
+                is_new.then_some(change)
+            }
+            Watches::All(seen) => {
+                let now;
+                match *seen {
+                    None => {
+                        let (all, change) = self.supervisor.all();
+                        now = change;
+                        let id = format!("{}-{now}", self.supervisor.boot());
+                        if self.last_id.take().is_none_or(|known| known != id) {
+                            events.push(("snapshot", all));
+                        }
+                    }
+                    Some(before) => {
+                        let (AllNews { jobs, gone, machine }, change) =
+                            self.supervisor.news(before);
+                        now = change;
+                        events.extend(jobs.into_iter().map(|job| ("job", Value::Object(job))));
+                        events.extend(gone.into_iter().map(|id| ("gone", json!({ "id": id }))));
+                        events.extend(machine.map(|machine| ("machine", machine)));
+                    }
+                }
+                *seen = Some(now);
+                Some(format!("{}-{now}", self.supervisor.boot()))
+            }
+        };
+        // Only the last of them has the id: who has seen that has seen all.
+        let last = events.len().saturating_sub(1);
+        for (number, (kind, data)) in events.into_iter().enumerate() {
+            let mut event = Event::default().event(kind).data(data.to_string());
+            if number == last
+                && let Some(id) = &id
+            {
+                event = event.id(id);
+            }
+            self.ready.push_back(event);
+        }
+        true
+    }
+}
+
+/// Returns a line with the number of its job.
+fn of_job(id: u64, line: Value) -> Value {
+    let mut fields = Map::from_iter([("job".to_owned(), id.into())]);
+    if let Value::Object(line) = line {
+        fields.extend(line);
+    }
+    Value::Object(fields)
+}

@@ -1,0 +1,203 @@
+//! The server's folder: a folder for each job, with its record, its answer, its log and its state. Each file is written
+//! whole (`AtomicFile`), and the folders are all there is: no database, no index. One server uses a folder at a time.
+//!
+//! ```text
+//! HOME/lock                  held while a server runs
+//! HOME/session.key           the key of the page's cookies
+//! HOME/jobs/17/job.json      the record (`job.rs`)
+//!              view.json     what was known when its last attempt ended (`events.rs`)
+//!              log           its standard error
+//!              answer        its answer, when it is complete
+//!              timeline.svg  the work of its threads
+//!              state/        from where it goes on
+//!              scratch/      its scratch files, which have no names
+//! ```
+
+use crate::Fault;
+use crate::job::Job;
+use rustix::fs::{FlockOperation, flock};
+use serde_json::{Map, Value};
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use tegula::output::AtomicFile;
+
+/// The folder of a server, locked.
+#[derive(Debug)]
+pub(crate) struct Store {
+    home: PathBuf,
+    _lock: File,
+}
+
+/// A job's folder.
+#[derive(Clone, Debug)]
+pub(crate) struct Folder(PathBuf);
+
+impl Store {
+    /// Opens a folder, or makes it, and locks it.
+    ///
+    /// # Errors
+    /// [`Fault`] if another server uses it, or it cannot be written.
+    pub(crate) fn open(home: &Path) -> Result<Store, Fault> {
+        let jobs = home.join("jobs");
+        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&jobs);
+        made.map_err(|cause| fault("make the folder", &jobs, &cause))?;
+        let path = home.join("lock");
+        let lock = File::options().create(true).truncate(false).write(true).mode(0o600).open(&path);
+        let lock = lock.map_err(|cause| fault("open", &path, &cause))?;
+        match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Store { home: home.to_path_buf(), _lock: lock }),
+            Err(rustix::io::Errno::WOULDBLOCK) => Err(Fault(format!(
+                "{}: another server uses this folder; stop it, or give another folder (--home)",
+                home.display()
+            ))),
+            Err(cause) => Err(fault("lock", &path, &cause.into())),
+        }
+    }
+
+    /// Returns the folder of a job.
+    pub(crate) fn folder(&self, id: u64) -> Folder {
+        Folder(self.home.join("jobs").join(id.to_string()))
+    }
+
+    /// Reads all records, and the highest number that a folder has. A folder without a readable record is passed over,
+    /// with a line on standard error.
+    pub(crate) fn read_all(&self) -> Result<(Vec<Job>, u64), Fault> {
+        let path = self.home.join("jobs");
+        let entries = fs::read_dir(&path).map_err(|cause| fault("list", &path, &cause))?;
+        let (mut jobs, mut highest) = (Vec::new(), 0);
+        for entry in entries.flatten() {
+            let Some(id) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
+                continue;
+            };
+            highest = highest.max(id);
+            match self.folder(id).read() {
+                Ok(job) if job.id == id => jobs.push(job),
+                Ok(_) | Err(_) => {
+                    let path = self.folder(id).0;
+                    crate::say(&format!("{}: no record of a job is here", path.display()));
+                }
+            }
+        }
+        jobs.sort_by_key(|job| job.id);
+        Ok((jobs, highest))
+    }
+
+    /// Returns the secret key of this folder, made when it is first needed.
+    pub(crate) fn key(&self) -> Result<[u8; 32], Fault> {
+        let path = self.home.join("session.key");
+        if let Ok(key) = fs::read(&path)
+            && let Ok(key) = key.try_into()
+        {
+            return Ok(key);
+        }
+        let key = random()?;
+        write_secret(&path, &key)?;
+        Ok(key)
+    }
+}
+
+impl Folder {
+    /// Makes the folder of a new job.
+    pub(crate) fn make(&self) -> io::Result<()> {
+        fs::DirBuilder::new().mode(0o700).create(&self.0)
+    }
+
+    /// Returns the path of a file in it.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    fn read(&self) -> io::Result<Job> {
+        Ok(serde_json::from_slice(&fs::read(self.path("job.json"))?)?)
+    }
+
+    /// Writes the record. When this returns, it outlives a loss of power.
+    pub(crate) fn write(&self, job: &Job) -> Result<(), Fault> {
+        self.write_json("job.json", &serde_json::to_vec(job).unwrap_or_default())
+    }
+
+    /// Writes what is known of the last attempt.
+    pub(crate) fn write_view(&self, view: &Map<String, Value>) -> Result<(), Fault> {
+        self.write_json("view.json", &serde_json::to_vec(view).unwrap_or_default())
+    }
+
+    fn write_json(&self, name: &str, text: &[u8]) -> Result<(), Fault> {
+        let path = self.path(name);
+        let write = || -> Result<(), tegula::OutputError> {
+            let mut file = AtomicFile::create(&path)?;
+            let written = file.write_all(text);
+            written.map_err(|cause| tegula::OutputError::Write { path: path.clone(), cause })?;
+            file.commit()
+        };
+        write().map_err(|error| Fault(error.to_string()))
+    }
+
+    /// Returns what was known when the last attempt ended.
+    pub(crate) fn read_view(&self) -> Map<String, Value> {
+        let text = fs::read(self.path("view.json")).unwrap_or_default();
+        serde_json::from_slice(&text).unwrap_or_default()
+    }
+
+    /// Returns the last bytes of the log, as text.
+    pub(crate) fn log_tail(&self, most: u64) -> String {
+        let bytes = fs::read(self.path("log")).unwrap_or_default();
+        let from = bytes.len().saturating_sub(usize::try_from(most).unwrap_or(usize::MAX));
+        String::from_utf8_lossy(&bytes[from..]).into_owned()
+    }
+
+    /// Returns the bytes of all its files.
+    pub(crate) fn bytes(&self) -> u64 {
+        fn below(folder: &Path) -> u64 {
+            let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+            let bytes = entries.map(|entry| match entry.metadata() {
+                Ok(found) if found.is_dir() => below(&entry.path()),
+                Ok(found) => found.len(),
+                Err(_) => 0,
+            });
+            bytes.sum()
+        }
+        below(&self.0)
+    }
+
+    /// Removes the state, which a job that is over does not need.
+    pub(crate) fn remove_state(&self) {
+        for name in ["state", "scratch"] {
+            let _ = fs::remove_dir_all(self.path(name));
+        }
+    }
+
+    /// Removes all of it.
+    pub(crate) fn remove(&self) -> io::Result<()> {
+        // Without a record, the rest is passed over at the next start.
+        fs::remove_file(self.path("job.json"))?;
+        fs::remove_dir_all(&self.0)
+    }
+}
+
+/// Writes a file that only its owner can read.
+pub(crate) fn write_secret(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
+    let write = || -> io::Result<()> {
+        let mut file =
+            File::options().create(true).truncate(true).write(true).mode(0o600).open(path)?;
+        // It may have been there before, readable for others.
+        file.set_permissions(fs::Permissions::from_mode(0o600))?;
+        file.write_all(bytes)?;
+        file.sync_all()
+    };
+    write().map_err(|cause| fault("write", path, &cause))
+}
+
+/// Returns random bytes of the system.
+pub(crate) fn random() -> Result<[u8; 32], Fault> {
+    let path = Path::new("/dev/urandom");
+    let mut bytes = [0; 32];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut bytes));
+    read.map_err(|cause| fault("read", path, &cause))?;
+    Ok(bytes)
+}
+
+fn fault(action: &str, path: &Path, cause: &io::Error) -> Fault {
+    Fault(format!("{}: cannot {action}: {cause}", path.display()))
+}
