@@ -355,6 +355,7 @@ bench-groups-cost: build need-python $(CORPUS)/letters.txt $(CORPUS)/stations.tx
 		--schedule $(TARGET)/release/schedule $(if $(BEFORE),--before $(BEFORE))
 
 bench-serve: build need-python $(CORPUS)/letters.txt $(CORPUS)/stations.txt $(CORPUS)/logins.txt ## Time a hundred mixed jobs through the server, and what the server costs (10 minutes)
+	cargo run --release -p tegula-server --example simulate -- $(COSTS) docs/serve.md
 	python3 bench/compare/serve.py --corpus $(CORPUS) --tegula $(TEGULA)
 
 bench-nodes: need-cargo ## Simulate 2 to 512 unequal nodes with the ledger, into docs/nodes.md
