@@ -3,7 +3,7 @@
 
 use crate::auth::{Auth, User};
 use crate::events::View;
-use crate::job::{Job, Present, Request, State, now_s};
+use crate::job::{Job, Present, Request, State, now_s, short};
 use crate::parts::{self, Cores, Demand, divide};
 use crate::queue::{self, Usage, Waiting};
 use crate::store::{Folder, Store};
@@ -574,7 +574,14 @@ impl Supervisor {
         (json!({ "machine": self.machine_of(&jobs), "jobs": summaries }), jobs.changes)
     }
 
-    /// Returns what has changed after `seen` changes; `None` if more is gone than is remembered.
+    /// Returns whether a job has changed after `seen` changes, but in its progress.
+    pub(crate) fn has_moved(&self, seen: u64) -> bool {
+        let jobs = self.lock();
+        jobs.entries.values().any(|entry| entry.summary_change > seen)
+            || jobs.gone.iter().any(|(_, change)| *change > seen)
+    }
+
+    /// Returns what has changed after `seen` changes.
     pub(crate) fn news(&self, seen: u64) -> (AllNews, u64) {
         let jobs = self.lock();
         let changed = jobs.entries.values().filter(|entry| entry.change > seen);
@@ -882,6 +889,8 @@ impl Supervisor {
         job.cancelling = false;
         if job.state.is_over() {
             job.ended_at_s = Some(now_s());
+            // The rest is in the view.
+            job.progress = job.progress.as_ref().map(short);
             let answer = std::fs::metadata(folder.path("answer")).ok();
             job.answer_bytes = answer.filter(|_| job.state == State::Done).map(|file| file.len());
             folder.remove_state();
