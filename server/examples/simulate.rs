@@ -8,7 +8,7 @@
 #![allow(clippy::unwrap_used, reason = "an example fails by panicking")]
 
 use std::ops::Range;
-use tegula_server::{Cores, Demand, divide};
+use tegula_server::{Cores, Demand, divide, usual_at_once};
 
 /// A tiny word count as a process, in seconds: what no further core makes shorter.
 const ALONE_S: f64 = 0.0083;
@@ -49,7 +49,7 @@ struct Outcome {
 
 fn jobs_of(costs: &[Vec<f64>]) -> Vec<Job> {
     let mut random = 9_u64;
-    let job = |id| {
+    let job = |id: usize| {
         random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
         // A quarter to four times the usual size.
         let size = 4_f64.powf((random >> 11) as f64 / (1_u64 << 52) as f64 - 1.0);
@@ -68,7 +68,7 @@ fn simulate(way: Way, cores: usize, jobs: &[Job]) -> Outcome {
         Way::AfterAnother => 1,
         Way::Fixed(part) => (cores / part).max(1),
         Way::AllAtOnce => JOBS,
-        Way::Server => groups.len().max(2).min(cores),
+        Way::Server => usual_at_once(cores),
     };
     let mut waiting = jobs.iter();
     let (mut running, mut ended): (Vec<Job>, Vec<f64>) = (Vec::new(), Vec::new());

@@ -4,7 +4,7 @@
 use crate::auth::{Auth, User};
 use crate::events::View;
 use crate::job::{Job, Present, Request, State, now_s, short};
-use crate::parts::{self, Cores, Demand, divide};
+use crate::parts::{self, Cores, Demand, divide, usual_at_once};
 use crate::queue::{self, Usage, Waiting};
 use crate::store::{Folder, Store};
 use crate::{Check, Checked, Config, Fault, Refused, Roots, Watched, child, say};
@@ -174,7 +174,7 @@ impl Supervisor {
         let caches = caches.collect();
         let processors =
             (0..workers).map(|worker| placement.processors_of(&topology, worker)).collect();
-        let jobs_at_once = config.jobs_at_once.unwrap_or(groups.len().max(2)).min(workers).max(1);
+        let jobs_at_once = config.jobs_at_once.unwrap_or(usual_at_once(workers)).min(workers);
         let memory_bytes = config.memory_bytes.unwrap_or_else(machine_bytes);
         let (mut jobs, highest) = store.read_all()?;
         for job in &mut jobs {
