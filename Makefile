@@ -7,6 +7,7 @@ RUFF := 0.17.5
 NVRTC := 12.9.86
 MATURIN := 1.16.0
 ZIGLANG := 0.17.1
+PROMETHEUS := 0.26.0
 AZURITE := 3.35.0
 FAKE_GCS := v1.56.1
 
@@ -63,7 +64,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DELETE_ON_ERROR:
 .PRECIOUS: $(PYTHON_VENVS)/%/requirements
 .PHONY: help run build serve-demo wheel wheels check-wheel test-wheel test test-rust rust-test-programs test-python python-environments \
-	test-cuda-kernels test-hadoop test-hadoop-compat dist-hadoop lint lint-rust lint-python lint-hadoop miri loom campaign \
+	test-cuda-kernels test-metrics test-hadoop test-hadoop-compat dist-hadoop lint lint-rust lint-python lint-hadoop miri loom campaign \
 	bench bench-own bench-versions bench-builds bench-compare bench-reuse \
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
 	bench-show bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline \
@@ -157,6 +158,10 @@ test-emulators: need-cargo $(EMULATORS)/azurite-$(AZURITE) $(EMULATORS)/fake-gcs
 	AZURITE=$(EMULATORS)/node_modules/.bin/azurite-blob FAKE_GCS=$(EMULATORS)/fake-gcs-server \
 		cargo test -p tegula-remote --test emulators
 
+# With the parsers that Prometheus has for Python.
+test-metrics: build $(VENV)/prometheus-$(PROMETHEUS) ## Check the metrics of a server, and its dashboard
+	$(VENV)/bin/python server/check_metrics.py $(TEGULA)
+
 # The compiler of CUDA needs no GPU.
 test-cuda-kernels: need-cargo $(VENV)/nvrtc-$(NVRTC) ## Compile every kernel with NVRTC, which is fetched (90 MB)
 	export LD_LIBRARY_PATH=$$(echo $(abspath $(VENV))/lib/python3*/site-packages/nvidia/cuda_nvrtc/lib) && \
@@ -198,8 +203,8 @@ lint-rust: need-lints
 		--all-features --no-deps --locked
 
 lint-python: $(VENV)/ruff-$(RUFF)
-	$(VENV)/bin/ruff check --config bench/ruff.toml bench hadoop/bench remote/servers python
-	$(VENV)/bin/ruff format --config bench/ruff.toml --check bench hadoop/bench remote/servers python
+	$(VENV)/bin/ruff check --config bench/ruff.toml bench hadoop/bench remote/servers server python
+	$(VENV)/bin/ruff format --config bench/ruff.toml --check bench hadoop/bench remote/servers server python
 
 lint-hadoop: need-java
 	cd hadoop && mvn -q spotless:check compile
@@ -420,6 +425,10 @@ $(EMULATORS)/fake-gcs-$(FAKE_GCS): | need-emulators
 
 $(VENV)/ruff-$(RUFF): | $(VENV)/bin/python
 	$(VENV)/bin/python -m pip install --quiet ruff==$(RUFF)
+	touch $@
+
+$(VENV)/prometheus-$(PROMETHEUS): | $(VENV)/bin/python
+	$(VENV)/bin/python -m pip install --quiet prometheus-client==$(PROMETHEUS)
 	touch $@
 
 $(VENV)/nvrtc-$(NVRTC): | $(VENV)/bin/python

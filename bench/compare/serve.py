@@ -272,6 +272,14 @@ def finished(tegula: Path, root: Path) -> list[Figure]:
     ]
 
 
+def lives(number: str) -> bool:
+    """Whether a process is there, and no zombie that nobody has waited for."""
+    try:
+        return bool(Path(f"/proc/{number}/cmdline").read_bytes())
+    except OSError:
+        return False
+
+
 def kills(tegula: Path, root: Path, jobs: list[list[str]]) -> Figure:
     """kill -9 of the server with jobs at work: the same bytes, no process left."""
     expected = [run_plain(tegula, command)[2] for command in jobs]
@@ -289,11 +297,7 @@ def kills(tegula: Path, root: Path, jobs: list[list[str]]) -> Figure:
             )
             server.kill()
             time.sleep(0.3)
-            left = [
-                child
-                for child in children.stdout.split()
-                if Path(f"/proc/{child}").exists()
-            ]
+            left = [child for child in children.stdout.split() if lives(child)]
             if left:
                 raise Failed(f"processes outlived the server: {left}")
             server.start()

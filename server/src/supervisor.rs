@@ -317,7 +317,13 @@ impl Supervisor {
         }
         let first = self.roots().first().unwrap_or(std::path::Path::new("/"));
         let folder = request.folder.as_deref().unwrap_or(first);
-        let folder = self.roots().folder(folder).map_err(Denied::Forbidden)?;
+        // Where relative paths begin matters to those alone.
+        let is_absolute = |input: &String| input.starts_with('/') || input.contains("://");
+        let folder = match self.roots().folder(folder) {
+            Err(_) if checked.inputs.iter().all(is_absolute) => self.roots().folder(first),
+            folder => folder,
+        };
+        let folder = folder.map_err(Denied::Forbidden)?;
         let check = |input: &String| self.roots().check(&folder, input);
         checked.inputs.iter().try_for_each(check).map_err(Denied::Forbidden)?;
         // What cannot be read a second time is of no use to a state.
