@@ -7,6 +7,7 @@ RUFF := 0.17.5
 NVRTC := 12.9.86
 MATURIN := 1.16.0
 ZIGLANG := 0.17.1
+PROMETHEUS := 0.26.0
 AZURITE := 3.35.0
 FAKE_GCS := v1.56.1
 TYPESCRIPT := 7.0.2
@@ -68,7 +69,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DELETE_ON_ERROR:
 .PRECIOUS: $(PYTHON_VENVS)/%/requirements
 .PHONY: help run build serve-demo wheel wheels check-wheel test-wheel test test-rust rust-test-programs test-python python-environments \
-	test-cuda-kernels test-hadoop test-hadoop-compat test-page dist-hadoop lint lint-rust lint-python lint-page lint-hadoop \
+	test-cuda-kernels test-metrics test-hadoop test-hadoop-compat test-page dist-hadoop lint lint-rust lint-python lint-page lint-hadoop \
 	screenshots-page miri loom campaign \
 	bench bench-own bench-versions bench-builds bench-compare bench-reuse \
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
@@ -167,6 +168,10 @@ $(PYTHON_VENVS)/%/requirements: python/tests/requirements.txt remote/servers/req
 test-emulators: need-cargo $(EMULATORS)/azurite-$(AZURITE) $(EMULATORS)/fake-gcs-$(FAKE_GCS) ## Test az:// and gs:// against their emulators (Node and Go)
 	AZURITE=$(EMULATORS)/node_modules/.bin/azurite-blob FAKE_GCS=$(EMULATORS)/fake-gcs-server \
 		cargo test -p tegula-remote --test emulators
+
+# With the parsers that Prometheus has for Python.
+test-metrics: build $(VENV)/prometheus-$(PROMETHEUS) ## Check the metrics of a server, and its dashboard
+	$(VENV)/bin/python server/check_metrics.py $(TEGULA)
 
 # The compiler of CUDA needs no GPU.
 test-cuda-kernels: need-cargo $(VENV)/nvrtc-$(NVRTC) ## Compile every kernel with NVRTC, which is fetched (90 MB)
@@ -382,6 +387,7 @@ bench-groups-cost: build need-python $(CORPUS)/letters.txt $(CORPUS)/stations.tx
 		--schedule $(TARGET)/release/schedule $(if $(BEFORE),--before $(BEFORE))
 
 bench-serve: build need-python $(CORPUS)/letters.txt $(CORPUS)/stations.txt $(CORPUS)/logins.txt ## Time a hundred mixed jobs through the server, and what the server costs (10 minutes)
+	cargo run --release -p tegula-server --example simulate -- $(COSTS) docs/serve.md
 	python3 bench/compare/serve.py --corpus $(CORPUS) --tegula $(TEGULA)
 
 bench-nodes: need-cargo ## Simulate 2 to 512 unequal nodes with the ledger, into docs/nodes.md
@@ -452,6 +458,10 @@ $(PAGE_LINTS)/typescript-$(TYPESCRIPT)-biome-$(BIOME): | need-node
 
 $(VENV)/ruff-$(RUFF): | $(VENV)/bin/python
 	$(VENV)/bin/python -m pip install --quiet ruff==$(RUFF)
+	touch $@
+
+$(VENV)/prometheus-$(PROMETHEUS): | $(VENV)/bin/python
+	$(VENV)/bin/python -m pip install --quiet prometheus-client==$(PROMETHEUS)
 	touch $@
 
 $(VENV)/nvrtc-$(NVRTC): | $(VENV)/bin/python

@@ -193,24 +193,22 @@ def short_behind_long(tegula: Path, root: Path, jobs: list[list[str]]) -> Figure
 
 
 def begin(tegula: Path, root: Path) -> Figure:
-    """From submitting to the end of a tiny job, beside the same as a process."""
+    """From submitting a job to the start of its process, which a shell starts at once."""
     tiny = root / "tiny.txt"
     tiny.write_text("to be or not to be\n")
-    command = ["wordcount", str(tiny)]
-    plain = median(run_plain(tegula, command)[0] for _ in range(50))
     with serving(tegula, root) as server:
         times = []
         for _ in range(50):
-            job = server.wait(server.submit(command))
-            times.append(job["started_at_s"] - job["created_at_s"] + job["elapsed_s"])
-    more_ms = 1000 * (median(times) - plain)
-    raw = {"plain_s": plain, "served_s": median(times)}
+            began = time.time()
+            job = server.wait(server.submit(["wordcount", str(tiny)]))
+            times.append(job["started_at_s"] - began)
+    ms = 1000 * median(times)
     return Figure(
-        "a tiny job, more than from the shell",
-        f"{more_ms:.1f} ms",
+        "submit to start, more than from the shell",
+        f"{ms:.1f} ms",
         "<= 10 ms",
-        more_ms <= 10,
-        raw,
+        ms <= 10,
+        {"submit_to_start_s": times},
     )
 
 
@@ -274,6 +272,14 @@ def finished(tegula: Path, root: Path) -> list[Figure]:
     ]
 
 
+def lives(number: str) -> bool:
+    """Whether a process is there, and no zombie that nobody has waited for."""
+    try:
+        return bool(Path(f"/proc/{number}/cmdline").read_bytes())
+    except OSError:
+        return False
+
+
 def kills(tegula: Path, root: Path, jobs: list[list[str]]) -> Figure:
     """kill -9 of the server with jobs at work: the same bytes, no process left."""
     expected = [run_plain(tegula, command)[2] for command in jobs]
@@ -291,11 +297,7 @@ def kills(tegula: Path, root: Path, jobs: list[list[str]]) -> Figure:
             )
             server.kill()
             time.sleep(0.3)
-            left = [
-                child
-                for child in children.stdout.split()
-                if Path(f"/proc/{child}").exists()
-            ]
+            left = [child for child in children.stdout.split() if lives(child)]
             if left:
                 raise Failed(f"processes outlived the server: {left}")
             server.start()

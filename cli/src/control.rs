@@ -74,7 +74,7 @@ impl Steered {
             serde_json::from_str(line).map_err(|error| format!("this is no JSON: {error}"))?;
         match command.as_object().and_then(|fields| fields.iter().next()) {
             Some((name, Value::String(workers))) if name == "share" => {
-                self.share.set(&ranges(workers, self.workers)?);
+                self.share.set(ranges(workers, self.workers)?.into_iter().flatten());
                 Ok(false)
             }
             Some((name, Value::Bool(true))) if name == "cancel" => {

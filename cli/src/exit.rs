@@ -44,9 +44,9 @@ pub(crate) fn outcome(result: &Result<()>) -> Outcome {
 }
 
 /// Prints the error on standard error, and returns the exit code.
-pub(crate) fn code(result: Result<()>) -> u8 {
-    let Outcome { code, message } = outcome(&result);
-    match (&result, &message) {
+pub(crate) fn code(result: &Result<()>) -> u8 {
+    let Outcome { code, message } = outcome(result);
+    match (result, &message) {
         (Err(Error::Device(error)), _) => {
             // A compiler's messages are several lines and make no sense as one.
             let _ = writeln!(std::io::stderr(), "tegula: {error}");

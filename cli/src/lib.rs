@@ -246,7 +246,7 @@ pub fn main() -> ExitCode {
 pub fn execute(command_line: Vec<OsString>) -> u8 {
     let command_line = COMMAND_LINE.get_or_init(|| command_line);
     match Cli::try_parse_from(command_line) {
-        Ok(cli) => exit::code(log::start().and_then(|()| carry_out(cli.command))),
+        Ok(cli) => exit::code(&log::start().and_then(|()| carry_out(cli.command))),
         Err(refused) => match left_out(&refused, LEFT_OUT) {
             Some(message) => exit::wrong_usage(&message),
             None => refused.exit(),

@@ -197,7 +197,7 @@ pub(crate) fn now_s() -> f64 {
 }
 
 /// Returns the figures of a progress line that a summary has.
-fn short(progress: &Value) -> Value {
+pub(crate) fn short(progress: &Value) -> Value {
     let figures = PROGRESS.iter().map(|&name| (name.to_owned(), progress[name].clone()));
     Value::Object(figures.collect())
 }

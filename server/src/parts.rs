@@ -8,6 +8,9 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
+/// The most jobs that run at once, unless somebody says otherwise.
+const AT_ONCE_MOST: usize = 32;
+
 /// What a job wants.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Demand {
@@ -119,6 +122,12 @@ fn counts(demands: &[Demand], all: usize) -> Vec<usize> {
         }
     }
     counts
+}
+
+/// Returns how many jobs run at once unless somebody says otherwise: a quarter of the cores. More gain little
+/// (docs/serve.md), and each has a thread a core and its part of the memory.
+pub fn usual_at_once(cores: usize) -> usize {
+    (cores / 4).clamp(2, AT_ONCE_MOST).min(cores)
 }
 
 /// Formats cores as `0-3,8`.

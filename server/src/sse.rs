@@ -15,6 +15,8 @@ use tokio::time::Instant;
 
 /// The least time between two looks.
 const LOOK: Duration = Duration::from_millis(250);
+/// The same for all jobs, as long as nothing has changed but their progress.
+const LOOK_AT_ALL: Duration = Duration::from_secs(1);
 /// How often a silent stream says that it is there.
 const ALIVE: Duration = Duration::from_secs(15);
 
@@ -61,6 +63,9 @@ pub(crate) fn stream(
             stage.changed.changed().await.ok()?;
             if let Some(looked) = stage.looked {
                 tokio::time::sleep_until(looked + LOOK).await;
+                while stage.is_progress() && looked.elapsed() < LOOK_AT_ALL {
+                    tokio::time::sleep(LOOK).await;
+                }
             }
             stage.changed.mark_unchanged();
             stage.looked = Some(Instant::now());
@@ -73,6 +78,14 @@ pub(crate) fn stream(
 }
 
 impl Stage {
+    /// Returns whether this is of all jobs, and none of them has changed but in its progress.
+    fn is_progress(&self) -> bool {
+        match self.watches {
+            Watches::All(Some(seen)) => !self.supervisor.has_moved(seen),
+            _ => false,
+        }
+    }
+
     /// Makes the events of what has changed; `false` if there will be no more.
     fn look(&mut self) -> bool {
         let mut events = Vec::new();

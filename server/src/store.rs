@@ -19,9 +19,14 @@ use rustix::fs::{FlockOperation, flock};
 use serde_json::{Map, Value};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
+use std::num::NonZero;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::thread;
 use tegula::output::AtomicFile;
+
+/// The most threads that read records at the start.
+const READERS_MOST: usize = 8;
 
 /// The folder of a server, locked.
 #[derive(Debug)]
@@ -66,22 +71,29 @@ impl Store {
     pub(crate) fn read_all(&self) -> Result<(Vec<Job>, u64), Fault> {
         let path = self.home.join("jobs");
         let entries = fs::read_dir(&path).map_err(|cause| fault("list", &path, &cause))?;
-        let (mut jobs, mut highest) = (Vec::new(), 0);
-        for entry in entries.flatten() {
-            let Some(id) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
-                continue;
-            };
-            highest = highest.max(id);
-            match self.folder(id).read() {
-                Ok(job) if job.id == id => jobs.push(job),
-                Ok(_) | Err(_) => {
-                    let path = self.folder(id).0;
-                    crate::say(&format!("{}: no record of a job is here", path.display()));
-                }
-            }
-        }
+        let names = entries.flatten().map(|entry| entry.file_name());
+        let ids: Vec<u64> = names.filter_map(|name| name.to_str()?.parse().ok()).collect();
+        let read = |ids: &[u64]| ids.iter().filter_map(|&id| self.read(id)).collect::<Vec<Job>>();
+        // Ten thousand files take one thread a second.
+        let threads = thread::available_parallelism().map_or(1, NonZero::get).min(READERS_MOST);
+        let mut jobs = thread::scope(|scope| {
+            let parts = ids.chunks(ids.len().div_ceil(threads).max(1));
+            let readers: Vec<_> = parts.map(|part| scope.spawn(|| read(part))).collect();
+            let all = readers.into_iter().filter_map(|reader| reader.join().ok());
+            all.flatten().collect::<Vec<Job>>()
+        });
         jobs.sort_by_key(|job| job.id);
-        Ok((jobs, highest))
+        Ok((jobs, ids.into_iter().max().unwrap_or(0)))
+    }
+
+    /// Reads a record; a folder without one is passed over, with a line on standard error.
+    fn read(&self, id: u64) -> Option<Job> {
+        let folder = self.folder(id);
+        let job = folder.read().ok().filter(|job| job.id == id);
+        if job.is_none() {
+            crate::say(&format!("{}: no record of a job is here", folder.0.display()));
+        }
+        job
     }
 
     /// Returns the secret key of this folder, made when it is first needed.

@@ -3,8 +3,8 @@
 
 use crate::auth::{Auth, User};
 use crate::events::View;
-use crate::job::{Job, Present, Request, State, now_s};
-use crate::parts::{self, Cores, Demand, divide};
+use crate::job::{Job, Present, Request, State, now_s, short};
+use crate::parts::{self, Cores, Demand, divide, usual_at_once};
 use crate::queue::{self, Usage, Waiting};
 use crate::store::{Folder, Store};
 use crate::{Check, Checked, Config, Fault, Refused, Roots, Watched, child, say};
@@ -174,7 +174,7 @@ impl Supervisor {
         let caches = caches.collect();
         let processors =
             (0..workers).map(|worker| placement.processors_of(&topology, worker)).collect();
-        let jobs_at_once = config.jobs_at_once.unwrap_or(groups.len().max(2)).min(workers).max(1);
+        let jobs_at_once = config.jobs_at_once.unwrap_or(usual_at_once(workers)).min(workers);
         let memory_bytes = config.memory_bytes.unwrap_or_else(machine_bytes);
         let (mut jobs, highest) = store.read_all()?;
         for job in &mut jobs {
@@ -317,7 +317,13 @@ impl Supervisor {
         }
         let first = self.roots().first().unwrap_or(std::path::Path::new("/"));
         let folder = request.folder.as_deref().unwrap_or(first);
-        let folder = self.roots().folder(folder).map_err(Denied::Forbidden)?;
+        // Where relative paths begin matters to those alone.
+        let is_absolute = |input: &String| input.starts_with('/') || input.contains("://");
+        let folder = match self.roots().folder(folder) {
+            Err(_) if checked.inputs.iter().all(is_absolute) => self.roots().folder(first),
+            folder => folder,
+        };
+        let folder = folder.map_err(Denied::Forbidden)?;
         let check = |input: &String| self.roots().check(&folder, input);
         checked.inputs.iter().try_for_each(check).map_err(Denied::Forbidden)?;
         // What cannot be read a second time is of no use to a state.
@@ -574,7 +580,14 @@ impl Supervisor {
         (json!({ "machine": self.machine_of(&jobs), "jobs": summaries }), jobs.changes)
     }
 
-    /// Returns what has changed after `seen` changes; `None` if more is gone than is remembered.
+    /// Returns whether a job has changed after `seen` changes, but in its progress.
+    pub(crate) fn has_moved(&self, seen: u64) -> bool {
+        let jobs = self.lock();
+        jobs.entries.values().any(|entry| entry.summary_change > seen)
+            || jobs.gone.iter().any(|(_, change)| *change > seen)
+    }
+
+    /// Returns what has changed after `seen` changes.
     pub(crate) fn news(&self, seen: u64) -> (AllNews, u64) {
         let jobs = self.lock();
         let changed = jobs.entries.values().filter(|entry| entry.change > seen);
@@ -882,6 +895,8 @@ impl Supervisor {
         job.cancelling = false;
         if job.state.is_over() {
             job.ended_at_s = Some(now_s());
+            // The rest is in the view.
+            job.progress = job.progress.as_ref().map(short);
             let answer = std::fs::metadata(folder.path("answer")).ok();
             job.answer_bytes = answer.filter(|_| job.state == State::Done).map(|file| file.len());
             folder.remove_state();

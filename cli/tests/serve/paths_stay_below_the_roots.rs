@@ -46,6 +46,12 @@ fn input_is_below_a_root() {
         assert_eq!(server.ask("POST", "/api/jobs", Some(&request)).status, 403, "{command}");
     }
     server.answer(server.submit(&["wordcount", "./text"]));
+    // Where relative paths begin does not matter to others.
+    let text = server.data().join("text");
+    let request = json!({ "command": ["wordcount", text], "folder": "/" });
+    server.answer(server.submit_with(&request));
+    let request = json!({ "command": ["wordcount", "/etc/passwd"], "folder": "/" });
+    assert_eq!(server.ask("POST", "/api/jobs", Some(&request)).status, 403);
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn while_changed<R>(share: &Share, work: impl FnOnce() -> R) -> R {
             while !ended.load(Ordering::Relaxed) {
                 random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
                 let first = (random >> 40) as usize % 8;
-                share.set(std::slice::from_ref(&(first..first + (random >> 50) as usize % 3)));
+                share.set(first..first + (random >> 50) as usize % 3);
                 thread::sleep(Duration::from_micros(random >> 54));
             }
         });
@@ -82,7 +82,7 @@ fn any_changes_of_the_share_leave_the_answer_as_it_is() {
 #[test]
 fn only_workers_in_the_share_map() {
     let (engine, share) = (engine(4), Arc::new(Share::new()));
-    share.set(&[1..2, 3..4]);
+    share.set([1, 3]);
     let threads = std::sync::Mutex::new(std::collections::BTreeSet::new());
     let job = mapping(|_, _| {
         threads.lock().unwrap().insert(thread::current().name().unwrap().to_owned());
@@ -108,7 +108,7 @@ fn barred(
 ) -> tegula::Result<u64> {
     within(30, move || {
         let (engine, share, cancel) = (engine(2), Arc::new(Share::new()), Cancel::new());
-        share.set(&[]);
+        share.set([]);
         let mapped = AtomicU64::new(0);
         let job = mapping(|split, _| {
             mapped.fetch_add(split.bytes().len() as u64, Ordering::Relaxed);
@@ -144,7 +144,7 @@ fn a_run_of_nobody_goes_on_when_somebody_may() {
         || Slow::new(vec![text()], |_| Duration::from_micros(10)).input().0,
     ];
     for input in inputs {
-        let mapped = barred(|share, _| share.set(std::slice::from_ref(&(1..2))), input).unwrap();
+        let mapped = barred(|share, _| share.set(1..2), input).unwrap();
         assert_eq!(mapped, 60_000);
     }
 }
@@ -165,7 +165,7 @@ fn a_run_of_nobody_can_be_cancelled() {
 fn an_error_ends_a_run_while_others_are_barred() {
     let result = within(30, || {
         let (engine, share) = (engine(3), Arc::new(Share::new()));
-        share.set(std::slice::from_ref(&(0..1)));
+        share.set(0..1);
         let job = mapping(|split, _| split.bad(b"", "worse"));
         let options = Options { share: Some(share), split_bytes: Some(10), ..Options::default() };
         engine.job(&job).options(&options).run(Input::bytes("a b c ".repeat(1000))).map(|_| ())

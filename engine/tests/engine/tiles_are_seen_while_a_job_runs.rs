@@ -97,7 +97,7 @@ fn saved_tiles_are_shown_and_found_again() {
     let text = sample_text(40_000);
     let folder = tempfile::tempdir().unwrap();
     for (number, engine) in engines().iter().enumerate() {
-        let state = |id: &str| State::new(folder.path(), &format!("{id}-{number}"));
+        let state = |id: &str| State::new(folder.path(), format!("{id}-{number}"));
         let plain = state("plain").save_every(SaveEvery::Tiles(1));
         let options = Options { state: Some(plain), ..tiles_of(5_000) };
         let (answer, reading) = seen(engine, &text, options.clone());
