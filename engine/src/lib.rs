@@ -67,6 +67,11 @@ pub mod device {
     pub use tegula_device::{Clock, Emulated, Fault, FaultAt, Model};
 }
 
+/// What one of several machines has of a job.
+pub mod holding {
+    pub use tegula_core::holding::{Holding, Mapped, PARTITIONS};
+}
+
 /// The answer of a run, and files that appear only when all of them is written.
 pub mod output {
     pub use tegula_core::output::{Answers, AtomicFile, Output, Portion};
@@ -101,6 +106,8 @@ pub mod storage {
 
 /// Timelines: the work of each thread over time.
 pub mod timeline {
+    #[doc(hidden)]
+    pub use tegula_machine::timeline::Track;
     pub use tegula_machine::timeline::{Kind, LaneRecording, Recording, Sample, Span, Timeline};
 }
 
