@@ -37,6 +37,8 @@ PAGE_VENV = $(abspath $(TARGET))/page-venv
 INPUT ?= "$${CARGO_HOME:-$$HOME/.cargo}"/registry/src
 WORDS ?= alpha
 TOP ?= 10
+# The nodes of `make run-nodes`.
+NODES ?= local:4
 
 # The texts of the whole-process benchmarks, and how often each program runs on them.
 CORPUS ?= bench/corpus
@@ -68,9 +70,9 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PRECIOUS: $(PYTHON_VENVS)/%/requirements
-.PHONY: help run build serve-demo wheel wheels check-wheel test-wheel test test-rust rust-test-programs test-python python-environments \
-	test-cuda-kernels test-metrics test-hadoop test-hadoop-compat test-page dist-hadoop lint lint-rust lint-python lint-page lint-hadoop \
-	screenshots-page miri loom campaign \
+.PHONY: help run run-nodes build serve-demo wheel wheels check-wheel test-wheel test test-rust rust-test-programs test-python python-environments \
+	test-cuda-kernels test-metrics test-ray test-hadoop test-hadoop-compat test-page dist-hadoop lint lint-rust lint-python lint-page lint-hadoop \
+	screenshots-page miri loom campaign campaign-nodes \
 	bench bench-own bench-versions bench-builds bench-compare bench-reuse \
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
 	bench-show bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline \
@@ -85,6 +87,10 @@ help: ## Show this list
 run: need-cargo ## Count words and show the statistics; INPUT=paths WORDS=whitespace|alpha|unicode TOP=10
 	cargo build --profile quick -p tegula-cli --no-default-features --features wordcount
 	@$(TARGET)/quick/tegula wordcount $(INPUT) --words $(WORDS) --top $(TOP) --stats
+
+run-nodes: need-cargo ## Count words on local nodes and show the statistics; NODES=local:4 INPUT=paths WORDS=alpha TOP=10
+	cargo build --profile quick -p tegula-cli --no-default-features --features wordcount,nodes
+	@$(TARGET)/quick/tegula wordcount $(INPUT) --nodes $(NODES) --words $(WORDS) --top $(TOP) --stats
 
 build: need-cargo ## Build the release binary with all its commands
 	cargo build --release -p tegula-cli --all-features
@@ -106,7 +112,8 @@ wheels: ## Build the wheels of all machines: x86_64 and aarch64 (slow)
 	@$(MAKE) --no-print-directory wheel WHEEL_TARGETS="x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu"
 
 # With the features of the Rust tests, whose crates are then not built again.
-TEST_WHEEL_FEATURES := opencl,cuda,tegula-cli/cuda,tegula-cli/linalg,tegula-cli/opencl,tegula-apps/cuda,tegula-apps/opencl
+TEST_WHEEL_FEATURES := opencl,cuda,tegula-cli/cuda,tegula-cli/linalg,tegula-cli/nodes,tegula-cli/opencl,tegula-cli/serve,$\
+	tegula-apps/cuda,tegula-apps/opencl
 
 test-wheel: need-cargo $(VENV)/maturin-$(MATURIN) ## Build a wheel for tests on this machine into target/test-wheels, in a third of the time; its maps are slow
 	rm -rf $(TEST_WHEELS)
@@ -172,6 +179,12 @@ test-emulators: need-cargo $(EMULATORS)/azurite-$(AZURITE) $(EMULATORS)/fake-gcs
 # With the parsers that Prometheus has for Python.
 test-metrics: build $(VENV)/prometheus-$(PROMETHEUS) ## Check the metrics of a server, and its dashboard
 	$(VENV)/bin/python server/check_metrics.py $(TEGULA)
+
+# Ray is half a gigabyte, so it has an environment of its own.
+test-ray: test-wheel $(VENV)/bin/python ## Test jobs on a Ray cluster of local nodes, which is fetched (80 MB)
+	$(firstword $(PYTHONS)) -m venv $(abspath $(TARGET))/ray-venv
+	$(abspath $(TARGET))/ray-venv/bin/python -m pip install --quiet 'ray>=2.50' pytest $(TEST_WHEELS)/*.whl
+	cd python/tests && $(abspath $(TARGET))/ray-venv/bin/python -m pytest test_jobs_run_on_ray.py
 
 # The compiler of CUDA needs no GPU.
 test-cuda-kernels: need-cargo $(VENV)/nvrtc-$(NVRTC) ## Compile every kernel with NVRTC, which is fetched (90 MB)
@@ -242,6 +255,9 @@ campaign: need-cargo ## Kill runs a thousand times and let them go on, and as ma
 	cargo build --release -p tegula-reliability
 	$(TARGET)/release/reliability kills --kills $(KILLS) --seed $(SEED)
 	$(MAKE) test-python PYTHONS=$(firstword $(PYTHONS)) TESTS="test_kills_leave_nothing.py -s" KILLS=$(KILLS) SEED=$(SEED)
+
+campaign-nodes: need-cargo ## Kill nodes and drivers a hundred times and let the runs go on; SEED=1 KILLS=100 (slow)
+	KILLS=$(if $(filter 1000,$(KILLS)),100,$(KILLS)) SEED=$(SEED) cargo test -p tegula-cli --test program nodes_survive_kills
 
 # Property tests want the current folder, and under Miri a few cases must do.
 miri: need-miri ## Run the tests of containers, memory and partials under Miri (slow)
@@ -390,8 +406,9 @@ bench-serve: build need-python $(CORPUS)/letters.txt $(CORPUS)/stations.txt $(CO
 	cargo run --release -p tegula-server --example simulate -- $(COSTS) docs/serve.md
 	python3 bench/compare/serve.py --corpus $(CORPUS) --tegula $(TEGULA)
 
-bench-nodes: need-cargo ## Simulate 2 to 512 unequal nodes with the ledger, into docs/nodes.md
+bench-nodes: need-cargo build need-python $(CORPUS)/letters.txt ## Simulate 2 to 512 unequal nodes with the ledger, into docs/nodes.md, and time real ones under quotas of processors (as root); RUNS=5
 	cargo run --release -p tegula-nodes --example simulate -- docs/nodes.md
+	python3 bench/compare/nodes.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
 
 corpus: $(sort $(OWN_TEXTS:%=$(CORPUS)/%.txt) $(COMPARE_TEXTS:%=$(CORPUS)/%.txt) $(INDEX_TEXTS:%=$(CORPUS)/%.txt)) ## Make their texts; LINUX_SOURCE=folder of an unpacked linux-source
 

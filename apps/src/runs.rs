@@ -2,6 +2,8 @@
 //! the sum of their figures. Knows no job.
 
 use tegula::{Engine, Input, Job, Options, Output, Result, Stats};
+#[cfg(feature = "nodes")]
+use tegula_nodes::{Machines, Shares};
 
 /// The runs of one application on one engine. With [`Options::state`], each job that has an identity has a
 /// state of its own, numbered in the order of the runs ([`State::step`](tegula::State::step)); other jobs
@@ -9,6 +11,8 @@ use tegula::{Engine, Input, Job, Options, Output, Result, Stats};
 pub struct Runs<'e> {
     engine: &'e Engine,
     options: Options,
+    #[cfg(feature = "nodes")]
+    machines: Option<&'e mut Machines>,
     /// Jobs that were run with a state.
     saved: usize,
     stats: Stats,
@@ -17,7 +21,20 @@ pub struct Runs<'e> {
 impl<'e> Runs<'e> {
     /// Creates runs with these options, none done yet.
     pub fn new(engine: &'e Engine, options: Options) -> Runs<'e> {
-        Runs { engine, options, saved: 0, stats: Stats::default() }
+        Runs {
+            engine,
+            options,
+            #[cfg(feature = "nodes")]
+            machines: None,
+            saved: 0,
+            stats: Stats::default(),
+        }
+    }
+
+    /// Lets the jobs run on these machines.
+    #[cfg(feature = "nodes")]
+    pub fn over(self, machines: &'e mut Machines) -> Runs<'e> {
+        Runs { machines: Some(machines), ..self }
     }
 
     /// Runs a job.
@@ -32,9 +49,19 @@ impl<'e> Runs<'e> {
             }
             _ => None,
         };
-        let output = self.engine.job(job).options(&self.options).state(state).run(input)?;
+        let options = Options { state, ..self.options.clone() };
+        let output = self.run(job, input, &options)?;
         self.stats.add(output.stats());
         Ok(output)
+    }
+
+    fn run<J: Job>(&mut self, job: &J, input: Input, options: &Options) -> Result<Output<J>> {
+        #[cfg(feature = "nodes")]
+        if let Some(machines) = &mut self.machines {
+            // The next job may depend on this one's answer.
+            return machines.run(self.engine, job, input, options, Shares::Answer);
+        }
+        self.engine.job(job).options(options).run(input)
     }
 
     /// Runs `count` numbered tasks on all workers. Their results are in the application's memory, so they
@@ -53,12 +80,18 @@ impl<'e> Runs<'e> {
         !self.options.devices.is_empty()
     }
 
-    /// Runs `work` without devices: for jobs for which no device has a kernel, such as those that read the
-    /// input of others.
+    /// Runs `work` without devices and on this machine alone: for jobs for which no device has a kernel and whose
+    /// maps fill memory of the application, such as those that read the input of others.
     pub fn on_cores<R>(&mut self, work: impl FnOnce(&mut Runs<'e>) -> R) -> R {
         let devices = std::mem::take(&mut self.options.devices);
         let alone = std::mem::take(&mut self.options.devices_alone);
+        #[cfg(feature = "nodes")]
+        let machines = self.machines.take();
         let result = work(self);
+        #[cfg(feature = "nodes")]
+        {
+            self.machines = machines;
+        }
         (self.options.devices, self.options.devices_alone) = (devices, alone);
         result
     }

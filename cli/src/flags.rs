@@ -132,6 +132,17 @@ pub(crate) struct RunFlags {
     #[arg(long, requires = "incremental", help_heading = "State")]
     pub(crate) trust_mtime: bool,
 
+    /// Do the work on several nodes, which are processes on this machine: local:4 starts four, and local:4x1,1x2:512M
+    /// four of one worker and one of two that may hold 512 MiB. The answer is the same.
+    #[cfg(feature = "nodes")]
+    #[arg(long, value_name = "local:N,...", value_parser = crate::nodes::parse, help_heading = "Run")]
+    pub(crate) nodes: Option<crate::nodes::NodesFlag>,
+
+    /// Set in the processes that `--nodes` starts.
+    #[cfg(feature = "nodes")]
+    #[arg(long, hide = true)]
+    pub(crate) as_node: Option<crate::nodes::Shape>,
+
     #[command(flatten)]
     pub(crate) progress: ProgressFlag,
 
@@ -296,6 +307,28 @@ impl AnswerFlags {
 }
 
 impl RunFlags {
+    /// Returns whether this process is a node of another one, which alone writes what the flags ask for.
+    pub(crate) fn is_node(&self) -> bool {
+        #[cfg(feature = "nodes")]
+        return self.as_node.is_some();
+        #[cfg(not(feature = "nodes"))]
+        false
+    }
+
+    /// Returns the progress to show.
+    pub(crate) fn progress(&self) -> Show {
+        if self.is_node() { Show::Off } else { self.progress.progress }
+    }
+
+    /// Returns the workers and the memory of this process.
+    pub(crate) fn resources(&self) -> (Option<usize>, Option<u64>) {
+        #[cfg(feature = "nodes")]
+        if let Some(shape) = self.as_node {
+            return (shape.workers.or(self.workers), shape.memory.or(self.memory));
+        }
+        (self.workers, self.memory)
+    }
+
     /// Returns the state in which a run for `request` saves its partials, if the flags name one.
     pub(crate) fn state(&self, request: &Request) -> Option<State> {
         let (folder, job) = self.state.as_ref().zip(self.job.as_ref())?;

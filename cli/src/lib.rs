@@ -38,6 +38,8 @@ mod making;
 mod matmul;
 #[cfg(feature = "native")]
 mod native;
+#[cfg(feature = "nodes")]
+mod nodes;
 #[cfg(feature = "offload")]
 mod offload;
 #[cfg(feature = "linalg")]

@@ -31,7 +31,7 @@ pub(crate) struct Flags {
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
     run::command(&flags.run, Request::of("pca"), |run| {
-        run.refuse_state()?;
+        run.refuse_partials()?;
         let input = run.input(&flags.paths)?;
         let pca = run.several(|runs| {
             let matrix = Matrix::read(runs, input)?;

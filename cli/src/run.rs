@@ -8,6 +8,8 @@ use crate::control::{self, Steered};
 use crate::events::{Events, Watched};
 use crate::flags::{AnswerFlags, RunFlags, grouping};
 use crate::format::Line;
+#[cfg(feature = "nodes")]
+use crate::nodes;
 use crate::progress::{self, Shown};
 use crate::request::Request;
 use crate::session::{AnswerOf, Session, Sink};
@@ -29,6 +31,8 @@ use tegula::{
     Shown as ShownAnswers, Sort, Stage, StageTime, Stats, Storage, Timeline, process_cpu,
 };
 use tegula_apps::Runs;
+#[cfg(feature = "nodes")]
+use tegula_nodes::{Machines, Shares};
 
 /// Runs a command's jobs: `work` runs them and writes their answer. Then prints the reports. A state keeps
 /// `request`.
@@ -109,6 +113,8 @@ pub(crate) struct Run<'a> {
     shown: Option<Shown>,
     stats: Stats,
     devices: Vec<Arc<Accelerator>>,
+    #[cfg(feature = "nodes")]
+    machines: Machines,
 }
 
 impl<'a> Run<'a> {
@@ -118,9 +124,10 @@ impl<'a> Run<'a> {
         request: Request,
         (events, control): (Option<Events>, Option<File>),
     ) -> Result<Run<'a>> {
+        let timeline = flags.timeline.as_ref().map(|file| &file.path).filter(|_| !flags.is_node());
         // Creates each file once and removes it, so that a bad path fails now and not after hours.
-        let timeline = flags.timeline.as_ref().map(|file| &file.path);
-        for path in flags.output.iter().chain(&flags.stats_json).chain(timeline) {
+        let written = flags.output.iter().chain(&flags.stats_json).chain(timeline);
+        for path in written.filter(|_| !flags.is_node()) {
             AtomicFile::probe(path)?;
         }
         if let Some(folder) = &flags.scratch {
@@ -128,13 +135,15 @@ impl<'a> Run<'a> {
         }
         let groups = grouping(&flags.groups)?;
         let is_watched = events.is_some() || control.is_some();
+        #[cfg(feature = "nodes")]
+        let machines = nodes::machines(flags)?;
         let timeline = timeline.is_some() || events.is_some();
         let timeline = timeline.then(|| Timeline::new(timeline::title()));
         let progress = Arc::<Progress>::default();
         let watched = Arc::clone(&progress);
-        let shown = progress::show(move || watched.read(), flags.progress.progress);
-        let mut engine =
-            Engine::builder().workers(flags.workers).groups(groups).memory_bytes(flags.memory);
+        let shown = progress::show(move || watched.read(), flags.progress());
+        let (workers, memory) = flags.resources();
+        let mut engine = Engine::builder().workers(workers).groups(groups).memory_bytes(memory);
         if let Some(folder) = &flags.scratch {
             engine = engine.scratch(folder);
         }
@@ -166,6 +175,8 @@ impl<'a> Run<'a> {
             shown,
             stats,
             devices,
+            #[cfg(feature = "nodes")]
+            machines,
         })
     }
 
@@ -246,10 +257,20 @@ impl<'a> Run<'a> {
                 self.say_how_far(&saved.report, Some(saved.output.stats().keys));
                 saved.output
             }
-            _ => self.engine.job(job).options(options).run(input)?,
+            _ => self.run_job(job, input, options)?,
         };
         self.stats.add(output.stats());
         Ok(output)
+    }
+
+    #[cfg(feature = "nodes")]
+    fn run_job<J: Job>(&mut self, job: &J, input: Input, options: &Options) -> Result<Output<J>> {
+        self.machines.run(&self.engine, job, input, options, Shares::Nothing)
+    }
+
+    #[cfg(not(feature = "nodes"))]
+    fn run_job<J: Job>(&mut self, job: &J, input: Input, options: &Options) -> Result<Output<J>> {
+        self.engine.job(job).options(options).run(input)
     }
 
     /// Says which part of the input the answers of a state cover.
@@ -283,6 +304,8 @@ impl<'a> Run<'a> {
         let Some(every) = answer.show.show.filter(|_| self.flags.look.is_none()) else {
             return self.job(job, input, &options);
         };
+        #[cfg(feature = "nodes")]
+        nodes::refuse(self.flags, true, "shows are made by one machine; leave out --show")?;
         if answer.show.is_on_terminal() {
             self.shown = None;
         }
@@ -295,6 +318,8 @@ impl<'a> Run<'a> {
 
     /// Sorts the input, and writes it where the flags say.
     pub(crate) fn sort(&mut self, sort: &Sort, input: Input) -> Result<()> {
+        #[cfg(feature = "nodes")]
+        nodes::refuse(self.flags, true, "records are sorted by one machine")?;
         self.clear_terminal();
         let (engine, options) = (&self.engine, self.options());
         let to = self.flags.output.as_deref();
@@ -308,15 +333,20 @@ impl<'a> Run<'a> {
         &mut self,
         work: impl FnOnce(&mut Runs<'_>) -> Result<R>,
     ) -> Result<R> {
-        let mut runs = Runs::new(&self.engine, self.options());
+        let runs = Runs::new(&self.engine, self.options());
+        #[cfg(feature = "nodes")]
+        let runs = runs.over(&mut self.machines);
+        let mut runs = runs;
         let result = work(&mut runs)?;
         self.stats.add(runs.stats());
         Ok(result)
     }
 
-    /// Refuses a state, for a command whose jobs have no partials.
+    /// Refuses a state and nodes, for a command whose jobs have no partials.
     #[cfg(feature = "linalg")]
-    pub(crate) fn refuse_state(&self) -> Result<()> {
+    pub(crate) fn refuse_partials(&self) -> Result<()> {
+        #[cfg(feature = "nodes")]
+        nodes::refuse(self.flags, true, "the whole answer of this command is in one memory")?;
         if self.flags.state.is_none() {
             return Ok(());
         }
@@ -326,11 +356,17 @@ impl<'a> Run<'a> {
 
     /// Writes a file beside the answer.
     pub(crate) fn write_beside(&mut self, path: &Path, bytes: &[u8]) -> Result<()> {
+        if self.flags.is_node() {
+            return Ok(());
+        }
         self.time(Stage::Output, |run| run.session.write(Some(path), |sink| sink.write(bytes)))
     }
 
     /// Writes the answer where the flags say.
     pub(crate) fn write(&mut self, fill: impl FnOnce(&mut Sink<'_>) -> Result<()>) -> Result<()> {
+        if self.flags.is_node() {
+            return Ok(());
+        }
         self.clear_terminal();
         self.progress.enter(Stage::Output);
         self.time(Stage::Output, |run| run.session.write(run.flags.output.as_deref(), fill))
@@ -379,6 +415,9 @@ impl<'a> Run<'a> {
     fn report(mut self) -> Result<()> {
         self.shown = None;
         self.events.iter().for_each(|events| events.stats(&self.stats));
+        if self.flags.is_node() {
+            return Ok(());
+        }
         if self.flags.stats {
             // A closed standard error does not change the answer.
             let _ = io::stderr().write_all(stats::table(&self.stats).as_bytes());

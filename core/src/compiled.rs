@@ -5,6 +5,7 @@ use crate::aggregate::Aggregate;
 use crate::combine::{Count, Sum};
 use crate::core::Core;
 use crate::error::Result;
+use crate::held::{Hold, HoldingJob, hold};
 use crate::input::Input;
 use crate::options::Options;
 use crate::output::Finished;
@@ -27,10 +28,14 @@ type Run<C> = fn(
 type Saved<C> =
     fn(&Arc<Core>, Ranking<'_, C>, &Options, SavedPartials) -> Result<(StateReport, Finished<C>)>;
 
+type Holding<C> =
+    for<'e> fn(&'e Arc<Core>, HoldingJob<'e, C>, Input, &Options) -> Result<Box<dyn Hold<C> + 'e>>;
+
 /// The functions of the engine that are generic over the aggregate alone.
 pub(crate) struct Compiled<C: Aggregate> {
     pub(crate) run: Run<C>,
     pub(crate) saved: Saved<C>,
+    pub(crate) hold: Holding<C>,
 }
 
 static COUNT: Compiled<Count> = Compiled::here();
@@ -45,16 +50,16 @@ impl<C: Aggregate> Compiled<C> {
     }
 
     const fn here() -> Compiled<C> {
-        Compiled { run: run::<C>, saved: answers_of::<C> }
+        Compiled { run: run::<C>, saved: answers_of::<C>, hold: hold::<C> }
     }
 
     fn found() -> Compiled<C> {
         let all: [&dyn Any; 3] = [&COUNT, &SUM, &SIGNED_SUM];
         let mut found = all.iter().filter_map(|one| one.downcast_ref::<Compiled<C>>());
-        let Some(Compiled { run, saved }) = found.next() else {
+        let Some(Compiled { run, saved, hold }) = found.next() else {
             unreachable!("an aggregate that says so is in the list above");
         };
-        Compiled { run: *run, saved: *saved }
+        Compiled { run: *run, saved: *saved, hold: *hold }
     }
 }
 

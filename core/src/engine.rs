@@ -3,6 +3,7 @@
 
 use crate::core::{Core, bind};
 use crate::error::{Error, Result};
+use crate::holding::Holding;
 use crate::input::Input;
 use crate::job::Job;
 use crate::job_run::JobRun;
@@ -91,6 +92,21 @@ impl Engine {
     /// ```
     pub fn job<'r, J: Job>(&'r self, job: &'r J) -> JobRun<'r, J> {
         JobRun::new(&self.core, job)
+    }
+
+    /// Plans a job of which this engine does a part, and others the rest: on other machines, each with a
+    /// [`Holding`] of the same job over the same input. `order` and `top` of the options are those of
+    /// [`Holding::answer`]; a state does not apply.
+    ///
+    /// # Errors
+    /// Those of the input; it must not have a stream.
+    pub fn hold<'e, J: Job>(
+        &'e self,
+        job: &'e J,
+        input: Input,
+        options: &Options,
+    ) -> Result<Holding<'e, J>> {
+        Holding::new(&self.core, job, input, options)
     }
 
     /// Sorts the input. Time is linear in the input's bytes, plus O(n log n) for the n records, of which the

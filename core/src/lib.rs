@@ -15,6 +15,8 @@ mod engine;
 mod facts;
 #[allow(missing_docs, missing_debug_implementations, reason = "no part of the interface")]
 pub mod heads;
+mod held;
+pub mod holding;
 mod job;
 mod job_run;
 mod map;

@@ -178,6 +178,7 @@ impl<C: Aggregate> Mapping<'_, C> {
             in_order: epochs.is_some_and(Epochs::in_order),
             tiles_apart,
             done: found.map(|found| &found.coverage),
+            leased: None,
             attended_by: &attended_by,
             bytes_between: saving.and_then(Saving::bytes_between),
             devices: &options.devices,
@@ -278,7 +279,7 @@ impl<C: Aggregate> Answer<C> {
 }
 
 /// Adds the counts of the map stage to the figures of a run over a plan.
-fn stats(planned: Stats, mapped: MapTotals, spread: Spread) -> Stats {
+pub(crate) fn stats(planned: Stats, mapped: MapTotals, spread: Spread) -> Stats {
     Stats {
         ingest_busy: mapped.ingest,
         readers: mapped.ahead.readers,

@@ -69,6 +69,11 @@ pub mod device {
     pub use tegula_device::{Clock, Emulated, Fault, FaultAt, Model};
 }
 
+/// What one of several machines has of a job.
+pub mod holding {
+    pub use tegula_core::holding::{Holding, Mapped, PARTITIONS};
+}
+
 /// The answer of a run, and files that appear only when all of them is written.
 pub mod output {
     pub use tegula_core::output::{Answers, AtomicFile, Output, Portion};
@@ -103,6 +108,8 @@ pub mod storage {
 
 /// Timelines: the work of each thread over time.
 pub mod timeline {
+    #[doc(hidden)]
+    pub use tegula_machine::timeline::Track;
     pub use tegula_machine::timeline::{
         KINDS, Kind, LaneRecording, Recording, Sample, Span, Timeline,
     };

@@ -1,18 +1,15 @@
-//! The byte form of what a ledger and its nodes write down: a version, numbers in LEB128, bytes with their
-//! length, and a checksum of all (FNV-1a, 64 bits) at the end.
+//! The byte form of messages: a kind, numbers in LEB128, texts after their length. There is no version and no checksum,
+//! because both ends are of one version and whoever carries messages loses no byte.
 
 use std::fmt;
 
-const VERSION: u8 = 1;
-const CHECKSUM_BYTES: usize = 8;
-
-/// The error for bytes that are not a byte form of this version, or have been changed.
+/// The error for bytes that are no message of this version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Damaged;
 
 impl fmt::Display for Damaged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the bytes are damaged, or of another version of Tegula")
+        f.write_str("a message is damaged, or of another version of Tegula")
     }
 }
 
@@ -21,25 +18,36 @@ impl std::error::Error for Damaged {}
 pub(crate) struct Writer(Vec<u8>);
 
 impl Writer {
-    pub(crate) fn new() -> Writer {
-        Writer(vec![VERSION])
+    /// Begins a message of a kind.
+    pub(crate) fn of(kind: u8) -> Writer {
+        Writer(vec![kind])
     }
 
-    pub(crate) fn number(&mut self, mut number: u64) {
+    pub(crate) fn number(mut self, mut number: u64) -> Writer {
         while number >= 0x80 {
             self.0.push(number as u8 | 0x80);
             number >>= 7;
         }
         self.0.push(number as u8);
+        self
     }
 
-    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+    /// Appends a text after its length.
+    pub(crate) fn text(self, text: &str) -> Writer {
+        self.number(text.len() as u64).bytes(text.as_bytes())
+    }
+
+    pub(crate) fn digest(self, digest: u128) -> Writer {
+        self.bytes(&digest.to_le_bytes())
+    }
+
+    /// Appends bytes that end the message.
+    pub(crate) fn bytes(mut self, bytes: &[u8]) -> Writer {
         self.0.extend_from_slice(bytes);
+        self
     }
 
-    pub(crate) fn into_bytes(mut self) -> Vec<u8> {
-        let sum = checksum(&self.0);
-        self.bytes(&sum);
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.0
     }
 }
@@ -47,13 +55,10 @@ impl Writer {
 pub(crate) struct Reader<'b>(&'b [u8]);
 
 impl<'b> Reader<'b> {
-    pub(crate) fn new(bytes: &'b [u8]) -> Result<Reader<'b>, Damaged> {
-        let (form, sum) = bytes.split_last_chunk::<CHECKSUM_BYTES>().ok_or(Damaged)?;
-        let (&version, rest) = form.split_first().ok_or(Damaged)?;
-        if version != VERSION || checksum(form) != *sum {
-            return Err(Damaged);
-        }
-        Ok(Reader(rest))
+    /// Returns the kind of a message, and a reader of the rest.
+    pub(crate) fn of(bytes: &'b [u8]) -> Result<(u8, Reader<'b>), Damaged> {
+        let (&kind, rest) = bytes.split_first().ok_or(Damaged)?;
+        Ok((kind, Reader(rest)))
     }
 
     pub(crate) fn number(&mut self) -> Result<u64, Damaged> {
@@ -73,11 +78,16 @@ impl<'b> Reader<'b> {
         Err(Damaged)
     }
 
-    pub(crate) fn bytes(&mut self, count: u64) -> Result<&'b [u8], Damaged> {
-        let count = usize::try_from(count).map_err(|_| Damaged)?;
+    /// Takes the number of a tile.
+    pub(crate) fn tile(&mut self) -> Result<u32, Damaged> {
+        u32::try_from(self.number()?).map_err(|_| Damaged)
+    }
+
+    pub(crate) fn text(&mut self) -> Result<String, Damaged> {
+        let count = usize::try_from(self.number()?).map_err(|_| Damaged)?;
         let (bytes, rest) = self.0.split_at_checked(count).ok_or(Damaged)?;
         self.0 = rest;
-        Ok(bytes)
+        Ok(String::from_utf8_lossy(bytes).into_owned())
     }
 
     pub(crate) fn digest(&mut self) -> Result<u128, Damaged> {
@@ -86,12 +96,12 @@ impl<'b> Reader<'b> {
         Ok(u128::from_le_bytes(*digest))
     }
 
+    /// Takes all that is left.
+    pub(crate) fn rest(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.0).to_vec()
+    }
+
     pub(crate) fn end(&self) -> Result<(), Damaged> {
         if self.0.is_empty() { Ok(()) } else { Err(Damaged) }
     }
-}
-
-fn checksum(bytes: &[u8]) -> [u8; CHECKSUM_BYTES] {
-    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, step).to_le_bytes()
 }

@@ -1,12 +1,11 @@
 //! Who maps which tiles, who holds their pairs, and who has saved them.
 //!
-//! Each tile is in one of four states: *free*, *leased* to one node or to two, *held* by one node, or *kept* in
-//! the save of a lost node until another node takes that in. A node's pairs of a lease are beside its holding
+//! Each tile is in one of four states: *free*, *leased* to one node or to two, *held* by one node, or *home*, where no
+//! loss of a node reaches it. What a lost node had saved is home, because the manager reads its saves. A node's pairs of a lease are beside its holding
 //! until [`Ledger::mapped`] says [`Commit::Yes`], so a lease is counted once or not at all, whatever is lost, late
 //! or done twice.
 
 use crate::exchange::{Part, Share, divide};
-use crate::form::{Damaged, Reader, Writer};
 use crate::pace::Pace;
 use crate::rules::Rules;
 use crate::tile_set::TileSet;
@@ -46,11 +45,11 @@ pub struct About {
     pub reads: bool,
 }
 
-/// A node's save of all that it holds.
+/// A node's save of some of what it holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
-    /// The files of the save with their lengths and digests, as the carrier writes them. They are named at the
-    /// time of the save, so what a node writes after it was declared lost is never read.
+    /// Names the files of the save with their lengths and digests. They are named at the time of the save, so what a
+    /// node writes after it was declared lost is never read.
     pub name: Vec<u8>,
     /// The tiles whose pairs are in it.
     pub tiles: TileSet,
@@ -68,16 +67,9 @@ pub enum Next {
         /// The node that sends the bytes to a node that cannot read.
         from: Option<NodeId>,
     },
-    /// Take in what a lost node had saved, and tell [`Ledger::taken`].
-    Take {
-        /// The number to tell.
-        save: u64,
-        /// The save.
-        kept: Kept,
-    },
     /// Nothing now; ask again after the next event.
     Wait,
-    /// Each tile is held by a node.
+    /// Each tile is home or held by a node.
     Done,
     /// The node was declared lost: it drops what it holds and joins anew.
     Leave,
@@ -95,13 +87,22 @@ pub enum Commit {
     No,
 }
 
+/// What follows from the loss of a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// The leases of other nodes that were sent their bytes by it: they have ended.
+    pub ended: Vec<(NodeId, u64)>,
+    /// Its saves, which the manager takes in.
+    pub kept: Vec<Kept>,
+}
+
 /// The error for a save that cannot be what the node holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused;
 
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a save names tiles that its node does not hold, or lacks some that an earlier save had")
+        f.write_str("a save names tiles that its node does not hold, or has saved before")
     }
 }
 
@@ -118,10 +119,10 @@ pub struct Ledger {
     nodes: Vec<Node>,
     /// The node of each lease in flight.
     leases: BTreeMap<u64, NodeId>,
-    /// The saves of lost nodes that no node has taken in, by number.
-    orphans: BTreeMap<u64, Orphan>,
-    /// The number of the next lease or orphan.
-    next_number: u64,
+    /// Tiles whose pairs the manager has.
+    home: TileSet,
+    /// The number of the next lease.
+    next_lease: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -135,10 +136,8 @@ struct Node {
     sending: u64,
     /// Tiles that it holds and that are in no save.
     unsaved: TileSet,
-    /// Its newest save.
-    kept: Option<Kept>,
-    /// Saves of lost nodes that it has taken in and that are not in its own save.
-    taken: Vec<Kept>,
+    /// Its saves.
+    kept: Vec<Kept>,
 }
 
 #[derive(Clone, Debug)]
@@ -152,19 +151,13 @@ struct Lease {
     twin: Option<u64>,
 }
 
-#[derive(Clone, Debug)]
-struct Orphan {
-    kept: Kept,
-    taker: Option<NodeId>,
-}
-
 impl Ledger {
     /// Begins a job: all tiles are free.
     pub fn new(tiles: Tiles, rules: Rules) -> Ledger {
         let free = iter::once(0..tiles.count()).collect::<TileSet>();
         let free_bytes = tiles.bytes(0..tiles.count());
-        let (nodes, leases, orphans) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
-        Ledger { tiles, rules, free, free_bytes, nodes, leases, orphans, next_number: 0 }
+        let (nodes, leases, home) = (Vec::new(), BTreeMap::new(), TileSet::default());
+        Ledger { tiles, rules, free, free_bytes, nodes, leases, home, next_lease: 0 }
     }
 
     /// Adds a node, at any time.
@@ -176,8 +169,7 @@ impl Ledger {
             leases: Vec::new(),
             sending: 0,
             unsaved: TileSet::default(),
-            kept: None,
-            taken: Vec::new(),
+            kept: Vec::new(),
         });
         NodeId::of(self.nodes.len() - 1)
     }
@@ -188,13 +180,6 @@ impl Ledger {
             Some(found) if !found.is_lost => found.about,
             _ => return Next::Leave,
         };
-        if about.reads
-            && let Some((&save, orphan)) =
-                self.orphans.iter_mut().find(|(_, one)| one.taker.is_none())
-        {
-            orphan.taker = Some(node);
-            return Next::Take { save, kept: orphan.kept.clone() };
-        }
         if self.is_done() {
             return Next::Done;
         }
@@ -210,7 +195,8 @@ impl Ledger {
             None => self.backup_for(node, now).map(|(twin, tiles)| (tiles, Some(twin))),
         };
         let Some((tiles, twin)) = given else { return Next::Wait };
-        let number = self.number();
+        let number = self.next_lease;
+        self.next_lease += 1;
         let bytes = self.tiles.bytes(tiles.clone());
         match twin.and_then(|twin| self.lease_mut(twin)) {
             Some(twin) => twin.twin = Some(number),
@@ -241,65 +227,85 @@ impl Ledger {
         Commit::Yes { beaten }
     }
 
-    /// Notes a node's newest save, which replaces the one before.
+    /// Notes that a node could not map a lease: its tiles are free again, unless another node has them, too. Returns
+    /// them; `None` if they were not that node's.
+    pub fn failed(&mut self, node: NodeId, lease: u64) -> Option<Range<u32>> {
+        if self.leases.get(&lease) != Some(&node) {
+            return None;
+        }
+        let (_, failed) = self.end(lease)?;
+        let tiles = failed.tiles.clone();
+        self.release(failed);
+        Some(tiles)
+    }
+
+    /// Notes that the manager has the pairs of all tiles that a node held, and the node has none.
+    pub fn gathered(&mut self, node: NodeId) {
+        let held = self.held(node);
+        if let Some(of) = self.nodes.get_mut(node.at()).filter(|node| !node.is_lost) {
+            of.unsaved = TileSet::default();
+            of.kept.clear();
+            self.home.extend(&held);
+        }
+    }
+
+    /// Notes that the manager has the pairs of tiles that were free, because it has mapped them or found them saved.
+    pub fn take_home(&mut self, tiles: &Range<u32>) {
+        if self.free.contains(tiles) {
+            self.free.remove(tiles);
+            self.free_bytes -= self.tiles.bytes(tiles.clone());
+            self.home.insert(tiles.clone());
+        }
+    }
+
+    /// Returns whether the manager has the pairs of all tiles.
+    pub fn is_home(&self) -> bool {
+        self.home.len() == self.tiles.count() as usize
+    }
+
+    /// Returns the tiles that nobody has.
+    pub fn free(&self) -> &TileSet {
+        &self.free
+    }
+
+    /// Returns the tiles of a lease in flight.
+    pub fn leased(&self, lease: u64) -> Option<Range<u32>> {
+        let node = self.leases.get(&lease)?;
+        let found = self.nodes[node.at()].leases.iter().find(|one| one.number == lease);
+        found.map(|lease| lease.tiles.clone())
+    }
+
+    /// Returns the first tile of all leases in flight.
+    pub fn first_leased(&self) -> Option<u32> {
+        self.leases.keys().filter_map(|&lease| self.leased(lease)).map(|tiles| tiles.start).min()
+    }
+
+    /// Notes a save of some of what a node holds and has not saved yet.
     ///
     /// # Errors
-    /// [`Refused`] if the save names tiles that the node does not hold, or lacks tiles that its saves so far had;
-    /// nothing changes then. A save of a node that was declared lost is refused, too.
+    /// [`Refused`] if it names other tiles; nothing changes then. A save of a node that was declared lost is refused,
+    /// too.
     pub fn kept(&mut self, node: NodeId, kept: Kept) -> Result<(), Refused> {
-        let Some(of) = self.nodes.get_mut(node.at()).filter(|node| !node.is_lost) else {
+        let of = self.nodes.get_mut(node.at()).filter(|node| !node.is_lost);
+        let Some(of) = of.filter(|node| node.unsaved.contains_all(&kept.tiles)) else {
             return Err(Refused);
         };
-        let saved: Vec<&Kept> = of.kept.iter().chain(&of.taken).collect();
-        let mut held = of.unsaved.clone();
-        saved.iter().for_each(|save| held.extend(&save.tiles));
-        let is_whole = saved.iter().all(|save| kept.tiles.contains_all(&save.tiles));
-        if !is_whole || !held.contains_all(&kept.tiles) {
-            return Err(Refused);
-        }
         of.unsaved.subtract(&kept.tiles);
-        of.taken.clear();
-        of.kept = Some(kept);
+        of.kept.push(kept);
         Ok(())
     }
 
-    /// Notes that a node has taken in a lost node's save, or, with `false`, that it could not read it: its tiles
-    /// are free then. Returns whether what was taken in counts.
-    pub fn taken(&mut self, node: NodeId, save: u64, is_whole: bool) -> bool {
-        let is_expected = self.orphans.get(&save).is_some_and(|orphan| orphan.taker == Some(node));
-        let Some(orphan) = is_expected.then(|| self.orphans.remove(&save)).flatten() else {
-            return false;
-        };
-        if is_whole {
-            self.nodes[node.at()].taken.push(orphan.kept);
-        } else {
-            self.set_free(&orphan.kept.tiles);
-        }
-        is_whole
-    }
-
-    /// Notes that a node is lost. Its leases and the tiles that it had not saved are free again; its saves wait
-    /// for a node that takes them in. Returns the leases of other nodes that were sent their bytes by it: they
-    /// have ended.
-    pub fn lost(&mut self, node: NodeId) -> Vec<(NodeId, u64)> {
+    /// Notes that a node is lost. Its leases and the tiles that it had not saved are free again; the others are home,
+    /// because the manager takes its saves in.
+    pub fn lost(&mut self, node: NodeId) -> Lost {
         let Some(of) = self.nodes.get_mut(node.at()).filter(|node| !node.is_lost) else {
-            return Vec::new();
+            return Lost::default();
         };
         of.is_lost = true;
         let unsaved = std::mem::take(&mut of.unsaved);
-        let saves: Vec<Kept> = of.kept.take().into_iter().chain(of.taken.drain(..)).collect();
+        let kept = std::mem::take(&mut of.kept);
         self.set_free(&unsaved);
-        for kept in saves {
-            if self.rules.shares_saves {
-                let save = self.number();
-                self.orphans.insert(save, Orphan { kept, taker: None });
-            } else {
-                self.set_free(&kept.tiles);
-            }
-        }
-        for orphan in self.orphans.values_mut().filter(|orphan| orphan.taker == Some(node)) {
-            orphan.taker = None;
-        }
+        kept.iter().for_each(|kept| self.home.extend(&kept.tiles));
         let ended: Vec<u64> = self
             .nodes
             .iter()
@@ -312,20 +318,17 @@ impl Ledger {
         let mut of_others = Vec::new();
         for number in ended {
             let Some((holder, lease)) = self.end(number) else { continue };
-            match lease.twin.and_then(|twin| self.lease_mut(twin)) {
-                Some(twin) => twin.twin = None,
-                None => self.set_free(&iter::once(lease.tiles).collect()),
-            }
+            self.release(lease);
             if holder != node {
                 of_others.push((holder, number));
             }
         }
-        of_others
+        Lost { ended: of_others, kept }
     }
 
-    /// Returns whether each tile is held by a node.
+    /// Returns whether each tile is home or held by a node.
     pub fn is_done(&self) -> bool {
-        self.free.is_empty() && self.leases.is_empty() && self.orphans.is_empty()
+        self.free.is_empty() && self.leases.is_empty()
     }
 
     /// Divides the partitions of the answer among the nodes that are there, by rate and memory, once each tile is
@@ -351,75 +354,13 @@ impl Ledger {
     pub fn held(&self, node: NodeId) -> TileSet {
         let Some(of) = self.nodes.get(node.at()) else { return TileSet::default() };
         let mut held = of.unsaved.clone();
-        of.kept.iter().chain(&of.taken).for_each(|save| held.extend(&save.tiles));
+        of.kept.iter().for_each(|save| held.extend(&save.tiles));
         held
     }
 
     /// Returns the rate of a node in bytes per second, once it has mapped a lease.
     pub fn rate(&self, node: NodeId) -> Option<f64> {
         self.nodes.get(node.at()).and_then(|node| node.pace.rate())
-    }
-
-    /// Returns the byte form of what outlasts the manager: the saves.
-    pub fn encode(&self) -> Vec<u8> {
-        let of_nodes = self.nodes.iter().flat_map(|node| node.kept.iter().chain(&node.taken));
-        let saves: Vec<&Kept> =
-            of_nodes.chain(self.orphans.values().map(|orphan| &orphan.kept)).collect();
-        let mut out = Writer::new();
-        out.bytes(&self.tiles.digest().to_le_bytes());
-        out.number(self.tiles.count().into());
-        out.number(saves.len() as u64);
-        for Kept { name, tiles } in saves {
-            out.number(name.len() as u64);
-            out.bytes(name);
-            out.number(tiles.ranges().count() as u64);
-            for range in tiles.ranges() {
-                out.number(range.start.into());
-                out.number(range.end.into());
-            }
-        }
-        out.into_bytes()
-    }
-
-    /// Goes on with a job after the loss of the manager: nodes join anew and take in the saves.
-    ///
-    /// # Errors
-    /// [`Damaged`] if the bytes are not of a ledger of these tiles.
-    pub fn resume(tiles: Tiles, rules: Rules, bytes: &[u8]) -> Result<Ledger, Damaged> {
-        let mut from = Reader::new(bytes)?;
-        if from.digest()? != tiles.digest() || from.number()? != u64::from(tiles.count()) {
-            return Err(Damaged);
-        }
-        let mut ledger = Ledger::new(tiles, rules);
-        for _ in 0..from.number()? {
-            let name_bytes = from.number()?;
-            let name = from.bytes(name_bytes)?.to_vec();
-            let mut tiles = TileSet::default();
-            for _ in 0..from.number()? {
-                let mut bound =
-                    || from.number().and_then(|at| u32::try_from(at).map_err(|_| Damaged));
-                let range = bound()?..bound()?;
-                if range.is_empty() || !ledger.free.contains(&range) {
-                    return Err(Damaged);
-                }
-                ledger.free.remove(&range);
-                ledger.free_bytes -= ledger.tiles.bytes(range.clone());
-                tiles.insert(range);
-            }
-            if rules.shares_saves {
-                let save = ledger.number();
-                ledger.orphans.insert(save, Orphan { kept: Kept { name, tiles }, taker: None });
-            } else {
-                ledger.set_free(&tiles);
-            }
-        }
-        from.end()?;
-        Ok(ledger)
-    }
-
-    fn number(&mut self) -> u64 {
-        self.next_number += 1;
-        self.next_number - 1
     }
 
     fn set_free(&mut self, tiles: &TileSet) {
@@ -441,6 +382,14 @@ impl Ledger {
             self.nodes[from.at()].sending -= lease.bytes;
         }
         Some((node, lease))
+    }
+
+    /// Sets the tiles of a lease that has ended free, unless another node has them, too.
+    fn release(&mut self, ended: Lease) {
+        match ended.twin.and_then(|twin| self.lease_mut(twin)) {
+            Some(twin) => twin.twin = None,
+            None => self.set_free(&iter::once(ended.tiles).collect()),
+        }
     }
 
     fn present(&self) -> impl Iterator<Item = (usize, &Node)> {

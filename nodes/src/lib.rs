@@ -1,22 +1,39 @@
-//! Decides which node of several unequal ones maps which tiles of a job, and what happens to them when a node is
-//! lost. It is the manager of "MapReduce on asymmetric clusters" (sections 3.1 to 3.5), with losses, saves and
-//! second leases added.
+//! The same job over several unequal nodes: who maps which tiles, what happens to them when a node is lost, and how
+//! the pairs come together. It is the manager of "MapReduce on asymmetric clusters" (sections 3.1 to 3.5), with losses,
+//! saves and second leases added.
 //!
-//! The [`Ledger`] is a state machine: it holds no clock, thread, socket or byte of input. A carrier, which is a
-//! program over Ray or over pipes, tells it what happened and does what it answers. So every order of events can
-//! be tested, and a cluster of 512 nodes can be simulated in a second.
+//! - The [`Ledger`] is a state machine: it holds no clock, thread, socket or byte of input. So every order of events
+//!   can be tested, and a cluster of 512 nodes can be simulated in a second.
+//! - [`Manager`] and [`Node`] are the two ends of a job. They exchange [`Order`]s and [`Report`]s, and know neither
+//!   pipe nor network.
+//! - A [`Carrier`] starts nodes, brings messages to the other end, and says that a node is gone. [`local`] is one:
+//!   processes on this machine.
 
+mod carrier;
+mod drawn;
+mod drive;
 mod exchange;
 mod form;
 mod ledger;
+pub mod local;
+mod machines;
+mod manager;
+mod message;
+mod node;
 mod pace;
 mod rules;
 mod tile_set;
 mod tiles;
 
+pub use carrier::{ALIVE, BEAT, Carrier, Event, Orders, Seat};
+pub use drive::{Shares, drive};
 pub use exchange::Part;
 pub use form::Damaged;
-pub use ledger::{About, Commit, Kept, Ledger, Next, NodeId, Refused};
+pub use ledger::{About, Commit, Kept, Ledger, Lost, Next, NodeId, Refused};
+pub use machines::Machines;
+pub use manager::{Joined, Manager};
+pub use message::{Order, Ready, Report};
+pub use node::{Dropped, Node, Obeyed};
 pub use rules::Rules;
 pub use tile_set::TileSet;
 pub use tiles::Tiles;

@@ -16,8 +16,6 @@ pub struct Rules {
     /// When nothing is left to lease, a lease that is expected to take longer than this many times what another
     /// node would need for it is given to that node, too.
     pub backup_ratio: f64,
-    /// Whether nodes can read each other's saves. If not, a lost node's tiles are mapped again.
-    pub shares_saves: bool,
 }
 
 impl Default for Rules {
@@ -28,7 +26,6 @@ impl Default for Rules {
             most: Duration::from_secs(30),
             in_flight: 2,
             backup_ratio: 2.0,
-            shares_saves: true,
         }
     }
 }

@@ -1,6 +1,5 @@
 //! The tiles of a job, as a ledger and its nodes must agree on them.
 
-use crate::form::{Damaged, Reader, Writer};
 use std::ops::Range;
 
 /// The tiles that can be leased: their sizes, and a digest of the plan by which nodes agree that they mean the
@@ -55,35 +54,5 @@ impl Tiles {
         let within = &self.ends[tiles.start as usize..tiles.end as usize];
         let count = within.partition_point(|&end| end - before <= most_bytes);
         tiles.start..tiles.start + (count.max(1) as u32).min(tiles.end - tiles.start)
-    }
-
-    /// Returns a byte form, for nodes in other processes.
-    pub fn encode(&self) -> Vec<u8> {
-        let mut out = Writer::new();
-        out.bytes(&self.digest.to_le_bytes());
-        out.number(self.ends.len() as u64);
-        let mut before = 0;
-        for &end in &self.ends {
-            out.number(end - before);
-            before = end;
-        }
-        out.into_bytes()
-    }
-
-    /// Reads the byte form.
-    ///
-    /// # Errors
-    /// [`Damaged`] if the bytes are not one.
-    pub fn decode(bytes: &[u8]) -> Result<Tiles, Damaged> {
-        let mut from = Reader::new(bytes)?;
-        let digest = from.digest()?;
-        let count = u32::try_from(from.number()?).map_err(|_| Damaged)?;
-        let (mut ends, mut total) = (Vec::new(), 0_u64);
-        for _ in 0..count {
-            total = total.checked_add(from.number()?).ok_or(Damaged)?;
-            ends.push(total);
-        }
-        from.end()?;
-        Ok(Tiles { ends: ends.into(), digest })
     }
 }

@@ -5,7 +5,7 @@
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::time::Duration;
-use tegula_nodes::{About, Commit, Kept, Ledger, Next, NodeId, Rules, TileSet, Tiles};
+use tegula_nodes::{About, Commit, Kept, Ledger, Lost, Next, NodeId, Rules, TileSet, Tiles};
 
 /// A node as the carrier sees it: what it maps and what it holds.
 #[derive(Default)]
@@ -13,6 +13,8 @@ struct Node {
     leases: BTreeMap<u64, TileSet>,
     /// How often each tile's pairs are in its holding.
     held: BTreeMap<u32, u32>,
+    /// Those that it has saved.
+    saved: TileSet,
     is_alive: bool,
 }
 
@@ -21,8 +23,12 @@ struct Cluster {
     tiles: Tiles,
     rules: Rules,
     nodes: BTreeMap<NodeId, Node>,
-    /// The holdings of all saves ever made, by name.
-    saves: BTreeMap<Vec<u8>, BTreeMap<u32, u32>>,
+    /// The tiles of all saves ever made.
+    saves: TileSet,
+    /// The number of saves.
+    named: usize,
+    /// What the manager has itself.
+    home: BTreeMap<u32, u32>,
     now: Duration,
 }
 
@@ -33,7 +39,8 @@ enum Event {
     Map(usize, usize),
     Save(usize),
     Lose(usize),
-    ReadBadly(usize),
+    Fail(usize, usize),
+    Gather(usize),
     RestartManager,
     Pass(u64),
 }
@@ -45,7 +52,8 @@ fn event() -> impl Strategy<Value = Event> {
         8 => (0_usize..8, 0_usize..3).prop_map(|(node, lease)| Event::Map(node, lease)),
         3 => (0_usize..8).prop_map(Event::Save),
         2 => (0_usize..8).prop_map(Event::Lose),
-        1 => (0_usize..8).prop_map(Event::ReadBadly),
+        1 => (0_usize..8, 0_usize..3).prop_map(|(node, lease)| Event::Fail(node, lease)),
+        1 => (0_usize..8).prop_map(Event::Gather),
         1 => Just(Event::RestartManager),
         4 => (1_u64..5000).prop_map(Event::Pass),
     ]
@@ -54,8 +62,8 @@ fn event() -> impl Strategy<Value = Event> {
 impl Cluster {
     fn new(tiles: Tiles, rules: Rules) -> Cluster {
         let ledger = Ledger::new(tiles.clone(), rules);
-        let (nodes, saves) = (BTreeMap::new(), BTreeMap::new());
-        Cluster { ledger, tiles, rules, nodes, saves, now: Duration::ZERO }
+        let (nodes, home, saves) = (BTreeMap::new(), BTreeMap::new(), TileSet::default());
+        Cluster { ledger, tiles, rules, nodes, saves, named: 0, home, now: Duration::ZERO }
     }
 
     fn join(&mut self, reads: bool) {
@@ -70,7 +78,7 @@ impl Cluster {
         (!alive.is_empty()).then(|| alive[number % alive.len()])
     }
 
-    fn ask(&mut self, id: NodeId, reads_well: bool) -> Next {
+    fn ask(&mut self, id: NodeId) -> Next {
         let next = self.ledger.next(id, self.now);
         let node = self.nodes.get_mut(&id).unwrap();
         match &next {
@@ -78,13 +86,6 @@ impl Cluster {
                 assert!(!tiles.is_empty());
                 assert!(from.is_none_or(|from| from != id));
                 node.leases.insert(*lease, TileSet::from_iter([tiles.clone()]));
-            }
-            Next::Take { save, kept } => {
-                if self.ledger.taken(id, *save, reads_well) {
-                    for (tile, count) in &self.saves[&kept.name] {
-                        *node.held.entry(*tile).or_default() += count;
-                    }
-                }
             }
             Next::Wait | Next::Done => {}
             Next::Leave => panic!("node {id} is alive"),
@@ -110,16 +111,53 @@ impl Cluster {
         }
     }
 
+    /// The node cannot map a lease; the manager maps some of the tiles that are free then.
+    fn fail(&mut self, id: NodeId, number: usize) {
+        let node = self.nodes.get_mut(&id).unwrap();
+        let Some((&lease, _)) = node.leases.iter().nth(number % node.leases.len().max(1)) else {
+            return;
+        };
+        let tiles = node.leases.remove(&lease).unwrap();
+        let Some(failed) = self.ledger.failed(id, lease) else { return };
+        assert_eq!(TileSet::from_iter([failed.clone()]), tiles);
+        assert_eq!(self.ledger.mapped(id, lease, self.now), Commit::No);
+        if self.ledger.free().contains(&failed) && number == 0 {
+            self.ledger.take_home(&failed);
+            failed.for_each(|tile| *self.home.entry(tile).or_default() += 1);
+        }
+    }
+
+    fn gather(&mut self, id: NodeId) {
+        self.ledger.gathered(id);
+        let node = self.nodes.get_mut(&id).unwrap();
+        node.saved = TileSet::default();
+        for (tile, count) in std::mem::take(&mut node.held) {
+            *self.home.entry(tile).or_default() += count;
+        }
+    }
+
     fn save(&mut self, id: NodeId) {
-        let node = &self.nodes[&id];
-        let name = format!("save {}", self.saves.len()).into_bytes();
-        let tiles = node.held.keys().map(|&tile| tile..tile + 1).collect();
-        self.saves.insert(name.clone(), node.held.clone());
-        self.ledger.kept(id, Kept { name, tiles }).unwrap();
+        let node = self.nodes.get_mut(&id).unwrap();
+        let mut tiles: TileSet = node.held.keys().map(|&tile| tile..tile + 1).collect();
+        tiles.subtract(&node.saved);
+        self.named += 1;
+        let name = format!("save {}", self.named).into_bytes();
+        self.ledger.kept(id, Kept { name: name.clone(), tiles: tiles.clone() }).unwrap();
+        if !tiles.is_empty() {
+            assert!(self.ledger.kept(id, Kept { name, tiles: tiles.clone() }).is_err());
+        }
+        node.saved.extend(&tiles);
+        self.saves.extend(&tiles);
     }
 
     fn lose(&mut self, id: NodeId) {
-        for (other, lease) in self.ledger.lost(id) {
+        let Lost { ended, kept } = self.ledger.lost(id);
+        for kept in kept {
+            for tile in kept.tiles.ranges().flatten() {
+                *self.home.entry(tile).or_default() += 1;
+            }
+        }
+        for (other, lease) in ended {
             self.nodes.get_mut(&other).unwrap().leases.remove(&lease);
             assert_eq!(self.ledger.mapped(other, lease, self.now), Commit::No);
         }
@@ -136,9 +174,10 @@ impl Cluster {
     }
 
     fn restart_manager(&mut self) {
-        let bytes = self.ledger.encode();
-        self.ledger = Ledger::resume(self.tiles.clone(), self.rules, &bytes).unwrap();
+        self.ledger = Ledger::new(self.tiles.clone(), self.rules);
         self.nodes.clear();
+        self.home = self.saves.ranges().flatten().map(|tile| (tile, 1)).collect();
+        self.saves.ranges().for_each(|tiles| self.ledger.take_home(&tiles));
         self.join(true);
     }
 
@@ -149,14 +188,15 @@ impl Cluster {
             Event::RestartManager => self.restart_manager(),
             Event::Pass(milliseconds) => self.now += Duration::from_millis(milliseconds),
             Event::Ask(node) => {
-                self.pick(node).map(|id| self.ask(id, true));
-            }
-            Event::ReadBadly(node) => {
-                self.pick(node).map(|id| self.ask(id, false));
+                self.pick(node).map(|id| self.ask(id));
             }
             Event::Map(node, lease) => {
                 self.pick(node).map(|id| self.map(id, lease)).unwrap_or_default();
             }
+            Event::Fail(node, lease) => {
+                self.pick(node).map(|id| self.fail(id, lease)).unwrap_or_default();
+            }
+            Event::Gather(node) => self.pick(node).map(|id| self.gather(id)).unwrap_or_default(),
             Event::Save(node) => self.pick(node).map(|id| self.save(id)).unwrap_or_default(),
             Event::Lose(node) => self.pick(node).map(|id| self.lose(id)).unwrap_or_default(),
         }
@@ -165,8 +205,10 @@ impl Cluster {
 
     /// The ledger knows what each node holds, and no tile is held twice.
     fn check(&self) {
-        let mut all = TileSet::default();
-        let mut count = 0;
+        assert!(self.home.values().all(|&times| times == 1), "the manager counts a tile twice");
+        let mut all: TileSet = self.home.keys().map(|&tile| tile..tile + 1).collect();
+        let mut count = all.len();
+        assert_eq!(self.ledger.is_home(), count == self.tiles.count() as usize);
         for (&id, node) in self.nodes.iter().filter(|(_, node)| node.is_alive) {
             assert!(node.held.values().all(|&times| times == 1), "node {id} counts a tile twice");
             let held: TileSet = node.held.keys().map(|&tile| tile..tile + 1).collect();
@@ -190,7 +232,7 @@ impl Cluster {
             let mut are_done = true;
             for id in alive {
                 self.map(id, 0);
-                are_done &= self.ask(id, true) == Next::Done;
+                are_done &= self.ask(id) == Next::Done;
             }
             self.check();
             if are_done {
@@ -206,10 +248,9 @@ proptest! {
     fn each_tile_is_counted_once(
         bytes in prop::collection::vec(0_u64..100_000, 0..60),
         events in prop::collection::vec(event(), 0..200),
-        shares_saves in any::<bool>(),
         in_flight in 1_usize..4,
     ) {
-        let rules = Rules { shares_saves, in_flight, ..Rules::default() };
+        let rules = Rules { in_flight, ..Rules::default() };
         let mut cluster = Cluster::new(Tiles::new(bytes, 7), rules);
         for event in &events {
             cluster.apply(event);
@@ -236,31 +277,6 @@ proptest! {
             let ranges: Vec<_> = set.ranges().collect();
             prop_assert!(ranges.windows(2).all(|pair| pair[0].end < pair[1].start), "ranges touch");
         }
-    }
-
-    #[test]
-    fn tiles_are_read_back(bytes in prop::collection::vec(any::<u32>(), 0..40), digest: u128) {
-        let tiles = Tiles::new(bytes.iter().map(|&bytes| bytes.into()), digest);
-        let form = tiles.encode();
-        prop_assert_eq!(Tiles::decode(&form).unwrap(), tiles);
-        for length in 0..form.len() {
-            prop_assert!(Tiles::decode(&form[..length]).is_err());
-        }
-    }
-
-    #[test]
-    fn changed_bytes_are_no_ledger(at in any::<prop::sample::Index>(), bit in 0_u32..8) {
-        let tiles = Tiles::new([5; 9], 1);
-        let mut ledger = Ledger::new(tiles.clone(), Rules::default());
-        let node = ledger.join(About { memory_bytes: 1, reads: true });
-        let Next::Lease { lease, tiles: leased, .. } = ledger.next(node, Duration::ZERO) else { panic!() };
-        ledger.mapped(node, lease, Duration::from_secs(1));
-        ledger.kept(node, Kept { name: b"a".to_vec(), tiles: TileSet::from_iter([leased]) }).unwrap();
-        let mut bytes = ledger.encode();
-        prop_assert!(Ledger::resume(tiles.clone(), Rules::default(), &bytes).is_ok());
-        let at = at.index(bytes.len());
-        bytes[at] ^= 1_u8 << bit;
-        prop_assert!(Ledger::resume(tiles, Rules::default(), &bytes).is_err());
     }
 }
 
@@ -338,7 +354,7 @@ fn a_node_that_cannot_read_is_sent_its_bytes_by_one_that_can() {
     let large = ledger.join(About { memory_bytes: 1 << 30, reads: true });
     let Next::Lease { lease, from, tiles } = ledger.next(small, Duration::ZERO) else { panic!() };
     assert_eq!(from, Some(large));
-    assert_eq!(ledger.lost(large), [(small, lease)]);
+    assert_eq!(ledger.lost(large).ended, [(small, lease)]);
     assert_eq!(ledger.mapped(small, lease, Duration::from_secs(1)), Commit::No);
     let other = ledger.join(About { memory_bytes: 1 << 30, reads: true });
     assert_eq!(leased(ledger.next(other, Duration::from_secs(1))), tiles, "the tile is free again");
@@ -350,7 +366,7 @@ fn a_save_must_name_what_its_node_holds() {
     let kept = |tiles| Kept { name: b"save".to_vec(), tiles: TileSet::from_iter([tiles]) };
     assert!(ledger.kept(nodes[0], kept(1..2)).is_err(), "another node holds it");
     assert!(ledger.kept(nodes[0], kept(0..1)).is_ok());
-    assert!(ledger.kept(nodes[0], kept(0..0)).is_err(), "the save before had a tile");
+    assert!(ledger.kept(nodes[0], kept(0..1)).is_err(), "it is saved already");
 }
 
 #[test]

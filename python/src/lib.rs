@@ -14,6 +14,7 @@ mod estimates;
 mod file;
 mod memory;
 mod native;
+mod nodes;
 mod objects;
 mod plan;
 mod ready;
@@ -34,11 +35,17 @@ mod _tegula {
     #[pymodule_export]
     use crate::file::AtomicFile;
     #[pymodule_export]
+    use crate::nodes::{Desk, Wires};
+    #[pymodule_export]
     use crate::running::{Cancel, Engine, Failure};
     #[pymodule_export]
     use crate::shown::{Seen, Stream};
     use pyo3::prelude::*;
     use std::ffi::OsString;
+
+    /// What a node that works tells now and then.
+    #[pymodule_export]
+    const ALIVE: &[u8] = tegula_nodes::ALIVE;
 
     /// Carries out a command line, whose first word names the program, and returns its exit code. Help, and a
     /// command line that makes no sense, end the process.

@@ -30,6 +30,7 @@ use tegula_apps::grep::{Counted, Grep, Meaning};
 use tegula_apps::json::{JsonCounts, JsonPath, JsonSums};
 use tegula_apps::top::{FieldCounts, FieldSums};
 use tegula_apps::{WordCount, Words};
+use tegula_nodes::{Machines, Shares};
 
 /// The work of a run.
 pub(crate) struct Plan {
@@ -207,23 +208,25 @@ impl Plan {
     pub(crate) fn run(
         self,
         engine: &Engine,
+        machines: &mut Machines,
         options: &Options,
         caller: Option<(Arc<Caller>, Kept)>,
         showing: Option<&Showing>,
     ) -> tegula::Result<Box<dyn Answered>> {
         let reducer = caller.clone().map(|(caller, _)| caller).filter(|_| self.reduces);
         let Some(reducer) = reducer else {
-            return self.map_and_combine(engine, options, caller, showing);
+            return self.map_and_combine(engine, machines, options, caller, showing);
         };
         // Before the last step there are lists of values, whose order is another.
         let collecting = Options { order: Order::Key, top: None, ..options.clone() };
-        let answer = self.map_and_combine(engine, &collecting, caller, showing)?;
+        let answer = self.map_and_combine(engine, machines, &collecting, caller, showing)?;
         reduce(&*answer, &reducer, engine.workers(), options)
     }
 
     fn map_and_combine(
         self,
         engine: &Engine,
+        machines: &mut Machines,
         options: &Options,
         caller: Option<(Arc<Caller>, Kept)>,
         showing: Option<&Showing>,
@@ -237,10 +240,13 @@ impl Plan {
             fields.fold(Identity::new("python", 1), |all, (name, value)| all.with(name, value))
         });
         let (is_saved, part_bytes) = (self.is_saved, self.part_bytes);
-        let run = Run { engine, options, input, showing, identity, keys, names, is_saved };
+        let run =
+            Run { engine, machines, options, input, showing, identity, keys, names, is_saved };
         match (self.map, self.combine) {
             (Map::Ready(ready), _) => ready.run(run),
-            (Map::Program(program), _) => program.run(engine, options, run.input, memory.as_ref()),
+            (Map::Program(program), _) => {
+                program.run((engine, run.machines), options, run.input, memory.as_ref())
+            }
             (Map::Words(words), _) => run.job(&WordCount { words }),
             (Map::Field(separator, by, None), _) => run.job(&FieldCounts { separator, by }),
             (Map::Field(separator, by, Some(sum)), Combine::One(Kind::Sum)) => {
@@ -284,6 +290,7 @@ impl Plan {
 /// A run of some job.
 pub(crate) struct Run<'r> {
     engine: &'r Engine,
+    machines: &'r mut Machines,
     options: &'r Options,
     input: Input,
     /// Who sees answers while it runs.
@@ -302,7 +309,11 @@ impl Run<'_> {
         J::Combine: Columns,
         Output<J>: Send + Sync,
     {
-        let Run { engine, options, input, showing, keys, names, is_saved, .. } = self;
+        let Run { engine, machines, options, input, showing, keys, names, is_saved, .. } = self;
+        if !machines.is_this() {
+            let output = machines.run(engine, job, input, options, Shares::Nothing)?;
+            return Ok(Box::new(Ended::new(output)));
+        }
         let mut run = engine.job(job).options(options);
         if is_saved {
             return Ok(Box::new(Ended::new(run.saved()?.output)));

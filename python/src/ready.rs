@@ -19,6 +19,7 @@ use tegula_apps::logstats::{Access, AccessKey, Logins};
 use tegula_apps::matrix::Element;
 use tegula_apps::string_match::StringMatch;
 use tegula_apps::{Index, Matrix, Runs, Stations, Words};
+use tegula_nodes::{Machines, Shares};
 
 /// A job with an answer of pairs.
 pub(crate) enum Ready {
@@ -133,7 +134,7 @@ impl Program {
     /// Runs the program. `memory` holds points that are in no file.
     pub(crate) fn run(
         &self,
-        engine: &Engine,
+        (engine, machines): (&Engine, &mut Machines),
         options: &Options,
         input: Input,
         memory: Option<&Arc<Memory>>,
@@ -142,7 +143,7 @@ impl Program {
         let options = Options { order: Order::Key, top: None, ..options.clone() };
         match self {
             Program::KMeans { job, element } => {
-                let mut runs = Runs::new(engine, options);
+                let mut runs = Runs::new(engine, options).over(machines);
                 let points = match (memory, element) {
                     (Some(memory), Some((element, columns))) => matrix(memory, *element, *columns)?,
                     _ => Matrix::read(&mut runs, input)?,
@@ -157,7 +158,7 @@ impl Program {
                 Ok(Box::new(rows))
             }
             Program::LinReg(points) => {
-                let mut runs = Runs::new(engine, options);
+                let mut runs = Runs::new(engine, options).over(machines);
                 let line = Line::fit(&mut runs, input, *points)?;
                 let mut rows = Made::new(2, runs.stats());
                 let Line { points, slope, intercept, correlation, mean_x, mean_y } = line;
@@ -169,7 +170,7 @@ impl Program {
                 let job = Histogram::of(&input)?;
                 let split_bytes = options.split_bytes.or(Some(Histogram::SPLIT_BYTES));
                 let options = Options { split_bytes, ..options };
-                let output = engine.job(&job).options(&options).run(input)?;
+                let output = machines.run(engine, &job, input, &options, Shares::Nothing)?;
                 let levels = Histogram::levels(&output)?;
                 let mut rows = Made::new(2, output.stats());
                 for (place, count) in levels.iter().flatten().enumerate() {

@@ -4,6 +4,7 @@
 use crate::answer::Answer;
 use crate::companion::{Caller, Kept, Raised, Seating};
 use crate::drawn::Drawn;
+use crate::nodes::{self, Desk, Wires};
 use crate::plan::Plan;
 use crate::shown::{Seen, Showing, Slot, Stream};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
@@ -18,6 +19,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tegula::{Error, Every, Options, Place, Progress};
 use tegula_machine::sync::Mutex;
+use tegula_nodes::Machines;
 
 /// How often signals are looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -192,14 +194,31 @@ impl Engine {
         let slot = Slot::default();
         let every = every_of(&every, amount)?;
         let showing = Showing { every, top, in_order, slot: Arc::clone(&slot) };
-        match Running::start(py, (engine, self.memory), plan, Some(showing), cancel)? {
+        let on = (engine, self.memory, Machines::This);
+        match Running::start(py, on, plan, Some(showing), cancel)? {
             Ok(running) => Ok(Bound::new(py, Stream::new(running, slot, watch))?.into_any()),
             Err(error) => failure(py, &error),
         }
     }
 
+    /// Serves a plan as a node of another process. Returns a `Desk`, or a `Failure`.
+    fn serve<'py>(
+        &self,
+        py: Python<'py>,
+        plan: &Bound<'py, PyDict>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (engine, plan) = (self.engine()?, Plan::of(plan)?);
+        let (seat, orders, reports) = nodes::seat(self.memory);
+        let on = (engine, self.memory, Machines::Node(seat));
+        match Running::start(py, on, plan, None, None)? {
+            Ok(running) => Ok(Bound::new(py, Desk::new(orders, reports, running))?.into_any()),
+            Err(error) => failure(py, &error),
+        }
+    }
+
     /// Runs a plan. `watch` is called four times a second with what has been done, and with the `top` pairs so far.
-    #[pyo3(signature = (plan, watch=None, cancel=None, top=None))]
+    /// With `wires`, the nodes at their other ends do the work.
+    #[pyo3(signature = (plan, watch=None, cancel=None, top=None, wires=None))]
     fn run<'py>(
         &self,
         py: Python<'py>,
@@ -207,10 +226,15 @@ impl Engine {
         watch: Option<&Bound<'py, PyAny>>,
         cancel: Option<&Cancel>,
         top: Option<usize>,
+        wires: Option<&Wires>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (engine, plan) = (self.engine()?, Plan::of(plan)?);
+        let machines = wires.and_then(Wires::carrier).map(Machines::Nodes).unwrap_or_default();
+        // Shows are made by one machine.
+        let top = top.filter(|_| machines.is_this());
         self.running.fetch_add(1, Ordering::Relaxed);
-        let answer = run(py, (engine, self.memory), plan, &Follower { watch, cancel, top });
+        let on = (engine, self.memory, machines);
+        let answer = run(py, on, plan, &Follower { watch, cancel, top });
         self.running.fetch_sub(1, Ordering::Relaxed);
         match answer? {
             Ok(answer) => Ok(Bound::new(py, answer)?.into_any()),
@@ -238,6 +262,9 @@ impl Engine {
     }
 }
 
+/// An engine, the limit on its memory, and where its jobs run.
+type On = (Arc<tegula::Engine>, Option<u64>, Machines);
+
 /// A run on a thread of its own.
 pub(crate) struct Running {
     receiver: Mutex<Receiver<tegula::Result<Answer>>>,
@@ -254,7 +281,7 @@ impl Running {
     /// Starts a run. Processes for it are started on this thread, with which the system ends them.
     fn start(
         py: Python<'_>,
-        (engine, memory): (Arc<tegula::Engine>, Option<u64>),
+        (engine, memory, mut machines): On,
         mut plan: Plan,
         showing: Option<Showing>,
         cancel: Option<&Cancel>,
@@ -292,7 +319,9 @@ impl Running {
         let (sender, receiver) = channel();
         let theirs = caller.clone().map(|caller| (caller, kept));
         let work = move || {
-            let output = plan.run(&engine, &options, theirs, showing.as_ref());
+            let output = plan.run(&engine, &mut machines, &options, theirs, showing.as_ref());
+            // Nodes are told that the run is over.
+            drop(machines);
             // A run that failed is drawn, too.
             let written = drawn.map_or(Ok(()), |drawn| drawn.write());
             let output = output.and_then(|output| written.map(|()| output));
@@ -431,7 +460,7 @@ fn end_process(py: Python<'_>) -> PyResult<()> {
 /// Runs a plan, and waits for it. The outer error is what a signal's handler or `watch` raised.
 fn run(
     py: Python<'_>,
-    engine: (Arc<tegula::Engine>, Option<u64>),
+    engine: On,
     plan: Plan,
     follower: &Follower<'_, '_>,
 ) -> PyResult<tegula::Result<Answer>> {

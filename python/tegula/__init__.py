@@ -12,6 +12,7 @@ batches (`map_arrow`, `map_array`), and of one record (`map`) or of many (`map_s
 
 from pathlib import Path as _Path
 
+from tegula._ray import Cluster, ray
 from tegula.combines import Column, count, max, mean, min, sum
 from tegula.engine import Cancel, Engine, Topology
 from tegula.errors import (
@@ -51,6 +52,7 @@ def include() -> str:
 __all__ = [
     "BadRecord",
     "Cancel",
+    "Cluster",
     "Column",
     "Engine",
     "Error",
@@ -91,6 +93,7 @@ __all__ = [
     "min",
     "pairs",
     "per_worker",
+    "ray",
     "records",
     "stations",
     "stringmatch",

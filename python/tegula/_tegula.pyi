@@ -5,17 +5,22 @@ from pathlib import Path
 from typing import Any, final
 
 __all__ = [
+    "ALIVE",
     "Answer",
     "AtomicFile",
     "Cancel",
+    "Desk",
     "Engine",
     "Estimated",
     "Estimates",
     "Failure",
     "Seen",
     "Stream",
+    "Wires",
     "command",
 ]
+
+ALIVE: bytes
 
 def command(command_line: list[str]) -> int: ...
 
@@ -80,7 +85,9 @@ class Engine:
         watch: Callable[[dict[str, Any]], None] | None = None,
         cancel: Cancel | None = None,
         top: int | None = None,
+        wires: Wires | None = None,
     ) -> Answer | Failure: ...
+    def serve(self, plan: dict[str, Any]) -> Desk | Failure: ...
 
 @final
 class Estimated:
@@ -127,3 +134,18 @@ class Seen:
 class Stream:
     def next(self) -> Seen | Failure | None: ...
     def stop(self) -> None: ...
+
+@final
+class Wires:
+    def __new__(cls, names: list[str]) -> Wires: ...
+    def orders(self, seconds: float) -> list[tuple[int, bytes | None]]: ...
+    def told(self, node: int, reports: list[bytes]) -> None: ...
+    def gone(self, node: int, cause: str) -> None: ...
+    def is_over(self) -> bool: ...
+    def close(self) -> None: ...
+
+@final
+class Desk:
+    def put(self, order: bytes) -> bool: ...
+    def reports(self) -> list[bytes] | None: ...
+    def close(self) -> None: ...

@@ -210,11 +210,12 @@ class Engine:
         watch: Callable[[dict[str, Any]], None] | None,
         cancel: Cancel | None = None,
         top: int | None = None,
+        wires: _tegula.Wires | None = None,
     ) -> _tegula.Answer:
         self._check()
         flag = None if cancel is None else cancel._native
         try:
-            answer = self._native.run(plan, watch, flag, top)
+            answer = self._native.run(plan, watch, flag, top, wires)
         except ValueError as error:
             if _is_native(error):
                 raise OptionError(str(error)) from None

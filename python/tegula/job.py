@@ -19,6 +19,7 @@ from tegula.result import Result, Seen
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from tegula._ray import Cluster
     from tegula.maps import Pairs
     from tegula.writing import Format
 
@@ -94,6 +95,7 @@ class Job:
         timeline: str | os.PathLike[str] | None = None,
         cancel: Cancel | None = None,
         engine: Engine | None = None,
+        on: Cluster | None = None,
     ) -> Result:
         """Run the job and return its answer.
 
@@ -119,6 +121,8 @@ class Job:
         timeline: a file that ends in .svg or .json, for a picture or a table of the work of each thread over time.
         cancel: stops the run from another thread.
         engine: whose workers and memory to use; then `workers`, `memory` and `scratch` are its own.
+        on: the machines that do the work, as `tegula.ray` finds them; this process puts their pairs together. Default:
+            this one. The answer is the same.
 
         Ctrl-C stops the run within a second; where native code or a function with `on="threads"` does not return, a
         second one ends this process. Raises `Error`, or what a function of yours raised.
@@ -134,7 +138,14 @@ class Job:
             self._engine(workers, memory, scratch, engine) as chosen,
         ):
             shown = getattr(watch, "top", None) if is_ranked else None
-            answer = chosen._run(plan, watch, cancel, shown)
+            if on is None:
+                answer = chosen._run(plan, watch, cancel, shown)
+            else:
+                if incremental:
+                    raise OptionError("incremental: nodes keep no tiles apart")
+                answer = on.run(
+                    plan, lambda wires: chosen._run(plan, watch, cancel, None, wires)
+                )
         return self._result(answer)
 
     def write(

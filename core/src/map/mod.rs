@@ -38,6 +38,7 @@ use gate::Gate;
 pub(crate) use holdings::Holdings;
 pub(crate) use mapper::{JobMappers, Mappers};
 pub(crate) use spread::Spread;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 pub(crate) use tiling::Tiling;
@@ -68,6 +69,8 @@ pub(crate) struct MapStage<'r, C: Aggregate> {
     pub(crate) tiles_apart: bool,
     /// The part of the input that earlier runs have mapped.
     pub(crate) done: Option<&'r Coverage>,
+    /// The tiles to map, if others are another machine's.
+    pub(crate) leased: Option<Range<u32>>,
     /// The features that take part in the work, in the order in which they are called.
     pub(crate) attended_by: &'r [&'r dyn Attendance<C>],
     /// Bytes after which a device's partial is taken in, if that is not a matter of time.
@@ -133,10 +136,13 @@ impl<'r, C: Aggregate> MapStage<'r, C> {
         let mut before = Before::default();
         self.check_alone()?;
         for part in &self.plan.parts {
+            let tiles = self.tiles_of(before.parts);
             let taken = match part {
-                Part::Ranged(ranged) => self.map_ranged(ranged, before, &workers, &mut measured)?,
+                Part::Ranged(ranged) => {
+                    self.map_ranged(ranged, tiles, before, &workers, &mut measured)?
+                }
                 Part::Packed(packed) => {
-                    let intake = Intake::packed(self.means(), packed);
+                    let intake = Intake::packed(self.means(), packed, tiles);
                     self.take_in(&intake, None, before, &workers)?
                 }
                 Part::Stream(stream) => {
@@ -161,6 +167,14 @@ impl<'r, C: Aggregate> MapStage<'r, C> {
         Ok((totals, measured.spread))
     }
 
+    /// Returns the tiles of a part that are to be mapped.
+    fn tiles_of(&self, part: usize) -> Range<usize> {
+        match &self.leased {
+            Some(leased) => self.plan.tiles_within(part, leased),
+            None => 0..self.plan.parts[part].tiles(),
+        }
+    }
+
     fn means(&self) -> Means<'r> {
         let MapStage { plan, chunks, pool, failure, share, .. } = *self;
         Means { plan, blocks: chunks.blocks(), pool, failure, share }
@@ -169,6 +183,7 @@ impl<'r, C: Aggregate> MapStage<'r, C> {
     fn map_ranged(
         &'r self,
         ranged: &Ranged,
+        tiles: Range<usize>,
         before: Before,
         workers: &PerWorker<Worker<'r, C>>,
         measured: &mut Measured,
@@ -176,20 +191,28 @@ impl<'r, C: Aggregate> MapStage<'r, C> {
         // Better to find now that there are too many than at the last of them.
         let splits = ranged.layout.splits();
         numbered(before.splits, splits.saturating_sub(1))?;
-        let ends: Vec<u64> = ranged.layout.tile_ends().collect();
+        let taken = Taken { splits, ..Taken::default() };
+        if tiles.is_empty() && self.leased.is_some() {
+            return Ok(taken);
+        }
+        let mut first =
+            tiles.start.checked_sub(1).map_or(0, |last| ranged.layout.first_split_behind(last));
+        let ends = ranged.layout.tile_ends().skip(tiles.start).take(tiles.len());
+        let ends: Vec<u64> = ends.map(|end| end - first).collect();
         // A worker with a tile of its own does not wait for others. Devices that are alone overlap tiles in any
         // case.
         if self.overlaps || self.tiles_apart || self.alone.is_some() {
-            self.map_tiles(ranged, &ends, 0, before, workers, measured)?;
+            self.map_tiles(ranged, &ends, first, before, workers, measured)?;
         } else {
-            let mut first = 0;
+            let mut mapped = 0;
             ends.iter().try_for_each(|&end| {
-                self.map_tiles(ranged, &[end - first], first, before, workers, measured)?;
-                first = end;
+                self.map_tiles(ranged, &[end - mapped], first, before, workers, measured)?;
+                first += end - mapped;
+                mapped = end;
                 self.each_worker(workers, Worker::hand_over)
             })?;
         }
-        Ok(Taken { splits, ..Taken::default() })
+        Ok(taken)
     }
 
     /// Returns the number of splits that workers take at a time.
@@ -342,7 +365,7 @@ fn hand_out<'p>(ends: &[u64], first: u64, done: &Ranges, placement: &'p Placemen
 const STAGE: &str = "the map stage";
 
 impl MapTotals {
-    fn add(&mut self, other: &MapTotals) {
+    pub(crate) fn add(&mut self, other: &MapTotals) {
         self.pairs += other.pairs;
         self.pairs_handed_over += other.pairs_handed_over;
         self.bytes += other.bytes;

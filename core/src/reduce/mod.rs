@@ -13,6 +13,7 @@ mod select;
 mod splitters;
 mod stored;
 
+pub(crate) use ranking::Compare;
 pub use ranking::Ranking;
 
 use crate::aggregate::Aggregate;

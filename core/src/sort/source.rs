@@ -72,7 +72,9 @@ impl<'p> Source<'p> {
         for part in &plan.parts {
             let spool = match part {
                 Part::Ranged(_) => Vec::new(),
-                Part::Packed(packed) => spooling.run(&Intake::packed(means, packed))?,
+                Part::Packed(packed) => {
+                    spooling.run(&Intake::packed(means, packed, 0..packed.files()))?
+                }
                 Part::Stream(stream) => spooling.run(&Intake::stream(means, stream)?)?,
             };
             source.bytes += spool.iter().map(|block| block.len as u64).sum::<u64>();

@@ -22,9 +22,9 @@ const PIECE_BYTES: usize = 256 << 10;
 
 /// The digest of an input that a manifest holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Fingerprint {
-    pub(super) files: u64,
-    pub(super) digest: u128,
+pub(crate) struct Fingerprint {
+    pub(crate) files: u64,
+    pub(crate) digest: u128,
 }
 
 /// One file of it.
@@ -91,7 +91,7 @@ pub(super) fn files(storage: &dyn Storage) -> Result<FileList> {
 }
 
 impl Fingerprint {
-    pub(super) fn of(plan: &Plan) -> Result<Fingerprint> {
+    pub(crate) fn of(plan: &Plan) -> Result<Fingerprint> {
         let (mut files, mut hash, mut bytes) = (0, Digest::default(), Vec::new());
         each(plan, |known| {
             bytes.clear();
@@ -121,11 +121,27 @@ impl Fingerprint {
         })
     }
 
+    /// Returns the data of the digest.
+    pub(crate) fn listing(plan: &Plan) -> Result<Vec<u8>> {
+        let mut listing = Vec::new();
+        each(plan, |known| {
+            known.encode(&mut listing);
+            Ok(())
+        })?;
+        Ok(listing)
+    }
+
     /// Returns the first difference of the input from the one in `storage`, in words.
     pub(super) fn difference(plan: &Plan, storage: &dyn Storage) -> Result<String> {
-        let file = storage.open(NAME)?;
-        let bytes = read_all(&*file)?;
-        let mut before = Reading::new(&bytes);
+        let listing = read_all(&*storage.open(NAME)?)?;
+        let difference = Fingerprint::difference_from(plan, &listing)?;
+        Ok(difference.unwrap_or_else(|| "files at its end are gone".to_owned()))
+    }
+
+    /// Returns the first difference of the input from that of a [`listing`](Fingerprint::listing), in words; `None`
+    /// if that has no more than files at its end.
+    pub(crate) fn difference_from(plan: &Plan, listing: &[u8]) -> Result<Option<String>> {
+        let mut before = Reading::new(listing);
         let mut found = None;
         each(plan, |now| {
             if found.is_some() {
@@ -148,6 +164,6 @@ impl Fingerprint {
             };
             Ok(())
         })?;
-        Ok(found.unwrap_or_else(|| "files at its end are gone".to_owned()))
+        Ok(found)
     }
 }

@@ -99,6 +99,27 @@ impl Snapshot {
             && end == self.bytes
     }
 
+    pub(super) fn encode(&self, out: &mut Vec<u8>) {
+        let Snapshot { number, bytes, digest, pieces } = self;
+        put_number(*number, out);
+        put_number(*bytes, out);
+        out.extend_from_slice(&digest.to_le_bytes());
+        put_number(pieces.len() as u64, out);
+        pieces.iter().for_each(|piece| piece.encode(out));
+    }
+
+    pub(super) fn decode(from: &mut Reading<'_>) -> Option<Snapshot> {
+        Some(Snapshot {
+            number: from.number()?,
+            bytes: from.number()?,
+            digest: u128::from_le_bytes(from.fixed()?),
+            pieces: {
+                let count = from.number()?;
+                (0..count).map(|_| Piece::decode(from)).collect::<Option<_>>()?
+            },
+        })
+    }
+
     /// Pairs of all pieces.
     pub(super) fn pairs(&self) -> u64 {
         self.pieces.iter().map(|piece| piece.pairs).sum()
@@ -174,6 +195,22 @@ pub(super) fn is_ours(name: &str) -> bool {
 }
 
 impl Manifest {
+    /// Returns a manifest that is never written, whose next snapshot has a number.
+    pub(super) fn nothing(next: u64) -> Manifest {
+        Manifest {
+            identity: Identity::new("", 0),
+            about: Vec::new(),
+            files: 0,
+            input_bytes: 0,
+            input_digest: 0,
+            next,
+            done: false,
+            tiles: None,
+            folds: Vec::new(),
+            snapshots: Vec::new(),
+        }
+    }
+
     /// Reads the manifest of a folder; `None` if there is none.
     pub fn read(storage: &dyn Storage) -> Result<Option<Manifest>, StorageError> {
         let file = match storage.open(NAME) {
@@ -232,13 +269,7 @@ impl Manifest {
         put_number(self.folds.len() as u64, out);
         self.folds.iter().for_each(|fold| fold.encode(out));
         put_number(self.snapshots.len() as u64, out);
-        for Snapshot { number, bytes, digest, pieces } in &self.snapshots {
-            put_number(*number, out);
-            put_number(*bytes, out);
-            out.extend_from_slice(&digest.to_le_bytes());
-            put_number(pieces.len() as u64, out);
-            pieces.iter().for_each(|piece| piece.encode(out));
-        }
+        self.snapshots.iter().for_each(|snapshot| snapshot.encode(out));
     }
 
     fn decode(body: &[u8]) -> Option<Manifest> {
@@ -253,18 +284,7 @@ impl Manifest {
         let count = from.number()?;
         let folds = (0..count).map(|_| Fold::decode(from)).collect::<Option<_>>()?;
         let count = from.number()?;
-        let snapshot = |_| {
-            Some(Snapshot {
-                number: from.number()?,
-                bytes: from.number()?,
-                digest: u128::from_le_bytes(from.fixed()?),
-                pieces: {
-                    let count = from.number()?;
-                    (0..count).map(|_| Piece::decode(from)).collect::<Option<_>>()?
-                },
-            })
-        };
-        let snapshots = (0..count).map(snapshot).collect::<Option<_>>()?;
+        let snapshots = (0..count).map(|_| Snapshot::decode(from)).collect::<Option<_>>()?;
         let manifest = Manifest {
             identity,
             about,

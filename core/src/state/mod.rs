@@ -50,15 +50,18 @@ mod restoring;
 mod saved;
 mod saver;
 mod saving;
+mod sharing;
 mod snapshot;
 #[allow(missing_docs, missing_debug_implementations, reason = "no part of the interface")]
 pub mod stock;
 mod tiles;
 
+pub(crate) use fingerprint::Fingerprint;
 pub(crate) use manifest::Figures;
 pub use report::{StateReport, files_of, jobs_of, remove, report, verify};
 pub(crate) use saved::SavedPartials;
 pub(crate) use saving::{FoundState, Saving, Terms};
+pub(crate) use sharing::SharedState;
 pub(crate) use tiles::EngineParts;
 pub use tiles::{Incremental, TILES};
 

@@ -86,6 +86,20 @@ impl Saver {
         }
     }
 
+    /// Returns a saver for writers on a machine that names nothing itself, whose files are numbered from `first` on.
+    pub(super) fn unnaming(
+        storage: Arc<dyn Storage>,
+        identity_digest: u128,
+        first: u64,
+    ) -> Arc<Saver> {
+        Arc::new(Saver::new(storage, Manifest::nothing(first), identity_digest))
+    }
+
+    /// Notes that others have used the numbers before `next`.
+    pub(super) fn skip_to(&self, next: u64) {
+        self.next.fetch_max(next, Ordering::Relaxed);
+    }
+
     /// Starts the thread.
     pub(super) fn start(self: &Arc<Saver>) -> Result<SaverThread> {
         let saver = Arc::clone(self);

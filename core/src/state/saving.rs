@@ -351,7 +351,7 @@ pub(super) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Returns the job's identity with the options and facts of the plan that decide the splits.
-fn identity_of(
+pub(super) fn identity_of(
     facts: &JobFacts,
     plan: &Plan,
     terms: Terms,

@@ -23,6 +23,7 @@ mod containers_give_one_answer;
 mod damaged_files_are_named;
 mod files_are_read_past_the_page_cache;
 mod groups_change_no_answer;
+mod holdings_answer_as_one_machine;
 mod many_jobs_share_an_engine;
 mod memory_has_a_limit;
 mod misbehaving_jobs_fail_alone;

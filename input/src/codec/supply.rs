@@ -63,6 +63,8 @@ struct State<'p> {
     /// The most units in progress when a file has several.
     ahead_most: usize,
     next: usize,
+    /// The first file that is left out again.
+    end: usize,
     /// The weight of the files before the next one.
     weight: u64,
     ready: VecDeque<Unit>,
@@ -115,9 +117,10 @@ enum Task<'p> {
 }
 
 impl<'p> Supply<'p> {
-    /// Creates a supply for the workers of a pool.
+    /// Creates a supply of some files for the workers of a pool.
     pub(crate) fn new(
         packed: &'p Packed,
+        files: Range<usize>,
         plan: &'p Plan,
         blocks: &'p Arc<BlockPool>,
         pool: &'p Pool,
@@ -135,8 +138,9 @@ impl<'p> Supply<'p> {
             units_most: usize::MAX,
             // A single worker has nobody to run ahead of.
             ahead_most: if workers > 1 { 2 * workers } else { 1 },
-            next: 0,
-            weight: 0,
+            next: files.start,
+            end: files.end,
+            weight: (0..files.start).map(|file| packed.weight(file)).sum(),
             ready: VecDeque::new(),
             free: Vec::new(),
             made: 0,
@@ -253,7 +257,7 @@ impl<'p> Supply<'p> {
 
     fn next_file(&self, state: &mut State<'p>) -> Option<File> {
         let number = state.next;
-        if number >= self.packed.files() {
+        if number >= state.end {
             return None;
         }
         let (first, weight) = (state.weight, self.packed.weight(number));

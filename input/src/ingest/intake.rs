@@ -58,10 +58,10 @@ impl<'p> Intake<'p> {
         Intake::of(means, Way::Ranged(feed))
     }
 
-    /// Returns an intake of compressed files, and of others that are read in order.
-    pub fn packed(means: Means<'p>, packed: &'p Packed) -> Intake<'p> {
+    /// Returns an intake of some of a part's compressed files, and of others that are read in order.
+    pub fn packed(means: Means<'p>, packed: &'p Packed, files: Range<usize>) -> Intake<'p> {
         let Means { plan, blocks, pool, failure, .. } = means;
-        Intake::of(means, Way::Packed(Supply::new(packed, plan, blocks, pool, failure)))
+        Intake::of(means, Way::Packed(Supply::new(packed, files, plan, blocks, pool, failure)))
     }
 
     /// Returns an intake of a stream, which the thread that calls [`run`](Intake::run) reads.

@@ -17,6 +17,7 @@ mod layout;
 mod packed;
 mod reads;
 mod tally;
+mod tiles;
 
 pub use layout::{Extent, Layout};
 pub use packed::Packed;

@@ -1,9 +1,9 @@
-//! A track: the work of a device's queue, which no thread of the process does. The thread that gets the
-//! device's times adds the spans, in order of time; the track is drawn beside the threads' lanes.
+//! A track: work that no thread of the process does, of a device's queue or of another machine. The thread that
+//! gets its times adds the spans, in order of time; the track is drawn beside the threads' lanes.
 
 use super::context::Context;
 use super::lane::Lane;
-use super::{Inner, Kind};
+use super::{Inner, Kind, Timeline};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -17,9 +17,17 @@ impl Track {
         Context::here().timeline().map(|timeline| Track(timeline.track(name)))
     }
 
-    /// Adds a span of the queue.
+    /// Adds a span.
     pub fn add(&self, kind: Kind, begin: Instant, length: Duration) {
         self.0.push(self.0.clock().span(kind, begin, begin + length));
+    }
+}
+
+impl Timeline {
+    /// Returns the track of this name.
+    #[doc(hidden)]
+    pub fn track(&self, name: &str) -> Track {
+        Track(self.0.track(name))
     }
 }
 

@@ -131,6 +131,14 @@ impl Header {
     }
 }
 
+/// Returns the number of the block at the front of some bytes, and its length as its header has it, which is not
+/// certain before the block was opened. `None` if no header is there, or more bytes are said than there are.
+pub fn front_block(bytes: &[u8]) -> Option<(usize, usize)> {
+    let header = Header::read(bytes.first_chunk()?).ok()?;
+    let length = usize::try_from(header.stored_bytes).ok()?.checked_add(HEADER_BYTES)?;
+    (length <= bytes.len()).then_some((usize::from(header.number), length))
+}
+
 /// A block while it is filled.
 pub struct OpenBlock {
     payload: Buffer,

@@ -23,7 +23,9 @@ mod upkeep;
 
 pub use compress::Compressor;
 pub use fold::Folder;
-pub use form::{Accumulators, Answers, BlockReader, Form, HEADER_BYTES, MIXED, OpenBlock, Sealer};
+pub use form::{
+    Accumulators, Answers, BlockReader, Form, HEADER_BYTES, MIXED, OpenBlock, Sealer, front_block,
+};
 pub use merger::{Merger, read_run};
 pub use outlet::{Outlet, Witness};
 pub use pairs::Pairs;

@@ -1,0 +1,170 @@
+//! `--nodes` changes no byte of an answer, whatever the command, the nodes, and the moment at which some are lost.
+
+use super::*;
+use crate::nodes_survive_kills::nodes_of;
+use rustix::process::{Pid, Signal, kill_process};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// Runs a command alone, and over nodes.
+fn both(arguments: &[&str], nodes: &str, folder: &Path) -> (Vec<u8>, Vec<u8>) {
+    let run = |more: &[&str]| {
+        let mut command = tegula();
+        command.args(&arguments[..1]).args(more).args(&arguments[1..]).current_dir(folder);
+        answer(command.output().unwrap())
+    };
+    (run(&[]), run(&["--nodes", nodes]))
+}
+
+fn lines(count: usize) -> String {
+    (0..count).map(|at| format!("word{} {at};{}.{}\n", at * 7 % 997, at % 90, at % 10)).collect()
+}
+
+#[test]
+fn for_each_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    write(at, "text/a", lines(30_000));
+    write(at, "text/b", lines(900));
+    write(at, "text/empty", "");
+    let points = (0..3000).map(|at| format!("{} {}\n", at * 7 % 997, at * 3 % 101));
+    write(at, "points", points.collect::<String>());
+    let commands: &[&[&str]] = &[
+        &["wordcount", "text", "--tile", "32k"],
+        &["wordcount", "text", "--tile", "32k", "--top", "7", "--words", "alpha"],
+        &["wordcount", "text", "--tile", "32k", "--order", "none", "--format", "jsonl"],
+        &["index", "text", "--tile", "32k"],
+        &["stations", "text", "--tile", "32k"],
+        &["grep", "word1", "text", "--tile", "32k"],
+        &["top", "5", "text", "--tile", "32k", "--separator", ";"],
+        &["kmeans", "-k", "3", "points", "--tile", "4k"],
+        &["linreg", "points", "--tile", "4k"],
+    ];
+    for (at_command, command) in commands.iter().enumerate() {
+        let nodes = ["local:2x1", "local:1", "local:3x1,1x2"][at_command % 3];
+        let (alone, together) = both(command, nodes, at);
+        assert!(!alone.is_empty() && alone == together, "{command:?} over {nodes}");
+    }
+}
+
+#[test]
+fn however_many_tiles_there_are() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "small", "to be or not to be\n");
+    write(folder.path(), "none", "");
+    write(folder.path(), "one", "word".repeat(300_000));
+    for file in ["small", "none", "one"] {
+        let (alone, together) =
+            both(&["wordcount", file, "--tile", "1k"], "local:4x1", folder.path());
+        assert!(alone == together, "{file}");
+    }
+}
+
+#[test]
+fn with_little_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let words: String = (0..700_000).map(|at| format!("w{} ", at * 31 % 500_009)).collect();
+    write(folder.path(), "text", words);
+    let command = ["wordcount", "text", "--tile", "256k"];
+    let (alone, together) = both(&command, "local:1x1:64M,1x1", folder.path());
+    assert!(alone == together);
+}
+
+#[test]
+fn the_first_bad_record_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let bad = |at: usize| if at % 5000 == 4999 { "bad" } else { "a;1.0" };
+    let text: Vec<&str> = (0..40_000).map(bad).collect();
+    write(folder.path(), "text", text.join("\n"));
+    let run = |more: &[&str]| {
+        let mut command = tegula();
+        command.args(["stations", "text", "--tile", "4k"]).args(more).current_dir(folder.path());
+        command.output().unwrap()
+    };
+    let (alone, together) = (run(&[]), run(&["--nodes", "local:3x1"]));
+    check_fault(&alone, 1, &["line 5000"]);
+    assert_eq!(together, alone);
+    let (alone, together) = (run(&["--skip-bad"]), run(&["--skip-bad", "--nodes", "local:3x1"]));
+    assert!(alone.status.success());
+    assert_eq!(together, alone);
+}
+
+#[test]
+fn flags_that_do_not_go_together_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "text", "a b\n");
+    let run =
+        |arguments: &[&str]| tegula().args(arguments).current_dir(folder.path()).output().unwrap();
+    let nodes = ["--nodes", "local:2x1"];
+    check_fault(&run(&[&["sort", "text"][..], &nodes].concat()), 2, &["--nodes", "one machine"]);
+    check_fault(
+        &run(&[&["wordcount", "text", "--show", "every=1s"][..], &nodes].concat()),
+        2,
+        &["--show"],
+    );
+    check_fault(
+        &run(&[&["wordcount", "-"][..], &nodes].concat()),
+        1,
+        &["standard input", "give files"],
+    );
+    assert_eq!(run(&["wordcount", "text", "--nodes", "local:0"]).status.code(), Some(2));
+}
+
+#[test]
+fn whichever_node_is_killed_or_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "text", lines(400_000));
+    let command = |more: &[&str]| {
+        let mut command = tegula();
+        command.args(["wordcount", "text", "--tile", "64k"]).args(more).current_dir(folder.path());
+        command
+    };
+    let alone = answer(command(&[]).output().unwrap());
+    for delay_ms in [5, 60, 200, 350] {
+        let mut driver = command(&["--nodes", "local:3x1"]);
+        let driver = driver.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let begun = Instant::now();
+        while nodes_of(&driver).len() < 3 {
+            assert!(begun.elapsed() < Duration::from_secs(20), "no nodes were started");
+            sleep(Duration::from_millis(1));
+        }
+        sleep(Duration::from_millis(delay_ms));
+        // It may have ended already.
+        nodes_of(&driver).first().map(|&node| kill_process(node, Signal::KILL));
+        let output = driver.wait_with_output().unwrap();
+        assert!(answer(output) == alone, "killed after {delay_ms} ms");
+    }
+    let driver =
+        command(&["--nodes", "local:1x1"]).stderr(Stdio::piped()).stdout(Stdio::null()).spawn();
+    let driver = driver.unwrap();
+    while nodes_of(&driver).is_empty() {
+        sleep(Duration::from_millis(1));
+    }
+    kill_process(nodes_of(&driver)[0], Signal::KILL).unwrap();
+    let output = driver.wait_with_output().unwrap();
+    check_fault(&output, 1, &["no node is left", "node 0", "signal 9"]);
+}
+
+#[test]
+fn no_node_outlives_its_driver() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "text", lines(400_000));
+    let mut driver = tegula();
+    driver.args(["wordcount", "text", "--nodes", "local:2x1"]).current_dir(folder.path());
+    let mut driver = driver.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    while nodes_of(&driver).len() < 2 {
+        sleep(Duration::from_millis(1));
+    }
+    let nodes = nodes_of(&driver);
+    driver.kill().unwrap();
+    driver.wait().unwrap();
+    let begun = Instant::now();
+    let is_there = |pid: &Pid| {
+        let status = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        !(status.is_empty() || status.contains(") Z "))
+    };
+    while nodes.iter().any(is_there) {
+        assert!(begun.elapsed() < Duration::from_secs(20), "a node goes on without its driver");
+        sleep(Duration::from_millis(5));
+    }
+}

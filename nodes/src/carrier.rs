@@ -1,0 +1,153 @@
+//! The seam between a job over nodes and what carries its messages: pipes to processes, calls of actors, sockets. A
+//! carrier brings the bytes of orders and reports to the other end, whole and in order, and says that a node is gone.
+
+use crate::message::{Order, Report};
+use crate::node::{Dropped, Node, Obeyed};
+use std::fmt;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tegula::{Engine, Error, Input, Job, Options, Output, Result};
+
+/// How often a node says that it is alive, and how long it may say nothing before it counts as lost.
+pub const BEAT: Duration = Duration::from_millis(500);
+pub(crate) const SILENCE_MOST: Duration = Duration::from_secs(5);
+
+/// The byte form of [`Report::Alive`].
+pub const ALIVE: &[u8] = &[6];
+
+/// What comes from a node, by its number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The byte form of a [`Report`].
+    Told(usize, Vec<u8>),
+    /// Nothing will come any more, and why.
+    Gone(usize, String),
+}
+
+/// The driver's end of what carries messages. Nodes are numbered as the carrier likes, and may come at any time; a node
+/// that was gone and comes back has another number.
+pub trait Carrier: fmt::Debug + Send {
+    /// Returns what messages call a node.
+    fn name(&self, node: usize) -> String;
+
+    /// Sends the byte form of an [`Order`]. Does not wait for the node, and says nothing if it is gone.
+    fn tell(&mut self, node: usize, order: &[u8]);
+
+    /// Returns the next event, waiting for it so long at most.
+    fn next(&mut self, most: Duration) -> Option<Event>;
+
+    /// Ends a node, which is not heard any more.
+    fn end(&mut self, node: usize);
+
+    /// Returns whether no node is there and none will come.
+    fn is_empty(&self) -> bool;
+}
+
+/// Sends the byte form of a [`Report`].
+type Tell = dyn Fn(&[u8]) -> Result<()> + Send + Sync;
+
+/// A node's end: it serves the jobs of a driver, one after the other.
+pub struct Seat {
+    orders: Receiver<Order>,
+    tell: Arc<Tell>,
+    /// The leases that the present job's node is to drop.
+    dropped: Arc<Mutex<Dropped>>,
+    /// The memory that jobs may use.
+    memory_bytes: Option<u64>,
+}
+
+/// Where a carrier puts the orders for a node, from any thread.
+#[derive(Clone, Debug)]
+pub struct Orders {
+    orders: Sender<Order>,
+    dropped: Arc<Mutex<Dropped>>,
+}
+
+impl Orders {
+    /// Puts the byte form of an order. Returns whether the node goes on.
+    pub fn put(&self, order: &[u8]) -> bool {
+        let Ok(order) = Order::decode(order) else {
+            self.end();
+            return false;
+        };
+        lock(&self.dropped).see(&order);
+        self.orders.send(order).is_ok()
+    }
+
+    /// Says that the driver is gone: what is being mapped is dropped. The seat ends when all of these are dropped.
+    pub fn end(&self) {
+        lock(&self.dropped).drop_all();
+    }
+}
+
+impl Seat {
+    /// Returns a seat, and where its orders are to be put. `tell` sends the byte form of a report, and fails when the
+    /// driver is gone.
+    pub fn new(
+        memory_bytes: Option<u64>,
+        tell: impl Fn(&[u8]) -> Result<()> + Send + Sync + 'static,
+    ) -> (Seat, Orders) {
+        let (sender, orders) = channel();
+        let dropped = Arc::new(Mutex::new(Dropped::default()));
+        let put = Orders { orders: sender, dropped: Arc::clone(&dropped) };
+        (Seat { orders, tell: Arc::new(tell), dropped, memory_bytes }, put)
+    }
+
+    /// Serves a job until the driver shares its answer.
+    ///
+    /// # Errors
+    /// [`Error::Cancelled`] when the driver needs this node no more, and those of the job's input.
+    pub fn run<J: Job>(
+        &mut self,
+        engine: &Engine,
+        job: &J,
+        input: Input,
+        options: &Options,
+    ) -> Result<Output<J>> {
+        let tell = Arc::clone(&self.tell);
+        let mut say = |report: Report| tell(&report.encode());
+        let served = self.serve(engine, job, input, options, &mut say);
+        if let Err(error) = &served
+            && !matches!(error, Error::Cancelled)
+        {
+            // The driver may be gone, too.
+            let _ = say(Report::Leaves { cause: error.to_string() });
+        }
+        served
+    }
+
+    fn serve<J: Job>(
+        &mut self,
+        engine: &Engine,
+        job: &J,
+        input: Input,
+        options: &Options,
+        say: &mut (dyn FnMut(Report) -> Result<()> + Send),
+    ) -> Result<Output<J>> {
+        let mut node = Node::new(engine.hold(job, input, options)?);
+        let before = std::mem::replace(&mut *lock(&self.dropped), node.dropped());
+        if before.has_ended() {
+            return Err(Error::Cancelled);
+        }
+        say(node.ready(engine.workers(), self.memory_bytes))?;
+        loop {
+            let order = self.orders.recv().map_err(|_| Error::Cancelled)?;
+            match node.obey(order, say)? {
+                Obeyed::Done => {}
+                Obeyed::Complete => return node.answer(),
+                Obeyed::Left => return Err(Error::Cancelled),
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Seat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Seat").field("memory_bytes", &self.memory_bytes).finish_non_exhaustive()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,162 @@
+//! The driver's loop: it carries messages between the manager of a job and its nodes, until the manager has all pairs.
+
+use crate::carrier::{Carrier, Event, SILENCE_MOST};
+use crate::drawn::Drawn;
+use crate::ledger::NodeId;
+use crate::manager::{Joined, Manager};
+use crate::message::{Order, Report};
+use crate::rules::Rules;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+use tegula::{Engine, Error, Input, Job, Options, Output, Result, Stage, StageTime, process_cpu};
+
+/// The longest time between two looks at what nodes could do next.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Whether the nodes of a job need its answer, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shares {
+    /// The next job of the program depends on it.
+    Answer,
+    /// It is for the driver alone.
+    Nothing,
+}
+
+/// A job on its way.
+struct Drive<'c, 'e, J: Job> {
+    carrier: &'c mut dyn Carrier,
+    manager: Manager<'e, J>,
+    began: Instant,
+    /// The nodes of the job, by their numbers with the carrier.
+    members: BTreeMap<usize, NodeId>,
+    /// When each was heard last.
+    heard: BTreeMap<usize, Instant>,
+    drawn: Option<Drawn>,
+}
+
+/// Runs a job over the nodes of a carrier. The answer is that of one machine, to the byte.
+///
+/// # Errors
+/// Those of [`JobRun::run`](tegula::JobRun::run), and [`Error::System`] when no node is left.
+pub fn drive<J: Job>(
+    carrier: &mut dyn Carrier,
+    engine: &Engine,
+    job: &J,
+    input: Input,
+    options: &Options,
+    shares: Shares,
+) -> Result<Output<J>> {
+    let holding = engine.hold(job, input, options)?;
+    let (began, cpu_began) = (Instant::now(), process_cpu());
+    let progress = options.progress.clone();
+    progress.iter().for_each(|progress| progress.enter(Stage::Map));
+    let cancel = options.cancel.clone();
+    let manager = Manager::new(holding, Rules::default(), progress, cancel)?;
+    let (members, heard) = (BTreeMap::new(), BTreeMap::new());
+    let drawn = options.timeline.clone().map(Drawn::new);
+    let mut drive = Drive { carrier, manager, began, members, heard, drawn };
+    while !drive.step()? {
+        if options.cancel.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+    }
+    if shares == Shares::Answer {
+        drive.share()?;
+    }
+    let Drive { mut manager, .. } = drive;
+    let cpu = process_cpu().saturating_sub(cpu_began);
+    manager.spent(StageTime { stage: Stage::Map, wall: began.elapsed(), cpu });
+    options.timeline.iter().for_each(|timeline| timeline.add_stage(Stage::Map, began));
+    manager.answer()
+}
+
+impl<J: Job> Drive<'_, '_, J> {
+    /// Tells nodes what to do, and hears what comes next. Returns whether the manager has all pairs.
+    fn step(&mut self) -> Result<bool> {
+        let orders = self.manager.orders(self.began.elapsed())?;
+        self.tell(&orders);
+        if self.manager.is_complete() {
+            return Ok(true);
+        }
+        match self.carrier.next(LOOK) {
+            Some(Event::Told(node, report)) => self.hear(node, &report)?,
+            Some(Event::Gone(node, cause)) => self.lose(node, &cause),
+            None if self.carrier.is_empty() => return Err(self.manager.no_nodes()),
+            None => self.look_for_silence(),
+        }
+        Ok(self.manager.is_complete())
+    }
+
+    fn tell(&mut self, orders: &[(NodeId, Order)]) {
+        for (to, order) in orders {
+            let node = self.members.iter().find(|(_, id)| *id == to).map(|(&node, _)| node);
+            if let (Some(drawn), Order::Map { lease, .. }) = (&mut self.drawn, order) {
+                drawn.given(*lease);
+            }
+            node.into_iter().for_each(|node| self.carrier.tell(node, &order.encode()));
+        }
+    }
+
+    fn hear(&mut self, node: usize, report: &[u8]) -> Result<()> {
+        self.heard.insert(node, Instant::now());
+        let report = match Report::decode(report) {
+            Ok(report) => report,
+            Err(damaged) => {
+                self.carrier.end(node);
+                self.lose(node, &damaged.to_string());
+                return Ok(());
+            }
+        };
+        match (report, self.members.get(&node)) {
+            (Report::Ready(ready), _) => {
+                match self.manager.join(&self.carrier.name(node), &ready)? {
+                    Joined::Yes(id) => {
+                        self.members.insert(node, id);
+                    }
+                    Joined::No(order) => self.carrier.tell(node, &order.encode()),
+                }
+            }
+            (report, Some(&id)) => {
+                if let (Some(drawn), Report::Mapped { lease }) = (&mut self.drawn, &report) {
+                    drawn.mapped(node, *lease);
+                }
+                let orders = self.manager.hear(id, report, self.began.elapsed())?;
+                self.tell(&orders);
+            }
+            (Report::Differs { what: cause } | Report::Leaves { cause }, None) => {
+                self.manager.leaves_out(&self.carrier.name(node), &cause);
+            }
+            // Of the job before this one.
+            (_, None) => {}
+        }
+        Ok(())
+    }
+
+    fn lose(&mut self, node: usize, cause: &str) {
+        self.heard.remove(&node);
+        match self.members.remove(&node) {
+            Some(id) => self.manager.lose(id, cause),
+            None => self.manager.leaves_out(&self.carrier.name(node), cause),
+        }
+    }
+
+    /// Ends nodes that have said nothing for too long.
+    fn look_for_silence(&mut self) {
+        let silent = self.heard.iter().filter(|(_, heard)| heard.elapsed() > SILENCE_MOST);
+        let silent: Vec<usize> = silent.map(|(&node, _)| node).collect();
+        for node in silent {
+            self.carrier.end(node);
+            self.lose(node, &format!("it said nothing for {} s", SILENCE_MOST.as_secs()));
+        }
+    }
+
+    fn share(&mut self) -> Result<()> {
+        let (carrier, nodes) = (&mut *self.carrier, self.members.keys());
+        let nodes: Vec<usize> = nodes.copied().collect();
+        self.manager.share(&mut |order| {
+            let bytes = order.encode();
+            nodes.iter().for_each(|&node| carrier.tell(node, &bytes));
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,105 @@
+//! A node's process as the driver sees it: the pipes to it, the threads that read from it, and its end.
+
+use super::frame;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::SyncSender;
+use std::thread::{self, JoinHandle};
+use tegula::{Error, Result};
+
+/// What comes from a node, by the number of its process.
+pub(super) enum Event {
+    Told(usize, Vec<u8>),
+    /// Nothing will come any more; if reading failed, why.
+    Gone(usize, Option<String>),
+}
+
+/// A node's process. It ends when this is dropped.
+#[derive(Debug)]
+pub(super) struct Child {
+    process: std::process::Child,
+    orders: Option<ChildStdin>,
+    /// Returns the last line of its standard error.
+    errors: Option<JoinHandle<Option<String>>>,
+    pub(super) has_left: bool,
+}
+
+impl Child {
+    pub(super) fn start(
+        number: usize,
+        mut command: Command,
+        events: &SyncSender<Event>,
+    ) -> Result<Child> {
+        let fault = |cause| Error::System { action: "start a node", cause };
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut process = command.spawn().map_err(fault)?;
+        let (orders, errors) = (process.stdin.take(), process.stderr.take());
+        if let Some(reports) = process.stdout.take() {
+            let events = events.clone();
+            let read = move || read_all(number, reports, &events);
+            thread::Builder::new().name(format!("node {number}")).spawn(read).map_err(fault)?;
+        }
+        let errors = errors.map(|errors| thread::spawn(move || last_line(errors)));
+        Ok(Child { process, orders, errors, has_left: false })
+    }
+
+    /// Sends an order. A pipe that is broken ends the node; the thread that reads from it finds that out.
+    pub(super) fn tell(&mut self, order: &[u8]) {
+        if let Some(orders) = &mut self.orders
+            && frame::write(orders, order).is_err()
+        {
+            self.orders = None;
+        }
+    }
+
+    /// Ends the process at once.
+    pub(super) fn end(&mut self) {
+        self.has_left = true;
+        self.orders = None;
+        // It may have ended by itself.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+
+    /// Returns why the process has ended, which nothing comes from any more.
+    pub(super) fn ended(&mut self, cause: Option<String>) -> String {
+        let was_left = std::mem::replace(&mut self.has_left, true);
+        self.orders = None;
+        if cause.is_some() || was_left {
+            let _ = self.process.kill();
+        }
+        let status = self.process.wait();
+        let line = self.errors.take().and_then(|errors| errors.join().ok().flatten());
+        let signal = status.ok().and_then(|status| status.signal());
+        let signal = signal.map(|signal| format!("it was ended by signal {signal}"));
+        let ended = || "it has ended".to_owned();
+        cause.or(signal).or(line).unwrap_or_else(ended)
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Hands on all reports of a node.
+fn read_all(number: usize, mut reports: ChildStdout, events: &SyncSender<Event>) {
+    let cause = loop {
+        let message = match frame::read(&mut reports) {
+            Ok(Some(message)) => message,
+            Ok(None) => break None,
+            Err(cause) => break Some(cause.to_string()),
+        };
+        if events.send(Event::Told(number, message)).is_err() {
+            return;
+        }
+    };
+    let _ = events.send(Event::Gone(number, cause));
+}
+
+fn last_line(errors: impl Read) -> Option<String> {
+    let lines = BufReader::new(errors).lines().map_while(std::result::Result::ok);
+    lines.filter(|line| !line.trim().is_empty()).last()
+}

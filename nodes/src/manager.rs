@@ -1,0 +1,308 @@
+//! The manager of one job over nodes: it hears what nodes report and says what they do next. It has the ledger, and a
+//! holding of its own, in which the pairs of all nodes come together. It has no clock and knows no carrier; `now` is
+//! the time since any moment that the carrier chooses.
+//!
+//! When each tile is held by a node, every node gives its pairs. A node's pairs are beside the manager's holding until
+//! all have come: of a node that is lost meanwhile nothing counts, and its tiles are mapped by others.
+
+use crate::ledger::{About, Commit, Kept, Ledger, Next, NodeId};
+use crate::message::{Order, Ready, Report};
+use crate::rules::Rules;
+use crate::tiles::Tiles;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+use tegula::holding::{Holding, Mapped, PARTITIONS};
+use tegula::{Cancel, Error, Job, Output, Progress, Result, StageTime};
+
+/// Numbers of files that the save of a lease may use.
+const FILES_MOST: u64 = 1024;
+
+/// A node that fails more leases than this, which the manager could map, is left out.
+const FAILURES_MOST: u32 = 1;
+
+/// The manager of a job.
+pub struct Manager<'e, J: Job> {
+    holding: Holding<'e, J>,
+    tiles: Tiles,
+    ledger: Ledger,
+    nodes: BTreeMap<NodeId, Member<J>>,
+    /// With a state: what earlier runs have saved, and the first number for the saves of this one.
+    covered: Option<(Vec<u8>, u64)>,
+    /// Saves of lost nodes, which the manager has not taken in yet.
+    orphans: Vec<Vec<u8>>,
+    /// The first tiles of the input that a node could not map, and the node.
+    failed: Option<(Range<u32>, NodeId)>,
+    /// What was said of nodes that are lost.
+    losses: Vec<String>,
+    progress: Option<Arc<Progress>>,
+    cancel: Cancel,
+}
+
+/// What the manager knows of a node that is there.
+struct Member<J: Job> {
+    name: String,
+    /// Whether it was told what earlier runs have saved.
+    is_told: bool,
+    /// The tiles of leases whose pairs it is saving.
+    saving: BTreeMap<u64, Range<u32>>,
+    /// The pairs that it gives, as far as they have come.
+    gives: Option<Mapped<J>>,
+    failures: u32,
+}
+
+/// The manager's answer to a node that is ready.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Joined {
+    /// It has a part in the job.
+    Yes(NodeId),
+    /// It does not, and is told so.
+    No(Order),
+}
+
+/// What nodes do next, in this order for each node.
+type Told = Vec<(NodeId, Order)>;
+
+impl<'e, J: Job> Manager<'e, J> {
+    /// Begins a job with its plan. If its options name a state, goes on with what that has.
+    ///
+    /// # Errors
+    /// Those of the state.
+    pub fn new(
+        mut holding: Holding<'e, J>,
+        rules: Rules,
+        progress: Option<Arc<Progress>>,
+        cancel: Cancel,
+    ) -> Result<Manager<'e, J>> {
+        let complete = holding.open_state()?;
+        let covered = holding.covered();
+        let tiles = Tiles::new(holding.tile_sizes().iter().copied(), holding.digest());
+        let mut ledger = Ledger::new(tiles.clone(), rules);
+        complete.iter().for_each(|tiles| ledger.take_home(tiles));
+        Ok(Manager {
+            holding,
+            tiles,
+            ledger,
+            nodes: BTreeMap::new(),
+            covered,
+            orphans: Vec::new(),
+            failed: None,
+            losses: Vec::new(),
+            progress,
+            cancel,
+        })
+    }
+
+    /// Adds a node that is ready, at any time. `name` is what messages call it.
+    ///
+    /// # Errors
+    /// Those of the input.
+    pub fn join(&mut self, name: &str, ready: &Ready) -> Result<Joined> {
+        if ready.version != Ready::version_here() {
+            let (there, here) = (&ready.version, Ready::version_here());
+            self.losses
+                .push(format!("{name} has version {there} of the program, and this is {here}"));
+            return Ok(Joined::No(Order::Compare { listing: Vec::new() }));
+        }
+        if ready.digest != self.tiles.digest() {
+            return Ok(Joined::No(Order::Compare { listing: self.holding.listing()? }));
+        }
+        let about = About { memory_bytes: ready.memory_bytes, reads: ready.reads };
+        let node = self.ledger.join(about);
+        let (is_told, saving) = (self.covered.is_none(), BTreeMap::new());
+        let member = Member { name: name.to_owned(), is_told, saving, gives: None, failures: 0 };
+        self.nodes.insert(node, member);
+        Ok(Joined::Yes(node))
+    }
+
+    /// Returns what nodes do next.
+    ///
+    /// # Errors
+    /// The job's own, once it is known which record or file is the first that cannot be mapped.
+    pub fn orders(&mut self, now: Duration) -> Result<Told> {
+        let mut orders = Vec::new();
+        for saved in std::mem::take(&mut self.orphans) {
+            let taken = self.holding.take_saved(&saved)?;
+            self.holding.commit(taken)?;
+        }
+        self.settle_failure()?;
+        if self.failed.is_some() {
+            return Ok(orders);
+        }
+        let nodes: Vec<NodeId> = self.nodes.keys().copied().collect();
+        for &node in &nodes {
+            if let Some(member) = self.nodes.get_mut(&node).filter(|member| !member.is_told) {
+                member.is_told = true;
+                let covered = self.covered.as_ref().map(|(covered, _)| covered.clone());
+                orders.extend(covered.map(|covered| (node, Order::LeaveOut { covered })));
+            }
+            while let Next::Lease { lease, tiles, .. } = self.ledger.next(node, now) {
+                orders.push((node, Order::Map { lease, tiles }));
+            }
+        }
+        if self.ledger.is_done() && !self.ledger.is_home() {
+            for (&node, member) in &mut self.nodes {
+                if member.gives.is_none() && !self.ledger.held(node).is_empty() {
+                    member.gives = Some(self.holding.beside());
+                    orders.push((node, Order::Give));
+                }
+            }
+        }
+        Ok(orders)
+    }
+
+    /// Hears a report. What follows from it is told at once; [`orders`](Manager::orders) tells the rest.
+    ///
+    /// # Errors
+    /// Those of memory and of the disk.
+    pub fn hear(&mut self, node: NodeId, report: Report, now: Duration) -> Result<Told> {
+        let Some(member) = self.nodes.get_mut(&node) else { return Ok(Vec::new()) };
+        match report {
+            Report::Mapped { lease } => return Ok(self.mapped(node, lease, now)),
+            Report::Failed { lease, cause } => {
+                member.failures += 1;
+                tracing::info!(target: "tegula::nodes", node = member.name, cause, "a lease failed");
+                if let Some(tiles) = self.ledger.failed(node, lease) {
+                    let is_first =
+                        self.failed.as_ref().is_none_or(|(first, _)| tiles.start < first.start);
+                    if is_first {
+                        self.failed = Some((tiles, node));
+                    }
+                }
+            }
+            Report::Blocks { bytes } => {
+                if let Some(gives) = &mut member.gives {
+                    self.holding.take_in(gives, &bytes)?;
+                }
+            }
+            Report::Given { counts } => {
+                if let Some(mut gives) = member.gives.take() {
+                    gives.note(&counts)?;
+                    self.holding.commit(gives)?;
+                    self.ledger.gathered(node);
+                }
+            }
+            Report::Saved { lease, saved } => {
+                let tiles = member.saving.remove(&lease).into_iter().collect();
+                let kept = Kept { name: saved, tiles };
+                if self.ledger.kept(node, kept.clone()).is_ok() {
+                    self.holding.name(&kept.name)?;
+                }
+            }
+            Report::Differs { what } => self.lose(node, &what),
+            Report::Leaves { cause } => self.lose(node, &cause),
+            Report::Ready(_) | Report::Alive => {}
+        }
+        Ok(Vec::new())
+    }
+
+    /// Notes that a node is lost, and why.
+    pub fn lose(&mut self, node: NodeId, cause: &str) {
+        let Some(member) = self.nodes.remove(&node) else { return };
+        self.leaves_out(&member.name, cause);
+        let lost = self.ledger.lost(node);
+        self.orphans.extend(lost.kept.into_iter().map(|kept| kept.name));
+    }
+
+    /// Notes why a node has no part in the job.
+    pub fn leaves_out(&mut self, name: &str, cause: &str) {
+        tracing::warn!(target: "tegula::nodes", node = name, cause, "lost");
+        self.losses.push(format!("{name}: {cause}"));
+    }
+
+    /// Returns what was said of each node that is lost, in order.
+    pub fn losses(&self) -> &[String] {
+        &self.losses
+    }
+
+    /// Returns the number of nodes that are there.
+    pub fn nodes(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Returns whether the manager has all pairs.
+    pub fn is_complete(&self) -> bool {
+        self.ledger.is_home() && self.orphans.is_empty()
+    }
+
+    /// Shows `see` all pairs of the job as orders by which a node makes the answer, too.
+    ///
+    /// # Errors
+    /// Those of `see`, of memory and of the disk.
+    pub fn share(&self, see: &mut (dyn FnMut(Order) -> Result<()> + Send)) -> Result<()> {
+        self.holding
+            .blocks(0..PARTITIONS, &mut |block| see(Order::Blocks { bytes: block.to_vec() }))?;
+        see(Order::Answer { counts: self.holding.counts() })
+    }
+
+    /// Makes the answer of a job that is complete.
+    ///
+    /// # Errors
+    /// Those of [`Holding::answer`].
+    pub fn answer(self) -> Result<Output<J>> {
+        self.holding.answer(0..PARTITIONS)
+    }
+
+    /// Adds the time of a stage.
+    pub fn spent(&mut self, time: StageTime) {
+        self.holding.spent(time);
+    }
+
+    fn mapped(&mut self, node: NodeId, lease: u64, now: Duration) -> Told {
+        let tiles = self.ledger.leased(lease);
+        match self.ledger.mapped(node, lease, now) {
+            Commit::Yes { beaten } => {
+                let bytes = tiles.clone().map_or(0, |tiles| self.tiles.bytes(tiles));
+                let save = self.covered.as_ref().map(|(_, first)| first + lease * FILES_MOST);
+                if let (Some(member), Some(_), Some(tiles)) =
+                    (self.nodes.get_mut(&node), save, tiles)
+                {
+                    member.saving.insert(lease, tiles);
+                }
+                self.progress.iter().for_each(|progress| progress.add_bytes(bytes));
+                let beaten = beaten.map(|(other, lease)| (other, Order::Drop { lease }));
+                [(node, Order::Commit { lease, save })].into_iter().chain(beaten).collect()
+            }
+            Commit::No => vec![(node, Order::Drop { lease })],
+        }
+    }
+
+    /// Maps what a node could not, once no node maps anything before it: then the error is that of the first record
+    /// of the input that cannot be mapped, as on one machine. If the manager can map it, the node is at fault.
+    fn settle_failure(&mut self) -> Result<()> {
+        let Some((tiles, node)) = self.failed.clone() else { return Ok(()) };
+        if self.ledger.first_leased().is_some_and(|first| first < tiles.start) {
+            return Ok(());
+        }
+        let before = self.ledger.free().ranges().take_while(|free| free.start < tiles.end);
+        let before: Vec<Range<u32>> =
+            before.map(|free| free.start..free.end.min(tiles.end)).collect();
+        for free in before {
+            let mapped = self.holding.map(free.clone(), &self.cancel)?;
+            self.progress.iter().for_each(|progress| progress.add_bytes(mapped.bytes()));
+            self.holding.commit(mapped)?;
+            self.ledger.take_home(&free);
+        }
+        self.failed = None;
+        if self.nodes.get(&node).is_some_and(|member| member.failures > FAILURES_MOST) {
+            self.lose(node, "it fails where others do not");
+        }
+        Ok(())
+    }
+
+    /// Returns the error of a job that has no node any more.
+    pub fn no_nodes(&self) -> Error {
+        let cause = io::Error::other(self.losses.join("; "));
+        Error::System { action: "go on, because no node is left", cause }
+    }
+}
+
+impl<J: Job> fmt::Debug for Manager<'_, J> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("Manager");
+        out.field("nodes", &self.nodes.len()).field("ledger", &self.ledger).finish_non_exhaustive()
+    }
+}

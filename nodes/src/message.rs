@@ -1,0 +1,214 @@
+//! What a manager and its nodes tell each other, and the byte form of it. Any carrier that brings these bytes to the
+//! other end, whole and in order, will do: pipes, sockets, calls of an actor.
+
+use crate::form::{Damaged, Reader, Writer};
+use std::ops::Range;
+
+/// What the manager tells a node to do. A node obeys in the order in which it is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Say how your input differs from this listing, and leave.
+    Compare {
+        /// The driver's [`Holding::listing`](tegula::holding::Holding::listing).
+        listing: Vec<u8>,
+    },
+    /// Map tiles, and keep their pairs apart until one of the next two orders comes.
+    Map {
+        /// The number by which the lease is named.
+        lease: u64,
+        /// The tiles.
+        tiles: Range<u32>,
+    },
+    /// Leave a part of the input out of all maps, because an earlier run has saved its pairs.
+    LeaveOut {
+        /// The bytes of [`Holding::covered`](tegula::holding::Holding::covered).
+        covered: Vec<u8>,
+    },
+    /// The pairs of a lease count.
+    Commit {
+        /// The lease.
+        lease: u64,
+        /// If they are to be saved, the first number of their files.
+        save: Option<u64>,
+    },
+    /// The pairs of a lease do not count: another node has mapped its tiles.
+    Drop {
+        /// The lease.
+        lease: u64,
+    },
+    /// Send all pairs, and keep none.
+    Give,
+    /// These are pairs of the whole job.
+    Blocks {
+        /// Whole blocks of the partial's byte form.
+        bytes: Vec<u8>,
+    },
+    /// All pairs of the whole job were sent, with these counts: make its answer, because the next job needs it.
+    Answer {
+        /// The counts of all maps.
+        counts: Vec<u8>,
+    },
+}
+
+/// What a node tells the manager.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Report {
+    /// A node has planned the job and can begin.
+    Ready(Ready),
+    /// How its input differs from the driver's; it leaves.
+    Differs {
+        /// The difference, in words.
+        what: String,
+    },
+    /// A lease is mapped.
+    Mapped {
+        /// The lease.
+        lease: u64,
+    },
+    /// The pairs of a committed lease are saved.
+    Saved {
+        /// The lease.
+        lease: u64,
+        /// What [`Holding::save`](tegula::holding::Holding::save) has returned.
+        saved: Vec<u8>,
+    },
+    /// A lease cannot be mapped.
+    Failed {
+        /// The lease.
+        lease: u64,
+        /// Why not.
+        cause: String,
+    },
+    /// Some of the node's pairs.
+    Blocks {
+        /// Whole blocks of the partial's byte form.
+        bytes: Vec<u8>,
+    },
+    /// All pairs were sent.
+    Given {
+        /// The counts of the maps that made them.
+        counts: Vec<u8>,
+    },
+    /// The node goes on working on what it was told before. Sent now and then.
+    Alive,
+    /// The node cannot go on, and what it holds is lost.
+    Leaves {
+        /// Why not.
+        cause: String,
+    },
+}
+
+/// What a node tells of itself at first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ready {
+    /// The version of its program.
+    pub version: String,
+    /// The digest of its plan, which must be the driver's.
+    pub digest: u128,
+    /// Its workers.
+    pub workers: u64,
+    /// The memory that the job may use; `u64::MAX` for all there is.
+    pub memory_bytes: u64,
+    /// Whether it reads the input itself.
+    pub reads: bool,
+}
+
+impl Ready {
+    /// Returns the version of this program.
+    pub(crate) fn version_here() -> String {
+        env!("CARGO_PKG_VERSION").to_owned()
+    }
+}
+
+impl Order {
+    /// Returns the byte form.
+    pub fn encode(&self) -> Vec<u8> {
+        let out = match self {
+            Order::Compare { listing } => Writer::of(0).bytes(listing),
+            Order::Map { lease, tiles } => {
+                Writer::of(1).number(*lease).number(tiles.start.into()).number(tiles.end.into())
+            }
+            Order::Commit { lease, save: None } => Writer::of(2).number(*lease),
+            Order::Commit { lease, save: Some(first) } => {
+                Writer::of(3).number(*lease).number(*first)
+            }
+            Order::Drop { lease } => Writer::of(4).number(*lease),
+            Order::Give => Writer::of(5),
+            Order::Blocks { bytes } => Writer::of(6).bytes(bytes),
+            Order::Answer { counts } => Writer::of(7).bytes(counts),
+            Order::LeaveOut { covered } => Writer::of(8).bytes(covered),
+        };
+        out.into_bytes()
+    }
+
+    /// Reads the byte form.
+    ///
+    /// # Errors
+    /// [`Damaged`] if the bytes are not one.
+    pub fn decode(bytes: &[u8]) -> Result<Order, Damaged> {
+        let (kind, mut from) = Reader::of(bytes)?;
+        let order = match kind {
+            0 => Order::Compare { listing: from.rest() },
+            1 => Order::Map { lease: from.number()?, tiles: from.tile()?..from.tile()? },
+            2 => Order::Commit { lease: from.number()?, save: None },
+            3 => Order::Commit { lease: from.number()?, save: Some(from.number()?) },
+            4 => Order::Drop { lease: from.number()? },
+            5 => Order::Give,
+            6 => Order::Blocks { bytes: from.rest() },
+            7 => Order::Answer { counts: from.rest() },
+            8 => Order::LeaveOut { covered: from.rest() },
+            _ => return Err(Damaged),
+        };
+        from.end()?;
+        Ok(order)
+    }
+}
+
+impl Report {
+    /// Returns the byte form.
+    pub fn encode(&self) -> Vec<u8> {
+        let out = match self {
+            Report::Ready(Ready { version, digest, workers, memory_bytes, reads }) => {
+                let out = Writer::of(0).text(version).digest(*digest).number(*workers);
+                out.number(*memory_bytes).number((*reads).into())
+            }
+            Report::Differs { what } => Writer::of(1).text(what),
+            Report::Mapped { lease } => Writer::of(2).number(*lease),
+            Report::Failed { lease, cause } => Writer::of(3).number(*lease).text(cause),
+            Report::Blocks { bytes } => Writer::of(4).bytes(bytes),
+            Report::Given { counts } => Writer::of(5).bytes(counts),
+            Report::Alive => Writer::of(6),
+            Report::Leaves { cause } => Writer::of(7).text(cause),
+            Report::Saved { lease, saved } => Writer::of(8).number(*lease).bytes(saved),
+        };
+        out.into_bytes()
+    }
+
+    /// Reads the byte form.
+    ///
+    /// # Errors
+    /// [`Damaged`] if the bytes are not one.
+    pub fn decode(bytes: &[u8]) -> Result<Report, Damaged> {
+        let (kind, mut from) = Reader::of(bytes)?;
+        let report = match kind {
+            0 => Report::Ready(Ready {
+                version: from.text()?,
+                digest: from.digest()?,
+                workers: from.number()?,
+                memory_bytes: from.number()?,
+                reads: from.number()? != 0,
+            }),
+            1 => Report::Differs { what: from.text()? },
+            2 => Report::Mapped { lease: from.number()? },
+            3 => Report::Failed { lease: from.number()?, cause: from.text()? },
+            4 => Report::Blocks { bytes: from.rest() },
+            5 => Report::Given { counts: from.rest() },
+            6 => Report::Alive,
+            7 => Report::Leaves { cause: from.text()? },
+            8 => Report::Saved { lease: from.number()?, saved: from.rest() },
+            _ => return Err(Damaged),
+        };
+        from.end()?;
+        Ok(report)
+    }
+}

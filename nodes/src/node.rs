@@ -1,0 +1,212 @@
+//! A node: it obeys the manager's orders with a holding of the job, and reports. It waits for nothing and knows no
+//! carrier.
+
+use crate::message::{Order, Ready, Report};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tegula::holding::{Holding, Mapped, PARTITIONS};
+use tegula::{Cancel, Error, Job, Output, Result};
+
+/// Blocks are sent together up to about these bytes.
+const SENT_BYTES: usize = 1 << 20;
+
+/// A node's part in one job.
+pub struct Node<'e, J: Job> {
+    holding: Holding<'e, J>,
+    /// Leases that are mapped, and neither committed nor dropped.
+    mapped: BTreeMap<u64, Mapped<J>>,
+    /// The pairs of the whole job, as far as they have come.
+    received: Option<Mapped<J>>,
+    dropped: Dropped,
+}
+
+/// What became of an order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Obeyed {
+    /// The next may come.
+    Done,
+    /// The node has no part in the job.
+    Left,
+    /// The node has all pairs of the job: [`Node::answer`] makes the answer.
+    Complete,
+}
+
+/// The leases that a node was told to drop. Whoever receives the node's orders tells it, so that a lease ends while it
+/// is mapped.
+#[derive(Clone, Debug, Default)]
+pub struct Dropped(Arc<Mutex<Leases>>);
+
+#[derive(Debug, Default)]
+struct Leases {
+    /// The lease that is mapped now.
+    now: Option<(u64, Cancel)>,
+    dropped: BTreeSet<u64>,
+    has_ended: bool,
+}
+
+impl Dropped {
+    /// Notes an order before the node obeys it.
+    pub fn see(&self, order: &Order) {
+        if let Order::Drop { lease } = order {
+            let mut leases = self.lock();
+            leases.dropped.insert(*lease);
+            if let Some((_, cancel)) = leases.now.as_ref().filter(|(now, _)| now == lease) {
+                cancel.cancel();
+            }
+        }
+    }
+
+    /// Drops the present lease and all later ones, because the manager is gone.
+    pub fn drop_all(&self) {
+        let mut leases = self.lock();
+        leases.has_ended = true;
+        leases.now.iter().for_each(|(_, cancel)| cancel.cancel());
+    }
+
+    /// Returns whether the manager is gone.
+    pub fn has_ended(&self) -> bool {
+        self.lock().has_ended
+    }
+
+    /// Returns the flag that stops the mapping of a lease.
+    fn begin(&self, lease: u64) -> Cancel {
+        let (cancel, mut leases) = (Cancel::new(), self.lock());
+        if leases.has_ended || leases.dropped.contains(&lease) {
+            cancel.cancel();
+        }
+        leases.now = Some((lease, cancel.clone()));
+        cancel
+    }
+
+    fn end(&self) {
+        self.lock().now = None;
+    }
+
+    fn forget(&self, lease: u64) {
+        self.lock().dropped.remove(&lease);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Leases> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<'e, J: Job> Node<'e, J> {
+    /// Makes a node with an empty holding.
+    pub fn new(holding: Holding<'e, J>) -> Node<'e, J> {
+        let (mapped, dropped) = (BTreeMap::new(), Dropped::default());
+        Node { holding, mapped, received: None, dropped }
+    }
+
+    /// Returns what the node tells at first.
+    pub fn ready(&self, workers: usize, memory_bytes: Option<u64>) -> Report {
+        Report::Ready(Ready {
+            version: Ready::version_here(),
+            digest: self.holding.digest(),
+            workers: workers as u64,
+            memory_bytes: memory_bytes.unwrap_or(u64::MAX),
+            reads: true,
+        })
+    }
+
+    /// Returns the leases that the node was told to drop, to be told of them early.
+    pub fn dropped(&self) -> Dropped {
+        self.dropped.clone()
+    }
+
+    /// Obeys an order, and tells what comes of it.
+    ///
+    /// # Errors
+    /// Those of `tell`, and those after which the holding is of no use.
+    pub fn obey(
+        &mut self,
+        order: Order,
+        tell: &mut (dyn FnMut(Report) -> Result<()> + Send),
+    ) -> Result<Obeyed> {
+        match order {
+            Order::Compare { listing } => {
+                let difference = self.holding.difference(&listing)?;
+                let what = difference.unwrap_or_else(|| "the job or its options differ".to_owned());
+                tell(Report::Differs { what })?;
+                return Ok(Obeyed::Left);
+            }
+            Order::Map { lease, tiles } => {
+                let cancel = self.dropped.begin(lease);
+                let mapped = self.holding.map(tiles, &cancel);
+                self.dropped.end();
+                match mapped {
+                    Ok(mapped) => {
+                        self.mapped.insert(lease, mapped);
+                        tell(Report::Mapped { lease })?;
+                    }
+                    Err(Error::Cancelled) => {}
+                    Err(error) => tell(Report::Failed { lease, cause: error.to_string() })?,
+                }
+            }
+            Order::LeaveOut { covered } => self.holding.leave_out(&covered)?,
+            Order::Commit { lease, save } => {
+                if let Some(mapped) = self.mapped.remove(&lease) {
+                    let saved = save.map(|first| self.holding.save(&mapped, first));
+                    self.holding.commit(mapped)?;
+                    match saved {
+                        Some(Ok(saved)) => tell(Report::Saved { lease, saved })?,
+                        // The pairs are held all the same. If the node is lost, they are made once more.
+                        Some(Err(error)) => {
+                            tracing::warn!(target: "tegula::nodes", %error, "not saved");
+                        }
+                        None => {}
+                    }
+                }
+            }
+            Order::Drop { lease } => {
+                self.mapped.remove(&lease);
+                self.dropped.forget(lease);
+            }
+            Order::Give => self.give(tell)?,
+            Order::Blocks { bytes } => {
+                let received = self.received.get_or_insert_with(|| self.holding.beside());
+                self.holding.take_in(received, &bytes)?;
+            }
+            Order::Answer { counts } => {
+                let mut received = self.received.take().unwrap_or_else(|| self.holding.beside());
+                received.note(&counts)?;
+                self.holding.clear()?;
+                self.holding.commit(received)?;
+                return Ok(Obeyed::Complete);
+            }
+        }
+        Ok(Obeyed::Done)
+    }
+
+    /// Makes the answer of the whole job.
+    ///
+    /// # Errors
+    /// Those of [`Holding::answer`].
+    pub fn answer(self) -> Result<Output<J>> {
+        self.holding.answer(0..PARTITIONS)
+    }
+
+    fn give(&mut self, tell: &mut (dyn FnMut(Report) -> Result<()> + Send)) -> Result<()> {
+        let mut together = Vec::new();
+        self.holding.blocks(0..PARTITIONS, &mut |block| {
+            together.extend_from_slice(block);
+            match together.len() >= SENT_BYTES {
+                true => tell(Report::Blocks { bytes: std::mem::take(&mut together) }),
+                false => Ok(()),
+            }
+        })?;
+        if !together.is_empty() {
+            tell(Report::Blocks { bytes: together })?;
+        }
+        let counts = self.holding.counts();
+        self.holding.clear()?;
+        tell(Report::Given { counts })
+    }
+}
+
+impl<J: Job> fmt::Debug for Node<'_, J> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Node").field("holding", &self.holding).finish_non_exhaustive()
+    }
+}

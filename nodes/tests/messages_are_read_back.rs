@@ -1,0 +1,59 @@
+//! Each message is read back as it was written, and a cut one is refused or is another message.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use tegula_nodes::{ALIVE, Order, Ready, Report};
+
+#[test]
+fn orders_are_read_back() {
+    let bytes = || b"some bytes".to_vec();
+    let orders = [
+        Order::Compare { listing: bytes() },
+        Order::LeaveOut { covered: Vec::new() },
+        Order::Map { lease: 1 << 40, tiles: 3..u32::MAX },
+        Order::Commit { lease: 7, save: None },
+        Order::Commit { lease: 7, save: Some(u64::MAX) },
+        Order::Drop { lease: 0 },
+        Order::Give,
+        Order::Blocks { bytes: bytes() },
+        Order::Answer { counts: bytes() },
+    ];
+    for order in orders {
+        let form = order.encode();
+        assert_eq!(Order::decode(&form).as_ref(), Ok(&order));
+        (0..form.len())
+            .for_each(|length| assert_ne!(Order::decode(&form[..length]), Ok(order.clone())));
+    }
+    assert!(Order::decode(&[99]).is_err());
+    assert!(Order::decode(&[5, 0]).is_err(), "bytes follow the order to give");
+}
+
+#[test]
+fn reports_are_read_back() {
+    let ready = Ready {
+        version: "1.2.3".to_owned(),
+        digest: u128::MAX - 5,
+        workers: 64,
+        memory_bytes: u64::MAX,
+        reads: true,
+    };
+    let reports = [
+        Report::Ready(ready),
+        Report::Differs { what: "a file is new".to_owned() },
+        Report::Mapped { lease: 300 },
+        Report::Saved { lease: 3, saved: vec![0, 255] },
+        Report::Failed { lease: 3, cause: "the disk is full".to_owned() },
+        Report::Blocks { bytes: vec![1; 1000] },
+        Report::Given { counts: Vec::new() },
+        Report::Alive,
+        Report::Leaves { cause: String::new() },
+    ];
+    for report in reports {
+        let form = report.encode();
+        assert_eq!(Report::decode(&form).as_ref(), Ok(&report));
+        (0..form.len())
+            .for_each(|length| assert_ne!(Report::decode(&form[..length]), Ok(report.clone())));
+    }
+    assert_eq!(Report::decode(ALIVE), Ok(Report::Alive));
+    assert!(Report::decode(&[]).is_err());
+}

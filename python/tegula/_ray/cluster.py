@@ -1,0 +1,159 @@
+"""The driver's side: it starts an actor on each node of a cluster and carries messages between it and the run."""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from tegula import _tegula
+from tegula.engine import byte_count
+from tegula.errors import Error, OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+# Seconds between two looks at what the run has to say, and what nodes have.
+_LOOK = 0.01
+
+
+class Cluster:
+    """The nodes of a Ray cluster, for `Job.run(on=...)`. Made by `ray`."""
+
+    def __init__(
+        self, address: str, workers: int | None, memory: int | None, scratch: str | None
+    ) -> None:
+        self._ray = _imported()
+        self._shape = (workers, memory, scratch)
+        if not self._ray.is_initialized():
+            try:
+                self._ray.init(address, log_to_driver=False, logging_level="error")
+            except ConnectionError as error:
+                raise Error(
+                    f"ray: no cluster was found at {address!r}: {error}"
+                ) from None
+
+    @property
+    def nodes(self) -> list[str]:
+        """The names of the nodes that are there."""
+        return [_name(node) for node in self._alive()]
+
+    def run(
+        self,
+        plan: dict[str, Any],
+        run: Callable[[_tegula.Wires], _tegula.Answer],
+    ) -> _tegula.Answer:
+        """Run a plan: `run` runs it here, and the nodes do its work."""
+        nodes = self._alive()
+        if not nodes:
+            raise Error("ray: the cluster has no node that is alive")
+        wires = _tegula.Wires([_name(node) for node in nodes])
+        actors = [self._actor(node, plan) for node in nodes]
+        thread = threading.Thread(
+            target=self._carry, args=(wires, actors), name="tegula ray", daemon=True
+        )
+        thread.start()
+        try:
+            return run(wires)
+        finally:
+            wires.close()
+            thread.join()
+            for actor in actors:
+                self._ray.kill(actor)
+
+    def _alive(self) -> list[dict[str, Any]]:
+        return [node for node in self._ray.nodes() if node["Alive"]]
+
+    def _actor(self, node: dict[str, Any], plan: dict[str, Any]) -> Any:
+        """Start the actor of a node, which has all of its processors."""
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        from tegula._ray.actor import Node
+
+        # Its orders and its reports do not wait for each other.
+        self._ray.method(concurrency_group="orders")(Node.put)
+        self._ray.method(concurrency_group="reports")(Node.reports)
+        cpus = int(node["Resources"].get("CPU", 1))
+        workers, memory, scratch = self._shape
+        there = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
+        remote = self._ray.remote(
+            num_cpus=cpus,
+            max_restarts=0,
+            max_task_retries=0,
+            concurrency_groups={"orders": 1, "reports": 1},
+        )(Node)
+        actor = remote.options(scheduling_strategy=there)
+        return actor.remote(plan, workers or max(cpus, 1), memory, scratch)
+
+    def _carry(self, wires: _tegula.Wires, actors: list[Any]) -> None:
+        """Carry messages until the run is over."""
+        waiting = {actor.reports.remote(): at for at, actor in enumerate(actors)}
+        while not wires.is_over():
+            told: dict[int, list[bytes]] = defaultdict(list)
+            for at, order in wires.orders(_LOOK):
+                if order is None:
+                    self._ray.kill(actors[at])
+                else:
+                    told[at].append(order)
+            for at, orders in told.items():
+                actors[at].put.remote(orders)
+            if not waiting:
+                continue
+            ready, _ = self._ray.wait(
+                list(waiting), num_returns=len(waiting), timeout=_LOOK
+            )
+            for reference in ready:
+                at = waiting.pop(reference)
+                cause = self._hear(wires, at, reference)
+                if cause is None:
+                    waiting[actors[at].reports.remote()] = at
+                else:
+                    wires.gone(at, cause)
+
+    def _hear(self, wires: _tegula.Wires, at: int, reference: Any) -> str | None:
+        """Bring what a node tells; return why it tells nothing any more."""
+        try:
+            reports = self._ray.get(reference)
+        except self._ray.exceptions.RayError as error:
+            return str(error).strip().splitlines()[-1]
+        if reports is None:
+            return "it has ended"
+        # A node that works has nothing to tell, and is alive all the same.
+        wires.told(at, reports or [_tegula.ALIVE])
+        return None
+
+
+def ray(
+    address: str = "auto",
+    *,
+    workers: int | None = None,
+    memory: int | str | None = None,
+    scratch: str | None = None,
+) -> Cluster:
+    """Return the nodes of a Ray cluster, which do a job together: `job.run(on=tg.ray("auto"))`.
+
+    address: as `ray.init` takes it; a program that has called that goes on with its cluster.
+    workers: the workers of each node; default: one for each of its processors.
+    memory: the limit on the resident size of each node's process, in bytes or as "4G".
+    scratch: the folder on each node for what does not fit.
+
+    The input must be where each node finds it under the same name. The package must be installed on each node, in the
+    same version. Raises `Error` if there is no such cluster, or Ray is not installed.
+    """
+    return Cluster(address, workers, byte_count("memory", memory), scratch)
+
+
+def _imported() -> ModuleType:
+    try:
+        import ray
+        import ray.exceptions
+    except ImportError:
+        raise OptionError(
+            "ray: Ray is not installed: pip install 'ray>=2.50'"
+        ) from None
+    return ray
+
+
+def _name(node: dict[str, Any]) -> str:
+    return f"{node['NodeManagerHostname']} ({node['NodeID'][:8]})"

@@ -1,0 +1,92 @@
+"""A job on the nodes of a Ray cluster gives what it gives here, also when a node is lost."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+import tegula as tg
+
+ray = pytest.importorskip("ray", minversion="2.50")
+cluster_utils = pytest.importorskip("ray.cluster_utils")
+
+pytestmark = pytest.mark.once
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Three nodes of one processor, one of which tests may take away."""
+    started = cluster_utils.Cluster(
+        initialize_head=True,
+        head_node_args={
+            "num_cpus": 1,
+            "_system_config": {
+                "health_check_period_ms": 500,
+                "health_check_timeout_ms": 1000,
+                "health_check_failure_threshold": 3,
+            },
+        },
+    )
+    started.add_node(num_cpus=1)
+    started.wait_for_nodes()
+    ray.init(address=started.address, log_to_driver=False)
+    yield started
+    ray.shutdown()
+    started.shutdown()
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("text")
+    for number in range(3):
+        lines = (
+            f"word{at * 7 % 997}\t{at}\t{at % 90}.5\n" for at in range(40_000 * number)
+        )
+        (folder / f"{number}.txt").write_text("".join(lines))
+    return folder
+
+
+def test_an_answer_is_that_of_one_machine(cluster, text: Path) -> None:
+    nodes = tg.ray()
+    assert len(nodes.nodes) == 2
+    words = tg.text(text).words().count()
+    assert list(words.run(on=nodes)) == list(words.run())
+    assert list(words.run(on=nodes, top=5)) == list(words.run(top=5))
+    means = tg.text(text).field(1, value=3).mean()
+    assert list(means.run(on=nodes)) == list(means.run())
+
+
+def test_a_function_maps_on_each_node(cluster, text: Path) -> None:
+    def lengths(line: str):
+        key, number, _ = line.split("\t")
+        yield key, len(number)
+
+    job = tg.text(text).map(lengths).sum()
+    assert dict(job.run(on=tg.ray())) == dict(job.run())
+
+
+def test_an_error_is_that_of_one_machine(cluster, text: Path) -> None:
+    def fails(line: str):
+        yield line, 1 // (len(line) - len(line))
+
+    with pytest.raises(ZeroDivisionError):
+        tg.text(text).map(fails).sum().run(on=tg.ray())
+    with pytest.raises(tg.InputError):
+        tg.text(text / "missing").words().count().run(on=tg.ray())
+
+
+def test_a_lost_node_changes_no_answer(cluster, text: Path) -> None:
+    def slowly(line: str):
+        time.sleep(0.0002)
+        yield line.split("\t")[0], 1
+
+    job = tg.text(text / "1.txt").map(slowly).count()
+    expected = dict(tg.text(text / "1.txt").field(1).count().run())
+    lost = cluster.add_node(num_cpus=1)
+    cluster.wait_for_nodes()
+    nodes = tg.ray()
+    assert len(nodes.nodes) == 3
+    threading.Timer(3, cluster.remove_node, (lost,), {"allow_graceful": False}).start()
+    assert dict(job.run(on=nodes)) == expected
