@@ -1,7 +1,7 @@
 //! `tegula serve`: a server that runs many jobs, each in a process of its own, on parts of the machine that grow and
 //! shrink, and shows them live. docs/serve.md says how to use it, docs/api.md what it understands.
 //!
-//! `supervisor.rs` is the whole of it on one screen: jobs come in, are ordered (`queue.rs`), begin when memory and a
+//! `supervisor/` is the heart of it: jobs come in, are ordered (`queue.rs`), begin when memory and a
 //! core are free, share the cores (`parts.rs`), tell what they do (`events.rs`), and are kept in a folder (`store.rs`).
 //! `http.rs` and `sse.rs` are its doors. This is the only asynchronous code, and no job runs in it.
 
