@@ -140,7 +140,7 @@ pub(crate) struct RunFlags {
 
     /// Set in the processes that `--nodes` starts.
     #[cfg(feature = "nodes")]
-    #[arg(long, hide = true)]
+    #[arg(long, value_name = "NODE", hide = true)]
     pub(crate) as_node: Option<crate::nodes::Shape>,
 
     #[command(flatten)]

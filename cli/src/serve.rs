@@ -219,6 +219,8 @@ const OF_SERVER: &[&str] = &[
     "memory",
     "svg",
     "watch",
+    "nodes",
+    "as-node",
 ];
 /// Names of values that are input. Every other name is of a value that names no file; a test looks at all.
 const INPUTS: [&str; 7] = ["PATH", "FILE", "DIR", "LIBRARY", "KERNEL", "A", "B"];

@@ -77,6 +77,7 @@ fn the_server_says_where_files_are_written() {
         &["--state", "x", "--job", "y"],
         &["--scratch", "."],
         &["--events", "x"],
+        &["--nodes", "local:2"],
         &["--control", "0"],
         &["--timeline", "x.svg"],
         &["--stats-json", "x"],

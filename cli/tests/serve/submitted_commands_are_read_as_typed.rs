@@ -56,6 +56,8 @@ fn every_name_of_a_value_is_known_to_be_a_file_or_not() {
         "FD",
         "BY",
         "MEANS",
+        "local:N,...",
+        "NODE",
     ];
     let jobs = [
         "wordcount",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import threading
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
@@ -146,13 +147,12 @@ def ray(
 
 def _imported() -> ModuleType:
     try:
-        import ray
-        import ray.exceptions
+        importlib.import_module("ray.exceptions")
+        return importlib.import_module("ray")
     except ImportError:
         raise OptionError(
             "ray: Ray is not installed: pip install 'ray>=2.50'"
         ) from None
-    return ray
 
 
 def _name(node: dict[str, Any]) -> str:
