@@ -205,7 +205,7 @@ impl Server {
                 text.push('\n');
             }
         }
-        fs::write(self.data().join("long"), text.repeat(300)).unwrap();
+        fs::write(self.data().join("long"), text.repeat(1000)).unwrap();
         let run = self.command().args(SLOW).output().unwrap();
         assert!(run.status.success());
         run.stdout
