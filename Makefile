@@ -124,7 +124,8 @@ check-wheel: wheel ## Test the wheel to publish on the first CPython (slow); TES
 	@$(MAKE) --no-print-directory TEST_WHEELS=$(WHEELS) test-wheel-on-$(subst /,@,$(firstword $(PYTHONS)))
 
 # Maven and pip leave cores idle, so they run beside the Rust compiler. The Rust tests wait for them, because some
-# tests measure time. Their output follows that of the Rust tests. Each part runs even if another failed.
+# tests measure time. Their output follows that of the Rust tests. The page is tested beside the Python package, whose
+# last CPython leaves a core idle. Each part runs even if another failed.
 test: ## Run all tests, those in the documentation too
 	@output=$$(mktemp) && status=0; \
 	$(MAKE) --keep-going python-environments test-hadoop test-hadoop-compat >"$$output" 2>&1 & others=$$!; \
@@ -133,8 +134,10 @@ test: ## Run all tests, those in the documentation too
 	wait $$others || status=1; \
 	$(MAKE) test-rust || status=1; \
 	cat "$$output"; \
+	$(MAKE) test-page TEGULA_PAGE=$(TARGET)/debug/tegula >"$$output" 2>&1 & others=$$!; \
 	$(MAKE) test-python || status=1; \
-	$(MAKE) test-page TEGULA_PAGE=$(TARGET)/debug/tegula || status=1; \
+	wait $$others || status=1; \
+	cat "$$output"; \
 	exit $$status
 
 test-rust: rust-test-programs need-java need-pocl $(VENV)/s3-server ## Run the tests of the Rust crates
