@@ -28,7 +28,7 @@ const TICK: Duration = Duration::from_millis(250);
 /// How long the job's end waits for a reader of the last lines.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The most pairs of a show that are told.
-const PAIRS_MOST: usize = 100;
+pub(crate) const PAIRS_MOST: usize = 100;
 
 /// Where events go.
 #[derive(Clone, Debug, PartialEq)]

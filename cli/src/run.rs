@@ -309,7 +309,8 @@ impl<'a> Run<'a> {
         if answer.show.is_on_terminal() {
             self.shown = None;
         }
-        let mut shows = answer.show.open(answer.format, self.events.as_ref())?;
+        let (_, memory) = self.flags.resources();
+        let mut shows = answer.show.open(answer.format, self.events.as_ref(), memory)?;
         let show = answer.show.of(every, answer, |shown| write(&mut shows, shown));
         let output = self.engine.job(job).options(&options).show(show).run(input)?;
         self.stats.add(output.stats());

@@ -2,7 +2,7 @@
 //! that says which part of the input it covers, then the pairs as lines in the form of the answer.
 //! Counts and sums have an estimate of their final value.
 
-use crate::events::Events;
+use crate::events::{self, Events};
 use crate::flags::{self, AnswerFlags, Format};
 use crate::format::Line;
 use crate::session::AnswerOf;
@@ -17,6 +17,8 @@ use tegula::{Estimates, Every, Job, Key, Order, OutputError, Result, Show, Shown
 
 /// Pairs in a show if neither --show-top nor --top gives a number.
 const TOP: usize = 10;
+/// Bytes of a show that are written at once.
+const TEXT_BYTES_MOST: usize = 64 << 10;
 /// Lengths of the first pairs for which a show says since when they are the same.
 const STABLE: [usize; 6] = [3, 5, 10, 20, 50, 100];
 
@@ -67,6 +69,7 @@ struct Stream {
     to: To,
     format: Format,
     estimates: Estimates,
+    /// What is not written yet.
     text: Vec<u8>,
 }
 
@@ -78,7 +81,12 @@ impl ShowFlags {
     }
 
     /// Opens the file, or standard error, that shows go to; they go to the events, too.
-    pub(crate) fn open(&self, format: Format, events: Option<&Events>) -> Result<Shows> {
+    pub(crate) fn open(
+        &self,
+        format: Format,
+        events: Option<&Events>,
+        memory: Option<u64>,
+    ) -> Result<Shows> {
         let to = match &self.show_to {
             _ if self.is_watched => None,
             None => Some(To::Stderr),
@@ -90,8 +98,8 @@ impl ShowFlags {
         };
         let watched = events.map(|events| (To::Events(events.clone()), Format::Jsonl));
         let streams = to.map(|to| (to, format)).into_iter().chain(watched);
-        let (estimates, text) = (Estimates::new, Vec::new);
-        let stream = |(to, format)| Stream { to, format, estimates: estimates(), text: text() };
+        let estimates = || Estimates::of_budget(memory);
+        let stream = |(to, format)| Stream { to, format, estimates: estimates(), text: Vec::new() };
         Ok(Shows(streams.map(stream).collect()))
     }
 
@@ -147,23 +155,27 @@ impl Stream {
         shown: &Shown<'_, J>,
         fill: &impl Fn(<J::Key as Key>::Borrowed<'_>, AnswerOf<'_, J>, &mut Line<'_>),
     ) -> Result<()> {
-        let Stream { format, estimates, text, .. } = self;
-        text.clear();
+        let Stream { to, format, estimates, text } = self;
         head(*format, shown, text);
         let planned = shown.bytes_planned.filter(|_| shown.bytes > 0);
         if let Some(planned) = planned {
             estimates.begin(shown.bytes, planned);
         }
+        let mut pairs = 0_usize;
         shown.answers().for_each(|key, answer| {
+            pairs += 1;
+            if pairs > to.pairs_most() {
+                return Ok(());
+            }
             let mut line = Line::begin(*format, text);
             if planned.is_some() {
                 line = line.estimated(estimates);
             }
             fill(key, answer, &mut line);
             line.end();
-            Ok(())
+            to.put_if_long(text)
         })?;
-        self.put()
+        to.put(text)
     }
 
     fn write_lines<J: Job>(
@@ -171,31 +183,52 @@ impl Stream {
         shown: &Shown<'_, J>,
         lines: &impl Fn(<J::Key as Key>::Borrowed<'_>, AnswerOf<'_, J>, &mut Vec<u8>),
     ) -> Result<()> {
-        self.text.clear();
-        head(self.format, shown, &mut self.text);
+        let Stream { to, format, text, .. } = self;
+        head(*format, shown, text);
         shown.answers().for_each(|key, answer| {
-            lines(key, answer, &mut self.text);
-            Ok(())
+            lines(key, answer, text);
+            to.put_if_long(text)
         })?;
-        self.put()
+        to.put(text)
+    }
+}
+
+impl To {
+    /// Returns the most pairs of a show that go there.
+    fn pairs_most(&self) -> usize {
+        match self {
+            To::Stderr | To::File(..) => usize::MAX,
+            To::Events(_) => events::PAIRS_MOST,
+        }
     }
 
-    fn put(&mut self) -> Result<()> {
-        match &mut self.to {
+    /// Writes a part of a show and empties its text, if that is long. An event is one line, so it is told whole.
+    fn put_if_long(&mut self, text: &mut Vec<u8>) -> Result<()> {
+        match self {
+            To::Stderr | To::File(..) if text.len() >= TEXT_BYTES_MOST => self.put(text),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes a show, or the rest of it, and empties its text.
+    fn put(&mut self, text: &mut Vec<u8>) -> Result<()> {
+        let written = match self {
             // A closed standard error does not change the job.
             To::Stderr => {
-                let _ = io::stderr().write_all(&self.text);
+                let _ = io::stderr().write_all(text);
                 Ok(())
             }
             To::File(file, path) => {
-                let written = file.write_all(&self.text);
+                let written = file.write_all(text);
                 written.map_err(|cause| OutputError::from_write(&*path, cause).into())
             }
             To::Events(events) => {
-                events.show(&self.text);
+                events.show(text);
                 Ok(())
             }
-        }
+        };
+        text.clear();
+        written
     }
 }
 

@@ -48,6 +48,35 @@ fn the_peak_of_the_process_is_within_the_budget_and_the_answer_the_same() {
     }
 }
 
+/// Shows of all pairs are made of the same budget: their text, and the figures that are estimated.
+#[test]
+fn shows_of_all_pairs_are_within_the_budget() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = write(folder.path(), "text", words());
+    let (shows, stats_json) = (folder.path().join("shows"), folder.path().join("stats"));
+    let limited = wordcount(&[
+        input.to_str().unwrap(),
+        "-j2",
+        "--memory",
+        &BUDGET.to_string(),
+        "--show=every=40%",
+        "--show-top=all",
+        "--show-to",
+        shows.to_str().unwrap(),
+        "--stats-json",
+        stats_json.to_str().unwrap(),
+    ]);
+    assert_eq!(text(limited).lines().count(), 600_000);
+    assert!(stats(folder.path())["memory_resident_peak"].as_u64().unwrap() <= BUDGET);
+    let shows = fs::read_to_string(shows).unwrap();
+    let shows: Vec<&str> = shows.split("# show ").skip(1).collect();
+    let [_, second, last] = shows[..] else { panic!("{} shows", shows.len()) };
+    assert_eq!(last.lines().count(), 600_001);
+    // Words of the first show have a confidence interval in the second, until the memory for them ends.
+    let sure = second.lines().skip(1).filter(|line| !line.ends_with('?')).count();
+    assert!((100..2000).contains(&sure), "{sure}");
+}
+
 /// The values of one key must fit, several times, while they are merged and written; so must the text
 /// that they become, and none of it may escape the count.
 #[test]

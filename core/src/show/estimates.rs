@@ -16,6 +16,7 @@
 //! key needs two shows to have one. It is valid as far as the clusters resemble a random draw of the input:
 //! not if the input is sorted by the counted figure.
 
+use crate::sizing::part;
 use std::collections::HashMap;
 
 /// A key that was not shown in this number of shows is forgotten.
@@ -33,11 +34,17 @@ pub struct Estimate {
     pub within: Option<f64>,
 }
 
+/// The bytes that a key takes beside its own: its sums in the table, with room to grow, and its allocation.
+const BYTES_PER_KEY: usize = 256;
+const BYTES_WITHOUT_BUDGET: u64 = 256 << 20;
+
 /// Estimates figures that add up over the input (counts, sums), from show to show. Memory is linear in the
-/// shown keys.
-#[derive(Debug, Default)]
+/// shown keys, and limited.
+#[derive(Debug)]
 pub struct Estimates {
     keys: HashMap<Box<[u8]>, Clusters>,
+    held_bytes: usize,
+    bytes_most: usize,
     shows: u64,
     bytes: f64,
     planned: f64,
@@ -56,10 +63,28 @@ struct Clusters {
     last_shown: u64,
 }
 
+impl Default for Estimates {
+    fn default() -> Estimates {
+        Estimates::new()
+    }
+}
+
 impl Estimates {
     /// Creates estimates without any show.
     pub fn new() -> Estimates {
-        Estimates::default()
+        Estimates::within(usize::MAX)
+    }
+
+    /// Creates estimates that take a share of an engine's memory budget at most, or 256 MiB if it has none. When these
+    /// are used up, the figures of further keys are scaled without a confidence interval.
+    pub fn of_budget(budget_bytes: Option<u64>) -> Estimates {
+        let share = budget_bytes.map(|budget| budget / part::ESTIMATES);
+        Estimates::within(share.unwrap_or(BYTES_WITHOUT_BUDGET) as usize)
+    }
+
+    fn within(bytes_most: usize) -> Estimates {
+        let (shows, bytes, planned) = Default::default();
+        Estimates { keys: HashMap::new(), held_bytes: 0, bytes_most, shows, bytes, planned }
     }
 
     /// Begins a show that has seen `bytes` bytes (more than the show before) of `planned`.
@@ -67,15 +92,28 @@ impl Estimates {
         self.shows += 1;
         (self.bytes, self.planned) = (bytes as f64, planned as f64);
         let oldest = self.shows.saturating_sub(SHOWS_KEPT);
-        self.keys.retain(|_, clusters| clusters.last_shown >= oldest);
+        let held_bytes = &mut self.held_bytes;
+        self.keys.retain(|key, clusters| {
+            let stays = clusters.last_shown >= oldest;
+            if !stays {
+                *held_bytes -= key.len() + BYTES_PER_KEY;
+            }
+            stays
+        });
     }
 
     /// Adds a key's figure in the present show and returns its estimate. Call it once per show and figure;
     /// use different keys for different figures of one answer.
     pub fn estimate(&mut self, key: &[u8], figure: f64) -> Estimate {
+        let mut alone = Clusters::default();
+        let key_bytes = key.len() + BYTES_PER_KEY;
         let clusters = match self.keys.get_mut(key) {
             Some(clusters) => clusters,
-            None => self.keys.entry(key.into()).or_default(),
+            None if self.held_bytes + key_bytes > self.bytes_most => &mut alone,
+            None => {
+                self.held_bytes += key_bytes;
+                self.keys.entry(key.into()).or_default()
+            }
         };
         clusters.last_shown = self.shows;
         clusters.add(self.bytes, figure);
@@ -155,5 +193,22 @@ mod tests {
             estimates.estimate(&show.to_le_bytes(), 1.0);
         }
         assert!(estimates.keys.len() <= SHOWS_KEPT as usize + 1);
+    }
+
+    #[test]
+    fn keys_beyond_the_memory_are_scaled_alone() {
+        let mut estimates = Estimates::within(10 * (BYTES_PER_KEY + 8));
+        for show in 1..4_u64 {
+            estimates.begin(100 * show, 1000);
+            for key in 0..20_u64 {
+                let estimate = estimates.estimate(&key.to_le_bytes(), (10 * show) as f64);
+                assert_eq!(estimate.total, 100.0);
+                assert_eq!(estimate.within.is_some(), key < 10 && show > 1, "{key} {show}");
+            }
+        }
+        for show in 4..40 {
+            estimates.begin(100 + show, 1000);
+        }
+        assert_eq!(estimates.held_bytes, 0);
     }
 }

@@ -19,6 +19,8 @@ pub const DECODED_AHEAD: u64 = 16;
 pub const RANGES_AHEAD: u64 = 32;
 /// The slots of one device.
 pub const SLOTS: u64 = 20;
+/// Keys whose final figures shows estimate.
+pub const ESTIMATES: u64 = 128;
 /// Per worker: a block on its way to or from disk.
 pub const BLOCK: u64 = 1024;
 /// Per worker: the blocks of the runs that are merged.

@@ -2,8 +2,9 @@
 
 use tegula_machine::sizing::Shares;
 use tegula_machine::sizing::part::{
-    BESIDE, BLOCK, DECODED_AHEAD, MERGE, PARTIAL, RANGE, RANGES_AHEAD, READ_AHEAD, SAMPLE, SCATTER,
-    SLOTS, SORT_AHEAD, SORT_OUT, SORT_RANGE, SORT_SPLIT, SORT_SPOOLED, TABLE, UNIT,
+    BESIDE, BLOCK, DECODED_AHEAD, ESTIMATES, MERGE, PARTIAL, RANGE, RANGES_AHEAD, READ_AHEAD,
+    SAMPLE, SCATTER, SLOTS, SORT_AHEAD, SORT_OUT, SORT_RANGE, SORT_SPLIT, SORT_SPOOLED, TABLE,
+    UNIT,
 };
 use tegula_machine::topology::Topology;
 
@@ -15,7 +16,7 @@ fn sum(shares: &[(f64, u64)]) -> f64 {
 fn what_is_held_at_once_is_less_than_the_budget() {
     // Three tables beside others, each at most an eighth of a full one.
     let held = [(4.5 + 3.0 / 8.0, TABLE), (7.0, BESIDE), (1.0, PARTIAL), (1.0, BLOCK)];
-    let beside = [(1.0, UNIT), (1.0, SLOTS)];
+    let beside = [(1.0, UNIT), (1.0, SLOTS), (1.0, ESTIMATES)];
     for ahead in [&[(1.0, READ_AHEAD)][..], &[(1.0, DECODED_AHEAD), (1.0, RANGES_AHEAD)]] {
         let mapping = sum(&held) + sum(&beside) + sum(ahead);
         assert!(mapping < 1.0, "{mapping} of the budget while maps run");
