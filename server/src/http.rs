@@ -191,6 +191,7 @@ fn routes(app: App) -> Router {
         .route("/", get(job).delete(cancel))
         .route("/priority", post(prioritise))
         .route("/again", post(again))
+        .route("/places", get(places))
         .route("/answer", get(answer))
         .route("/log", get(log))
         .route("/timeline.svg", get(timeline));
@@ -326,6 +327,11 @@ async fn list(State(app): State<App>, request: Request) -> Answer {
 
 async fn job(State(app): State<App>, Path(id): Path<String>) -> Answer {
     Ok(axum::Json(app.supervisor.snapshot(number(&id)?)?).into_response())
+}
+
+async fn places(State(app): State<App>, Path(id): Path<String>) -> Answer {
+    let places = app.supervisor.places(number(&id)?)?;
+    Ok(([(CONTENT_TYPE, "application/json")], places).into_response())
 }
 
 async fn cancel(State(app): State<App>, Path(id): Path<String>) -> Answer {

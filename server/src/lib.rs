@@ -41,6 +41,8 @@ pub struct Config {
     pub hosts: Vec<String>,
     /// The program that runs the jobs.
     pub program: PathBuf,
+    /// The interpreter that runs jobs in Python.
+    pub python: PathBuf,
     /// What jobs may read.
     pub roots: Roots,
     /// The token of its one user; not used if there are `tokens`.

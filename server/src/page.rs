@@ -5,8 +5,8 @@
 const FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/page.rs"));
 
 /// What a browser may load: nothing from elsewhere, and no scripts in the page's text.
-pub(crate) const POLICY: &str = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
-                                 img-src 'self' data:";
+pub(crate) const POLICY: &str =
+    "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// Returns a file and its type; `""` is the page itself.
 pub(crate) fn file(name: &str) -> Option<(&'static [u8], &'static str)> {
