@@ -72,9 +72,13 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     keep_bytes: Option<u64>,
 
-    /// Allow commands that bring code of their own: run and offload.
+    /// Allow jobs that bring code of their own: run, offload, and those in Python.
     #[arg(long)]
     allow_code: bool,
+
+    /// The interpreter for jobs in Python, which has the package tegula.
+    #[arg(long, value_name = "PROGRAM", default_value = "python3", requires = "allow_code")]
+    python: PathBuf,
 }
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
@@ -107,7 +111,6 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
     let read = |path: &PathBuf| {
         fs::read_to_string(path).map_err(|cause| fault(format!("{}: {cause}", path.display())))
     };
-    let program = std::env::current_exe();
     let config = Config {
         home,
         listen: match &flags.socket {
@@ -115,7 +118,8 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
             None => Listen::Tcp(flags.listen),
         },
         hosts: flags.hosts.clone(),
-        program: program.map_err(|cause| fault(format!("cannot find this program: {cause}")))?,
+        program: crate::own_program(),
+        python: crate::located(&flags.python),
         roots,
         token: token.clone(),
         tokens: flags.tokens.as_ref().map(read).transpose()?,

@@ -51,6 +51,7 @@ impl Watch {
             listen: Listen::Tcp(SocketAddr::from(([127, 0, 0, 1], 0))),
             hosts: Vec::new(),
             program: PathBuf::new(),
+            python: PathBuf::new(),
             roots: Roots::new(&[], &[]).map_err(fault)?,
             token: token.clone(),
             tokens: None,
