@@ -72,6 +72,10 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     keep_bytes: Option<u64>,
 
+    /// Seconds that a client may take to send a header, and then a body.
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    send_within: u32,
+
     /// Allow jobs that bring code of their own: run, offload, and those in Python.
     #[arg(long)]
     allow_code: bool,
@@ -129,6 +133,7 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
         queue_most: flags.queue,
         keep: Duration::from_secs(u64::from(flags.keep_days) * 24 * 3600),
         keep_bytes: flags.keep_bytes,
+        send_within: Duration::from_secs(u64::from(flags.send_within)),
         allow_code: flags.allow_code,
     };
     let is_own = flags.token_file.is_none() && flags.tokens.is_none();

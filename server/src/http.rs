@@ -38,8 +38,6 @@ use tokio::time::timeout;
 const BODY_MOST: usize = 1 << 20;
 /// The most bytes of a request's header.
 const HEADER_MOST: usize = 16 << 10;
-/// How long a client may take for a header, and then for a body.
-const SEND_WITHIN: Duration = Duration::from_secs(30);
 /// Streams that may be open at once, and connections.
 const STREAMS_MOST: usize = 64;
 const CONNECTIONS_MOST: usize = 1024;
@@ -137,6 +135,7 @@ where
     let app = App { supervisor: Arc::clone(&supervisor), hosts: hosts.into(), streams };
     let routes = routes(app);
     supervisor.begin();
+    let send_within = supervisor.send_within();
     let clears = Arc::clone(&supervisor);
     tokio::spawn(async move {
         loop {
@@ -162,7 +161,7 @@ where
             tokio::spawn(async move {
                 let mut http = http1::Builder::new();
                 http.timer(TokioTimer::new())
-                    .header_read_timeout(SEND_WITHIN)
+                    .header_read_timeout(send_within)
                     .max_buf_size(HEADER_MOST);
                 // A client that misbehaves or goes away ends its own connection only.
                 let _ = http.serve_connection(TokioIo::new(stream), service).await;
@@ -293,7 +292,7 @@ async fn submit(
     Extension(user): Extension<User>,
     request: Request,
 ) -> Answer {
-    let request: JobRequest = body(request).await?;
+    let request: JobRequest = body(&app, request).await?;
     let id = app.supervisor.submit(request, &user)?;
     Ok(created(id))
 }
@@ -346,7 +345,7 @@ struct Priority {
 }
 
 async fn prioritise(State(app): State<App>, Path(id): Path<String>, request: Request) -> Answer {
-    let Priority { priority } = body(request).await?;
+    let Priority { priority } = body(&app, request).await?;
     Ok(axum::Json(app.supervisor.prioritise(number(&id)?, priority)?).into_response())
 }
 
@@ -542,9 +541,9 @@ fn query<T: DeserializeOwned>(request: &Request) -> Result<T, Denied> {
 }
 
 /// Reads a JSON body, within limits of size and time.
-async fn body<T: DeserializeOwned>(request: Request) -> Result<T, Denied> {
+async fn body<T: DeserializeOwned>(app: &App, request: Request) -> Result<T, Denied> {
     let read = axum::body::to_bytes(request.into_body(), BODY_MOST);
-    let bytes = match timeout(SEND_WITHIN, read).await {
+    let bytes = match timeout(app.supervisor.send_within(), read).await {
         Ok(Ok(bytes)) => bytes,
         Ok(Err(_)) => return Err(Denied::TooLarge),
         Err(_) => return Err(Denied::Malformed("the body did not come in time".to_owned())),

@@ -61,6 +61,8 @@ pub struct Config {
     pub keep: Duration,
     /// The most bytes that jobs that are over may have; the oldest are removed.
     pub keep_bytes: Option<u64>,
+    /// How long a client may take for a header, and then for a body.
+    pub send_within: Duration,
     /// Whether commands may bring code of their own.
     pub allow_code: bool,
 }

@@ -152,6 +152,11 @@ impl Supervisor {
         &self.config.hosts
     }
 
+    /// Returns how long a client may take for a header, and then for a body.
+    pub(crate) fn send_within(&self) -> Duration {
+        self.config.send_within
+    }
+
     /// Returns what wakes when anything changes.
     pub(crate) fn watch(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
