@@ -2,7 +2,7 @@
 """Kills a server of jobs, its jobs, or both, at random moments while eight jobs are at work, and lets all go on.
 
 Every answer must have the bytes of a run without a server, no process may be left, and a job may lose 1.5 seconds of its
-work at most. All choices follow from a seed. Ends with exit code 1 where something differs, and prints the seed.
+work at most, in CPU time: eight jobs share the cores. All choices follow from a seed. Ends with exit code 1 where something differs, and prints the seed.
 
     python3 reliability/server_kills.py --tegula target/release/tegula --kills 100 --seed 1
 """
@@ -14,12 +14,13 @@ import signal
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from serve import OVER, Server, lives, run_plain
+from serve import OVER, Server, run_plain
 
 AT_WORK = 8
 # A job that a signal has ended three times has failed, as it should.
@@ -43,7 +44,9 @@ class Work:
 
 
 def write_text(path: Path, chance: random.Random) -> None:
-    words = ["".join(chance.choices("abcdefgh", k=chance.randint(1, 4))) for _ in range(3000)]
+    words = [
+        "".join(chance.choices("abcdefgh", k=chance.randint(1, 4))) for _ in range(3000)
+    ]
     block = "".join(
         f"{' '.join(chance.choices(words, k=9))} {chance.randrange(1000)}\n"
         for _ in range(20_000)
@@ -51,6 +54,14 @@ def write_text(path: Path, chance: random.Random) -> None:
     with open(path, "w") as file:
         for _ in range(TEXT_BYTES // len(block)):
             file.write(block)
+
+
+def lives(number: str) -> bool:
+    """Whether a process is there, and no zombie that nobody has waited for."""
+    try:
+        return bool(Path(f"/proc/{number}/cmdline").read_bytes())
+    except OSError:
+        return False
 
 
 class Campaign:
@@ -73,7 +84,8 @@ class Campaign:
         flags = ["-j", str(AT_WORK), "--jobs-at-once", str(AT_WORK)]
         self.server = Server(tegula, folder / "home", self.root, *flags)
         self.works: list[Work] = []
-        self.lost_s: list[float] = []
+        self.lost_cpu_s: list[float] = []
+        self.lost_wall_s: list[float] = []
         self.done = 0
 
     def status(self, work: Work) -> dict[str, Any]:
@@ -86,7 +98,9 @@ class Campaign:
             if status["state"] not in OVER:
                 continue
             if status["state"] != "done":
-                raise Differs(f"job {work.number}: {status['state']}, {status['message']}")
+                raise Differs(
+                    f"job {work.number}: {status['state']}, {status['message']}"
+                )
             if self.server.answer(work.number) != self.expected[tuple(work.command)]:
                 raise Differs(f"job {work.number} has another answer: {work.command}")
             self.works.remove(work)
@@ -125,10 +139,8 @@ class Campaign:
             victim = self.chance.choice(victims)
             victim.child_kills += 1
             hit = [victim]
-            try:
+            with suppress(ProcessLookupError):
                 os.kill(children[victim.number], signal.SIGKILL)
-            except ProcessLookupError:
-                pass
         if who != "job":
             hit = list(self.works)
             self.server.kill()
@@ -161,10 +173,11 @@ class Campaign:
         # Bytes that were found in its state were not mapped by this attempt, so its rate is that of the others.
         found_before = (before["tiles"] or {"counts": {"found": 0}})["counts"]["found"]
         mapped = progress["bytes_done"] - found_before * TILE_BYTES
-        seconds = progress["at_s"]
         lost = progress["bytes_done"] - tiles["counts"]["found"] * TILE_BYTES
         if mapped > 0:
-            self.lost_s.append(max(0.0, lost / mapped * seconds))
+            part = max(0.0, lost / mapped)
+            self.lost_cpu_s.append(part * progress["cpu_s"])
+            self.lost_wall_s.append(part * progress["at_s"])
 
     def end(self) -> None:
         for work in self.works:
@@ -197,15 +210,16 @@ def main() -> int:
             return 1
         finally:
             campaign.server.kill()
-    lost = sorted(campaign.lost_s)
     print(
         f"{options.kills} kills ({who['server']} of the server, {who['job']} of a job, {who['both']} of both), "
         f"{campaign.done} answers, all with the same bytes, and no process was left"
     )
+    cpu_s, wall_s = sorted(campaign.lost_cpu_s), sorted(campaign.lost_wall_s)
     print(
-        f"work lost by a job that was mapping: {median(lost):.2f} s in the middle, {lost[-1]:.2f} s at most, of {len(lost)}"
+        f"work lost by a job that was mapping ({len(cpu_s)}): {median(cpu_s):.2f} CPU seconds in the middle, "
+        f"{cpu_s[-1]:.2f} at most; {median(wall_s):.2f} and {wall_s[-1]:.2f} s by the clock"
     )
-    return 0 if lost[-1] <= LOST_S_MOST else 1
+    return 0 if cpu_s[-1] <= LOST_S_MOST else 1
 
 
 if __name__ == "__main__":

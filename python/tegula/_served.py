@@ -18,6 +18,7 @@ import sys
 import threading
 import time
 import traceback
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -49,10 +50,8 @@ class Events:
         """Write a line. A reader that has gone away does not end the job."""
         at_s = round(time.monotonic() - self._began, 3)
         line = json.dumps({"event": event, "at_s": at_s, **fields}) + "\n"
-        try:
+        with suppress(OSError):
             self._out.write(line.encode())
-        except OSError:
-            pass
 
     def __call__(self, reading: dict[str, Any]) -> None:
         """Tell a reading. It is left out if the reader has no room for it."""
@@ -151,7 +150,9 @@ def _run(flags: argparse.Namespace) -> tuple[int, str | None]:
 
         file = _tegula.AtomicFile(flags.output)
         for key, value in result:
-            file.write((json.dumps(line_of(key, value, result.columns)) + "\n").encode())
+            file.write(
+                (json.dumps(line_of(key, value, result.columns)) + "\n").encode()
+            )
         file.commit()
         events.tell("stats", stats=result.stats)
         answer = {"path": str(flags.output), "bytes": flags.output.stat().st_size}

@@ -24,7 +24,9 @@ _OWN = ("key", "pickle")
 
 def _is_exact(value: Any) -> bool:
     if type(value) is str:
-        return value.isprintable() or not any("\ud800" <= one <= "\udfff" for one in value)
+        return value.isprintable() or not any(
+            "\ud800" <= one <= "\udfff" for one in value
+        )
     if type(value) is float:
         return math.isfinite(value)
     return value is None or type(value) in (int, bool)
@@ -40,9 +42,7 @@ def line_of(key: Any, value: Any, names: list[str]) -> dict[str, Any]:
         shown = {name: value.get(name) for name in names if name not in _OWN}
     is_exact &= all(map(_is_exact, shown.values()))
     line = {"key": key if type(key) is str and _is_exact(key) else repr(key)}
-    line |= {
-        name: one if _is_exact(one) else repr(one) for name, one in shown.items()
-    }
+    line |= {name: one if _is_exact(one) else repr(one) for name, one in shown.items()}
     if not is_exact:
         line["pickle"] = base64.b64encode(pickle.dumps((key, value))).decode()
     return line
@@ -68,7 +68,9 @@ def pairs_of(
         else:
             value = values[0][1]
             if is_sum and value is None:
-                raise Error(f"the sum of {key!r} is no finite number, which no line tells")
+                raise Error(
+                    f"the sum of {key!r} is no finite number, which no line tells"
+                )
             yield key, float(value) if is_sum else value
 
 
@@ -141,7 +143,9 @@ class Pairs:
 
     def _column(self, column: int) -> list[Any]:
         values = list(map(self._value_of(column), self._pairs))
-        if not all(value is None or isinstance(value, (int, float)) for value in values):
+        if not all(
+            value is None or isinstance(value, (int, float)) for value in values
+        ):
             raise ValueError("the values are no numbers")
         return values
 

@@ -84,7 +84,9 @@ class Server:
         as one with a function of yours, is sent as a pickle, and needs a server that was started with `--allow-code`.
         """
         if not isinstance(job, Job):
-            raise OptionError(f"submit: {job!r} is no job, as count() and sum() make it")
+            raise OptionError(
+                f"submit: {job!r} is no job, as count() and sum() make it"
+            )
         from tegula.commands import command_of
 
         job._plan(top, order, skip_bad, None)
@@ -343,7 +345,9 @@ def _program(job: Job, options: dict[str, Any]) -> str:
     try:
         data = dumps((job, options))
     except (pickle.PicklingError, TypeError, AttributeError, ValueError) as error:
-        raise OptionError(f"submit: the job cannot be sent to a server: {error}") from None
+        raise OptionError(
+            f"submit: the job cannot be sent to a server: {error}"
+        ) from None
     if len(data) > _PICKLE_MOST:
         raise OptionError(
             f"submit: the job takes {len(data):,} bytes, and a server takes {_PICKLE_MOST:,}: read data from files"

@@ -7,8 +7,9 @@ use crate::{Check, Config, Fault, Listen, Watched, metrics, page, say, sse};
 use axum::body::Body;
 use axum::extract::{Path, Query, Request, State};
 use axum::http::header::{
-    ALLOW, AUTHORIZATION, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, COOKIE, HOST,
-    ORIGIN, REFERRER_POLICY, RETRY_AFTER, SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
+    ACCEPT_ENCODING, ALLOW, AUTHORIZATION, CONTENT_DISPOSITION, CONTENT_ENCODING,
+    CONTENT_SECURITY_POLICY, CONTENT_TYPE, COOKIE, HOST, ORIGIN, REFERRER_POLICY, RETRY_AFTER,
+    SET_COOKIE, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::{self, Next};
@@ -452,7 +453,14 @@ async fn page_file(request: Request) -> Answer {
     let name = path.strip_prefix('/').ok_or_else(missing)?;
     let (bytes, kind) = page::file(name).ok_or_else(missing)?;
     match *request.method() {
-        Method::GET | Method::HEAD => Ok(([(CONTENT_TYPE, kind)], bytes).into_response()),
+        Method::GET | Method::HEAD => {
+            let accepted = request.headers().get(ACCEPT_ENCODING).and_then(|all| all.to_str().ok());
+            let headers = [(CONTENT_TYPE, kind), (VARY, "accept-encoding")];
+            if accepted.is_some_and(|all| all.contains("gzip")) {
+                return Ok((headers, [(CONTENT_ENCODING, "gzip")], bytes).into_response());
+            }
+            Ok((headers, page::content(bytes)?).into_response())
+        }
         _ => Ok((StatusCode::METHOD_NOT_ALLOWED, [(ALLOW, "GET, HEAD")]).into_response()),
     }
 }

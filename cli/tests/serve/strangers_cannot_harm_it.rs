@@ -194,6 +194,21 @@ fn answers_cannot_become_pages() {
 }
 
 #[test]
+fn files_of_the_page_are_compressed_for_those_who_can_read_it() {
+    let server = Server::start(&[]);
+    let packed = server.send("GET", "/app.js", "Accept-Encoding: gzip, br\r\n", b"");
+    assert_eq!(
+        (packed.field("content-encoding"), &packed.body[..2]),
+        (Some("gzip"), &b"\x1f\x8b"[..])
+    );
+    let plain = server.send("GET", "/app.js", "", b"");
+    assert_eq!(plain.field("content-encoding"), None);
+    let mut content = Vec::new();
+    flate2::read::GzDecoder::new(&packed.body[..]).read_to_end(&mut content).unwrap();
+    assert!(content == plain.body && content == include_bytes!("../../../server/page/app.js"));
+}
+
+#[test]
 fn two_servers_cannot_have_one_folder_or_one_port() {
     let server = Server::start(&[]);
     let mut command = server.command();
