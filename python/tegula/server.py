@@ -50,7 +50,11 @@ class _Socket(http.client.HTTPConnection):
 
 
 class Server:
-    """A server of jobs. Made by `connect`."""
+    """A server of jobs. Made by `connect`.
+
+    Attributes:
+        url: its address.
+    """
 
     def __init__(self, url: str, token: str) -> None:
         self.url = url
@@ -218,15 +222,16 @@ class Submitted:
             if show["is_last"] or not show["pairs"]:
                 continue
             shown = self._result(list(self._pairs(show["pairs"])))
-            yield Seen(
-                _Shown(show, shown, since), shown, _Estimated(show["pairs"], shown)
-            )
+            told: Any = _Shown(show, shown, since)
+            estimated: Any = _Estimated(show["pairs"], shown)
+            yield Seen(told, shown, estimated)
         result = self.result()
         status = self.status()
         whole = (status["stats"] or {}).get("bytes") or status["progress"]["bytes_done"]
         last = {"show": number + 1, "bytes": whole, "bytes_planned": whole, "part": 1.0}
         last |= {"keys": len(result), "elapsed_s": status["elapsed_s"], "is_last": True}
-        yield Seen(_Shown(last, result, since), result, "this is the end")
+        told = _Shown(last, result, since)
+        yield Seen(told, result, "this answer is final")
 
     def _shows(self) -> Iterator[dict[str, Any]]:
         """Yield the shows that the server tells, each once, until the job is over."""
@@ -251,7 +256,8 @@ class Submitted:
 
     def _pairs(self, lines: Any) -> Iterator[tuple[Any, Any]]:
         job = self._job
-        is_text = job.pairs.keys == "text"
+        # Keys of other types are pickled in the lines of a job in Python.
+        is_text = not self._is_command or job.pairs.keys == "text"
         if self._is_command and job.pairs.plan["kind"] == "index":
             return _index(lines, is_text)
         is_sum = self._is_command and job.combine == "sum"
