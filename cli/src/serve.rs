@@ -52,7 +52,7 @@ pub(crate) struct Flags {
     #[arg(short = 'j', long, value_name = "N", value_parser = crate::flags::count)]
     workers: Option<usize>,
 
-    /// Jobs that run at once [default: a quarter of the cores, 2 to 32].
+    /// Jobs that run at once [default: three eighths of the cores, 2 to 32].
     #[arg(long, value_name = "N", value_parser = crate::flags::count)]
     jobs_at_once: Option<usize>,
 

@@ -51,7 +51,7 @@ pub struct Config {
     pub tokens: Option<String>,
     /// Workers of each job, which are the cores that are divided; the machine's if it is not given.
     pub workers: Option<usize>,
-    /// Jobs that run at once; a quarter of the cores, 2 to 32, if it is not given.
+    /// Jobs that run at once; three eighths of the cores, 2 to 32, if it is not given.
     pub jobs_at_once: Option<usize>,
     /// Memory of all jobs together; three quarters of the machine's if it is not given.
     pub memory_bytes: Option<u64>,
