@@ -72,7 +72,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PRECIOUS: $(PYTHON_VENVS)/%/requirements
 .PHONY: help run run-nodes build serve-demo wheel wheels check-wheel test-wheel test test-rust rust-test-programs test-python python-environments \
 	test-cuda-kernels test-metrics test-ray test-hadoop test-hadoop-compat test-page dist-hadoop lint lint-rust lint-python lint-page lint-hadoop \
-	screenshots-page miri loom campaign campaign-nodes \
+	screenshots-page miri loom campaign campaign-nodes campaign-serve \
 	bench bench-own bench-versions bench-builds bench-compare bench-reuse \
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
 	bench-show bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline \
@@ -242,8 +242,8 @@ lint-rust: need-lints
 		--all-features --no-deps --locked
 
 lint-python: $(VENV)/ruff-$(RUFF)
-	$(VENV)/bin/ruff check --config bench/ruff.toml bench hadoop/bench remote/servers server python
-	$(VENV)/bin/ruff format --config bench/ruff.toml --check bench hadoop/bench remote/servers server python
+	$(VENV)/bin/ruff check --config bench/ruff.toml bench hadoop/bench reliability remote/servers server python
+	$(VENV)/bin/ruff format --config bench/ruff.toml --check bench hadoop/bench reliability remote/servers server python
 
 lint-page: $(PAGE_LINTS)/typescript-$(TYPESCRIPT)-biome-$(BIOME)
 	$(PAGE_LINTS)/node_modules/.bin/tsc --project server/jsconfig.json
@@ -258,6 +258,10 @@ campaign: need-cargo ## Kill runs a thousand times and let them go on, and as ma
 	cargo build --release -p tegula-reliability
 	$(TARGET)/release/reliability kills --kills $(KILLS) --seed $(SEED)
 	$(MAKE) test-python PYTHONS=$(firstword $(PYTHONS)) TESTS="test_kills_leave_nothing.py -s" KILLS=$(KILLS) SEED=$(SEED)
+	$(MAKE) campaign-serve KILLS=$(KILLS) SEED=$(SEED)
+
+campaign-serve: build need-python ## Kill a server, its jobs, or both, a hundred times with eight jobs at work; SEED=1 KILLS=100 (slow)
+	PYTHONPATH=bench/compare python3 reliability/server_kills.py --tegula $(TEGULA) --kills $(if $(filter 1000,$(KILLS)),100,$(KILLS)) --seed $(SEED)
 
 campaign-nodes: need-cargo ## Kill nodes and drivers a hundred times and let the runs go on; SEED=1 KILLS=100 (slow)
 	KILLS=$(if $(filter 1000,$(KILLS)),100,$(KILLS)) SEED=$(SEED) cargo test -p tegula-cli --test program nodes_survive_kills
@@ -405,9 +409,11 @@ bench-groups-cost: build need-python $(CORPUS)/letters.txt $(CORPUS)/stations.tx
 	python3 bench/compare/groups.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS) \
 		--schedule $(TARGET)/release/schedule $(if $(BEFORE),--before $(BEFORE))
 
-bench-serve: build need-python $(CORPUS)/letters.txt $(CORPUS)/stations.txt $(CORPUS)/logins.txt ## Time a hundred mixed jobs through the server, and what the server costs (10 minutes)
-	cargo run --release -p tegula-server --example simulate -- $(COSTS) docs/serve.md
+bench-serve: build need-python $(PAGE_VENV)/requirements need-chromium $(CORPUS)/letters.txt $(CORPUS)/stations.txt $(CORPUS)/logins.txt ## Time a hundred mixed jobs through the server, what the server costs, and its page; and kill it (20 minutes)
+	cargo run --release -p tegula-server --example simulate -- $(COSTS) docs/serve.md docs/serve.svg
 	python3 bench/compare/serve.py --corpus $(CORPUS) --tegula $(TEGULA)
+	$(PAGE_VENV)/bin/python bench/compare/serve_page.py --corpus $(CORPUS) --tegula $(TEGULA)
+	@$(MAKE) --no-print-directory campaign-serve
 
 bench-nodes: need-cargo build need-python $(CORPUS)/letters.txt ## Simulate 2 to 512 unequal nodes with the ledger, into docs/nodes.md, and time real ones under quotas of processors (as root); RUNS=5
 	cargo run --release -p tegula-nodes --example simulate -- docs/nodes.md

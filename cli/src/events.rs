@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 use tegula::schedule::Share;
 use tegula::timeline::{KINDS, Kind};
 use tegula::{
-    BadRecord, Error, GridReading, OutputError, Progress, Result, Stats, TileGrid, TileState,
-    Timeline, process_cpu,
+    BadRecord, Error, GridPlaces, GridReading, OutputError, Progress, Result, Stats, TileGrid,
+    TileState, Timeline, process_cpu,
 };
 
 /// The least time between two lines of a kind.
@@ -248,6 +248,9 @@ struct Writer {
 #[derive(Default)]
 struct Seen {
     grid: GridReading,
+    /// Where the cells are, and how often that was told.
+    places: Arc<GridPlaces>,
+    places_told: u64,
     /// For each lane its totals, and when they were told.
     lanes: Vec<(String, [u64; KINDS])>,
     lanes_at: Duration,
@@ -289,8 +292,14 @@ impl Writer {
             return;
         }
         let reading = watched.grid.read();
+        let cells = watched.grid.places();
+        if !cells.cells.is_empty() && cells != self.seen.places {
+            self.seen.places_told += 1;
+            self.write(&places(&cells, at));
+            self.seen.places = cells;
+        }
         if reading.tiles > 0 && reading != self.seen.grid {
-            self.write(&tiles(&reading, at));
+            self.write(&tiles(&reading, self.seen.places_told, at));
             self.seen.grid = reading;
         }
         if let Some(lanes) = watched.timeline.as_ref().and_then(|timeline| self.lanes(timeline, at))
@@ -361,8 +370,8 @@ impl Writer {
     }
 }
 
-/// Returns the line of a grid.
-fn tiles(reading: &GridReading, at: Duration) -> Value {
+/// Returns the line of a grid, whose places are those that were told last.
+fn tiles(reading: &GridReading, places_told: u64, at: Duration) -> Value {
     let counts = TileState::ALL.into_iter().zip(reading.counts);
     let counts: Map<String, Value> =
         counts.map(|(state, count)| (state.name().to_owned(), count.into())).collect();
@@ -374,10 +383,19 @@ fn tiles(reading: &GridReading, at: Duration) -> Value {
     let fields = json!({
         "tiles": reading.tiles,
         "tiles_per_cell": reading.tiles_per_cell,
+        "places": places_told,
         "counts": counts,
         "cells": cells,
     });
     line("tiles", at, fields)
+}
+
+/// Returns the line that says where the cells of a grid are.
+fn places(places: &GridPlaces, at: Duration) -> Value {
+    let paths = places.paths.iter().map(|path| path.to_string_lossy());
+    let cells = places.cells.iter().map(|cell| json!([cell.path, cell.byte, cell.file]));
+    let (paths, cells): (Vec<_>, Vec<_>) = (paths.collect(), cells.collect());
+    line("places", at, json!({ "bytes": places.bytes, "paths": paths, "cells": cells }))
 }
 
 /// Returns the bytes that this process has read and written, from and to anywhere; 0 where the system does not say.

@@ -186,6 +186,16 @@ macro_rules! commands {
             ("serve", "serve"),
             #[cfg(not(feature = "serve"))]
             ("submit", "serve"),
+            #[cfg(not(feature = "serve"))]
+            ("ps", "serve"),
+            #[cfg(not(feature = "serve"))]
+            ("logs", "serve"),
+            #[cfg(not(feature = "serve"))]
+            ("wait", "serve"),
+            #[cfg(not(feature = "serve"))]
+            ("cancel", "serve"),
+            #[cfg(not(feature = "serve"))]
+            ("again", "serve"),
         ];
     };
 }
@@ -254,6 +264,25 @@ pub fn execute(command_line: Vec<OsString>) -> u8 {
             None => refused.exit(),
         },
     }
+}
+
+/// Returns this program, unless it is a script that another program runs.
+#[cfg(any(feature = "nodes", feature = "serve"))]
+pub(crate) fn own_program() -> std::path::PathBuf {
+    let named = COMMAND_LINE.get().and_then(|words| words.first()).cloned().unwrap_or_default();
+    let named = std::path::PathBuf::from(named);
+    match std::env::current_exe() {
+        Ok(here) if here.file_name() == named.file_name() => here,
+        _ => located(&named),
+    }
+}
+
+/// Returns a program's path from anywhere; a name without a folder is looked for in `PATH`.
+#[cfg(any(feature = "nodes", feature = "serve"))]
+pub(crate) fn located(program: &std::path::Path) -> std::path::PathBuf {
+    let has_folder = program.components().count() > 1;
+    let absolute = has_folder.then(|| std::path::absolute(program).ok()).flatten();
+    absolute.unwrap_or_else(|| program.to_path_buf())
 }
 
 /// Returns the message for a command that clap refused because this build lacks it.

@@ -3,12 +3,10 @@
 
 use crate::flags::{RunFlags, count};
 use crate::{COMMAND_LINE, size};
-use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
 use std::process::Command;
 use std::str::FromStr;
 use tegula::{Error, Result, Topology};
@@ -111,19 +109,10 @@ pub(crate) fn refuse(flags: &RunFlags, is_there: bool, cause: &str) -> Result<()
 /// Returns this process's command as that of a node. An interrupt reaches the driver alone, which ends its nodes.
 fn command(shape: Shape) -> Command {
     let words = COMMAND_LINE.get().map_or(&[][..], Vec::as_slice);
-    let mut words = words.iter();
-    let mut command = Command::new(program(words.next()));
+    let mut words = words.iter().skip(1);
+    let mut command = Command::new(crate::own_program());
     command.args(words.next()).arg(shape.argument()).args(words).process_group(0);
     command
-}
-
-/// Returns this program, unless it is a script that another program runs.
-fn program(named: Option<&OsString>) -> PathBuf {
-    let named = PathBuf::from(named.cloned().unwrap_or_default());
-    match std::env::current_exe() {
-        Ok(here) if here.file_name() == named.file_name() => here,
-        _ => named,
-    }
 }
 
 #[cfg(test)]

@@ -130,6 +130,7 @@ pub fn json(reading: &ProgressReading, elapsed: Duration) -> serde_json::Value {
         "keys_held": reading.keys_held,
         "memory_bytes": reading.memory_bytes,
         "memory_limit_bytes": reading.memory_limit_bytes,
+        "spilled_bytes": reading.spilled_bytes,
     })
 }
 

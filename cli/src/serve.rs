@@ -52,7 +52,7 @@ pub(crate) struct Flags {
     #[arg(short = 'j', long, value_name = "N", value_parser = crate::flags::count)]
     workers: Option<usize>,
 
-    /// Jobs that run at once [default: a quarter of the cores, 2 to 32].
+    /// Jobs that run at once [default: three eighths of the cores, 2 to 32].
     #[arg(long, value_name = "N", value_parser = crate::flags::count)]
     jobs_at_once: Option<usize>,
 
@@ -72,9 +72,17 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     keep_bytes: Option<u64>,
 
-    /// Allow commands that bring code of their own: run and offload.
+    /// Seconds that a client may take to send a header, and then a body.
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    send_within: u32,
+
+    /// Allow jobs that bring code of their own: run, offload, and those in Python.
     #[arg(long)]
     allow_code: bool,
+
+    /// The interpreter for jobs in Python, which has the package tegula.
+    #[arg(long, value_name = "PROGRAM", default_value = "python3", requires = "allow_code")]
+    python: PathBuf,
 }
 
 pub(crate) fn run(flags: &Flags) -> Result<()> {
@@ -107,7 +115,6 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
     let read = |path: &PathBuf| {
         fs::read_to_string(path).map_err(|cause| fault(format!("{}: {cause}", path.display())))
     };
-    let program = std::env::current_exe();
     let config = Config {
         home,
         listen: match &flags.socket {
@@ -115,7 +122,8 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
             None => Listen::Tcp(flags.listen),
         },
         hosts: flags.hosts.clone(),
-        program: program.map_err(|cause| fault(format!("cannot find this program: {cause}")))?,
+        program: crate::own_program(),
+        python: crate::located(&flags.python),
         roots,
         token: token.clone(),
         tokens: flags.tokens.as_ref().map(read).transpose()?,
@@ -125,6 +133,7 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
         queue_most: flags.queue,
         keep: Duration::from_secs(u64::from(flags.keep_days) * 24 * 3600),
         keep_bytes: flags.keep_bytes,
+        send_within: Duration::from_secs(u64::from(flags.send_within)),
         allow_code: flags.allow_code,
     };
     let is_own = flags.token_file.is_none() && flags.tokens.is_none();

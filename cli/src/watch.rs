@@ -15,6 +15,9 @@ use tegula_server::{Config, Listen, Roots, Watched};
 /// How long the page is served after the end of the run, so that it shows the end.
 const LINGERS: Duration = Duration::from_millis(700);
 
+/// How long a browser may take for a request.
+const SEND_WITHIN: Duration = Duration::from_secs(30);
+
 /// A page that is served. It is gone a moment after this is dropped.
 pub(crate) struct Watch {
     home: PathBuf,
@@ -51,6 +54,7 @@ impl Watch {
             listen: Listen::Tcp(SocketAddr::from(([127, 0, 0, 1], 0))),
             hosts: Vec::new(),
             program: PathBuf::new(),
+            python: PathBuf::new(),
             roots: Roots::new(&[], &[]).map_err(fault)?,
             token: token.clone(),
             tokens: None,
@@ -60,6 +64,7 @@ impl Watch {
             queue_most: 0,
             keep: Duration::MAX,
             keep_bytes: None,
+            send_within: SEND_WITHIN,
             allow_code: false,
         };
         let serve = move || {

@@ -59,6 +59,7 @@ pub(crate) fn run<C: Aggregate>(
     let mut plan = context.plan(input, job.facts.cut, sizing::SPLIT_BYTES, unit_bytes)?;
     let held_bytes = list.bytes() + beside.bytes();
     let room = Room::new(core, core.shares::<C>(plan.unit_bytes, held_bytes, threads)?);
+    context.progress.count_spills(room.scratch.count());
     let (partial, bad) = (room.partial(), BadRecords::new(options.skip_bad, plan.cut.is_lines()));
     show.iter().try_for_each(|show| show.wanted.check(&plan, options.state.is_some()))?;
     let open =

@@ -27,7 +27,7 @@ pub use tegula_machine::error::{
 };
 pub use tegula_machine::process::process_cpu;
 pub use tegula_machine::progress::{
-    GridReading, Progress, ProgressReading, Stage, TileGrid, TileState,
+    CellPlace, GridPlaces, GridReading, Progress, ProgressReading, Stage, TileGrid, TileState,
 };
 pub use tegula_machine::relocation::Relocation;
 pub use tegula_pairs::identity::Identity;

@@ -41,6 +41,7 @@ from tegula.ready import (
     stringmatch,
 )
 from tegula.result import Estimate, Result, Seen
+from tegula.server import Server, Submitted, connect
 from tegula.sources import Source, array, batches, files, pairs, records, text
 
 
@@ -73,12 +74,15 @@ __all__ = [
     "Records",
     "Result",
     "Seen",
+    "Server",
     "Source",
     "StateError",
+    "Submitted",
     "Topology",
     "array",
     "batches",
     "check_merge",
+    "connect",
     "count",
     "field",
     "files",

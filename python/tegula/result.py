@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Pair = tuple[Any, Any]
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Return a value as Arrow has it: places of an index as structs."""
     if isinstance(value, list) and value and hasattr(value[0], "_asdict"):
         return [place._asdict() for place in value]
@@ -177,7 +177,7 @@ class Result:
         if self._is_pickled():
             pairs = list(self)
             keys = [key for key, _ in pairs]
-            values = [_plain(value) for _, value in pairs]
+            values = [plain(value) for _, value in pairs]
             return pyarrow.table({"key": keys, "value": values})
         return pyarrow.RecordBatchReader.from_stream(self).read_all()
 

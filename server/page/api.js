@@ -96,7 +96,7 @@
 
 /** @typedef {Summary & Details} Snapshot */
 
-/** @typedef {{ bytes?: number, paths: string[], cells: [number, number][] }} Places */
+/** @typedef {{ bytes?: number, paths: string[], cells: [path: number, byte: number, file: number][] }} Places */
 
 /**
  * @typedef {object} Machine

@@ -3,7 +3,7 @@
 // In the whole run a cell has one colour. In the last minute kinds share the height of a column, and the empty rest is
 // idle.
 
-import { colour, context, h, panel, setAttribute, setText, setVariable } from "./dom.js";
+import { atNextFrame, colour, context, h, panel, setAttribute, setText, setVariable } from "./dom.js";
 import { duration, percent, tick } from "./text.js";
 import { KINDS, MINUTE_S, times, Work } from "./work.js";
 
@@ -40,7 +40,6 @@ export class Cores {
   #minute_button = h("button", { type: "button", class: "choice", onclick: () => this.choose(true) }, "last minute");
   #last_minute = false;
   #width = 0;
-  #dirty = false;
   /** When the texts were written. */
   #told_ms = -Infinity;
   /** @type {number | undefined} */
@@ -128,14 +127,7 @@ export class Cores {
     setText(this.#empty, is_over ? "No work was recorded." : "No work yet.");
   }
 
-  redraw() {
-    if (this.#dirty) return;
-    this.#dirty = true;
-    requestAnimationFrame(() => {
-      this.#dirty = false;
-      this.#draw();
-    });
-  }
+  redraw = atNextFrame(() => this.#draw());
 
   /** Returns the interval that is shown. */
   #interval() {

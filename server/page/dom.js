@@ -165,6 +165,22 @@ export function context(canvas, width, height) {
 }
 
 /**
+ * Returns what lets a drawing be drawn at the next frame, once for all who ask until then.
+ * @param {() => void} draw
+ */
+export function atNextFrame(draw) {
+  let is_asked = false;
+  return () => {
+    if (is_asked) return;
+    is_asked = true;
+    requestAnimationFrame(() => {
+      is_asked = false;
+      draw();
+    });
+  };
+}
+
+/**
  * Asks a question in a dialog. Escape and the first button mean no.
  * @param {string} title
  * @param {string} text

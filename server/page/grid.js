@@ -3,7 +3,7 @@
 // Which file a cell is of is asked of the server once, when the first cell is pointed at.
 
 import { get } from "./api.js";
-import { colour, context, h, panel, setAttribute, setText } from "./dom.js";
+import { atNextFrame, colour, context, h, panel, setAttribute, setText } from "./dom.js";
 import { bytes, count, counted, expand } from "./text.js";
 
 /** @import { Places, Tiles } from "./api.js" */
@@ -52,7 +52,6 @@ export class Grid {
   #columns = 1;
   #pitch = 22;
   #width = 0;
-  #dirty = false;
   /** @type {Promise<void> | null} */
   #asked = null;
   /** @type {Places | null} */
@@ -152,14 +151,7 @@ export class Grid {
   }
 
   /** Draws the cells at the next frame. */
-  redraw() {
-    if (this.#dirty) return;
-    this.#dirty = true;
-    requestAnimationFrame(() => {
-      this.#dirty = false;
-      this.#draw();
-    });
-  }
+  redraw = atNextFrame(() => this.#draw());
 
   #draw() {
     const cells = this.#cells;
@@ -310,9 +302,9 @@ export class Grid {
     if (begin) {
       const next = this.#places?.cells[cell + 1];
       const path = this.#places?.paths[begin[0]] ?? "";
-      const [from, to] = [bytes(begin[1]), next && next[0] === begin[0] ? bytes(next[1]) : "its end"];
-      if (!next || next[0] <= begin[0] + 1) return { path, range: `${from} to ${to}` };
-      return { path, range: `from ${from} of this file, and ${counted(next[0] - begin[0] - 1, "more file")}` };
+      const [from, to] = [bytes(begin[1]), next && next[2] === begin[2] ? bytes(next[1]) : "its end"];
+      if (!next || next[2] <= begin[2] + 1) return { path, range: `${from} to ${to}` };
+      return { path, range: `from ${from} of this file, and ${counted(next[2] - begin[2] - 1, "more file")}` };
     }
     if (this.#bytes_planned === 0) return { path: "", range: "" };
     const each = this.#bytes_planned / tiles;

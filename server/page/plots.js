@@ -3,7 +3,7 @@
 // The three share their axis of time and their cursor. Points come from the server's history and then from each
 // progress event; when there are too many, every second one goes.
 
-import { colour, h, panel, setText } from "./dom.js";
+import { atNextFrame, colour, h, panel, setText } from "./dom.js";
 import { bytes, duration, rate, tick, UNKNOWN } from "./text.js";
 import uPlot from "./uplot.js";
 
@@ -256,7 +256,6 @@ export class Plots {
     steps: numberSteps,
     least: 1,
   });
-  #dirty = false;
   /** @type {Facts} */
   #job = { limit: null, workers: null, mean: null, found_bytes: 0, is_over: false };
 
@@ -291,14 +290,7 @@ export class Plots {
     this.#redraw();
   }
 
-  #redraw() {
-    if (this.#dirty) return;
-    this.#dirty = true;
-    requestAnimationFrame(() => {
-      this.#dirty = false;
-      this.#draw();
-    });
-  }
+  #redraw = atNextFrame(() => this.#draw());
 
   #draw() {
     const { at_s, bytes_done, memory_bytes, cpu_s } = this.#series;

@@ -1,4 +1,5 @@
-//! The process of a job: the same program, with the command line that a person would type, and flags of the server's.
+//! The process of a job: the same program, with the command line that a person would type, and flags of the server's; or
+//! Python, with the same flags.
 //! It tells what it does on its standard output and obeys on its standard input (docs/events.md), which also ends it
 //! when the server is gone.
 
@@ -33,14 +34,25 @@ pub(crate) fn start(
     let log = File::options().create(true).append(true).open(folder.path("log"))?;
     let mut command = Command::new(program);
     let (name, rest) = job.command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
-    command.arg(name).args(["--events", "1", "--control", "0", "--progress", "off"]);
-    command.arg("-o").arg(folder.path("answer"));
+    if job.own.is_python {
+        // Its folder is one of the input, whose files are no modules.
+        command.args(["-P", "-m", "tegula._served"]);
+    } else {
+        command.arg(name);
+    }
+    command.args(["--events", "1", "--control", "0", "--progress", "off"]);
+    command.arg("--output").arg(folder.path("answer"));
     command.arg("--timeline").arg(folder.path("timeline.svg")).arg("--scratch").arg(scratch);
-    command.args(["-j", &workers.to_string(), "--memory", &job.memory_bytes.to_string()]);
+    command.args(["--workers", &workers.to_string(), "--memory", &job.memory_bytes.to_string()]);
     if job.own.saves {
         command.arg("--state").arg(folder.path("state")).args(["--job", STATE_JOB]);
     }
-    command.args(rest).current_dir(&job.folder);
+    if job.own.is_python {
+        command.arg(folder.path("program"));
+    } else {
+        command.args(rest);
+    }
+    command.current_dir(&job.folder);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log).kill_on_drop(true);
     let Some(processors) = processors else { return command.spawn() };
     // A process begins on the processors of the thread that starts it.

@@ -7,6 +7,8 @@ use serde_json::{Map, Value, json};
 const STEPS_MOST: usize = 240;
 /// The first length of a step, in seconds.
 const STEP_S: f64 = 0.25;
+/// The most stages that are kept; a run has five.
+const STAGES_MOST: usize = 16;
 /// The most lanes that are kept.
 const LANES_MOST: usize = 512;
 
@@ -38,6 +40,12 @@ pub(crate) struct View {
     newest: [(u64, Option<Value>); PASSED_ON.len()],
     lanes: Vec<(String, Vec<[f32; KINDS.len()]>)>,
     history: Vec<Figures>,
+    /// The stages so far and when each began, in seconds.
+    stages: Vec<(String, f64)>,
+    /// Whether its engine has begun.
+    has_begun: bool,
+    /// Where the cells of the newest grid are: the body of its own answer, because it is long and seldom asked for.
+    places: Option<String>,
     step_s: f64,
     changes: u64,
     /// The last line, once it came.
@@ -58,6 +66,9 @@ impl Default for View {
             newest: Default::default(),
             lanes: Vec::new(),
             history: Vec::new(),
+            stages: Vec::new(),
+            has_begun: false,
+            places: None,
             step_s: STEP_S,
             changes: 0,
             end: None,
@@ -66,14 +77,22 @@ impl Default for View {
 }
 
 impl View {
-    /// Takes in a line; what is no event, or of an unknown kind, changes nothing.
-    pub(crate) fn absorb(&mut self, line: &[u8]) {
+    /// Takes in a line, when the job's log has `log_bytes`; what is no event, or of an unknown kind, changes nothing.
+    pub(crate) fn absorb(&mut self, line: &[u8], log_bytes: u64) {
         let Ok(Value::Object(mut event)) = serde_json::from_slice(line) else { return };
         let Some(Value::String(kind)) = event.remove("event") else { return };
         let at_s = event.get("at_s").and_then(Value::as_f64).unwrap_or(0.0);
         match kind.as_str() {
             "lanes" => self.add_lanes(&event, at_s),
-            "progress" => self.add_figures(&event, at_s),
+            "progress" => {
+                self.add_figures(&event, at_s);
+                event.insert("log_bytes".to_owned(), log_bytes.into());
+            }
+            "places" => {
+                event.remove("at_s");
+                self.places = Some(Value::Object(std::mem::take(&mut event)).to_string());
+            }
+            "begin" => self.has_begun = true,
             "end" => self.end = Some(Value::Object(event.clone())),
             _ => {}
         }
@@ -89,13 +108,22 @@ impl View {
         self.newest[number].1.as_ref()
     }
 
+    /// Returns where the cells of the newest grid are, as JSON.
+    pub(crate) fn places(&self) -> Option<&str> {
+        self.places.as_deref()
+    }
+
     /// Returns the last line, once it came.
     pub(crate) fn end(&self) -> Option<&Value> {
         self.end.as_ref()
     }
 
-    /// Returns the number of cores that the map stage can still use, once that is less than all: when no tile waits.
+    /// Returns the number of cores that the job can use, where that is less than all: before it has begun, and when no
+    /// tile of the map stage waits.
     pub(crate) fn useful(&self) -> Option<usize> {
+        if !self.has_begun {
+            return Some(1);
+        }
         let counts = &self.newest("tiles")?["counts"];
         let is_mapping = self.newest("progress").is_none_or(|line| line["stage"] == "map");
         let (waiting, running) = (counts["waiting"].as_u64()?, counts["running"].as_u64()?);
@@ -127,7 +155,10 @@ impl View {
         });
         let lanes: Vec<Value> = lanes.collect();
         let figures = |of: fn(&Figures) -> Value| self.history.iter().map(of).collect::<Vec<_>>();
+        let stages = self.stages.iter();
+        let stages = stages.map(|(stage, from_s)| json!({ "stage": stage, "from_s": from_s }));
         let snapshot = json!({
+            "stages": stages.collect::<Vec<_>>(),
             "progress": newest("progress"),
             "tiles": newest("tiles"),
             "show": newest("show"),
@@ -190,6 +221,14 @@ impl View {
 
     fn add_figures(&mut self, event: &Map<String, Value>, at_s: f64) {
         self.make_room(at_s);
+        if let Some(stage) = event.get("stage").and_then(Value::as_str)
+            && self.stages.len() < STAGES_MOST
+            && !self.stages.iter().any(|(known, _)| known == stage)
+        {
+            // It began since the line before; the first began with the run.
+            let from_s = if self.stages.is_empty() { 0.0 } else { at_s };
+            self.stages.push((stage.to_owned(), from_s));
+        }
         let number = |name: &str| event.get(name).and_then(Value::as_u64).unwrap_or(0);
         let figures = Figures {
             bytes_done: number("bytes_done"),
@@ -242,8 +281,8 @@ mod tests {
     #[test]
     fn lanes_are_cells_of_the_kind_of_most_of_their_time() {
         let mut view = View::default();
-        view.absorb(&lanes(0.0, 0.5, "map", 400));
-        view.absorb(&lanes(0.75, 1.0, "read", 200));
+        view.absorb(&lanes(0.0, 0.5, "map", 400), 0);
+        view.absorb(&lanes(0.75, 1.0, "read", 200), 0);
         assert_eq!(view.snapshot()["lanes"]["lanes"][0]["cells"], "m2i1r1i1");
     }
 
@@ -252,9 +291,9 @@ mod tests {
         let mut view = View::default();
         for step in 0..40_000_u64 {
             let at_s = step as f64 / 4.0;
-            view.absorb(&lanes(at_s, at_s + 0.25, "map", 250));
+            view.absorb(&lanes(at_s, at_s + 0.25, "map", 250), 0);
             let progress = json!({ "event": "progress", "at_s": at_s, "bytes_done": step });
-            view.absorb(progress.to_string().as_bytes());
+            view.absorb(progress.to_string().as_bytes(), 0);
         }
         let snapshot = view.snapshot();
         let history = snapshot["history"]["bytes_done"].as_array().unwrap();
@@ -279,7 +318,7 @@ mod tests {
             br#"{"event":"stats","at_s":3,"stats":{"keys":7}}"#,
             br#"{"event":"end","at_s":3,"code":0}"#,
         ] {
-            view.absorb(line);
+            view.absorb(line, 0);
         }
         assert_eq!(view.newest("progress").unwrap()["stage"], "reduce");
         assert_eq!(view.snapshot()["stats"]["keys"], 7);

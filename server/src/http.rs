@@ -7,8 +7,9 @@ use crate::{Check, Config, Fault, Listen, Watched, metrics, page, say, sse};
 use axum::body::Body;
 use axum::extract::{Path, Query, Request, State};
 use axum::http::header::{
-    ALLOW, AUTHORIZATION, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, COOKIE, HOST,
-    ORIGIN, REFERRER_POLICY, RETRY_AFTER, SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
+    ACCEPT_ENCODING, ALLOW, AUTHORIZATION, CONTENT_DISPOSITION, CONTENT_ENCODING,
+    CONTENT_SECURITY_POLICY, CONTENT_TYPE, COOKIE, HOST, ORIGIN, REFERRER_POLICY, RETRY_AFTER,
+    SET_COOKIE, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::{self, Next};
@@ -38,8 +39,6 @@ use tokio::time::timeout;
 const BODY_MOST: usize = 1 << 20;
 /// The most bytes of a request's header.
 const HEADER_MOST: usize = 16 << 10;
-/// How long a client may take for a header, and then for a body.
-const SEND_WITHIN: Duration = Duration::from_secs(30);
 /// Streams that may be open at once, and connections.
 const STREAMS_MOST: usize = 64;
 const CONNECTIONS_MOST: usize = 1024;
@@ -137,6 +136,7 @@ where
     let app = App { supervisor: Arc::clone(&supervisor), hosts: hosts.into(), streams };
     let routes = routes(app);
     supervisor.begin();
+    let send_within = supervisor.send_within();
     let clears = Arc::clone(&supervisor);
     tokio::spawn(async move {
         loop {
@@ -162,7 +162,7 @@ where
             tokio::spawn(async move {
                 let mut http = http1::Builder::new();
                 http.timer(TokioTimer::new())
-                    .header_read_timeout(SEND_WITHIN)
+                    .header_read_timeout(send_within)
                     .max_buf_size(HEADER_MOST);
                 // A client that misbehaves or goes away ends its own connection only.
                 let _ = http.serve_connection(TokioIo::new(stream), service).await;
@@ -191,6 +191,7 @@ fn routes(app: App) -> Router {
         .route("/", get(job).delete(cancel))
         .route("/priority", post(prioritise))
         .route("/again", post(again))
+        .route("/places", get(places))
         .route("/answer", get(answer))
         .route("/log", get(log))
         .route("/timeline.svg", get(timeline));
@@ -292,7 +293,7 @@ async fn submit(
     Extension(user): Extension<User>,
     request: Request,
 ) -> Answer {
-    let request: JobRequest = body(request).await?;
+    let request: JobRequest = body(&app, request).await?;
     let id = app.supervisor.submit(request, &user)?;
     Ok(created(id))
 }
@@ -328,6 +329,11 @@ async fn job(State(app): State<App>, Path(id): Path<String>) -> Answer {
     Ok(axum::Json(app.supervisor.snapshot(number(&id)?)?).into_response())
 }
 
+async fn places(State(app): State<App>, Path(id): Path<String>) -> Answer {
+    let places = app.supervisor.places(number(&id)?)?;
+    Ok(([(CONTENT_TYPE, "application/json")], places).into_response())
+}
+
 async fn cancel(State(app): State<App>, Path(id): Path<String>) -> Answer {
     let summary = app.supervisor.cancel(number(&id)?)?;
     Ok((StatusCode::ACCEPTED, axum::Json(summary)).into_response())
@@ -340,7 +346,7 @@ struct Priority {
 }
 
 async fn prioritise(State(app): State<App>, Path(id): Path<String>, request: Request) -> Answer {
-    let Priority { priority } = body(request).await?;
+    let Priority { priority } = body(&app, request).await?;
     Ok(axum::Json(app.supervisor.prioritise(number(&id)?, priority)?).into_response())
 }
 
@@ -447,7 +453,14 @@ async fn page_file(request: Request) -> Answer {
     let name = path.strip_prefix('/').ok_or_else(missing)?;
     let (bytes, kind) = page::file(name).ok_or_else(missing)?;
     match *request.method() {
-        Method::GET | Method::HEAD => Ok(([(CONTENT_TYPE, kind)], bytes).into_response()),
+        Method::GET | Method::HEAD => {
+            let accepted = request.headers().get(ACCEPT_ENCODING).and_then(|all| all.to_str().ok());
+            let headers = [(CONTENT_TYPE, kind), (VARY, "accept-encoding")];
+            if accepted.is_some_and(|all| all.contains("gzip")) {
+                return Ok((headers, [(CONTENT_ENCODING, "gzip")], bytes).into_response());
+            }
+            Ok((headers, page::content(bytes)?).into_response())
+        }
         _ => Ok((StatusCode::METHOD_NOT_ALLOWED, [(ALLOW, "GET, HEAD")]).into_response()),
     }
 }
@@ -536,9 +549,9 @@ fn query<T: DeserializeOwned>(request: &Request) -> Result<T, Denied> {
 }
 
 /// Reads a JSON body, within limits of size and time.
-async fn body<T: DeserializeOwned>(request: Request) -> Result<T, Denied> {
+async fn body<T: DeserializeOwned>(app: &App, request: Request) -> Result<T, Denied> {
     let read = axum::body::to_bytes(request.into_body(), BODY_MOST);
-    let bytes = match timeout(SEND_WITHIN, read).await {
+    let bytes = match timeout(app.supervisor.send_within(), read).await {
         Ok(Ok(bytes)) => bytes,
         Ok(Err(_)) => return Err(Denied::TooLarge),
         Err(_) => return Err(Denied::Malformed("the body did not come in time".to_owned())),

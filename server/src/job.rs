@@ -15,6 +15,9 @@ pub struct Request {
     /// Where its relative paths begin; the first root if it is not given.
     #[serde(default)]
     pub folder: Option<PathBuf>,
+    /// A job in Python, as its package sends it; then the command is `python` and the paths that it reads.
+    #[serde(default)]
+    pub program: Option<String>,
     /// A line for people; the command if it is not given.
     #[serde(default)]
     pub name: Option<String>,
@@ -113,6 +116,9 @@ pub(crate) struct Job {
     pub(crate) message: Option<String>,
     /// The size of its answer.
     pub(crate) answer_bytes: Option<u64>,
+    /// The size of its log.
+    #[serde(default)]
+    pub(crate) log_bytes: u64,
     /// The newest figures.
     pub(crate) progress: Option<Value>,
     /// What the server alone knows.
@@ -132,6 +138,12 @@ pub(crate) struct Own {
     pub(crate) saves: bool,
     /// Whether its cores can change while it runs.
     pub(crate) shares: bool,
+    /// The arguments that name input; none of a record that is older than this field.
+    #[serde(default)]
+    pub(crate) inputs: Option<Vec<String>>,
+    /// Whether it is a job in Python.
+    #[serde(default)]
+    pub(crate) is_python: bool,
 }
 
 /// The figures of a progress line that a summary has.
@@ -174,6 +186,7 @@ impl Job {
             signal: None,
             message: None,
             answer_bytes: None,
+            log_bytes: 0,
             progress: None,
             own: Own::default(),
         }

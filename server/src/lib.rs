@@ -41,6 +41,8 @@ pub struct Config {
     pub hosts: Vec<String>,
     /// The program that runs the jobs.
     pub program: PathBuf,
+    /// The interpreter that runs jobs in Python.
+    pub python: PathBuf,
     /// What jobs may read.
     pub roots: Roots,
     /// The token of its one user; not used if there are `tokens`.
@@ -49,7 +51,7 @@ pub struct Config {
     pub tokens: Option<String>,
     /// Workers of each job, which are the cores that are divided; the machine's if it is not given.
     pub workers: Option<usize>,
-    /// Jobs that run at once; a quarter of the cores, 2 to 32, if it is not given.
+    /// Jobs that run at once; three eighths of the cores, 2 to 32, if it is not given.
     pub jobs_at_once: Option<usize>,
     /// Memory of all jobs together; three quarters of the machine's if it is not given.
     pub memory_bytes: Option<u64>,
@@ -59,6 +61,8 @@ pub struct Config {
     pub keep: Duration,
     /// The most bytes that jobs that are over may have; the oldest are removed.
     pub keep_bytes: Option<u64>,
+    /// How long a client may take for a header, and then for a body.
+    pub send_within: Duration,
     /// Whether commands may bring code of their own.
     pub allow_code: bool,
 }

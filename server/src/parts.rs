@@ -124,10 +124,10 @@ fn counts(demands: &[Demand], all: usize) -> Vec<usize> {
     counts
 }
 
-/// Returns how many jobs run at once unless somebody says otherwise: a quarter of the cores. More gain little
-/// (docs/serve.md), and each has a thread a core and its part of the memory.
+/// Returns how many jobs run at once unless somebody says otherwise: three eighths of the cores. More gain
+/// little (docs/serve.md), and each has a thread a core and its part of the memory.
 pub fn usual_at_once(cores: usize) -> usize {
-    (cores / 4).clamp(2, AT_ONCE_MOST).min(cores)
+    (3 * cores / 8).clamp(2, AT_ONCE_MOST).min(cores)
 }
 
 /// Formats cores as `0-3,8`.

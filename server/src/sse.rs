@@ -17,6 +17,8 @@ use tokio::time::Instant;
 const LOOK: Duration = Duration::from_millis(250);
 /// The same for all jobs, as long as nothing has changed but their progress.
 const LOOK_AT_ALL: Duration = Duration::from_secs(1);
+/// When a browser may come back that has lost its stream.
+const BACK_AFTER: Duration = Duration::from_secs(1);
 /// How often a silent stream says that it is there.
 const ALIVE: Duration = Duration::from_secs(15);
 
@@ -52,32 +54,41 @@ pub(crate) fn stream(
         Some(id) => Watches::Job(id, None),
         None => Watches::All(None),
     };
-    let ready = VecDeque::new();
+    let ready = VecDeque::from([Event::default().retry(BACK_AFTER)]);
     let stage = Stage { supervisor, watches, changed, ready, looked: None, last_id, _place: place };
     let events = stream::unfold(stage, |mut stage| async {
-        loop {
-            if let Some(event) = stage.ready.pop_front() {
-                return Some((Ok(event), stage));
-            }
-            // The sender lives as long as the supervisor, which this holds.
-            stage.changed.changed().await.ok()?;
-            if let Some(looked) = stage.looked {
-                tokio::time::sleep_until(looked + LOOK).await;
-                while stage.is_progress() && looked.elapsed() < LOOK_AT_ALL {
-                    tokio::time::sleep(LOOK).await;
-                }
-            }
-            stage.changed.mark_unchanged();
-            stage.looked = Some(Instant::now());
-            if !stage.look() {
-                return None;
-            }
+        let mut ends = stage.supervisor.ends();
+        tokio::select! {
+            _ = ends.wait_for(|ends| *ends) => None,
+            event = stage.next() => event.map(|event| (Ok(event), stage)),
         }
     });
     Sse::new(events).keep_alive(KeepAlive::new().interval(ALIVE))
 }
 
 impl Stage {
+    /// Returns the next event, when there is one.
+    async fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Some(event);
+            }
+            // The sender lives as long as the supervisor, which this holds.
+            self.changed.changed().await.ok()?;
+            if let Some(looked) = self.looked {
+                tokio::time::sleep_until(looked + LOOK).await;
+                while self.is_progress() && looked.elapsed() < LOOK_AT_ALL {
+                    tokio::time::sleep(LOOK).await;
+                }
+            }
+            self.changed.mark_unchanged();
+            self.looked = Some(Instant::now());
+            if !self.look() {
+                return None;
+            }
+        }
+    }
+
     /// Returns whether this is of all jobs, and none of them has changed but in its progress.
     fn is_progress(&self) -> bool {
         match self.watches {

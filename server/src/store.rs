@@ -5,7 +5,9 @@
 //! HOME/lock                  held while a server runs
 //! HOME/session.key           the key of the page's cookies
 //! HOME/jobs/17/job.json      the record (`job.rs`)
+//!              program       a job in Python, as its package sent it
 //!              view.json     what was known when its last attempt ended (`events.rs`)
+//!              places.json   where the cells of its grid are
 //!              log           its standard error
 //!              answer        its answer, when it is complete
 //!              timeline.svg  the work of its threads
@@ -127,15 +129,33 @@ impl Folder {
 
     /// Writes the record. When this returns, it outlives a loss of power.
     pub(crate) fn write(&self, job: &Job) -> Result<(), Fault> {
-        self.write_json("job.json", &serde_json::to_vec(job).unwrap_or_default())
+        self.write_whole("job.json", &serde_json::to_vec(job).unwrap_or_default())
+    }
+
+    /// Writes the first record of a job, of which nobody knows yet: a half one is passed over at the next start.
+    pub(crate) fn write_new(&self, job: &Job) -> Result<(), Fault> {
+        let path = self.path("job.json");
+        let written = fs::write(&path, serde_json::to_vec(job).unwrap_or_default());
+        written.map_err(|cause| fault("write", &path, &cause))
     }
 
     /// Writes what is known of the last attempt.
     pub(crate) fn write_view(&self, view: &Map<String, Value>) -> Result<(), Fault> {
-        self.write_json("view.json", &serde_json::to_vec(view).unwrap_or_default())
+        self.write_whole("view.json", &serde_json::to_vec(view).unwrap_or_default())
     }
 
-    fn write_json(&self, name: &str, text: &[u8]) -> Result<(), Fault> {
+    /// Writes a job in Python.
+    pub(crate) fn write_program(&self, program: &str) -> Result<(), Fault> {
+        self.write_whole("program", program.as_bytes())
+    }
+
+    /// Reads a job in Python.
+    pub(crate) fn read_program(&self) -> Result<String, Fault> {
+        let path = self.path("program");
+        fs::read_to_string(&path).map_err(|cause| fault("read", &path, &cause))
+    }
+
+    fn write_whole(&self, name: &str, text: &[u8]) -> Result<(), Fault> {
         let path = self.path(name);
         let write = || -> Result<(), tegula::OutputError> {
             let mut file = AtomicFile::create(&path)?;
@@ -150,6 +170,16 @@ impl Folder {
     pub(crate) fn read_view(&self) -> Map<String, Value> {
         let text = fs::read(self.path("view.json")).unwrap_or_default();
         serde_json::from_slice(&text).unwrap_or_default()
+    }
+
+    /// Writes where the cells of the last grid are.
+    pub(crate) fn write_places(&self, places: &str) -> Result<(), Fault> {
+        self.write_whole("places.json", places.as_bytes())
+    }
+
+    /// Returns the size of the log.
+    pub(crate) fn log_bytes(&self) -> u64 {
+        fs::metadata(self.path("log")).map_or(0, |log| log.len())
     }
 
     /// Returns the last bytes of the log, as text.
@@ -171,6 +201,11 @@ impl Folder {
             bytes.sum()
         }
         below(&self.0)
+    }
+
+    /// Removes what there is of a job that cannot be kept.
+    pub(crate) fn remove_new(&self) {
+        let _ = fs::remove_dir_all(&self.0);
     }
 
     /// Removes the state, which a job that is over does not need.

@@ -15,6 +15,7 @@ fn what_is_known_is_shown() {
         mapping: Duration::from_secs(2),
         memory_bytes: 80 << 20,
         memory_limit_bytes: Some(1 << 30),
+        spilled_bytes: 0,
     };
     let shown =
         "1.00 MiB of 4.00 MiB, 512.00 KiB/s, 0:06 left, 12 keys, 80.00 MiB of 1.00 GiB memory";

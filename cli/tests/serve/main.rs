@@ -1,6 +1,7 @@
 //! `tegula serve` from outside: HTTP as anyone may send it, and jobs of the built program. One file per behaviour.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod a_disk_takes_nothing;
 mod a_run_is_watched_without_a_server;
 mod examples_of_the_interface_are_answered;
 mod jobs_share_the_machine;
@@ -54,7 +55,10 @@ impl Reply {
 
 impl Server {
     fn start(arguments: &[&str]) -> Server {
-        let place = tempfile::tempdir().unwrap();
+        Server::start_in(tempfile::tempdir().unwrap(), arguments)
+    }
+
+    fn start_in(place: TempDir, arguments: &[&str]) -> Server {
         fs::create_dir(place.path().join("data")).unwrap();
         fs::write(place.path().join("data/text"), "to be or not to be\n".repeat(1000)).unwrap();
         let arguments = arguments.iter().map(|&argument| argument.to_owned()).collect();

@@ -12,6 +12,7 @@ const ROUTES: &[(&str, &str, &str)] = &[
     ("DELETE", "/api/jobs/1", ""),
     ("POST", "/api/jobs/1/priority", r#"{"priority":1}"#),
     ("POST", "/api/jobs/1/again", ""),
+    ("GET", "/api/jobs/1/places", ""),
     ("GET", "/api/jobs/1/answer", ""),
     ("GET", "/api/jobs/1/log", ""),
     ("GET", "/api/jobs/1/timeline.svg", ""),

@@ -121,6 +121,14 @@ fn only_commands_that_run_jobs_are_run() {
     assert!(
         reply.status == 403 && reply.json()["error"].as_str().unwrap().contains("--allow-code")
     );
+    for (command, program, status) in [
+        (json!(["python", "text"]), json!("code"), 403),
+        (json!(["python", "text"]), Value::Null, 403),
+        (json!(["wordcount", "text"]), json!("code"), 400),
+    ] {
+        let request = json!({ "command": command, "program": program });
+        assert_eq!(server.ask("POST", "/api/jobs", Some(&request)).status, status, "{request}");
+    }
     for command in [
         &["wordcount"][..],
         &["wordcount", "text", "--nonsense"],

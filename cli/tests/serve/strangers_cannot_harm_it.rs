@@ -68,19 +68,58 @@ fn too_large_too_long_and_malformed_requests_are_refused() {
 }
 
 #[test]
-fn a_thousand_clients_that_say_nothing_leave_room_for_others() {
+fn a_thousand_clients_that_say_or_read_nothing_leave_room_for_others() {
     let server = Server::start(&[]);
-    let silent: Vec<TcpStream> = (0..900)
+    let silent: Vec<TcpStream> = (0..1000)
         .map(|number| {
             let mut stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
-            if number % 2 == 0 {
-                stream.write_all(b"GET /api/jobs HTTP/1.1\r\nHost: ").unwrap();
+            let request =
+                format!("GET /uplot.js HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n\r\n", server.port);
+            match number % 3 {
+                0 => stream.write_all(b"GET /api/jobs HTTP/1.1\r\nHost: ").unwrap(),
+                // What it asks for is more than the system keeps for it.
+                1 => stream.write_all(request.repeat(8).as_bytes()).unwrap(),
+                _ => {}
             }
             stream
         })
         .collect();
     server.answer(server.submit(&["wordcount", "text"]));
     drop(silent);
+}
+
+#[test]
+fn who_sends_slowly_is_cut_off() {
+    let server = Server::start(&["--send-within", "1"]);
+    let host = format!("Host: 127.0.0.1:{}\r\n", server.port);
+    let bearer = server.bearer();
+    let header = format!("GET /api/jobs HTTP/1.1\r\n{host}");
+    let body = format!("POST /api/jobs HTTP/1.1\r\n{host}{bearer}Content-Length: 50\r\n\r\n");
+    // Each has a byte a while after the last, so that the connection is never silent for long.
+    let slow: Vec<_> = [header, body]
+        .into_iter()
+        .map(|begin| {
+            let mut stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+            stream.write_all(begin.as_bytes()).unwrap();
+            let mut sends = stream.try_clone().unwrap();
+            thread::spawn(move || {
+                while sends.write_all(b"x").is_ok() {
+                    thread::sleep(Duration::from_millis(100));
+                }
+            });
+            stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+            (Instant::now(), stream)
+        })
+        .collect();
+    for (began, mut stream) in slow {
+        let mut reply = Vec::new();
+        // It ends, by a reset if bytes were still on their way.
+        let ended = stream.read_to_end(&mut reply);
+        let is_late = ended.is_err_and(|cause| cause.kind() == std::io::ErrorKind::WouldBlock);
+        assert!(!is_late && began.elapsed() < Duration::from_secs(8));
+        assert!(!String::from_utf8_lossy(&reply).contains("HTTP/1.1 20"));
+    }
+    server.answer(server.submit(&["wordcount", "text"]));
 }
 
 #[test]
@@ -155,11 +194,23 @@ fn answers_cannot_become_pages() {
 }
 
 #[test]
+fn files_of_the_page_are_compressed_for_those_who_can_read_it() {
+    let server = Server::start(&[]);
+    let packed = server.send("GET", "/app.js", "Accept-Encoding: gzip, br\r\n", b"");
+    assert_eq!(
+        (packed.field("content-encoding"), &packed.body[..2]),
+        (Some("gzip"), &b"\x1f\x8b"[..])
+    );
+    let plain = server.send("GET", "/app.js", "", b"");
+    assert_eq!(plain.field("content-encoding"), None);
+    let mut content = Vec::new();
+    flate2::read::GzDecoder::new(&packed.body[..]).read_to_end(&mut content).unwrap();
+    assert!(content == plain.body && content == include_bytes!("../../../server/page/app.js"));
+}
+
+#[test]
 fn two_servers_cannot_have_one_folder_or_one_port() {
     let server = Server::start(&[]);
-    let mut command = server.serve_command();
-    let second = command.args(["--listen", "127.0.0.1:1"]).output().unwrap();
-    assert!(!second.status.success());
     let mut command = server.command();
     let other = server.place.path().join("other");
     let address = format!("127.0.0.1:{}", server.port);

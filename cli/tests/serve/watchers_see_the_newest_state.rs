@@ -7,7 +7,7 @@ fn events(
     server: &Server,
     path: &str,
     header: &str,
-    ends: impl Fn(&str, &Value) -> bool,
+    mut ends: impl FnMut(&str, &Value) -> bool,
 ) -> Vec<(String, Value, Option<String>)> {
     let mut stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
@@ -15,7 +15,12 @@ fn events(
     let request = format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{bearer}{header}\r\n");
     stream.write_all(request.as_bytes()).unwrap();
     let (mut kind, mut id, mut seen) = (String::new(), None, Vec::new());
-    for line in BufReader::new(stream).lines() {
+    let mut lines = BufReader::new(stream).lines();
+    let header = lines.by_ref().map(Result::unwrap).take_while(|line| !line.is_empty());
+    assert!(header.count() > 0);
+    let first = lines.by_ref().map(Result::unwrap).find(|line| line.contains(": "));
+    assert_eq!(first.unwrap(), "retry: 1000");
+    for line in lines {
         let line = line.unwrap();
         if let Some(name) = line.strip_prefix("event: ") {
             kind = name.to_owned();
@@ -74,6 +79,36 @@ fn a_stream_of_a_job_leads_to_the_snapshot_of_its_end() {
         &job["stats"]["bytes"]
     );
     assert_eq!(job["show"]["pairs"].as_array().unwrap().len(), 3);
+    let progress = seen.iter().rfind(|(kind, ..)| kind == "progress").unwrap();
+    assert_eq!((&progress.1["spilled_bytes"], &progress.1["log_bytes"]), (&json!(0), &json!(0)));
+    let stages: Vec<_> = job["stages"].as_array().unwrap().iter().collect();
+    assert!(stages.iter().any(|stage| stage["stage"] == "map"), "{stages:?}");
+    let from_s = |stage: &&Value| stage["from_s"].as_f64().unwrap();
+    assert!(stages.iter().map(from_s).is_sorted() && from_s(&stages[0]) == 0.0, "{stages:?}");
+    let places = server.get(&format!("/api/jobs/{id}/places"));
+    assert_eq!((&tiles["places"], &places["bytes"]), (&json!(1), &job["stats"]["bytes"]));
+    assert!(places["paths"][0].as_str().unwrap().ends_with("long"), "{places}");
+    let cells = places["cells"].as_array().unwrap();
+    assert_eq!(
+        (cells.len() as u64, &cells[1]),
+        (tiles["tiles"].as_u64().unwrap(), &json!([0, 1 << 20, 0]))
+    );
+}
+
+#[test]
+fn streams_end_at_once_when_the_server_does() {
+    use rustix::process::{Pid, Signal, kill_process};
+    let mut server = Server::start(&[]);
+    let mut child = server.child.take().unwrap();
+    let mut told = None;
+    let seen = events(&server, "/api/events", "", |_, _| {
+        kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+        told = Some(Instant::now());
+        false
+    });
+    assert!(told.unwrap().elapsed() < Duration::from_secs(2));
+    assert_eq!(seen.len(), 1);
+    assert!(child.wait().unwrap().success());
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::aggregate::Aggregate;
 use crate::coverage::Coverage;
 use crate::error::Result;
-use crate::map::{Attendance, Attendant, Holdings, Mapped, Spot};
+use crate::map::{Attendance, Attendant, Holdings, Mapped};
 use crate::sync::Mutex;
 
 #[derive(Default)]
@@ -28,23 +28,11 @@ impl<C: Aggregate> Attendance<C> for Noting {
 }
 
 impl<'r, C: Aggregate> Attendant<'r, C> for Note<'r> {
-    fn begin(&mut self, _: Spot, _: &mut Holdings<'r, C>) -> Result<()> {
-        Ok(())
-    }
-
     fn mapped(&mut self, mapped: &Mapped<'_>, _: &mut Holdings<'r, C>) -> Result<()> {
         let mut coverage = self.0.0.lock();
         for range in mapped.ranges {
             coverage.add(mapped.part, mapped.file, range.clone());
         }
-        Ok(())
-    }
-
-    fn is_due(&mut self, _: u64, _: &mut Holdings<'r, C>) -> Result<bool> {
-        Ok(false)
-    }
-
-    fn end(&mut self, _: bool, _: &mut Holdings<'r, C>) -> Result<()> {
         Ok(())
     }
 }

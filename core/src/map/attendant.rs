@@ -69,7 +69,10 @@ pub(crate) trait Attendance<C: Aggregate>: Sync {
 /// A feature's part in the work of one worker, or one device.
 pub(crate) trait Attendant<'r, C: Aggregate>: Send {
     /// Called before a unit that begins at `spot` is mapped.
-    fn begin(&mut self, spot: Spot, holdings: &mut Holdings<'r, C>) -> Result<()>;
+    fn begin(&mut self, spot: Spot, holdings: &mut Holdings<'r, C>) -> Result<()> {
+        let _ = (spot, holdings);
+        Ok(())
+    }
 
     /// Sees records of a part of the plan before they are mapped.
     fn see(&mut self, part: &Part, piece: &Piece, records: &[u8]) {
@@ -80,7 +83,10 @@ pub(crate) trait Attendant<'r, C: Aggregate>: Send {
     fn mapped(&mut self, mapped: &Mapped<'_>, holdings: &mut Holdings<'r, C>) -> Result<()>;
 
     /// Returns whether a device's partial of about `bytes` must be taken in soon; 0 if it has none.
-    fn is_due(&mut self, bytes: u64, holdings: &mut Holdings<'r, C>) -> Result<bool>;
+    fn is_due(&mut self, bytes: u64, holdings: &mut Holdings<'r, C>) -> Result<bool> {
+        let _ = (bytes, holdings);
+        Ok(false)
+    }
 
     /// Called when the worker finds no work; if it `is_done`, there will be no more in this part of the input.
     fn idle(&mut self, is_done: bool, holdings: &mut Holdings<'r, C>) -> Result<()> {
@@ -94,5 +100,8 @@ pub(crate) trait Attendant<'r, C: Aggregate>: Send {
     }
 
     /// Called at the end of the stage, or of a device's work on a part of the input, while workers may go on.
-    fn end(&mut self, others_go_on: bool, holdings: &mut Holdings<'r, C>) -> Result<()>;
+    fn end(&mut self, others_go_on: bool, holdings: &mut Holdings<'r, C>) -> Result<()> {
+        let _ = (others_go_on, holdings);
+        Ok(())
+    }
 }

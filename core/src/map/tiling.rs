@@ -7,7 +7,7 @@ use crate::aggregate::Aggregate;
 use crate::coverage::{ALL_FILES, Coverage, Ranges};
 use crate::error::Result;
 use crate::plan::{Part, Plan};
-use crate::progress::{TileGrid, Tiles};
+use crate::progress::{CELLS_MOST, CellPlace, GridPlaces, TileGrid, Tiles};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ impl Tiling {
             let mut start = 0;
             ends.iter().map(move |&end| end - std::mem::replace(&mut start, end))
         });
-        Tiling { tiles: grid.begin(splits), parts, workers }
+        Tiling { tiles: grid.begin(splits, places(plan)), parts, workers }
     }
 
     /// The run need not map this.
@@ -83,6 +83,31 @@ impl Tiling {
     }
 }
 
+/// Returns where each cell of the grid begins.
+fn places(plan: &Plan) -> GridPlaces {
+    let tiles = usize::try_from(plan.tiles()).unwrap_or(usize::MAX);
+    let per_cell = tiles.div_ceil(CELLS_MOST).max(1);
+    let mut places = GridPlaces { bytes: plan.bytes, ..GridPlaces::default() };
+    // Of the next cell the first tile, counted in the part; of the part the files before it; the last file.
+    let (mut tile, mut files, mut last) = (0, 0, None);
+    for part in &plan.parts {
+        if let Part::Ranged(ranged) = part {
+            while tile < ranged.layout.tiles() {
+                let (number, byte) = ranged.layout.begin_of(tile);
+                let file = (files + number) as u64;
+                if last.replace(file) != Some(file) {
+                    places.paths.push(ranged.material.path(number));
+                }
+                places.cells.push(CellPlace { path: places.paths.len() - 1, byte, file });
+                tile += per_cell;
+            }
+            tile -= ranged.layout.tiles();
+        }
+        files += part.files();
+    }
+    places
+}
+
 impl<C: Aggregate> Attendance<C> for Tiling {
     fn attendant<'r>(
         &'r self,
@@ -110,14 +135,6 @@ impl<'r, C: Aggregate> Attendant<'r, C> for Teller<'r> {
                 tiles.mapped(tile, splits, self.is_device);
             });
         }
-        Ok(())
-    }
-
-    fn is_due(&mut self, _: u64, _: &mut Holdings<'r, C>) -> Result<bool> {
-        Ok(false)
-    }
-
-    fn end(&mut self, _: bool, _: &mut Holdings<'r, C>) -> Result<()> {
         Ok(())
     }
 }

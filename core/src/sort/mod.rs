@@ -92,6 +92,7 @@ pub(crate) fn run(
     let split_bytes = resources.split_bytes();
     let plan = &context.plan(input, sort.cut(), split_bytes, split_bytes)?;
     let scratch = &Scratch::new(core.storage());
+    context.progress.count_spills(scratch.count());
     let passes = Passes { context: &context, sort, form, resources, plan, scratch };
     let partitioned = context.time(Stage::Map, || passes.partition())?;
     let written = context.time(Stage::Merge, || passes.write(&partitioned, to))?;

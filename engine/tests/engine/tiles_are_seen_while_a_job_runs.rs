@@ -93,6 +93,30 @@ fn a_grid_begins_anew_with_each_run() {
 }
 
 #[test]
+fn cells_have_places_in_their_files() {
+    let folder = tempfile::tempdir().unwrap();
+    // A file of three tiles, an empty one, small ones that are one tile, and one that is one tile alone.
+    let files = [("a", 25), ("b", 0), ("c", 3), ("d", 4), ("e", 10)];
+    for (name, bytes) in files {
+        std::fs::write(folder.path().join(name), "x ".repeat(bytes).as_bytes()).unwrap();
+    }
+    let grid = Arc::new(TileGrid::new());
+    let options = Options { grid: Some(Arc::clone(&grid)), ..tiles_of(20) };
+    let paths = files.map(|(name, _)| folder.path().join(name));
+    engine(2).job(&JOB).options(&options).run(Input::paths(&paths).unwrap()).unwrap();
+    let places = grid.places();
+    let cells: Vec<_> = places.cells.iter().map(|cell| (cell.path, cell.byte, cell.file)).collect();
+    assert_eq!(cells, [(0, 0, 0), (0, 20, 0), (0, 40, 0), (1, 0, 2), (2, 0, 4)]);
+    assert_eq!(places.paths, [0, 2, 4].map(|file: usize| paths[file].clone()));
+    assert_eq!(places.bytes, 84);
+
+    let options = Options { grid: Some(Arc::clone(&grid)), ..tiles_of(2) };
+    engine(2).job(&JOB).options(&options).run(Input::bytes("a b ".repeat(50_000))).unwrap();
+    let places = grid.places();
+    assert_eq!((places.cells.len(), places.cells[1].byte), (4_000, 50));
+}
+
+#[test]
 fn saved_tiles_are_shown_and_found_again() {
     let text = sample_text(40_000);
     let folder = tempfile::tempdir().unwrap();

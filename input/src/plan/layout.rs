@@ -71,6 +71,13 @@ impl Layout {
         self.tiles.get(tile + 1).map_or(self.splits, |next| next.first_split)
     }
 
+    /// Returns the file in which a tile begins, and the byte there.
+    pub fn begin_of(&self, tile: usize) -> (usize, u64) {
+        let from = self.tiles[tile].bytes.start;
+        let file = self.starts.partition_point(|&start| start <= from) - 1;
+        (file, from - self.starts[file])
+    }
+
     /// Where a file begins in the line of bytes.
     pub fn start_of(&self, file: usize) -> u64 {
         self.starts[file]

@@ -3,10 +3,11 @@
 
 mod tiles;
 
-pub use tiles::{CELLS_MOST, GridReading, TileGrid, TileState, Tiles};
+pub use tiles::{CELLS_MOST, CellPlace, GridPlaces, GridReading, TileGrid, TileState, Tiles};
 
 use crate::memory::resident_bytes;
 use crate::sync::Mutex;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -63,6 +64,8 @@ pub struct Progress {
     /// 0 if there is none.
     memory_limit: AtomicU64,
     mapping: Mutex<Mapping>,
+    /// The count of the run's scratch.
+    spilled: Mutex<Arc<AtomicU64>>,
 }
 
 /// When the map stage began, and how long it took if it has ended.
@@ -92,6 +95,8 @@ pub struct ProgressReading {
     pub memory_bytes: u64,
     /// The limit on it, if there is one.
     pub memory_limit_bytes: Option<u64>,
+    /// Bytes written to scratch files so far, because they did not fit in memory.
+    pub spilled_bytes: u64,
 }
 
 impl ProgressReading {
@@ -132,6 +137,7 @@ impl Progress {
             memory_bytes: resident_bytes(),
             memory_limit_bytes: Some(self.memory_limit.load(Ordering::Relaxed))
                 .filter(|&limit| limit > 0),
+            spilled_bytes: self.spilled.lock().load(Ordering::Relaxed),
         }
     }
 
@@ -154,6 +160,12 @@ impl Progress {
         self.memory_limit.store(memory_limit.unwrap_or(0), Ordering::Relaxed);
         self.files_planned.store(files, Ordering::Relaxed);
         self.bytes_planned.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Reads the bytes that a run has spilled from its scratch's own count.
+    #[doc(hidden)]
+    pub fn count_spills(&self, written: Arc<AtomicU64>) {
+        *self.spilled.lock() = written;
     }
 
     #[doc(hidden)]

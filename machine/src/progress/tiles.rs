@@ -2,6 +2,7 @@
 //! splits that are still to be mapped and to be saved. Workers change it once per unit of work, and nothing of it influences the run.
 
 use crate::sync::Mutex;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -71,6 +72,28 @@ pub struct GridReading {
     pub cells: Vec<TileState>,
 }
 
+/// Where each cell of a [`TileGrid`] begins in the input; it ends where the next one begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GridPlaces {
+    /// Bytes of the whole input.
+    pub bytes: u64,
+    /// The files in which cells begin, in order.
+    pub paths: Vec<PathBuf>,
+    /// The cells.
+    pub cells: Vec<CellPlace>,
+}
+
+/// Where a cell begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CellPlace {
+    /// The place of its file among [`GridPlaces::paths`].
+    pub path: usize,
+    /// The byte of that file.
+    pub byte: u64,
+    /// The number of that file in the whole input.
+    pub file: u64,
+}
+
 impl TileGrid {
     /// Returns a grid without tiles.
     pub fn new() -> TileGrid {
@@ -80,7 +103,7 @@ impl TileGrid {
     /// Returns the present states. Tiles are read one by one, not as a snapshot. Costs a read a tile.
     pub fn read(&self) -> GridReading {
         let tiles = Arc::clone(&self.tiles.lock());
-        let tiles = &tiles.0;
+        let tiles = &tiles.words;
         let per_cell = tiles.len().div_ceil(CELLS_MOST).max(1);
         let mut reading = GridReading {
             tiles: tiles.len() as u64,
@@ -99,11 +122,17 @@ impl TileGrid {
         reading
     }
 
-    /// Begins a run, whose tiles have these numbers of splits.
+    /// Returns the places of the cells.
+    pub fn places(&self) -> Arc<GridPlaces> {
+        Arc::clone(&self.tiles.lock().places)
+    }
+
+    /// Begins a run, whose tiles have these numbers of splits, and whose cells begin at these places.
     #[doc(hidden)]
-    pub fn begin(&self, splits: impl Iterator<Item = u64>) -> Arc<Tiles> {
+    pub fn begin(&self, splits: impl Iterator<Item = u64>, places: GridPlaces) -> Arc<Tiles> {
         let word = |splits: u64| Word { left: splits, unsaved: splits, ..Word::default() }.pack();
-        let tiles = Arc::new(Tiles(splits.map(|splits| AtomicU64::new(word(splits))).collect()));
+        let words = splits.map(|splits| AtomicU64::new(word(splits))).collect();
+        let tiles = Arc::new(Tiles { words, places: Arc::new(places) });
         *self.tiles.lock() = Arc::clone(&tiles);
         tiles
     }
@@ -112,7 +141,10 @@ impl TileGrid {
 /// The tiles of one run.
 #[doc(hidden)]
 #[derive(Debug, Default)]
-pub struct Tiles(Box<[AtomicU64]>);
+pub struct Tiles {
+    words: Box<[AtomicU64]>,
+    places: Arc<GridPlaces>,
+}
 
 /// The parts of a tile's word.
 #[derive(Clone, Copy)]
@@ -167,7 +199,7 @@ impl Tiles {
     /// A worker begins a part of a tile.
     pub fn run(&self, tile: usize) {
         let waits = |word: &Word| word.state == TileState::Waiting;
-        if self.0.get(tile).is_some_and(|word| waits(&Word::of(word.load(Ordering::Relaxed)))) {
+        if self.words.get(tile).is_some_and(|word| waits(&Word::of(word.load(Ordering::Relaxed)))) {
             self.change(tile, |word| match word.state {
                 TileState::Waiting => Word { state: TileState::Running, ..word },
                 _ => word,
@@ -203,11 +235,11 @@ impl Tiles {
 
     /// The whole answer is saved.
     pub fn saved_all(&self) {
-        (0..self.0.len()).for_each(|tile| self.saved(tile, COUNT));
+        (0..self.words.len()).for_each(|tile| self.saved(tile, COUNT));
     }
 
     fn change(&self, tile: usize, change: impl Fn(Word) -> Word) {
-        let Some(word) = self.0.get(tile) else { return };
+        let Some(word) = self.words.get(tile) else { return };
         let (relaxed, change) = (Ordering::Relaxed, |now| Some(change(Word::of(now)).pack()));
         // The function always gives a word, so this succeeds.
         let _ = word.fetch_update(relaxed, relaxed, change);
@@ -232,7 +264,7 @@ mod tests {
     fn a_tile_goes_from_waiting_to_saved() {
         let grid = TileGrid::new();
         assert_eq!(grid.read().cells, []);
-        let tiles = grid.begin([3, 1, 2, 2].into_iter());
+        let tiles = grid.begin([3, 1, 2, 2].into_iter(), GridPlaces::default());
         tiles.run(0);
         tiles.mapped(0, 2, false);
         tiles.found(1, 1);
@@ -258,7 +290,7 @@ mod tests {
     #[test]
     fn many_tiles_are_few_cells() {
         let grid = TileGrid::new();
-        let tiles = grid.begin(std::iter::repeat_n(1, 100_000));
+        let tiles = grid.begin(std::iter::repeat_n(1, 100_000), GridPlaces::default());
         let reading = grid.read();
         assert_eq!((reading.cells.len(), reading.tiles_per_cell), (4000, 25));
         tiles.mapped(0, 1, false);

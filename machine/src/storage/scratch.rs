@@ -19,7 +19,7 @@ pub struct Scratch {
     opening: Mutex<()>,
     /// Where nothing was reserved yet.
     end: AtomicU64,
-    written: AtomicU64,
+    written: Arc<AtomicU64>,
 }
 
 /// The shortest and the longest stretch that is reserved at once, in bytes.
@@ -58,7 +58,7 @@ impl Scratch {
             file: OnceLock::new(),
             opening: Mutex::new(()),
             end: AtomicU64::new(0),
-            written: AtomicU64::new(0),
+            written: Arc::default(),
         })
     }
 
@@ -104,6 +104,11 @@ impl Scratch {
     /// Bytes written so far.
     pub fn bytes(&self) -> u64 {
         self.written.load(Ordering::Relaxed)
+    }
+
+    /// Returns the count of `bytes`, which can be read while they are written.
+    pub fn count(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.written)
     }
 
     /// Returns the error for bytes at `offset` that differ from those written there.

@@ -18,6 +18,7 @@ use jobs::{Entry, Jobs};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tegula::Topology;
@@ -28,6 +29,8 @@ use tokio::sync::watch;
 const STOPS_WITHIN: Duration = Duration::from_secs(5);
 /// Priorities go from minus this to this.
 const PRIORITY_MOST: i32 = 100;
+/// The command of jobs in Python.
+const PYTHON: &str = "python";
 /// The most bytes of a name.
 const NAME_MOST: usize = 200;
 
@@ -65,6 +68,7 @@ pub(crate) struct Supervisor {
     workers: usize,
     state: Mutex<Jobs>,
     changed: watch::Sender<u64>,
+    ends: watch::Sender<bool>,
 }
 
 impl Supervisor {
@@ -132,6 +136,7 @@ impl Supervisor {
             workers,
             state: Mutex::new(jobs),
             changed: watch::Sender::new(0),
+            ends: watch::Sender::new(false),
         }))
     }
 
@@ -147,9 +152,19 @@ impl Supervisor {
         &self.config.hosts
     }
 
+    /// Returns how long a client may take for a header, and then for a body.
+    pub(crate) fn send_within(&self) -> Duration {
+        self.config.send_within
+    }
+
     /// Returns what wakes when anything changes.
     pub(crate) fn watch(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
+    }
+
+    /// Returns what tells that the server ends.
+    pub(crate) fn ends(&self) -> watch::Receiver<bool> {
+        self.ends.subscribe()
     }
 
     pub(crate) fn folder(&self, id: u64) -> Folder {
@@ -168,23 +183,9 @@ impl Supervisor {
     /// Takes a job in.
     pub(crate) fn submit(self: &Arc<Self>, request: Request, user: &User) -> Result<u64> {
         let (checked, folder) = self.checked(&request)?;
+        let program = request.program.clone();
         let priority = checked_priority(request.priority)?;
-        let memory_bytes =
-            request.memory_bytes.unwrap_or(self.memory_bytes / self.jobs_at_once as u64);
-        let most = request.most.unwrap_or(self.workers).min(self.workers);
-        let least = request.least.unwrap_or(1);
-        if memory_bytes > self.memory_bytes || memory_bytes == 0 {
-            let all = self.memory_bytes;
-            return Err(Denied::Malformed(format!(
-                "memory_bytes: give 1 to {all}, which all jobs have together"
-            )));
-        }
-        if !(1..=self.workers).contains(&least) || most < least {
-            let all = self.workers;
-            return Err(Denied::Malformed(format!(
-                "least, most: give 1 to {all} cores, least at most most"
-            )));
-        }
+        let (memory_bytes, least, most) = self.limits(&request)?;
         let name = request.name.clone().unwrap_or_else(|| request.command.join(" "));
         let name: String = name.chars().filter(|one| !one.is_control()).take(NAME_MOST).collect();
         let mut jobs = self.lock();
@@ -210,20 +211,62 @@ impl Supervisor {
         };
         let mut job = Job::new(id, request, folder, user.name.clone());
         (job.own.saves, job.own.shares) = (checked.saves, checked.shares);
+        (job.own.is_python, job.own.inputs) = (program.is_some(), Some(checked.inputs));
         let folder = self.store.folder(id);
         let broken = |cause: String| Denied::Broken(format!("the job cannot be kept: {cause}"));
         folder.make().map_err(|cause| broken(cause.to_string()))?;
         jobs.next_id += 1;
-        folder.write(&job).map_err(|fault| broken(fault.0))?;
+        let written = program.map_or(Ok(()), |program| folder.write_program(&program));
+        written.and_then(|()| folder.write_new(&job)).map_err(|fault| {
+            folder.remove_new();
+            broken(fault.0)
+        })?;
         jobs.entries.insert(id, Entry { job, change: 0, summary_change: 0, running: None });
         jobs.note(id, true);
         self.schedule(&mut jobs);
+        // The record of a job that has begun was written once more, for good.
+        let waits = jobs.entries.get(&id).filter(|entry| entry.job.state == State::Queued);
+        if let Some(Err(fault)) = waits.map(|entry| folder.write(&entry.job)) {
+            jobs.entries.remove(&id);
+            jobs.order(&self.auth);
+            folder.remove_new();
+            return Err(broken(fault.0));
+        }
         Ok(id)
     }
 
+    /// Returns the memory and the least and the most cores that a job is to have.
+    fn limits(&self, request: &Request) -> Result<(u64, usize, usize)> {
+        let memory_bytes =
+            request.memory_bytes.unwrap_or(self.memory_bytes / self.jobs_at_once as u64);
+        let most = request.most.unwrap_or(self.workers).min(self.workers);
+        let least = request.least.unwrap_or(1);
+        if memory_bytes > self.memory_bytes || memory_bytes == 0 {
+            let all = self.memory_bytes;
+            return Err(Denied::Malformed(format!(
+                "memory_bytes: give 1 to {all}, which all jobs have together"
+            )));
+        }
+        if !(1..=self.workers).contains(&least) || most < least {
+            let all = self.workers;
+            return Err(Denied::Malformed(format!(
+                "least, most: give 1 to {all} cores, least at most most"
+            )));
+        }
+        Ok((memory_bytes, least, most))
+    }
+
     /// Checks a command line, and that its input is below the roots.
-    fn checked(&self, request: &Request) -> Result<(Checked, std::path::PathBuf)> {
-        let checked = (self.check)(&request.command).map_err(|refused| match refused {
+    fn checked(&self, request: &Request) -> Result<(Checked, PathBuf)> {
+        let checked = match (&request.program, request.command.split_first()) {
+            (Some(_), Some((name, inputs))) if name == PYTHON => {
+                let inputs = inputs.to_vec();
+                Ok(Checked { inputs, saves: true, shares: false, has_code: true })
+            }
+            (Some(_), _) => Err(Refused::Malformed(format!("program: the command is no {PYTHON}"))),
+            (None, _) => (self.check)(&request.command),
+        };
+        let checked = checked.map_err(|refused| match refused {
             Refused::Malformed(cause) => Denied::Malformed(cause),
             Refused::Forbidden(cause) => Denied::Forbidden(cause),
         })?;
@@ -231,17 +274,7 @@ impl Supervisor {
             let cause = "this command brings code of its own, which this server does not allow (--allow-code)";
             return Err(Denied::Forbidden(cause.to_owned()));
         }
-        let first = self.roots().first().unwrap_or(std::path::Path::new("/"));
-        let folder = request.folder.as_deref().unwrap_or(first);
-        // Where relative paths begin matters to those alone.
-        let is_absolute = |input: &String| input.starts_with('/') || input.contains("://");
-        let folder = match self.roots().folder(folder) {
-            Err(_) if checked.inputs.iter().all(is_absolute) => self.roots().folder(first),
-            folder => folder,
-        };
-        let folder = folder.map_err(Denied::Forbidden)?;
-        let check = |input: &String| self.roots().check(&folder, input);
-        checked.inputs.iter().try_for_each(check).map_err(Denied::Forbidden)?;
+        let folder = self.placed(&checked.inputs, request.folder.as_deref())?;
         // What cannot be read a second time is of no use to a state.
         let is_stream = |input: &String| {
             std::fs::metadata(folder.join(input))
@@ -251,14 +284,32 @@ impl Supervisor {
         Ok((Checked { saves, ..checked }, folder))
     }
 
+    /// Checks that inputs are below the roots; returns the folder in which relative ones begin.
+    fn placed(&self, inputs: &[String], folder: Option<&Path>) -> Result<PathBuf> {
+        let first = self.roots().first().unwrap_or(Path::new("/"));
+        let folder = folder.unwrap_or(first);
+        // Where relative paths begin matters to those alone.
+        let is_absolute = |input: &String| input.starts_with('/') || input.contains("://");
+        let folder = match self.roots().folder(folder) {
+            Err(_) if inputs.iter().all(is_absolute) => self.roots().folder(first),
+            folder => folder,
+        };
+        let folder = folder.map_err(Denied::Forbidden)?;
+        let check = |input: &String| self.roots().check(&folder, input);
+        inputs.iter().try_for_each(check).map_err(Denied::Forbidden)?;
+        Ok(folder)
+    }
+
     /// Submits the command of a job once more.
     pub(crate) fn again(self: &Arc<Self>, id: u64, user: &User) -> Result<u64> {
         let request = {
             let jobs = self.lock();
-            let Job { command, folder, name, priority, memory_bytes, least, most, .. } =
+            let Job { command, folder, name, priority, memory_bytes, least, most, own, .. } =
                 jobs.entry(id)?.job.clone();
+            let program = own.is_python.then(|| self.store.folder(id).read_program()).transpose();
             Request {
                 command,
+                program: program.map_err(|fault| Denied::Broken(fault.0))?,
                 folder: Some(folder),
                 name: Some(name),
                 priority,
@@ -315,6 +366,7 @@ impl Supervisor {
     pub(crate) fn end(&self) {
         let mut jobs = self.lock();
         jobs.ends = true;
+        self.ends.send_replace(true);
         jobs.entries
             .values()
             .filter_map(|entry| entry.running.as_ref())
@@ -390,14 +442,14 @@ impl Supervisor {
         };
         let demand = |(entry, cores): &(&Entry, Cores)| {
             let user = entry.job.user.as_str();
-            let mut most = entry.job.most;
-            if let Some(running) = &entry.running {
-                // What nobody can take a part of any more needs no further cores.
-                most = most.min(running.view.useful().unwrap_or(most)).max(entry.job.least);
-                if !entry.job.own.shares {
-                    most = most.min(cores.len().max(entry.job.least));
-                }
-            }
+            let most = match &entry.running {
+                Some(_) if !entry.job.own.shares => entry.job.most.min(cores.len()),
+                // What nobody can take a part of any more needs no further cores, nor does a process that only starts.
+                Some(running) => running.view.useful().unwrap_or(entry.job.most),
+                None if entry.job.own.shares => 1,
+                None => entry.job.most,
+            };
+            let most = most.min(entry.job.most).max(entry.job.least);
             Demand { weight: weight(user) / of_user[user], least: entry.job.least, most }
         };
         let demands: Vec<Demand> = all.iter().map(demand).collect();

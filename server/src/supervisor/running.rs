@@ -7,7 +7,7 @@ use crate::events::View;
 use crate::job::{Job, Request, State, now_s, short};
 use crate::parts::{self, Cores};
 use crate::store::Folder;
-use crate::{Watched, child, say};
+use crate::{Config, Watched, child, say};
 use serde_json::json;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -38,18 +38,15 @@ impl Supervisor {
             cores.iter().flat_map(|&core| self.processors[core].iter().copied()).collect();
         let processors = (!entry.job.own.shares).then_some(&processors[..]);
         // What it may read can have changed while it waited.
-        let request = Request {
-            command: entry.job.command.clone(),
-            folder: Some(entry.job.folder.clone()),
-            name: None,
-            priority: 0,
-            memory_bytes: None,
-            least: None,
-            most: None,
-        };
-        let started = match self.checked(&request) {
-            Ok(_) => child::start(&self.config.program, &entry.job, &folder, workers, processors)
-                .map_err(|cause| format!("cannot start its process: {cause}")),
+        let started = match self.may_begin(&entry.job) {
+            Ok(()) => {
+                let Config { program, python, .. } = &self.config;
+                let program = if entry.job.own.is_python { python } else { program };
+                let started = child::start(program, &entry.job, &folder, workers, processors);
+                started.map_err(|cause| {
+                    format!("{}: cannot start its process: {cause}", program.display())
+                })
+            }
             Err(Denied::Malformed(cause) | Denied::Forbidden(cause)) => Err(cause),
             Err(_) => Err("it cannot be checked".to_owned()),
         };
@@ -82,6 +79,24 @@ impl Supervisor {
         jobs.note(id, true);
     }
 
+    /// Checks that a job's input is still below the roots.
+    fn may_begin(&self, job: &Job) -> Result<(), Denied> {
+        if let Some(inputs) = &job.own.inputs {
+            return self.placed(inputs, Some(&job.folder)).map(drop);
+        }
+        let request = Request {
+            command: job.command.clone(),
+            program: job.own.is_python.then(String::new),
+            folder: Some(job.folder.clone()),
+            name: None,
+            priority: 0,
+            memory_bytes: None,
+            least: None,
+            most: None,
+        };
+        self.checked(&request).map(drop)
+    }
+
     /// Follows a run that is no child of this server, from its begin to its last line.
     pub(crate) fn adopt(self: &Arc<Self>, watched: Watched) -> std::io::Result<()> {
         let Watched { command, folder, workers, memory_bytes, events, control } = watched;
@@ -93,6 +108,7 @@ impl Supervisor {
         self.store.folder(id).make()?;
         let request = Request {
             command,
+            program: None,
             folder: None,
             name: None,
             priority: 0,
@@ -175,17 +191,19 @@ impl Supervisor {
     }
 
     fn absorb(self: &Arc<Self>, id: u64, line: &[u8]) {
+        let log_bytes = self.store.folder(id).log_bytes();
         let mut jobs = self.lock();
         let Some(entry) = jobs.entries.get_mut(&id) else { return };
         let Some(running) = &mut entry.running else { return };
         let useful = running.view.useful();
-        running.view.absorb(line);
-        let is_less = running.view.useful() != useful;
+        running.view.absorb(line, log_bytes);
+        entry.job.log_bytes = log_bytes;
+        let is_other = running.view.useful() != useful;
         if let Some(progress) = running.view.newest("progress") {
             entry.job.progress = Some(progress.clone());
         }
         jobs.note(id, false);
-        if is_less {
+        if is_other {
             self.schedule(&mut jobs);
         }
         self.changed.send_replace(jobs.changes);
@@ -227,7 +245,7 @@ impl Supervisor {
         if job.state == State::Failed && job.message.is_none() {
             job.message = Some(reason(job, &running.view, &folder));
         }
-        job.cancelling = false;
+        (job.cancelling, job.log_bytes) = (false, folder.log_bytes());
         if job.state.is_over() {
             job.ended_at_s = Some(now_s());
             // The rest is in the view.
@@ -236,7 +254,9 @@ impl Supervisor {
             job.answer_bytes = answer.filter(|_| job.state == State::Done).map(|file| file.len());
             folder.remove_state();
         }
-        if let Err(fault) = folder.write_view(&running.view.snapshot()) {
+        let written = folder.write_view(&running.view.snapshot());
+        let places = running.view.places().map_or(Ok(()), |places| folder.write_places(places));
+        if let Err(fault) = written.and(places) {
             say(&fault.0);
         }
         self.keep(&jobs, id);

@@ -2,7 +2,7 @@
 //! looked. It takes the lock, reads, and changes nothing.
 
 use super::jobs::{Entry, Jobs};
-use super::{Result, Supervisor};
+use super::{Denied, Result, Supervisor};
 use crate::events::View;
 use crate::job::{Job, State};
 use crate::parts;
@@ -75,6 +75,16 @@ impl Supervisor {
         snapshot.extend(own);
         snapshot.insert("shares".to_owned(), entry.job.own.shares.into());
         Ok(snapshot)
+    }
+
+    /// Returns where the cells of a job's grid are, as JSON.
+    pub(crate) fn places(&self, id: u64) -> Result<String> {
+        let jobs = self.lock();
+        let places = match &jobs.entry(id)?.running {
+            Some(running) => running.view.places().map(str::to_owned),
+            None => std::fs::read_to_string(self.store.folder(id).path("places.json")).ok(),
+        };
+        places.ok_or_else(|| Denied::Missing(format!("job {id} has no tiles")))
     }
 
     /// Lists summaries, the newest first, and the id before which the next page is.

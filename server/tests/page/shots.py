@@ -105,31 +105,25 @@ def running(server: FakeServer, now: float) -> Job:
         paths=[f"books/gutenberg/part-{number:03}.txt.zst" for number in range(60)],
         log=LOG,
     )
-    server.add(
-        name="inverted index of the wiki",
-        command=["index", "wiki/"],
-        user="grace",
-        created_at_s=now - 61,
-        workers=5,
-        first_core=8,
-        tiles=900,
-        bytes_per_s=0.5 * GIB,
-        memory_bytes=16 * GIB,
-        at_s=31,
-        keys=WIKI,
-    )
-    server.add(
-        name="top 100 by bytes",
-        command=["top", "100", "events.jsonl", "--json", "user.id", "--sum", "bytes"],
-        user="ada",
-        created_at_s=now - 9,
-        workers=3,
-        first_core=13,
-        tiles=200,
-        bytes_per_s=0.3 * GIB,
-        memory_bytes=4 * GIB,
-        at_s=7,
-    )
+    index = ["index", "wiki/"]
+    top = ["top", "100", "events.jsonl", "--json", "user.id", "--sum", "bytes"]
+    for name, user, command, age_s, first_core, workers, more in (
+        ("inverted index of the wiki", "grace", index, 61, 8, 5, {"keys": WIKI}),
+        ("top 100 by bytes", "ada", top, 9, 13, 3, {}),
+    ):
+        server.add(
+            name=name,
+            user=user,
+            command=command,
+            created_at_s=now - age_s,
+            first_core=first_core,
+            workers=workers,
+            tiles=180 * workers,
+            bytes_per_s=0.1 * workers * GIB,
+            memory_bytes=4 * GIB,
+            at_s=age_s / 2,
+            **more,
+        )
     return books
 
 

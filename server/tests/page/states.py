@@ -265,7 +265,7 @@ class Job:
         cells = []
         for tile in range(0, self.tiles, each):
             path = min(len(self.paths) - 1, tile * self.tile_bytes // size)
-            cells.append([path, tile * self.tile_bytes - path * size])
+            cells.append([path, tile * self.tile_bytes - path * size, path])
         return {"bytes": self.bytes, "paths": self.paths, "cells": cells}
 
     def work(self, from_s: float, to_s: float) -> list[dict[str, Any]]:

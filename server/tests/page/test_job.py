@@ -210,6 +210,17 @@ def test_a_tile_says_its_file_and_range(server, open_page):
     assert len(asked) == 1
 
 
+def test_a_tile_of_several_files_says_how_many(server, open_page):
+    names = [f"books/{letter}.txt" for letter in "abcdefgh"]
+    job = server.add(tiles=4, paths=names, at_s=1.0)
+    page = open_page(job.id)
+    page.keyboard.press("s")
+    page.keyboard.press("ArrowRight")
+    readout = page.locator(".tiles .readout")
+    expect(readout).to_contain_text("books/c.txt")
+    expect(readout).to_contain_text("from 0 B of this file, and 1 more file")
+
+
 def test_a_tile_whose_file_the_server_does_not_know(server, open_page):
     job = server.add(at_s=1.0, has_places=False)
     page = open_page(job.id)

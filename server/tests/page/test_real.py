@@ -154,6 +154,12 @@ def test_figures_and_top_are_those_of_the_job(real, watch):
             line.split("\t")[1] for line in answer
         ]
     assert page.evaluate("window.attacked") is None
+    page.keyboard.press("s")
+    readout = page.locator(".tiles .readout")
+    expect(readout).to_contain_text("small.txt")
+    expect(readout).to_contain_text("0 B to its end")
+    seconds = page.locator(".stage[data-state=done] .stage-time").all_inner_texts()
+    assert len(seconds) == 5 and all(seconds)
 
 
 def test_a_killed_server_and_its_job_go_on(real, watch, watched):
@@ -162,6 +168,9 @@ def test_a_killed_server_and_its_job_go_on(real, watch, watched):
     page = watch(job)
     wait_for(lambda: real.state(job) == "running", 20)
     expect(page.locator(".cores table tbody tr").first).to_be_attached(timeout=20_000)
+    # Of a job at work, the server says when each stage began.
+    mapping = page.locator(".stage[data-stage=map] .stage-time")
+    expect(mapping).to_have_text(re.compile(r"\d"))
     # A fast machine may be done by now.
     was_running = real.state(job) == "running"
     real.kill()

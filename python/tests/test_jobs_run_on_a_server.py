@@ -1,0 +1,160 @@
+"""A job that is submitted to a server has the answer that it has here, whether a command line gives it or its pickle."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tegula as tg
+
+TEGULA = Path(sys.executable).with_name("tegula")
+
+
+@contextmanager
+def serving(folder: Path, root: Path, *flags: str) -> Iterator[tg.Server]:
+    """Start a server, whose jobs read what is below `root`."""
+    environment = os.environ | {"HOME": str(folder)}
+    environment["PATH"] = f"{TEGULA.parent}:{environment['PATH']}"
+    command = [str(TEGULA), "serve", "--listen", "127.0.0.1:0", "--root", str(root)]
+    command += ["--home", str(folder / "home"), "-j", "2", "--memory", "2G", *flags]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env=environment
+    )
+    try:
+        yield tg.connect(process.stdout.readline().strip())
+    finally:
+        process.terminate()
+        process.wait(20)
+        process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def server(path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tg.Server]:
+    folder = tmp_path_factory.mktemp("server")
+    with serving(
+        folder, path.parent, "--allow-code", "--python", sys.executable
+    ) as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def at_the_input(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Relative paths are those below the server's root."""
+    monkeypatch.chdir(path.parent)
+
+
+def commands(name: str) -> list[tuple[tg.Job, dict[str, Any]]]:
+    """Jobs that a command line gives, and options."""
+    text, raw = tg.text(name), tg.text(name, encoding=None)
+    return [
+        (text.words().count(), {}),
+        (raw.words("alpha").count(), {"top": 3, "order": "value"}),
+        (text.field(1, " ").count(), {"top": 4, "order": "value", "skip_bad": True}),
+        (text.grep("-?a+").count(), {"order": None}),
+        (text.grep("b", by="line", fixed=True).count(), {}),
+        (tg.index(name, only=["abc", "bca"]), {}),
+        (tg.stringmatch(name, keys=["a b", "-c"]), {}),
+    ]
+
+
+def test_a_command_line_gives_the_same_answers(server: tg.Server, path: Path) -> None:
+    jobs = commands(path.name)
+    submitted = [server.submit(job, **options) for job, options in jobs]
+    for one, (job, options) in zip(submitted, jobs, strict=True):
+        expected = job.run(**options)
+        found = one.result()
+        same = sorted if options.get("order", "") is None else list
+        assert same(found) == same(expected)
+        assert one.status()["command"][0] != "python"
+        assert found.stats["bytes"] == path.stat().st_size
+
+
+def test_functions_run_in_a_process_of_the_server(server: tg.Server) -> None:
+    text, least = tg.text("words.txt"), 2
+    jobs = [
+        text.map(
+            lambda line: [(w, len(w)) for w in line.split() if len(w) > least]
+        ).sum(),
+        text.map(lambda line: (len(line) % 7, line[:1])).collect(),
+        text.map(lambda line: (line[:1], {"n": len(line)})).agg(
+            n=tg.count(), most=tg.max("n"), mean=tg.mean("n")
+        ),
+        text.map(lambda line: ((line[:1], 1), {len(line)})).merge(set.union),
+        text.lines().count(),
+    ]
+    submitted = [server.submit(job) for job in jobs]
+    for one, job in zip(submitted, jobs, strict=True):
+        expected, found = job.run(), one.result()
+        assert list(found) == list(expected)
+        assert (found.columns, found.top(3)) == (expected.columns, expected.top(3))
+        assert one.status()["command"][0] == "python"
+    frame = submitted[2].result().to_arrow()
+    assert frame.to_pylist() == jobs[2].run().to_arrow().to_pylist()
+
+
+@pytest.mark.once
+def test_its_answers_are_seen_while_it_runs(server: tg.Server) -> None:
+    text = tg.text("words.txt")
+    slow = text.map(lambda line: time.sleep(1.5e-4) or line[:1]).count()
+    seen = list(server.submit(slow, top=3, order="value").stream())
+    assert [one.is_last for one in seen[-2:]] == [False, True]
+    assert 0 < seen[0].part < 1 and len(seen[0].result) == 3
+    plain = text.map(lambda line: line[:1]).count()
+    assert list(seen[-1].result) == list(plain.run(top=3, order="value"))
+    quick = server.submit(tg.text("words.txt").words().count(), top=2)
+    *_, last = quick.stream()
+    assert last.is_last and last.stable_since(2) is not None
+
+
+@pytest.mark.once
+def test_it_is_cancelled_and_failures_say_why(server: tg.Server) -> None:
+    slow = server.submit(tg.text("words.txt").map(lambda _: time.sleep(60)).count())
+    while slow.status()["state"] == "queued":
+        time.sleep(0.01)
+    assert slow.id in [job["id"] for job in server.jobs(state="running")]
+    slow.cancel()
+    with pytest.raises(tg.Interrupted, match="cancelled"):
+        slow.result()
+    with pytest.raises(tg.Error, match="is over: cancelled"):
+        slow.cancel()
+    broken = server.submit(tg.text("words.txt").map(lambda _: 1 // 0).count())
+    with pytest.raises(tg.Error, match=r"ZeroDivisionError.*words.txt"):
+        broken.result()
+    assert "Traceback" in broken.log()
+    with pytest.raises(tg.Error, match="no such file"):
+        server.submit(tg.text("nothing").words().count()).result()
+
+
+def test_what_a_server_does_not_take(
+    server: tg.Server, path: Path, tmp_path: Path
+) -> None:
+    text, lock = tg.text("words.txt"), threading.Lock()
+    with pytest.raises(tg.InputError, match="not below a root"):
+        server.submit(tg.text("/etc/passwd").words().count())
+    with pytest.raises(tg.InputError, match="not below a root"):
+        server.submit(tg.text("/etc/passwd").map(len).count())
+    with pytest.raises(tg.OptionError, match="cannot be sent"):
+        server.submit(text.map(lambda _: lock.locked()).count())
+    big = b"x" * 2_000_000
+    with pytest.raises(tg.OptionError, match="read data from files"):
+        server.submit(text.map(lambda _: big[0]).count())
+    with pytest.raises(tg.OptionError, match="no job"):
+        server.submit(text.sort())
+    with pytest.raises(tg.Error, match="token is missing or wrong"):
+        tg.connect(server.url, token="wrong").jobs()
+    with pytest.raises(tg.Error, match="is a server there"):
+        tg.connect("http://127.0.0.1:1", token="any").jobs()
+    with pytest.raises(tg.Error, match="cannot read the token"):
+        tg.connect(server.url, token_file=tmp_path / "none")
+    with serving(tmp_path, path.parent) as careful:
+        assert len(careful.submit(text.words().count()).result()) > 0
+        with pytest.raises(tg.InputError, match="--allow-code"):
+            careful.submit(text.map(len).count())
