@@ -237,6 +237,10 @@ impl<'a> Run<'a> {
 
     /// Looks up the input that arguments of the command line name.
     pub(crate) fn input(&mut self, paths: &[OsString]) -> Result<Input> {
+        #[cfg(feature = "nodes")]
+        if let Some(input) = self.machines.sent_input()? {
+            return Ok(input);
+        }
         match self.flags.look {
             Some(_) => Ok(Input::bytes("")),
             None => self.time(Stage::Plan, |_| arguments::input(paths)),
@@ -333,6 +337,8 @@ impl<'a> Run<'a> {
         &mut self,
         work: impl FnOnce(&mut Runs<'_>) -> Result<R>,
     ) -> Result<R> {
+        #[cfg(feature = "nodes")]
+        nodes::refuse_streamed(self.flags)?;
         let runs = Runs::new(&self.engine, self.options());
         #[cfg(feature = "nodes")]
         let runs = runs.over(&mut self.machines);

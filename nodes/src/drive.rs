@@ -32,6 +32,10 @@ struct Drive<'c, 'e, J: Job> {
     /// When each was heard last.
     heard: BTreeMap<usize, Instant>,
     drawn: Option<Drawn>,
+    /// Nodes that cannot read the input, and wait for one that can.
+    asking: Vec<usize>,
+    /// Since when no node reads the input, though one needs it.
+    unread: Option<Instant>,
 }
 
 /// Runs a job over the nodes of a carrier. The answer is that of one machine, to the byte.
@@ -54,7 +58,8 @@ pub fn drive<J: Job>(
     let manager = Manager::new(holding, Rules::default(), progress, cancel)?;
     let (members, heard) = (BTreeMap::new(), BTreeMap::new());
     let drawn = options.timeline.clone().map(Drawn::new);
-    let mut drive = Drive { carrier, manager, began, members, heard, drawn };
+    let (asking, unread) = (Vec::new(), None);
+    let mut drive = Drive { carrier, manager, began, members, heard, drawn, asking, unread };
     while !drive.step()? {
         if options.cancel.is_cancelled() {
             return Err(Error::Cancelled);
@@ -84,6 +89,7 @@ impl<J: Job> Drive<'_, '_, J> {
             None if self.carrier.is_empty() => return Err(self.manager.no_nodes()),
             None => self.look_for_silence(),
         }
+        self.look_for_readers()?;
         Ok(self.manager.is_complete())
     }
 
@@ -116,6 +122,7 @@ impl<J: Job> Drive<'_, '_, J> {
                     Joined::No(order) => self.carrier.tell(node, &order.encode()),
                 }
             }
+            (Report::Asks, _) => self.asking.push(node),
             (report, Some(&id)) => {
                 if let (Some(drawn), Report::Mapped { lease }) = (&mut self.drawn, &report) {
                     drawn.mapped(node, *lease);
@@ -134,10 +141,37 @@ impl<J: Job> Drive<'_, '_, J> {
 
     fn lose(&mut self, node: usize, cause: &str) {
         self.heard.remove(&node);
+        self.asking.retain(|&asking| asking != node);
         match self.members.remove(&node) {
-            Some(id) => self.manager.lose(id, cause),
+            Some(id) => {
+                let orders = self.manager.lose(id, cause);
+                self.tell(&orders);
+            }
             None => self.manager.leaves_out(&self.carrier.name(node), cause),
         }
+    }
+
+    /// Tells nodes that cannot read the input who sends it.
+    ///
+    /// # Errors
+    /// [`Error::System`] if no node reads the input for long, and those of the input.
+    fn look_for_readers(&mut self) -> Result<()> {
+        if !self.asking.is_empty()
+            && let Some(order) = self.manager.input()?
+        {
+            let order = order.encode();
+            let carrier = &mut self.carrier;
+            self.asking.drain(..).for_each(|node| carrier.tell(node, &order));
+        }
+        let is_unread = !self.manager.has_readers();
+        let needs = self.manager.nodes() > 0 || !self.asking.is_empty();
+        if !(is_unread && needs) {
+            self.unread = None;
+        } else if self.unread.get_or_insert_with(Instant::now).elapsed() > 2 * SILENCE_MOST {
+            self.manager.leaves_out("the others", "they cannot read the input");
+            return Err(self.manager.no_nodes());
+        }
+        Ok(())
     }
 
     /// Ends nodes that have said nothing for too long.

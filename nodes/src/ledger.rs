@@ -43,6 +43,8 @@ pub struct About {
     pub memory_bytes: u64,
     /// Whether it reads the shared storage. If not, another node sends it the bytes of its tiles.
     pub reads: bool,
+    /// Whether it can send bytes to others.
+    pub sends: bool,
 }
 
 /// A node's save of some of what it holds.
@@ -407,7 +409,7 @@ impl Ledger {
     /// its rate.
     fn feeder(&self) -> Option<NodeId> {
         let load = |node: &Node| (node.sending as f64 + 1.0) / node.pace.rate().unwrap_or(1.0);
-        let readers = self.present().filter(|(_, node)| node.about.reads);
+        let readers = self.present().filter(|(_, node)| node.about.reads && node.about.sends);
         readers.min_by(|a, b| load(a.1).total_cmp(&load(b.1))).map(|(at, _)| NodeId::of(at))
     }
 

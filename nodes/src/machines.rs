@@ -36,6 +36,17 @@ impl Machines {
         }
     }
 
+    /// Returns the input of the next job, if this is a node to which others send it.
+    ///
+    /// # Errors
+    /// Those of [`Seat::sent_input`].
+    pub fn sent_input(&mut self) -> Result<Option<Input>> {
+        match self {
+            Machines::Node(seat) => seat.sent_input(),
+            Machines::This | Machines::Nodes(_) => Ok(None),
+        }
+    }
+
     /// Returns whether jobs run on this machine's engine alone.
     pub fn is_this(&self) -> bool {
         matches!(self, Machines::This)
