@@ -106,7 +106,7 @@ pub(crate) fn machines(flags: &RunFlags) -> Result<Machines> {
     let commands = shapes
         .iter()
         .map(|shape| command(Shape { workers: shape.workers.or(Some(usual)), ..*shape }));
-    Ok(Machines::Nodes(Box::new(LocalNodes::start(commands)?)))
+    Ok(Machines::over(Box::new(LocalNodes::start(commands)?)))
 }
 
 /// Refuses nodes to which others send the input, for a command of several jobs.

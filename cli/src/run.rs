@@ -32,7 +32,7 @@ use tegula::{
 };
 use tegula_apps::Runs;
 #[cfg(feature = "nodes")]
-use tegula_nodes::{Machines, Shares};
+use tegula_nodes::{Machines, Shares, Task};
 
 /// Runs a command's jobs: `work` runs them and writes their answer. Then prints the reports. A state keeps
 /// `request`.
@@ -269,7 +269,7 @@ impl<'a> Run<'a> {
 
     #[cfg(feature = "nodes")]
     fn run_job<J: Job>(&mut self, job: &J, input: Input, options: &Options) -> Result<Output<J>> {
-        self.machines.run(&self.engine, job, input, options, Shares::Nothing)
+        self.machines.run(Task { engine: &self.engine, job, input, options }, Shares::Nothing)
     }
 
     #[cfg(not(feature = "nodes"))]

@@ -5,13 +5,14 @@ use crate::fed::Fed;
 use crate::message::{Order, Report};
 use crate::node::{Dropped, Node, Obeyed};
 use crate::peer::{Listening, reader};
+use crate::task::Task;
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tegula::holding::listed;
-use tegula::{Engine, Error, Input, Job, Options, Output, Result};
+use tegula::{Error, Input, Job, Output, Result};
 
 /// How often a node says that it is alive, and how long it may say nothing before it counts as lost.
 pub const BEAT: Duration = Duration::from_millis(500);
@@ -141,16 +142,10 @@ impl Seat {
     ///
     /// # Errors
     /// [`Error::Cancelled`] when the driver needs this node no more, and those of the job's input.
-    pub fn run<J: Job>(
-        &mut self,
-        engine: &Engine,
-        job: &J,
-        input: Input,
-        options: &Options,
-    ) -> Result<Output<J>> {
+    pub fn run<J: Job>(&mut self, task: Task<'_, J>) -> Result<Output<J>> {
         let tell = Arc::clone(&self.tell);
         let mut say = |report: Report| tell(&report.encode());
-        let served = self.serve(engine, job, input, options, &mut say);
+        let served = self.serve(task, &mut say);
         if let Err(error) = &served
             && !matches!(error, Error::Cancelled)
         {
@@ -162,12 +157,10 @@ impl Seat {
 
     fn serve<J: Job>(
         &mut self,
-        engine: &Engine,
-        job: &J,
-        input: Input,
-        options: &Options,
+        task: Task<'_, J>,
         say: &mut (dyn FnMut(Report) -> Result<()> + Send),
     ) -> Result<Output<J>> {
+        let Task { engine, job, input, options } = task;
         let mut options = options.clone();
         if let Some(listening) = &self.listening {
             listening.reads(reader(&input));

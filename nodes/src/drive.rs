@@ -6,9 +6,12 @@ use crate::ledger::NodeId;
 use crate::manager::{Joined, Manager};
 use crate::message::{Order, Report};
 use crate::rules::Rules;
+use crate::task::Task;
+use crate::tile_set::TileSet;
+use crate::tiles::Tiles;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
-use tegula::{Engine, Error, Input, Job, Options, Output, Result, Stage, StageTime, process_cpu};
+use tegula::{Error, Job, Output, Result, Stage, StageTime, process_cpu};
 
 /// The longest time between two looks at what nodes could do next.
 const LOOK: Duration = Duration::from_millis(50);
@@ -22,6 +25,24 @@ pub enum Shares {
     Nothing,
 }
 
+/// Which tiles each node had in the last job, by the numbers of nodes with the carrier. The rounds of k-means read the
+/// same tiles again, which are in the memory of the nodes that had them.
+#[derive(Debug, Default)]
+pub struct Had {
+    tiles: Option<Tiles>,
+    held: BTreeMap<usize, TileSet>,
+}
+
+impl Had {
+    /// Returns what nodes had of these tiles: nothing, if the last job had others.
+    fn of(self, tiles: &Tiles) -> BTreeMap<usize, TileSet> {
+        match self.tiles.is_some_and(|before| before.are_as_large_as(tiles)) {
+            true => self.held,
+            false => BTreeMap::new(),
+        }
+    }
+}
+
 /// A job on its way.
 struct Drive<'c, 'e, J: Job> {
     carrier: &'c mut dyn Carrier,
@@ -32,6 +53,8 @@ struct Drive<'c, 'e, J: Job> {
     /// When each was heard last.
     heard: BTreeMap<usize, Instant>,
     drawn: Option<Drawn>,
+    /// The tiles that nodes had in the job before this one.
+    before: BTreeMap<usize, TileSet>,
     /// Nodes that cannot read the input, and wait for one that can.
     asking: Vec<usize>,
     /// Since when no node reads the input, though one needs it.
@@ -44,12 +67,11 @@ struct Drive<'c, 'e, J: Job> {
 /// Those of [`JobRun::run`](tegula::JobRun::run), and [`Error::System`] when no node is left.
 pub fn drive<J: Job>(
     carrier: &mut dyn Carrier,
-    engine: &Engine,
-    job: &J,
-    input: Input,
-    options: &Options,
+    had: &mut Had,
+    task: Task<'_, J>,
     shares: Shares,
 ) -> Result<Output<J>> {
+    let Task { engine, job, input, options } = task;
     let holding = engine.hold(job, input, options)?;
     let (began, cpu_began) = (Instant::now(), process_cpu());
     let progress = options.progress.clone();
@@ -59,7 +81,9 @@ pub fn drive<J: Job>(
     let (members, heard) = (BTreeMap::new(), BTreeMap::new());
     let drawn = options.timeline.clone().map(Drawn::new);
     let (asking, unread) = (Vec::new(), None);
-    let mut drive = Drive { carrier, manager, began, members, heard, drawn, asking, unread };
+    let before = std::mem::take(had).of(manager.tiles());
+    let mut drive =
+        Drive { carrier, manager, began, members, heard, drawn, before, asking, unread };
     while !drive.step()? {
         if options.cancel.is_cancelled() {
             return Err(Error::Cancelled);
@@ -68,7 +92,9 @@ pub fn drive<J: Job>(
     if shares == Shares::Answer {
         drive.share()?;
     }
-    let Drive { mut manager, .. } = drive;
+    let Drive { mut manager, members, .. } = drive;
+    let held = members.into_iter().map(|(node, id)| (node, manager.given(id))).collect();
+    *had = Had { tiles: Some(manager.tiles().clone()), held };
     let cpu = process_cpu().saturating_sub(cpu_began);
     manager.spent(StageTime { stage: Stage::Map, wall: began.elapsed(), cpu });
     options.timeline.iter().for_each(|timeline| timeline.add_stage(Stage::Map, began));
@@ -117,6 +143,7 @@ impl<J: Job> Drive<'_, '_, J> {
             (Report::Ready(ready), _) => {
                 match self.manager.join(&self.carrier.name(node), &ready)? {
                     Joined::Yes(id) => {
+                        self.manager.had(id, self.before.remove(&node).unwrap_or_default());
                         self.members.insert(node, id);
                     }
                     Joined::No(order) => self.carrier.tell(node, &order.encode()),

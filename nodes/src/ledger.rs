@@ -140,6 +140,8 @@ struct Node {
     unsaved: TileSet,
     /// Its saves.
     kept: Vec<Kept>,
+    /// Tiles that it had in the job before this one, which are in its memory.
+    had: TileSet,
 }
 
 #[derive(Clone, Debug)]
@@ -172,8 +174,16 @@ impl Ledger {
             sending: 0,
             unsaved: TileSet::default(),
             kept: Vec::new(),
+            had: TileSet::default(),
         });
         NodeId::of(self.nodes.len() - 1)
+    }
+
+    /// Notes that a node had tiles in the job before this one: it is leased those first, and others take them last.
+    pub fn had(&mut self, node: NodeId, tiles: TileSet) {
+        if let Some(of) = self.nodes.get_mut(node.at()) {
+            of.had = tiles;
+        }
     }
 
     /// Returns what a node does next.
@@ -192,7 +202,7 @@ impl Ledger {
         if !about.reads && from.is_none() {
             return Next::Wait;
         }
-        let given = match self.free.first() {
+        let given = match self.free_for(node) {
             Some(free) => self.tiles_for(node, free, now).map(|tiles| (tiles, None)),
             None => self.backup_for(node, now).map(|(twin, tiles)| (tiles, Some(twin))),
         };
@@ -422,6 +432,19 @@ impl Ledger {
         };
         let (left, rates) = self.present().fold((self.free_bytes as f64, 0.0), add);
         left / rates
+    }
+
+    /// Returns the first free tiles that a node had before; without such, the first that no other node had.
+    fn free_for(&self, node: NodeId) -> Option<Range<u32>> {
+        let had = |(_, of): &(usize, &Node)| !of.had.is_empty();
+        if !self.present().any(|of| had(&of)) {
+            return self.free.first();
+        }
+        self.free.first_shared(&self.nodes[node.at()].had).or_else(|| {
+            let mut left = self.free.clone();
+            self.present().filter(had).for_each(|(_, other)| left.subtract(&other.had));
+            left.first().or_else(|| self.free.first())
+        })
     }
 
     /// Returns the tiles of a node's next lease: of the first range of free tiles.

@@ -9,6 +9,7 @@ use crate::ledger::{About, Commit, Kept, Ledger, Next, NodeId};
 use crate::message::{Order, Ready, Report};
 use crate::peer::Address;
 use crate::rules::Rules;
+use crate::tile_set::TileSet;
 use crate::tiles::Tiles;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -37,6 +38,8 @@ pub struct Manager<'e, J: Job> {
     orphans: Vec<Vec<u8>>,
     /// The first tiles of the input that a node could not map, and the node.
     failed: Option<(Range<u32>, NodeId)>,
+    /// The tiles whose pairs nodes have given.
+    given: BTreeMap<NodeId, TileSet>,
     /// What was said of nodes that are lost.
     losses: Vec<String>,
     progress: Option<Arc<Progress>>,
@@ -95,6 +98,7 @@ impl<'e, J: Job> Manager<'e, J> {
             covered,
             orphans: Vec::new(),
             failed: None,
+            given: BTreeMap::new(),
             losses: Vec::new(),
             progress,
             cancel,
@@ -199,6 +203,7 @@ impl<'e, J: Job> Manager<'e, J> {
                 if let Some(mut gives) = member.gives.take() {
                     gives.note(&counts)?;
                     self.holding.commit(gives)?;
+                    self.given.insert(node, self.ledger.held(node));
                     self.ledger.gathered(node);
                 }
             }
@@ -252,6 +257,21 @@ impl<'e, J: Job> Manager<'e, J> {
     /// Returns what was said of each node that is lost, in order.
     pub fn losses(&self) -> &[String] {
         &self.losses
+    }
+
+    /// Returns the tiles of the job.
+    pub fn tiles(&self) -> &Tiles {
+        &self.tiles
+    }
+
+    /// Notes that a node had tiles in the job before this one.
+    pub fn had(&mut self, node: NodeId, tiles: TileSet) {
+        self.ledger.had(node, tiles);
+    }
+
+    /// Returns the tiles whose pairs a node has given.
+    pub fn given(&self, node: NodeId) -> TileSet {
+        self.given.get(&node).cloned().unwrap_or_default()
     }
 
     /// Returns the number of nodes that are there.

@@ -235,7 +235,7 @@ impl Engine {
         wires: Option<&Wires>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (engine, plan) = (self.engine()?, Plan::of(plan)?);
-        let machines = wires.and_then(Wires::carrier).map(Machines::Nodes).unwrap_or_default();
+        let machines = wires.and_then(Wires::carrier).map(Machines::over).unwrap_or_default();
         // Shows are made by one machine.
         let top = top.filter(|_| machines.is_this());
         self.running.fetch_add(1, Ordering::Relaxed);

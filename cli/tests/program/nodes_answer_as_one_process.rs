@@ -29,6 +29,10 @@ fn for_each_command() {
     write(at, "text/empty", "");
     let points = (0..3000).map(|at| format!("{} {}\n", at * 7 % 997, at * 3 % 101));
     write(at, "points", points.collect::<String>());
+    let log = (0..3000).map(|at| format!("user{} login {at}\n", at * 7 % 97));
+    write(at, "log", log.collect::<String>());
+    let pixels = (0..90 * 70 * 3).map(|at| (at * 7 % 251) as u8);
+    write(at, "picture.ppm", b"P6 90 70 255\n".iter().copied().chain(pixels).collect::<Vec<u8>>());
     let commands: &[&[&str]] = &[
         &["wordcount", "text", "--tile", "32k"],
         &["wordcount", "text", "--tile", "32k", "--top", "7", "--words", "alpha"],
@@ -39,6 +43,9 @@ fn for_each_command() {
         &["top", "5", "text", "--tile", "32k", "--separator", ";"],
         &["kmeans", "-k", "3", "points", "--tile", "4k"],
         &["linreg", "points", "--tile", "4k"],
+        &["logstats", "log", "--tile", "4k"],
+        &["histogram", "picture.ppm", "--tile", "4k"],
+        &["stringmatch", "--key", "word7", "text", "--tile", "32k"],
     ];
     for (at_command, command) in commands.iter().enumerate() {
         let nodes = ["local:2x1", "local:1", "local:3x1,1x2"][at_command % 3];
@@ -194,8 +201,9 @@ fn whichever_node_is_killed_or_stopped() {
         command
     };
     let alone = answer(command(&[]).output().unwrap());
-    for delay_ms in [5, 60, 200, 350] {
-        let mut driver = command(&["--nodes", "local:3x1"]);
+    let senders = "local:2x1,1x1:64M:streamed";
+    for (delay_ms, nodes) in [(5, "local:3x1"), (60, senders), (200, "local:3x1"), (350, senders)] {
+        let mut driver = command(&["--nodes", nodes]);
         let driver = driver.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let begun = Instant::now();
         while nodes_of(&driver).len() < 3 {
