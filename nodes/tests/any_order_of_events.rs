@@ -366,22 +366,26 @@ fn a_node_is_leased_what_it_had_in_the_job_before() {
     let mut ledger = Ledger::new(Tiles::new([1; 9], 0), Rules::default());
     let about = About { memory_bytes: 1 << 30, reads: true, sends: true };
     let nodes: Vec<NodeId> = (0..3).map(|_| ledger.join(about)).collect();
-    ledger.had(nodes[0], TileSet::from_iter([2..4, 8..9]));
-    ledger.had(nodes[1], TileSet::from_iter([0..2]));
+    ledger.had(nodes[0], set_of(&[(2, 4), (8, 9)]));
+    ledger.had(nodes[1], set_of(&[(0, 2)]));
     let first = |node: usize, ledger: &mut Ledger| leased(ledger.next(nodes[node], Duration::ZERO));
     assert_eq!(first(0, &mut ledger), 2..3);
     assert_eq!(first(1, &mut ledger), 0..1);
     assert_eq!(first(2, &mut ledger), 4..5, "no other node had that tile");
 }
 
+fn set_of(ranges: &[(u32, u32)]) -> TileSet {
+    ranges.iter().map(|&(start, end)| start..end).collect()
+}
+
 #[test]
 fn the_first_shared_range_is_found() {
-    let set = |ranges: &[std::ops::Range<u32>]| ranges.iter().cloned().collect::<TileSet>();
-    let free = set(&[3..5, 7..20]);
-    assert_eq!(free.first_shared(&set(&[0..4])), Some(3..4));
-    assert_eq!(free.first_shared(&set(&[5..7, 9..12])), Some(9..12));
-    assert_eq!(free.first_shared(&set(&[0..3, 5..7, 20..30])), None);
-    assert_eq!(free.first_shared(&set(&[4..99])), Some(4..5));
+    let free = set_of(&[(3, 5), (7, 20)]);
+    let shared = |other: &[(u32, u32)]| free.first_shared(&set_of(other));
+    assert_eq!(shared(&[(0, 4)]), Some(3..4));
+    assert_eq!(shared(&[(5, 7), (9, 12)]), Some(9..12));
+    assert_eq!(shared(&[(0, 3), (5, 7), (20, 30)]), None);
+    assert_eq!(shared(&[(4, 99)]), Some(4..5));
 }
 
 #[test]
