@@ -3,7 +3,7 @@
 
 use tegula::{Engine, Input, Job, Options, Output, Result, Stats};
 #[cfg(feature = "nodes")]
-use tegula_nodes::{Machines, Shares};
+use tegula_nodes::{Machines, Shares, Task};
 
 /// The runs of one application on one engine. With [`Options::state`], each job that has an identity has a
 /// state of its own, numbered in the order of the runs ([`State::step`](tegula::State::step)); other jobs
@@ -59,7 +59,7 @@ impl<'e> Runs<'e> {
         #[cfg(feature = "nodes")]
         if let Some(machines) = &mut self.machines {
             // The next job may depend on this one's answer.
-            return machines.run(self.engine, job, input, options, Shares::Answer);
+            return machines.run(Task { engine: self.engine, job, input, options }, Shares::Answer);
         }
         self.engine.job(job).options(options).run(input)
     }

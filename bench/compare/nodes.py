@@ -16,6 +16,7 @@ busy machine gives less than the quotas; the processor time that the groups were
 import argparse
 import json
 import os
+import signal
 import subprocess
 import tempfile
 import time
@@ -36,6 +37,8 @@ QUOTAS = {
 }
 PERIOD_US = 20_000
 TIMES = 8
+# The memory of a node that is sent the input.
+SMALL_MIB = 64
 
 
 class Group:
@@ -116,26 +119,16 @@ def over_nodes(
         "/dev/null",
     ]
     groups = [Group(str(at), quota) for at, quota in enumerate(quotas)]
-    before = os.times()
+    before = cpu_of_children()
     with groups_of(groups):
         began = time.monotonic()
         driver = subprocess.Popen([*argv, "--progress", "off"])
-        while (
-            len(nodes := children(driver.pid)) < len(quotas) and driver.poll() is None
-        ):
-            time.sleep(0.0005)
-        for group, node in zip(groups, nodes, strict=False):
+        for group, node in zip(groups, begun(driver, len(quotas)), strict=False):
             group.add(node)
         if driver.wait() != 0:
             raise Failed("a run over nodes failed")
         wall = time.monotonic() - began
-    after = os.times()
-    cpu = (
-        after.children_user
-        + after.children_system
-        - before.children_user
-        - before.children_system
-    )
+    cpu = cpu_of_children() - before
     stages = json.loads(stats.read_text())["stages"]
     idle = idle_of(json.loads(trace.read_text()), len(quotas))
     return Run(wall, cpu, sum(stage["cpu_s"] for stage in stages), idle)
@@ -194,16 +187,7 @@ def equal_parts(
         began = time.monotonic()
         runs = []
         for group, part in zip(groups, parts, strict=True):
-            argv = [
-                str(tegula),
-                "wordcount",
-                *[str(part)] * TIMES,
-                "-j",
-                "1",
-                "-o",
-                "/dev/null",
-            ]
-            run = subprocess.Popen([*argv, "--progress", "off"])
+            run = subprocess.Popen(on_one_worker(tegula, part))
             group.add(run.pid)
             runs.append(run)
         exits = [run.wait() for run in runs]
@@ -217,25 +201,94 @@ def equal_parts(
 
 def alone(tegula: Path, text: Path) -> float:
     """Return the processor time of one undisturbed worker."""
-    before = os.times()
-    argv = [
-        str(tegula),
-        "wordcount",
-        *[str(text)] * TIMES,
-        "-j",
-        "1",
-        "-o",
-        "/dev/null",
-    ]
-    argv += ["--progress", "off"]
-    if subprocess.run(argv, check=False).returncode != 0:
+    before = cpu_of_children()
+    if subprocess.run(on_one_worker(tegula, text), check=False).returncode != 0:
         raise Failed("the run of one worker failed")
-    after = os.times()
-    return (
-        after.children_user
-        + after.children_system
-        - before.children_user
-        - before.children_system
+    return cpu_of_children() - before
+
+
+def on_one_worker(tegula: Path, text: Path) -> list[str]:
+    """Return the command that counts the words of a text, several times over."""
+    texts = [str(text)] * TIMES
+    rest = ["-j", "1", "-o", "/dev/null", "--progress", "off"]
+    return [str(tegula), "wordcount", *texts, *rest]
+
+
+def cpu_of_children() -> float:
+    """Return the processor time of all processes that were waited for, in seconds."""
+    times = os.times()
+    return times.children_user + times.children_system
+
+
+def with_a_loss(
+    tegula: Path, text: Path, quotas: tuple[float, ...], after_s: float
+) -> float:
+    """Return how long nodes need if the second is killed after some seconds."""
+    nodes = ["--nodes", f"local:{len(quotas)}x1", "--tile", "4M"]
+    groups = [Group(f"loss-{at}", quota) for at, quota in enumerate(quotas)]
+    with groups_of(groups):
+        began = time.monotonic()
+        driver = subprocess.Popen([*on_one_worker(tegula, text), *nodes])
+        pids = begun(driver, len(quotas))
+        for group, pid in zip(groups, pids, strict=False):
+            group.add(pid)
+        time.sleep(max(0.0, after_s - (time.monotonic() - began)))
+        with suppress(ProcessLookupError, IndexError):
+            os.kill(pids[1], signal.SIGKILL)
+        if driver.wait() != 0:
+            raise Failed("a run that lost a node failed")
+        return time.monotonic() - began
+
+
+def with_a_small_node(tegula: Path, text: Path) -> tuple[float, int]:
+    """Return how long a node, and a small one that it sends the input to, need, and the resident bytes of the latter."""
+    nodes = ["--nodes", f"local:1x1,1x1:{SMALL_MIB}M:streamed", "--tile", "4M"]
+    began, most = time.monotonic(), 0
+    driver = subprocess.Popen([*on_one_worker(tegula, text), *nodes])
+    pids = begun(driver, 2)
+    while driver.poll() is None:
+        with suppress(OSError, IndexError, StopIteration):
+            lines = Path(f"/proc/{pids[1]}/status").read_text().splitlines()
+            line = next(line for line in lines if line.startswith("VmHWM:"))
+            most = max(most, int(line.split()[1]) << 10)
+        time.sleep(0.01)
+    if driver.returncode != 0:
+        raise Failed("a run with a small node failed")
+    return time.monotonic() - began, most
+
+
+def begun(driver: subprocess.Popen[bytes], count: int) -> list[int]:
+    """Return the processes of a driver's nodes, once all are there."""
+    while len(nodes := children(driver.pid)) < count and driver.poll() is None:
+        time.sleep(0.0005)
+    return nodes
+
+
+def with_faults(options: argparse.Namespace, text: Path, raw: list[dict]) -> None:
+    """Measure the loss of a node at half time, and a small node that is sent the input."""
+    quotas = QUOTAS[4]
+    measured = next((row for row in raw if row["nodes"] == len(quotas)), None)
+    if measured is not None:
+        whole = median(run["wall_s"] for run in measured["runs"])
+        runs = range(options.runs)
+        losses = [with_a_loss(options.tegula, text, quotas, whole / 2) for _ in runs]
+        # All that was done by the lost node is done again by the others.
+        left = whole * sum(quotas) / (sum(quotas) - quotas[1])
+        raw.append({"killed": 1, "quotas": quotas, "wall_s": losses, "left_s": left})
+        times = f"{median(losses) / left:.2f} of the time of those that are left alone"
+        print(f"\nthe second of four nodes is killed at half time: {times}")
+    alone_s, small = [], []
+    for _ in range(options.runs):
+        began = time.monotonic()
+        subprocess.run(on_one_worker(options.tegula, text), check=True)
+        alone_s.append(time.monotonic() - began)
+        small.append(with_a_small_node(options.tegula, text))
+    most = max(resident for _, resident in small) / (SMALL_MIB << 20)
+    gain = median(alone_s) / median(wall for wall, _ in small)
+    raw.append({"small_mib": SMALL_MIB, "alone_wall_s": alone_s, "runs": small})
+    print(
+        f"a node of {SMALL_MIB} MiB that is sent the input: {100 * most:.0f} % of its memory resident at most; "
+        f"with the sender {gain:.2f} times as fast as one worker"
     )
 
 
@@ -288,6 +341,7 @@ def main() -> int:
         "equal parts",
     ]
     print(table(heads, rows))
+    with_faults(options, text, raw)
     version = first_line([str(options.tegula), "--version"])
     write_rows(options.out, raw, {"tegula": version})
     return 0

@@ -133,9 +133,12 @@ pub(crate) struct RunFlags {
     pub(crate) trust_mtime: bool,
 
     /// Do the work on several nodes, which are processes on this machine: local:4 starts four, and local:4x1,1x2:512M
-    /// four of one worker and one of two that may hold 512 MiB. The answer is the same.
+    /// four of one worker and one of two that may hold 512 MiB; local:1,1x1:64M:streamed has one that does not read the
+    /// input, which the other sends. The answer is the same.
     #[cfg(feature = "nodes")]
     #[arg(long, value_name = "local:N,...", value_parser = crate::nodes::parse, help_heading = "Run")]
+    #[arg(conflicts_with_all = ["events", "control"])]
+    #[cfg_attr(feature = "serve", arg(conflicts_with = "watch"))]
     pub(crate) nodes: Option<crate::nodes::NodesFlag>,
 
     /// Set in the processes that `--nodes` starts.

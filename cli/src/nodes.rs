@@ -22,10 +22,12 @@ pub(crate) struct NodesFlag(Vec<Shape>);
 pub(crate) struct Shape {
     pub(crate) workers: Option<usize>,
     pub(crate) memory: Option<u64>,
+    /// Whether other nodes send it the input.
+    pub(crate) is_streamed: bool,
 }
 
 const HINT: &str = "write local: and a number of nodes (local:4), or numbers with the workers and the memory of \
-                    each (local:4x1,1x2:512M)";
+                    each (local:4x1,1x2:512M), and :streamed after the memory of nodes to which others send the input";
 /// The most nodes of a command: each is a process, with threads that wait for it.
 const NODES_MOST: usize = 256;
 
@@ -46,19 +48,27 @@ pub(crate) fn parse(text: &str) -> Result<NodesFlag, String> {
             return Err(format!("give {NODES_MOST} nodes at most"));
         }
     }
+    if shapes.iter().all(|shape| shape.is_streamed) {
+        return Err("at least one node must read the input: leave out one :streamed".to_owned());
+    }
     Ok(NodesFlag(shapes))
 }
 
 impl FromStr for Shape {
     type Err = String;
 
-    /// Parses `2`, `2:512M`, `:512M` or nothing.
+    /// Parses `2`, `2:512M`, `:512M`, `2:512M:streamed` or nothing.
     fn from_str(text: &str) -> Result<Shape, String> {
+        let (text, is_streamed) = match text.strip_suffix(":streamed") {
+            Some(text) => (text, true),
+            None => (text, false),
+        };
         let (workers, memory) = text.split_once(':').unwrap_or((text, ""));
         let given = |text: &str| (!text.is_empty()).then(|| text.to_owned());
         Ok(Shape {
             workers: given(workers).map(|workers| count(&workers)).transpose()?,
             memory: given(memory).map(|memory| size::parse(&memory)).transpose()?,
+            is_streamed,
         })
     }
 }
@@ -66,11 +76,9 @@ impl FromStr for Shape {
 impl Shape {
     fn argument(self) -> String {
         let text = |number: Option<u64>| number.map_or(String::new(), |number| number.to_string());
-        format!(
-            "--as-node={}:{}",
-            text(self.workers.map(|workers| workers as u64)),
-            text(self.memory)
-        )
+        let workers = text(self.workers.map(|workers| workers as u64));
+        let streamed = if self.is_streamed { ":streamed" } else { "" };
+        format!("--as-node={workers}:{}{streamed}", text(self.memory))
     }
 }
 
@@ -81,7 +89,8 @@ pub(crate) fn machines(flags: &RunFlags) -> Result<Machines> {
         let from = io::stdin().as_fd().try_clone_to_owned().map_err(fault)?;
         let to = io::stdout().as_fd().try_clone_to_owned().map_err(fault)?;
         let memory = shape.memory.or(flags.memory);
-        return Ok(Machines::Node(seat(File::from(from), File::from(to), memory)?));
+        let seat = seat(File::from(from), File::from(to), memory, !shape.is_streamed)?;
+        return Ok(Machines::Node(seat));
     }
     let Some(NodesFlag(shapes)) = &flags.nodes else { return Ok(Machines::This) };
     let keeps_tiles = flags.incremental || flags.keep_partials;
@@ -95,7 +104,14 @@ pub(crate) fn machines(flags: &RunFlags) -> Result<Machines> {
     let commands = shapes
         .iter()
         .map(|shape| command(Shape { workers: shape.workers.or(Some(usual)), ..*shape }));
-    Ok(Machines::Nodes(Box::new(LocalNodes::start(commands)?)))
+    Ok(Machines::over(Box::new(LocalNodes::start(commands)?)))
+}
+
+/// Refuses nodes to which others send the input, for a command of several jobs.
+pub(crate) fn refuse_streamed(flags: &RunFlags) -> Result<()> {
+    let streamed = |NodesFlag(shapes): &NodesFlag| shapes.iter().any(|shape| shape.is_streamed);
+    let has_streamed = flags.nodes.as_ref().is_some_and(streamed);
+    refuse(flags, has_streamed, "each node reads the input of this command; leave out :streamed")
 }
 
 /// Refuses flags that a command over nodes cannot have.
@@ -122,7 +138,7 @@ mod tests {
     #[test]
     fn nodes_are_parsed_or_refused_with_a_hint() {
         let shapes = |text: &str| parse(text).map(|NodesFlag(shapes)| shapes);
-        let shape = |workers, memory| Shape { workers, memory };
+        let shape = |workers, memory| Shape { workers, memory, is_streamed: false };
         assert_eq!(shapes("local:2"), Ok(vec![shape(None, None); 2]));
         let mixed =
             vec![shape(Some(1), None), shape(Some(1), None), shape(Some(2), Some(512 << 20))];
@@ -137,11 +153,15 @@ mod tests {
             "local:2x1:z",
             "local:999",
             "ray:auto",
+            "local:2x1:1G:streamed",
+            "local:1,1x:streame",
         ] {
             assert!(shapes(bad).is_err(), "{bad}");
         }
-        let both = shape(Some(3), Some(1 << 30));
-        let argument = both.argument();
-        assert_eq!(argument.strip_prefix("--as-node=").map(str::parse), Some(Ok(both)));
+        for is_streamed in [false, true] {
+            let shape = Shape { is_streamed, ..shape(Some(3), Some(1 << 30)) };
+            let argument = shape.argument();
+            assert_eq!(argument.strip_prefix("--as-node=").map(str::parse), Some(Ok(shape)));
+        }
     }
 }

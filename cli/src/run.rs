@@ -32,7 +32,7 @@ use tegula::{
 };
 use tegula_apps::Runs;
 #[cfg(feature = "nodes")]
-use tegula_nodes::{Machines, Shares};
+use tegula_nodes::{Machines, Shares, Task};
 
 /// Runs a command's jobs: `work` runs them and writes their answer. Then prints the reports. A state keeps
 /// `request`.
@@ -237,6 +237,10 @@ impl<'a> Run<'a> {
 
     /// Looks up the input that arguments of the command line name.
     pub(crate) fn input(&mut self, paths: &[OsString]) -> Result<Input> {
+        #[cfg(feature = "nodes")]
+        if let Some(input) = self.machines.sent_input()? {
+            return Ok(input);
+        }
         match self.flags.look {
             Some(_) => Ok(Input::bytes("")),
             None => self.time(Stage::Plan, |_| arguments::input(paths)),
@@ -265,7 +269,7 @@ impl<'a> Run<'a> {
 
     #[cfg(feature = "nodes")]
     fn run_job<J: Job>(&mut self, job: &J, input: Input, options: &Options) -> Result<Output<J>> {
-        self.machines.run(&self.engine, job, input, options, Shares::Nothing)
+        self.machines.run(Task { engine: &self.engine, job, input, options }, Shares::Nothing)
     }
 
     #[cfg(not(feature = "nodes"))]
@@ -334,6 +338,8 @@ impl<'a> Run<'a> {
         &mut self,
         work: impl FnOnce(&mut Runs<'_>) -> Result<R>,
     ) -> Result<R> {
+        #[cfg(feature = "nodes")]
+        nodes::refuse_streamed(self.flags)?;
         let runs = Runs::new(&self.engine, self.options());
         #[cfg(feature = "nodes")]
         let runs = runs.over(&mut self.machines);

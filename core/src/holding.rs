@@ -14,7 +14,7 @@ use crate::compiled::Compiled;
 use crate::core::Core;
 use crate::error::Result;
 use crate::facts::JobFacts;
-use crate::held::{Beside, Hold, HoldingJob};
+use crate::held::{Beside, Hold, HoldingJob, damaged};
 use crate::input::Input;
 use crate::job::{Job, comparison};
 use crate::map::JobMappers;
@@ -23,6 +23,7 @@ use crate::output::Output;
 use crate::stats::StageTime;
 use std::fmt;
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The part of a job that one of several machines holds. [`Engine::hold`](crate::Engine::hold) makes an empty one.
@@ -77,6 +78,14 @@ pub struct Mapped<J: Job> {
     beside: Beside<J::Combine>,
 }
 
+/// Returns the names and lengths of the files of a [`listing`](Holding::listing).
+///
+/// # Errors
+/// [`StorageError::Damaged`](crate::error::StorageError::Damaged) if it is no listing.
+pub fn listed(listing: &[u8]) -> Result<Vec<(PathBuf, u64)>> {
+    crate::state::listed(listing).ok_or_else(|| damaged(0, "its list of files is cut short").into())
+}
+
 impl<'e, J: Job> Holding<'e, J> {
     pub(crate) fn new(
         core: &'e Arc<Core>,
@@ -104,6 +113,15 @@ impl<'e, J: Job> Holding<'e, J> {
     /// of change of the files, and the sizes of tiles. Holdings with the same digest may exchange pairs.
     pub fn digest(&self) -> u128 {
         self.held.digest()
+    }
+
+    /// Returns the digest of a holding of the same files that reads them through a
+    /// [`RangeSource`](crate::input::RangeSource), which tells no times of change.
+    ///
+    /// # Errors
+    /// Those of the input.
+    pub fn digest_of_names(&self) -> Result<u128> {
+        self.held.digest_of_names()
     }
 
     /// Returns the names, lengths and times of change of the input's files, for [`difference`](Holding::difference)

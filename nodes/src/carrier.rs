@@ -1,13 +1,18 @@
 //! The seam between a job over nodes and what carries its messages: pipes to processes, calls of actors, sockets. A
 //! carrier brings the bytes of orders and reports to the other end, whole and in order, and says that a node is gone.
 
+use crate::fed::Fed;
 use crate::message::{Order, Report};
 use crate::node::{Dropped, Node, Obeyed};
+use crate::peer::{Listening, reader};
+use crate::task::Task;
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tegula::{Engine, Error, Input, Job, Options, Output, Result};
+use tegula::holding::listed;
+use tegula::{Error, Input, Job, Output, Result};
 
 /// How often a node says that it is alive, and how long it may say nothing before it counts as lost.
 pub const BEAT: Duration = Duration::from_millis(500);
@@ -55,6 +60,21 @@ pub struct Seat {
     dropped: Arc<Mutex<Dropped>>,
     /// The memory that jobs may use.
     memory_bytes: Option<u64>,
+    /// Where other nodes get bytes of the input; none on a node that cannot read it.
+    listening: Option<Listening>,
+    /// The input that others send.
+    fed: Option<Arc<Fed>>,
+}
+
+/// What a node is.
+#[derive(Clone, Copy, Debug)]
+pub struct Here {
+    /// The memory that jobs may use; `None`: all there is.
+    pub memory_bytes: Option<u64>,
+    /// Whether it reads the input itself. If not, other nodes send it.
+    pub reads: bool,
+    /// The address by which other nodes reach this machine.
+    pub host: IpAddr,
 }
 
 /// Where a carrier puts the orders for a node, from any thread.
@@ -84,30 +104,48 @@ impl Orders {
 impl Seat {
     /// Returns a seat, and where its orders are to be put. `tell` sends the byte form of a report, and fails when the
     /// driver is gone.
+    ///
+    /// # Errors
+    /// [`Error::System`] if the node cannot listen for others.
     pub fn new(
-        memory_bytes: Option<u64>,
+        here: Here,
         tell: impl Fn(&[u8]) -> Result<()> + Send + Sync + 'static,
-    ) -> (Seat, Orders) {
+    ) -> Result<(Seat, Orders)> {
+        let listening = here.reads.then(|| Listening::on(here.host)).transpose()?;
         let (sender, orders) = channel();
         let dropped = Arc::new(Mutex::new(Dropped::default()));
         let put = Orders { orders: sender, dropped: Arc::clone(&dropped) };
-        (Seat { orders, tell: Arc::new(tell), dropped, memory_bytes }, put)
+        let (tell, memory_bytes) = (Arc::new(tell), here.memory_bytes);
+        Ok((Seat { orders, tell, dropped, memory_bytes, listening, fed: None }, put))
+    }
+
+    /// Returns the input of the next job, whose bytes other nodes send, on a node that cannot read it.
+    ///
+    /// # Errors
+    /// [`Error::Cancelled`] when the driver needs this node no more, and
+    /// [`StorageError::Damaged`](tegula::StorageError::Damaged) if it is of another version.
+    pub fn sent_input(&mut self) -> Result<Option<Input>> {
+        if self.listening.is_some() {
+            return Ok(None);
+        }
+        (self.tell)(&Report::Asks.encode())?;
+        let Ok(Order::Input { from, listing }) = self.orders.recv() else {
+            return Err(Error::Cancelled);
+        };
+        let files = listed(&listing)?;
+        let fed = Arc::new(Fed::new(&files, from, self.memory_bytes));
+        self.fed = Some(Arc::clone(&fed));
+        Ok(Some(Input::ranges(fed, files)))
     }
 
     /// Serves a job until the driver shares its answer.
     ///
     /// # Errors
     /// [`Error::Cancelled`] when the driver needs this node no more, and those of the job's input.
-    pub fn run<J: Job>(
-        &mut self,
-        engine: &Engine,
-        job: &J,
-        input: Input,
-        options: &Options,
-    ) -> Result<Output<J>> {
+    pub fn run<J: Job>(&mut self, task: Task<'_, J>) -> Result<Output<J>> {
         let tell = Arc::clone(&self.tell);
         let mut say = |report: Report| tell(&report.encode());
-        let served = self.serve(engine, job, input, options, &mut say);
+        let served = self.serve(task, &mut say);
         if let Err(error) = &served
             && !matches!(error, Error::Cancelled)
         {
@@ -119,18 +157,23 @@ impl Seat {
 
     fn serve<J: Job>(
         &mut self,
-        engine: &Engine,
-        job: &J,
-        input: Input,
-        options: &Options,
+        task: Task<'_, J>,
         say: &mut (dyn FnMut(Report) -> Result<()> + Send),
     ) -> Result<Output<J>> {
-        let mut node = Node::new(engine.hold(job, input, options)?);
+        let Task { engine, job, input, options } = task;
+        let mut options = options.clone();
+        if let Some(listening) = &self.listening {
+            listening.reads(reader(&input));
+        } else {
+            options.beside_bytes += Fed::memory(self.memory_bytes);
+        }
+        let mut node = Node::new(engine.hold(job, input, &options)?, self.fed.clone());
         let before = std::mem::replace(&mut *lock(&self.dropped), node.dropped());
         if before.has_ended() {
             return Err(Error::Cancelled);
         }
-        say(node.ready(engine.workers(), self.memory_bytes))?;
+        let address = self.listening.as_ref().map(|listening| listening.address.clone());
+        say(node.ready(engine.workers(), self.memory_bytes, address))?;
         loop {
             let order = self.orders.recv().map_err(|_| Error::Cancelled)?;
             match node.obey(order, say)? {

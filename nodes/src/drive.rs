@@ -6,9 +6,12 @@ use crate::ledger::NodeId;
 use crate::manager::{Joined, Manager};
 use crate::message::{Order, Report};
 use crate::rules::Rules;
+use crate::task::Task;
+use crate::tile_set::TileSet;
+use crate::tiles::Tiles;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
-use tegula::{Engine, Error, Input, Job, Options, Output, Result, Stage, StageTime, process_cpu};
+use tegula::{Error, Job, Output, Result, Stage, StageTime, process_cpu};
 
 /// The longest time between two looks at what nodes could do next.
 const LOOK: Duration = Duration::from_millis(50);
@@ -22,6 +25,24 @@ pub enum Shares {
     Nothing,
 }
 
+/// Which tiles each node had in the last job, by the numbers of nodes with the carrier. The rounds of k-means read the
+/// same tiles again, which are in the memory of the nodes that had them.
+#[derive(Debug, Default)]
+pub struct Had {
+    tiles: Option<Tiles>,
+    held: BTreeMap<usize, TileSet>,
+}
+
+impl Had {
+    /// Returns what nodes had of these tiles: nothing, if the last job had others.
+    fn of(self, tiles: &Tiles) -> BTreeMap<usize, TileSet> {
+        match self.tiles.is_some_and(|before| before.are_as_large_as(tiles)) {
+            true => self.held,
+            false => BTreeMap::new(),
+        }
+    }
+}
+
 /// A job on its way.
 struct Drive<'c, 'e, J: Job> {
     carrier: &'c mut dyn Carrier,
@@ -32,6 +53,12 @@ struct Drive<'c, 'e, J: Job> {
     /// When each was heard last.
     heard: BTreeMap<usize, Instant>,
     drawn: Option<Drawn>,
+    /// The tiles that nodes had in the job before this one.
+    before: BTreeMap<usize, TileSet>,
+    /// Nodes that cannot read the input, and wait for one that can.
+    asking: Vec<usize>,
+    /// Since when no node reads the input, though one needs it.
+    unread: Option<Instant>,
 }
 
 /// Runs a job over the nodes of a carrier. The answer is that of one machine, to the byte.
@@ -40,12 +67,11 @@ struct Drive<'c, 'e, J: Job> {
 /// Those of [`JobRun::run`](tegula::JobRun::run), and [`Error::System`] when no node is left.
 pub fn drive<J: Job>(
     carrier: &mut dyn Carrier,
-    engine: &Engine,
-    job: &J,
-    input: Input,
-    options: &Options,
+    had: &mut Had,
+    task: Task<'_, J>,
     shares: Shares,
 ) -> Result<Output<J>> {
+    let Task { engine, job, input, options } = task;
     let holding = engine.hold(job, input, options)?;
     let (began, cpu_began) = (Instant::now(), process_cpu());
     let progress = options.progress.clone();
@@ -54,7 +80,10 @@ pub fn drive<J: Job>(
     let manager = Manager::new(holding, Rules::default(), progress, cancel)?;
     let (members, heard) = (BTreeMap::new(), BTreeMap::new());
     let drawn = options.timeline.clone().map(Drawn::new);
-    let mut drive = Drive { carrier, manager, began, members, heard, drawn };
+    let (asking, unread) = (Vec::new(), None);
+    let before = std::mem::take(had).of(manager.tiles());
+    let mut drive =
+        Drive { carrier, manager, began, members, heard, drawn, before, asking, unread };
     while !drive.step()? {
         if options.cancel.is_cancelled() {
             return Err(Error::Cancelled);
@@ -63,7 +92,9 @@ pub fn drive<J: Job>(
     if shares == Shares::Answer {
         drive.share()?;
     }
-    let Drive { mut manager, .. } = drive;
+    let Drive { mut manager, members, .. } = drive;
+    let held = members.into_iter().map(|(node, id)| (node, manager.given(id))).collect();
+    *had = Had { tiles: Some(manager.tiles().clone()), held };
     let cpu = process_cpu().saturating_sub(cpu_began);
     manager.spent(StageTime { stage: Stage::Map, wall: began.elapsed(), cpu });
     options.timeline.iter().for_each(|timeline| timeline.add_stage(Stage::Map, began));
@@ -84,6 +115,7 @@ impl<J: Job> Drive<'_, '_, J> {
             None if self.carrier.is_empty() => return Err(self.manager.no_nodes()),
             None => self.look_for_silence(),
         }
+        self.look_for_readers()?;
         Ok(self.manager.is_complete())
     }
 
@@ -111,11 +143,13 @@ impl<J: Job> Drive<'_, '_, J> {
             (Report::Ready(ready), _) => {
                 match self.manager.join(&self.carrier.name(node), &ready)? {
                     Joined::Yes(id) => {
+                        self.manager.had(id, self.before.remove(&node).unwrap_or_default());
                         self.members.insert(node, id);
                     }
                     Joined::No(order) => self.carrier.tell(node, &order.encode()),
                 }
             }
+            (Report::Asks, _) => self.asking.push(node),
             (report, Some(&id)) => {
                 if let (Some(drawn), Report::Mapped { lease }) = (&mut self.drawn, &report) {
                     drawn.mapped(node, *lease);
@@ -134,10 +168,37 @@ impl<J: Job> Drive<'_, '_, J> {
 
     fn lose(&mut self, node: usize, cause: &str) {
         self.heard.remove(&node);
+        self.asking.retain(|&asking| asking != node);
         match self.members.remove(&node) {
-            Some(id) => self.manager.lose(id, cause),
+            Some(id) => {
+                let orders = self.manager.lose(id, cause);
+                self.tell(&orders);
+            }
             None => self.manager.leaves_out(&self.carrier.name(node), cause),
         }
+    }
+
+    /// Tells nodes that cannot read the input who sends it.
+    ///
+    /// # Errors
+    /// [`Error::System`] if no node reads the input for long, and those of the input.
+    fn look_for_readers(&mut self) -> Result<()> {
+        if !self.asking.is_empty()
+            && let Some(order) = self.manager.input()?
+        {
+            let order = order.encode();
+            let carrier = &mut self.carrier;
+            self.asking.drain(..).for_each(|node| carrier.tell(node, &order));
+        }
+        let is_unread = !self.manager.has_readers();
+        let needs = self.manager.nodes() > 0 || !self.asking.is_empty();
+        if !(is_unread && needs) {
+            self.unread = None;
+        } else if self.unread.get_or_insert_with(Instant::now).elapsed() > 2 * SILENCE_MOST {
+            self.manager.leaves_out("the others", "they cannot read the input");
+            return Err(self.manager.no_nodes());
+        }
+        Ok(())
     }
 
     /// Ends nodes that have said nothing for too long.

@@ -1,6 +1,7 @@
 //! The byte form of messages: a kind, numbers in LEB128, texts after their length. There is no version and no checksum,
 //! because both ends are of one version and whoever carries messages loses no byte.
 
+use crate::peer::Address;
 use std::fmt;
 
 /// The error for bytes that are no message of this version.
@@ -39,6 +40,14 @@ impl Writer {
 
     pub(crate) fn digest(self, digest: u128) -> Writer {
         self.bytes(&digest.to_le_bytes())
+    }
+
+    /// Appends where a node listens; without one, an empty text.
+    pub(crate) fn address(self, address: Option<&Address>) -> Writer {
+        match address {
+            Some(Address { at, token }) => self.text(at).digest(*token),
+            None => self.text(""),
+        }
     }
 
     /// Appends bytes that end the message.
@@ -94,6 +103,11 @@ impl<'b> Reader<'b> {
         let (digest, rest) = self.0.split_first_chunk().ok_or(Damaged)?;
         self.0 = rest;
         Ok(u128::from_le_bytes(*digest))
+    }
+
+    pub(crate) fn address(&mut self) -> Result<Option<Address>, Damaged> {
+        let at = self.text()?;
+        if at.is_empty() { Ok(None) } else { Ok(Some(Address { at, token: self.digest()? })) }
     }
 
     /// Takes all that is left.

@@ -43,6 +43,8 @@ pub struct About {
     pub memory_bytes: u64,
     /// Whether it reads the shared storage. If not, another node sends it the bytes of its tiles.
     pub reads: bool,
+    /// Whether it can send bytes to others.
+    pub sends: bool,
 }
 
 /// A node's save of some of what it holds.
@@ -138,6 +140,8 @@ struct Node {
     unsaved: TileSet,
     /// Its saves.
     kept: Vec<Kept>,
+    /// Tiles that it had in the job before this one, which are in its memory.
+    had: TileSet,
 }
 
 #[derive(Clone, Debug)]
@@ -170,8 +174,16 @@ impl Ledger {
             sending: 0,
             unsaved: TileSet::default(),
             kept: Vec::new(),
+            had: TileSet::default(),
         });
         NodeId::of(self.nodes.len() - 1)
+    }
+
+    /// Notes that a node had tiles in the job before this one: it is leased those first, and others take them last.
+    pub fn had(&mut self, node: NodeId, tiles: TileSet) {
+        if let Some(of) = self.nodes.get_mut(node.at()) {
+            of.had = tiles;
+        }
     }
 
     /// Returns what a node does next.
@@ -190,7 +202,7 @@ impl Ledger {
         if !about.reads && from.is_none() {
             return Next::Wait;
         }
-        let given = match self.free.first() {
+        let given = match self.free_for(node) {
             Some(free) => self.tiles_for(node, free, now).map(|tiles| (tiles, None)),
             None => self.backup_for(node, now).map(|(twin, tiles)| (tiles, Some(twin))),
         };
@@ -407,7 +419,7 @@ impl Ledger {
     /// its rate.
     fn feeder(&self) -> Option<NodeId> {
         let load = |node: &Node| (node.sending as f64 + 1.0) / node.pace.rate().unwrap_or(1.0);
-        let readers = self.present().filter(|(_, node)| node.about.reads);
+        let readers = self.present().filter(|(_, node)| node.about.reads && node.about.sends);
         readers.min_by(|a, b| load(a.1).total_cmp(&load(b.1))).map(|(at, _)| NodeId::of(at))
     }
 
@@ -420,6 +432,19 @@ impl Ledger {
         };
         let (left, rates) = self.present().fold((self.free_bytes as f64, 0.0), add);
         left / rates
+    }
+
+    /// Returns the first free tiles that a node had before; without such, the first that no other node had.
+    fn free_for(&self, node: NodeId) -> Option<Range<u32>> {
+        let had = |(_, of): &(usize, &Node)| !of.had.is_empty();
+        if !self.present().any(|of| had(&of)) {
+            return self.free.first();
+        }
+        self.free.first_shared(&self.nodes[node.at()].had).or_else(|| {
+            let mut left = self.free.clone();
+            self.present().filter(had).for_each(|(_, other)| left.subtract(&other.had));
+            left.first().or_else(|| self.free.first())
+        })
     }
 
     /// Returns the tiles of a node's next lease: of the first range of free tiles.

@@ -1,8 +1,9 @@
 //! Where a command's jobs run: the one place at which a program chooses between its own engine and several machines.
 
 use crate::carrier::{Carrier, Seat};
-use crate::drive::{Shares, drive};
-use tegula::{Engine, Input, Job, Options, Output, Result};
+use crate::drive::{Had, Shares, drive};
+use crate::task::Task;
+use tegula::{Input, Job, Output, Result};
 
 /// Where jobs run.
 #[derive(Debug, Default)]
@@ -11,28 +12,42 @@ pub enum Machines {
     #[default]
     This,
     /// On nodes that this process drives.
-    Nodes(Box<dyn Carrier>),
+    Nodes {
+        /// What carries messages to them.
+        carrier: Box<dyn Carrier>,
+        /// The tiles that they had in the last job.
+        had: Had,
+    },
     /// On another process, of which this is a node.
     Node(Seat),
 }
 
 impl Machines {
+    /// Returns the nodes of a carrier.
+    pub fn over(carrier: Box<dyn Carrier>) -> Machines {
+        Machines::Nodes { carrier, had: Had::default() }
+    }
+
     /// Runs a job there.
     ///
     /// # Errors
     /// Those of [`JobRun::run`](tegula::JobRun::run), of [`drive`](crate::drive()) and of [`Seat::run`].
-    pub fn run<J: Job>(
-        &mut self,
-        engine: &Engine,
-        job: &J,
-        input: Input,
-        options: &Options,
-        shares: Shares,
-    ) -> Result<Output<J>> {
+    pub fn run<J: Job>(&mut self, task: Task<'_, J>, shares: Shares) -> Result<Output<J>> {
         match self {
-            Machines::This => engine.job(job).options(options).run(input),
-            Machines::Nodes(carrier) => drive(&mut **carrier, engine, job, input, options, shares),
-            Machines::Node(seat) => seat.run(engine, job, input, options),
+            Machines::This => task.engine.job(task.job).options(task.options).run(task.input),
+            Machines::Nodes { carrier, had } => drive(&mut **carrier, had, task, shares),
+            Machines::Node(seat) => seat.run(task),
+        }
+    }
+
+    /// Returns the input of the next job, if this is a node to which others send it.
+    ///
+    /// # Errors
+    /// Those of [`Seat::sent_input`].
+    pub fn sent_input(&mut self) -> Result<Option<Input>> {
+        match self {
+            Machines::Node(seat) => seat.sent_input(),
+            Machines::This | Machines::Nodes { .. } => Ok(None),
         }
     }
 

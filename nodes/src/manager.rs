@@ -7,7 +7,9 @@
 
 use crate::ledger::{About, Commit, Kept, Ledger, Next, NodeId};
 use crate::message::{Order, Ready, Report};
+use crate::peer::Address;
 use crate::rules::Rules;
+use crate::tile_set::TileSet;
 use crate::tiles::Tiles;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -36,6 +38,8 @@ pub struct Manager<'e, J: Job> {
     orphans: Vec<Vec<u8>>,
     /// The first tiles of the input that a node could not map, and the node.
     failed: Option<(Range<u32>, NodeId)>,
+    /// The tiles whose pairs nodes have given.
+    given: BTreeMap<NodeId, TileSet>,
     /// What was said of nodes that are lost.
     losses: Vec<String>,
     progress: Option<Arc<Progress>>,
@@ -45,6 +49,10 @@ pub struct Manager<'e, J: Job> {
 /// What the manager knows of a node that is there.
 struct Member<J: Job> {
     name: String,
+    /// Where it listens for other nodes.
+    address: Option<Address>,
+    /// Whether it reads the input itself.
+    reads: bool,
     /// Whether it was told what earlier runs have saved.
     is_told: bool,
     /// The tiles of leases whose pairs it is saving.
@@ -90,6 +98,7 @@ impl<'e, J: Job> Manager<'e, J> {
             covered,
             orphans: Vec::new(),
             failed: None,
+            given: BTreeMap::new(),
             losses: Vec::new(),
             progress,
             cancel,
@@ -107,13 +116,24 @@ impl<'e, J: Job> Manager<'e, J> {
                 .push(format!("{name} has version {there} of the program, and this is {here}"));
             return Ok(Joined::No(Order::Compare { listing: Vec::new() }));
         }
-        if ready.digest != self.tiles.digest() {
+        let digest = match ready.reads {
+            true => self.tiles.digest(),
+            false => self.holding.digest_of_names()?,
+        };
+        if ready.digest != digest {
             return Ok(Joined::No(Order::Compare { listing: self.holding.listing()? }));
         }
-        let about = About { memory_bytes: ready.memory_bytes, reads: ready.reads };
-        let node = self.ledger.join(about);
-        let (is_told, saving) = (self.covered.is_none(), BTreeMap::new());
-        let member = Member { name: name.to_owned(), is_told, saving, gives: None, failures: 0 };
+        let Ready { memory_bytes, reads, ref address, .. } = *ready;
+        let node = self.ledger.join(About { memory_bytes, reads, sends: address.is_some() });
+        let member = Member {
+            name: name.to_owned(),
+            address: address.clone(),
+            reads,
+            is_told: self.covered.is_none(),
+            saving: BTreeMap::new(),
+            gives: None,
+            failures: 0,
+        };
         self.nodes.insert(node, member);
         Ok(Joined::Yes(node))
     }
@@ -128,7 +148,7 @@ impl<'e, J: Job> Manager<'e, J> {
             let taken = self.holding.take_saved(&saved)?;
             self.holding.commit(taken)?;
         }
-        self.settle_failure()?;
+        orders.extend(self.settle_failure()?);
         if self.failed.is_some() {
             return Ok(orders);
         }
@@ -139,8 +159,9 @@ impl<'e, J: Job> Manager<'e, J> {
                 let covered = self.covered.as_ref().map(|(covered, _)| covered.clone());
                 orders.extend(covered.map(|covered| (node, Order::LeaveOut { covered })));
             }
-            while let Next::Lease { lease, tiles, .. } = self.ledger.next(node, now) {
-                orders.push((node, Order::Map { lease, tiles }));
+            while let Next::Lease { lease, tiles, from } = self.ledger.next(node, now) {
+                let from = from.and_then(|from| self.nodes.get(&from)?.address.clone());
+                orders.push((node, Order::Map { lease, tiles, from }));
             }
         }
         if self.ledger.is_done() && !self.ledger.is_home() {
@@ -163,9 +184,9 @@ impl<'e, J: Job> Manager<'e, J> {
         match report {
             Report::Mapped { lease } => return Ok(self.mapped(node, lease, now)),
             Report::Failed { lease, cause } => {
-                member.failures += 1;
                 tracing::info!(target: "tegula::nodes", node = member.name, cause, "a lease failed");
                 if let Some(tiles) = self.ledger.failed(node, lease) {
+                    member.failures += 1;
                     let is_first =
                         self.failed.as_ref().is_none_or(|(first, _)| tiles.start < first.start);
                     if is_first {
@@ -182,6 +203,7 @@ impl<'e, J: Job> Manager<'e, J> {
                 if let Some(mut gives) = member.gives.take() {
                     gives.note(&counts)?;
                     self.holding.commit(gives)?;
+                    self.given.insert(node, self.ledger.held(node));
                     self.ledger.gathered(node);
                 }
             }
@@ -192,19 +214,38 @@ impl<'e, J: Job> Manager<'e, J> {
                     self.holding.name(&kept.name)?;
                 }
             }
-            Report::Differs { what } => self.lose(node, &what),
-            Report::Leaves { cause } => self.lose(node, &cause),
-            Report::Ready(_) | Report::Alive => {}
+            Report::Differs { what } => return Ok(self.lose(node, &what)),
+            Report::Leaves { cause } => return Ok(self.lose(node, &cause)),
+            Report::Ready(_) | Report::Asks | Report::Alive => {}
         }
         Ok(Vec::new())
     }
 
-    /// Notes that a node is lost, and why.
-    pub fn lose(&mut self, node: NodeId, cause: &str) {
-        let Some(member) = self.nodes.remove(&node) else { return };
+    /// Notes that a node is lost, and why. Those that it sent bytes to drop what they map.
+    pub fn lose(&mut self, node: NodeId, cause: &str) -> Told {
+        let Some(member) = self.nodes.remove(&node) else { return Vec::new() };
         self.leaves_out(&member.name, cause);
         let lost = self.ledger.lost(node);
         self.orphans.extend(lost.kept.into_iter().map(|kept| kept.name));
+        lost.ended.into_iter().map(|(other, lease)| (other, Order::Drop { lease })).collect()
+    }
+
+    /// Returns what a node that cannot read is told of the input, once another one can send it.
+    ///
+    /// # Errors
+    /// Those of the input.
+    pub fn input(&self) -> Result<Option<Order>> {
+        let sender = self.nodes.values().find_map(|member| match member.reads {
+            true => member.address.clone(),
+            false => None,
+        });
+        let Some(from) = sender else { return Ok(None) };
+        Ok(Some(Order::Input { from, listing: self.holding.listing()? }))
+    }
+
+    /// Returns whether a node is there that reads the input.
+    pub fn has_readers(&self) -> bool {
+        self.nodes.values().any(|member| member.reads)
     }
 
     /// Notes why a node has no part in the job.
@@ -216,6 +257,21 @@ impl<'e, J: Job> Manager<'e, J> {
     /// Returns what was said of each node that is lost, in order.
     pub fn losses(&self) -> &[String] {
         &self.losses
+    }
+
+    /// Returns the tiles of the job.
+    pub fn tiles(&self) -> &Tiles {
+        &self.tiles
+    }
+
+    /// Notes that a node had tiles in the job before this one.
+    pub fn had(&mut self, node: NodeId, tiles: TileSet) {
+        self.ledger.had(node, tiles);
+    }
+
+    /// Returns the tiles whose pairs a node has given.
+    pub fn given(&self, node: NodeId) -> TileSet {
+        self.given.get(&node).cloned().unwrap_or_default()
     }
 
     /// Returns the number of nodes that are there.
@@ -256,7 +312,10 @@ impl<'e, J: Job> Manager<'e, J> {
         match self.ledger.mapped(node, lease, now) {
             Commit::Yes { beaten } => {
                 let bytes = tiles.clone().map_or(0, |tiles| self.tiles.bytes(tiles));
-                let save = self.covered.as_ref().map(|(_, first)| first + lease * FILES_MOST);
+                // A node that cannot read the input has not the state either.
+                let saves = self.nodes.get(&node).is_some_and(|member| member.reads);
+                let covered = self.covered.as_ref().filter(|_| saves);
+                let save = covered.map(|(_, first)| first + lease * FILES_MOST);
                 if let (Some(member), Some(_), Some(tiles)) =
                     (self.nodes.get_mut(&node), save, tiles)
                 {
@@ -272,10 +331,10 @@ impl<'e, J: Job> Manager<'e, J> {
 
     /// Maps what a node could not, once no node maps anything before it: then the error is that of the first record
     /// of the input that cannot be mapped, as on one machine. If the manager can map it, the node is at fault.
-    fn settle_failure(&mut self) -> Result<()> {
-        let Some((tiles, node)) = self.failed.clone() else { return Ok(()) };
+    fn settle_failure(&mut self) -> Result<Told> {
+        let Some((tiles, node)) = self.failed.clone() else { return Ok(Vec::new()) };
         if self.ledger.first_leased().is_some_and(|first| first < tiles.start) {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let before = self.ledger.free().ranges().take_while(|free| free.start < tiles.end);
         let before: Vec<Range<u32>> =
@@ -287,10 +346,10 @@ impl<'e, J: Job> Manager<'e, J> {
             self.ledger.take_home(&free);
         }
         self.failed = None;
-        if self.nodes.get(&node).is_some_and(|member| member.failures > FAILURES_MOST) {
-            self.lose(node, "it fails where others do not");
+        match self.nodes.get(&node).is_some_and(|member| member.failures > FAILURES_MOST) {
+            true => Ok(self.lose(node, "it fails where others do not")),
+            false => Ok(Vec::new()),
         }
-        Ok(())
     }
 
     /// Returns the error of a job that has no node any more.

@@ -2,6 +2,7 @@
 //! other end, whole and in order, will do: pipes, sockets, calls of an actor.
 
 use crate::form::{Damaged, Reader, Writer};
+use crate::peer::Address;
 use std::ops::Range;
 
 /// What the manager tells a node to do. A node obeys in the order in which it is told.
@@ -18,6 +19,15 @@ pub enum Order {
         lease: u64,
         /// The tiles.
         tiles: Range<u32>,
+        /// The node that sends the bytes to a node that cannot read them.
+        from: Option<Address>,
+    },
+    /// This is the input, of which others send the bytes. The answer to [`Report::Asks`].
+    Input {
+        /// A node that sends what is needed before the first lease.
+        from: Address,
+        /// The driver's [`Holding::listing`](tegula::holding::Holding::listing).
+        listing: Vec<u8>,
     },
     /// Leave a part of the input out of all maps, because an earlier run has saved its pairs.
     LeaveOut {
@@ -53,6 +63,8 @@ pub enum Order {
 /// What a node tells the manager.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Report {
+    /// A node that cannot read the input asks what it is.
+    Asks,
     /// A node has planned the job and can begin.
     Ready(Ready),
     /// How its input differs from the driver's; it leaves.
@@ -111,6 +123,8 @@ pub struct Ready {
     pub memory_bytes: u64,
     /// Whether it reads the input itself.
     pub reads: bool,
+    /// Where it listens for other nodes, if it does.
+    pub address: Option<Address>,
 }
 
 impl Ready {
@@ -125,9 +139,11 @@ impl Order {
     pub fn encode(&self) -> Vec<u8> {
         let out = match self {
             Order::Compare { listing } => Writer::of(0).bytes(listing),
-            Order::Map { lease, tiles } => {
-                Writer::of(1).number(*lease).number(tiles.start.into()).number(tiles.end.into())
+            Order::Map { lease, tiles, from } => {
+                let out = Writer::of(1).number(*lease).number(tiles.start.into());
+                out.number(tiles.end.into()).address(from.as_ref())
             }
+            Order::Input { from, listing } => Writer::of(9).address(Some(from)).bytes(listing),
             Order::Commit { lease, save: None } => Writer::of(2).number(*lease),
             Order::Commit { lease, save: Some(first) } => {
                 Writer::of(3).number(*lease).number(*first)
@@ -149,7 +165,11 @@ impl Order {
         let (kind, mut from) = Reader::of(bytes)?;
         let order = match kind {
             0 => Order::Compare { listing: from.rest() },
-            1 => Order::Map { lease: from.number()?, tiles: from.tile()?..from.tile()? },
+            1 => Order::Map {
+                lease: from.number()?,
+                tiles: from.tile()?..from.tile()?,
+                from: from.address()?,
+            },
             2 => Order::Commit { lease: from.number()?, save: None },
             3 => Order::Commit { lease: from.number()?, save: Some(from.number()?) },
             4 => Order::Drop { lease: from.number()? },
@@ -157,6 +177,7 @@ impl Order {
             6 => Order::Blocks { bytes: from.rest() },
             7 => Order::Answer { counts: from.rest() },
             8 => Order::LeaveOut { covered: from.rest() },
+            9 => Order::Input { from: from.address()?.ok_or(Damaged)?, listing: from.rest() },
             _ => return Err(Damaged),
         };
         from.end()?;
@@ -168,10 +189,11 @@ impl Report {
     /// Returns the byte form.
     pub fn encode(&self) -> Vec<u8> {
         let out = match self {
-            Report::Ready(Ready { version, digest, workers, memory_bytes, reads }) => {
+            Report::Ready(Ready { version, digest, workers, memory_bytes, reads, address }) => {
                 let out = Writer::of(0).text(version).digest(*digest).number(*workers);
-                out.number(*memory_bytes).number((*reads).into())
+                out.number(*memory_bytes).number((*reads).into()).address(address.as_ref())
             }
+            Report::Asks => Writer::of(9),
             Report::Differs { what } => Writer::of(1).text(what),
             Report::Mapped { lease } => Writer::of(2).number(*lease),
             Report::Failed { lease, cause } => Writer::of(3).number(*lease).text(cause),
@@ -197,6 +219,7 @@ impl Report {
                 workers: from.number()?,
                 memory_bytes: from.number()?,
                 reads: from.number()? != 0,
+                address: from.address()?,
             }),
             1 => Report::Differs { what: from.text()? },
             2 => Report::Mapped { lease: from.number()? },
@@ -206,6 +229,7 @@ impl Report {
             6 => Report::Alive,
             7 => Report::Leaves { cause: from.text()? },
             8 => Report::Saved { lease: from.number()?, saved: from.rest() },
+            9 => Report::Asks,
             _ => return Err(Damaged),
         };
         from.end()?;

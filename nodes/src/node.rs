@@ -1,12 +1,14 @@
 //! A node: it obeys the manager's orders with a holding of the job, and reports. It waits for nothing and knows no
 //! carrier.
 
+use crate::fed::Fed;
 use crate::message::{Order, Ready, Report};
+use crate::peer::Address;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tegula::holding::{Holding, Mapped, PARTITIONS};
-use tegula::{Cancel, Error, Job, Output, Result};
+use tegula::{Cancel, Job, Output, Result};
 
 /// Blocks are sent together up to about these bytes.
 const SENT_BYTES: usize = 1 << 20;
@@ -19,6 +21,8 @@ pub struct Node<'e, J: Job> {
     /// The pairs of the whole job, as far as they have come.
     received: Option<Mapped<J>>,
     dropped: Dropped,
+    /// Set on a node that cannot read the input.
+    fed: Option<Arc<Fed>>,
 }
 
 /// What became of an order.
@@ -93,20 +97,26 @@ impl Dropped {
 }
 
 impl<'e, J: Job> Node<'e, J> {
-    /// Makes a node with an empty holding.
-    pub fn new(holding: Holding<'e, J>) -> Node<'e, J> {
+    /// Makes a node with an empty holding of an input, which others send if it is `fed`.
+    pub(crate) fn new(holding: Holding<'e, J>, fed: Option<Arc<Fed>>) -> Node<'e, J> {
         let (mapped, dropped) = (BTreeMap::new(), Dropped::default());
-        Node { holding, mapped, received: None, dropped }
+        Node { holding, mapped, received: None, dropped, fed }
     }
 
-    /// Returns what the node tells at first.
-    pub fn ready(&self, workers: usize, memory_bytes: Option<u64>) -> Report {
+    /// Returns what the node tells at first. `address` is where it listens for other nodes.
+    pub fn ready(
+        &self,
+        workers: usize,
+        memory_bytes: Option<u64>,
+        address: Option<Address>,
+    ) -> Report {
         Report::Ready(Ready {
             version: Ready::version_here(),
             digest: self.holding.digest(),
             workers: workers as u64,
             memory_bytes: memory_bytes.unwrap_or(u64::MAX),
-            reads: true,
+            reads: self.fed.is_none(),
+            address,
         })
     }
 
@@ -131,8 +141,13 @@ impl<'e, J: Job> Node<'e, J> {
                 tell(Report::Differs { what })?;
                 return Ok(Obeyed::Left);
             }
-            Order::Map { lease, tiles } => {
+            Order::Map { lease, tiles, from } => {
                 let cancel = self.dropped.begin(lease);
+                if let (Some(fed), Some(from)) = (&self.fed, from) {
+                    let sizes =
+                        &self.holding.tile_sizes()[tiles.start as usize..tiles.end as usize];
+                    fed.begin(from, cancel.clone(), sizes.iter().sum());
+                }
                 let mapped = self.holding.map(tiles, &cancel);
                 self.dropped.end();
                 match mapped {
@@ -140,7 +155,7 @@ impl<'e, J: Job> Node<'e, J> {
                         self.mapped.insert(lease, mapped);
                         tell(Report::Mapped { lease })?;
                     }
-                    Err(Error::Cancelled) => {}
+                    Err(_) if cancel.is_cancelled() => {}
                     Err(error) => tell(Report::Failed { lease, cause: error.to_string() })?,
                 }
             }
@@ -175,6 +190,8 @@ impl<'e, J: Job> Node<'e, J> {
                 self.holding.commit(received)?;
                 return Ok(Obeyed::Complete);
             }
+            // It was asked for before the node was made.
+            Order::Input { .. } => {}
         }
         Ok(Obeyed::Done)
     }

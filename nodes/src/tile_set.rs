@@ -73,6 +73,16 @@ impl TileSet {
         self.ends.first_key_value().map(|(&start, &end)| start..end)
     }
 
+    /// Returns the first range of tiles that are in another set, too.
+    pub fn first_shared(&self, other: &TileSet) -> Option<Range<u32>> {
+        self.ranges().find_map(|range| {
+            let before = other.ends.range(..=range.start).next_back();
+            let within = other.ends.range(range.clone()).next();
+            let shared = |(&start, &end): (&u32, &u32)| start.max(range.start)..end.min(range.end);
+            before.into_iter().chain(within).map(shared).find(|shared| !shared.is_empty())
+        })
+    }
+
     /// Returns the ranges in ascending order.
     pub fn ranges(&self) -> impl Iterator<Item = Range<u32>> {
         self.ends.iter().map(|(&start, &end)| start..end)

@@ -39,6 +39,11 @@ impl Tiles {
         self.digest
     }
 
+    /// Returns whether these tiles have the sizes of others.
+    pub(crate) fn are_as_large_as(&self, others: &Tiles) -> bool {
+        self.ends == others.ends
+    }
+
     /// Returns the bytes of a range of tiles. Constant time.
     pub fn bytes(&self, tiles: Range<u32>) -> u64 {
         let before = |tile: u32| match tile.checked_sub(1) {

@@ -67,7 +67,7 @@ impl Cluster {
     }
 
     fn join(&mut self, reads: bool) {
-        let id = self.ledger.join(About { memory_bytes: 1 << 30, reads });
+        let id = self.ledger.join(About { memory_bytes: 1 << 30, reads, sends: true });
         self.nodes.insert(id, Node { is_alive: true, ..Node::default() });
     }
 
@@ -286,7 +286,7 @@ fn at_rates(count: u32, bytes: u64, rates: &[f64]) -> (Ledger, Vec<NodeId>, Dura
     let mut now = Duration::ZERO;
     let mut nodes = Vec::new();
     for rate in rates {
-        let node = ledger.join(About { memory_bytes: 1 << 30, reads: true });
+        let node = ledger.join(About { memory_bytes: 1 << 30, reads: true, sends: true });
         let Next::Lease { lease, tiles, .. } = ledger.next(node, now) else {
             panic!("no tile is left")
         };
@@ -349,15 +349,43 @@ fn a_late_lease_is_given_to_another_node_and_the_first_counts() {
 #[test]
 fn a_node_that_cannot_read_is_sent_its_bytes_by_one_that_can() {
     let mut ledger = Ledger::new(Tiles::new([1; 9], 0), Rules::default());
-    let small = ledger.join(About { memory_bytes: 1 << 20, reads: false });
+    let small = ledger.join(About { memory_bytes: 1 << 20, reads: false, sends: true });
     assert_eq!(ledger.next(small, Duration::ZERO), Next::Wait, "nobody can send it anything");
-    let large = ledger.join(About { memory_bytes: 1 << 30, reads: true });
+    let large = ledger.join(About { memory_bytes: 1 << 30, reads: true, sends: true });
     let Next::Lease { lease, from, tiles } = ledger.next(small, Duration::ZERO) else { panic!() };
     assert_eq!(from, Some(large));
     assert_eq!(ledger.lost(large).ended, [(small, lease)]);
     assert_eq!(ledger.mapped(small, lease, Duration::from_secs(1)), Commit::No);
-    let other = ledger.join(About { memory_bytes: 1 << 30, reads: true });
+    let other = ledger.join(About { memory_bytes: 1 << 30, reads: true, sends: true });
     assert_eq!(leased(ledger.next(other, Duration::from_secs(1))), tiles, "the tile is free again");
+}
+
+/// k-means reads the same tiles in each round.
+#[test]
+fn a_node_is_leased_what_it_had_in_the_job_before() {
+    let mut ledger = Ledger::new(Tiles::new([1; 9], 0), Rules::default());
+    let about = About { memory_bytes: 1 << 30, reads: true, sends: true };
+    let nodes: Vec<NodeId> = (0..3).map(|_| ledger.join(about)).collect();
+    ledger.had(nodes[0], set_of(&[(2, 4), (8, 9)]));
+    ledger.had(nodes[1], set_of(&[(0, 2)]));
+    let first = |node: usize, ledger: &mut Ledger| leased(ledger.next(nodes[node], Duration::ZERO));
+    assert_eq!(first(0, &mut ledger), 2..3);
+    assert_eq!(first(1, &mut ledger), 0..1);
+    assert_eq!(first(2, &mut ledger), 4..5, "no other node had that tile");
+}
+
+fn set_of(ranges: &[(u32, u32)]) -> TileSet {
+    ranges.iter().map(|&(start, end)| start..end).collect()
+}
+
+#[test]
+fn the_first_shared_range_is_found() {
+    let free = set_of(&[(3, 5), (7, 20)]);
+    let shared = |other: &[(u32, u32)]| free.first_shared(&set_of(other));
+    assert_eq!(shared(&[(0, 4)]), Some(3..4));
+    assert_eq!(shared(&[(5, 7), (9, 12)]), Some(9..12));
+    assert_eq!(shared(&[(0, 3), (5, 7), (20, 30)]), None);
+    assert_eq!(shared(&[(4, 99)]), Some(4..5));
 }
 
 #[test]

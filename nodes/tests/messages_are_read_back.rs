@@ -2,7 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use tegula_nodes::{ALIVE, Order, Ready, Report};
+use tegula_nodes::{ALIVE, Address, Order, Ready, Report};
+
+fn address() -> Address {
+    Address { at: "10.0.0.7:65535".to_owned(), token: u128::MAX / 3 }
+}
 
 #[test]
 fn orders_are_read_back() {
@@ -10,7 +14,9 @@ fn orders_are_read_back() {
     let orders = [
         Order::Compare { listing: bytes() },
         Order::LeaveOut { covered: Vec::new() },
-        Order::Map { lease: 1 << 40, tiles: 3..u32::MAX },
+        Order::Map { lease: 1 << 40, tiles: 3..u32::MAX, from: None },
+        Order::Map { lease: 0, tiles: 0..1, from: Some(address()) },
+        Order::Input { from: address(), listing: bytes() },
         Order::Commit { lease: 7, save: None },
         Order::Commit { lease: 7, save: Some(u64::MAX) },
         Order::Drop { lease: 0 },
@@ -36,6 +42,7 @@ fn reports_are_read_back() {
         workers: 64,
         memory_bytes: u64::MAX,
         reads: true,
+        address: Some(address()),
     };
     let reports = [
         Report::Ready(ready),
@@ -46,6 +53,7 @@ fn reports_are_read_back() {
         Report::Blocks { bytes: vec![1; 1000] },
         Report::Given { counts: Vec::new() },
         Report::Alive,
+        Report::Asks,
         Report::Leaves { cause: String::new() },
     ];
     for report in reports {

@@ -5,12 +5,13 @@ use crate::running::Running;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::time::Duration;
 use tegula_machine::sync::Mutex;
-use tegula_nodes::{BEAT, Carrier, Event, Orders, Seat};
+use tegula_nodes::{BEAT, Carrier, Event, Here, Orders, Seat};
 
 /// Reports that may wait: blocks of some mebibytes.
 const REPORTS_MOST: usize = 8;
@@ -151,13 +152,16 @@ pub(crate) struct Desk {
     _running: Mutex<Running>,
 }
 
-/// Returns a seat and Python's side of it.
-pub(crate) fn seat(memory: Option<u64>) -> (Seat, Orders, Receiver<Vec<u8>>) {
+/// Returns a seat and Python's side of it. Other nodes reach this one at `host`.
+pub(crate) fn seat(
+    memory_bytes: Option<u64>,
+    host: IpAddr,
+) -> tegula::Result<(Seat, Orders, Receiver<Vec<u8>>)> {
     let (sender, reports) = sync_channel(REPORTS_MOST);
     let tell =
         move |report: &[u8]| sender.send(report.to_vec()).map_err(|_| tegula::Error::Cancelled);
-    let (seat, orders) = Seat::new(memory, tell);
-    (seat, orders, reports)
+    let (seat, orders) = Seat::new(Here { memory_bytes, reads: true, host }, tell)?;
+    Ok((seat, orders, reports))
 }
 
 impl Desk {

@@ -30,7 +30,7 @@ use tegula_apps::grep::{Counted, Grep, Meaning};
 use tegula_apps::json::{JsonCounts, JsonPath, JsonSums};
 use tegula_apps::top::{FieldCounts, FieldSums};
 use tegula_apps::{WordCount, Words};
-use tegula_nodes::{Machines, Shares};
+use tegula_nodes::{Machines, Shares, Task};
 
 /// The work of a run.
 pub(crate) struct Plan {
@@ -311,7 +311,7 @@ impl Run<'_> {
     {
         let Run { engine, machines, options, input, showing, keys, names, is_saved, .. } = self;
         if !machines.is_this() {
-            let output = machines.run(engine, job, input, options, Shares::Nothing)?;
+            let output = machines.run(Task { engine, job, input, options }, Shares::Nothing)?;
             return Ok(Box::new(Ended::new(output)));
         }
         let mut run = engine.job(job).options(options);

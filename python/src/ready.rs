@@ -19,7 +19,7 @@ use tegula_apps::logstats::{Access, AccessKey, Logins};
 use tegula_apps::matrix::Element;
 use tegula_apps::string_match::StringMatch;
 use tegula_apps::{Index, Matrix, Runs, Stations, Words};
-use tegula_nodes::{Machines, Shares};
+use tegula_nodes::{Machines, Shares, Task};
 
 /// A job with an answer of pairs.
 pub(crate) enum Ready {
@@ -170,7 +170,8 @@ impl Program {
                 let job = Histogram::of(&input)?;
                 let split_bytes = options.split_bytes.or(Some(Histogram::SPLIT_BYTES));
                 let options = Options { split_bytes, ..options };
-                let output = machines.run(engine, &job, input, &options, Shares::Nothing)?;
+                let output = machines
+                    .run(Task { engine, job: &job, input, options: &options }, Shares::Nothing)?;
                 let levels = Histogram::levels(&output)?;
                 let mut rows = Made::new(2, output.stats());
                 for (place, count) in levels.iter().flatten().enumerate() {

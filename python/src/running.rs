@@ -11,6 +11,7 @@ use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::ffi::OsString;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -201,14 +202,19 @@ impl Engine {
         }
     }
 
-    /// Serves a plan as a node of another process. Returns a `Desk`, or a `Failure`.
+    /// Serves a plan as a node of another process, which other nodes reach at the address `host`. Returns a `Desk`, or
+    /// a `Failure`.
     fn serve<'py>(
         &self,
         py: Python<'py>,
         plan: &Bound<'py, PyDict>,
+        host: IpAddr,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (engine, plan) = (self.engine()?, Plan::of(plan)?);
-        let (seat, orders, reports) = nodes::seat(self.memory);
+        let (seat, orders, reports) = match nodes::seat(self.memory, host) {
+            Ok(seat) => seat,
+            Err(error) => return failure(py, &error),
+        };
         let on = (engine, self.memory, Machines::Node(seat));
         match Running::start(py, on, plan, None, None)? {
             Ok(running) => Ok(Bound::new(py, Desk::new(orders, reports, running))?.into_any()),
@@ -229,7 +235,7 @@ impl Engine {
         wires: Option<&Wires>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (engine, plan) = (self.engine()?, Plan::of(plan)?);
-        let machines = wires.and_then(Wires::carrier).map(Machines::Nodes).unwrap_or_default();
+        let machines = wires.and_then(Wires::carrier).map(Machines::over).unwrap_or_default();
         // Shows are made by one machine.
         let top = top.filter(|_| machines.is_this());
         self.running.fetch_add(1, Ordering::Relaxed);

@@ -29,6 +29,10 @@ fn for_each_command() {
     write(at, "text/empty", "");
     let points = (0..3000).map(|at| format!("{} {}\n", at * 7 % 997, at * 3 % 101));
     write(at, "points", points.collect::<String>());
+    let log = (0..3000).map(|at| format!("user{} login {at}\n", at * 7 % 97));
+    write(at, "log", log.collect::<String>());
+    let pixels = (0..90 * 70 * 3).map(|at| (at * 7 % 251) as u8);
+    write(at, "picture.ppm", b"P6 90 70 255\n".iter().copied().chain(pixels).collect::<Vec<u8>>());
     let commands: &[&[&str]] = &[
         &["wordcount", "text", "--tile", "32k"],
         &["wordcount", "text", "--tile", "32k", "--top", "7", "--words", "alpha"],
@@ -39,6 +43,9 @@ fn for_each_command() {
         &["top", "5", "text", "--tile", "32k", "--separator", ";"],
         &["kmeans", "-k", "3", "points", "--tile", "4k"],
         &["linreg", "points", "--tile", "4k"],
+        &["logstats", "log", "--tile", "4k"],
+        &["histogram", "picture.ppm", "--tile", "4k"],
+        &["stringmatch", "--key", "word7", "text", "--tile", "32k"],
     ];
     for (at_command, command) in commands.iter().enumerate() {
         let nodes = ["local:2x1", "local:1", "local:3x1,1x2"][at_command % 3];
@@ -68,6 +75,66 @@ fn with_little_memory() {
     let command = ["wordcount", "text", "--tile", "256k"];
     let (alone, together) = both(&command, "local:1x1:64M,1x1", folder.path());
     assert!(alone == together);
+}
+
+/// The kernel's count of the largest resident size of a process, in bytes.
+fn resident_most(process: Pid) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kib.unwrap_or(0) << 10
+}
+
+/// Places of words show that splits have the same numbers on a node that others send the input to, and a compressed
+/// file that it is read before the first lease.
+#[test]
+fn with_nodes_that_are_sent_the_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    write(at, "text/a", lines(60_000));
+    write(at, "text/b", lines(900));
+    write(at, "text/empty", "");
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut packed, lines(9000).as_bytes()).unwrap();
+    write(at, "text/packed.gz", packed.finish().unwrap());
+    for command in ["wordcount", "index"] {
+        let arguments = [command, "text", "--tile", "32k"];
+        let (alone, together) = both(&arguments, "local:1x1,2x1:64M:streamed", at);
+        assert!(!alone.is_empty() && alone == together, "{command}");
+    }
+}
+
+#[test]
+fn and_keeps_such_a_node_to_its_memory() {
+    const LIMIT: u64 = 64 << 20;
+    let folder = tempfile::tempdir().unwrap();
+    let words: String = (0..2_500_000).map(|at| format!("w{} ", at * 31 % 500_009)).collect();
+    write(folder.path(), "text", words);
+    let command = |more: &[&str]| {
+        let mut command = tegula();
+        command.args(["wordcount", "text", "--tile", "1M"]).args(more).current_dir(folder.path());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let alone = answer(command(&[]).wait_with_output().unwrap());
+    let mut driver = command(&["--nodes", "local:1x1,1x1:64M:streamed"]);
+    let mut output = driver.stdout.take().unwrap();
+    let reader = std::thread::spawn(move || {
+        let mut together = Vec::new();
+        std::io::Read::read_to_end(&mut output, &mut together).unwrap();
+        together
+    });
+    let mut most = 0;
+    while driver.try_wait().unwrap().is_none() {
+        let is_streamed = |&node: &Pid| {
+            let words = fs::read_to_string(format!("/proc/{node}/cmdline")).unwrap_or_default();
+            words.contains(":streamed")
+        };
+        let node = nodes_of(&driver).into_iter().find(is_streamed);
+        most = most.max(node.map_or(0, resident_most));
+        sleep(Duration::from_millis(2));
+    }
+    assert!(reader.join().unwrap() == alone);
+    assert!(most > LIMIT / 8 && most <= LIMIT, "{most} bytes were resident");
 }
 
 #[test]
@@ -102,6 +169,20 @@ fn flags_that_do_not_go_together_are_named() {
         2,
         &["--show"],
     );
+    for more in [&["--events", "1"], &["--control", "0"]] {
+        let output = run(&[&["wordcount", "text"][..], more, &nodes].concat());
+        check_fault(&output, 2, &["--nodes", more[0]]);
+    }
+    check_fault(
+        &run(&["kmeans", "-k", "2", "text", "--nodes", "local:1x1,1x1:64M:streamed"]),
+        2,
+        &["--nodes", "leave out :streamed"],
+    );
+    check_fault(
+        &run(&["wordcount", "text", "--nodes", "local:2x1:64M:streamed"]),
+        2,
+        &["at least one node must read the input"],
+    );
     check_fault(
         &run(&[&["wordcount", "-"][..], &nodes].concat()),
         1,
@@ -120,8 +201,9 @@ fn whichever_node_is_killed_or_stopped() {
         command
     };
     let alone = answer(command(&[]).output().unwrap());
-    for delay_ms in [5, 60, 200, 350] {
-        let mut driver = command(&["--nodes", "local:3x1"]);
+    let senders = "local:2x1,1x1:64M:streamed";
+    for (delay_ms, nodes) in [(5, "local:3x1"), (60, senders), (200, "local:3x1"), (350, senders)] {
+        let mut driver = command(&["--nodes", nodes]);
         let driver = driver.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let begun = Instant::now();
         while nodes_of(&driver).len() < 3 {

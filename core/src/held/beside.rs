@@ -56,6 +56,6 @@ impl Counts {
 }
 
 /// Returns the error of bytes that another holding cannot have sent.
-pub(super) fn damaged(offset: u64, cause: &'static str) -> StorageError {
+pub(crate) fn damaged(offset: u64, cause: &'static str) -> StorageError {
     StorageError::Damaged { path: "pairs of another machine".into(), offset, cause }
 }

@@ -5,7 +5,7 @@ mod beside;
 mod blocks;
 mod noting;
 
-pub(crate) use beside::Beside;
+pub(crate) use beside::{Beside, damaged};
 
 use crate::aggregate::Aggregate;
 use crate::bad::BadRecords;
@@ -31,7 +31,7 @@ use crate::sizing::{self, TableLimits};
 use crate::slots::PairRef;
 use crate::state::{Figures, Fingerprint, FoundState, Saving, SharedState, Terms};
 use crate::stats::{StageTime, Stats};
-use beside::{Counts, damaged};
+use beside::Counts;
 use noting::Noting;
 use std::cmp::Ordering;
 use std::iter;
@@ -52,6 +52,7 @@ type Pair<'a, C> = PairRef<'a, <C as Aggregate>::Reduced>;
 pub(crate) trait Hold<C: Aggregate>: Send + Sync {
     fn tile_sizes(&self) -> &[u64];
     fn digest(&self) -> u128;
+    fn digest_of_names(&self) -> Result<u128>;
     fn listing(&self) -> Result<Vec<u8>>;
     fn difference(&self, listing: &[u8]) -> Result<Option<String>>;
     fn map(&self, tiles: Range<u32>, cancel: &Cancel) -> Result<Beside<C>>;
@@ -117,7 +118,7 @@ pub(crate) fn hold<'e, C: Aggregate>(
     })?;
     let held_bytes = list.bytes() + beside.bytes();
     let room = Room::new(core, core.shares::<C>(plan.unit_bytes, held_bytes, threads)?);
-    let digest = digest_of(&job.facts, &plan, &options)?;
+    let digest = digest_of(&job.facts, &plan, &options, &Fingerprint::of(&plan)?);
     let stats = context.close();
     Ok(Box::new(Held {
         core,
@@ -161,14 +162,14 @@ fn terms(options: &Options) -> Terms {
     Terms { skip_bad, plain, devices: devices.len() }
 }
 
-fn digest_of(facts: &JobFacts, plan: &Plan, options: &Options) -> Result<u128> {
-    let Fingerprint { files, digest } = Fingerprint::of(plan)?;
+fn digest_of(facts: &JobFacts, plan: &Plan, options: &Options, input: &Fingerprint) -> u128 {
+    let Fingerprint { files, digest } = *input;
     let mut bytes = digest.to_le_bytes().to_vec();
     let flags = [options.skip_bad, options.plain].map(u64::from);
     let numbers = [files, plan.tile_bytes, plan.split_bytes].into_iter().chain(flags);
     numbers.for_each(|number| put_number(number, &mut bytes));
     facts.identity.iter().for_each(|identity| identity.encode(&mut bytes));
-    Ok(Digest::of(&bytes))
+    Digest::of(&bytes)
 }
 
 impl<C: Aggregate> Hold<C> for Held<'_, C> {
@@ -178,6 +179,11 @@ impl<C: Aggregate> Hold<C> for Held<'_, C> {
 
     fn digest(&self) -> u128 {
         self.digest
+    }
+
+    fn digest_of_names(&self) -> Result<u128> {
+        let input = Fingerprint::of_names(&self.plan)?;
+        Ok(digest_of(&self.job.facts, &self.plan, &self.options, &input))
     }
 
     fn listing(&self) -> Result<Vec<u8>> {

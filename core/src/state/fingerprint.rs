@@ -12,6 +12,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 use twox_hash::XxHash3_64;
 
 /// The name of its file, from which messages take the changed input file.
@@ -49,6 +50,16 @@ impl<'a> Known<'a> {
     }
 }
 
+/// Decodes the names and lengths of a listing's files; `None` if it is cut short.
+pub(crate) fn listed(listing: &[u8]) -> Option<Vec<(PathBuf, u64)>> {
+    let (mut from, mut files) = (Reading::new(listing), Vec::new());
+    while !from.is_at_end() {
+        let Known { name, bytes, .. } = Known::decode(&mut from)?;
+        files.push((OsStr::from_bytes(name).into(), bytes));
+    }
+    Some(files)
+}
+
 /// Gives `see` the name, length and time of change of each file of the plan.
 fn each(plan: &Plan, mut see: impl FnMut(Known<'_>) -> Result<(), StorageError>) -> Result<()> {
     for part in &plan.parts {
@@ -78,24 +89,30 @@ fn each(plan: &Plan, mut see: impl FnMut(Known<'_>) -> Result<(), StorageError>)
 /// Returns the input's files, as they were when the state was begun.
 pub(super) fn files(storage: &dyn Storage) -> Result<FileList> {
     let file = storage.open(NAME)?;
-    let bytes = read_all(&*file)?;
-    let (mut from, mut files) = (Reading::new(&bytes), FileList::default());
-    while !from.is_at_end() {
-        let Some(Known { name, bytes, .. }) = Known::decode(&mut from) else {
-            let (path, cause) = (file.path().to_path_buf(), "it is cut short");
-            return Err(StorageError::Damaged { path, offset: 0, cause }.into());
-        };
-        files.add_path(OsStr::from_bytes(name), bytes);
-    }
+    let Some(listed) = listed(&read_all(&*file)?) else {
+        let (path, cause) = (file.path().to_path_buf(), "it is cut short");
+        return Err(StorageError::Damaged { path, offset: 0, cause }.into());
+    };
+    let mut files = FileList::default();
+    listed.iter().for_each(|(name, bytes)| files.add_path(name.as_os_str(), *bytes));
     Ok(files)
 }
 
 impl Fingerprint {
     pub(crate) fn of(plan: &Plan) -> Result<Fingerprint> {
+        Fingerprint::with(plan, |stamp| stamp)
+    }
+
+    /// Returns the fingerprint of names and lengths alone, which a machine has that reads the files through another.
+    pub(crate) fn of_names(plan: &Plan) -> Result<Fingerprint> {
+        Fingerprint::with(plan, |_| 0)
+    }
+
+    fn with(plan: &Plan, stamp: impl Fn(u64) -> u64) -> Result<Fingerprint> {
         let (mut files, mut hash, mut bytes) = (0, Digest::default(), Vec::new());
         each(plan, |known| {
             bytes.clear();
-            known.encode(&mut bytes);
+            Known { stamp: stamp(known.stamp), ..known }.encode(&mut bytes);
             hash.add(&bytes);
             files += 1;
             Ok(())

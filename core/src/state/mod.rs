@@ -56,7 +56,7 @@ mod snapshot;
 pub mod stock;
 mod tiles;
 
-pub(crate) use fingerprint::Fingerprint;
+pub(crate) use fingerprint::{Fingerprint, listed};
 pub(crate) use manifest::Figures;
 pub use report::{StateReport, files_of, jobs_of, remove, report, verify};
 pub(crate) use saved::SavedPartials;

@@ -34,7 +34,7 @@ impl Leases {
     pub(crate) fn new(cluster: &Cluster) -> Leases {
         let tiles = Tiles::new((0..cluster.tiles()).map(|_| cluster.tile_bytes()), 0);
         let mut ledger = Ledger::new(tiles, Rules::default());
-        let about = About { memory_bytes: 1 << 30, reads: true };
+        let about = About { memory_bytes: 1 << 30, reads: true, sends: true };
         let nodes = (0..cluster.nodes()).map(|_| ledger.join(about)).collect();
         Leases { ledger, nodes, spent: Duration::ZERO }
     }

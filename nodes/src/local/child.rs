@@ -4,9 +4,16 @@ use super::frame;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::mpsc::SyncSender;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 use tegula::{Error, Result};
+
+/// Orders that may wait for the pipe.
+const ORDERS_MOST: usize = 8;
+/// How long a node may read nothing of a full pipe.
+const FULL_MOST: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(2);
 
 /// What comes from a node, by the number of its process.
 pub(super) enum Event {
@@ -19,7 +26,7 @@ pub(super) enum Event {
 #[derive(Debug)]
 pub(super) struct Child {
     process: std::process::Child,
-    orders: Option<ChildStdin>,
+    orders: Option<SyncSender<Vec<u8>>>,
     /// Returns the last line of its standard error.
     errors: Option<JoinHandle<Option<String>>>,
     pub(super) has_left: bool,
@@ -40,17 +47,35 @@ impl Child {
             let read = move || read_all(number, reports, &events);
             thread::Builder::new().name(format!("node {number}")).spawn(read).map_err(fault)?;
         }
-        let errors = errors.map(|errors| thread::spawn(move || last_line(errors)));
+        let (sender, waiting) = sync_channel(ORDERS_MOST);
+        if let Some(pipe) = orders {
+            let write = move || write_all(pipe, &waiting);
+            thread::Builder::new().name(format!("to {number}")).spawn(write).map_err(fault)?;
+        }
+        let (orders, errors) =
+            (Some(sender), errors.map(|errors| thread::spawn(move || last_line(errors))));
         Ok(Child { process, orders, errors, has_left: false })
     }
 
-    /// Sends an order. A pipe that is broken ends the node; the thread that reads from it finds that out.
+    /// Sends an order. A pipe that is broken, or stays full because the process was stopped, ends the node; the thread
+    /// that reads from it finds that out.
     pub(super) fn tell(&mut self, order: &[u8]) {
-        if let Some(orders) = &mut self.orders
-            && frame::write(orders, order).is_err()
-        {
-            self.orders = None;
+        let Some(orders) = &self.orders else { return };
+        let (mut order, began) = (order.to_vec(), Instant::now());
+        loop {
+            match orders.try_send(order) {
+                Ok(()) => return,
+                Err(TrySendError::Full(again)) if began.elapsed() < FULL_MOST => order = again,
+                Err(TrySendError::Full(_)) => {
+                    // It may have ended by itself.
+                    let _ = self.process.kill();
+                    break;
+                }
+                Err(TrySendError::Disconnected(_)) => break,
+            }
+            thread::sleep(PAUSE);
         }
+        self.orders = None;
     }
 
     /// Ends the process at once.
@@ -82,6 +107,11 @@ impl Drop for Child {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+/// Writes orders until one cannot be written, or no more come.
+fn write_all(mut pipe: ChildStdin, orders: &Receiver<Vec<u8>>) {
+    orders.iter().map_while(|order| frame::write(&mut pipe, &order).ok()).for_each(drop);
 }
 
 /// Hands on all reports of a node.

@@ -18,6 +18,7 @@ class Node:
         workers: int,
         memory: int | None,
         scratch: str | None,
+        host: str,
     ) -> None:
         if plan["map"].get("kind") == "processes":
             zygote = Path(__file__).parent.with_name("_zygote.py")
@@ -26,7 +27,7 @@ class Node:
         plan["timeline"] = None
         folder = None if scratch is None else Path(scratch)
         self._engine = _tegula.Engine(workers, memory, folder)
-        desk = self._engine.serve(plan)
+        desk = self._engine.serve(plan, host)
         if isinstance(desk, _tegula.Failure):
             raise RuntimeError(desk.message)
         self._desk = desk

@@ -85,7 +85,8 @@ class Cluster:
             concurrency_groups={"orders": 1, "reports": 1},
         )(Node)
         actor = remote.options(scheduling_strategy=there)
-        return actor.remote(plan, workers or max(cpus, 1), memory, scratch)
+        host = node["NodeManagerAddress"]
+        return actor.remote(plan, workers or max(cpus, 1), memory, scratch, host)
 
     def _carry(self, wires: _tegula.Wires, actors: list[Any]) -> None:
         """Carry messages until the run is over."""

@@ -1,0 +1,16 @@
+//! A job to run, with the input and the options of the run.
+
+use tegula::{Engine, Input, Job, Options};
+
+/// A run that is to be made, wherever.
+#[derive(Debug)]
+pub struct Task<'a, J: Job> {
+    /// This machine's engine.
+    pub engine: &'a Engine,
+    /// The job.
+    pub job: &'a J,
+    /// Its input.
+    pub input: Input,
+    /// The options of the run.
+    pub options: &'a Options,
+}
