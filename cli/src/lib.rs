@@ -62,6 +62,8 @@ mod state;
 #[cfg(feature = "stations")]
 mod stations;
 mod stats;
+#[cfg(feature = "streaming")]
+mod streaming;
 #[cfg(feature = "stringmatch")]
 mod stringmatch;
 #[cfg(feature = "serve")]
@@ -213,6 +215,8 @@ commands! {
     "native" "run" Run(native::Flags),
     /// Run a kernel of your own on devices.
     "offload" "offload" Offload(offload::Flags),
+    /// Run a Hadoop Streaming job: commands map and reduce lines. -help lists Hadoop's options.
+    "streaming" "streaming" Streaming(streaming::Flags),
     /// Count, or find, the lines that equal one of some keys.
     "stringmatch" "stringmatch" Stringmatch(stringmatch::Flags),
     /// Multiply two matrices.
