@@ -12,7 +12,8 @@ use clap::error::ErrorKind;
 use clap::{Args, Command, FromArgMatches};
 use std::ffi::OsString;
 use std::io::{self, Write};
-use tegula::{Error, Input, Result};
+use std::sync::Arc;
+use tegula::{Error, Input, Progress, Result};
 use tegula_streaming::{CommandLine, Host, Report, Settings, TaskFailed, help};
 
 #[derive(Args)]
@@ -35,8 +36,14 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
         return show_help();
     }
     let run_flags = run_flags(&line)?;
-    carry_out(line, &run_flags, &mut |report| {
-        let counters = report.counters.of_commands();
+    let is_verbose = line.is_verbose();
+    if is_verbose {
+        let _ = io::stderr().write_all(line.properties().as_bytes());
+    }
+    carry_out(line, &run_flags, &|told| {
+        let Told::Done(report) = told else { return };
+        let of_commands = report.counters.of_commands();
+        let counters = if is_verbose { &report.counters } else { &of_commands };
         if !counters.is_empty() {
             // Nobody can be told that standard error is closed.
             let _ = write!(io::stderr(), "{counters}");
@@ -45,32 +52,46 @@ pub(crate) fn run(flags: &Flags) -> Result<()> {
     })
 }
 
-/// Runs the job of a command line, and lets `done` tell of it.
+/// What is told of a job while it runs.
+pub(crate) enum Told<'t> {
+    /// It has begun, under this name.
+    Began(&'t str, Arc<Progress>),
+    Done(&'t Report),
+}
+
+/// Runs the job of a command line, and tells of it.
 pub(crate) fn carry_out(
     line: CommandLine,
     flags: &RunFlags,
-    done: &mut dyn FnMut(&Report),
+    tell: &dyn Fn(Told<'_>),
 ) -> Result<()> {
     #[cfg(feature = "nodes")]
     nodes::refuse(flags, true, "commands run on this machine; leave it out")?;
     let settings = Settings::of(line)?;
     run::command(flags, Request::of("streaming"), |run| {
-        let report = run_job(run, settings, flags)?;
+        let report = run_job(run, settings, flags, tell)?;
         run.add_stats(&report.stats);
-        done(&report);
+        tell(Told::Done(&report));
         Ok(())
     })
 }
 
-fn run_job(run: &Run<'_>, settings: Settings, flags: &RunFlags) -> Result<Report> {
+fn run_job(
+    run: &Run<'_>,
+    settings: Settings,
+    flags: &RunFlags,
+    tell: &dyn Fn(Told<'_>),
+) -> Result<Report> {
     let scratch = flags.scratch.clone().unwrap_or_else(std::env::temp_dir);
     let options = run.options();
+    let progress = options.progress.clone().unwrap_or_default();
     let host = Host {
         engine: run.engine(),
         options: &options,
         is_incremental: flags.incremental,
         memory_bytes: flags.memory,
         scratch: &scratch,
+        began: &|job| tell(Told::Began(job, Arc::clone(&progress))),
     };
     let result = run.keep_file_open(|| settings.run(host, &others));
     if let Err(Error::Record { cause, .. }) = &result
@@ -88,11 +109,15 @@ fn others(text: &str) -> Result<Input> {
 
 /// Returns the flags for runs as they are.
 fn command() -> Command {
-    RunFlags::augment_args(Command::new("tegula streaming").no_binary_name(true))
+    let command = Command::new("tegula streaming").no_binary_name(true).disable_help_flag(true);
+    let command = RunFlags::augment_args(command);
+    LEFT_OUT.iter().fold(command, |command, (name, _)| {
+        command.mut_arg(name.replace('-', "_"), |flag| flag.hide(true))
+    })
 }
 
 /// Returns whether a value follows a flag; `None` if there is no such flag.
-fn takes_value(name: &str) -> Option<bool> {
+pub(crate) fn takes_value(name: &str) -> Option<bool> {
     let command = command();
     let flag = command.get_arguments().find(|flag| flag.get_long() == Some(name))?;
     Some(flag.get_action().takes_values())

@@ -10,11 +10,18 @@ pub struct TaskFailed {
     pub(crate) message: String,
     /// The end of what it said on standard error.
     pub(crate) last_words: Vec<u8>,
+    /// The attempt that failed, as Hadoop names it.
+    pub(crate) attempt: String,
 }
 
 impl TaskFailed {
     pub(crate) fn new(message: impl Into<String>) -> TaskFailed {
-        TaskFailed { message: message.into(), last_words: Vec::new() }
+        TaskFailed { message: message.into(), last_words: Vec::new(), attempt: String::new() }
+    }
+
+    /// Returns the attempt that failed, as Hadoop names it.
+    pub fn attempt(&self) -> &str {
+        &self.attempt
     }
 
     /// Returns the end of what the command said on standard error.

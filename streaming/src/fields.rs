@@ -41,11 +41,7 @@ impl KeyFields {
     ///
     /// # Errors
     /// [`Error::Option`](tegula::Error::Option) for a `-k` that is none.
-    pub(crate) fn parse(
-        property: &'static str,
-        separator: &[u8],
-        text: &str,
-    ) -> Result<KeyFields> {
+    pub(crate) fn parse(property: &'static str, separator: &[u8], text: &str) -> Result<KeyFields> {
         let (mut fields, mut all) = (Vec::new(), WHOLE);
         let mut words = text.split_ascii_whitespace();
         while let Some(word) = words.next() {
@@ -55,9 +51,11 @@ impl KeyFields {
                 "-nr" | "-rn" => (all.is_numeric, all.is_reverse) = (true, true),
                 _ => {
                     let Some(field) = word.strip_prefix("-k") else { continue };
-                    let field = if field.is_empty() { words.next().unwrap_or_default() } else { field };
+                    let field =
+                        if field.is_empty() { words.next().unwrap_or_default() } else { field };
                     let field = parse_field(field).ok_or_else(|| {
-                        let cause = format!("-k{field}: write -kF[.C][nr][,F[.C][nr]], counted from 1");
+                        let cause =
+                            format!("-k{field}: write -kF[.C][nr][,F[.C][nr]], counted from 1");
                         refused(property, cause)
                     });
                     fields.push(field?);

@@ -16,13 +16,11 @@ pub(crate) struct Listed {
 }
 
 /// Looks up what `-input` names. `others` looks up what is no local path.
-pub(crate) fn list(
-    inputs: &[String],
-    others: &dyn Fn(&str) -> Result<Input>,
-) -> Result<Listed> {
+pub(crate) fn list(inputs: &[String], others: &dyn Fn(&str) -> Result<Input>) -> Result<Listed> {
     let mut listed = Listed::default();
     for text in inputs {
-        let text = text.strip_prefix("file://").or_else(|| text.strip_prefix("file:")).unwrap_or(text);
+        let text =
+            text.strip_prefix("file://").or_else(|| text.strip_prefix("file:")).unwrap_or(text);
         if text == "-" || text.contains("://") {
             let input = others(text)?;
             listed.bytes.extend(input.listing().map(|file| file.bytes()));
@@ -65,9 +63,8 @@ fn is_hidden(part: &Component<'_>) -> bool {
 
 /// Returns the number of components that a pattern itself names: all, unless there is a wildcard.
 fn literal_parts(pattern: &str) -> usize {
-    let is_literal = |part: &Component<'_>| {
-        !part.as_os_str().to_string_lossy().contains(['*', '?', '['])
-    };
+    let is_literal =
+        |part: &Component<'_>| !part.as_os_str().to_string_lossy().contains(['*', '?', '[']);
     match Path::new(pattern).exists() {
         true => Path::new(pattern).components().count(),
         false => Path::new(pattern).components().take_while(is_literal).count(),
@@ -75,7 +72,7 @@ fn literal_parts(pattern: &str) -> usize {
 }
 
 /// Returns the patterns that one with alternatives, `{a,b}`, stands for.
-fn without_braces(pattern: &str) -> Vec<String> {
+pub(crate) fn without_braces(pattern: &str) -> Vec<String> {
     let Some(open) = pattern.find('{') else { return vec![pattern.to_owned()] };
     let (mut depth, mut commas, mut close) = (0_usize, Vec::new(), None);
     for (at, letter) in pattern[open..].char_indices() {
@@ -119,7 +116,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path().join("_in");
         fs::create_dir_all(folder.join("_logs")).unwrap();
-        for (name, text) in [("b", "x\n"), ("a", "y\n"), ("_SUCCESS", ""), (".c", "z"), ("_logs/d", "w"), ("e", "")] {
+        for (name, text) in
+            [("b", "x\n"), ("a", "y\n"), ("_SUCCESS", ""), (".c", "z"), ("_logs/d", "w"), ("e", "")]
+        {
             fs::write(folder.join(name), text).unwrap();
         }
         let names = |pattern: &str| {

@@ -54,12 +54,14 @@ impl Job for Mapping<'_> {
         let mut put = |key: &[u8], value: &[u8]| emit.emit_copied(key, value);
         let file = split.file();
         if file == self.list_of_empty {
-            return split.bytes().split(|byte| *byte == 0).filter(|name| !name.is_empty()).try_for_each(
-                |name| {
+            return split
+                .bytes()
+                .split(|byte| *byte == 0)
+                .filter(|name| !name.is_empty())
+                .try_for_each(|name| {
                     let path = Path::new(OsStr::from_bytes(name));
                     self.map_piece(b"", Source { path, file, offset: 0, bytes: 0 }, &mut put)
-                },
-            );
+                });
         }
         let (path, offset) = (split.path(), split.offset());
         let source = Source { path: &path, file, offset, bytes: split.bytes().len() };
@@ -186,8 +188,9 @@ impl Mapping<'_> {
         see: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<Counters> {
         let mut cutter = LineCutter::default();
-        let counters =
-            self.tasks.run(task, "mapper", mapper, lines, &mut |bytes| cutter.feed(bytes, &mut *see))?;
+        let counters = self
+            .tasks
+            .run(task, "mapper", mapper, lines, &mut |bytes| cutter.feed(bytes, &mut *see))?;
         cutter.finish(see)?;
         Ok(counters)
     }
@@ -201,7 +204,8 @@ impl Mapping<'_> {
         put: &mut Put<'_>,
     ) -> Result<Counters> {
         let settings = self.settings;
-        let (mut stretch, mut count, mut of_combiner) = (Stretch::default(), 0, Counters::default());
+        let (mut stretch, mut count, mut of_combiner) =
+            (Stretch::default(), 0, Counters::default());
         let mut add = |line: &[u8]| {
             count += 1;
             let (key, value) = settings.map_output.split(line);
@@ -239,9 +243,9 @@ impl Mapping<'_> {
             self.put_pair(key, value, &mut of_pair, put);
             Ok(())
         };
-        let mut counters = self.tasks.run(task, "combiner", combiner, &text, &mut |bytes| {
-            cutter.feed(bytes, &mut emit)
-        })?;
+        let mut counters = self
+            .tasks
+            .run(task, "combiner", combiner, &text, &mut |bytes| cutter.feed(bytes, &mut emit))?;
         cutter.finish(&mut emit)?;
         counters.count("Combine input records", records);
         counters.count("Combine output records", count);

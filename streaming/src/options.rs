@@ -64,15 +64,27 @@ enum Kind {
 }
 
 const OPTIONS: &[(&str, Kind, &str)] = &[
-    ("input", Kind::Input, "<path>...  Files, folders and patterns to read; may be given more than once."),
+    (
+        "input",
+        Kind::Input,
+        "<path>...  Files, folders and patterns to read; may be given more than once.",
+    ),
     ("output", Kind::Output, "<folder>  The folder of the answer, which must not exist."),
     ("mapper", Kind::Mapper, "<command>  The command that maps lines."),
     ("combiner", Kind::Combiner, "<command>  The command that combines a map task's sorted lines."),
     ("reducer", Kind::Reducer, "<command>|NONE  The command that reduces sorted lines."),
     ("numReduceTasks", Kind::Reduces, "<n>  The number of reducers, and of part files; 0 as NONE."),
-    ("partitioner", Kind::Partitioner, "<name>  HashPartitioner (default) or KeyFieldBasedPartitioner."),
+    (
+        "partitioner",
+        Kind::Partitioner,
+        "<name>  HashPartitioner (default) or KeyFieldBasedPartitioner.",
+    ),
     ("files", Kind::Files, "<path[#link],...>  Files and folders that tasks find in their folder."),
-    ("archives", Kind::Archives, "<path[#link],...>  Archives that tasks find unpacked in their folder."),
+    (
+        "archives",
+        Kind::Archives,
+        "<path[#link],...>  Archives that tasks find unpacked in their folder.",
+    ),
     ("cmdenv", Kind::Environment, "<name=value>  A variable in the environment of tasks."),
     ("D", Kind::Define, "<name=value>  A property of the job."),
     ("conf", Kind::ConfFile, "<file>  Properties in the form of Hadoop's XML."),
@@ -80,7 +92,11 @@ const OPTIONS: &[(&str, Kind, &str)] = &[
     ("inputformat", Kind::InputFormat, "TextInputFormat  What lines are."),
     ("outputformat", Kind::OutputFormat, "TextOutputFormat  What part files are."),
     ("io", Kind::Io, "text  How commands read and write."),
-    ("verbose", Kind::Verbose, " Also print the properties of the job."),
+    (
+        "verbose",
+        Kind::Verbose,
+        " Also print the properties of the job, all counters, and what commands say.",
+    ),
     ("help", Kind::Help, " Print this help."),
     ("info", Kind::Help, ""),
     ("file", Kind::File, ""),
@@ -150,11 +166,19 @@ impl CommandLine {
         self.wants_help
     }
 
-    /// Sets a property, unless the command line does.
-    pub fn set_default(&mut self, name: &str, value: &str) {
-        if self.conf.get(name).is_none() {
-            self.conf.set(name, value);
-        }
+    /// Returns whether more is to be told than usual.
+    pub fn is_verbose(&self) -> bool {
+        self.is_verbose
+    }
+
+    /// Returns the properties of the job, a line each.
+    pub fn properties(&self) -> String {
+        self.conf.iter().map(|(name, value)| format!("{name}={value}\n")).collect()
+    }
+
+    /// Returns the folder of the answer.
+    pub fn output(&self) -> Option<&str> {
+        self.output.as_deref()
     }
 
     /// Gives each path another name: for paths that are URLs of a file system of the caller's.

@@ -59,7 +59,9 @@ impl KeyOrder {
         match self {
             KeyOrder::Bytes => form,
             KeyOrder::Fields(_) => {
-                let Some((rest, length)) = form.split_last_chunk::<LENGTH_BYTES>() else { return form };
+                let Some((rest, length)) = form.split_last_chunk::<LENGTH_BYTES>() else {
+                    return form;
+                };
                 rest.get(u32::from_be_bytes(*length) as usize..).unwrap_or_default()
             }
         }

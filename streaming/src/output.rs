@@ -48,7 +48,11 @@ impl OutputFolder {
         fs::create_dir_all(&folder).map_err(|cause| fault(&folder, cause))?;
         let lock = File::create(&lock).map_err(|cause| fault(&lock, cause))?;
         if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
-            return Err(refused("another run is writing it", "wait for it, or name another folder").into());
+            return Err(refused(
+                "another run is writing it",
+                "wait for it, or name another folder",
+            )
+            .into());
         }
         let begun = OutputFolder { path: parent.join(name), folder, lock: Some(lock) };
         begun.remove_remains().map_err(|cause| fault(&begun.folder, cause))?;
@@ -165,7 +169,8 @@ impl Part {
         }
         let bytes = self.bytes;
         if let Some(to) = self.to.take() {
-            let synced = to.finish().and_then(|file| if bytes > 0 { file.sync_all() } else { Ok(()) });
+            let synced =
+                to.finish().and_then(|file| if bytes > 0 { file.sync_all() } else { Ok(()) });
             synced.map_err(|cause| self.fault(cause))?;
         }
         Ok(bytes)

@@ -49,7 +49,8 @@ impl<'r> Process<'r> {
         cancel: &'r Cancel,
         timeout: Option<Duration>,
     ) -> io::Result<Process<'r>> {
-        let (input, output, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (input, output, errors) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let process = Process {
             child,
             input,

@@ -118,7 +118,8 @@ impl<'o, 'r> Sorted<'o, 'r> {
         let portions = self.portions_between(first, self.portions.len());
         self.each(COUNTERS, portions, |form, values| {
             let mut names = form.splitn(2, |byte| *byte == 0).map(String::from_utf8_lossy);
-            let (group, name) = (names.next().unwrap_or_default(), names.next().unwrap_or_default());
+            let (group, name) =
+                (names.next().unwrap_or_default(), names.next().unwrap_or_default());
             for value in values {
                 let amount = value.first_chunk().map_or(0, |bytes| i64::from_le_bytes(*bytes));
                 counters.add(&group, &name, amount);

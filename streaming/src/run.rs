@@ -11,11 +11,12 @@ use crate::settings::{Reducer, Settings};
 use crate::shipped::unqualified;
 use crate::tasks::Tasks;
 use crate::workplace::Workplace;
+use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use tegula::{
-    DEFAULT_TILE_BYTES, Engine, Error, INCREMENTAL_TILE_BYTES, Input, Options, Progress, Result, Stage,
-    Stats,
+    DEFAULT_TILE_BYTES, Engine, Error, INCREMENTAL_TILE_BYTES, Input, Options, Progress, Result,
+    Stage, Stats,
 };
 
 /// How a job went.
@@ -32,7 +33,7 @@ pub struct Report {
 }
 
 /// Where and how a job runs.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Host<'r> {
     /// The engine.
     pub engine: &'r Engine,
@@ -44,6 +45,15 @@ pub struct Host<'r> {
     pub memory_bytes: Option<u64>,
     /// The folder below which tasks have theirs.
     pub scratch: &'r Path,
+    /// Is told the name of the job when it begins.
+    pub began: &'r dyn Fn(&str),
+}
+
+impl fmt::Debug for Host<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("Host");
+        out.field("engine", self.engine).field("scratch", &self.scratch).finish_non_exhaustive()
+    }
 }
 
 /// Splits and buffers of all workers may take this part of the memory.
@@ -67,7 +77,8 @@ impl Settings {
         self.settle();
         let output = OutputFolder::begin(&self.output)?;
         let mut listed = list(&self.inputs, others)?;
-        let empty: Vec<&[u8]> = listed.empty.iter().map(|path| path.as_os_str().as_bytes()).collect();
+        let empty: Vec<&[u8]> =
+            listed.empty.iter().map(|path| path.as_os_str().as_bytes()).collect();
         let list_of_empty = u32::try_from(listed.bytes.len()).unwrap_or(u32::MAX);
         if !empty.is_empty() {
             listed.input.append(Input::bytes(empty.join(&0)));
@@ -76,6 +87,7 @@ impl Settings {
         let split_bytes = options.split_bytes.unwrap_or(DEFAULT_TILE_BYTES);
         let place = Workplace::open(host.scratch, output.folder())?;
         let tasks = Tasks::new(&self, &place, &options.cancel, output.path())?;
+        (host.began)(&tasks.job_id());
         let mapping = Mapping {
             settings: &self,
             tasks: &tasks,
@@ -86,7 +98,8 @@ impl Settings {
         };
         let answer = host.engine.job(&mapping).options(&options).run(listed.input)?;
         enter(&options, Stage::Output);
-        let reducing = Options { state: None, progress: None, grid: None, share: None, ..options.clone() };
+        let reducing =
+            Options { state: None, progress: None, grid: None, share: None, ..options.clone() };
         let counters = reduce(host.engine, &reducing, &tasks, &self, &answer, &output)?;
         if self.is_map_only() && !self.is_lazy {
             for number in mapping.numbers.left() {

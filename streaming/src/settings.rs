@@ -57,8 +57,8 @@ pub(crate) enum Reducer {
     Command(Vec<String>),
 }
 
-/// The most reducers: a key begins with two bytes of its part's number.
-const PARTS_MOST: usize = 1 << 16;
+/// The most reducers: a key begins with two bytes of its part's number, of which the last is for counters.
+const PARTS_MOST: usize = u16::MAX as usize;
 const SORT_MB: usize = 100;
 const TIMEOUT_MS: u64 = 600_000;
 const IDENTITY_REDUCER: &str = "org.apache.hadoop.mapred.lib.IdentityReducer";
@@ -72,14 +72,17 @@ impl Settings {
     pub fn of(line: CommandLine) -> Result<Settings> {
         refuse_java(&line)?;
         let conf = &line.conf;
-        let needed = |option: &str| refused("streaming", format!("{option} is missing; -help shows the options"));
+        let needed = |option: &str| {
+            refused("streaming", format!("{option} is missing; -help shows the options"))
+        };
         if line.inputs.is_empty() {
             return Err(needed("-input <path>"));
         }
         let output = line.output.as_deref().ok_or_else(|| needed("-output <folder>"))?;
-        let mapper = line.mapper.as_deref().ok_or_else(|| {
-            needed("-mapper <command> (-mapper cat passes lines on)")
-        })?;
+        let mapper = line
+            .mapper
+            .as_deref()
+            .ok_or_else(|| needed("-mapper <command> (-mapper cat passes lines on)"))?;
         let parts = conf.number::<usize>("mapreduce.job.reduces")?.unwrap_or(1);
         if parts > PARTS_MOST {
             return Err(refused("-numReduceTasks", format!("{parts}; give {PARTS_MOST} at most")));
@@ -104,7 +107,11 @@ impl Settings {
             parts: parts.max(1),
             partition: partition(&line)?,
             order: order(&line)?,
-            map_output: key_end(conf, "stream.map.output.field.separator", "stream.num.map.output.key.fields")?,
+            map_output: key_end(
+                conf,
+                "stream.map.output.field.separator",
+                "stream.num.map.output.key.fields",
+            )?,
             reduce_input_separator: separator("stream.reduce.input.field.separator"),
             reduce_output: key_end(
                 conf,
@@ -113,7 +120,10 @@ impl Settings {
             )?,
             output_separator,
             codec: Codec::of(&line)?,
-            delimiter: conf.get("textinputformat.record.delimiter").map(Delimiter::new).transpose()?,
+            delimiter: conf
+                .get("textinputformat.record.delimiter")
+                .map(Delimiter::new)
+                .transpose()?,
             shipped: Shipped::all(&line.files, &line.archives)?,
             reporter_prefix: reporter.as_bytes().to_vec(),
             timeout: (timeout > 0).then(|| Duration::from_millis(timeout)),
@@ -139,21 +149,29 @@ fn refuse_java(line: &CommandLine) -> Result<()> {
     if let Some((option, value)) = line.of_java.first() {
         return Err(line.of_hadoop_engine(&format!("-{option}"), value));
     }
-    let commands = [
-        ("-mapper", &line.mapper),
-        ("-combiner", &line.combiner),
-        ("-reducer", &line.reducer),
-    ];
+    let commands =
+        [("-mapper", &line.mapper), ("-combiner", &line.combiner), ("-reducer", &line.reducer)];
     for (option, command) in commands {
         let Some(command) = command else { continue };
-        let is_java = is_class(command) || option == "-reducer" && command.eq_ignore_ascii_case("aggregate");
+        let is_java =
+            is_class(command) || option == "-reducer" && command.eq_ignore_ascii_case("aggregate");
         if is_java && command != IDENTITY_REDUCER {
             return Err(line.of_hadoop_engine(option, command));
         }
     }
     let formats = [
-        ("-inputformat", line.input_format.as_deref(), "mapreduce.job.inputformat.class", "TextInputFormat"),
-        ("-outputformat", line.output_format.as_deref(), "mapreduce.job.outputformat.class", "TextOutputFormat"),
+        (
+            "-inputformat",
+            line.input_format.as_deref(),
+            "mapreduce.job.inputformat.class",
+            "TextInputFormat",
+        ),
+        (
+            "-outputformat",
+            line.output_format.as_deref(),
+            "mapreduce.job.outputformat.class",
+            "TextOutputFormat",
+        ),
     ];
     for (option, named, property, usual) in formats {
         let Some(class) = named.or_else(|| line.conf.get(property)) else { continue };
@@ -162,7 +180,12 @@ fn refuse_java(line: &CommandLine) -> Result<()> {
         }
     }
     for (name, value) in line.conf.iter() {
-        let form = ["stream.map.input", "stream.map.output", "stream.reduce.input", "stream.reduce.output"];
+        let form = [
+            "stream.map.input",
+            "stream.map.output",
+            "stream.reduce.input",
+            "stream.reduce.output",
+        ];
         let is_other_form = form.contains(&name) && value != "text";
         let is_class = name.starts_with("stream.") && name.ends_with(".class");
         if is_other_form || is_class {
@@ -185,7 +208,9 @@ fn partition(line: &CommandLine) -> Result<Partition> {
                 return Ok(Partition::Fields(KeyFields::first(separator, fields)));
             }
             match conf.get(OPTIONS).filter(|options| !options.is_empty()) {
-                Some(options) => Ok(Partition::Fields(KeyFields::parse(OPTIONS, separator, options)?)),
+                Some(options) => {
+                    Ok(Partition::Fields(KeyFields::parse(OPTIONS, separator, options)?))
+                }
                 None => Ok(Partition::Text),
             }
         }
@@ -199,10 +224,14 @@ fn order(line: &CommandLine) -> Result<KeyOrder> {
     let conf = &line.conf;
     let Some(class) = conf.get(CLASS) else { return Ok(KeyOrder::Bytes) };
     match simple_name(class) {
-        "KeyFieldBasedComparator" => match conf.get(OPTIONS).filter(|options| !options.is_empty()) {
-            Some(options) => Ok(KeyOrder::Fields(KeyFields::parse(OPTIONS, key_separator(conf), options)?)),
-            None => Ok(KeyOrder::Bytes),
-        },
+        "KeyFieldBasedComparator" => {
+            match conf.get(OPTIONS).filter(|options| !options.is_empty()) {
+                Some(options) => {
+                    Ok(KeyOrder::Fields(KeyFields::parse(OPTIONS, key_separator(conf), options)?))
+                }
+                None => Ok(KeyOrder::Bytes),
+            }
+        }
         "Text$Comparator" => Ok(KeyOrder::Bytes),
         _ => Err(line.of_hadoop_engine("-D", &format!("{CLASS}={class}"))),
     }

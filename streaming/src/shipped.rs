@@ -41,14 +41,16 @@ impl Shipped {
     fn of(text: &str, is_archive: bool) -> Result<Shipped> {
         let option = if is_archive { "-archives" } else { "-files" };
         let (path, link) = text.split_once('#').unwrap_or((text, ""));
-        let path = path.strip_prefix("file://").or_else(|| path.strip_prefix("file:")).unwrap_or(path);
+        let path =
+            path.strip_prefix("file://").or_else(|| path.strip_prefix("file:")).unwrap_or(path);
         if path.contains("://") {
             let cause = format!("{path}: copy it to this machine, and give its path");
             return Err(refused(option, cause));
         }
         let path = fs::canonicalize(path).map_err(|cause| InputError::from_io(path, cause))?;
         let name = Path::new(text.split('#').next().unwrap_or_default()).file_name();
-        let name = name.or_else(|| path.file_name()).map(OsStr::to_string_lossy).unwrap_or_default();
+        let name =
+            name.or_else(|| path.file_name()).map(OsStr::to_string_lossy).unwrap_or_default();
         let link = if link.is_empty() { name.into_owned() } else { link.to_owned() };
         if link.contains('/') || link == "." || link == ".." {
             let cause = format!("{text}: a link is a plain name, without /");
@@ -92,11 +94,7 @@ pub(crate) struct Links(Vec<(String, PathBuf)>);
 impl Links {
     /// Prepares a job's files in the folder of its run: archives are unpacked there. A file that `programs` name and
     /// that is not executable is copied there and made so, as Hadoop does.
-    pub(crate) fn prepare(
-        shipped: &[Shipped],
-        programs: &[&str],
-        folder: &Path,
-    ) -> Result<Links> {
+    pub(crate) fn prepare(shipped: &[Shipped], programs: &[&str], folder: &Path) -> Result<Links> {
         let mut links = Vec::new();
         for (number, item) in shipped.iter().enumerate() {
             let path = folder.join(format!("shipped-{number}"));
@@ -167,8 +165,10 @@ fn unpack(archive: &Path, folder: &Path) -> Result<()> {
             Err(cause) => fault = format!("{program}: {cause}"),
         }
     }
-    let (path, advice) = (archive.to_path_buf(), "give a .tar, .tar.gz, .tgz, .zip or .jar".to_owned());
-    Err(InputError::Refused { path, cause: format!("it cannot be unpacked: {fault}"), advice }.into())
+    let (path, advice) =
+        (archive.to_path_buf(), "give a .tar, .tar.gz, .tgz, .zip or .jar".to_owned());
+    Err(InputError::Refused { path, cause: format!("it cannot be unpacked: {fault}"), advice }
+        .into())
 }
 
 /// Returns the words of a command that are paths of files, for a job's identity.

@@ -30,6 +30,7 @@ pub(crate) struct Task {
     folder: PathBuf,
     environment: Vec<(String, String)>,
     place: Place,
+    attempt: String,
 }
 
 /// The piece of input that a map task maps.
@@ -86,11 +87,8 @@ impl<'r> Tasks<'r> {
             ("mapreduce.map.input.start", "map.input.start", source.offset.to_string()),
             ("mapreduce.map.input.length", "map.input.length", source.bytes.to_string()),
         ];
-        let place = Place {
-            source: source.path.to_path_buf(),
-            line: None,
-            offset: Some(source.offset),
-        };
+        let place =
+            Place { source: source.path.to_path_buf(), line: None, offset: Some(source.offset) };
         self.task('m', number, own.into_iter(), place)
     }
 
@@ -110,37 +108,33 @@ impl<'r> Tasks<'r> {
         let folder = self.place.folder().join(&id);
         let made = fs::create_dir(&folder).and_then(|()| self.links.make(&folder));
         made.map_err(|cause| OutputError::Create { path: folder.clone(), cause })?;
-        let is_map = kind == 'm';
+        let (is_map, attempt) = (kind == 'm', format!("attempt_{id}_0"));
         let outputs = folder.join(OUTPUTS).to_string_lossy().into_owned();
         let names = [
             ("mapreduce.task.id", "mapred.tip.id", format!("task_{id}")),
-            ("mapreduce.task.attempt.id", "mapred.task.id", format!("attempt_{id}_0")),
+            ("mapreduce.task.attempt.id", "mapred.task.id", attempt.clone()),
             ("mapreduce.task.partition", "mapred.task.partition", number.to_string()),
             ("mapreduce.task.ismap", "mapred.task.is.map", is_map.to_string()),
             ("mapreduce.task.output.dir", "mapred.work.output.dir", outputs),
         ];
         let both = names.into_iter().chain(own);
-        let environment = both.flat_map(|(now, old, value)| {
-            [(variable(now), value.clone()), (variable(old), value)]
-        });
+        let environment = both
+            .flat_map(|(now, old, value)| [(variable(now), value.clone()), (variable(old), value)]);
         let environment = environment.collect();
-        let task = Task { folder, environment, place };
+        let task = Task { folder, environment, place, attempt };
         let outputs = task.outputs();
         fs::create_dir(&outputs).map_err(|cause| OutputError::Create { path: outputs, cause })?;
         Ok(task)
     }
 
     /// Starts a command of a task. `role` is what messages call it.
-    pub(crate) fn start(
-        &self,
-        task: &Task,
-        role: &str,
-        command: &[String],
-    ) -> Result<Process<'r>> {
-        let (name, words) = command.split_first().map_or(("", &[][..]), |(name, words)| (name, words));
+    pub(crate) fn start(&self, task: &Task, role: &str, command: &[String]) -> Result<Process<'r>> {
+        let (name, words) =
+            command.split_first().map_or(("", &[][..]), |(name, words)| (name, words));
         let cannot = |why: String| {
             let message = format!("the {role} `{}` cannot be run: {why}", command.join(" "));
-            Error::Record { place: task.place.clone(), cause: Box::new(TaskFailed::new(message)) }
+            let cause = TaskFailed { attempt: task.attempt.clone(), ..TaskFailed::new(message) };
+            Error::Record { place: task.place.clone(), cause: Box::new(cause) }
         };
         let program = find(name, &task.folder).map_err(|fault| {
             cannot(match fault {
@@ -177,12 +171,14 @@ impl<'r> Tasks<'r> {
                 Some(fault) if self.settings.fails_by_exit_code => fault,
                 _ => return Ok(std::mem::take(&mut process.speech.counters)),
             },
-            Err(Error::Record { cause, .. }) if cause.is::<TaskFailed>() => format!("failed: {cause}"),
+            Err(Error::Record { cause, .. }) if cause.is::<TaskFailed>() => {
+                format!("failed: {cause}")
+            }
             Err(error) => return Err(error),
         };
         let message = format!("the {role} `{}` {why}", command.join(" "));
         let last_words = process.speech.last_words();
-        let cause = Box::new(TaskFailed { message, last_words });
+        let cause = Box::new(TaskFailed { message, last_words, attempt: task.attempt.clone() });
         Err(Error::Record { place: task.place.clone(), cause })
     }
 
@@ -241,7 +237,8 @@ fn environment(
     if let Reducer::Command(command) = &settings.reducer {
         set("stream.reduce.streamprocessor", encoded(&command.join(" ")));
     }
-    let most = settings.conf.get("stream.jobconf.truncate.limit").and_then(|limit| limit.parse().ok());
+    let most =
+        settings.conf.get("stream.jobconf.truncate.limit").and_then(|limit| limit.parse().ok());
     let shortened = |value: &str| match most {
         Some(most) if value.chars().count() > most => value.chars().take(most).collect(),
         _ => value.to_owned(),
