@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn classes_are_told_from_programs() {
-        for class in ["org.apache.hadoop.mapred.lib.IdentityMapper", "a.B", "a.b$C"] {
+        for class in ["org.apache.hadoop.mapred.lib.IdentityMapper", "a.B", "a.B$C"] {
             assert!(is_class(class), "{class}");
         }
         for program in ["cat", "m.py", "./a.B", "a b.C", "/bin/cat", "my.Script.sh", "Mapper"] {

@@ -6,6 +6,9 @@ use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 use tegula::{InputError, OutputError, Result};
 
 /// The folder of an answer that is being written.
@@ -17,7 +20,11 @@ pub(crate) struct OutputFolder {
     lock: Option<File>,
 }
 
-const LOCK: &str = ".lock";
+/// A folder that is older than this and not locked is of a run that is gone.
+const LOCKED_WITHIN: Duration = Duration::from_secs(2);
+
+/// Numbers the folders of this process.
+static FOLDERS: AtomicU64 = AtomicU64::new(0);
 
 impl OutputFolder {
     /// Begins the folder `path`.
@@ -43,20 +50,19 @@ impl OutputFolder {
         let fault = |path: &Path, cause| OutputError::Create { path: path.to_path_buf(), cause };
         fs::create_dir_all(parent).map_err(|cause| fault(parent, cause))?;
         let parent = fs::canonicalize(parent).map_err(|cause| fault(parent, cause))?;
-        let folder = parent.join(format!(".{}._temporary", name.to_string_lossy()));
-        let lock = folder.join(LOCK);
-        fs::create_dir_all(&folder).map_err(|cause| fault(&folder, cause))?;
-        let lock = File::create(&lock).map_err(|cause| fault(&lock, cause))?;
-        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+        let prefix = format!(".{}._temporary-", name.to_string_lossy());
+        if remove_remains(&parent, &prefix).map_err(|cause| fault(&parent, cause))? {
             return Err(refused(
                 "another run is writing it",
                 "wait for it, or name another folder",
             )
             .into());
         }
-        let begun = OutputFolder { path: parent.join(name), folder, lock: Some(lock) };
-        begun.remove_remains().map_err(|cause| fault(&begun.folder, cause))?;
-        Ok(begun)
+        let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
+        let folder = parent.join(format!("{prefix}{}-{number}", process::id()));
+        fs::create_dir(&folder).map_err(|cause| fault(&folder, cause))?;
+        let lock = lock(&folder).map_err(|cause| fault(&folder, cause))?;
+        Ok(OutputFolder { path: parent.join(name), folder, lock })
     }
 
     /// Returns the place where it is written.
@@ -101,7 +107,6 @@ impl OutputFolder {
 
     fn name(&mut self) -> io::Result<()> {
         File::create(self.folder.join("_SUCCESS"))?;
-        fs::remove_file(self.folder.join(LOCK))?;
         File::open(&self.folder)?.sync_all()?;
         match renameat_with(CWD, &self.folder, CWD, &self.path, RenameFlags::NOREPLACE) {
             // Some file systems do not know the flag.
@@ -114,22 +119,40 @@ impl OutputFolder {
         let _ = File::open(parent).and_then(|parent| parent.sync_all());
         Ok(())
     }
+}
 
-    /// Removes what a run that was killed has left.
-    fn remove_remains(&self) -> io::Result<()> {
-        for entry in fs::read_dir(&self.folder)? {
-            let entry = entry?;
-            if entry.file_name() == LOCK {
-                continue;
-            }
-            if entry.file_type()?.is_dir() {
-                fs::remove_dir_all(entry.path())?;
-            } else {
-                fs::remove_file(entry.path())?;
-            }
-        }
-        Ok(())
+/// Locks a folder until the handle is dropped or the process ends in whatever way; `None` if another process has.
+fn lock(folder: &Path) -> io::Result<Option<File>> {
+    let folder = File::open(folder)?;
+    match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(folder)),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+        Err(cause) => Err(cause.into()),
     }
+}
+
+/// Removes the folders that runs have left when the machine went down. (Of a run that is killed, the group's leader
+/// removes it.) Returns whether a run is at work on one.
+fn remove_remains(parent: &Path, prefix: &str) -> io::Result<bool> {
+    for entry in fs::read_dir(parent)? {
+        let entry = entry?;
+        if !entry.file_name().to_string_lossy().starts_with(prefix) {
+            continue;
+        }
+        match lock(&entry.path()) {
+            Ok(Some(locked)) => {
+                let age = locked.metadata()?.modified()?.elapsed().unwrap_or_default();
+                if age > LOCKED_WITHIN {
+                    // Another run may remove it, too.
+                    let _ = fs::remove_dir_all(entry.path());
+                }
+            }
+            Ok(None) => return Ok(true),
+            // It has just gone.
+            Err(_) => {}
+        }
+    }
+    Ok(false)
 }
 
 impl Drop for OutputFolder {

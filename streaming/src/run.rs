@@ -57,7 +57,7 @@ impl fmt::Debug for Host<'_> {
 }
 
 /// Splits and buffers of all workers may take this part of the memory.
-const MEMORY_PARTS: u64 = 8;
+const MEMORY_PARTS: u64 = 16;
 const SPLIT_BYTES_LEAST: u64 = 256 << 10;
 /// Buffers of a worker for its command's pipes.
 const PIPES_BYTES: usize = 2 << 20;

@@ -9,6 +9,7 @@ use crate::shipped::Links;
 use crate::speech::Speech;
 use crate::workplace::Workplace;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -41,6 +42,9 @@ pub(crate) struct Source<'s> {
     pub(crate) offset: u64,
     pub(crate) bytes: usize,
 }
+
+/// `ENOEXEC`.
+const NOT_A_PROGRAM: i32 = 8;
 
 /// Files that a task leaves in this folder go into the answer.
 const OUTPUTS: &str = "output";
@@ -150,7 +154,13 @@ impl<'r> Tasks<'r> {
         run.envs(variables.map(|(name, value)| (name, value)));
         run.envs(self.settings.environment.iter().map(|(name, value)| (name, value)));
         run.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let child = self.place.start(run).map_err(|cause| cannot(cause.to_string()))?;
+        let child = self.place.start(run).map_err(|cause| match cause.kind() {
+            io::ErrorKind::ExecutableFileBusy => cannot(format!("{name} is being written")),
+            _ if cause.raw_os_error() == Some(NOT_A_PROGRAM) => {
+                cannot(format!("{name} is no program; begin a script with #! and its interpreter"))
+            }
+            _ => cannot(cause.to_string()),
+        })?;
         let settings = self.settings;
         let speech = Speech::new(&settings.reporter_prefix, settings.is_verbose);
         let process = Process::new(child, speech, self.cancel, settings.timeout);

@@ -47,7 +47,7 @@ fn lines_are_sorted_and_divided() {
         &["--workers", "1"],
         &["--workers", "3", "--split", "50k"],
         &["-D", "mapred.max.split.size=100000", "--workers", "2"],
-        &["--memory", "32M", "--workers", "2"],
+        &["--memory", "64M", "--workers", "2"],
     ];
     for parts in [1, 7] {
         let expected = reference(&text, parts);

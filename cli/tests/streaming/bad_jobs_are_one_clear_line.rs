@@ -12,7 +12,12 @@ const CASES: &[Case<'_>] = &[
         1,
         "in, byte 0: the mapper `no-such-program` cannot be run: there is no program",
     ),
-    (&["-mapper", "./plain", "-files", "plain#other"], 1, "there is no program ./plain"),
+    (&["-mapper", "./plain"], 1, "there is no program ./plain"),
+    (
+        &["-mapper", "./plain", "-files", "plain#other"],
+        1,
+        "`other` cannot be run: other is no program; begin",
+    ),
     (
         &["-mapper", "sh -c 'exit 3'"],
         1,
@@ -118,5 +123,5 @@ fn odd_commands_do_no_harm() {
     }
     let many = "a line\n".repeat(200_000);
     let place = Place::with(&[("in", many.as_bytes())]);
-    assert_eq!(place.single(&["-mapper", "head -n 1", "-reducer", "head -n 1"]), "a line\t\t\n");
+    assert_eq!(place.single(&["-mapper", "head -n 1", "-reducer", "head -n 1"]), "a line\t\n");
 }

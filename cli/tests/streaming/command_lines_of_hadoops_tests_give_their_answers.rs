@@ -16,7 +16,7 @@ const CASES: &[Case<'_>] = &[
         "TestStreaming",
         ROSES,
         &["-mapper", "tr . \\n", "-reducer", "uniq -c"],
-        "      1 blue\t\t\n      1 bunnies\t\t\n      1 pink\t\t\n      1 red\t\t\n      1 roses\t\t\n      1 violets\t\t\n      3 are\t\t\n",
+        "      3 are\t\n      1 blue\t\n      1 bunnies\t\n      1 pink\t\n      1 red\t\n      1 roses\t\n      1 violets\t\n",
     ),
     (
         "TestStreamReduceNone",
@@ -51,7 +51,7 @@ const CASES: &[Case<'_>] = &[
         "TestStreamingEmptyInpNonemptyOut",
         "",
         &["-mapper", "sh -c 'cat; echo more'", "-reducer", "cat"],
-        "more\t\t\n",
+        "more\t\n",
     ),
     (
         "TestStreamingExitStatus",

@@ -70,7 +70,9 @@ impl Place {
     /// Fails if a run has left anything but the files that were there.
     fn is_clean(&self) -> bool {
         let left = fs::read_dir(self.path("scratch")).unwrap().count();
-        left == 0 && !self.path(".out._temporary").exists()
+        let mut beside =
+            fs::read_dir(self.path("")).unwrap().map(|entry| entry.unwrap().file_name());
+        left == 0 && !beside.any(|name| name.to_string_lossy().starts_with(".out._temporary"))
     }
 }
 

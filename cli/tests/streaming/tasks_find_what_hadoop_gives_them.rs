@@ -32,9 +32,9 @@ fn files_are_there_by_their_links() {
 #[test]
 fn archives_are_there_unpacked() {
     let place = Place::with(&[("in", b"\n"), ("pack/one.txt", b"1\n")]);
-    let packed = Command::new("tar").args(["-czf", "pack.tgz", "-C", "pack", "one.txt"]);
-    let mut packed = { packed }.current_dir(place.path("")).spawn().unwrap();
-    assert!(packed.wait().unwrap().success());
+    let mut tar = Command::new("tar");
+    tar.args(["-czf", "pack.tgz", "-C", "pack", "one.txt"]).current_dir(place.path(""));
+    assert!(tar.status().unwrap().success());
     let job =
         ["-mapper", "cat pack.tgz/one.txt named/one.txt", "-archives", "pack.tgz,pack.tgz#named"];
     assert_eq!(place.single(&[&job[..], &["-reducer", "NONE"]].concat()), "1\t\n1\t\n");
