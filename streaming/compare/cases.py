@@ -197,6 +197,7 @@ OF_BYTES = [
     Case("reducers without input that print", job("cat", "sh -c 'cat; echo more'", "-numReduceTasks", "5"), {"in.txt": b"a\n"}),
     Case("several files, without reducers", job("cat", "NONE"), {"a": b"1\n", "b": b"22222\n", "c": b"333\n", "_hidden": b"x\n", ".hidden": b"y\n"}),
     Case("records that end otherwise", job("cat", "cat", *conf("textinputformat.record.delimiter=;")), {"in.txt": b"a;b;c\nd;"}),
+    Case("tasks of two lines", job("cat", "NONE", *conf("mapreduce.input.lineinputformat.linespermap=2"), "-inputformat", "org.apache.hadoop.mapred.lib.NLineInputFormat"), {"in.txt": b"a\nbb\nccc\n"}),
     Case("lazy output", job("cat", "cat", "-lazyOutput", "-numReduceTasks", "5"), {"in.txt": b"a\n"}),
     Case("gzip output", job("cat", "cat", *conf("mapreduce.output.fileoutputformat.compress=true", "mapreduce.output.fileoutputformat.compress.codec=org.apache.hadoop.io.compress.GzipCodec"))),
     Case("no such program", job("no-such-program", "cat")),

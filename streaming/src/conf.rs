@@ -18,6 +18,7 @@ const RENAMED: &[(&str, &str)] = &[
     ("mapred.input.format.class", "mapreduce.job.inputformat.class"),
     ("mapred.job.id", "mapreduce.job.id"),
     ("mapred.job.name", "mapreduce.job.name"),
+    ("mapred.line.input.format.linespermap", "mapreduce.input.lineinputformat.linespermap"),
     ("mapred.map.tasks", "mapreduce.job.maps"),
     ("mapred.max.split.size", "mapreduce.input.fileinputformat.split.maxsize"),
     ("mapred.min.split.size", "mapreduce.input.fileinputformat.split.minsize"),

@@ -65,6 +65,9 @@ impl Job for Mapping<'_> {
         }
         let (path, offset) = (split.path(), split.offset());
         let source = Source { path: &path, file, offset, bytes: split.bytes().len() };
+        if let Some(most) = self.settings.lines_per_map {
+            return self.map_by_lines(&self.lines(&split), source, most, &mut put);
+        }
         self.map_piece(&self.lines(&split), source, &mut put)
     }
 }
@@ -115,6 +118,32 @@ impl Mapping<'_> {
                 Cow::Owned(lines)
             }
         }
+    }
+
+    /// Maps so many lines a task, each after its offset, as `NLineInputFormat` gives them.
+    fn map_by_lines(
+        &self,
+        lines: &[u8],
+        source: Source<'_>,
+        most: usize,
+        put: &mut Put<'_>,
+    ) -> Result<()> {
+        let (mut text, mut count, mut offset) = (Vec::new(), 0, source.offset);
+        let mut begin = offset;
+        let mut rest = lines.split_inclusive(|byte| *byte == b'\n').peekable();
+        while let Some(line) = rest.next() {
+            text.extend_from_slice(offset.to_string().as_bytes());
+            text.push(b'\t');
+            text.extend_from_slice(line);
+            (count, offset) = (count + 1, offset + line.len() as u64);
+            if count == most || rest.peek().is_none() {
+                let bytes = usize::try_from(offset - begin).unwrap_or(usize::MAX);
+                self.map_piece(&text, Source { offset: begin, bytes, ..source }, put)?;
+                text.clear();
+                (count, begin) = (0, offset);
+            }
+        }
+        Ok(())
     }
 
     fn map_piece(&self, lines: &[u8], source: Source<'_>, put: &mut Put<'_>) -> Result<()> {

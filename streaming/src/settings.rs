@@ -31,6 +31,8 @@ pub struct Settings {
     /// Between key and value in part files.
     pub(crate) output_separator: Vec<u8>,
     pub(crate) codec: Codec,
+    /// Lines of a map task, which gets each after its offset, if the job says (`NLineInputFormat`).
+    pub(crate) lines_per_map: Option<usize>,
     /// What ends a record of the input, if it is not a line.
     pub(crate) delimiter: Option<Delimiter>,
     pub(crate) shipped: Vec<Shipped>,
@@ -61,6 +63,8 @@ pub(crate) enum Reducer {
 const PARTS_MOST: usize = u16::MAX as usize;
 const SORT_MB: usize = 100;
 const TIMEOUT_MS: u64 = 600_000;
+/// The input format of tasks of so many lines.
+const BY_LINES: &str = "NLineInputFormat";
 const IDENTITY_REDUCER: &str = "org.apache.hadoop.mapred.lib.IdentityReducer";
 
 impl Settings {
@@ -96,6 +100,12 @@ impl Settings {
         let combiner = line.combiner.as_deref().filter(|_| reducer != Reducer::None);
         let separator = |name: &str| conf.get(name).unwrap_or("\t").as_bytes().to_vec();
         let output_separator = separator("mapreduce.output.textoutputformat.separator");
+        let lines_per_map = match input_format(&line) {
+            Some(class) if simple_name(class) == BY_LINES => Some(
+                conf.number("mapreduce.input.lineinputformat.linespermap")?.unwrap_or(1).max(1),
+            ),
+            _ => None,
+        };
         let timeout = conf.number("mapreduce.task.timeout")?.unwrap_or(TIMEOUT_MS);
         let sort_mb = conf.number("mapreduce.task.io.sort.mb")?.unwrap_or(SORT_MB);
         let reporter = conf.get("stream.stderr.reporter.prefix").unwrap_or("reporter:");
@@ -120,6 +130,7 @@ impl Settings {
             )?,
             output_separator,
             codec: Codec::of(&line)?,
+            lines_per_map,
             delimiter: conf
                 .get("textinputformat.record.delimiter")
                 .map(Delimiter::new)
@@ -159,25 +170,14 @@ fn refuse_java(line: &CommandLine) -> Result<()> {
             return Err(line.of_hadoop_engine(option, command));
         }
     }
-    let formats = [
-        (
-            "-inputformat",
-            line.input_format.as_deref(),
-            "mapreduce.job.inputformat.class",
-            "TextInputFormat",
-        ),
-        (
-            "-outputformat",
-            line.output_format.as_deref(),
-            "mapreduce.job.outputformat.class",
-            "TextOutputFormat",
-        ),
-    ];
-    for (option, named, property, usual) in formats {
-        let Some(class) = named.or_else(|| line.conf.get(property)) else { continue };
-        if simple_name(class) != usual {
-            return Err(line.of_hadoop_engine(option, class));
-        }
+    let usual = ["TextInputFormat", BY_LINES];
+    if let Some(class) = input_format(line).filter(|class| !usual.contains(&simple_name(class))) {
+        return Err(line.of_hadoop_engine("-inputformat", class));
+    }
+    let output = line.output_format.as_deref();
+    let output = output.or_else(|| line.conf.get("mapreduce.job.outputformat.class"));
+    if let Some(class) = output.filter(|class| simple_name(class) != "TextOutputFormat") {
+        return Err(line.of_hadoop_engine("-outputformat", class));
     }
     for (name, value) in line.conf.iter() {
         let form = [
@@ -193,6 +193,10 @@ fn refuse_java(line: &CommandLine) -> Result<()> {
         }
     }
     Ok(())
+}
+
+fn input_format(line: &CommandLine) -> Option<&str> {
+    line.input_format.as_deref().or_else(|| line.conf.get("mapreduce.job.inputformat.class"))
 }
 
 fn partition(line: &CommandLine) -> Result<Partition> {
