@@ -9,7 +9,9 @@ PARTITIONER = "org.apache.hadoop.mapred.lib.KeyFieldBasedPartitioner"
 ROSES = b"roses.are.red\nviolets.are.blue\nbunnies.are.pink\n"
 IPS = b"11.12.1.2\n11.14.2.3\n11.11.4.1\n11.12.1.1\n11.14.2.2\n"
 TEXT = b"the quick brown fox\njumps over the lazy dog\nthe end\n" * 50
-NUMBERS = b"".join(b"%d\t%d\n" % (number * 7919 % 1009 - 500, number) for number in range(800))
+NUMBERS = b"".join(
+    b"%d\t%d\n" % (number * 7919 % 1009 - 500, number) for number in range(800)
+)
 
 WORDS_PY = b"""import sys
 for line in sys.stdin:
@@ -53,12 +55,25 @@ def conf(*properties: str) -> list[str]:
 
 OF_TESTS = [
     Case("TestStreaming", job("tr . \\n", "uniq -c"), {"in.txt": ROSES}),
-    Case("TestStreamingCombiner", job("tr . \\n", "cat", "-combiner", "uniq"), {"in.txt": ROSES}),
+    Case(
+        "TestStreamingCombiner",
+        job("tr . \\n", "cat", "-combiner", "uniq"),
+        {"in.txt": ROSES},
+    ),
     Case("TestStreamReduceNone", job("tr . \\n", "NONE"), {"in.txt": ROSES}),
-    Case("TestStreamReduceNone, by number", job("tr . \\n", "cat", "-numReduceTasks", "0"), {"in.txt": ROSES}),
+    Case(
+        "TestStreamReduceNone, by number",
+        job("tr . \\n", "cat", "-numReduceTasks", "0"),
+        {"in.txt": ROSES},
+    ),
     Case("TestStreamingFailure", job("sh -c 'exit 3'", "cat")),
     Case("TestStreamingFailure, reducer", job("cat", "sh -c 'cat >/dev/null; exit 3'")),
-    Case("TestStreamingExitStatus", job("sh -c 'cat; exit 3'", "cat", *conf("stream.non.zero.exit.is.failure=false"))),
+    Case(
+        "TestStreamingExitStatus",
+        job(
+            "sh -c 'cat; exit 3'", "cat", *conf("stream.non.zero.exit.is.failure=false")
+        ),
+    ),
     Case(
         "TestStreamingSeparator",
         job(
@@ -76,15 +91,54 @@ OF_TESTS = [
         ),
         {"in.txt": b"roses1are.red\nviolets1are.blue\nbunnies1are.pink\n"},
     ),
-    Case("TestStreamingKeyValue", job("cat", None, "-numReduceTasks", "1"), {"in.txt": b"roses are \tred\t\n\tviolets are blue\nbunnies are pink\n"}),
-    Case("TestStreamingOutputOnlyKeys", job("cut -f1", "cut -f1"), {"in.txt": b"a\t1\nb\t2\n"}),
-    Case("TestStreamingCounters", job("python3 m.py", "cat", "-files", "m.py"), files={"m.py": COUNTING_PY}),
-    Case("TestStreamingEmptyInpNonemptyOut", job("sh -c 'cat; echo more'", "cat"), {"in.txt": b""}),
+    Case(
+        "TestStreamingKeyValue",
+        job("cat", None, "-numReduceTasks", "1"),
+        {"in.txt": b"roses are \tred\t\n\tviolets are blue\nbunnies are pink\n"},
+    ),
+    Case(
+        "TestStreamingOutputOnlyKeys",
+        job("cut -f1", "cut -f1"),
+        {"in.txt": b"a\t1\nb\t2\n"},
+    ),
+    Case(
+        "TestStreamingCounters",
+        job("python3 m.py", "cat", "-files", "m.py"),
+        files={"m.py": COUNTING_PY},
+    ),
+    Case(
+        "TestStreamingEmptyInpNonemptyOut",
+        job("sh -c 'cat; echo more'", "cat"),
+        {"in.txt": b""},
+    ),
     Case("TestUnconsumedInput", job("echo done", "cat"), {"in.txt": b"one line\n"}),
     Case("TestGzipInput", job("cat", "cat"), {"in.txt.gz": TEXT}),
-    Case("TestFileArgs", job("sh -c 'ls a.txt renamed.txt; cat'", "cat", "-files", "a.txt,b.txt#renamed.txt"), files={"a.txt": b"", "b.txt": b""}),
-    Case("TestMultipleCachefiles", job("sh -c 'cat one two; cat >/dev/null'", "cat", "-files", "a.txt#one,b.txt#two"), files={"a.txt": b"x\n", "b.txt": b"y\n"}),
-    Case("TestSymLink", job("xargs cat", "cat", "-files", "a.txt#testlink"), {"in.txt": b"testlink\n"}, files={"a.txt": b"this is just the cache string\n"}),
+    Case(
+        "TestFileArgs",
+        job(
+            "sh -c 'ls a.txt renamed.txt; cat'",
+            "cat",
+            "-files",
+            "a.txt,b.txt#renamed.txt",
+        ),
+        files={"a.txt": b"", "b.txt": b""},
+    ),
+    Case(
+        "TestMultipleCachefiles",
+        job(
+            "sh -c 'cat one two; cat >/dev/null'",
+            "cat",
+            "-files",
+            "a.txt#one,b.txt#two",
+        ),
+        files={"a.txt": b"x\n", "b.txt": b"y\n"},
+    ),
+    Case(
+        "TestSymLink",
+        job("xargs cat", "cat", "-files", "a.txt#testlink"),
+        {"in.txt": b"testlink\n"},
+        files={"a.txt": b"this is just the cache string\n"},
+    ),
     Case(
         "TestStreamDataProtocol",
         job(
@@ -100,9 +154,14 @@ OF_TESTS = [
             "-partitioner",
             PARTITIONER,
         ),
-        {"in.txt": b"roses.smell.good\nroses.look.good\nroses.need.care\nroses.attract.bees\nbunnies.are.pink\n"},
+        {
+            "in.txt": b"roses.smell.good\nroses.look.good\nroses.need.care\nroses.attract.bees\nbunnies.are.pink\n"
+        },
     ),
-    Case("TestStreamingStderr", job("sh -c 'cat; for i in 1 2 3; do echo words >&2; done'", "cat")),
+    Case(
+        "TestStreamingStderr",
+        job("sh -c 'cat; for i in 1 2 3; do echo words >&2; done'", "cat"),
+    ),
 ]
 
 OF_DOCUMENTATION = [
@@ -146,19 +205,81 @@ OF_DOCUMENTATION = [
 ]
 
 OF_LANGUAGES = [
-    Case("Python", job("python3 m.py", "python3 r.py", "-files", "m.py,r.py"), files={"m.py": WORDS_PY, "r.py": SUM_PY}),
-    Case("Python, 7 parts", job("python3 m.py", "python3 r.py", "-files", "m.py,r.py", "-numReduceTasks", "7"), files={"m.py": WORDS_PY, "r.py": SUM_PY}),
     Case(
-        "Python with a combiner",
-        job("python3 m.py", "python3 r.py", "-files", "m.py,r.py", "-combiner", "python3 r.py", "-numReduceTasks", "3"),
+        "Python",
+        job("python3 m.py", "python3 r.py", "-files", "m.py,r.py"),
         files={"m.py": WORDS_PY, "r.py": SUM_PY},
     ),
-    Case("a program that is shipped", job("m.sh", "cat", "-file", "m.sh"), files={"m.sh": b"#!/bin/sh\ntr a-z A-Z\n"}),
-    Case("awk", job("awk '{for (i = 1; i <= NF; i++) print $i \"\t\" 1}'", "awk -F\t '{n[$1] += $2} END {for (w in n) print w \"\t\" n[w]}'")),
+    Case(
+        "Python, 7 parts",
+        job(
+            "python3 m.py",
+            "python3 r.py",
+            "-files",
+            "m.py,r.py",
+            "-numReduceTasks",
+            "7",
+        ),
+        files={"m.py": WORDS_PY, "r.py": SUM_PY},
+    ),
+    Case(
+        "Python with a combiner",
+        job(
+            "python3 m.py",
+            "python3 r.py",
+            "-files",
+            "m.py,r.py",
+            "-combiner",
+            "python3 r.py",
+            "-numReduceTasks",
+            "3",
+        ),
+        files={"m.py": WORDS_PY, "r.py": SUM_PY},
+    ),
+    Case(
+        "a program that is shipped",
+        job("m.sh", "cat", "-file", "m.sh"),
+        files={"m.sh": b"#!/bin/sh\ntr a-z A-Z\n"},
+    ),
+    Case(
+        "awk",
+        job(
+            "awk '{for (i = 1; i <= NF; i++) print $i \"\t\" 1}'",
+            "awk -F\t '{n[$1] += $2} END {for (w in n) print w \"\t\" n[w]}'",
+        ),
+    ),
     Case("perl", job("perl -ne 'print lc'", "perl -ne 'print scalar reverse'")),
-    Case("shell", job("sh -c 'tr -s [:blank:] [\\n*]'", "sh -c 'sort | uniq -c'", "-numReduceTasks", "7")),
-    Case("numbers in order", job("cat", "cat", *conf(COMPARATOR, "mapreduce.partition.keycomparator.options=-n")), {"in.txt": NUMBERS}),
-    Case("numbers in reverse, 3 parts", job("cat", None, *conf(COMPARATOR, "mapreduce.partition.keycomparator.options=-nr", "mapreduce.job.reduces=3")), {"in.txt": NUMBERS}),
+    Case(
+        "shell",
+        job(
+            "sh -c 'tr -s [:blank:] [\\n*]'",
+            "sh -c 'sort | uniq -c'",
+            "-numReduceTasks",
+            "7",
+        ),
+    ),
+    Case(
+        "numbers in order",
+        job(
+            "cat",
+            "cat",
+            *conf(COMPARATOR, "mapreduce.partition.keycomparator.options=-n"),
+        ),
+        {"in.txt": NUMBERS},
+    ),
+    Case(
+        "numbers in reverse, 3 parts",
+        job(
+            "cat",
+            None,
+            *conf(
+                COMPARATOR,
+                "mapreduce.partition.keycomparator.options=-nr",
+                "mapreduce.job.reduces=3",
+            ),
+        ),
+        {"in.txt": NUMBERS},
+    ),
     Case(
         "by the second field, then the first in reverse",
         job(
@@ -176,30 +297,101 @@ OF_LANGUAGES = [
     ),
     Case(
         "parts by a field's characters",
-        job("cat", "cat", *conf("mapreduce.partition.keypartitioner.options=-k1.2,1.3", "mapreduce.job.reduces=5"), "-partitioner", PARTITIONER),
+        job(
+            "cat",
+            "cat",
+            *conf(
+                "mapreduce.partition.keypartitioner.options=-k1.2,1.3",
+                "mapreduce.job.reduces=5",
+            ),
+            "-partitioner",
+            PARTITIONER,
+        ),
         {"in.txt": NUMBERS},
     ),
-    Case("parts by whole keys as text", job("cat", "cat", "-partitioner", PARTITIONER, "-numReduceTasks", "5"), {"in.txt": "ä\nö\nü\nabc\n漢字\n".encode()}),
+    Case(
+        "parts by whole keys as text",
+        job("cat", "cat", "-partitioner", PARTITIONER, "-numReduceTasks", "5"),
+        {"in.txt": "ä\nö\nü\nabc\n漢字\n".encode()},
+    ),
 ]
 
 OF_BYTES = [
     Case("no tab", job("cat", "cat"), {"in.txt": b"a\nb\n"}),
     Case("only tabs", job("cat", "cat"), {"in.txt": b"\t\n\t\t\n\t\t\t\n"}),
     Case("empty lines", job("cat", "cat"), {"in.txt": b"\n\n\n"}),
-    Case("returns and newlines", job("cat", "cat"), {"in.txt": b"a\tb\r\nc\rd\n\re\r\r\nf"}),
+    Case(
+        "returns and newlines",
+        job("cat", "cat"),
+        {"in.txt": b"a\tb\r\nc\rd\n\re\r\r\nf"},
+    ),
     Case("returns of a mapper", job("printf 'a\\tb\\r\\nc\\rd'", "cat")),
     Case("NUL", job("cat", "cat"), {"in.txt": b"a\0b\tc\0\n\0\n"}),
-    Case("bytes that are no text", job("cat", "cat", "-numReduceTasks", "3"), {"in.txt": bytes(range(11, 256)) + b"\n\xff\xfe\t\x80\n"}),
+    Case(
+        "bytes that are no text",
+        job("cat", "cat", "-numReduceTasks", "3"),
+        {"in.txt": bytes(range(11, 256)) + b"\n\xff\xfe\t\x80\n"},
+    ),
     Case("no last newline", job("cat", "NONE"), {"in.txt": b"a\nb"}),
-    Case("fewer fields than the key has", job("cat", "cat", *conf("stream.num.map.output.key.fields=3")), {"in.txt": b"a\tb\na\tb\tc\td\n"}),
-    Case("a separator of two bytes", job("cat", None, *conf("stream.map.output.field.separator=::")), {"in.txt": b"a::b\nc:d\n"}),
+    Case(
+        "fewer fields than the key has",
+        job("cat", "cat", *conf("stream.num.map.output.key.fields=3")),
+        {"in.txt": b"a\tb\na\tb\tc\td\n"},
+    ),
+    Case(
+        "a separator of two bytes",
+        job("cat", None, *conf("stream.map.output.field.separator=::")),
+        {"in.txt": b"a::b\nc:d\n"},
+    ),
     Case("a reducer that prints nothing", job("cat", "true")),
-    Case("reducers without input that print", job("cat", "sh -c 'cat; echo more'", "-numReduceTasks", "5"), {"in.txt": b"a\n"}),
-    Case("several files, without reducers", job("cat", "NONE"), {"a": b"1\n", "b": b"22222\n", "c": b"333\n", "_hidden": b"x\n", ".hidden": b"y\n"}),
-    Case("records that end otherwise", job("cat", "cat", *conf("textinputformat.record.delimiter=;")), {"in.txt": b"a;b;c\nd;"}),
-    Case("tasks of two lines", job("cat", "NONE", *conf("mapreduce.input.lineinputformat.linespermap=2"), "-inputformat", "org.apache.hadoop.mapred.lib.NLineInputFormat"), {"in.txt": b"a\nbb\nccc\n"}),
-    Case("lazy output", job("cat", "cat", "-lazyOutput", "-numReduceTasks", "5"), {"in.txt": b"a\n"}),
-    Case("gzip output", job("cat", "cat", *conf("mapreduce.output.fileoutputformat.compress=true", "mapreduce.output.fileoutputformat.compress.codec=org.apache.hadoop.io.compress.GzipCodec"))),
+    Case(
+        "reducers without input that print",
+        job("cat", "sh -c 'cat; echo more'", "-numReduceTasks", "5"),
+        {"in.txt": b"a\n"},
+    ),
+    Case(
+        "several files, without reducers",
+        job("cat", "NONE"),
+        {
+            "a": b"1\n",
+            "b": b"22222\n",
+            "c": b"333\n",
+            "_hidden": b"x\n",
+            ".hidden": b"y\n",
+        },
+    ),
+    Case(
+        "records that end otherwise",
+        job("cat", "cat", *conf("textinputformat.record.delimiter=;")),
+        {"in.txt": b"a;b;c\nd;"},
+    ),
+    Case(
+        "tasks of two lines",
+        job(
+            "cat",
+            "NONE",
+            *conf("mapreduce.input.lineinputformat.linespermap=2"),
+            "-inputformat",
+            "org.apache.hadoop.mapred.lib.NLineInputFormat",
+        ),
+        {"in.txt": b"a\nbb\nccc\n"},
+    ),
+    Case(
+        "lazy output",
+        job("cat", "cat", "-lazyOutput", "-numReduceTasks", "5"),
+        {"in.txt": b"a\n"},
+    ),
+    Case(
+        "gzip output",
+        job(
+            "cat",
+            "cat",
+            *conf(
+                "mapreduce.output.fileoutputformat.compress=true",
+                "mapreduce.output.fileoutputformat.compress.codec=org.apache.hadoop.io.compress.GzipCodec",
+            ),
+        ),
+    ),
     Case("no such program", job("no-such-program", "cat")),
     Case("no such shipped file", job("cat", "cat", "-files", "missing.py")),
 ]

@@ -22,13 +22,24 @@ def main() -> None:
         classpath = Path(classpath).read_text().strip()
     cases = [case for case in ALL if all(word in case.name for word in words)]
     programs = {
-        "hadoop": ["java", "-Xshare:auto", "-XX:TieredStopAtLevel=1", "-cp", f"{jar}:{classpath}", "org.apache.hadoop.streaming.HadoopStreaming", *LOCAL],
+        "hadoop": [
+            "java",
+            "-Xshare:auto",
+            "-XX:TieredStopAtLevel=1",
+            "-cp",
+            f"{jar}:{classpath}",
+            "org.apache.hadoop.streaming.HadoopStreaming",
+            *LOCAL,
+        ],
         "tegula": [str(Path(tegula).resolve()), "streaming"],
     }
     different = []
     for case in cases:
         with tempfile.TemporaryDirectory() as folder:
-            results = {name: run(program, case, Path(folder), name) for name, program in programs.items()}
+            results = {
+                name: run(program, case, Path(folder), name)
+                for name, program in programs.items()
+            }
         if fault := difference(case, results["hadoop"], results["tegula"]):
             different.append(case.name)
             print(f"DIFFERS {case.name}: {fault}", flush=True)
@@ -38,25 +49,37 @@ def main() -> None:
     sys.exit(1 if different else 0)
 
 
-def run(program: list[str], case: Case, folder: Path, name: str) -> dict[str, bytes] | str:
+def run(
+    program: list[str], case: Case, folder: Path, name: str
+) -> dict[str, bytes] | str:
     """Returns the files of the answer by name, or the end of what a failed run said."""
     inputs = folder / "input"
     inputs.mkdir(exist_ok=True)
     for path, content in case.input.items():
-        (inputs / path).write_bytes(gzip.compress(content) if path.endswith(".gz") else content)
+        (inputs / path).write_bytes(
+            gzip.compress(content) if path.endswith(".gz") else content
+        )
     work = folder / name
     work.mkdir()
     for path, content in case.files.items():
         (work / path).write_bytes(content)
     output = folder / f"output-{name}"
     command = [*program, *case.options, "-input", str(inputs), "-output", str(output)]
-    done = subprocess.run(command, cwd=work, capture_output=True, stdin=subprocess.DEVNULL, check=False)
+    done = subprocess.run(
+        command, cwd=work, capture_output=True, stdin=subprocess.DEVNULL, check=False
+    )
     if done.returncode:
         return done.stderr.decode(errors="replace")[-400:]
-    return {path.name: path.read_bytes() for path in sorted(output.iterdir()) if not path.name.endswith(".crc")}
+    return {
+        path.name: path.read_bytes()
+        for path in sorted(output.iterdir())
+        if not path.name.endswith(".crc")
+    }
 
 
-def difference(case: Case, hadoop: dict[str, bytes] | str, tegula: dict[str, bytes] | str) -> str | None:
+def difference(
+    case: Case, hadoop: dict[str, bytes] | str, tegula: dict[str, bytes] | str
+) -> str | None:
     match hadoop, tegula:
         case str(), str():
             return None
@@ -75,7 +98,9 @@ def difference(case: Case, hadoop: dict[str, bytes] | str, tegula: dict[str, byt
         lines, our_lines = content.split(b"\n"), ours.split(b"\n")
         if sorted(lines) != sorted(our_lines):
             return f"{name} has {content[:300]!r} and {ours[:300]!r}"
-        if not case.has_ties and [line.split(b"\t")[0] for line in lines] != [line.split(b"\t")[0] for line in our_lines]:
+        if not case.has_ties and [line.split(b"\t")[0] for line in lines] != [
+            line.split(b"\t")[0] for line in our_lines
+        ]:
             return f"{name} is in another order: {content[:300]!r} and {ours[:300]!r}"
     return None
 

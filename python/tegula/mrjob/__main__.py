@@ -6,7 +6,9 @@ import os
 import runpy
 import sys
 
-USAGE = "usage: python -m tegula.mrjob job.py [input ...] [options of mrjob and of the job]"
+USAGE = (
+    "usage: python -m tegula.mrjob job.py [input ...] [options of mrjob and of the job]"
+)
 
 
 def main() -> None:

@@ -59,7 +59,9 @@ class TegulaRunner(LocalMRJobRunner):  # type: ignore[misc]
     def _is_for_engine(
         self, step: dict[str, Any], step_num: int, paths: list[str]
     ) -> bool:
-        tasks = [step[kind] for kind in ("mapper", "combiner", "reducer") if kind in step]
+        tasks = [
+            step[kind] for kind in ("mapper", "combiner", "reducer") if kind in step
+        ]
         if (
             self._mrjob_cls is None
             or "reducer" not in step
@@ -86,7 +88,11 @@ class TegulaRunner(LocalMRJobRunner):  # type: ignore[misc]
         assert self._mrjob_cls is not None
         script = os.path.abspath(self._mrjob_cls.mr_job_script())
         size = sum(os.path.getsize(path) for path in paths)
-        whole = {"file": os.path.abspath(paths[0]), "start": 0, "length": size} if paths else None
+        whole = (
+            {"file": os.path.abspath(paths[0]), "start": 0, "length": size}
+            if paths
+            else None
+        )
         kind = self._mrjob_cls
         task = MapTask(
             (script, kind.__module__, kind.__qualname__),
@@ -122,7 +128,11 @@ class TegulaRunner(LocalMRJobRunner):  # type: ignore[misc]
     ) -> Callable[..., Any]:
         """Run tasks that are Python's in this process, or in a fork of it, instead of starting an interpreter each."""
         step = self._get_step(step_num)
-        if self._mrjob_cls is None or self._has_setup() or not _is_script(step[task_type]):
+        if (
+            self._mrjob_cls is None
+            or self._has_setup()
+            or not _is_script(step[task_type])
+        ):
             return super()._invoke_task_func(task_type, step_num, task_num)  # type: ignore[no-any-return]
         return InlineMRJobRunner._invoke_task_func(self, task_type, step_num, task_num)  # type: ignore[no-any-return]
 
@@ -135,7 +145,9 @@ class TegulaRunner(LocalMRJobRunner):  # type: ignore[misc]
         while left:
             these, left = left[:most], left[most:]
             children = [_forked(task) for task in these]
-            codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+            codes = [
+                os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children
+            ]
             for code in codes:
                 if code:
                     raise StepFailedException(f"a task ended with exit code {code}")
@@ -157,7 +169,9 @@ def _forked(task: Callable[[], None]) -> int:
         task()
         code = 0
     except SystemExit as ended:
-        code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+        code = (
+            ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+        )
     except BaseException:
         traceback.print_exc()
     finally:
