@@ -38,6 +38,7 @@ OF_JAVA = (
 
 # Jobs whose output tells where a task ran, or into how many tasks the input was cut.
 TELL_OF_TASKS = (
+    "mr_cmd_job.py",
     "mr_count_lines_by_file.py",
     "mr_count_lines_wrong.py",
     "mr_job_where_are_you.py",

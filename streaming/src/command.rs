@@ -67,14 +67,14 @@ pub(crate) fn find(name: &str, folder: &Path) -> Result<PathBuf, NoProgram> {
 
 /// Returns whether a command is the name of a Java class: of a package, and with a capital letter.
 pub(crate) fn is_class(command: &str) -> bool {
-    let mut parts = command.split('.').peekable();
+    let parts = command.split('.');
     let is_name = |part: &str| {
         part.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_' || first == '$')
             && part.chars().all(|one| one.is_ascii_alphanumeric() || "_$".contains(one))
     };
     let mut last = "";
     let mut count = 0;
-    while let Some(part) = parts.next() {
+    for part in parts {
         if !is_name(part) {
             return false;
         }

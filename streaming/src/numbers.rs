@@ -7,8 +7,15 @@ use std::sync::{Mutex, PoisonError};
 /// Numbers that tasks take.
 pub(crate) struct Numbers {
     split_bytes: u64,
-    /// Of each file and each of its splits; and the next number.
-    left: Mutex<(HashMap<(u32, u64), usize>, usize)>,
+    left: Mutex<Left>,
+}
+
+/// Numbers that no task has taken.
+struct Left {
+    /// Of each file and each of its splits.
+    of_splits: HashMap<(u32, u64), usize>,
+    /// The first number of pieces that were not known before.
+    next: usize,
 }
 
 impl Numbers {
@@ -24,24 +31,25 @@ impl Numbers {
         splits.sort_by_key(|(_, _, bytes)| u64::MAX - bytes);
         let next = splits.len();
         let numbered = splits.into_iter().zip(0..);
-        let numbered = numbered.map(|((file, split, _), number)| ((file, split), number));
-        Numbers { split_bytes, left: Mutex::new((numbered.collect(), next)) }
+        let of_splits =
+            numbered.map(|((file, split, _), number)| ((file, split), number)).collect();
+        Numbers { split_bytes, left: Mutex::new(Left { of_splits, next }) }
     }
 
     /// Returns the number of the task whose input begins there. No two tasks get the same.
     pub(crate) fn take(&self, file: u32, offset: u64) -> usize {
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
-        let (numbered, next) = &mut *left;
-        numbered.remove(&(file, offset / self.split_bytes)).unwrap_or_else(|| {
-            *next += 1;
-            *next - 1
+        let known = left.of_splits.remove(&(file, offset / self.split_bytes));
+        known.unwrap_or_else(|| {
+            left.next += 1;
+            left.next - 1
         })
     }
 
     /// Returns the numbers of splits in which no record begins, so that they were no task.
     pub(crate) fn left(&self) -> Vec<usize> {
         let left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
-        left.0.values().copied().collect()
+        left.of_splits.values().copied().collect()
     }
 }
 
