@@ -48,11 +48,14 @@ TELL_OF_TASKS = (
     "mr_partitioner.py",
 )
 
+# Jobs whose protocol sees the tab with which Hadoop ends a line without a value.
+SEE_TABS = ("mr_sort_and_group_reversed_text.py",)
+
 ARGUMENTS = {
     "mr_grep.py": ["-e", "fox"],
     "mr_log_sampler.py": ["--sample-size", "1000", "--expected-length", "10"],
     "mr_cmd_job.py": ["--mapper-cmd", "cat", "--reducer-cmd", "wc -l"],
-    "mr_filter_job.py": ["--mapper-filter", "grep fox"],
+    "mr_filter_job.py": ["--mapper-filter", "cat"],
     "mr_tower_of_powers.py": ["--n", "3"],
 }
 NUMBERS = ("mr_tower_of_powers.py", "mr_two_step_job.py")
@@ -143,6 +146,8 @@ def difference(
             if isinstance(output, str) and "tegula-hadoop" in output
             else "it was not refused"
         )
+    if way == "tegula hadoop" and name in SEE_TABS and isinstance(output, list):
+        output = [line.replace(b'"\\t', b'"') for line in output]
     match expected, output:
         case str(), str():
             return None

@@ -67,12 +67,12 @@ class MapTask:
             line = write(key, value)
             found, tab, rest = line.partition(b"\t")
             yield PAIR + found, tab + rest
-        for line in stderr.getvalue().splitlines():
-            if line.startswith(REPORT):
-                name, _, amount = line[len(REPORT) :].rpartition(b",")
+        for said in stderr.getvalue().splitlines():
+            if said.startswith(REPORT):
+                name, _, amount = said[len(REPORT) :].rpartition(b",")
                 yield COUNTER + name, amount
-            elif not line.startswith(b"reporter:status:"):
-                sys.stderr.write(line.decode("utf-8", "replace") + "\n")
+            elif not said.startswith(b"reporter:status:"):
+                sys.stderr.write(said.decode("utf-8", "replace") + "\n")
 
     def _combined(self, job: Any, pairs: Any, write: Any) -> tuple[Any, Any]:
         """Return what the combiner makes of pairs, and how that is written."""
