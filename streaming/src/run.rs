@@ -59,6 +59,9 @@ impl fmt::Debug for Host<'_> {
 /// Splits and buffers of all workers may take this part of the memory.
 const MEMORY_PARTS: u64 = 16;
 const SPLIT_BYTES_LEAST: u64 = 256 << 10;
+/// A small input is divided into tasks of this size at least, for which the start of a command costs little.
+const SHARED_SPLIT_BYTES_LEAST: u64 = 2 << 20;
+const TASKS_PER_WORKER: u64 = 4;
 /// Buffers of a worker for its command's pipes.
 const PIPES_BYTES: usize = 2 << 20;
 
@@ -83,7 +86,8 @@ impl Settings {
         if !empty.is_empty() {
             listed.input.append(Input::bytes(empty.join(&0)));
         }
-        let options = self.options(&host);
+        let input_bytes = listed.bytes.iter().flatten().sum();
+        let options = self.options(&host, input_bytes);
         let split_bytes = options.split_bytes.unwrap_or(DEFAULT_TILE_BYTES);
         let place = Workplace::open(host.scratch, output.folder())?;
         let tasks = Tasks::new(&self, &place, &options.cancel, output.path())?;
@@ -127,12 +131,17 @@ impl Settings {
     }
 
     /// Returns the engine's options for the job: a task is a split, and a split is a tile where memory allows.
-    fn options(&self, host: &Host<'_>) -> Options {
+    fn options(&self, host: &Host<'_>, input_bytes: u64) -> Options {
         let usual = if host.is_incremental { INCREMENTAL_TILE_BYTES } else { DEFAULT_TILE_BYTES };
         let tile_bytes = self.split_bytes.or(host.options.tile_bytes).unwrap_or(usual);
         let workers = host.engine.workers() as u64;
         let room = host.memory_bytes.map_or(u64::MAX, |bytes| bytes / MEMORY_PARTS / workers);
-        let split_bytes = tile_bytes.min(room.max(SPLIT_BYTES_LEAST));
+        let mut split_bytes = tile_bytes.min(room.max(SPLIT_BYTES_LEAST));
+        if !self.is_map_only() && self.split_bytes.is_none() {
+            // Nobody sees the number of map tasks, so a small input has some for each worker.
+            let share = input_bytes / (TASKS_PER_WORKER * workers);
+            split_bytes = split_bytes.min(share.max(SHARED_SPLIT_BYTES_LEAST));
+        }
         Options {
             tile_bytes: Some(tile_bytes),
             split_bytes: Some(host.options.split_bytes.unwrap_or(split_bytes)),

@@ -4,6 +4,7 @@
 mod answers_are_those_of_a_sort_and_a_loop;
 mod bad_jobs_are_one_clear_line;
 mod command_lines_of_hadoops_tests_give_their_answers;
+mod hadoops_command_is_stood_in_for;
 mod kills_leave_nothing;
 mod states_are_gone_on_with;
 mod tasks_find_what_hadoop_gives_them;

@@ -69,8 +69,8 @@ class MapTask:
             yield PAIR + found, tab + rest
         for said in stderr.getvalue().splitlines():
             if said.startswith(REPORT):
-                name, _, amount = said[len(REPORT) :].rpartition(b",")
-                yield COUNTER + name, amount
+                counter, _, amount = said[len(REPORT) :].rpartition(b",")
+                yield COUNTER + counter, amount
             elif not said.startswith(b"reporter:status:"):
                 sys.stderr.write(said.decode("utf-8", "replace") + "\n")
 
