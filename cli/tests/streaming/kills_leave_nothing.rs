@@ -41,7 +41,12 @@ fn neither_map_nor_reduce_outlives_its_run() {
                 fs::read_to_string(&note).is_ok_and(|it| it.ends_with('\n'))
             });
             kill_process(Pid::from_child(&run), signal).unwrap();
-            assert_eq!(run.wait().unwrap().code(), code, "{stuck:?}");
+            let mut ended = None;
+            wait_until("the run ends", || {
+                ended = run.try_wait().unwrap();
+                ended.is_some()
+            });
+            assert_eq!(ended.unwrap().code(), code, "{stuck:?}");
             wait_until("its process is gone", || !is_alive(&note));
             wait_until("its folders are gone", || place.is_clean());
             assert!(!place.path("out").exists());
