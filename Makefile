@@ -12,6 +12,8 @@ AZURITE := 3.35.0
 FAKE_GCS := v1.56.1
 TYPESCRIPT := 7.0.2
 BIOME := 2.6.8
+STREAMING := 3.4.2
+MRJOB := 0.7.4
 
 ENGINE_CRATES := -p tegula-machine -p tegula-input -p tegula-device -p tegula-pairs -p tegula-core -p tegula
 TARGET := $(or $(CARGO_TARGET_DIR),target)
@@ -32,6 +34,12 @@ EMULATORS = $(abspath $(TARGET))/emulators
 # The live page of `tegula serve`: what checks it, and what its tests run in.
 PAGE_LINTS = $(abspath $(TARGET))/page-lints
 PAGE_VENV = $(abspath $(TARGET))/page-venv
+
+# Hadoop's streaming jar with the local runner's class path, and mrjob with its tests: what streaming jobs are compared with.
+STREAMING_JAR = $(abspath $(TARGET))/hadoop-streaming-$(STREAMING).jar
+HADOOP_CLASSPATH = $(abspath $(TARGET))/hadoop.classpath
+MRJOB_SOURCES = $(abspath $(TARGET))/mrjob-$(MRJOB)
+MRJOB_VENV = $(abspath $(TARGET))/mrjob-venv
 
 # What `make run` counts: the sources of the crates that Tegula was just built from.
 INPUT ?= "$${CARGO_HOME:-$$HOME/.cargo}"/registry/src
@@ -71,13 +79,13 @@ unexport PYTHONDONTWRITEBYTECODE
 .DELETE_ON_ERROR:
 .PRECIOUS: $(PYTHON_VENVS)/%/requirements
 .PHONY: help run run-nodes build serve-demo wheel wheels check-wheel test-wheel test test-rust rust-test-programs test-python python-environments \
-	test-cuda-kernels test-metrics test-ray test-hadoop test-hadoop-compat test-page dist-hadoop lint lint-rust lint-python lint-page lint-hadoop \
+	test-cuda-kernels test-metrics test-ray test-hadoop test-hadoop-compat test-page dist-hadoop lint lint-rust lint-python lint-page lint-hadoop test-mrjob test-streaming \
 	screenshots-page miri loom campaign campaign-nodes campaign-serve \
 	bench bench-own bench-versions bench-builds bench-compare bench-reuse \
 	bench-memory bench-sort bench-stations bench-logstats bench-containers bench-index bench-numbers \
 	bench-show bench-ingest bench-sizing bench-pipeline bench-groups bench-groups-cost bench-timeline \
 	bench-incremental bench-state bench-compressed bench-files bench-remote bench-gpu \
-	bench-hadoop bench-hadoop-cluster bench-hadoop-memory bench-nodes bench-serve bench-python \
+	bench-hadoop bench-hadoop-cluster bench-hadoop-memory bench-nodes bench-serve bench-python bench-streaming \
 	corpus clean test-emulators s3-server \
 	need-cargo need-chromium need-emulators need-java need-lints need-miri need-node need-pocl need-python
 
@@ -112,7 +120,7 @@ wheels: ## Build the wheels of all machines: x86_64 and aarch64 (slow)
 	@$(MAKE) --no-print-directory wheel WHEEL_TARGETS="x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu"
 
 # With the features of the Rust tests, whose crates are then not built again.
-TEST_WHEEL_FEATURES := opencl,cuda,tegula-cli/cuda,tegula-cli/linalg,tegula-cli/nodes,tegula-cli/opencl,tegula-cli/serve,$\
+TEST_WHEEL_FEATURES := opencl,cuda,tegula-cli/cuda,tegula-cli/linalg,tegula-cli/nodes,tegula-cli/opencl,tegula-cli/serve,tegula-cli/streaming,$\
 	tegula-apps/cuda,tegula-apps/opencl
 
 test-wheel: need-cargo $(VENV)/maturin-$(MATURIN) ## Build a wheel for tests on this machine into target/test-wheels, in a third of the time; its maps are slow
@@ -189,6 +197,28 @@ test-ray: test-wheel $(VENV)/bin/python ## Test jobs on a Ray cluster of local n
 	$(abspath $(TARGET))/ray-venv/bin/python -m pip install --quiet 'ray>=2.50' pytest $(TEST_WHEELS)/*.whl
 	cd python/tests && $(abspath $(TARGET))/ray-venv/bin/python -m pytest test_jobs_run_on_ray.py
 
+test-streaming: need-cargo need-java $(STREAMING_JAR) $(HADOOP_CLASSPATH) ## Compare streaming jobs with the stock jar on Hadoop's local runner (three minutes); TESTS=words of names
+	cargo build -p tegula-cli --all-features
+	python3 streaming/compare/hadoop.py $(TARGET)/debug/tegula $(HADOOP_CLASSPATH) $(STREAMING_JAR) $(TESTS)
+
+test-mrjob: test-wheel $(MRJOB_SOURCES) ## Run mrjob's examples and the jobs of its tests by tegula hadoop and by tegula.mrjob (five minutes); TESTS=words of names
+	cargo build -p tegula-cli --all-features
+	$(firstword $(PYTHONS)) -m venv $(MRJOB_VENV)
+	$(MRJOB_VENV)/bin/python -m pip install --quiet mrjob==$(MRJOB) setuptools $(TEST_WHEELS)/*.whl
+	python3 streaming/compare/mrjob_jobs.py $(TARGET)/debug/tegula $(MRJOB_VENV)/bin/python $(MRJOB_SOURCES) $(TESTS)
+
+$(STREAMING_JAR): need-java
+	test -f $@ || mvn -B -ntp -q dependency:copy -Dartifact=org.apache.hadoop:hadoop-streaming:$(STREAMING) -DoutputDirectory=$(@D)
+
+$(HADOOP_CLASSPATH): hadoop/pom.xml | need-java
+	cd hadoop && mvn -B -ntp -q dependency:build-classpath -DincludeScope=provided -Dmdep.outputFile=$@
+
+# The source distribution has the tests.
+$(MRJOB_SOURCES): | need-python
+	python3 -m pip download --quiet --no-deps --no-binary :all: --dest $(@D) mrjob==$(MRJOB)
+	tar -C $(@D) -xzf $@.tar.gz
+	touch $@
+
 # The compiler of CUDA needs no GPU.
 test-cuda-kernels: need-cargo $(VENV)/nvrtc-$(NVRTC) ## Compile every kernel with NVRTC, which is fetched (90 MB)
 	export LD_LIBRARY_PATH=$$(echo $(abspath $(VENV))/lib/python3*/site-packages/nvidia/cuda_nvrtc/lib) && \
@@ -242,8 +272,8 @@ lint-rust: need-lints
 		--all-features --no-deps --locked
 
 lint-python: $(VENV)/ruff-$(RUFF)
-	$(VENV)/bin/ruff check --config bench/ruff.toml bench hadoop/bench reliability remote/servers server python
-	$(VENV)/bin/ruff format --config bench/ruff.toml --check bench hadoop/bench reliability remote/servers server python
+	$(VENV)/bin/ruff check --config bench/ruff.toml bench hadoop/bench reliability remote/servers server python streaming
+	$(VENV)/bin/ruff format --config bench/ruff.toml --check bench hadoop/bench reliability remote/servers server python streaming
 
 lint-page: $(PAGE_LINTS)/typescript-$(TYPESCRIPT)-biome-$(BIOME)
 	$(PAGE_LINTS)/node_modules/.bin/tsc --project server/jsconfig.json
@@ -418,6 +448,12 @@ bench-serve: build need-python $(PAGE_VENV)/requirements need-chromium $(CORPUS)
 bench-nodes: need-cargo build need-python $(CORPUS)/letters.txt ## Simulate 2 to 512 unequal nodes with the ledger, into docs/nodes.md, and time real ones under quotas of processors (as root); RUNS=5
 	cargo run --release -p tegula-nodes --example simulate -- docs/nodes.md
 	python3 bench/compare/nodes.py --corpus $(CORPUS) --tegula $(TEGULA) --runs $(RUNS)
+
+bench-streaming: need-cargo build need-java $(STREAMING_JAR) $(HADOOP_CLASSPATH) wheel ## Compare streaming and mrjob jobs with the shell, Hadoop's local runner and mrjob (slow); RUNS=5
+	$(firstword $(PYTHONS)) -m venv $(MRJOB_VENV)
+	$(MRJOB_VENV)/bin/python -m pip install --quiet mrjob==$(MRJOB) setuptools $(WHEELS)/*x86_64.whl
+	python3 bench/compare/streaming.py --tegula $(TEGULA) --classpath $(HADOOP_CLASSPATH) --jar $(STREAMING_JAR) \
+		--python $(MRJOB_VENV)/bin/python --runs $(RUNS)
 
 corpus: $(sort $(OWN_TEXTS:%=$(CORPUS)/%.txt) $(COMPARE_TEXTS:%=$(CORPUS)/%.txt) $(INDEX_TEXTS:%=$(CORPUS)/%.txt)) ## Make their texts; LINUX_SOURCE=folder of an unpacked linux-source
 

@@ -21,6 +21,8 @@ mod format;
 mod generate;
 #[cfg(feature = "grep")]
 mod grep;
+#[cfg(feature = "streaming")]
+mod hadoop;
 #[cfg(feature = "histogram")]
 mod histogram;
 #[cfg(feature = "index")]
@@ -62,6 +64,8 @@ mod state;
 #[cfg(feature = "stations")]
 mod stations;
 mod stats;
+#[cfg(feature = "streaming")]
+mod streaming;
 #[cfg(feature = "stringmatch")]
 mod stringmatch;
 #[cfg(feature = "serve")]
@@ -223,6 +227,10 @@ commands! {
     "native" "run" Run(native::Flags),
     /// Run a kernel of your own on devices.
     "offload" "offload" Offload(offload::Flags),
+    /// Run a Hadoop Streaming job: commands map and reduce lines. -help lists Hadoop's options.
+    "streaming" "streaming" Streaming(streaming::Flags),
+    /// Stand in for Hadoop's own command: run streaming jobs for programs that call it, such as mrjob.
+    "streaming" "hadoop" Hadoop(hadoop::Flags),
     /// Count, or find, the lines that equal one of some keys.
     "stringmatch" "stringmatch" Stringmatch(stringmatch::Flags),
     /// Multiply two matrices.

@@ -291,9 +291,25 @@ impl<'a> Run<'a> {
     }
 
     /// Returns the engine that runs the jobs.
-    #[cfg(all(feature = "state", feature = "linreg"))]
+    #[cfg(any(all(feature = "state", feature = "linreg"), feature = "streaming"))]
     pub(crate) fn engine(&self) -> &Engine {
         &self.engine
+    }
+
+    /// Adds the figures of work that another crate has run on the engine.
+    #[cfg(feature = "streaming")]
+    pub(crate) fn add_stats(&mut self, stats: &Stats) {
+        self.stats.add(stats);
+    }
+
+    /// Does work that removes its own files after an interrupt, so that the program waits for it.
+    #[cfg(feature = "streaming")]
+    pub(crate) fn keep_file_open<R>(&self, work: impl FnOnce() -> R) -> R {
+        let file = self.session.stop().file;
+        file.set(true);
+        let result = work();
+        file.set(false);
+        result
     }
 
     /// Runs a job. If the flags ask for shows, `write` writes each of them.

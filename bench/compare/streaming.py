@@ -1,0 +1,327 @@
+#!/usr/bin/env python3
+"""Streaming jobs beside what runs them otherwise: the shell's own pipeline, the stock jar on Hadoop's local runner, and
+mrjob's runners.
+
+Takes tegula's binary, a Python with mrjob and the package, and Hadoop's class path and streaming jar; writes its texts
+to a temporary folder, prints a Markdown table with each goal, and writes the raw results. Texts are drawn from a seed.
+
+    python3 bench/compare/streaming.py --tegula target/release/tegula --python venv/bin/python \
+        --classpath target/hadoop.classpath --jar target/hadoop-streaming.jar --runs 5
+"""
+
+import argparse
+import random
+import subprocess
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import ours
+from measure import (
+    Failed,
+    Measured,
+    Program,
+    interleaved,
+    run_script,
+    table,
+    write_results,
+)
+
+MAPPER = """import sys
+for line in sys.stdin:
+    for word in line.split():
+        print(word + "\\t1")
+"""
+REDUCER = """import sys
+from itertools import groupby
+pairs = (line.rstrip("\\n").split("\\t") for line in sys.stdin)
+for word, group in groupby(pairs, key=lambda pair: pair[0]):
+    print(f"{word}\\t{sum(int(count) for _, count in group)}")
+"""
+JOB = "import mrjob.examples.mr_word_freq_count as job; print(job.__file__)"
+RESULTS = Path(__file__).parent.parent / "results" / "streaming.json"
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A figure of one program beside that of another; or, without one, in itself."""
+
+    what: str
+    ours: str
+    rival: str | None
+    figure: Callable[[Measured], float]
+    unit: str
+    most: float
+
+
+def cpu(measured: Measured) -> float:
+    return measured.cpu_s
+
+
+def wall(measured: Measured) -> float:
+    return measured.wall_s
+
+
+def megabytes(measured: Measured) -> float:
+    return measured.resident_peak_bytes / 1e6
+
+
+GOALS = (
+    Goal("Python word count", "words: tegula", "words: shell", cpu, "x CPU", 0.8),
+    Goal("Python word count", "words: tegula", "words: shell", wall, "x wall", 0.6),
+    Goal("Python word count", "words: tegula", "words: hadoop", cpu, "x CPU", 0.5),
+    Goal("cat and cat", "cat: tegula", None, cpu, "CPU s a GB", 5),
+    Goal("cat and cat", "cat: tegula", "cat: sort", cpu, "x CPU", 0.63),
+    Goal("mrjob, tegula.mrjob", "mrjob: tegula", None, cpu, "CPU s for 200 MB", 35),
+    Goal("mrjob, tegula.mrjob", "mrjob: tegula", "mrjob: inline", cpu, "x CPU", 0.23),
+    Goal(
+        "mrjob, tegula hadoop",
+        "mrjob: tegula hadoop",
+        "mrjob: local",
+        cpu,
+        "x CPU",
+        0.8,
+    ),
+    Goal("a tiny mrjob, tegula hadoop", "tiny: tegula hadoop", None, wall, "s", 1.5),
+)
+# Seconds of these figures are for this many bytes.
+SCALED = {"CPU s a GB": 1e9, "CPU s for 200 MB": 2e8}
+
+
+def write_text(path: Path, size: int) -> None:
+    """Write lines of ten words, of which few are frequent."""
+    chance = random.Random(7)
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    words = [
+        "".join(chance.choices(letters, k=chance.randint(2, 9))) for _ in range(50_000)
+    ]
+    with path.open("w") as file:
+        written = 0
+        while written < size:
+            ranks = (int(chance.paretovariate(0.7)) for _ in range(1000))
+            picked = [words[rank % len(words)] for rank in ranks]
+            lines = [" ".join(picked[at : at + 10]) for at in range(0, 1000, 10)]
+            text = "\n".join(lines) + "\n"
+            file.write(text)
+            written += len(text)
+
+
+def programs_of(options: argparse.Namespace, folder: Path) -> list[list[Program]]:
+    """The programs that are compared, by input."""
+    sizes = {
+        "words": options.words_mb,
+        "cat": options.cat_mb,
+        "mrjob": options.mrjob_mb,
+    }
+    texts = {name: folder / f"{name}.txt" for name in sizes}
+    for name, path in texts.items():
+        write_text(path, int(sizes[name] * 1e6))
+    texts["tiny"] = folder / "tiny.txt"
+    texts["tiny"].write_text("a few words\n")
+    (folder / "m.py").write_text(MAPPER)
+    (folder / "r.py").write_text(REDUCER)
+    jar = folder / "hadoop-streaming.jar"
+    jar.write_bytes(b"")
+    out = folder / "out"
+
+    def program(name: str, *argv: str, has_family: bool = False) -> Program:
+        text = texts[name.partition(":")[0]]
+        environment = {
+            "TEGULA_HDFS": f"{folder}/hdfs",
+            "MRJOB_CONF": "/dev/null",
+            "LC_ALL": "C",
+        }
+        before = f"rm -rf '{out}'"
+        return Program(
+            name,
+            2,
+            text,
+            argv,
+            environment,
+            has_family=has_family,
+            before=before,
+        )
+
+    tegula = str(options.tegula.resolve())
+    python = str(options.python)
+    files = f"{folder}/m.py,{folder}/r.py"
+    words = [
+        "-input",
+        str(texts["words"]),
+        "-output",
+        str(out),
+        "-mapper",
+        "python3 m.py",
+        "-reducer",
+        "python3 r.py",
+    ]
+    local = [
+        "-D",
+        "mapreduce.framework.name=local",
+        "-D",
+        "fs.defaultFS=file:///",
+        "-D",
+        "mapreduce.job.reduces=2",
+    ]
+    classpath = f"{options.jar}:{options.classpath.read_text().strip()}"
+    shell = (
+        f"python3 {folder}/m.py <{texts['words']} | sort | python3 {folder}/r.py >{out}"
+    )
+    cat = [
+        "-input",
+        str(texts["cat"]),
+        "-output",
+        str(out),
+        "-mapper",
+        "cat",
+        "-reducer",
+        "cat",
+        "-numReduceTasks",
+        "4",
+    ]
+    hadoop = [
+        "-r",
+        "hadoop",
+        "--hadoop-bin",
+        f"{tegula} hadoop",
+        "--hadoop-streaming-jar",
+        str(jar),
+    ]
+    job = str(options.job)
+    text = str(texts["mrjob"])
+    return [
+        [
+            program(
+                "words: tegula",
+                tegula,
+                "streaming",
+                "-files",
+                files,
+                *words,
+                "-numReduceTasks",
+                "2",
+                "--workers",
+                "2",
+            ),
+            program("words: shell", "sh", "-c", shell),
+            program(
+                "words: hadoop",
+                "java",
+                "-cp",
+                classpath,
+                "org.apache.hadoop.streaming.HadoopStreaming",
+                *local,
+                "-files",
+                files,
+                *words,
+            ),
+        ],
+        [
+            program(
+                "cat: tegula",
+                tegula,
+                "streaming",
+                *cat,
+                "--memory",
+                "256M",
+                "--workers",
+                "2",
+            ),
+            program(
+                "cat: sort",
+                "sh",
+                "-c",
+                f"cat {texts['cat']} | sort -S 256M --parallel=2 | cat >{out}",
+            ),
+        ],
+        [
+            program(
+                "mrjob: tegula",
+                python,
+                "-m",
+                "tegula.mrjob",
+                job,
+                text,
+                has_family=True,
+            ),
+            program(
+                "mrjob: tegula hadoop", python, job, text, *hadoop, has_family=True
+            ),
+            program("mrjob: inline", python, job, text, "-r", "inline"),
+            program("mrjob: local", python, job, text, "-r", "local", has_family=True),
+        ],
+        [
+            program("tiny: tegula hadoop", python, job, str(texts["tiny"]), *hadoop),
+            program("tiny: inline", python, job, str(texts["tiny"]), "-r", "inline"),
+        ],
+    ]
+
+
+def goals(measured: list[Measured]) -> list[list[str]]:
+    """What was reached of each goal."""
+    by_name = {one.program.name: one for one in measured}
+    rows = []
+    for goal in GOALS:
+        one = by_name[goal.ours]
+        reached = goal.figure(one)
+        if goal.rival is not None:
+            reached /= goal.figure(by_name[goal.rival])
+        elif goal.unit in SCALED:
+            reached *= SCALED[goal.unit] / one.input_bytes
+        beside = goal.rival or ""
+        rows.append([goal.what, beside, f"{reached:.2f} {goal.unit}", f"≤ {goal.most}"])
+    held = by_name["cat: tegula"]
+    rows.append(["cat and cat, memory", "", f"{megabytes(held):.0f} MB", "≤ 268"])
+    return rows
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Compare streaming jobs.")
+    parser.add_argument("--tegula", type=Path, required=True, help="tegula's binary")
+    parser.add_argument("--python", type=Path, required=True, help="with mrjob")
+    parser.add_argument("--classpath", type=Path, required=True, help="Hadoop's")
+    parser.add_argument(
+        "--jar", type=Path, required=True, help="Hadoop's for streaming"
+    )
+    parser.add_argument("--job", type=Path, help="mrjob's word count")
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--words-mb", type=float, default=20)
+    parser.add_argument("--cat-mb", type=float, default=1000)
+    parser.add_argument("--mrjob-mb", type=float, default=20)
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    options = parser.parse_args()
+    ours.existing(options.tegula)
+    if options.job is None:
+        options.job = job_of(options.python)
+    measured: list[Measured] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for programs in programs_of(options, Path(folder)):
+            measured += interleaved(programs, options.runs)
+    figures = [
+        [
+            one.program.name,
+            f"{one.input_bytes / 1e6:.0f}",
+            one.spread(cpu),
+            one.spread(wall),
+            f"{megabytes(one):.0f}",
+        ]
+        for one in measured
+    ]
+    print(table(["program", "MB", "CPU s", "wall s", "peak MB"], figures))
+    reached = goals(measured)
+    print(table(["figure", "beside", "reached", "goal"], reached))
+    write_results(options.out, measured, {}, {"reached": reached})
+    return 0
+
+
+def job_of(python: Path) -> Path:
+    """Return the file of mrjob's word count."""
+    done = subprocess.run([python, "-c", JOB], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Failed(done.stderr.strip())
+    return Path(done.stdout.strip())
+
+
+if __name__ == "__main__":
+    run_script(main)

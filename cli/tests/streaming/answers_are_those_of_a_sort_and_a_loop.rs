@@ -1,0 +1,100 @@
+//! A streaming job is a map, a sort and a loop. What the program makes of many workers, small splits, little memory and
+//! several parts must be what one loop makes.
+
+use super::Place;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// Lines of `word number`, drawn by a linear congruence.
+fn lines(count: u32) -> String {
+    let (mut text, mut state) = (String::new(), 1_u32);
+    for _ in 0..count {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let _ = writeln!(text, "w{} {}", (state >> 16) % 500, state >> 24);
+    }
+    text
+}
+
+const MAPPER: &str = "tr ' ' '\\t'";
+
+/// The part of a key as `Text.hashCode` gives it.
+fn part(key: &str, parts: usize) -> usize {
+    let hash = key.bytes().fold(1_i32, |hash, byte| {
+        hash.wrapping_mul(31).wrapping_add(i32::from(byte.cast_signed()))
+    });
+    (hash & i32::MAX) as usize % parts
+}
+
+/// The sorted lines of each part: keys by bytes, the values of a key in the order of the input.
+fn reference(text: &str, parts: usize) -> BTreeMap<String, String> {
+    let mut pairs: Vec<(&str, &str)> =
+        text.lines().map(|line| line.split_once(' ').unwrap()).collect();
+    pairs.sort_by_key(|(key, _)| *key);
+    let mut files: BTreeMap<String, String> =
+        (0..parts).map(|part| (format!("part-{part:05}"), String::new())).collect();
+    for (key, value) in pairs {
+        let file = files.get_mut(&format!("part-{:05}", part(key, parts))).unwrap();
+        let _ = writeln!(file, "{key}\t{value}");
+    }
+    files
+}
+
+#[test]
+fn lines_are_sorted_and_divided() {
+    let text = lines(40_000);
+    let place = Place::with(&[("in", text.as_bytes())]);
+    let runs: &[&[&str]] = &[
+        &["--workers", "1"],
+        &["--workers", "3", "--split", "50k"],
+        &["-D", "mapred.max.split.size=100000", "--workers", "2"],
+        &["--memory", "64M", "--workers", "2"],
+    ];
+    for parts in [1, 7] {
+        let expected = reference(&text, parts);
+        let number = parts.to_string();
+        for run in runs {
+            let job = ["-mapper", MAPPER, "-reducer", "cat", "-numReduceTasks", &number];
+            assert!(place.answer(&[&job, *run].concat()) == expected, "{parts} parts, {run:?}");
+        }
+        let identity = place.answer(&["-mapper", MAPPER, "-numReduceTasks", &number]);
+        assert!(identity == expected, "{parts} parts without a reducer");
+    }
+    assert!(place.is_clean());
+}
+
+#[test]
+fn a_combiner_changes_no_sum() {
+    let text = lines(20_000);
+    let place = Place::with(&[("in", text.as_bytes())]);
+    let mut sums = BTreeMap::new();
+    for line in text.lines() {
+        let (key, value) = line.split_once(' ').unwrap();
+        *sums.entry(key).or_insert(0) += value.parse::<u64>().unwrap();
+    }
+    let expected: String = sums.iter().map(|(key, sum)| format!("{key}\t{sum}\n")).collect();
+    // It relies on equal keys being neighbours.
+    let sum = "awk -F\\t '$1 != key {if (NR > 1) print key \"\\t\" sum; key = $1; sum = 0} {sum += $2} \
+               END {if (NR) print key \"\\t\" sum}'";
+    let sum = sum.replace("\\t", "\t");
+    let job = ["-mapper", MAPPER, "-reducer", &sum, "--split", "60k"];
+    assert_eq!(place.single(&job), expected);
+    let combined = [&job[..], &["-combiner", &sum]].concat();
+    assert_eq!(place.single(&combined), expected);
+    let said = super::said(&place.run(&[&combined[..], &["-verbose"]].concat()));
+    assert!(said.contains("\t\tCombine input records=20000\n"), "{said}");
+    assert!(said.contains("\t\tReduce input groups=500\n"), "{said}");
+}
+
+#[test]
+fn a_line_of_many_megabytes_is_one_record() {
+    let text = format!("{}\tvalue\nshort\tline\n", "k".repeat(40 << 20));
+    let place = Place::with(&[("in", text.as_bytes())]);
+    assert!(place.single(&["-mapper", "cat", "-reducer", "cat"]) == text);
+}
+
+#[test]
+fn a_job_over_nothing_has_empty_parts() {
+    let place = Place::with(&[("in/_SUCCESS", b"")]);
+    let parts = place.answer(&["-mapper", "cat", "-reducer", "wc", "-numReduceTasks", "2"]);
+    assert_eq!(parts.values().collect::<Vec<_>>(), ["", ""]);
+}

@@ -1,0 +1,98 @@
+//! `tegula hadoop` answers as programs that run Hadoop's command expect: mrjob reads these very lines, by patterns.
+
+use super::{Place, said};
+use std::fs;
+use std::process::{Command, Output, Stdio};
+
+fn hadoop(place: &Place, words: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tegula"));
+    command.arg("hadoop").args(words).current_dir(place.path("")).stdin(Stdio::null());
+    command.env("TEGULA_HDFS", place.path("hdfs")).env("TMPDIR", place.path("scratch"));
+    command.env("USER", "me").output().unwrap()
+}
+
+fn printed(place: &Place, words: &[&str]) -> String {
+    let output = hadoop(place, words);
+    assert_eq!(output.status.code(), Some(0), "{words:?}: {}", said(&output));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The message of a line of log4j: after date, time, level and logger.
+fn message<'l>(line: &'l str, level: &str) -> Option<&'l str> {
+    let (head, message) = line.split_once(": ")?;
+    let words: Vec<&str> = head.split(' ').collect();
+    (words.len() == 4 && words[0].len() == 8 && words[1].len() == 8 && words[2] == level)
+        .then_some(message)
+}
+
+#[test]
+fn files_are_brought_listed_and_removed() {
+    let place = Place::with(&[("local.txt", b"text\n")]);
+    assert_eq!(printed(&place, &["version"]), "Hadoop 3.5.0\n");
+    printed(&place, &["fs", "-mkdir", "-p", "hdfs:///user/me/tmp/"]);
+    printed(&place, &["fs", "-put", "local.txt", "hdfs:///user/me/tmp/a.txt"]);
+    printed(&place, &["fs", "-touchz", "hdfs:///user/me/tmp/empty"]);
+    let listed = printed(&place, &["fs", "-ls", "-R", "hdfs:///user/me"]);
+    let lines: Vec<Vec<&str>> =
+        listed.lines().map(|line| line.split_ascii_whitespace().collect()).collect();
+    let shown: Vec<_> = lines.iter().map(|line| (&line[0][..1], line[4], line[7])).collect();
+    let expected = [
+        ("d", "0", "hdfs:///user/me/tmp"),
+        ("-", "5", "hdfs:///user/me/tmp/a.txt"),
+        ("-", "0", "hdfs:///user/me/tmp/empty"),
+    ];
+    assert_eq!(shown, expected);
+    // By its colon, mrjob finds the time, and the path after it.
+    assert!(lines.iter().all(|line| line[6].len() == 5 && &line[6][2..3] == ":"), "{listed}");
+    assert_eq!(printed(&place, &["fs", "-ls", "tmp"]).lines().next(), Some("Found 2 items"));
+    assert_eq!(printed(&place, &["fs", "-cat", "hdfs:///user/me/tmp/a*"]), "text\n");
+    assert!(printed(&place, &["fs", "-du", "hdfs:///user/me/tmp"]).starts_with("5  5  hdfs:///"));
+    printed(&place, &["fs", "-test", "-e", "hdfs:///user/me/tmp/a.txt"]);
+    printed(&place, &["fs", "-copyToLocal", "hdfs:///user/me/tmp/a.txt", "back.txt"]);
+    assert_eq!(fs::read(place.path("back.txt")).unwrap(), b"text\n");
+    printed(&place, &["fs", "-rm", "-R", "-f", "-skipTrash", "hdfs:///user/me/tmp"]);
+    assert_eq!(hadoop(&place, &["fs", "-test", "-e", "/user/me/tmp"]).status.code(), Some(1));
+    let missing = hadoop(&place, &["fs", "-ls", "-R", "hdfs:///user/me/tmp"]);
+    assert_eq!(missing.status.code(), Some(1));
+    assert_eq!(said(&missing), "ls: `hdfs:///user/me/tmp': No such file or directory\n");
+}
+
+#[test]
+fn a_job_is_told_of_in_hadoops_lines() {
+    let place = Place::with(&[("hdfs/in.txt", b"b\na\n"), ("hdfs/m.sh", b"cat\n")]);
+    let job = ["jar", "any.jar", "-files", "hdfs:///m.sh#map.sh", "-D", "mapreduce.job.reduces=1"];
+    let paths = ["-input", "hdfs:///in.txt", "-output", "hdfs:///out"];
+    let commands = ["-mapper", "sh map.sh", "-reducer", "cat"];
+    let output = hadoop(&place, &[&job[..], &paths, &commands].concat());
+    let text = said(&output);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert_eq!(fs::read(place.path("hdfs/out/part-00000")).unwrap(), b"a\t\nb\t\n");
+    let messages: Vec<&str> = text.lines().filter_map(|line| message(line, "INFO")).collect();
+    let id = messages[0].strip_prefix("Running job: job_").unwrap();
+    let (time, number) = id.split_once('_').unwrap();
+    assert!(time.bytes().all(|byte| byte.is_ascii_digit()) && number == "0001", "{id}");
+    assert!(messages.contains(&" map 100% reduce 100%"), "{text}");
+    assert_eq!(messages.last(), Some(&"Output directory: hdfs:///out"));
+    let begin = text.find("Counters: ").unwrap();
+    let counters: Vec<&str> =
+        text[begin..].lines().skip(1).take_while(|line| line.starts_with('\t')).collect();
+    assert!(counters.contains(&"\tMap-Reduce Framework"), "{text}");
+    assert!(counters.contains(&"\t\tMap input records=2"), "{text}");
+}
+
+#[test]
+fn a_job_that_fails_is_told_of_too() {
+    let place = Place::with(&[("hdfs/in.txt", b"a\n")]);
+    let job = ["jar", "any.jar", "-input", "hdfs:///in.txt", "-output", "hdfs:///out"];
+    let output = hadoop(&place, &[&job[..], &["-mapper", "sh -c 'echo why >&2; exit 3'"]].concat());
+    let text = said(&output);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    let failed =
+        text.lines().find_map(|line| message(line, "INFO")?.strip_prefix("Task Id : attempt_"));
+    assert!(failed.is_some_and(|it| it.ends_with("_0001_m_000000_0, Status : FAILED")), "{text}");
+    assert!(text.contains("ended with exit code 3") && text.contains("\nwhy\n"), "{text}");
+    assert!(text.contains("\nStreaming Command Failed!\n"), "{text}");
+    let other = hadoop(&place, &["jar", "examples.jar", "wordcount", "in", "out"]);
+    assert_eq!(other.status.code(), Some(2));
+    assert!(said(&other).contains("hadoop/bin/tegula-hadoop jar examples.jar wordcount in out"));
+}

@@ -1,0 +1,81 @@
+//! `--state` and `--incremental` hold for streaming jobs: a run that was killed maps the rest, a run over changed input
+//! maps what is new, and counters are those of the whole input.
+
+use super::Place;
+use std::fs;
+use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A quote would end a word of the command, so the program is in a file.
+const MAPPER: &str = "sh m.sh";
+
+/// Notes each of its runs, counts its lines, and passes them on.
+const PROGRAM: &[u8] = b"echo run >> $NOTES\nawk '{print} END {print \"reporter:counter:mine,lines,\" NR > \"/dev/stderr\"}'\n";
+
+fn runs(place: &Place) -> usize {
+    fs::read_to_string(place.path("notes")).unwrap_or_default().lines().count()
+}
+
+fn job<'o>(notes: &'o str, more: &[&'o str]) -> Vec<&'o str> {
+    let job = [
+        "-mapper", MAPPER, "-reducer", "cat", "-files", "m.sh", "-cmdenv", notes, "--state",
+        "state",
+    ];
+    [&job[..], &["--job", "lines"], more].concat()
+}
+
+#[test]
+fn only_new_files_are_mapped() {
+    // Files that are smaller than a tile share one, which is mapped again when one of them has changed.
+    let lines = |letter: &str| format!("{letter}\n").repeat(4000);
+    let (a, b, c) = (lines("a"), lines("b"), lines("c"));
+    let place = Place::with(&[("in/a", a.as_bytes()), ("in/b", b.as_bytes()), ("m.sh", PROGRAM)]);
+    let notes = format!("NOTES={}", place.path("notes").display());
+    let job = job(&notes, &["--incremental", "--tile", "8k"]);
+    let answer = |texts: &[&str]| texts.concat().replace('\n', "\t\n");
+    assert!(place.single(&job) == answer(&[&a, &b]));
+    let first = runs(&place);
+    fs::write(place.path("in/c"), &c).unwrap();
+    let output = place.run(&job);
+    assert!(place.parts()["part-00000"] == answer(&[&a, &b, &c]));
+    assert!(super::said(&output).contains("\t\tlines=12000\n"), "{}", super::said(&output));
+    assert!(runs(&place) - first <= first / 2 + 1, "{} runs after {first}", runs(&place));
+    let before = runs(&place);
+    assert!(place.single(&job) == answer(&[&a, &b, &c]));
+    assert_eq!(runs(&place), before, "nothing is new");
+}
+
+#[test]
+fn a_changed_mapper_is_another_job() {
+    let place = Place::with(&[("in", b"a\n"), ("m.sh", PROGRAM)]);
+    let notes = format!("NOTES={}", place.path("notes").display());
+    let job = job(&notes, &[]);
+    place.single(&job);
+    fs::write(place.path("m.sh"), "cat\n").unwrap();
+    let output = place.run(&job);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(super::said(&output).contains("file m.sh"), "{}", super::said(&output));
+}
+
+#[test]
+fn a_killed_run_is_gone_on_with() {
+    let text: String = (0..40_000).map(|number| format!("{number:05}\n")).collect();
+    let slow = [b"sleep 0.15\n", PROGRAM].concat();
+    let place = Place::with(&[("in", text.as_bytes()), ("m.sh", &slow)]);
+    let notes = format!("NOTES={}", place.path("notes").display());
+    let options = ["--tile", "10k", "--save-every", "1tiles", "--workers", "2", "--keep-partials"];
+    let job = job(&notes, &options);
+    let mut run = place.command(&job).stderr(Stdio::null()).spawn().unwrap();
+    let began = Instant::now();
+    while runs(&place) < 10 && began.elapsed() < Duration::from_secs(20) {
+        thread::sleep(Duration::from_millis(5));
+    }
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let before = runs(&place);
+    let answer = place.single(&job);
+    assert_eq!(answer, text.replace('\n', "\t\n"));
+    let tasks = text.len().div_ceil(10 << 10);
+    assert!(runs(&place) - before < tasks, "{} of {tasks} tasks ran again", runs(&place) - before);
+}

@@ -1,0 +1,96 @@
+//! A task has a folder with the job's files and archives under their links, and an environment with the job's properties.
+
+use super::Place;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+#[test]
+fn files_are_there_by_their_links() {
+    let place = Place::with(&[
+        ("in", b"\n"),
+        ("a.txt", b"of a\n"),
+        ("folder/b.txt", b"of b\n"),
+        ("m.sh", b"#!/bin/sh\ncat a.txt b folder/b.txt\n"),
+    ]);
+    let job = [
+        "-mapper",
+        "m.sh",
+        "-files",
+        "a.txt,folder/b.txt#b,folder",
+        "-file",
+        "m.sh",
+        "-reducer",
+        "NONE",
+    ];
+    assert_eq!(place.single(&job), "of a\t\nof b\t\nof b\t\n");
+    let mode = fs::metadata(place.path("m.sh")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o111, 0, "the user's own file is as it was");
+    assert!(place.is_clean());
+}
+
+#[test]
+fn archives_are_there_unpacked() {
+    let place = Place::with(&[("in", b"\n"), ("pack/one.txt", b"1\n")]);
+    let mut tar = Command::new("tar");
+    tar.args(["-czf", "pack.tgz", "-C", "pack", "one.txt"]).current_dir(place.path(""));
+    assert!(tar.status().unwrap().success());
+    let job =
+        ["-mapper", "cat pack.tgz/one.txt named/one.txt", "-archives", "pack.tgz,pack.tgz#named"];
+    assert_eq!(place.single(&[&job[..], &["-reducer", "NONE"]].concat()), "1\t\n1\t\n");
+}
+
+#[test]
+fn properties_are_variables() {
+    let place = Place::with(&[("in", b"line\n")]);
+    let mapper = "sh -c 'echo $mapreduce_job_reduces $mapred_reduce_tasks $my_own_property $EXTRA \
+        $mapreduce_task_partition $mapreduce_task_ismap $map_input_start $mapreduce_map_input_length \
+        $mapred_task_is_map; echo ${mapreduce_map_input_file##*/} ${mapreduce_job_id%%_*} \
+        ${mapreduce_task_attempt_id##*_m}'";
+    let options = [
+        "-D",
+        "my.own-property=x y",
+        "-cmdenv",
+        "EXTRA=z=1",
+        "-reducer",
+        "NONE",
+        "-mapper",
+        mapper,
+    ];
+    let answer = place.single(&options);
+    assert_eq!(answer, "0 0 x y z=1 0 true 0 5 true\t\nin job _000000_0\t\n");
+}
+
+#[test]
+fn settings_come_from_files_too() {
+    let settings =
+        b"<configuration><property><name>a.b</name><value>c</value></property></configuration>";
+    let place = Place::with(&[("in", b"line\n"), ("conf.xml", settings)]);
+    let job = ["-conf", "conf.xml", "-mapper", "sh -c 'echo $a_b'", "-reducer", "NONE"];
+    assert_eq!(place.single(&job), "c\t\n");
+}
+
+#[test]
+fn files_of_tasks_go_into_the_answer() {
+    let place = Place::with(&[("in", b"line\n")]);
+    let mapper =
+        "sh -c 'cat; echo side > $mapreduce_task_output_dir/side-$mapreduce_task_partition'";
+    let parts = place.answer(&["-mapper", mapper, "-reducer", "cat"]);
+    assert_eq!(parts["side-0"], "side\n");
+}
+
+#[test]
+fn gzip_is_read_and_written() {
+    let place = Place::with(&[("in", b"b\na\n")]);
+    let job = [
+        "-D",
+        "mapred.output.compress=true",
+        "-D",
+        "mapred.output.compression.codec=org.apache.hadoop.io.compress.GzipCodec",
+        "-mapper",
+        "cat",
+    ];
+    place.answer(&job);
+    fs::rename(place.path("out/part-00000.gz"), place.path("in")).unwrap();
+    assert_eq!(place.single(&["-mapper", "cat", "-reducer", "NONE"]), "a\t\nb\t\n");
+}

@@ -1,0 +1,137 @@
+//! The input of a job, as Hadoop lists it: folders and patterns, without what is hidden there (names that begin with
+//! `.` or `_`, such as the `_SUCCESS` of another job's answer). Files are in the order of their names.
+
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
+use tegula::{Input, Result};
+
+/// Files to map.
+#[derive(Debug, Default)]
+pub(crate) struct Listed {
+    pub(crate) input: Input,
+    /// Lengths of the files of `input`, as far as they are known, by their numbers.
+    pub(crate) bytes: Vec<Option<u64>>,
+    /// Files without content: each is a task, too, which a split is not.
+    pub(crate) empty: Vec<PathBuf>,
+}
+
+/// Looks up what `-input` names. `others` looks up what is no local path.
+pub(crate) fn list(inputs: &[String], others: &dyn Fn(&str) -> Result<Input>) -> Result<Listed> {
+    let mut listed = Listed::default();
+    for text in inputs {
+        let text =
+            text.strip_prefix("file://").or_else(|| text.strip_prefix("file:")).unwrap_or(text);
+        if text == "-" || text.contains("://") {
+            let input = others(text)?;
+            listed.bytes.extend(input.listing().map(|file| file.bytes()));
+            listed.input.append(input);
+            continue;
+        }
+        for pattern in without_braces(text) {
+            listed.add_local(&pattern)?;
+        }
+    }
+    Ok(listed)
+}
+
+impl Listed {
+    fn add_local(&mut self, pattern: &str) -> Result<()> {
+        let found = Input::patterns([OsString::from(pattern)])?;
+        let shown = literal_parts(pattern);
+        let mut paths = Vec::new();
+        for file in found.listing() {
+            let hidden = file.name().components().skip(shown).any(|part| is_hidden(&part));
+            if hidden {
+                continue;
+            }
+            if file.bytes() == Some(0) {
+                self.empty.push(file.name().to_path_buf());
+            } else {
+                self.bytes.push(file.bytes());
+                paths.push(file.name().to_path_buf());
+            }
+        }
+        let is_stream = paths.len() == 1 && self.bytes.last() == Some(&None);
+        self.input.append(if is_stream { found } else { Input::paths(paths)? });
+        Ok(())
+    }
+}
+
+fn is_hidden(part: &Component<'_>) -> bool {
+    matches!(part, Component::Normal(name) if matches!(name.as_encoded_bytes().first(), Some(b'.' | b'_')))
+}
+
+/// Returns the number of components that a pattern itself names: all, unless there is a wildcard.
+fn literal_parts(pattern: &str) -> usize {
+    let is_literal =
+        |part: &Component<'_>| !part.as_os_str().to_string_lossy().contains(['*', '?', '[']);
+    match Path::new(pattern).exists() {
+        true => Path::new(pattern).components().count(),
+        false => Path::new(pattern).components().take_while(is_literal).count(),
+    }
+}
+
+/// Returns the patterns that one with alternatives, `{a,b}`, stands for.
+pub(crate) fn without_braces(pattern: &str) -> Vec<String> {
+    let Some(open) = pattern.find('{') else { return vec![pattern.to_owned()] };
+    let (mut depth, mut commas, mut close) = (0_usize, Vec::new(), None);
+    for (at, letter) in pattern[open..].char_indices() {
+        match letter {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' if depth == 1 => commas.push(open + at),
+            _ => {}
+        }
+        if depth == 0 {
+            close = Some(open + at);
+            break;
+        }
+    }
+    let Some(close) = close else { return vec![pattern.to_owned()] };
+    let ends: Vec<usize> = commas.into_iter().chain([close]).collect();
+    let mut from = open + 1;
+    let mut patterns = Vec::new();
+    for end in ends {
+        let one = format!("{}{}{}", &pattern[..open], &pattern[from..end], &pattern[close + 1..]);
+        patterns.extend(without_braces(&one));
+        from = end + 1;
+    }
+    patterns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn braces_are_alternatives() {
+        assert_eq!(without_braces("a{b,c{d,e}}f"), ["abf", "acdf", "acef"]);
+        assert_eq!(without_braces("a{b"), ["a{b"]);
+        assert_eq!(without_braces("ab"), ["ab"]);
+    }
+
+    #[test]
+    fn hidden_files_are_left_out_and_empty_ones_noted() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().join("_in");
+        fs::create_dir_all(folder.join("_logs")).unwrap();
+        for (name, text) in
+            [("b", "x\n"), ("a", "y\n"), ("_SUCCESS", ""), (".c", "z"), ("_logs/d", "w"), ("e", "")]
+        {
+            fs::write(folder.join(name), text).unwrap();
+        }
+        let names = |pattern: &str| {
+            let listed = list(&[pattern.to_owned()], &|_| Ok(Input::default())).unwrap();
+            let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+            let files: Vec<String> = listed.input.listing().map(|file| name(file.name())).collect();
+            (files, listed.empty.iter().map(|path| name(path)).collect::<Vec<_>>())
+        };
+        let at = folder.display();
+        let both = (vec!["a".to_owned(), "b".to_owned()], vec!["e".to_owned()]);
+        assert_eq!(names(&format!("{at}")), both);
+        assert_eq!(names(&format!("{at}/*")), both);
+        assert_eq!(names(&format!("{at}/{{a,b,e}}")), both);
+        assert_eq!(names(&format!("{at}/_SUCCESS")).1, ["_SUCCESS"]);
+    }
+}

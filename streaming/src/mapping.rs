@@ -1,0 +1,320 @@
+//! The map of a streaming job. A task is a split: one process, which gets all its lines and then the end of input, so
+//! mappers that keep something to the end are right.
+//!
+//! A key of the engine is the number of its part, in two bytes, and the form of the key that is in the order of the
+//! job's comparator (`order.rs`). So the answer is in the order of parts, and sorted in each. What a task has counted is
+//! pairs, too, of a part of their own; so counters are kept in a state and found again with the task's lines.
+
+use crate::counters::{BYTES_READ, BYTES_WRITTEN, Counters};
+use crate::lines::{LineCutter, normalised};
+use crate::numbers::Numbers;
+use crate::output::OutputFolder;
+use crate::settings::Settings;
+use crate::shipped::files_named;
+use crate::tasks::{Source, Task, Tasks};
+use memchr::memchr_iter;
+use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use tegula::{Collect, Cut, Emit, Identity, Job, Result, Resumable, Sees, Split};
+
+/// The part of the pairs that are counters; no reducer has its number.
+pub(crate) const COUNTERS: u16 = u16::MAX;
+
+/// The map of a streaming job, over its tasks.
+pub(crate) struct Mapping<'r> {
+    pub(crate) settings: &'r Settings,
+    pub(crate) tasks: &'r Tasks<'r>,
+    pub(crate) numbers: Numbers,
+    /// The number of the file that is a list of empty files.
+    pub(crate) list_of_empty: u32,
+    /// Where output goes that is not sorted.
+    pub(crate) output: &'r OutputFolder,
+    pub(crate) identity: Identity,
+}
+
+/// Puts a pair into the engine: the number of its part and the form of its key, and its value.
+type Put<'p> = dyn FnMut(&[u8], &[u8]) + 'p;
+
+impl Job for Mapping<'_> {
+    type Key = [u8];
+    type Combine = Collect<[u8]>;
+
+    fn cut(&self) -> Cut {
+        self.settings.delimiter.map_or(Cut::Lines, Cut::Delimiter)
+    }
+
+    fn state(&self) -> Option<&dyn Resumable> {
+        Some(self)
+    }
+
+    fn map<'s>(&self, split: Split<'s>, emit: &mut impl Emit<'s, Self>) -> Result<()> {
+        let mut put = |key: &[u8], value: &[u8]| emit.emit_copied(key, value);
+        let file = split.file();
+        if file == self.list_of_empty {
+            return split
+                .bytes()
+                .split(|byte| *byte == 0)
+                .filter(|name| !name.is_empty())
+                .try_for_each(|name| {
+                    let path = Path::new(OsStr::from_bytes(name));
+                    self.map_piece(b"", Source { path, file, offset: 0, bytes: 0 }, &mut put)
+                });
+        }
+        let (path, offset) = (split.path(), split.offset());
+        let source = Source { path: &path, file, offset, bytes: split.bytes().len() };
+        if let Some(most) = self.settings.lines_per_map {
+            return self.map_by_lines(&self.lines(&split), source, most, &mut put);
+        }
+        self.map_piece(&self.lines(&split), source, &mut put)
+    }
+}
+
+impl Resumable for Mapping<'_> {
+    fn identity(&self) -> Identity {
+        self.identity.clone()
+    }
+
+    /// A task is told the path of its file, and where in it its lines are; a mapper may look at the path.
+    fn sees(&self) -> Sees {
+        Sees::Paths
+    }
+}
+
+/// Returns what decides the pairs of a job.
+pub(crate) fn identity(settings: &Settings) -> Result<Identity> {
+    let mut identity = Identity::new("streaming", 1).with("mapper", settings.mapper.join("\u{0}"));
+    let combiner = settings.combiner.as_deref().unwrap_or_default();
+    identity = identity.with("combiner", combiner.join("\u{0}")).with("reducers", settings.parts);
+    for (name, value) in settings.conf.iter() {
+        identity = identity.with(&format!("-D {name}"), value);
+    }
+    for (name, value) in &settings.environment {
+        identity = identity.with(&format!("-cmdenv {name}"), value);
+    }
+    for item in &settings.shipped {
+        identity = item.identify(identity)?;
+    }
+    for path in files_named(&settings.mapper).chain(files_named(combiner)) {
+        let bytes = fs::read(&path).map_err(|cause| tegula::InputError::from_io(&path, cause))?;
+        identity = identity.with_bytes(&path.to_string_lossy(), &bytes);
+    }
+    Ok(identity)
+}
+
+impl Mapping<'_> {
+    /// Returns the records of a split as a mapper gets them: lines that end with `\n`.
+    fn lines<'s>(&self, split: &Split<'s>) -> Cow<'s, [u8]> {
+        match &self.settings.delimiter {
+            None => normalised(split.bytes()).map_or(Cow::Borrowed(split.bytes()), Cow::Owned),
+            Some(delimiter) => {
+                let mut lines = Vec::with_capacity(split.bytes().len() + 1);
+                for record in split.delimited(delimiter) {
+                    lines.extend_from_slice(record);
+                    lines.push(b'\n');
+                }
+                Cow::Owned(lines)
+            }
+        }
+    }
+
+    /// Maps so many lines a task, each after its offset, as `NLineInputFormat` gives them.
+    fn map_by_lines(
+        &self,
+        lines: &[u8],
+        source: Source<'_>,
+        most: usize,
+        put: &mut Put<'_>,
+    ) -> Result<()> {
+        let (mut text, mut count, mut offset) = (Vec::new(), 0, source.offset);
+        let mut begin = offset;
+        let mut rest = lines.split_inclusive(|byte| *byte == b'\n').peekable();
+        while let Some(line) = rest.next() {
+            text.extend_from_slice(offset.to_string().as_bytes());
+            text.push(b'\t');
+            text.extend_from_slice(line);
+            (count, offset) = (count + 1, offset + line.len() as u64);
+            if count == most || rest.peek().is_none() {
+                let bytes = usize::try_from(offset - begin).unwrap_or(usize::MAX);
+                self.map_piece(&text, Source { offset: begin, bytes, ..source }, put)?;
+                text.clear();
+                (count, begin) = (0, offset);
+            }
+        }
+        Ok(())
+    }
+
+    fn map_piece(&self, lines: &[u8], source: Source<'_>, put: &mut Put<'_>) -> Result<()> {
+        let number = self.numbers.take(source.file, source.offset);
+        let task = self.tasks.map_task(number, source)?;
+        let mut counters = if self.settings.is_map_only() {
+            self.map_to_part(&task, number, lines)?
+        } else if let Some(combiner) = &self.settings.combiner {
+            self.map_and_combine(&task, lines, combiner, put)?
+        } else {
+            self.map_to_pairs(&task, lines, put)?
+        };
+        self.output.take_files(&task.outputs())?;
+        counters.count("Map input records", memchr_iter(b'\n', lines).count() as u64);
+        let read = i64::try_from(source.bytes).unwrap_or(i64::MAX);
+        counters.add(BYTES_READ.0, BYTES_READ.1, read);
+        for (group, name, amount) in counters.iter() {
+            let mut key = COUNTERS.to_be_bytes().to_vec();
+            key.extend_from_slice(group.as_bytes());
+            key.push(0);
+            key.extend_from_slice(name.as_bytes());
+            put(&key, &amount.to_le_bytes());
+        }
+        Ok(())
+    }
+
+    /// Writes a task's output to a part file.
+    fn map_to_part(&self, task: &Task, number: usize, lines: &[u8]) -> Result<Counters> {
+        let Settings { mapper, map_output, output_separator, codec, is_lazy, .. } = self.settings;
+        let mut part = self.output.part(number, *codec, *is_lazy)?;
+        let mut count = 0;
+        let mut write = |line: &[u8]| {
+            count += 1;
+            let (key, value) = map_output.split(line);
+            part.write(key, output_separator, value)
+        };
+        let mut counters = self.run_mapper(task, mapper, lines, &mut write)?;
+        counters.count("Map output records", count);
+        let bytes = i64::try_from(part.finish()?).unwrap_or(i64::MAX);
+        counters.add(BYTES_WRITTEN.0, BYTES_WRITTEN.1, bytes);
+        Ok(counters)
+    }
+
+    /// Makes pairs of a task's output.
+    fn map_to_pairs(&self, task: &Task, lines: &[u8], put: &mut Put<'_>) -> Result<Counters> {
+        let (settings, mut count, mut key_of_pair) = (self.settings, 0, Vec::new());
+        let mut emit = |line: &[u8]| {
+            count += 1;
+            let (key, value) = settings.map_output.split(line);
+            self.put_pair(key, value, &mut key_of_pair, put);
+            Ok(())
+        };
+        let mut counters = self.run_mapper(task, &settings.mapper, lines, &mut emit)?;
+        counters.count("Map output records", count);
+        Ok(counters)
+    }
+
+    fn put_pair(&self, key: &[u8], value: &[u8], of_pair: &mut Vec<u8>, put: &mut Put<'_>) {
+        let part = self.settings.partition.part(key, self.settings.parts);
+        of_pair.clear();
+        of_pair.extend_from_slice(&u16::try_from(part).unwrap_or(COUNTERS).to_be_bytes());
+        self.settings.order.encode(key, of_pair);
+        put(of_pair, value);
+    }
+
+    fn run_mapper(
+        &self,
+        task: &Task,
+        mapper: &[String],
+        lines: &[u8],
+        see: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<Counters> {
+        let mut cutter = LineCutter::default();
+        let counters = self
+            .tasks
+            .run(task, "mapper", mapper, lines, &mut |bytes| cutter.feed(bytes, &mut *see))?;
+        cutter.finish(see)?;
+        Ok(counters)
+    }
+
+    /// Makes pairs of what the combiner makes of a task's sorted output, in stretches that fit in memory.
+    fn map_and_combine(
+        &self,
+        task: &Task,
+        lines: &[u8],
+        combiner: &[String],
+        put: &mut Put<'_>,
+    ) -> Result<Counters> {
+        let settings = self.settings;
+        let (mut stretch, mut count, mut of_combiner) =
+            (Stretch::default(), 0, Counters::default());
+        let mut add = |line: &[u8]| {
+            count += 1;
+            let (key, value) = settings.map_output.split(line);
+            stretch.add(key, value, settings);
+            if stretch.bytes.len() < settings.sort_bytes {
+                return Ok(());
+            }
+            of_combiner.add_all(&self.combine(task, &mut stretch, combiner, put)?);
+            Ok(())
+        };
+        let mut counters = self.run_mapper(task, &settings.mapper, lines, &mut add)?;
+        if !stretch.pairs.is_empty() {
+            of_combiner.add_all(&self.combine(task, &mut stretch, combiner, put)?);
+        }
+        counters.count("Map output records", count);
+        counters.add_all(&of_combiner);
+        Ok(counters)
+    }
+
+    /// Runs the combiner over a stretch of pairs.
+    fn combine(
+        &self,
+        task: &Task,
+        stretch: &mut Stretch,
+        combiner: &[String],
+        put: &mut Put<'_>,
+    ) -> Result<Counters> {
+        let settings = self.settings;
+        let text = stretch.sorted_text(settings);
+        let records = stretch.pairs.len() as u64;
+        let (mut cutter, mut of_pair, mut count) = (LineCutter::default(), Vec::new(), 0);
+        let mut emit = |line: &[u8]| {
+            count += 1;
+            let (key, value) = settings.reduce_output.split(line);
+            self.put_pair(key, value, &mut of_pair, put);
+            Ok(())
+        };
+        let mut counters = self
+            .tasks
+            .run(task, "combiner", combiner, &text, &mut |bytes| cutter.feed(bytes, &mut emit))?;
+        cutter.finish(&mut emit)?;
+        counters.count("Combine input records", records);
+        counters.count("Combine output records", count);
+        stretch.clear();
+        Ok(counters)
+    }
+}
+
+/// Pairs that are sorted for the combiner.
+#[derive(Default)]
+struct Stretch {
+    bytes: Vec<u8>,
+    /// Where the form of each key begins and ends, and its value ends.
+    pairs: Vec<(usize, usize, usize)>,
+}
+
+impl Stretch {
+    fn add(&mut self, key: &[u8], value: &[u8], settings: &Settings) {
+        let begin = self.bytes.len();
+        settings.order.encode(key, &mut self.bytes);
+        let middle = self.bytes.len();
+        self.bytes.extend_from_slice(value);
+        self.pairs.push((begin, middle, self.bytes.len()));
+    }
+
+    fn sorted_text(&mut self, settings: &Settings) -> Vec<u8> {
+        let Stretch { bytes, pairs } = self;
+        pairs.sort_by(|a, b| bytes[a.0..a.1].cmp(&bytes[b.0..b.1]));
+        let mut text = Vec::with_capacity(bytes.len() + 2 * pairs.len());
+        for &(begin, middle, end) in &*pairs {
+            text.extend_from_slice(settings.order.key(&bytes[begin..middle]));
+            text.extend_from_slice(&settings.reduce_input_separator);
+            text.extend_from_slice(&bytes[middle..end]);
+            text.push(b'\n');
+        }
+        text
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.pairs.clear();
+    }
+}

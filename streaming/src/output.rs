@@ -1,0 +1,225 @@
+//! The folder of the answer. Part files are written to a hidden folder beside it, which gets its name when all of them
+//! and `_SUCCESS` are complete: the folder is there with the whole answer, or not at all.
+
+use crate::codec::{Codec, Encoder};
+use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tegula::{InputError, OutputError, Result};
+
+/// The folder of an answer that is being written.
+pub(crate) struct OutputFolder {
+    path: PathBuf,
+    /// Where it is written.
+    folder: PathBuf,
+    /// Locked while this process writes; another run removes a folder that is not.
+    lock: Option<File>,
+}
+
+/// A folder that is older than this and not locked is of a run that is gone.
+const LOCKED_WITHIN: Duration = Duration::from_secs(2);
+
+/// Numbers the folders of this process.
+static FOLDERS: AtomicU64 = AtomicU64::new(0);
+
+impl OutputFolder {
+    /// Begins the folder `path`.
+    ///
+    /// # Errors
+    /// [`InputError::Refused`] if it exists or another run writes it, [`OutputError`] if it cannot be made.
+    pub(crate) fn begin(path: &Path) -> Result<OutputFolder> {
+        let refused = |cause: &str, advice: &str| InputError::Refused {
+            path: path.to_path_buf(),
+            cause: cause.to_owned(),
+            advice: advice.to_owned(),
+        };
+        if fs::symlink_metadata(path).is_ok() {
+            return Err(refused("the output exists", "name another folder, or remove it").into());
+        }
+        let Some(name) = path.file_name() else {
+            return Err(refused("this is no name for a folder", "name another one").into());
+        };
+        let parent = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let fault = |path: &Path, cause| OutputError::Create { path: path.to_path_buf(), cause };
+        fs::create_dir_all(parent).map_err(|cause| fault(parent, cause))?;
+        let parent = fs::canonicalize(parent).map_err(|cause| fault(parent, cause))?;
+        let prefix = format!(".{}._temporary-", name.to_string_lossy());
+        if remove_remains(&parent, &prefix).map_err(|cause| fault(&parent, cause))? {
+            return Err(refused(
+                "another run is writing it",
+                "wait for it, or name another folder",
+            )
+            .into());
+        }
+        let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
+        let folder = parent.join(format!("{prefix}{}-{number}", process::id()));
+        fs::create_dir(&folder).map_err(|cause| fault(&folder, cause))?;
+        let lock = lock(&folder).map_err(|cause| fault(&folder, cause))?;
+        Ok(OutputFolder { path: parent.join(name), folder, lock })
+    }
+
+    /// Returns the place where it is written.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Returns the name that it will have.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Begins a part file.
+    pub(crate) fn part(&self, number: usize, codec: Codec, is_lazy: bool) -> Result<Part> {
+        let path = self.folder.join(format!("part-{number:05}{}", codec.extension()));
+        let mut part = Part { path, codec, to: None, buffer: Vec::new(), bytes: 0 };
+        if !is_lazy {
+            part.open()?;
+        }
+        Ok(part)
+    }
+
+    /// Takes the files that a task has left in its own folder for the answer.
+    pub(crate) fn take_files(&self, folder: &Path) -> Result<()> {
+        let fault = |cause| OutputError::Write { path: folder.to_path_buf(), cause };
+        let entries = match fs::read_dir(folder) {
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
+            entries => entries.map_err(fault)?,
+        };
+        for entry in entries {
+            let entry = entry.map_err(fault)?;
+            fs::rename(entry.path(), self.folder.join(entry.file_name())).map_err(fault)?;
+        }
+        Ok(())
+    }
+
+    /// Gives the folder its name, with `_SUCCESS` in it.
+    pub(crate) fn commit(mut self) -> Result<()> {
+        let named = self.name();
+        named.map_err(|cause| OutputError::Write { path: self.path.clone(), cause }.into())
+    }
+
+    fn name(&mut self) -> io::Result<()> {
+        File::create(self.folder.join("_SUCCESS"))?;
+        File::open(&self.folder)?.sync_all()?;
+        match renameat_with(CWD, &self.folder, CWD, &self.path, RenameFlags::NOREPLACE) {
+            // Some file systems do not know the flag.
+            Err(rustix::io::Errno::INVAL) => fs::rename(&self.folder, &self.path)?,
+            named => named?,
+        }
+        self.lock = None;
+        // It has its name; where folders cannot be synced, the file system orders it itself.
+        let parent = self.path.parent().unwrap_or(Path::new("/"));
+        let _ = File::open(parent).and_then(|parent| parent.sync_all());
+        Ok(())
+    }
+}
+
+/// Locks a folder until the handle is dropped or the process ends in whatever way; `None` if another process has.
+fn lock(folder: &Path) -> io::Result<Option<File>> {
+    let folder = File::open(folder)?;
+    match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(folder)),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+        Err(cause) => Err(cause.into()),
+    }
+}
+
+/// Removes the folders that runs have left when the machine went down. (Of a run that is killed, the group's leader
+/// removes it.) Returns whether a run is at work on one.
+fn remove_remains(parent: &Path, prefix: &str) -> io::Result<bool> {
+    for entry in fs::read_dir(parent)? {
+        let entry = entry?;
+        if !entry.file_name().to_string_lossy().starts_with(prefix) {
+            continue;
+        }
+        match lock(&entry.path()) {
+            Ok(Some(locked)) => {
+                let age = locked.metadata()?.modified()?.elapsed().unwrap_or_default();
+                if age > LOCKED_WITHIN {
+                    // Another run may remove it, too.
+                    let _ = fs::remove_dir_all(entry.path());
+                }
+            }
+            Ok(None) => return Ok(true),
+            // It has just gone.
+            Err(_) => {}
+        }
+    }
+    Ok(false)
+}
+
+impl Drop for OutputFolder {
+    fn drop(&mut self) {
+        if self.lock.is_some() {
+            // Nothing better can be done about a folder that will not go.
+            let _ = fs::remove_dir_all(&self.folder);
+        }
+    }
+}
+
+/// A part file.
+pub(crate) struct Part {
+    path: PathBuf,
+    codec: Codec,
+    to: Option<Encoder<File>>,
+    buffer: Vec<u8>,
+    pub(crate) bytes: u64,
+}
+
+/// Text that is written at once.
+const BUFFER_BYTES: usize = 256 << 10;
+
+impl Part {
+    /// Writes a record.
+    pub(crate) fn write(&mut self, key: &[u8], separator: &[u8], value: &[u8]) -> Result<()> {
+        for piece in [key, separator, value, b"\n"] {
+            self.buffer.extend_from_slice(piece);
+        }
+        if self.buffer.len() >= BUFFER_BYTES { self.flush() } else { Ok(()) }
+    }
+
+    /// Writes the rest, and makes the file durable. Returns the bytes of text in it.
+    pub(crate) fn finish(mut self) -> Result<u64> {
+        if !self.buffer.is_empty() {
+            self.flush()?;
+        }
+        let bytes = self.bytes;
+        if let Some(to) = self.to.take() {
+            let synced =
+                to.finish().and_then(|file| if bytes > 0 { file.sync_all() } else { Ok(()) });
+            synced.map_err(|cause| self.fault(cause))?;
+        }
+        Ok(bytes)
+    }
+
+    fn open(&mut self) -> Result<()> {
+        let made = File::create(&self.path);
+        let file = made.map_err(|cause| OutputError::Create { path: self.path.clone(), cause })?;
+        self.to = Some(self.codec.encoder(file));
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        if self.to.is_none() {
+            self.open()?;
+        }
+        self.bytes += self.buffer.len() as u64;
+        if let Some(to) = &mut self.to {
+            let written = to.write_all(&self.buffer);
+            written.map_err(|cause| self.fault(cause))?;
+        }
+        self.buffer.clear();
+        Ok(())
+    }
+
+    fn fault(&self, cause: io::Error) -> OutputError {
+        OutputError::Write { path: self.path.clone(), cause }
+    }
+}

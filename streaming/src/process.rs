@@ -1,0 +1,221 @@
+//! One run of a command: its standard input is fed, its standard output taken and its standard error heard by one
+//! thread, which never waits for one of them while another could go on.
+//!
+//! A command that ends without reading all of its input is right; the rest of the input is dropped. It may close its
+//! standard output and go on. What its own children leave open is read to its end.
+
+use crate::failure::TaskFailed;
+use crate::speech::Speech;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::ioctl_fionbio;
+use rustix::pipe::fcntl_setpipe_size;
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, ExitStatus};
+use std::thread;
+use std::time::{Duration, Instant};
+use tegula::{Cancel, Error, Result};
+
+/// A pipe of this size lets a command and its feeder work at once.
+const PIPE_BYTES: usize = 256 << 10;
+/// How often an interrupt and the time limit are looked at.
+const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+/// How often an ended standard output's command is asked whether it has ended, too.
+const ENDED_MOST: Duration = Duration::from_millis(20);
+
+/// A command that runs.
+pub(crate) struct Process<'r> {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: Option<ChildStdout>,
+    errors: Option<ChildStderr>,
+    pub(crate) speech: Speech,
+    cancel: &'r Cancel,
+    timeout: Option<Duration>,
+    /// When it last read, wrote or said something.
+    moved: Instant,
+    buffer: Vec<u8>,
+    is_over: bool,
+}
+
+/// Takes pieces of a command's output.
+pub(crate) type Take<'t> = dyn FnMut(&[u8]) -> Result<()> + 't;
+
+impl<'r> Process<'r> {
+    pub(crate) fn new(
+        mut child: Child,
+        speech: Speech,
+        cancel: &'r Cancel,
+        timeout: Option<Duration>,
+    ) -> io::Result<Process<'r>> {
+        let (input, output, errors) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let process = Process {
+            child,
+            input,
+            output,
+            errors,
+            speech,
+            cancel,
+            timeout,
+            moved: Instant::now(),
+            buffer: vec![0; PIPE_BYTES],
+            is_over: false,
+        };
+        if let (Some(input), Some(output), Some(errors)) =
+            (&process.input, &process.output, &process.errors)
+        {
+            ioctl_fionbio(input, true)?;
+            ioctl_fionbio(output, true)?;
+            ioctl_fionbio(errors, true)?;
+            // A user may have only so many large pipes; small ones do as well.
+            let _ = fcntl_setpipe_size(input, PIPE_BYTES);
+            let _ = fcntl_setpipe_size(output, PIPE_BYTES);
+        }
+        Ok(process)
+    }
+
+    /// Gives the command all of `bytes`; `take` gets what it writes meanwhile.
+    pub(crate) fn feed(&mut self, mut bytes: &[u8], take: &mut Take<'_>) -> Result<()> {
+        while !bytes.is_empty() {
+            let Some(input) = &mut self.input else { return Ok(()) };
+            match input.write(bytes) {
+                Ok(count) => {
+                    self.moved = Instant::now();
+                    bytes = &bytes[count..];
+                }
+                Err(cause) if cause.kind() == io::ErrorKind::WouldBlock => {
+                    self.wait(true, take)?;
+                }
+                Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
+                // It reads no more.
+                Err(_) => self.input = None,
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the command's input, takes the rest of its output, and waits for its end.
+    pub(crate) fn finish(&mut self, take: &mut Take<'_>) -> Result<ExitStatus> {
+        self.input = None;
+        while self.output.is_some() {
+            self.wait(false, take)?;
+        }
+        let mut pause = Duration::from_micros(50);
+        loop {
+            if let Some(status) = self.child.try_wait().map_err(broken)? {
+                self.is_over = true;
+                self.hear()?;
+                return Ok(status);
+            }
+            self.check_limits()?;
+            if self.errors.is_some() {
+                self.hear()?;
+            }
+            thread::sleep(pause);
+            pause = (pause * 2).min(ENDED_MOST);
+        }
+    }
+
+    /// Waits until a pipe is ready, and takes what is in those of its output.
+    fn wait(&mut self, for_input: bool, take: &mut Take<'_>) -> Result<()> {
+        let mut fds = Vec::with_capacity(3);
+        if let Some(output) = &self.output {
+            fds.push(PollFd::new(output, PollFlags::IN));
+        }
+        if let Some(errors) = &self.errors {
+            fds.push(PollFd::new(errors, PollFlags::IN));
+        }
+        if let Some(input) = self.input.as_ref().filter(|_| for_input) {
+            fds.push(PollFd::from_borrowed_fd(input.as_fd(), PollFlags::OUT));
+        }
+        match poll(&mut fds, Some(&TICK)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(cause) => return Err(broken(cause.into())),
+        }
+        drop(fds);
+        self.take_output(take)?;
+        self.hear()?;
+        self.check_limits()
+    }
+
+    fn take_output(&mut self, take: &mut Take<'_>) -> Result<()> {
+        let Some(output) = &mut self.output else { return Ok(()) };
+        match output.read(&mut self.buffer) {
+            Ok(0) => self.output = None,
+            Ok(count) => {
+                self.moved = Instant::now();
+                take(&self.buffer[..count])?;
+            }
+            Err(cause) if is_for_later(&cause) => {}
+            Err(cause) => return Err(broken(cause)),
+        }
+        Ok(())
+    }
+
+    fn hear(&mut self) -> Result<()> {
+        while let Some(errors) = &mut self.errors {
+            match errors.read(&mut self.buffer) {
+                Ok(0) => self.errors = None,
+                Ok(count) => {
+                    self.moved = Instant::now();
+                    self.speech.hear(&self.buffer[..count]);
+                }
+                Err(cause) if is_for_later(&cause) => break,
+                Err(cause) => return Err(broken(cause)),
+            }
+        }
+        Ok(())
+    }
+
+    fn check_limits(&self) -> Result<()> {
+        if self.cancel.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        match self.timeout {
+            Some(limit) if self.moved.elapsed() > limit => {
+                let message = format!(
+                    "it has read, written and said nothing for {} s, and was killed; -D mapreduce.task.timeout=MS gives \
+                     it longer, 0 for ever",
+                    limit.as_secs_f64()
+                );
+                Err(failed(TaskFailed::new(message)))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Drop for Process<'_> {
+    fn drop(&mut self) {
+        if !self.is_over {
+            // It may have ended by itself.
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+fn is_for_later(cause: &io::Error) -> bool {
+    matches!(cause.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+}
+
+fn broken(cause: io::Error) -> Error {
+    Error::System { action: "talk to a task's command", cause }
+}
+
+/// Returns the error of a task, whose place the caller knows.
+pub(crate) fn failed(failure: TaskFailed) -> Error {
+    Error::Record { place: tegula::Place::stage("a task"), cause: Box::new(failure) }
+}
+
+/// Returns how a command ended, in words; `None` if it ended well.
+pub(crate) fn fault_of(status: ExitStatus) -> Option<String> {
+    match (status.code(), status.signal()) {
+        (Some(0), _) => None,
+        (Some(code), _) => Some(format!("ended with exit code {code}")),
+        (None, Some(signal)) => Some(format!("was killed by signal {signal}")),
+        (None, None) => Some("ended in an unknown way".to_owned()),
+    }
+}

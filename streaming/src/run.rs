@@ -1,0 +1,158 @@
+//! A run of a streaming job, on one screen: its input is listed, its tasks map, the engine sorts, reducers reduce, and
+//! the folder of the answer gets its name.
+
+use crate::counters::Counters;
+use crate::input::list;
+use crate::mapping::{Mapping, identity};
+use crate::numbers::Numbers;
+use crate::output::OutputFolder;
+use crate::reducing::reduce;
+use crate::settings::{Reducer, Settings};
+use crate::shipped::unqualified;
+use crate::tasks::Tasks;
+use crate::workplace::Workplace;
+use std::fmt;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use tegula::{
+    DEFAULT_TILE_BYTES, Engine, Error, INCREMENTAL_TILE_BYTES, Input, Options, Progress, Result,
+    Stage, Stats,
+};
+
+/// How a job went.
+#[derive(Debug)]
+pub struct Report {
+    /// The name that its tasks knew it by.
+    pub job_id: String,
+    /// The folder of the answer.
+    pub output: PathBuf,
+    /// What was counted.
+    pub counters: Counters,
+    /// The figures of the map stage and the sort.
+    pub stats: Stats,
+}
+
+/// Where and how a job runs.
+#[derive(Clone, Copy)]
+pub struct Host<'r> {
+    /// The engine.
+    pub engine: &'r Engine,
+    /// The options of the run; a state and a limit on memory among them.
+    pub options: &'r Options,
+    /// Whether its state is incremental, so that tiles are smaller.
+    pub is_incremental: bool,
+    /// The limit on the memory of the process.
+    pub memory_bytes: Option<u64>,
+    /// The folder below which tasks have theirs.
+    pub scratch: &'r Path,
+    /// Is told the name of the job when it begins.
+    pub began: &'r dyn Fn(&str),
+}
+
+impl fmt::Debug for Host<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("Host");
+        out.field("engine", self.engine).field("scratch", &self.scratch).finish_non_exhaustive()
+    }
+}
+
+/// Splits and buffers of all workers may take this part of the memory.
+const MEMORY_PARTS: u64 = 16;
+const SPLIT_BYTES_LEAST: u64 = 256 << 10;
+/// A small input is divided into tasks of this size at least, for which the start of a command costs little.
+const SHARED_SPLIT_BYTES_LEAST: u64 = 2 << 20;
+const TASKS_PER_WORKER: u64 = 4;
+/// Buffers of a worker for its command's pipes.
+const PIPES_BYTES: usize = 2 << 20;
+
+impl Settings {
+    /// Runs the job. `others` looks up input that is no path of this machine's. After an error nothing of the answer is
+    /// left.
+    ///
+    /// # Errors
+    /// Those of the input, the output, the engine and the state; [`Error::Record`] with
+    /// [`TaskFailed`](crate::TaskFailed) for a command that failed.
+    pub fn run(mut self, host: Host<'_>, others: &dyn Fn(&str) -> Result<Input>) -> Result<Report> {
+        if self.is_map_only() && host.options.state.is_some() {
+            let cause = "a job without reducers sorts nothing that could be saved; leave it out";
+            return Err(Error::Option { option: "--state", cause: cause.to_owned() });
+        }
+        self.settle();
+        let output = OutputFolder::begin(&self.output)?;
+        let mut listed = list(&self.inputs, others)?;
+        let empty: Vec<&[u8]> =
+            listed.empty.iter().map(|path| path.as_os_str().as_bytes()).collect();
+        let list_of_empty = u32::try_from(listed.bytes.len()).unwrap_or(u32::MAX);
+        if !empty.is_empty() {
+            listed.input.append(Input::bytes(empty.join(&0)));
+        }
+        let input_bytes = listed.bytes.iter().flatten().sum();
+        let options = self.options(&host, input_bytes);
+        let split_bytes = options.split_bytes.unwrap_or(DEFAULT_TILE_BYTES);
+        let place = Workplace::open(host.scratch, output.folder())?;
+        let tasks = Tasks::new(&self, &place, &options.cancel, output.path())?;
+        (host.began)(&tasks.job_id());
+        let mapping = Mapping {
+            settings: &self,
+            tasks: &tasks,
+            numbers: Numbers::new(&listed.bytes, split_bytes),
+            list_of_empty,
+            output: &output,
+            identity: identity(&self)?,
+        };
+        let answer = host.engine.job(&mapping).options(&options).run(listed.input)?;
+        enter(&options, Stage::Output);
+        let reducing =
+            Options { state: None, progress: None, grid: None, share: None, ..options.clone() };
+        let counters = reduce(host.engine, &reducing, &tasks, &self, &answer, &output)?;
+        if self.is_map_only() && !self.is_lazy {
+            for number in mapping.numbers.left() {
+                output.part(number, self.codec, false)?.finish()?;
+            }
+        }
+        let report = Report {
+            job_id: tasks.job_id(),
+            output: output.path().to_path_buf(),
+            counters,
+            stats: answer.stats().clone(),
+        };
+        drop(answer);
+        output.commit()?;
+        Ok(report)
+    }
+
+    /// Gives shipped programs the names that they have in the folders of tasks.
+    fn settle(&mut self) {
+        self.mapper = unqualified(&self.mapper, &self.shipped);
+        self.combiner = self.combiner.as_ref().map(|command| unqualified(command, &self.shipped));
+        if let Reducer::Command(command) = &self.reducer {
+            self.reducer = Reducer::Command(unqualified(command, &self.shipped));
+        }
+    }
+
+    /// Returns the engine's options for the job: a task is a split, and a split is a tile where memory allows.
+    fn options(&self, host: &Host<'_>, input_bytes: u64) -> Options {
+        let usual = if host.is_incremental { INCREMENTAL_TILE_BYTES } else { DEFAULT_TILE_BYTES };
+        let tile_bytes = self.split_bytes.or(host.options.tile_bytes).unwrap_or(usual);
+        let workers = host.engine.workers() as u64;
+        let room = host.memory_bytes.map_or(u64::MAX, |bytes| bytes / MEMORY_PARTS / workers);
+        let mut split_bytes = tile_bytes.min(room.max(SPLIT_BYTES_LEAST));
+        if !self.is_map_only() && self.split_bytes.is_none() {
+            // Nobody sees the number of map tasks, so a small input has some for each worker.
+            let share = input_bytes / (TASKS_PER_WORKER * workers);
+            split_bytes = split_bytes.min(share.max(SHARED_SPLIT_BYTES_LEAST));
+        }
+        Options {
+            tile_bytes: Some(tile_bytes),
+            split_bytes: Some(host.options.split_bytes.unwrap_or(split_bytes)),
+            beside_bytes: host.engine.workers() * PIPES_BYTES,
+            ..host.options.clone()
+        }
+    }
+}
+
+fn enter(options: &Options, stage: Stage) {
+    if let Some(progress) = options.progress.as_deref() {
+        Progress::enter(progress, stage);
+    }
+}

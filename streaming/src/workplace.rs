@@ -1,0 +1,97 @@
+//! Where the tasks of a run work: a folder that is gone with the run, and a group of processes that is, too.
+//!
+//! A small shell is the group's leader. It waits on a pipe that ends when this process does, in whatever way; then it
+//! kills the group and removes the folders. So nothing outlives a run that is killed, neither commands nor what they
+//! started.
+//!
+//! Commands are started by a thread of their own: a process begins on the processors of the thread that starts it, and
+//! the engine's workers are bound to one each.
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::fs;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{self, Child, ChildStdin, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use tegula::{Error, OutputError, Result};
+
+/// The folder and the processes of a run.
+pub(crate) struct Workplace {
+    folder: PathBuf,
+    leader: Child,
+    /// The pipe whose end the leader waits for.
+    lifeline: Option<ChildStdin>,
+    starter: Mutex<Sender<Start>>,
+}
+
+/// A command to start, and where its process is wanted.
+struct Start {
+    command: Command,
+    to: SyncSender<io::Result<Child>>,
+}
+
+const LEADER: &str = "read -r line; setsid sh -c 'group=$1; shift; kill -KILL -\"$group\"; rm -rf -- \"$@\"' sh $$ \"$@\"";
+
+/// Numbers the workplaces of this process.
+static WORKPLACES: AtomicU64 = AtomicU64::new(0);
+
+impl Workplace {
+    /// Makes the folder, below `scratch`. The leader will also remove `output` if this process is killed.
+    pub(crate) fn open(scratch: &Path, output: &Path) -> Result<Workplace> {
+        let number = WORKPLACES.fetch_add(1, Ordering::Relaxed);
+        let folder = scratch.join(format!("tegula-streaming-{}-{number}", process::id()));
+        let made = fs::create_dir(&folder);
+        made.map_err(|cause| OutputError::Create { path: folder.clone(), cause })?;
+        let folder = fs::canonicalize(&folder).unwrap_or(folder);
+        let mut leader = Command::new("sh");
+        leader.args(["-c", LEADER, "sh"]).arg(&folder).arg(output).process_group(0);
+        leader.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut leader = leader.spawn().map_err(|cause| {
+            let _ = fs::remove_dir_all(&folder);
+            Error::System { action: "start sh", cause }
+        })?;
+        let (starter, starts) = channel();
+        thread::spawn(move || start_all(&starts));
+        let lifeline = leader.stdin.take();
+        Ok(Workplace { folder, leader, lifeline, starter: Mutex::new(starter) })
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Starts a command in the run's group of processes.
+    pub(crate) fn start(&self, mut command: Command) -> io::Result<Child> {
+        command.process_group(i32::try_from(self.leader.id()).unwrap_or_default());
+        let (to, started) = sync_channel(1);
+        let starter = self.starter.lock().unwrap_or_else(PoisonError::into_inner);
+        let gone = |_| io::Error::other("the thread that starts commands is gone");
+        starter.send(Start { command, to }).map_err(|_| gone(()))?;
+        drop(starter);
+        started.recv().map_err(|_| gone(()))?
+    }
+}
+
+impl Drop for Workplace {
+    fn drop(&mut self) {
+        if let Some(group) = i32::try_from(self.leader.id()).ok().and_then(Pid::from_raw) {
+            // The leader is in it; nothing else may be.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        let _ = self.leader.wait();
+        self.lifeline = None;
+        // Nothing better can be done about a folder that will not go.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn start_all(starts: &Receiver<Start>) {
+    for Start { mut command, to } in starts {
+        // Who gave the order waits for the answer.
+        let _ = to.send(command.spawn());
+    }
+}
