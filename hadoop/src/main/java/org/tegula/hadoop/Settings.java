@@ -11,6 +11,12 @@ public final class Settings {
     /** How many tasks run at once, over all jobs of the JVM; read at its first job. All processors if it is not set. */
     public static final String WORKERS = "tegula.workers";
 
+    /**
+     * Where tasks run; read at the JVM's first job. In this JVM as a whole if it is not set; {@code local:4} for four places in
+     * this JVM, which is for tests.
+     */
+    public static final String PLACES = "tegula.places";
+
     /** How many mebibytes of the heap map output may take; read at the JVM's first job. Half of the heap if not set. */
     public static final String MEMORY_MB = "tegula.memory.mb";
 

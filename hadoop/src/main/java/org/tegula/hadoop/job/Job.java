@@ -4,8 +4,12 @@ import java.io.IOException;
 import java.net.URLClassLoader;
 import java.security.PrivilegedExceptionAction;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapred.Counters;
 import org.apache.hadoop.mapred.JobConf;
@@ -26,17 +30,17 @@ import org.apache.hadoop.security.UserGroupInformation;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.tegula.hadoop.Settings;
-import org.tegula.hadoop.cache.CachedOutput;
 import org.tegula.hadoop.cache.PairCache;
-import org.tegula.hadoop.engine.Slots;
+import org.tegula.hadoop.collect.SpareSlots;
 import org.tegula.hadoop.live.LiveValues;
 import org.tegula.hadoop.memory.MemoryBudget;
-import org.tegula.hadoop.run.Run;
+import org.tegula.hadoop.place.MapOutput;
+import org.tegula.hadoop.place.PlaceJob;
+import org.tegula.hadoop.place.PlacedJob;
+import org.tegula.hadoop.place.Places;
 import org.tegula.hadoop.run.SpillFiles;
-import org.tegula.hadoop.task.Attempt;
+import org.tegula.hadoop.task.AttemptHandle;
 import org.tegula.hadoop.task.JobResources;
-import org.tegula.hadoop.task.MapAttempt;
-import org.tegula.hadoop.task.ReduceAttempt;
 import org.tegula.hadoop.task.SplitFile;
 
 /** One job, from its files to its committed output. {@link #execute} is all of it on one screen. */
@@ -46,14 +50,14 @@ public final class Job implements JobFacts {
     private final JobID id;
     private final JobConf conf;
     private final JobFolder folder;
-    private final Slots slots;
+    private final Places places;
     private final JobResources resources;
     private final UserGroupInformation user;
     private final JobState state;
     private final JobEvents events = new JobEvents();
     private final Optional<JobHistory> history;
     private final ClassLoader parentClasses = Thread.currentThread().getContextClassLoader();
-    private final List<CachedOutput> written = new ArrayList<>();
+    private List<PlaceJob> parts = List.of();
     private URLClassLoader classes;
     private Stage stage;
     private boolean killed;
@@ -64,7 +68,7 @@ public final class Job implements JobFacts {
      * @param id its name
      * @param conf its configuration
      * @param folder its files
-     * @param slots where its tasks run
+     * @param places where its tasks run
      * @param memory for map output
      * @param cache of pairs that jobs have read and written before
      * @param bufferBytes how much a map task collects before it sorts
@@ -74,7 +78,7 @@ public final class Job implements JobFacts {
             JobID id,
             JobConf conf,
             JobFolder folder,
-            Slots slots,
+            Places places,
             MemoryBudget memory,
             PairCache cache,
             long bufferBytes)
@@ -82,7 +86,7 @@ public final class Job implements JobFacts {
         this.id = id;
         this.conf = conf;
         this.folder = folder;
-        this.slots = slots;
+        this.places = places;
         this.resources = new JobResources(
                 conf,
                 memory,
@@ -91,7 +95,7 @@ public final class Job implements JobFacts {
                 new LiveValues(memory),
                 bufferBytes,
                 new SplitFile(folder.splitFile()),
-                work -> slots.lend(id + " helps", work));
+                SpareSlots.NONE);
         this.history = HistoryFolder.of(conf).map(JobHistory::new);
         this.user = UserGroupInformation.getCurrentUser();
         this.state = new JobState(
@@ -175,11 +179,12 @@ public final class Job implements JobFacts {
 
     private void execute() throws Exception {
         UnusedSettings.check(id.toString(), conf);
-        List<Run> shuffled = new ArrayList<>();
+        List<MapOutput> shuffled = new ArrayList<>();
         try (LocalCache cache = LocalCache.fill(conf, id.toString(), this::isKilled);
                 JobJar jar = JobJar.open(conf, id.toString());
                 URLClassLoader loader = JobClasses.load(conf, jar.with(cache.classPath()), parentClasses)) {
             useClasses(loader);
+            parts = places.begin(new PlacedJob(id, folder, resources));
             JobContext context = new JobContextImpl(conf, id);
             OutputCommitter committer = JobCommitter.of(conf, id);
             try {
@@ -191,16 +196,17 @@ public final class Job implements JobFacts {
                 shuffled.addAll(map(splits));
                 reduce(shuffled, splits.length);
                 committer.commitJob(context);
-                keepWritten();
+                for (PlaceJob part : parts) {
+                    part.keepWritten();
+                }
                 held.ifPresent(this::tell);
             } catch (Throwable e) {
                 abort(committer, context);
                 throw e;
             }
         } finally {
-            shuffled.forEach(Run::release);
-            resources.live().release();
-            abandonWritten();
+            shuffled.forEach(MapOutput::release);
+            parts.forEach(PlaceJob::close);
             resources.disk().delete();
             folder.delete(conf);
         }
@@ -210,21 +216,6 @@ public final class Job implements JobFacts {
     private void tell(String note) {
         LOG.warn("{}: {}", id, note);
         state.setNote(note);
-    }
-
-    private synchronized void addWritten(Attempt attempt) {
-        written.addAll(attempt.copies());
-    }
-
-    private synchronized void keepWritten() throws InterruptedException {
-        for (CachedOutput output : written) {
-            output.keep();
-        }
-    }
-
-    private synchronized void abandonWritten() {
-        written.forEach(CachedOutput::abandon);
-        written.clear();
     }
 
     private void useClasses(URLClassLoader loader) {
@@ -253,69 +244,47 @@ public final class Job implements JobFacts {
         return tasks;
     }
 
-    /** The runs of all map tasks, in the order of the tasks. */
-    private List<Run> map(JobSplit.TaskSplitMetaInfo[] splits) throws Exception {
-        int[] homes = SplitHomes.of(splits, resources);
-        List<List<Run>> outputs = new ArrayList<>();
-        for (int i = 0; i < splits.length; i++) {
-            outputs.add(List.of());
-        }
+    /** The output of all map tasks that have any, in the order of the tasks. */
+    private List<MapOutput> map(JobSplit.TaskSplitMetaInfo[] splits) throws Exception {
+        int[] homes = SplitHomes.of(splits, resources, places.slots());
+        MapOutput[] outputs = new MapOutput[splits.length];
         try {
-            run(new Stage(state.maps(), StageRules.forMaps(conf), slots.line(rank()), new Tasks() {
+            run(new Stage(state.maps(), StageRules.forMaps(conf), places.slots().line(rank()), new Tasks() {
                 @Override
                 public int home(TaskState task) {
                     return homes[task.id().getId()];
                 }
 
                 @Override
-                public Attempt attempt(TaskState task, TaskAttemptID attempt, int slot) {
-                    launched(attempt);
-                    JobSplit.TaskSplitIndex split = splits[task.id().getId()].getSplitIndex();
-                    return MapAttempt.of(resources, attempt, slot, split);
+                AttemptHandle attempt(TaskState task, TaskAttemptID attempt, int slot, PlaceJob part) {
+                    return part.map(attempt, slot, splits[task.id().getId()].getSplitIndex());
                 }
 
                 @Override
-                public void succeeded(TaskState task, Attempt attempt) {
-                    outputs.set(task.id().getId(), ((MapAttempt) attempt).output());
-                    addWritten(attempt);
-                }
-
-                @Override
-                public void discard(Attempt attempt) {
-                    ((MapAttempt) attempt).output().forEach(Run::release);
-                    attempt.abandonCopies();
+                void succeeded(TaskState task, AttemptHandle attempt, PlaceJob part) {
+                    outputs[task.id().getId()] = part.output(attempt);
                 }
             }));
         } catch (Throwable e) {
-            outputs.forEach(runs -> runs.forEach(Run::release));
+            Arrays.stream(outputs).filter(Objects::nonNull).forEach(MapOutput::release);
             throw e;
         }
-        return outputs.stream().flatMap(List::stream).toList();
+        return Arrays.stream(outputs).filter(Objects::nonNull).toList();
     }
 
-    private void reduce(List<Run> shuffled, int maps) throws Exception {
-        run(new Stage(state.reduces(), StageRules.forReduces(conf), slots.line(rank()), new Tasks() {
-            @Override
-            public int home(TaskState task) {
-                return task.id().getId();
-            }
+    private void reduce(List<MapOutput> shuffled, int maps) throws Exception {
+        run(new Stage(
+                state.reduces(), StageRules.forReduces(conf), places.slots().line(rank()), new Tasks() {
+                    @Override
+                    public int home(TaskState task) {
+                        return places.slots().slotOf(task.id().getId());
+                    }
 
-            @Override
-            public Attempt attempt(TaskState task, TaskAttemptID attempt, int slot) {
-                launched(attempt);
-                return ReduceAttempt.of(resources, attempt, shuffled, maps);
-            }
-
-            @Override
-            public void succeeded(TaskState task, Attempt attempt) {
-                addWritten(attempt);
-            }
-
-            @Override
-            public void discard(Attempt attempt) {
-                attempt.abandonCopies();
-            }
-        }));
+                    @Override
+                    AttemptHandle attempt(TaskState task, TaskAttemptID attempt, int slot, PlaceJob part) {
+                        return part.reduce(attempt, home(task), shuffled, maps);
+                    }
+                }));
     }
 
     private void run(Stage next) throws Exception {
@@ -349,8 +318,39 @@ public final class Job implements JobFacts {
 
     /** The common part of stages of both kinds. */
     private abstract class Tasks implements Stage.Work {
+        private final Map<AttemptHandle, PlaceJob> owners = new ConcurrentHashMap<>();
+
+        abstract AttemptHandle attempt(TaskState task, TaskAttemptID attempt, int slot, PlaceJob part);
+
+        /** Takes the result of a task. */
+        void succeeded(TaskState task, AttemptHandle attempt, PlaceJob part) {}
+
         @Override
-        public void run(Attempt attempt) throws Exception {
+        public AttemptHandle attempt(TaskState task, TaskAttemptID attempt, int slot) {
+            launched(attempt);
+            PlaceJob part = parts.get(places.slots().placeOf(slot));
+            AttemptHandle made = attempt(task, attempt, slot, part);
+            owners.put(made, part);
+            return made;
+        }
+
+        @Override
+        public void succeeded(TaskState task, AttemptHandle attempt) {
+            PlaceJob part = owners.remove(attempt);
+            part.accept(attempt);
+            succeeded(task, attempt, part);
+        }
+
+        @Override
+        public void discard(AttemptHandle attempt) {
+            PlaceJob part = owners.remove(attempt);
+            if (part != null) {
+                part.discard(attempt);
+            }
+        }
+
+        @Override
+        public void run(AttemptHandle attempt) throws Exception {
             Thread.currentThread().setContextClassLoader(classes);
             try {
                 user.doAs((PrivilegedExceptionAction<Void>) () -> {

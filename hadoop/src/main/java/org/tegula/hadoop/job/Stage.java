@@ -13,7 +13,7 @@ import org.apache.hadoop.util.StringUtils;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.tegula.hadoop.engine.Slots;
-import org.tegula.hadoop.task.Attempt;
+import org.tegula.hadoop.task.AttemptHandle;
 
 /**
  * All tasks of one kind of a job: each is tried until it succeeds or has failed as often as it may. An attempt that was told to
@@ -39,16 +39,16 @@ final class Stage {
         int home(TaskState task);
 
         /** A new attempt, which runs in a slot; it may fail. */
-        Attempt attempt(TaskState task, TaskAttemptID id, int slot) throws Exception;
+        AttemptHandle attempt(TaskState task, TaskAttemptID id, int slot) throws Exception;
 
         /** Runs an attempt as the job's user, with the job's classes. */
-        void run(Attempt attempt) throws Exception;
+        void run(AttemptHandle attempt) throws Exception;
 
         /** Takes the result of a task. */
-        void succeeded(TaskState task, Attempt attempt);
+        void succeeded(TaskState task, AttemptHandle attempt);
 
         /** Takes back the result of an attempt that nobody waits for any more. */
-        void discard(Attempt attempt);
+        void discard(AttemptHandle attempt);
 
         /** Notes that an attempt has ended. */
         void ended(TaskState task, TaskAttemptID attempt, TaskCompletionEvent.Status status);
@@ -116,7 +116,7 @@ final class Stage {
         }
         for (Running each : new ArrayList<>(running.values())) {
             if (each.attempt != null
-                    && TimeUnit.NANOSECONDS.toMillis(each.attempt.reporter().silentNanos()) > rules.timeoutMillis()) {
+                    && TimeUnit.NANOSECONDS.toMillis(each.attempt.silentNanos()) > rules.timeoutMillis()) {
                 each.stop();
                 each.piece.leave();
                 each.verdict = each.id + " failed to report status for " + rules.timeoutMillis() / 1000 + " seconds";
@@ -141,7 +141,7 @@ final class Stage {
     }
 
     /** False if nobody waits for the attempt any more. */
-    private synchronized boolean begun(Running each, Attempt made) {
+    private synchronized boolean begun(Running each, AttemptHandle made) {
         each.attempt = made;
         if (running.get(each.task) != each) {
             return false;
@@ -202,7 +202,7 @@ final class Stage {
         private final TaskState task;
         private final TaskAttemptID id;
         private Slots.Piece piece;
-        private Attempt attempt;
+        private AttemptHandle attempt;
         private boolean ending;
         private String verdict;
         private boolean killed;
@@ -214,7 +214,7 @@ final class Stage {
 
         void run(int slot) {
             try {
-                Attempt made = work.attempt(task, id, slot);
+                AttemptHandle made = work.attempt(task, id, slot);
                 if (begun(this, made)) {
                     work.run(made);
                 }

@@ -24,6 +24,7 @@ public final class RunWriter implements Closeable {
     private final long[] starts;
     private final int[] checksums;
     private final long[] hidden;
+    private final long[] records;
     private int partition;
     private long written;
     private boolean finished;
@@ -36,6 +37,7 @@ public final class RunWriter implements Closeable {
         this.starts = new long[partitions + 1];
         this.checksums = new int[partitions];
         this.hidden = new long[partitions];
+        this.records = new long[partitions];
         this.out = memory != null ? memory : toFile(file);
     }
 
@@ -122,6 +124,7 @@ public final class RunWriter implements Closeable {
         out.write(keyBytes, keyStart, keyLength);
         out.write(valueBytes, valueStart, valueLength);
         written += recordBytes(keyLength, valueLength);
+        records[partition]++;
     }
 
     /**
@@ -157,13 +160,13 @@ public final class RunWriter implements Closeable {
         out.close();
         finished = true;
         if (file != null) {
-            return new FileRun(file, starts, checksums, hidden);
+            return new FileRun(file, starts, checksums, hidden, records);
         }
         int[] places = new int[partitions + 1];
         for (int i = 0; i <= partitions; i++) {
             places[i] = (int) starts[i];
         }
-        return new MemoryRun(memory.bytes(), places, hidden, budget);
+        return new MemoryRun(memory.bytes(), places, hidden, records, budget);
     }
 
     /** Takes back a run that was not finished. */
