@@ -36,6 +36,7 @@ import org.tegula.hadoop.live.LiveValues;
 import org.tegula.hadoop.memory.MemoryBudget;
 import org.tegula.hadoop.place.MapOutput;
 import org.tegula.hadoop.place.PlaceJob;
+import org.tegula.hadoop.place.PlaceLost;
 import org.tegula.hadoop.place.PlacedJob;
 import org.tegula.hadoop.place.Places;
 import org.tegula.hadoop.run.SpillFiles;
@@ -180,17 +181,16 @@ public final class Job implements JobFacts {
     private void execute() throws Exception {
         UnusedSettings.check(id.toString(), conf);
         List<MapOutput> shuffled = new ArrayList<>();
-        try (LocalCache cache = LocalCache.fill(conf, id.toString(), this::isKilled);
-                JobJar jar = JobJar.open(conf, id.toString());
-                URLClassLoader loader = JobClasses.load(conf, jar.with(cache.classPath()), parentClasses)) {
-            useClasses(loader);
-            parts = places.begin(new PlacedJob(id, folder, resources));
+        try (JobScope scope =
+                JobScope.open(conf, id.toString(), LocalCache.workingFolders(conf), parentClasses, this::isKilled)) {
+            useClasses(scope.classes());
+            parts = places.begin(new PlacedJob(id, folder, user, resources, this::lost));
             JobContext context = new JobContextImpl(conf, id);
             OutputCommitter committer = JobCommitter.of(conf, id);
             try {
                 JobSplit.TaskSplitMetaInfo[] splits = folder.readSplits(id, conf);
                 makeTasks(splits.length, conf.getNumReduceTasks());
-                Optional<String> held = TemporaryOutput.hold(conf);
+                Optional<String> held = places.areElsewhere() ? Optional.empty() : TemporaryOutput.hold(conf);
                 committer.setupJob(context);
                 state.setUp();
                 shuffled.addAll(map(splits));
@@ -209,6 +209,13 @@ public final class Job implements JobFacts {
             parts.forEach(PlaceJob::close);
             resources.disk().delete();
             folder.delete(conf);
+        }
+    }
+
+    /** Ends the job, because a place has lost what the job had there. */
+    private synchronized void lost(PlaceLost loss) {
+        if (stage != null) {
+            stage.fail(loss);
         }
     }
 

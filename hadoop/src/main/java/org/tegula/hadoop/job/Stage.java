@@ -13,6 +13,7 @@ import org.apache.hadoop.util.StringUtils;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.tegula.hadoop.engine.Slots;
+import org.tegula.hadoop.place.PlaceLost;
 import org.tegula.hadoop.task.AttemptHandle;
 
 /**
@@ -89,6 +90,14 @@ final class Stage {
     synchronized void stop() {
         stopped = true;
         notifyAll();
+    }
+
+    /** Lets {@link #run} fail soon: a place has lost what its tasks had there. */
+    synchronized void fail(PlaceLost loss) {
+        if (failure == null) {
+            failure = new TaskFailure(loss.getMessage(), loss);
+            notifyAll();
+        }
     }
 
     /** Ends one attempt, which may still wait for a slot; its task is tried again. As a failure it counts against the task. */
@@ -176,6 +185,10 @@ final class Stage {
             if (each.killed) {
                 pending.add(each.task);
             }
+        } else if (cause instanceof PlaceLost loss) {
+            each.task.kill();
+            work.ended(each.task, each.id, TaskCompletionEvent.Status.KILLED);
+            fail(loss);
         } else {
             countFailure(each, cause);
         }

@@ -2,8 +2,10 @@ package org.tegula.hadoop.place;
 
 import java.io.Closeable;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.ServiceLoader;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
@@ -19,6 +21,8 @@ public final class Places implements Closeable {
 
     private final Slots slots;
     private final List<Place> places = new ArrayList<>();
+    /** Null if all places are in this JVM. */
+    private PlaceHub hub;
 
     private Places(Slots slots) {
         this.slots = slots;
@@ -40,7 +44,37 @@ public final class Places implements Closeable {
         if (local.matches()) {
             return local(Integer.parseInt(local.group(1)), workers);
         }
-        throw new IllegalArgumentException(Settings.PLACES + " is " + named + ": set it to local:4, or to nothing");
+        List<PlaceLauncher> launchers = new ArrayList<>(List.of(new JvmLauncher()));
+        ServiceLoader.load(PlaceLauncher.class).forEach(launchers::add);
+        try {
+            for (PlaceLauncher each : launchers) {
+                int count = each.prepare(named, conf);
+                if (count > 0) {
+                    return remote(conf, each, count, workers);
+                }
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException("The places of " + Settings.PLACES + "=" + named + " cannot be started", e);
+        }
+        throw new IllegalArgumentException(Settings.PLACES + " is " + named
+                + ", which no launcher on the class path knows: set it to jvm:4 for four JVMs, or to nothing");
+    }
+
+    private static Places remote(Configuration conf, PlaceLauncher launcher, int count, int workers)
+            throws IOException {
+        Places made = new Places(new Slots(count, (workers + count - 1) / count));
+        made.hub = new PlaceHub(conf, launcher, count, made.slots.count() / count);
+        made.places.addAll(made.hub.places());
+        return made;
+    }
+
+    /**
+     * Whether tasks run in other JVMs, which do not have the files that this one has in memory.
+     *
+     * @return false if all places are in this JVM
+     */
+    public boolean areElsewhere() {
+        return hub != null;
     }
 
     /**
@@ -94,5 +128,8 @@ public final class Places implements Closeable {
     @Override
     public void close() {
         places.forEach(Place::close);
+        if (hub != null) {
+            hub.close();
+        }
     }
 }

@@ -104,9 +104,7 @@ final class RunDecoder {
             key = read(key, keyLength);
             records[partition]++;
             if (kind == RunEncoder.RECORD) {
-                int length = WritableUtils.readVInt(in);
-                value = read(value, length);
-                writer.append(partition, key, 0, keyLength, value, 0, length);
+                writer.append(partition, key, keyLength, in, WritableUtils.readVInt(in));
                 continue;
             }
             int here =

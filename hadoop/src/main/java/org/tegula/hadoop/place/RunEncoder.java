@@ -32,6 +32,8 @@ final class RunEncoder {
     /** A pair of objects that was in the stream; its number follows. */
     static final byte SAME_PAIR = 4;
 
+    private static final int PIECE_BYTES = 1 << 16;
+
     private final List<Run> runs;
     private final int[] partitions;
     private final LiveValues live;
@@ -43,6 +45,8 @@ final class RunEncoder {
     private int run;
     private int partition;
     private RunCursor cursor;
+    /** How much of the present record's value is still to be appended. */
+    private int valueLeft;
 
     /**
      * @param partitions that are reduced at the place, in their order
@@ -67,6 +71,10 @@ final class RunEncoder {
 
     /** Appends the next part of the stream; false at its end. */
     boolean next(DataOutputBuffer out) throws IOException {
+        if (valueLeft > 0) {
+            writeValue(out);
+            return true;
+        }
         if (run == runs.size()) {
             return false;
         }
@@ -122,7 +130,8 @@ final class RunEncoder {
             out.writeByte(RECORD);
             writeKey(out);
             WritableUtils.writeVInt(out, cursor.valueLength());
-            out.write(bytes, cursor.valueStart(), cursor.valueLength());
+            valueLeft = cursor.valueLength();
+            writeValue(out);
             return;
         }
         int number = LiveWriter.number(bytes, cursor.valueStart());
@@ -149,6 +158,13 @@ final class RunEncoder {
         } else {
             WritableUtils.writeVInt(out, before);
         }
+    }
+
+    /** Appends the value of the present record, or a piece of it: a large one is not in memory twice. */
+    private void writeValue(DataOutputBuffer out) throws IOException {
+        int length = Math.min(valueLeft, PIECE_BYTES);
+        out.write(cursor.bytes(), cursor.valueStart() + cursor.valueLength() - valueLeft, length);
+        valueLeft -= length;
     }
 
     private void writeKey(DataOutputBuffer out) throws IOException {

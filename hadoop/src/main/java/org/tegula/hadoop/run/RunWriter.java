@@ -2,6 +2,7 @@ package org.tegula.hadoop.run;
 
 import java.io.BufferedOutputStream;
 import java.io.Closeable;
+import java.io.DataInput;
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -15,6 +16,8 @@ import org.tegula.hadoop.memory.MemoryBudget;
 
 /** Writes a run: records come partition by partition, sorted. It is memory that is written if there is room, else a file. */
 public final class RunWriter implements Closeable {
+    private static final int PIECE_BYTES = 1 << 16;
+
     private final int partitions;
     private final MemoryBudget budget;
     private final Path file;
@@ -111,6 +114,34 @@ public final class RunWriter implements Closeable {
     public void append(
             int to, byte[] keyBytes, int keyStart, int keyLength, byte[] valueBytes, int valueStart, int valueLength)
             throws IOException {
+        begin(to, keyLength, valueLength);
+        out.write(keyBytes, keyStart, keyLength);
+        out.write(valueBytes, valueStart, valueLength);
+    }
+
+    /**
+     * Adds a record after the others, whose value need not be in memory as a whole.
+     *
+     * @param to its partition, never lower than the one before
+     * @param key where the key is, from its first byte on
+     * @param keyLength its length
+     * @param value gives the value
+     * @param valueLength its length
+     * @throws IOException if the value cannot be read, or the file cannot be written
+     */
+    public void append(int to, byte[] key, int keyLength, DataInput value, int valueLength) throws IOException {
+        begin(to, keyLength, valueLength);
+        out.write(key, 0, keyLength);
+        byte[] piece = new byte[Math.min(valueLength, PIECE_BYTES)];
+        for (int left = valueLength; left > 0; ) {
+            int length = Math.min(left, piece.length);
+            value.readFully(piece, 0, length);
+            out.write(piece, 0, length);
+            left -= length;
+        }
+    }
+
+    private void begin(int to, int keyLength, int valueLength) throws IOException {
         if (to != partition) {
             endPartitions(to);
         }
@@ -121,8 +152,6 @@ public final class RunWriter implements Closeable {
             WritableUtils.writeVInt(out, keyLength);
             WritableUtils.writeVInt(out, valueLength);
         }
-        out.write(keyBytes, keyStart, keyLength);
-        out.write(valueBytes, valueStart, valueLength);
         written += recordBytes(keyLength, valueLength);
         records[partition]++;
     }
