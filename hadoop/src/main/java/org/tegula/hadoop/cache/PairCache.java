@@ -242,6 +242,15 @@ public final class PairCache implements Room {
     }
 
     /**
+     * Tells someone no more.
+     *
+     * @param listener that was told
+     */
+    public void ignore(Listener listener) {
+        listeners.remove(listener);
+    }
+
+    /**
      * Notes that the cache of another JVM has pairs.
      *
      * @param key which

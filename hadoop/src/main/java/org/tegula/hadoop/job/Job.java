@@ -48,6 +48,9 @@ import org.tegula.hadoop.task.SplitFile;
 public final class Job implements JobFacts {
     private static final Logger LOG = LoggerFactory.getLogger(Job.class);
 
+    /** More attempts than a task makes in one run of the job. */
+    private static final int ATTEMPTS_OF_A_RUN = 1000;
+
     private final JobID id;
     private final JobConf conf;
     private final JobFolder folder;
@@ -62,6 +65,9 @@ public final class Job implements JobFacts {
     private URLClassLoader classes;
     private Stage stage;
     private boolean killed;
+    private int reruns;
+    /** What the present run has lost; null if nothing. */
+    private PlaceLost loss;
 
     /**
      * A job that was submitted by the present user; it is still to be started.
@@ -125,7 +131,7 @@ public final class Job implements JobFacts {
         String why = "";
         try {
             user.doAs((PrivilegedExceptionAction<Void>) () -> {
-                execute();
+                executeWhilePlacesAreLost();
                 return null;
             });
             last = JobStatus.State.SUCCEEDED;
@@ -178,8 +184,38 @@ public final class Job implements JobFacts {
         return cause instanceof TaskFailure ? cause.getMessage() : cause.toString();
     }
 
-    private void execute() throws Exception {
+    /** Runs the job again, from the files of its input, as often as it wants after the loss of a place. */
+    private void executeWhilePlacesAreLost() throws Exception {
         UnusedSettings.check(id.toString(), conf);
+        try {
+            int most = conf.getInt(Settings.PLACES_RERUNS, 0);
+            while (!isExecuted(most)) {
+                synchronized (this) {
+                    reruns++;
+                    stage = null;
+                    loss = null;
+                }
+            }
+        } finally {
+            folder.delete(conf);
+        }
+    }
+
+    /** False if the job is to run again. */
+    private boolean isExecuted(int most) throws Exception {
+        try {
+            execute();
+            return true;
+        } catch (Exception e) {
+            if (reruns == most || isKilled() || !(e instanceof PlaceLost || e.getCause() instanceof PlaceLost)) {
+                throw e;
+            }
+            LOG.warn("{} is run again from its input: {}", id, e.getMessage());
+            return false;
+        }
+    }
+
+    private void execute() throws Exception {
         List<MapOutput> shuffled = new ArrayList<>();
         try (JobScope scope =
                 JobScope.open(conf, id.toString(), LocalCache.workingFolders(conf), parentClasses, this::isKilled)) {
@@ -208,14 +244,14 @@ public final class Job implements JobFacts {
             shuffled.forEach(MapOutput::release);
             parts.forEach(PlaceJob::close);
             resources.disk().delete();
-            folder.delete(conf);
         }
     }
 
     /** Ends the job, because a place has lost what the job had there. */
-    private synchronized void lost(PlaceLost loss) {
+    private synchronized void lost(PlaceLost what) {
+        loss = what;
         if (stage != null) {
-            stage.fail(loss);
+            stage.fail(what);
         }
     }
 
@@ -246,7 +282,7 @@ public final class Job implements JobFacts {
     private List<TaskState> tasks(TaskType type, int count) {
         List<TaskState> tasks = new ArrayList<>();
         for (int i = 0; i < count; i++) {
-            tasks.add(new TaskState(new TaskID(id, type, i)));
+            tasks.add(new TaskState(new TaskID(id, type, i), reruns * ATTEMPTS_OF_A_RUN));
         }
         return tasks;
     }
@@ -297,6 +333,9 @@ public final class Job implements JobFacts {
     private void run(Stage next) throws Exception {
         synchronized (this) {
             stage = next;
+            if (loss != null) {
+                next.fail(loss);
+            }
             if (killed) {
                 next.stop();
             }

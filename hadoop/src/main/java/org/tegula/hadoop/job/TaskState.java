@@ -29,8 +29,10 @@ final class TaskState {
     private long startMillis;
     private long finishMillis;
 
-    TaskState(TaskID id) {
+    /** The attempts of a job that is run again go on with other numbers, as those of Hadoop do. */
+    TaskState(TaskID id, int firstAttempt) {
         this.id = id;
+        this.attempts = firstAttempt;
     }
 
     TaskID id() {

@@ -51,7 +51,7 @@ final class PlaceHub implements Closeable {
         }
         threads.execute(this::accept);
         for (RemotePlace each : places) {
-            PairCache.shared(conf).listen(each.listener());
+            PairCache.shared(conf).listen(each);
             start(each);
         }
         Runtime.getRuntime().addShutdownHook(new Thread(this::close, "tegula-places-end"));
@@ -165,7 +165,10 @@ final class PlaceHub implements Closeable {
             return;
         }
         closed = true;
-        places.forEach(RemotePlace::close);
+        for (RemotePlace each : places) {
+            cache().ignore(each);
+            each.close();
+        }
         launcher.close();
         try {
             socket.close();

@@ -13,7 +13,7 @@ import org.slf4j.LoggerFactory;
 import org.tegula.hadoop.cache.PairCache;
 
 /** A place in another JVM, as the driver sees it. When it is lost, another JVM becomes the place of its number. */
-final class RemotePlace implements Place {
+final class RemotePlace implements Place, PairCache.Listener {
     private static final Logger LOG = LoggerFactory.getLogger(RemotePlace.class);
     private static final long START_MILLIS = 60_000;
 
@@ -140,7 +140,7 @@ final class RemotePlace implements Place {
     }
 
     /** Changes the place's cache soon, in the order of the changes. */
-    void changeCache(Op op, String... paths) {
+    private void changeCache(Op op, String... paths) {
         later(() -> {
             Calls now;
             synchronized (this) {
@@ -161,19 +161,15 @@ final class RemotePlace implements Place {
         });
     }
 
-    /** Passes changes of the driver's files on. */
-    PairCache.Listener listener() {
-        return new PairCache.Listener() {
-            @Override
-            public void forgotten(String path) {
-                changeCache(Op.FORGET, path);
-            }
+    /** Passes a change of the driver's files on. */
+    @Override
+    public void forgotten(String path) {
+        changeCache(Op.FORGET, path);
+    }
 
-            @Override
-            public void renamed(String from, String to) {
-                changeCache(Op.RENAMED, from, to);
-            }
-        };
+    @Override
+    public void renamed(String from, String to) {
+        changeCache(Op.RENAMED, from, to);
     }
 
     @Override
