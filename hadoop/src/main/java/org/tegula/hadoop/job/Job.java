@@ -226,7 +226,7 @@ public final class Job implements JobFacts {
             try {
                 JobSplit.TaskSplitMetaInfo[] splits = folder.readSplits(id, conf);
                 makeTasks(splits.length, conf.getNumReduceTasks());
-                Optional<String> held = places.areElsewhere() ? Optional.empty() : TemporaryOutput.hold(conf);
+                Optional<String> held = TemporaryOutput.hold(conf, places.areElsewhere());
                 committer.setupJob(context);
                 state.setUp();
                 shuffled.addAll(map(splits));

@@ -36,9 +36,20 @@ final class DataClient {
     /** The stream of a {@link RunEncoder} at another place. */
     InputStream open(String address, String job, MapOutput output, int[] partitions, boolean objects)
             throws IOException {
+        return open(address, "place " + output.place(), job, output.attempt(), partitions, objects);
+    }
+
+    /** The bytes of a file that is in the memory of another place. */
+    InputStream openHeld(String address, String place, String id) throws IOException {
+        return open(address, place, DataServer.HELD_FILE, id, new int[0], false);
+    }
+
+    private InputStream open(
+            String address, String place, String job, String attempt, int[] partitions, boolean objects)
+            throws IOException {
         DataOutputBuffer request = new DataOutputBuffer();
         request.writeUTF(job);
-        request.writeUTF(output.attempt());
+        request.writeUTF(attempt);
         request.writeInt(partitions.length);
         for (int each : partitions) {
             request.writeInt(each);
@@ -51,7 +62,7 @@ final class DataClient {
         }
         try {
             connection.out.write(request.getData(), 0, request.getLength());
-            return new Chunks(connection, there, "place " + output.place());
+            return new Chunks(connection, there, place);
         } catch (IOException e) {
             connection.close();
             throw e;

@@ -1,11 +1,14 @@
 package org.tegula.hadoop.place;
 
 import java.io.BufferedInputStream;
+import java.io.BufferedOutputStream;
 import java.io.Closeable;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.EOFException;
+import java.io.FilterOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
@@ -24,6 +27,10 @@ final class DataServer implements Closeable {
     static final int END = 0;
 
     static final int FAULT = -1;
+
+    /** In place of a job's name, for the bytes of a file in memory; its name is in place of the attempt's. */
+    static final String HELD_FILE = "";
+
     static final int CHUNK_BYTES = 1 << 16;
 
     private static final Logger LOG = LoggerFactory.getLogger(DataServer.class);
@@ -36,6 +43,8 @@ final class DataServer implements Closeable {
     /** Finds the output of maps. */
     interface Outputs {
         RunEncoder encoder(String job, String attempt, int[] partitions, boolean objects) throws IOException;
+
+        void writeHeld(String id, OutputStream out) throws IOException;
     }
 
     DataServer(InetAddress host, byte[] secret, ExecutorService threads, Outputs outputs) throws IOException {
@@ -86,6 +95,10 @@ final class DataServer implements Closeable {
             partitions[i] = in.readInt();
         }
         boolean objects = in.readBoolean();
+        if (job.equals(HELD_FILE)) {
+            writeHeld(attempt, out);
+            return;
+        }
         DataOutputBuffer chunk = new DataOutputBuffer();
         RunEncoder encoder;
         try {
@@ -103,6 +116,26 @@ final class DataServer implements Closeable {
         } finally {
             encoder.close();
         }
+    }
+
+    private void writeHeld(String id, DataOutputStream out) throws IOException {
+        OutputStream chunks = new BufferedOutputStream(
+                new FilterOutputStream(out) {
+                    @Override
+                    public void write(byte[] bytes, int start, int length) throws IOException {
+                        ((DataOutputStream) out).writeInt(length);
+                        out.write(bytes, start, length);
+                    }
+                },
+                CHUNK_BYTES);
+        try {
+            outputs.writeHeld(id, chunks);
+        } catch (IOException e) {
+            fail(e, out);
+            return;
+        }
+        chunks.flush();
+        out.writeInt(END);
     }
 
     private static void fail(IOException fault, DataOutputStream out) throws IOException {

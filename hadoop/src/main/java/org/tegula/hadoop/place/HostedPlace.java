@@ -3,11 +3,13 @@ package org.tegula.hadoop.place;
 import java.io.Closeable;
 import java.io.DataInput;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -24,11 +26,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.tegula.hadoop.cache.FileVersion;
 import org.tegula.hadoop.cache.PairCache;
+import org.tegula.hadoop.cache.SequencePairs;
+import org.tegula.hadoop.files.PlaceFileSystem;
 
 /** A place in this JVM, for a driver elsewhere: answers its calls, reports to it, and gives other places their pairs. */
 final class HostedPlace implements Closeable {
     private static final Logger LOG = LoggerFactory.getLogger(HostedPlace.class);
     static final long REPORT_MILLIS = 100;
+
+    /** The driver may call as soon as it has been greeted. */
+    private final CountDownLatch ready = new CountDownLatch(1);
 
     private final CountDownLatch ended = new CountDownLatch(1);
     private final ExecutorService threads = Executors.newCachedThreadPool(work -> {
@@ -42,16 +49,32 @@ final class HostedPlace implements Closeable {
     private final DataClient peers;
     private final DataServer data;
     private final Calls driver;
+    private final FileCalls files;
     private volatile Hosting hosting;
     private volatile Configuration conf;
 
     private HostedPlace(Invitation invitation, Socket socket) throws IOException {
         byte[] secret = invitation.secretBytes();
         peers = new DataClient(secret);
-        data = new DataServer(
-                socket.getLocalAddress(), secret, threads, (job, attempt, partitions, objects) -> job(job).encoder(
-                                attempt, partitions, objects));
+        data = new DataServer(socket.getLocalAddress(), secret, threads, new DataServer.Outputs() {
+            @Override
+            public RunEncoder encoder(String job, String attempt, int[] partitions, boolean objects)
+                    throws IOException {
+                return job(job).encoder(attempt, partitions, objects);
+            }
+
+            @Override
+            public void writeHeld(String id, OutputStream out) throws IOException {
+                SequencePairs pairs = files.own(id);
+                if (pairs == null) {
+                    throw new IOException("This place has no pairs " + id);
+                }
+                pairs.writeTo(out);
+            }
+        });
         driver = new Calls(socket, 0, this::handle, threads, why -> ended.countDown());
+        files = new FileCalls(driver, UUID.randomUUID().toString());
+        PlaceFileSystem.ask(files);
     }
 
     static HostedPlace connect(Invitation invitation) throws IOException, InterruptedException {
@@ -85,6 +108,7 @@ final class HostedPlace implements Closeable {
         conf.readFields(answer);
         PairCache.shared(conf).listen(news);
         hosting = Hosting.of(number, folder, slots, conf, work -> help(slots, work));
+        ready.countDown();
         Thread reporter = new Thread(this::report, "tegula-place-reports");
         reporter.setDaemon(true);
         reporter.start();
@@ -124,9 +148,14 @@ final class HostedPlace implements Closeable {
     }
 
     private Body handle(Op op, DataInput in) throws Exception {
+        ready.await();
         if (op == Op.BEGIN) {
             JobSpec spec = JobSpec.read(in);
             jobs.put(spec.id(), new HostedJob(hosting, spec, peers, news));
+            return Body.EMPTY;
+        }
+        if (op == Op.DROP) {
+            files.drop(in.readUTF());
             return Body.EMPTY;
         }
         if (op == Op.FORGET || op == Op.RENAMED) {

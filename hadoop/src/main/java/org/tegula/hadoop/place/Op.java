@@ -6,6 +6,10 @@ enum Op {
     HELLO,
     /** To the driver, from time to time: how far the attempts of the place are. */
     REPORT,
+    /** To the driver: about the files that it has in memory; see {@link FileCalls}. */
+    FILES,
+    /** To a place: gives up the pairs of a file. */
+    DROP,
     /** To a place: the files, settings and credentials of a job. */
     BEGIN,
     /** To a place: runs an attempt of a map task; answered when it has ended. */

@@ -15,14 +15,20 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.io.Text;
+import org.apache.hadoop.util.ShutdownHookManager;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.tegula.hadoop.Settings;
 import org.tegula.hadoop.cache.PairCache;
+import org.tegula.hadoop.files.DriverFiles;
+import org.tegula.hadoop.files.HeldForPlaces;
 
 /** The driver's end of all places in other JVMs: has them started, and takes their connections. */
 final class PlaceHub implements Closeable {
     private static final Logger LOG = LoggerFactory.getLogger(PlaceHub.class);
+
+    /** After the files that are in memory alone were written, for which the places must be there. */
+    private static final int SHUTDOWN_PRIORITY = 12;
 
     private final Configuration conf;
     private final PlaceLauncher launcher;
@@ -31,6 +37,8 @@ final class PlaceHub implements Closeable {
     private final String folder = "tegula-place-" + UUID.randomUUID();
     private final ServerSocket socket = new ServerSocket();
     private final List<RemotePlace> places = new ArrayList<>();
+    private final DataClient data = new DataClient(secret);
+    private final DriverFiles files;
     private final int silenceMillis;
     private volatile boolean closed;
     private final ExecutorService threads = Executors.newCachedThreadPool(work -> {
@@ -44,6 +52,7 @@ final class PlaceHub implements Closeable {
         this.launcher = launcher;
         this.slotsPerPlace = slotsPerPlace;
         silenceMillis = 1000 * conf.getInt(Settings.PLACES_LEASE_SECONDS, Settings.PLACES_LEASE_SECONDS_DEFAULT);
+        files = new HeldForPlaces(conf);
         socket.bind(new InetSocketAddress(
                 InetAddress.getByName(conf.getTrimmed(Settings.PLACES_HOST, Settings.SERVER_HOST_DEFAULT)), 0));
         for (int i = 0; i < count; i++) {
@@ -54,11 +63,25 @@ final class PlaceHub implements Closeable {
             PairCache.shared(conf).listen(each);
             start(each);
         }
-        Runtime.getRuntime().addShutdownHook(new Thread(this::close, "tegula-places-end"));
+        ShutdownHookManager.get().addShutdownHook(this::close, SHUTDOWN_PRIORITY);
     }
 
     List<RemotePlace> places() {
         return places;
+    }
+
+    Configuration conf() {
+        return conf;
+    }
+
+    /** The files that this JVM has in memory. */
+    DriverFiles files() {
+        return files;
+    }
+
+    /** Fetches files that are in the memory of places. */
+    DataClient data() {
+        return data;
     }
 
     int slotsPerPlace() {

@@ -2,15 +2,21 @@ package org.tegula.hadoop.place;
 
 import java.io.DataInput;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
 import org.apache.hadoop.io.Text;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.tegula.hadoop.cache.PairCache;
+import org.tegula.hadoop.cache.PairsLost;
+import org.tegula.hadoop.cache.PlacedPairs;
+import org.tegula.hadoop.cache.SequencePairs;
 
 /** A place in another JVM, as the driver sees it. When it is lost, another JVM becomes the place of its number. */
 final class RemotePlace implements Place, PairCache.Listener {
@@ -118,6 +124,9 @@ final class RemotePlace implements Place, PairCache.Listener {
 
     /** Answers the place's own calls. */
     Body handle(Op op, DataInput in) throws IOException {
+        if (op == Op.FILES) {
+            return FileCalls.answer(in, hub.files(), this);
+        }
         if (op != Op.REPORT) {
             throw new IOException("The driver is not asked for " + op);
         }
@@ -134,9 +143,69 @@ final class RemotePlace implements Place, PairCache.Listener {
         return Body.EMPTY;
     }
 
+    /** A file whose pairs are at this place. */
+    SequencePairs pairs(String id, long length, int home) {
+        return new PlacedPairs(length, home, new HeldHere(id), hub.conf());
+    }
+
+    /** The name of pairs at a place; empty for others. */
+    static String idOf(SequencePairs pairs) {
+        return pairs instanceof PlacedPairs placed ? placed.source().id() : "";
+    }
+
+    /** Pairs of a file, as long as the process of the place is the one that has them. */
+    private final class HeldHere implements PlacedPairs.Source {
+        private final String id;
+        private final String owner = name();
+        private final Calls there;
+        private final String address;
+
+        HeldHere(String id) {
+            this.id = id;
+            synchronized (RemotePlace.this) {
+                there = calls;
+                address = data;
+            }
+        }
+
+        private synchronized boolean isThere() {
+            synchronized (RemotePlace.this) {
+                return there != null && there == calls;
+            }
+        }
+
+        @Override
+        public String id() {
+            return id;
+        }
+
+        @Override
+        public void writeTo(OutputStream out) throws IOException {
+            if (!isThere()) {
+                throw new PairsLost(owner);
+            }
+            try (InputStream in = hub.data().openHeld(address, owner, id)) {
+                in.transferTo(out);
+            }
+        }
+
+        @Override
+        public void release() {
+            later(() -> {
+                if (isThere()) {
+                    there.send(Op.DROP, out -> out.writeUTF(id));
+                }
+            });
+        }
+    }
+
     /** Does something in a thread of its own, in turn. */
     void later(Runnable notice) {
-        notices.execute(notice);
+        try {
+            notices.execute(notice);
+        } catch (RejectedExecutionException e) {
+            LOG.debug("{} is closed already", name(), e);
+        }
     }
 
     /** Changes the place's cache soon, in the order of the changes. */

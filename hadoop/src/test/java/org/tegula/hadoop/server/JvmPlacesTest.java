@@ -41,6 +41,7 @@ import org.tegula.hadoop.api.ImmutableOutput;
 import org.tegula.hadoop.api.PlaceCounter;
 import org.tegula.hadoop.cache.PairCache;
 import org.tegula.hadoop.engine.Engine;
+import org.tegula.hadoop.files.CachedLocalFileSystem;
 import org.tegula.hadoop.place.Places;
 
 /** A server whose tasks run in JVMs of their own gives what one JVM gives, and outlives them. */
@@ -189,6 +190,42 @@ class JvmPlacesTest {
         assertEquals((long) pairs * partitions / PLACES, counter(job, PlaceCounter.PAIRS_MOVED));
         assertEquals((long) pairs * (partitions / PLACES - 1), counter(job, PlaceCounter.PAIRS_SHARED));
         assertTrue(counter(job, PlaceCounter.BYTES_MOVED) < 1.1 * pairs * bytes);
+    }
+
+    /** Of a file in memory, the driver has the name and the place has the pairs. */
+    @Test
+    void temporaryOutputsStayAtTheirPlaces() throws Exception {
+        conf.set("fs.file.impl", CachedLocalFileSystem.class.getName());
+        conf.setBoolean("fs.file.impl.disable.cache", true);
+        Path first = folder.resolve("temp-first");
+        Job job = pairs(Same.class, write(200, 2000), first, 2 * PLACES);
+        assertTrue(job.waitForCompletion(false));
+        assertFalse(Files.exists(first.resolve("part-r-00000")));
+        for (String kept : List.of("again", "temp-again")) {
+            Job again = pairs(Same.class, first, folder.resolve(kept), 2 * PLACES);
+            assertTrue(again.waitForCompletion(false));
+            assertEquals(2 * PLACES, counter(again, CacheCounter.SPLITS_FOUND));
+            assertEquals(0, counter(again, PlaceCounter.PAIRS_MOVED));
+            assertFalse(Files.exists(first.resolve("part-r-00000")));
+        }
+        assertTrue(Files.exists(folder.resolve("again/part-r-00000")));
+        org.apache.hadoop.fs.Path part =
+                new org.apache.hadoop.fs.Path(first.resolve("part-r-00000").toUri());
+        int read = 0;
+        try (SequenceFile.Reader reader = new SequenceFile.Reader(conf, SequenceFile.Reader.file(part))) {
+            IntWritable key = new IntWritable();
+            BytesWritable value = new BytesWritable();
+            for (; reader.next(key, value); read++) {
+                assertEquals((byte) key.get(), value.getBytes()[0]);
+            }
+        }
+        assertEquals(200 / (2 * PLACES), read);
+        assertFalse(halting(true, "lost").waitForCompletion(false));
+        Job late = pairs(Same.class, folder.resolve("temp-again"), folder.resolve("late"), 2 * PLACES);
+        assertFalse(late.waitForCompletion(false));
+        String why = late.getStatus().getFailureInfo();
+        assertTrue(why.contains("was lost: it alone had "), why);
+        assertTrue(why.contains("temp-again/part-r-0000"), why);
     }
 
     @Test
